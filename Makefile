@@ -1,0 +1,54 @@
+# The short way to everything; `make` lists it. Each target is one idea, the work is in CMake and tools/.
+
+WERROR ?= OFF
+.DEFAULT_GOAL := help
+.PHONY: help setup build test run bench lint format fuzz asan clean
+# Steps share the machine: one after the other, each parallel inside.
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+help:  ## list what can be made
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):[^#]*## ?/make \1\t/' | expand -t 14
+
+setup:  ## install missing packages (Debian 12)
+	@tools/setup
+
+build: setup  ## build build/release/sharewell
+	@echo "build: compiling build/release"
+	@tools/compile release $(WERROR)
+
+test: setup  ## build release and asan, run every test and every check
+	@echo "test: release, asan, layers, format, fuzzers, clang-tidy"
+	@WERROR=$(WERROR) tools/test
+
+run: build  ## simulate a day of jobs under three policies
+	@echo "run: a day of jobs on a small cluster, under three policies"
+	@build/release/sharewell simulate --trace examples/day.csv --cluster examples/cluster.toml \
+	  --policy slot,pack,sharewell
+
+bench: build  ## run the benchmarks, compare with bench/baseline.json
+	@echo "bench: running every benchmark in build/release"
+	@python3 tools/bench.py build/release
+
+lint: setup  ## layers, format and clang-tidy
+	@echo "lint: layers, format, clang-tidy"
+	@python3 tools/check_layers.py
+	@tools/format --check
+	@python3 tools/tidy.py
+
+format: setup  ## rewrite the sources with clang-format
+	@echo "format: rewriting sources with clang-format 14"
+	@tools/format
+
+fuzz: setup  ## fuzz every parser for FUZZ_SECONDS (60)
+	@echo "fuzz: building and running every fuzzer"
+	@tools/fuzz $(FUZZ_SECONDS)
+
+asan: setup  ## build and test with AddressSanitizer and UBSan
+	@echo "asan: compiling and testing build/asan"
+	@tools/compile asan $(WERROR)
+	@tools/run_ctest asan
+
+clean:  ## remove build/
+	@echo "clean: removing build/"
+	@rm -rf build

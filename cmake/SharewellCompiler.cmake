@@ -1,0 +1,66 @@
+# Flags for every target of this project: directory-wide, so that all targets agree and one
+# precompiled header can serve many.
+
+# The same input gives the same bytes on x86_64 and aarch64: no fused multiply-add behind our back.
+add_compile_options(-ffp-contract=off)
+# No path of the building machine in the program.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+add_link_options(-Wl,--as-needed)
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g0 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
+
+# -Wconversion stays out: it mostly reports index arithmetic; -Wfloat-conversion finds the silent
+# double-to-int losses, which are the ones that matter here.
+add_compile_options(
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+  -Wfloat-conversion -Wold-style-cast -Wextra-semi -Wvla -Wformat=2 -Wimplicit-fallthrough
+  # C++20 has no trigraphs.
+  -Wno-trigraphs)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wsuggest-override -Wduplicated-cond -Wduplicated-branches -Wlogical-op
+    # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
+    -Wno-restrict)
+else()
+  add_compile_options(-Wthread-safety -Wsuggest-override)
+endif()
+if(SHAREWELL_WERROR)
+  add_compile_options(-Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Flow-based guesses of the optimiser, often wrong about std::optional and std::vector: reported, never fatal.
+    add_compile_options(-Wno-error=maybe-uninitialized -Wno-error=array-bounds
+      -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object)
+  endif()
+endif()
+
+if(SHAREWELL_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+  add_compile_options(-fsanitize=${SHAREWELL_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SHAREWELL_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Instrumented code confuses these two; the release build still has them.
+    add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow)
+  endif()
+endif()
+if(SHAREWELL_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "SHAREWELL_FUZZ needs clang (libFuzzer): use `cmake --preset fuzz`")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(SHAREWELL_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness is what ccache's manual asks for with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${CCACHE_PROGRAM})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()

@@ -1,0 +1,6 @@
+# `cmake --install build/release --prefix DIR`: the program (its data is inside it) and its licence.
+include(GNUInstallDirs)
+if(TARGET sharewell)
+  install(TARGETS sharewell RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,66 @@
+# sharewell_module(core
+#   SOURCES cluster.cc ...       without main.cc; none yet: the module is headers only
+#   DEPS    platform ...         modules it links: the table in DESIGN.md, checked by tools/check_layers.py
+#   LIBS    fmt::fmt ...         libraries from outside
+#   PCH     <CLI/CLI.hpp> ...    heavy headers of this module alone, precompiled with the common ones
+#   TESTS   cluster_test.cc ...  one GoogleTest program: core_tests
+#   TEST_DEPS policy ...)        modules only the tests link (testing/ comes by itself)
+#
+# Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
+
+if(SHAREWELL_PCH)
+  add_library(sharewell_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
+  target_link_libraries(sharewell_pch PRIVATE fmt::fmt tl::expected)
+  target_precompile_headers(sharewell_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h)
+  if(BUILD_TESTING)
+    add_library(sharewell_test_pch OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
+    target_link_libraries(sharewell_test_pch PRIVATE fmt::fmt tl::expected GTest::gmock)
+    target_precompile_headers(sharewell_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/test.h)
+  endif()
+endif()
+
+if(BUILD_TESTING)
+  include(GoogleTest)
+endif()
+
+function(sharewell_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "sharewell_module(${name}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target sharewell_${name})
+  if(ARG_SOURCES)
+    set(scope PUBLIC)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    if(SHAREWELL_PCH AND ARG_PCH)
+      target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h ${ARG_PCH})
+    elseif(SHAREWELL_PCH)
+      target_precompile_headers(${target} REUSE_FROM sharewell_pch)
+    endif()
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+  add_library(sharewell::${name} ALIAS ${target})
+  list(TRANSFORM ARG_DEPS PREPEND sharewell::)
+  target_include_directories(${target} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(${target} ${scope} ${ARG_DEPS} ${ARG_LIBS})
+
+  if(BUILD_TESTING AND ARG_TESTS)
+    add_executable(${name}_tests ${ARG_TESTS})
+    list(TRANSFORM ARG_TEST_DEPS PREPEND sharewell::)
+    # testing/ is added after some modules that use it: linked by its plain name, if it is there.
+    if(EXISTS ${CMAKE_SOURCE_DIR}/src/testing/CMakeLists.txt)
+      list(APPEND ARG_TEST_DEPS sharewell_testing)
+    endif()
+    target_link_libraries(${name}_tests PRIVATE ${ARG_TEST_DEPS} ${target} GTest::gmock GTest::gtest_main)
+    if(SHAREWELL_PCH)
+      target_precompile_headers(${name}_tests REUSE_FROM sharewell_test_pch)
+    endif()
+    gtest_discover_tests(${name}_tests
+      TEST_PREFIX ${name}.
+      DISCOVERY_MODE PRE_TEST
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      PROPERTIES LABELS unit TIMEOUT 300)
+  endif()
+endfunction()

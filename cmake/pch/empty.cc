@@ -1,0 +1,1 @@
+// The owner of a precompiled header needs one source.

@@ -1,0 +1,7 @@
+// Precompiled for the unit tests.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common.h"

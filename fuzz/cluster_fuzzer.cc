@@ -1,0 +1,25 @@
+// Any bytes as a cluster file (TOML, or openb's node list): read, or refused with a reason.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "platform/files/cluster_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace platform = sharewell::platform;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  static const platform::GpuCatalogue catalogue = platform::GpuCatalogue::Builtin();
+  const auto cluster = platform::ReadClusterText(text, "fuzz.toml", catalogue);
+  if (!cluster) {
+    if (cluster.error().message.empty()) __builtin_trap();
+    return 0;
+  }
+  std::size_t gpus = 0;
+  for (const auto& node : cluster->nodes()) {
+    if (node.gpus < 0) __builtin_trap();
+    if (node.gpus > 0) cluster->model(node.model);
+    gpus += static_cast<std::size_t>(node.gpus);
+  }
+  if (gpus != cluster->gpu_count()) __builtin_trap();
+  return 0;
+}

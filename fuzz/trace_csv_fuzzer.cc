@@ -1,0 +1,15 @@
+// Any bytes as a trace of the format csv: read, or refused with a reason. The promises of reader.h
+// are checked by trace_fuzzer.cc; this one spends all its time in one reader.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "trace/csv.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  sharewell::trace::DetectCsv(text);
+  const auto trace = sharewell::trace::ReadCsv(text, "fuzz");
+  if (trace ? trace->jobs.empty() : trace.error().message.empty()) __builtin_trap();
+  return 0;
+}

@@ -1,0 +1,45 @@
+// Command: one word of the program (`sharewell simulate`). It adds its flags to a CLI11 app, which
+// help and completion read, and runs once they are parsed. One object is used for one run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace sharewell::cli {
+
+// What the program tells the shell.
+enum ExitCode {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kAbsent = 3,
+  kFinishedWithFailures = 4,
+  kInterrupted = 130,
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Adds flags, each with a type name that tells help and completion what may stand there: FILE,
+  // DIR, "POLICY,...", or the words themselves: "exact|noisy:S".
+  virtual void AddFlags(CLI::App& app) = 0;
+  // Writes its result to stdout (terminal.h) and nothing else there.
+  virtual core::Result<ExitCode> Run() = 0;
+};
+
+struct CommandEntry {
+  std::string_view name;
+  std::string_view help;     // one line
+  std::string_view details;  // a paragraph or more, below the usage line; may be empty
+  std::string_view example;  // one or more lines of shell
+  std::unique_ptr<Command> (*make)();
+};
+
+// All commands, in the order they are shown in.
+std::span<const CommandEntry> Commands();
+
+}  // namespace sharewell::cli

@@ -1,0 +1,83 @@
+#include "cli/commands/reproduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "cli/values.h"
+#include "core/suggest.h"
+#include "platform/files/text.h"
+#include "report/experiments.h"
+#include "study/reproduce.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr const char* kAll = "all";
+constexpr std::uint64_t kMostSeeds = 10000;
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const std::string_view name : study::ExperimentNames()) names.emplace_back(name);
+  names.emplace_back(kAll);
+  return names;
+}
+
+class ReproduceCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("experiment", experiment_, "whose experiment")
+        ->type_name(fmt::format("{}", fmt::join(Names(), "|")))
+        ->capture_default_str();
+    app.add_option("--seeds", seeds_, "how many draws a figure is the mean of")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto known = Names();
+    if (std::find(known.begin(), known.end(), experiment_) == known.end()) {
+      return core::UsageError("reproduce: {} is not allowed; give one of {}{}",
+                              platform::Shown(experiment_), fmt::join(known, ", "),
+                              core::DidYouMean(experiment_, known));
+    }
+    const auto seeds = ParseWhole("--seeds", seeds_, 1, kMostSeeds);
+    if (!seeds) return tl::unexpected(seeds.error());
+    std::vector<study::Experiment> experiments;
+    ProgressBar bar;
+    study::ReproduceOptions options;
+    options.seeds = static_cast<int>(*seeds);
+    for (const std::string& name : known) {
+      if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
+      options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
+        bar.Show(fmt::format("{}: {}", name, what), done, of);
+      };
+      auto experiment = study::Reproduce(name, options);
+      if (!experiment) return tl::unexpected(std::move(experiment.error()).Within(name));
+      experiments.push_back(std::move(*experiment));
+    }
+    bar.Clear();
+    if (auto ok = WriteOut(json_ ? report::ExperimentsJson(experiments)
+                                 : report::ExperimentsTable(experiments));
+        !ok) {
+      return tl::unexpected(ok.error());
+    }
+    return kOk;
+  }
+
+ private:
+  std::string experiment_ = kAll;
+  std::string seeds_ = "20";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewReproduceCommand() { return std::make_unique<ReproduceCommand>(); }
+
+}  // namespace sharewell::cli

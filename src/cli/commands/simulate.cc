@@ -1,0 +1,225 @@
+#include "cli/commands/simulate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/simulate_request.h"
+#include "cli/terminal.h"
+#include "platform/files/text.h"
+#include "platform/files/write_file.h"
+#include "report/simulation_csv.h"
+#include "report/simulation_json.h"
+#include "report/simulation_table.h"
+#include "study/optimal.h"
+#include "study/simulate.h"
+#include "trace/reader.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::FailedError;
+using core::Result;
+using core::UsageError;
+using platform::Shown;
+
+// Said before the run, not after it: a folder that can be made, or is there, and may be written to.
+Result<void> CheckOutFolder(const std::string& folder) {
+  if (folder.empty()) return UsageError("--out: '' is no folder; give the name of one");
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(folder, error);
+  while (!error && !std::filesystem::exists(at, error) && at.has_relative_path()) {
+    at = at.parent_path();
+  }
+  if (error) return FailedError("--out: {}: {}", Shown(folder), error.message());
+  if (!std::filesystem::is_directory(at, error)) {
+    return UsageError("--out: {} cannot be a folder: {} is a file; give another name",
+                      Shown(folder), Shown(at.string()));
+  }
+  if (::access(at.c_str(), W_OK | X_OK) != 0) {
+    return FailedError("--out: {} may not be written to: {}", Shown(at.string()),
+                       std::generic_category().message(errno));
+  }
+  return {};
+}
+
+struct OutFile {
+  std::string name;
+  std::string contents;
+};
+
+Result<void> WriteFiles(const std::string& folder, const std::vector<OutFile>& files) {
+  const HoldInterrupts held;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return FailedError("--out: cannot make {}: {}", Shown(folder), error.message());
+  for (const OutFile& file : files) {
+    const auto path = (std::filesystem::path(folder) / file.name).string();
+    if (auto ok = platform::WriteFile(path, file.contents); !ok) return ok;
+  }
+  return {};
+}
+
+// What the run came to, for the shell and in a sentence on stderr.
+ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early) {
+  bool failures = false;
+  for (const study::Summary& s : results) {
+    const std::size_t stuck = stopped_early ? 0 : s.unfinished;
+    if (s.failed + s.infeasible + stuck == 0) continue;
+    failures = true;
+    if (s.infeasible == s.jobs) {
+      WriteError(fmt::format("{}: no job could run: this cluster cannot hold any of the {}",
+                             s.policy, s.jobs));
+    } else {
+      WriteError(fmt::format("{}: of {} jobs {} failed, {} can never run on this cluster{}",
+                             s.policy, s.jobs, s.failed, s.infeasible,
+                             stuck > 0 ? fmt::format(", {} never ended", stuck) : ""));
+    }
+  }
+  return failures ? kFinishedWithFailures : kOk;
+}
+
+std::string TraceFormatNames() {
+  std::string names;
+  for (const auto& format : trace::TraceFormats()) {
+    if (!names.empty()) names += '|';
+    names += format.name;
+  }
+  return names;
+}
+
+class SimulateCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    SimulateFlags& f = flags_;
+    app.add_option("--trace", f.trace, "the jobs")->type_name("FILE")->required();
+    app.add_option("--cluster", f.cluster,
+                   "the machines: a file, or nodes x GPUs x model (64x8xV100)")
+        ->type_name("FILE|SPEC")
+        ->required();
+    app.add_option("--policy", f.policies,
+                   "what to compare: see `sharewell policies`; optimal is the least makespan, for "
+                   "a few jobs")
+        ->type_name("POLICY,...")
+        ->default_str(kDefaultPolicies)
+        ->allow_extra_args(false);
+    app.add_option("--format", f.format, "the trace's format, where its contents do not tell")
+        ->type_name(TraceFormatNames());
+    app.add_option("--profiles", f.profiles,
+                   "what workloads need alone, instead of what we measured")
+        ->type_name("FILE");
+    app.add_option("--interference", f.interference,
+                   "pairs measured together (CSV, or Gavel's JSON), instead of ours")
+        ->type_name("FILE");
+    app.add_option("--gpu-catalogue", f.gpu_catalogue, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+    app.add_option("--belief", f.belief,
+                   "how well a policy knows what jobs need: exact, or with errors")
+        ->type_name("exact|noisy:S")
+        ->capture_default_str();
+    app.add_option("--durations", f.durations, "how well it knows how long they take")
+        ->type_name("exact|noisy:S|unknown")
+        ->capture_default_str();
+    app.add_option("--max-slowdown", f.max_slowdown,
+                   "the most that neighbours may stretch a job's run")
+        ->type_name("X")
+        ->capture_default_str();
+    app.add_option("--restart-cost", f.restart_cost,
+                   "time lost by a job that is moved or preempted")
+        ->type_name("TIME")
+        ->capture_default_str();
+    app.add_option("--work-scale", f.work_scale, "stretches every job's work")
+        ->type_name("X")
+        ->capture_default_str();
+    app.add_option("--seed", f.seed, "the same seed gives the same results")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--until", f.until,
+                   "stop there, whatever is left: seconds, or 90s, 15m, 12h, 3d")
+        ->type_name("TIME");
+    app.add_option("--out", f.out, "also write each job's fate and each decision as CSV into DIR")
+        ->type_name("DIR");
+    app.add_flag("--json", f.json, "print JSON")->disable_flag_override();
+  }
+
+  Result<ExitCode> Run() override {
+    if (flags_.policies.empty()) flags_.policies = {kDefaultPolicies};
+    auto request = Parse(flags_);
+    if (!request) return tl::unexpected(request.error());
+    if (flags_.out) {
+      if (auto ok = CheckOutFolder(*flags_.out); !ok) return tl::unexpected(ok.error());
+    }
+    const auto scenario = ReadScenario(flags_, *request);
+    if (!scenario) return tl::unexpected(scenario.error());
+    request->options.cpu_seconds_before = study::CpuSeconds();
+
+    report::SimulationReport report{flags_.trace,
+                                    flags_.cluster,
+                                    report::InWords(scenario->cluster),
+                                    request->seed,
+                                    flags_.belief,
+                                    flags_.durations,
+                                    scenario->remarks,
+                                    {}};
+    std::vector<OutFile> files;
+    if (auto ok = RunPolicies(*request, *scenario, report, files); !ok) {
+      return tl::unexpected(ok.error());
+    }
+    const std::string json = report::SimulationJson(report);
+    if (flags_.out) {
+      files.push_back({"summary.json", json});
+      if (auto ok = WriteFiles(*flags_.out, files); !ok) return tl::unexpected(ok.error());
+    }
+    if (auto ok = WriteOut(flags_.json ? json : report::SimulationTable(report)); !ok) {
+      return tl::unexpected(ok.error());
+    }
+    return Judge(report.results, request->options.until.has_value());
+  }
+
+ private:
+  Result<void> RunPolicies(const SimulateRequest& request, const study::Scenario& scenario,
+                           report::SimulationReport& report, std::vector<OutFile>& files) const {
+    ProgressBar bar;
+    std::optional<study::OptimalResult> optimum;
+    for (const std::string& policy : request.policies) {
+      bar.Show(policy, 0, scenario.jobs.size());
+      if (policy == study::kOptimal) {
+        auto solved = study::SolveOptimal(scenario);
+        if (!solved) return tl::unexpected(std::move(solved.error()).Within("--policy optimal"));
+        optimum = std::move(*solved);
+        report.results.push_back(optimum->summary);
+        continue;
+      }
+      auto simulation =
+          study::Simulate(scenario, policy, request.options,
+                          [&](std::size_t done, std::size_t of) { bar.Show(policy, done, of); });
+      if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
+      if (flags_.out) {
+        const std::string part = report::FileNamePart(policy);
+        files.push_back({"jobs-" + part + ".csv", report::JobsCsv(scenario, *simulation)});
+        files.push_back(
+            {"decisions-" + part + ".csv", report::DecisionsCsv(scenario, *simulation)});
+      }
+      report.results.push_back(std::move(simulation->summary));
+    }
+    if (optimum) {
+      for (study::Summary& summary : report.results) study::SetDistance(*optimum, summary);
+    }
+    return {};
+  }
+
+  SimulateFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace sharewell::cli

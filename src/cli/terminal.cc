@@ -1,0 +1,107 @@
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/command.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::string_view kClearLine = "\r\x1b[K";
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr std::size_t kBarWidth = 30;
+
+volatile std::sig_atomic_t bar_drawn = 0;
+
+// Returns 0 or the errno of the first failure.
+int WriteAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+// Async-signal-safe: write and _exit only.
+void OnInterrupt(int) {
+  if (bar_drawn != 0) {
+    [[maybe_unused]] const auto ignored =
+        ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
+  }
+  ::_exit(kInterrupted);
+}
+
+}  // namespace
+
+core::Result<void> WriteOut(std::string_view text) {
+  const int error = WriteAll(STDOUT_FILENO, text);
+  if (error == 0) return {};
+  if (error == EPIPE) return tl::unexpected(core::Error{});
+  return core::FailedError("cannot write to standard output: {}", std::strerror(error));
+}
+
+void WriteErr(std::string_view text) { WriteAll(STDERR_FILENO, text); }
+
+void WriteError(std::string_view message) {
+  if (!message.empty()) WriteErr(fmt::format("sharewell: {}\n", message));
+}
+
+void ExitOnInterrupt() {
+  struct sigaction before {};
+  // Started with SIGINT ignored (nohup, a background job of a script): it stays so.
+  if (::sigaction(SIGINT, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = OnInterrupt;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+HoldInterrupts::HoldInterrupts() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  sigprocmask(SIG_BLOCK, &held, &before_);
+}
+
+HoldInterrupts::~HoldInterrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ProgressBar::ProgressBar() {
+  const char* term = std::getenv("TERM");
+  const char* no_color = std::getenv("NO_COLOR");
+  on_ = ::isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  colour_ = no_color == nullptr || *no_color == '\0';
+}
+
+ProgressBar::~ProgressBar() { Clear(); }
+
+void ProgressBar::Show(std::string_view what, std::size_t done, std::size_t of) {
+  if (!on_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (drawn_ && now - last_ < kRedraw) return;
+  last_ = now;
+  const std::size_t shown = std::min(done, of);
+  const std::size_t filled = of == 0 ? 0 : kBarWidth * shown / of;
+  std::string bar;
+  for (std::size_t i = 0; i < kBarWidth; ++i) bar += i < filled ? "━" : "─";
+  if (colour_) bar = "\x1b[36m" + bar + "\x1b[0m";
+  bar_drawn = 1;
+  drawn_ = true;
+  WriteAll(STDERR_FILENO,
+           fmt::format("{}{} {} {} %", kClearLine, what, bar, of == 0 ? 0 : 100 * shown / of));
+}
+
+void ProgressBar::Clear() {
+  if (drawn_) WriteAll(STDERR_FILENO, kClearLine);
+  drawn_ = false;
+  bar_drawn = 0;
+}
+
+}  // namespace sharewell::cli

@@ -1,0 +1,58 @@
+// The way out to the person: stdout for results, stderr for everything else, progress on a terminal
+// only. Interrupts end the program at once with 130, except while files are being written.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace sharewell::cli {
+
+// All of `text` to stdout. A full disk or a closed pipe is an error (the pipe's without a message:
+// whoever reads no further knows why).
+core::Result<void> WriteOut(std::string_view text);
+
+// To stderr, as it is; a failure there cannot be told to anyone.
+void WriteErr(std::string_view text);
+// "sharewell: MESSAGE" on stderr. Nothing is said for an empty message.
+void WriteError(std::string_view message);
+
+// From now on SIGINT clears the progress bar and ends the program with 130.
+void ExitOnInterrupt();
+
+// While one lives, SIGINT, SIGTERM and SIGHUP wait.
+class HoldInterrupts {
+ public:
+  HoldInterrupts();
+  ~HoldInterrupts();
+  HoldInterrupts(const HoldInterrupts&) = delete;
+  HoldInterrupts& operator=(const HoldInterrupts&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// One line on stderr, redrawn at most ten times a second; nothing at all when stderr is no
+// terminal. Cleared when it goes.
+class ProgressBar {
+ public:
+  ProgressBar();
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void Show(std::string_view what, std::size_t done, std::size_t of);
+  void Clear();
+
+ private:
+  bool on_;
+  bool colour_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace sharewell::cli

@@ -1,0 +1,104 @@
+#include "cli/values.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "platform/files/text.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::UsageError;
+using platform::Shown;
+
+constexpr double kDay = 86400;
+// exp(3) is a factor of 20: beyond it a belief says nothing any more.
+constexpr double kMostNoise = 3;
+
+template <class T>
+std::optional<T> Exactly(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Finite(std::string_view text) {
+  const auto value = Exactly<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+// The S of "noisy:S".
+std::optional<double> Noise(std::string_view text) {
+  constexpr std::string_view kNoisy = "noisy:";
+  if (text.substr(0, kNoisy.size()) != kNoisy) return std::nullopt;
+  const auto noise = Finite(text.substr(kNoisy.size()));
+  return noise && *noise >= 0 && *noise <= kMostNoise ? noise : std::nullopt;
+}
+
+}  // namespace
+
+core::Result<double> ParseNumber(std::string_view flag, std::string_view text, double least,
+                                 double most) {
+  const auto value = Finite(text);
+  if (value && *value >= least && *value <= most) return *value;
+  return UsageError("{}: {} is not allowed; give a number from {} to {}", flag, Shown(text), least,
+                    most);
+}
+
+core::Result<std::uint64_t> ParseWhole(std::string_view flag, std::string_view text,
+                                       std::uint64_t least, std::uint64_t most) {
+  const auto value = Exactly<std::uint64_t>(text);
+  if (value && *value >= least && *value <= most) return *value;
+  return UsageError("{}: {} is not allowed; give a whole number from {} to {}", flag, Shown(text),
+                    least, most);
+}
+
+core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days) {
+  double unit = 0;  // none given
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 's':
+        unit = 1;
+        break;
+      case 'm':
+        unit = 60;
+        break;
+      case 'h':
+        unit = 3600;
+        break;
+      case 'd':
+        unit = kDay;
+        break;
+      default:
+        break;
+    }
+  }
+  const auto value = Finite(text.substr(0, text.size() - (unit > 0 ? 1 : 0)));
+  if (unit == 0) unit = 1;
+  if (value && *value >= 0 && *value * unit <= most_days * kDay)
+    return core::Seconds(*value * unit);
+  return UsageError(
+      "{}: {} is not allowed; give seconds, or a number with s, m, h or d (90s, 15m, 12h, 3d), at "
+      "most {}d",
+      flag, Shown(text), most_days);
+}
+
+core::Result<double> ParseBelief(std::string_view flag, std::string_view text) {
+  if (text == "exact") return 0.0;
+  if (const auto noise = Noise(text)) return *noise;
+  return UsageError("{}: {} is not allowed; give exact, or noisy:S with S from 0 to {}", flag,
+                    Shown(text), kMostNoise);
+}
+
+core::Result<std::optional<double>> ParseDurations(std::string_view flag, std::string_view text) {
+  if (text == "unknown") return std::optional<double>();
+  if (text == "exact") return std::optional<double>(0.0);
+  if (const auto noise = Noise(text)) return noise;
+  return UsageError("{}: {} is not allowed; give exact, unknown, or noisy:S with S from 0 to {}",
+                    flag, Shown(text), kMostNoise);
+}
+
+}  // namespace sharewell::cli

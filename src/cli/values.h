@@ -1,0 +1,27 @@
+// Flag values from text. Every error names the flag, shows the value and says what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/result.h"
+#include "core/units.h"
+
+namespace sharewell::cli {
+
+// A plain decimal number, both ends allowed. No blanks, no signs but '-', nothing after it.
+core::Result<double> ParseNumber(std::string_view flag, std::string_view text, double least,
+                                 double most);
+core::Result<std::uint64_t> ParseWhole(std::string_view flag, std::string_view text,
+                                       std::uint64_t least, std::uint64_t most);
+
+// Seconds, or 90s, 15m, 12h, 3d; at most so many days.
+core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days);
+
+// "exact" is 0, "noisy:S" is S: every figure times exp(N(0, S)).
+core::Result<double> ParseBelief(std::string_view flag, std::string_view text);
+// The same, or "unknown": absent.
+core::Result<std::optional<double>> ParseDurations(std::string_view flag, std::string_view text);
+
+}  // namespace sharewell::cli

@@ -1,0 +1,18 @@
+// Estimator: gives the loop what is believed of a job. In a simulation it errs on purpose; for real
+// jobs it will be the predictor.
+#pragma once
+
+#include "core/estimate.h"
+#include "core/job.h"
+
+namespace sharewell::control {
+
+class Estimator {
+ public:
+  virtual ~Estimator() = default;
+  virtual core::Estimate Believe(const core::Job& job) const = 0;  // when it is submitted
+  virtual core::Estimate Measured(
+      const core::Job& job) const = 0;  // after it ran alone under watch
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,62 @@
+// The machines: nodes of one GPU model each, GPUs numbered node by node. Immutable once built.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/gpu_model.h"
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace sharewell::core {
+
+// Unknown host figures are absent: what is not known is neither limited nor contended for.
+struct Node {
+  std::string name;
+  GpuModelId model;  // meaningless on a node without GPUs
+  int gpus = 0;
+  std::optional<double> cores;
+  std::optional<Bytes> memory;
+  std::optional<BytesPerSecond> memory_bandwidth;
+  std::optional<BytesPerSecond> pcie;     // the node's, shared by its GPUs
+  std::optional<BytesPerSecond> network;  // to other nodes
+  GpuId first_gpu;                        // set by Cluster
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+class Cluster {
+ public:
+  Cluster() = default;
+  // REQUIRES: every node with GPUs names a model below models.size().
+  Cluster(std::vector<GpuModel> models, std::vector<Node> nodes);
+
+  const std::vector<GpuModel>& models() const { return models_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const GpuModel& model(GpuModelId id) const { return models_[id.index()]; }
+  const Node& node(NodeId id) const { return nodes_[id.index()]; }
+  std::size_t gpu_count() const { return gpu_node_.size(); }
+  NodeId NodeOf(GpuId gpu) const { return gpu_node_[gpu.index()]; }
+  GpuModelId ModelOf(GpuId gpu) const { return node(NodeOf(gpu)).model; }
+  int largest_node() const { return largest_node_; }  // most GPUs on one node
+  // Of the nodes with that GPU model: GPUs in all, most GPUs on one node, and the fewest cores for
+  // each GPU where they state their cores.
+  int CountOf(GpuModelId id) const { return by_model_[id.index()].gpus; }
+  int LargestNodeOf(GpuModelId id) const { return by_model_[id.index()].largest; }
+  std::optional<double> CoresAGpu(GpuModelId id) const { return by_model_[id.index()].cores_a_gpu; }
+
+ private:
+  std::vector<GpuModel> models_;
+  std::vector<Node> nodes_;
+  std::vector<NodeId> gpu_node_;
+  struct ByModel {
+    int gpus = 0;
+    int largest = 0;
+    std::optional<double> cores_a_gpu;
+  };
+  std::vector<ByModel> by_model_;
+  int largest_node_ = 0;
+};
+
+}  // namespace sharewell::core

@@ -1,0 +1,31 @@
+// Job: one submission, as its user stated it. How long it will really take and what it really needs
+// are not here: those are truth (sim/truth.h) or belief (core/estimate.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace sharewell::core {
+
+struct Job {
+  JobId id;
+  std::string name;  // the trace's or the user's own id
+  UserId user;
+  WorkloadId workload;                     // not valid: nothing is known of what it trains
+  int gpus = 1;                            // 0: a CPU-only job
+  std::optional<double> cores;             // asked for, in all; absent: not stated
+  std::vector<GpuModelId> allowed_models;  // empty: any
+  bool exclusive = false;                  // never shares a GPU
+  int priority = 0;                        // higher goes first, within every order
+  Seconds submit;
+  std::optional<Seconds> restart_cost;  // absent: the run's default
+
+  friend bool operator==(const Job&, const Job&) = default;
+};
+
+}  // namespace sharewell::core

@@ -1,0 +1,44 @@
+#include "core/plan.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace sharewell::core {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kKinds = static_cast<int>(ReasonKind::kInfeasible) + 1;
+
+TEST(InWords, EveryReasonHasItsOwnWords) {
+  std::set<std::string> all;
+  for (int k = 0; k < kKinds; ++k) {
+    const std::string words = InWords({static_cast<ReasonKind>(k), JobId(0), 0.5, 0.25}, "job 7");
+    EXPECT_FALSE(words.empty()) << "kind " << k;
+    EXPECT_TRUE(all.insert(words).second) << "said twice: " << words;
+  }
+}
+
+TEST(InWords, FiguresAndTheOtherJobAreSaid) {
+  EXPECT_THAT(InWords({ReasonKind::kFirstFit, {}, 0.93, 0}, ""), HasSubstr("93 %"));
+  const std::string words = InWords({ReasonKind::kGoodNeighbour, JobId(3), 0.9, 0.8}, "bert");
+  EXPECT_THAT(words, HasSubstr("bert"));
+  EXPECT_THAT(words, HasSubstr("90 %"));
+  EXPECT_THAT(words, HasSubstr("80 %"));
+  EXPECT_THAT(InWords({ReasonKind::kHeldBack, JobId(3), 0, 0}, "gang"), HasSubstr("gang"));
+  EXPECT_THAT(InWords({ReasonKind::kBetterModel, {}, 1.5, 0}, ""), HasSubstr("1.50x"));
+}
+
+TEST(Plan, WaitsAndWakingAreNoActions) {
+  Plan plan;
+  EXPECT_TRUE(plan.empty());
+  plan.waits.push_back({JobId(0), {}});
+  plan.wake_at = Seconds(5);
+  EXPECT_TRUE(plan.empty());
+  plan.stops.push_back({JobId(0), {}});
+  EXPECT_FALSE(plan.empty());
+}
+
+}  // namespace
+}  // namespace sharewell::core

@@ -1,0 +1,60 @@
+// Profile: what a workload was measured to need, alone, on one GPU model. Unknown is absent.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sharewell::core {
+
+// What trains: a model, its batch, its precision and its data-loader processes.
+struct Workload {
+  std::string name;  // "tv:resnet50@224"
+  int batch = 0;     // 0: not given
+  std::string precision;
+  int workers = 0;
+
+  friend auto operator<=>(const Workload&, const Workload&) = default;
+};
+
+// How fast a job goes on fewer cores than it would like: (cores a GPU, share of full throughput),
+// rising in both; linear in between, flat beyond the last.
+using CpuCurve = std::vector<std::pair<double, Ratio>>;
+
+struct Profile {
+  Workload workload;
+  std::string gpu;  // GPU model name or alias it was measured on
+  std::optional<double> steps_per_second;
+  std::optional<Ratio> busy, sm, dram;  // 0..1
+  std::optional<Bytes> gpu_memory;
+  std::optional<BytesPerSecond> pcie;
+  std::optional<double> cpu_cores;
+  std::optional<Bytes> host_memory;
+  std::optional<BytesPerSecond> host_bandwidth;
+  std::optional<Watts> power;
+  CpuCurve cpu_curve;  // empty: not measured
+
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+// Two workloads measured together on one GPU of one model, in steps a second each.
+struct PairMeasurement {
+  std::string gpu;  // model name or alias; empty: the one their profiles were measured on
+  Workload a, b;
+  double steps_per_second_a = 0;
+  double steps_per_second_b = 0;
+  bool fits = true;  // false: together they ran out of GPU memory
+
+  friend bool operator==(const PairMeasurement&, const PairMeasurement&) = default;
+};
+
+// Everything that was measured: workloads alone, and pairs of them together.
+struct Measurements {
+  std::vector<Profile> profiles;
+  std::vector<PairMeasurement> pairs;
+};
+
+}  // namespace sharewell::core

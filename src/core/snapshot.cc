@@ -1,0 +1,209 @@
+#include "core/snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+
+namespace sharewell::core {
+
+void Residents::Add(JobId job) {
+  SHAREWELL_CHECK(count_ < kMaxJobsOnGpu);
+  jobs_[count_++] = job;
+}
+
+void Residents::Remove(JobId job) {
+  auto* end = jobs_.data() + count_;
+  auto* it = std::find(jobs_.data(), end, job);
+  SHAREWELL_CHECK(it != end);
+  std::copy(it + 1, end, it);  // keeps the order of arrival
+  --count_;
+}
+
+Snapshot::Snapshot(const Cluster& cluster, Seconds restart_cost)
+    : cluster_(&cluster),
+      default_restart_cost_(restart_cost),
+      residents_(cluster.gpu_count()),
+      changed_(cluster.gpu_count(), Seconds(-1)),
+      cores_used_(cluster.nodes().size(), 0.0),
+      cpu_only_cores_(cluster.nodes().size(), 0.0) {
+  for (const Node& node : cluster.nodes()) {
+    idle_.push_back(node.gpus);
+    idle_total_ += node.gpus;
+  }
+}
+
+Seconds Snapshot::attained(const JobView& view) const {
+  if (view.state != JobState::kRunning) return view.attained;
+  return view.attained + (now_ - view.observed) * view.rate;
+}
+
+Seconds Snapshot::run_time(const JobView& view) const {
+  if (view.state != JobState::kRunning) return view.run_time;
+  return view.run_time + (now_ - view.observed);
+}
+
+std::optional<Seconds> Snapshot::remaining(const JobView& view) const {
+  if (!view.estimate.duration) return std::nullopt;
+  const Seconds total = *view.estimate.duration;
+  // A job that outlived its estimate is believed to be near its end, not past it.
+  return std::max(total - attained(view), total * 0.02);
+}
+
+Seconds Snapshot::restart_cost(const JobView& view) const {
+  return view.job.restart_cost.value_or(default_restart_cost_);
+}
+
+double Snapshot::usage(UserId user) const {
+  double sum = user.index() < usage_.size() ? usage_[user.index()] : 0;
+  for (JobId id : running_) {
+    const JobView& view = job(id);
+    if (view.job.user == user) sum += (now_ - view.observed).value * view.job.gpus;
+  }
+  return sum;
+}
+
+void Snapshot::CountBacklog(const JobView& view, int sign) {
+  const double total = view.estimate.duration.value_or(Seconds(600)).value;
+  const double left = std::max(total - view.attained.value, 0.02 * total);
+  const bool running = view.state == JobState::kRunning;
+  const double pace = running && left > 0.02 * total ? view.rate : 0;
+  left_ += sign * view.job.gpus * (left + pace * view.observed.value);
+  pace_ += sign * view.job.gpus * pace;
+}
+
+double Snapshot::backlog() const { return std::max(0.0, left_ - pace_ * now_.value); }
+
+void Snapshot::AdvanceTo(Seconds now) {
+  SHAREWELL_CHECK(now >= now_);
+  now_ = now;
+}
+
+void Snapshot::Submit(Job job, Estimate estimate) {
+  SHAREWELL_CHECK(job.id.index() == jobs_.size());
+  JobView view;
+  view.since = now_;
+  if (arrivals_.empty() || arrivals_.back() != now_) arrivals_.push_back(now_);
+  if (arrivals_.size() > kArrivals) arrivals_.erase(arrivals_.begin());
+  if (job.user.valid() && job.user.index() >= usage_.size())
+    usage_.resize(job.user.index() + 1, 0.0);
+  view.job = std::move(job);
+  view.estimate = std::move(estimate);
+  jobs_.push_back(std::move(view));
+  position_.push_back(static_cast<std::uint32_t>(waiting_.size()));
+  waiting_.push_back(jobs_.back().job.id);
+  CountBacklog(jobs_.back(), +1);
+  if (jobs_.back().cpu_only()) ++cpu_only_jobs_;
+}
+
+void Snapshot::Enter(JobId id, JobState state) {
+  JobView& view = at(id);
+  if (view.state == JobState::kRunning) Observe(id, attained(view), 0);
+  CountBacklog(view, -1);
+  if (view.state == JobState::kWaiting || view.state == JobState::kRunning) {
+    auto& from = view.state == JobState::kWaiting ? waiting_ : running_;
+    const std::uint32_t hole = position_[id.index()];
+    from[hole] = from.back();
+    position_[from[hole].index()] = hole;
+    from.pop_back();
+  }
+  view.state = state;
+  view.since = now_;
+  view.observed = now_;
+  if (state == JobState::kWaiting || state == JobState::kRunning) {
+    auto& to = state == JobState::kWaiting ? waiting_ : running_;
+    position_[id.index()] = static_cast<std::uint32_t>(to.size());
+    to.push_back(id);
+    CountBacklog(view, +1);
+  }
+}
+
+double Snapshot::CoresOn(const Cluster& cluster, const Allocation& where, NodeId node) {
+  if (where.gpus.empty()) return where.node == node ? where.cores : 0;
+  std::size_t here = 0;
+  for (GpuId gpu : where.gpus) here += cluster.NodeOf(gpu) == node ? 1 : 0;
+  return where.cores * static_cast<double>(here) / static_cast<double>(where.gpus.size());
+}
+
+void Snapshot::Occupy(JobId id, const Allocation& where, int sign) {
+  if (where.gpus.empty()) {
+    cores_used_[where.node.index()] += sign * where.cores;
+    cpu_only_cores_[where.node.index()] += sign * where.cores;
+    return;
+  }
+  const double cores_a_gpu = where.cores / static_cast<double>(where.gpus.size());
+  for (GpuId gpu : where.gpus) {
+    Residents& here = residents_[gpu.index()];
+    const NodeId node = cluster_->NodeOf(gpu);
+    const bool was_idle = here.count() == 0;
+    sign > 0 ? here.Add(id) : here.Remove(id);
+    changed_[gpu.index()] = now_;
+    const int change = static_cast<int>(here.count() == 0) - static_cast<int>(was_idle);
+    idle_[node.index()] += change;
+    idle_total_ += change;
+    double& used = cores_used_[node.index()];
+    used += sign * cores_a_gpu;
+    if (used < 1e-9) used = 0;  // sums of shares must not leave dust behind
+  }
+}
+
+void Snapshot::Start(JobId id, const Allocation& to) {
+  SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
+  Enter(id, JobState::kRunning);
+  at(id).allocation = to;
+  youngest_started_ = std::max(youngest_started_, at(id).job.submit);
+  Occupy(id, to, +1);
+}
+
+void Snapshot::Stop(JobId id) {
+  SHAREWELL_CHECK(at(id).state == JobState::kRunning);
+  Occupy(id, at(id).allocation, -1);
+  Enter(id, JobState::kWaiting);
+  ++at(id).restarts;
+}
+
+void Snapshot::Move(JobId id, const Allocation& to) {
+  SHAREWELL_CHECK(at(id).state == JobState::kRunning);
+  Occupy(id, at(id).allocation, -1);
+  at(id).allocation = to;
+  Occupy(id, to, +1);
+  ++at(id).restarts;
+}
+
+void Snapshot::Finish(JobId id, JobState how) {
+  if (at(id).state == JobState::kRunning) Occupy(id, at(id).allocation, -1);
+  if (at(id).cpu_only()) --cpu_only_jobs_;
+  Enter(id, how);
+}
+
+void Snapshot::Resize(JobId id, double cores) {
+  const Allocation before = at(id).allocation;
+  Occupy(id, before, -1);
+  at(id).allocation.cores = cores;
+  Occupy(id, at(id).allocation, +1);
+}
+
+void Snapshot::SetThrottle(JobId id, Ratio share) { at(id).throttle = share; }
+
+void Snapshot::Observe(JobId id, Seconds attained, Ratio rate) {
+  JobView& view = at(id);
+  const Seconds ran = now_ - view.observed;
+  CountBacklog(view, -1);
+  view.run_time += ran;
+  if (view.job.user.valid()) usage_[view.job.user.index()] += ran.value * view.job.gpus;
+  view.attained = attained;
+  view.observed = now_;
+  view.rate = rate;
+  CountBacklog(view, +1);
+}
+
+void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
+  CountBacklog(at(id), -1);
+  at(id).estimate = std::move(estimate);
+  at(id).profiled = profiled;
+  CountBacklog(at(id), +1);
+}
+
+void Snapshot::CountOom(JobId id) { ++at(id).ooms; }
+
+}  // namespace sharewell::core

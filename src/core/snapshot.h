@@ -1,0 +1,149 @@
+// Snapshot: nodes, what runs where, the queue with estimates, and the time. One snapshot lives as
+// long as the loop and is changed in place by it alone; a policy reads it and never keeps it.
+// Holds belief and observation only: nothing here tells what the simulator's world knows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/estimate.h"
+#include "core/job.h"
+#include "core/plan.h"
+
+namespace sharewell::core {
+
+enum class JobState : std::uint8_t { kWaiting, kRunning, kFinished, kFailed };
+
+// A job as the loop sees it.
+struct JobView {
+  Job job;
+  Estimate estimate;
+  JobState state = JobState::kWaiting;
+  Allocation allocation;  // where it runs, or where it last ran
+  Seconds since;          // in this state
+  Seconds attained;       // work done when last observed, in seconds alone on the reference model
+  Seconds observed;       // when
+  Ratio rate = 0;         // work a second, as observed since
+  Seconds run_time;       // up to `observed`, in all its runs
+  int restarts = 0;
+  int ooms = 0;           // after one it runs alone
+  bool profiled = false;  // its estimate was measured on it
+  Ratio throttle = 1;
+
+  bool cpu_only() const { return job.gpus == 0; }
+};
+
+// What happened since the last decision. Memos are kept up to date from these.
+struct Change {
+  enum class Kind : std::uint8_t {
+    kSubmitted,
+    kStarted,
+    kStopped,
+    kMoved,
+    kFinished,
+    kFailed,
+    kProfiled
+  };
+  Kind kind;
+  JobId job;
+};
+
+constexpr int kMaxJobsOnGpu = 8;
+
+class Residents {
+ public:
+  std::span<const JobId> jobs() const { return {jobs_.data(), count_}; }
+  int count() const { return count_; }
+  void Add(JobId job);
+  void Remove(JobId job);
+
+ private:
+  std::array<JobId, kMaxJobsOnGpu> jobs_;
+  std::uint8_t count_ = 0;
+};
+
+class Snapshot {
+ public:
+  // `cluster` must outlive it.
+  explicit Snapshot(const Cluster& cluster, Seconds restart_cost = Seconds(30));
+
+  // Reading: policies.
+  Seconds now() const { return now_; }
+  const Cluster& cluster() const { return *cluster_; }
+  std::size_t job_count() const { return jobs_.size(); }
+  const JobView& job(JobId id) const { return jobs_[id.index()]; }
+  std::span<const JobId> waiting() const { return waiting_; }  // in no order
+  std::span<const JobId> running() const { return running_; }  // in no order
+  const Residents& residents(GpuId gpu) const { return residents_[gpu.index()]; }
+  int idle_gpus(NodeId node) const { return idle_[node.index()]; }
+  int idle_gpus() const { return idle_total_; }
+  double cores_used(NodeId node) const { return cores_used_[node.index()]; }
+  double cpu_only_cores(NodeId node) const { return cpu_only_cores_[node.index()]; }  // of those
+  int cpu_only_jobs() const { return cpu_only_jobs_; }  // waiting or running
+  Seconds attained(const JobView& view) const;          // now
+  Seconds run_time(const JobView& view) const;          // now
+  // Work left as believed; absent where the duration is. Never 0 for a job that still runs.
+  std::optional<Seconds> remaining(const JobView& view) const;
+  Seconds restart_cost(const JobView& view) const;
+  double usage(UserId user) const;  // GPU seconds so far
+  // When somebody last came to that GPU or left it.
+  Seconds changed(GpuId gpu) const { return changed_[gpu.index()]; }
+  // Believed work of all who wait or run, in GPU seconds alone on the reference model. Jobs of
+  // unknown length count ten minutes.
+  double backlog() const;
+  // When the youngest job that was ever started had been submitted: who was submitted well before
+  // it and still waits was overtaken.
+  Seconds youngest_started() const { return youngest_started_; }
+  // The latest instants at which somebody submitted, oldest first; at most kArrivals.
+  static constexpr std::size_t kArrivals = 11;
+  std::span<const Seconds> arrivals() const { return arrivals_; }
+
+  // Writing: the loop.
+  void AdvanceTo(Seconds now);
+  void Submit(Job job, Estimate estimate);  // REQUIRES: job.id == job_count()
+  void Start(JobId id, const Allocation& to);
+  void Stop(JobId id);
+  void Move(JobId id, const Allocation& to);
+  void Finish(JobId id, JobState how);  // kFinished or kFailed; a waiting job may fail too
+  void Resize(JobId id, double cores);
+  void SetThrottle(JobId id, Ratio share);
+  void Observe(JobId id, Seconds attained, Ratio rate);  // running jobs
+  void SetEstimate(JobId id, Estimate estimate, bool profiled);
+  void CountOom(JobId id);
+
+  // Cores of an allocation on one node; a gang's are spread as its GPUs are.
+  static double CoresOn(const Cluster& cluster, const Allocation& where, NodeId node);
+
+ private:
+  void Occupy(JobId id, const Allocation& where, int sign);
+  void CountBacklog(const JobView& view, int sign);
+  void Enter(JobId id, JobState state);
+  JobView& at(JobId id) { return jobs_[id.index()]; }
+
+  const Cluster* cluster_;
+  Seconds default_restart_cost_;
+  Seconds now_;
+  std::vector<JobView> jobs_;
+  std::vector<JobId> waiting_;
+  std::vector<JobId> running_;
+  std::vector<std::uint32_t> position_;  // of a job in waiting_ or running_
+  std::vector<Residents> residents_;
+  std::vector<int> idle_;
+  std::vector<Seconds> changed_;
+  int idle_total_ = 0;
+  std::vector<double> cores_used_;
+  std::vector<double> cpu_only_cores_;
+  int cpu_only_jobs_ = 0;
+  // backlog() = left_ - pace_ x now: kept as two sums so that reading it is O(1).
+  Seconds youngest_started_;
+  std::vector<Seconds> arrivals_;
+  double left_ = 0;
+  double pace_ = 0;
+  std::vector<double> usage_;  // settled GPU seconds by user; running ones are added on reading
+};
+
+}  // namespace sharewell::core

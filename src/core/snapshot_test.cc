@@ -1,0 +1,252 @@
+#include "core/snapshot.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+#include "testing/builders.h"
+#include "testing/random_case.h"
+
+namespace sharewell::core {
+namespace {
+
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::OnGpus;
+using fixtures::OnNode;
+using fixtures::SnapshotBuilder;
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+
+std::vector<JobId> On(const Snapshot& s, std::size_t gpu) {
+  const auto jobs = s.residents(GpuId(gpu)).jobs();
+  return {jobs.begin(), jobs.end()};
+}
+
+TEST(Snapshot, BeginsIdle) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Node(1).Build());
+  EXPECT_EQ(s->idle_gpus(), 3);
+  EXPECT_EQ(s->idle_gpus(NodeId(0)), 2);
+  EXPECT_EQ(s->backlog(), 0);
+  EXPECT_TRUE(s->waiting().empty());
+}
+
+TEST(Snapshot, AJobWaitsRunsStopsAndEnds) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).Build());
+  const JobId id = s.Waiting({.seconds = 100, .gpus = 2});
+  EXPECT_THAT(s->waiting(), ElementsAre(id));
+  s.At(10);
+  s->Start(id, OnGpus({0, 1}, 6));
+  s->Observe(id, Seconds(0), 0.5);
+  EXPECT_THAT(s->running(), ElementsAre(id));
+  EXPECT_EQ(s->idle_gpus(), 0);
+  EXPECT_EQ(s->cores_used(NodeId(0)), 6);
+  EXPECT_EQ(s->changed(GpuId(1)), Seconds(10));
+  s.At(30);
+  EXPECT_EQ(s->attained(s->job(id)), Seconds(10));
+  EXPECT_EQ(s->run_time(s->job(id)), Seconds(20));
+  EXPECT_EQ(s->remaining(s->job(id)), Seconds(90));
+  EXPECT_EQ(s->usage(UserId(0)), 40) << "two GPUs for 20 s";
+  s->Stop(id);
+  s.At(50);
+  EXPECT_EQ(s->attained(s->job(id)), Seconds(10)) << "its work is kept, and stands still";
+  EXPECT_EQ(s->job(id).restarts, 1);
+  EXPECT_EQ(s->idle_gpus(), 2);
+  s->Finish(id, JobState::kFailed);
+  EXPECT_TRUE(s->waiting().empty());
+  EXPECT_EQ(s->usage(UserId(0)), 40);
+}
+
+TEST(Snapshot, NeighboursStandInOrderOfArrival) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId a = s.Running({}, {0});
+  const JobId b = s.Running({}, {0});
+  const JobId c = s.Running({}, {0});
+  EXPECT_THAT(On(*s, 0), ElementsAre(a, b, c));
+  s->Stop(b);
+  EXPECT_THAT(On(*s, 0), ElementsAre(a, c));
+}
+
+TEST(Snapshot, CoresOfAGangAreSpreadAsItsGpusAre) {
+  const Cluster cluster = ClusterBuilder().Node(2).Node(2).Build();
+  EXPECT_DOUBLE_EQ(Snapshot::CoresOn(cluster, OnGpus({0, 1, 2}, 9), NodeId(0)), 6);
+  EXPECT_DOUBLE_EQ(Snapshot::CoresOn(cluster, OnGpus({0, 1, 2}, 9), NodeId(1)), 3);
+  EXPECT_DOUBLE_EQ(Snapshot::CoresOn(cluster, OnNode(1, 4), NodeId(1)), 4);
+  EXPECT_DOUBLE_EQ(Snapshot::CoresOn(cluster, OnNode(1, 4), NodeId(0)), 0);
+}
+
+TEST(Snapshot, AJobPastItsEstimateIsBelievedNearItsEnd) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId id = s.Running({.seconds = 100}, {0});
+  s.At(99);
+  EXPECT_EQ(s->remaining(s->job(id)), Seconds(2));
+  s.At(500);
+  EXPECT_EQ(s->remaining(s->job(id)), Seconds(2));
+}
+
+TEST(Snapshot, AnUnknownDurationLeavesAnUnknownRest) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId id = s.Waiting({.duration_known = false});
+  EXPECT_FALSE(s->remaining(s->job(id)));
+  EXPECT_EQ(s->backlog(), 600) << "counted as ten minutes";
+}
+
+TEST(Snapshot, RestartCostIsTheJobsOwnWhereItHasOne) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build(), 45);
+  EXPECT_EQ(s->restart_cost(s->job(s.Waiting({}))), Seconds(45));
+  EXPECT_EQ(s->restart_cost(s->job(s.Waiting({.restart_cost = 7}))), Seconds(7));
+}
+
+TEST(Snapshot, RemembersTheLastInstantsOfSubmission) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Waiting({});
+  s.Waiting({});
+  EXPECT_EQ(s->arrivals().size(), 1U) << "a batch is one instant";
+  for (int t = 1; t <= 20; ++t) s.At(t).Waiting({});
+  EXPECT_EQ(s->arrivals().size(), Snapshot::kArrivals);
+  EXPECT_EQ(s->arrivals().front(), Seconds(10));
+  EXPECT_EQ(s->arrivals().back(), Seconds(20));
+}
+
+// The same history kept in the plainest way, to compare with.
+class Model {
+ public:
+  explicit Model(const Snapshot& s) : s_(s) {}
+
+  void ExpectTheSame() const {
+    const Cluster& cluster = s_.cluster();
+    std::vector<JobId> waiting, running;
+    std::map<GpuId, std::vector<JobId>> on;
+    std::vector<double> cores(cluster.nodes().size(), 0.0), cpu_cores(cluster.nodes().size(), 0.0);
+    std::vector<double> usage(4, 0.0);
+    double backlog = 0;
+    int cpu_only = 0;
+    for (std::size_t j = 0; j < s_.job_count(); ++j) {
+      const JobView& view = s_.job(JobId(j));
+      const bool runs = view.state == JobState::kRunning;
+      if (view.state == JobState::kWaiting) waiting.push_back(JobId(j));
+      if (runs) running.push_back(JobId(j));
+      usage[view.job.user.index()] += s_.run_time(view).value * view.job.gpus;
+      if (!runs && view.state != JobState::kWaiting) continue;
+      cpu_only += view.cpu_only() ? 1 : 0;
+      backlog += view.job.gpus * s_.remaining(view)->value;
+      if (!runs) continue;
+      for (GpuId gpu : view.allocation.gpus) on[gpu].push_back(JobId(j));
+      for (std::size_t n = 0; n < cores.size(); ++n) {
+        const double here = Snapshot::CoresOn(cluster, view.allocation, NodeId(n));
+        cores[n] += here;
+        if (view.cpu_only()) cpu_cores[n] += here;
+      }
+    }
+    EXPECT_THAT(s_.waiting(), ::testing::UnorderedElementsAreArray(waiting));
+    EXPECT_THAT(s_.running(), ::testing::UnorderedElementsAreArray(running));
+    EXPECT_EQ(s_.cpu_only_jobs(), cpu_only);
+    int idle = 0;
+    std::vector<int> idle_on(cores.size(), 0);
+    for (std::size_t g = 0; g < cluster.gpu_count(); ++g) {
+      EXPECT_THAT(On(s_, g), ::testing::UnorderedElementsAreArray(on[GpuId(g)]));
+      if (!on[GpuId(g)].empty()) continue;
+      ++idle;
+      ++idle_on[cluster.NodeOf(GpuId(g)).index()];
+    }
+    EXPECT_EQ(s_.idle_gpus(), idle);
+    for (std::size_t n = 0; n < cores.size(); ++n) {
+      EXPECT_EQ(s_.idle_gpus(NodeId(n)), idle_on[n]);
+      EXPECT_NEAR(s_.cores_used(NodeId(n)), cores[n], 1e-6);
+      EXPECT_NEAR(s_.cpu_only_cores(NodeId(n)), cpu_cores[n], 1e-6);
+    }
+    for (std::size_t u = 0; u < usage.size(); ++u)
+      EXPECT_NEAR(s_.usage(UserId(u)), usage[u], 1e-6 * (1 + usage[u]));
+    EXPECT_NEAR(s_.backlog(), backlog, 1e-6 * (1 + backlog));
+  }
+
+ private:
+  const Snapshot& s_;
+};
+
+// One random step of a history. Jobs are so long that none outlives its estimate: beyond that the
+// backlog is told a little low until the job is next observed.
+void Step(fixtures::Dice& dice, SnapshotBuilder& s) {
+  const auto any = [&](std::span<const JobId> ids) {
+    return ids[static_cast<std::size_t>(dice.Between(0, static_cast<int>(ids.size()) - 1))];
+  };
+  const auto place = [&](const JobView& view) {
+    const int gpus = static_cast<int>(s->cluster().gpu_count());
+    if (view.cpu_only())
+      return OnNode(static_cast<std::size_t>(dice.Between(0, 2)), dice.Between(1, 4));
+    std::vector<std::size_t> where;
+    for (int g = 0; g < gpus && static_cast<int>(where.size()) < view.job.gpus; ++g) {
+      const bool must = gpus - g == view.job.gpus - static_cast<int>(where.size());
+      const bool room = s->residents(GpuId(static_cast<std::size_t>(g))).count() < 6;
+      if ((must || dice.Chance(0.5)) && room) where.push_back(static_cast<std::size_t>(g));
+    }
+    return OnGpus(where, dice.Between(0, 6));
+  };
+  s.At(s->now().value + dice.Pick({0, 1, 7, 100}));
+  const int what = dice.Between(0, 9);
+  if (what <= 2) {
+    s.Waiting({.seconds = dice.Uniform(1e7, 1e8),
+               .gpus = dice.Between(0, 3),
+               .user = static_cast<std::size_t>(dice.Between(0, 3))});
+  } else if (what <= 5 && !s->waiting().empty()) {
+    const JobId id = any(s->waiting());
+    const Allocation to = place(s->job(id));
+    if (to.gpus.size() != static_cast<std::size_t>(s->job(id).job.gpus)) return;
+    s->Start(id, to);
+    s->Observe(id, s->job(id).attained, dice.Uniform(0, 2));
+  } else if (!s->running().empty()) {
+    const JobId id = any(s->running());
+    const JobView& view = s->job(id);
+    if (what == 6) {
+      s->Stop(id);
+    } else if (what == 7) {
+      s->Finish(id, dice.Chance(0.5) ? JobState::kFinished : JobState::kFailed);
+    } else if (what == 8) {
+      dice.Chance(0.5) ? s->Resize(id, dice.Between(0, 9))
+                       : s->Observe(id, s->attained(view), dice.Uniform(0, 2));
+    } else {
+      Estimate estimate = view.estimate;
+      estimate.duration = *estimate.duration * dice.Uniform(0.5, 2);
+      s->SetEstimate(id, estimate, true);
+    }
+  }
+}
+
+TEST(Snapshot, CountsAgreeWithARecountAfterAnyHistory) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    fixtures::Dice dice(seed);
+    SnapshotBuilder s(ClusterBuilder().Node(3).Node(2).Node(0).Build());
+    const Model model(*s);
+    for (int step = 0; step < 300; ++step) {
+      Step(dice, s);
+      model.ExpectTheSame();
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
+TEST(Snapshot, MovingIsLeavingAndComing) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).Node(2).Cores(8).Build());
+  const JobId id = s.Running({.gpus = 2}, {0, 1}, 4);
+  s.At(5);
+  s->Move(id, OnGpus({2, 3}, 6));
+  EXPECT_EQ(s->cores_used(NodeId(0)), 0);
+  EXPECT_EQ(s->cores_used(NodeId(1)), 6);
+  EXPECT_EQ(s->idle_gpus(NodeId(0)), 2);
+  EXPECT_EQ(s->changed(GpuId(0)), Seconds(5));
+  EXPECT_EQ(s->changed(GpuId(2)), Seconds(5));
+  EXPECT_EQ(s->job(id).restarts, 1);
+  EXPECT_THAT(s->running(), UnorderedElementsAre(id));
+}
+
+TEST(SnapshotDeathTest, WhatCannotHappenEndsTheProgram) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId id = s.Waiting({});
+  s.At(5);
+  EXPECT_DEATH(s->AdvanceTo(Seconds(4)), "now >= now_");
+  EXPECT_DEATH(s->Stop(id), "kRunning");
+}
+
+}  // namespace
+}  // namespace sharewell::core

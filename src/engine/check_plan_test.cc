@@ -1,0 +1,204 @@
+#include "engine/check_plan.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "testing/builders.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::JobId;
+using core::Plan;
+using fixtures::ClusterBuilder;
+using fixtures::OnGpus;
+using fixtures::OnNode;
+using fixtures::SnapshotBuilder;
+using ::testing::HasSubstr;
+
+// Two GPUs of model A on a node with 8 cores, one of B on a node that states none. `runs` is on
+// GPU 0 with 4 cores, `cpu` on node 0 with 1.
+class CheckPlanTest : public ::testing::Test {
+ protected:
+  CheckPlanTest()
+      : s(ClusterBuilder().Model("A").Model("B").Node(2).Cores(8).Node(1, 1).Build()),
+        runs(s.Running({.name = "runs"}, {0}, 4)),
+        cpu(s.RunningOnNode({.name = "cpu", .gpus = 0}, 0, 1)),
+        waits(s.Waiting({.name = "waits"})),
+        gang(s.Waiting({.name = "gang", .gpus = 2})) {}
+
+  static void Start(Plan& into, JobId job, core::Allocation to) {
+    into.starts.push_back({job, std::move(to), {}, {}});
+  }
+  static void Move(Plan& into, JobId job, core::Allocation to) {
+    into.moves.push_back({job, std::move(to), false, {}});
+  }
+  std::string Breach(const Plan& of) {
+    const auto ok = CheckPlan(*s, of);
+    if (ok) return "";
+    EXPECT_EQ(ok.error().kind, core::ErrorKind::kFailed);
+    return ok.error().message;
+  }
+
+  SnapshotBuilder s;
+  JobId runs, cpu, waits, gang;
+  Plan plan;
+};
+
+TEST_F(CheckPlanTest, DoingNothingIsFine) { EXPECT_EQ(Breach(plan), ""); }
+
+TEST_F(CheckPlanTest, SharingIsFineAndSoIsAnIdleGpu) {
+  Start(plan, waits, OnGpus({0}, 3));
+  EXPECT_EQ(Breach(plan), "");
+  plan.starts[0].to = OnGpus({2}, 100);
+  EXPECT_EQ(Breach(plan), "") << "cores that a node does not state are not counted";
+}
+
+TEST_F(CheckPlanTest, WhatAStopFreesAStartOfTheSamePlanMayHave) {
+  const JobId alone = s.Waiting({.exclusive = true});
+  Start(plan, alone, OnGpus({0}, 7));
+  EXPECT_NE(Breach(plan), "");
+  plan.stops.push_back({runs, {}});
+  EXPECT_EQ(Breach(plan), "");
+}
+
+TEST_F(CheckPlanTest, TwoMayChangePlaces) {
+  const JobId other = s.Running({.exclusive = true}, {1}, 3);
+  Move(plan, runs, OnGpus({1}, 4));
+  Move(plan, other, OnGpus({0}, 3));
+  EXPECT_EQ(Breach(plan), "");
+}
+
+TEST_F(CheckPlanTest, AGangIsNotSplit) {
+  Start(plan, gang, OnGpus({1}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("job gang needs 2 GPUs together, the plan gives 1"));
+}
+
+TEST_F(CheckPlanTest, GpusAreDistinctAndInOrder) {
+  Start(plan, gang, OnGpus({1, 1}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("not distinct and in order"));
+  plan.starts[0].to = OnGpus({2, 1}, 1);
+  EXPECT_THAT(Breach(plan), HasSubstr("not distinct and in order"));
+}
+
+TEST_F(CheckPlanTest, GpusExist) {
+  Start(plan, waits, OnGpus({3}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("job waits: no GPU 3"));
+}
+
+TEST_F(CheckPlanTest, CoresAreNotNegativeNorNothing) {
+  Start(plan, waits, OnGpus({1}, -1));
+  EXPECT_THAT(Breach(plan), HasSubstr("job waits: the plan gives -1 cores"));
+  plan.starts[0].to.cores = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(Breach(plan), HasSubstr("cores"));
+}
+
+TEST_F(CheckPlanTest, NodesAreNotGivenMoreCoresThanTheyHave) {
+  Start(plan, waits, OnGpus({1}, 4));
+  EXPECT_THAT(Breach(plan), HasSubstr("node n0 has 8 cores, the plan uses 9"));
+  plan.starts[0].to.cores = 3;
+  EXPECT_EQ(Breach(plan), "");
+  plan.resizes.push_back({runs, 5, {}});
+  EXPECT_THAT(Breach(plan), HasSubstr("the plan uses 9"));
+  plan.resizes[0].cores = 2;
+  EXPECT_EQ(Breach(plan), "");
+}
+
+TEST_F(CheckPlanTest, AGangsCoresCountOnEachNodeAsItsGpusDo) {
+  Start(plan, gang, OnGpus({1, 2}, 6));
+  EXPECT_EQ(Breach(plan), "") << "3 of the 6 on node 0";
+  plan.starts[0].to.cores = 8;
+  EXPECT_THAT(Breach(plan), HasSubstr("the plan uses 9"));
+}
+
+TEST_F(CheckPlanTest, ACpuOnlyJobHasANode) {
+  const JobId other = s.Waiting({.name = "other", .gpus = 0});
+  Start(plan, other, OnNode(1, 4));
+  EXPECT_EQ(Breach(plan), "");
+  plan.starts[0].to.node = core::NodeId();
+  EXPECT_THAT(Breach(plan), HasSubstr("CPU-only job other: the plan names no node"));
+  plan.starts[0].to.node = core::NodeId(9);
+  EXPECT_THAT(Breach(plan), HasSubstr("CPU-only job other: the plan names no node"));
+}
+
+TEST_F(CheckPlanTest, AJobRunsOnModelsItMayUse) {
+  const JobId picky = s.Waiting({.name = "picky", .only = {1}});
+  Start(plan, picky, OnGpus({1}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("job picky may not run on A"));
+  plan.starts[0].to = OnGpus({2}, 1);
+  EXPECT_EQ(Breach(plan), "");
+}
+
+TEST_F(CheckPlanTest, ExclusiveJobsAndThoseThatRanOutOfMemoryAreAlone) {
+  const JobId alone = s.Waiting({.name = "alone", .exclusive = true});
+  Start(plan, alone, OnGpus({0}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("GPU 0: job alone must be alone"));
+  plan = {};
+  s->CountOom(runs);
+  Start(plan, waits, OnGpus({0}, 1));
+  EXPECT_THAT(Breach(plan), HasSubstr("GPU 0: job runs must be alone"));
+}
+
+TEST_F(CheckPlanTest, AGpuHoldsEightAtMost) {
+  for (int i = 0; i < core::kMaxJobsOnGpu; ++i) Start(plan, s.Waiting({}), OnGpus({2}, 0));
+  EXPECT_EQ(Breach(plan), "");
+  Start(plan, s.Waiting({}), OnGpus({2}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("GPU 2 is over-full"));
+}
+
+TEST_F(CheckPlanTest, OnlyJobsInTheRightStateAreNamed) {
+  plan.stops.push_back({waits, {}});
+  EXPECT_THAT(Breach(plan), HasSubstr("stop of a job that does not run"));
+  plan = {};
+  Move(plan, waits, OnGpus({1}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("move of a job that does not run"));
+  plan = {};
+  plan.resizes.push_back({waits, 1, {}});
+  EXPECT_THAT(Breach(plan), HasSubstr("resize of a job that does not run"));
+  plan = {};
+  Start(plan, runs, OnGpus({1}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("start of a job that does not wait"));
+  plan = {};
+  plan.infeasible.push_back(runs);
+  EXPECT_THAT(Breach(plan), HasSubstr("dropping a job that does not wait"));
+  plan = {};
+  Start(plan, JobId(99), OnGpus({1}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("start of a job that does not wait"));
+}
+
+TEST_F(CheckPlanTest, NobodyIsNamedTwice) {
+  plan.stops = {{runs, {}}, {runs, {}}};
+  EXPECT_THAT(Breach(plan), HasSubstr("stop of a job that does not run"));
+  plan = {};
+  plan.stops.push_back({runs, {}});
+  Move(plan, runs, OnGpus({1}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("move of a job that does not run"));
+  plan = {};
+  Start(plan, waits, OnGpus({1}, 0));
+  Start(plan, waits, OnGpus({2}, 0));
+  EXPECT_THAT(Breach(plan), HasSubstr("start of a job that does not wait"));
+  plan = {};
+  Start(plan, waits, OnGpus({1}, 0));
+  plan.infeasible.push_back(waits);
+  EXPECT_THAT(Breach(plan), HasSubstr("dropping a job that does not wait"));
+}
+
+TEST_F(CheckPlanTest, OnlyRunningCpuOnlyJobsAreThrottledToAShare) {
+  plan.throttles.push_back({cpu, 0.5, {}});
+  EXPECT_EQ(Breach(plan), "");
+  plan.throttles[0].share = 0;
+  EXPECT_THAT(Breach(plan), HasSubstr("throttle to 0"));
+  plan.throttles[0].share = 1.5;
+  EXPECT_THAT(Breach(plan), HasSubstr("throttle to 1.5"));
+  plan.throttles[0] = {runs, 0.5, {}};
+  EXPECT_THAT(Breach(plan), HasSubstr("throttle of a job that is not a running CPU-only job"));
+}
+
+TEST_F(CheckPlanTest, AResizeToLessThanNothingIsRefused) {
+  plan.resizes.push_back({runs, -2, {}});
+  EXPECT_THAT(Breach(plan), HasSubstr("resize to -2 cores"));
+}
+
+}  // namespace
+}  // namespace sharewell::engine

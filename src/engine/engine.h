@@ -1,0 +1,38 @@
+// Engine: carries a plan out and says what happened. The only door between the loop and the
+// cluster, simulated or real. One thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/job.h"
+#include "core/plan.h"
+#include "core/units.h"
+
+namespace sharewell::engine {
+
+struct Progress {
+  core::JobId job;
+  core::Seconds attained;  // work done, in seconds alone on the reference model
+  core::Ratio rate;        // work a second from now on
+};
+
+// What happened up to `now`. Cleared and filled by the engine.
+struct Observation {
+  core::Seconds now;
+  std::vector<core::Job> submitted;
+  std::vector<core::JobId> finished, failed, out_of_memory;
+  std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
+  std::vector<Progress> progress;     // running jobs whose rate changed
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Waits until something happens, or until `wake`. False when nothing ever will: all is done.
+  virtual bool Observe(std::optional<core::Seconds> wake, Observation& out) = 0;
+  // REQUIRES: CheckPlan passed. Fills out.progress with what the plan changed.
+  virtual void Apply(const core::Plan& plan, Observation& out) = 0;
+};
+
+}  // namespace sharewell::engine

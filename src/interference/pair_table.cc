@@ -1,0 +1,54 @@
+#include "interference/pair_table.h"
+
+#include <algorithm>
+
+#include "core/result.h"
+
+namespace sharewell::interference {
+
+using core::GpuModelId;
+using core::Ratio;
+using core::WorkloadId;
+
+PairTable::PairTable(std::size_t gpu_models, std::size_t workloads)
+    : models_(gpu_models), workloads_(workloads), entries_(gpu_models * workloads * workloads) {}
+
+PairTable::Entry& PairTable::At(GpuModelId model, WorkloadId a, WorkloadId b) {
+  SHAREWELL_CHECK(model.index() < models_ && a.index() < workloads_ && b.index() < workloads_);
+  return entries_[(model.index() * workloads_ + a.index()) * workloads_ + b.index()];
+}
+
+const PairTable::Entry* PairTable::Find(GpuModelId model, WorkloadId a, WorkloadId b) const {
+  if (model.index() >= models_ || a.index() >= workloads_ || b.index() >= workloads_)
+    return nullptr;
+  return &entries_[(model.index() * workloads_ + a.index()) * workloads_ + b.index()];
+}
+
+void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b) {
+  const auto add = [](Entry& entry, Ratio speed) {
+    if (entry.count < 0) return;
+    entry.sum += static_cast<float>(std::clamp(speed, 0.0, 1.0));
+    ++entry.count;
+  };
+  add(At(model, a, b), speed_a);
+  // A workload beside itself is one entry: both halves are two measurements of the same thing.
+  add(At(model, b, a), speed_b);
+}
+
+void PairTable::AddUnfit(GpuModelId model, WorkloadId a, WorkloadId b) {
+  At(model, a, b).count = -1;
+  At(model, b, a).count = -1;
+}
+
+std::optional<Ratio> PairTable::Speed(GpuModelId model, WorkloadId a, WorkloadId b) const {
+  const Entry* entry = Find(model, a, b);
+  if (entry == nullptr || entry->count <= 0) return std::nullopt;
+  return entry->sum / static_cast<float>(entry->count);
+}
+
+bool PairTable::Fits(GpuModelId model, WorkloadId a, WorkloadId b) const {
+  const Entry* entry = Find(model, a, b);
+  return entry == nullptr || entry->count >= 0;
+}
+
+}  // namespace sharewell::interference

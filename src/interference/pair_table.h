@@ -1,0 +1,44 @@
+// PairTable: what was measured of two workloads on one GPU. A measured pair overrides the model.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace sharewell::interference {
+
+class PairTable {
+ public:
+  PairTable() = default;
+  PairTable(std::size_t gpu_models, std::size_t workloads);
+
+  // Records both directions. Speeds are over the workload alone on that GPU model, capped at 1:
+  // what a repeat measures above it is noise. A pair measured again is averaged.
+  void Add(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b, core::Ratio speed_a,
+           core::Ratio speed_b);
+  void AddUnfit(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
+
+  // How fast `a` runs beside `b`; absent where it was not measured or did not fit.
+  std::optional<core::Ratio> Speed(core::GpuModelId model, core::WorkloadId a,
+                                   core::WorkloadId b) const;
+  // False only where the pair was seen to run out of memory.
+  bool Fits(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    float sum = 0;
+    int count = 0;  // -1: does not fit
+  };
+  // Absent for ids outside the table: a workload that was never measured in a pair.
+  const Entry* Find(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
+  Entry& At(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
+
+  std::size_t models_ = 0;
+  std::size_t workloads_ = 0;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace sharewell::interference

@@ -1,0 +1,69 @@
+#include "interference/pair_table.h"
+
+#include <gtest/gtest.h>
+
+namespace sharewell::interference {
+namespace {
+
+using core::GpuModelId;
+using core::WorkloadId;
+
+const GpuModelId kModel(0);
+const WorkloadId kA(0), kB(1), kC(2);
+
+TEST(PairTable, KnowsBothDirectionsOfWhatWasMeasured) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kB, 0.9, 0.6);
+  EXPECT_FLOAT_EQ(static_cast<float>(*table.Speed(kModel, kA, kB)), 0.9F);
+  EXPECT_FLOAT_EQ(static_cast<float>(*table.Speed(kModel, kB, kA)), 0.6F);
+  EXPECT_FALSE(table.Speed(kModel, kA, kC));
+}
+
+TEST(PairTable, WhatIsMeasuredAboveOneIsNoise) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kB, 1.2, -0.1);
+  EXPECT_EQ(table.Speed(kModel, kA, kB), 1);
+  EXPECT_EQ(table.Speed(kModel, kB, kA), 0);
+}
+
+TEST(PairTable, RepeatsAreAveraged) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kB, 0.5, 0.5);
+  table.Add(kModel, kB, kA, 1.0, 0.75);  // the same pair, told the other way round
+  EXPECT_EQ(table.Speed(kModel, kA, kB), 0.625);
+  EXPECT_EQ(table.Speed(kModel, kB, kA), 0.75);
+}
+
+TEST(PairTable, AWorkloadBesideItselfIsTwoMeasurementsOfOneThing) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kA, 0.5, 0.75);
+  EXPECT_EQ(table.Speed(kModel, kA, kA), 0.625);
+}
+
+TEST(PairTable, APairThatRanOutOfMemoryDoesNotFitAndHasNoSpeed) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kB, 0.5, 0.5);
+  table.AddUnfit(kModel, kA, kB);
+  EXPECT_FALSE(table.Fits(kModel, kA, kB));
+  EXPECT_FALSE(table.Fits(kModel, kB, kA));
+  EXPECT_FALSE(table.Speed(kModel, kA, kB));
+  table.Add(kModel, kA, kB, 0.5, 0.5);
+  EXPECT_FALSE(table.Fits(kModel, kA, kB)) << "seen once is seen";
+  EXPECT_TRUE(table.Fits(kModel, kA, kC));
+}
+
+TEST(PairTable, UnknownIdsAreNeitherMeasuredNorUnfit) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kA, 0.5, 0.5);
+  for (WorkloadId other : {WorkloadId(), WorkloadId(99)}) {
+    EXPECT_FALSE(table.Speed(kModel, kA, other));
+    EXPECT_FALSE(table.Speed(kModel, other, kA));
+    EXPECT_TRUE(table.Fits(kModel, other, other));
+  }
+  EXPECT_FALSE(table.Speed(GpuModelId(7), kA, kA));
+  EXPECT_FALSE(PairTable().Speed(kModel, kA, kA));
+  EXPECT_TRUE(PairTable().empty());
+}
+
+}  // namespace
+}  // namespace sharewell::interference

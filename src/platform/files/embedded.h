@@ -1,0 +1,12 @@
+// The data files that the program carries inside itself, byte for byte as they lie in data/.
+#pragma once
+
+#include <string_view>
+
+namespace sharewell::platform {
+
+std::string_view EmbeddedGpus();          // data/gpus.csv
+std::string_view EmbeddedH200Profiles();  // data/h200/profiles.csv
+std::string_view EmbeddedH200Pairs();     // data/h200/pairs.csv
+
+}  // namespace sharewell::platform

@@ -1,0 +1,18 @@
+#include "platform/files/embedded.h"
+
+#include <gtest/gtest.h>
+
+#include "platform/files/test_folder.h"
+
+namespace sharewell::platform {
+namespace {
+
+TEST(Embedded, IsByteForByteWhatLiesInData) {
+  EXPECT_EQ(EmbeddedGpus(), TestFolder::Read("data/gpus.csv"));
+  EXPECT_EQ(EmbeddedH200Profiles(), TestFolder::Read("data/h200/profiles.csv"));
+  EXPECT_EQ(EmbeddedH200Pairs(), TestFolder::Read("data/h200/pairs.csv"));
+  EXPECT_GT(EmbeddedGpus().size(), 1000U);
+}
+
+}  // namespace
+}  // namespace sharewell::platform

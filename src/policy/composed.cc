@@ -1,0 +1,353 @@
+#include "policy/composed.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "policy/cpu_jobs.h"
+#include "policy/foresight.h"
+#include "policy/ledger.h"
+#include "policy/line.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::Change;
+using core::GpuId;
+using core::JobId;
+using core::JobState;
+using core::JobView;
+using core::NodeId;
+using core::Plan;
+using core::Reason;
+using core::ReasonKind;
+using core::Seconds;
+using core::Snapshot;
+
+constexpr Seconds kOvertakenBy{24 * 3600};
+
+// GPUs in the order they were added, each once.
+class GpuSet {
+ public:
+  void Clear(std::size_t gpus) {
+    for (GpuId gpu : list_) in_[gpu.index()] = false;
+    list_.clear();
+    in_.resize(gpus, false);
+  }
+  void Add(GpuId gpu) {
+    if (in_[gpu.index()]) return;
+    in_[gpu.index()] = true;
+    list_.push_back(gpu);
+  }
+  void Sort() { std::sort(list_.begin(), list_.end()); }
+  std::span<const GpuId> list() const { return list_; }
+
+ private:
+  std::vector<GpuId> list_;
+  std::vector<bool> in_;
+};
+
+struct ComposedMemo : Memo {
+  explicit ComposedMemo(const Order& order) : line(order) {}
+  bool fresh = true;
+  Line line;
+  Ledger ledger;
+  Ledger nobody;  // the empty cluster
+  // Why each waits, as said so far: a bit a kind. What was said once is not said again while it
+  // waits.
+  std::unordered_map<std::uint32_t, std::uint64_t> told;
+  std::unique_ptr<Scratch> scratch;
+  GpuSet changed;  // of this decision
+  JobId kept_for;  // of this decision
+};
+
+class Composed : public Policy {
+ public:
+  Composed(std::string name, std::unique_ptr<Order> order, std::unique_ptr<Placement> placement,
+           std::unique_ptr<Sizing> sizing, Options options, int misses)
+      : name_(std::move(name)),
+        order_(std::move(order)),
+        placement_(std::move(placement)),
+        sizing_(std::move(sizing)),
+        options_(options),
+        misses_(misses) {}
+
+  const std::string& Name() const override { return name_; }
+  std::unique_ptr<Memo> NewMemo() const override {
+    auto memo = std::make_unique<ComposedMemo>(*order_);
+    memo->scratch = placement_->NewScratch();
+    return memo;
+  }
+
+  Plan Decide(const Snapshot& snapshot, std::span<const Change> since_last,
+              Memo& memo_base) const override {
+    auto& memo = static_cast<ComposedMemo&>(memo_base);
+    Plan plan;
+    Sync(snapshot, since_last, memo);
+    DropInfeasible(snapshot, since_last, memo, plan);
+    if (order_->Preempts()) {
+      ChooseAnew(snapshot, memo, plan);
+    } else {
+      FillFree(snapshot, memo, plan);
+    }
+    PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), plan);
+    ForgetWaitsOfStarted(plan);
+    plan.wake_at = placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo));
+    memo.fresh = false;
+    return plan;
+  }
+
+ private:
+  void Sync(const Snapshot& snapshot, std::span<const Change> changes, ComposedMemo& memo) const {
+    // A move leaves GPUs that the job no longer names: begin anew, moves are rare where this is
+    // used.
+    const bool moved = std::any_of(changes.begin(), changes.end(),
+                                   [](const Change& c) { return c.kind == Change::Kind::kMoved; });
+    FindChanged(snapshot, changes, memo.fresh || moved, memo.changed);
+    if (memo.fresh) {
+      memo.line.Rebuild(snapshot);
+      memo.ledger = NewLedger(snapshot);
+      memo.nobody = memo.ledger;
+      memo.nobody.Empty(snapshot, true);
+      return;
+    }
+    if (moved || order_->Preempts()) memo.ledger.Rebuild(snapshot);
+    for (const Change& change : changes) {
+      const JobView& view = snapshot.job(change.job);
+      memo.line.Update(snapshot, change.job);
+      if (view.state != JobState::kWaiting) memo.told.erase(change.job.value);
+      if (!moved && change.kind != Change::Kind::kSubmitted) memo.ledger.Refresh(snapshot, view);
+    }
+  }
+
+  static void FindChanged(const Snapshot& snapshot, std::span<const Change> changes, bool all,
+                          GpuSet& out) {
+    out.Clear(snapshot.cluster().gpu_count());
+    const auto add = [&](GpuId gpu) {
+      if (snapshot.changed(gpu) == snapshot.now()) out.Add(gpu);
+    };
+    if (all) {
+      for (std::size_t g = 0; g < snapshot.cluster().gpu_count(); ++g) add(GpuId(g));
+      return;
+    }
+    for (const Change& change : changes) {
+      for (GpuId gpu : snapshot.job(change.job).allocation.gpus) add(gpu);
+    }
+    out.Sort();
+  }
+
+  Ledger NewLedger(const Snapshot& snapshot) const {
+    return Ledger(snapshot, options_.max_jobs_on_gpu, sizing_->CpuJobsGiveWay());
+  }
+
+  Context ContextOf(const Snapshot& snapshot, const Ledger& ledger,
+                    const ComposedMemo& memo) const {
+    return {snapshot, ledger, *sizing_, options_, memo.changed.list(), memo.scratch.get()};
+  }
+
+  // Reported as such, not waited for. A job's feasibility never changes, so new ones are enough.
+  void DropInfeasible(const Snapshot& snapshot, std::span<const Change> changes, ComposedMemo& memo,
+                      Plan& plan) const {
+    const Context nobody = ContextOf(snapshot, memo.nobody, memo);
+    const auto look = [&](JobId id) {
+      const JobView& view = snapshot.job(id);
+      if (view.state == JobState::kWaiting && !Feasible(nobody, view))
+        plan.infeasible.push_back(id);
+    };
+    if (memo.fresh) {
+      for (JobId id : snapshot.waiting()) look(id);
+    } else {
+      for (const Change& c : changes) {
+        if (c.kind == Change::Kind::kSubmitted) look(c.job);
+      }
+    }
+    std::sort(plan.infeasible.begin(), plan.infeasible.end());
+  }
+
+  static bool Dropped(const Plan& plan, JobId id) {
+    return std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id);
+  }
+
+  static void Tell(ComposedMemo& memo, JobId id, const Reason& reason, Plan& plan) {
+    std::uint64_t& told = memo.told[id.value];
+    const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(reason.kind);
+    if ((told & bit) != 0) return;
+    told |= bit;
+    plan.waits.push_back({id, reason});
+  }
+
+  // A job tried twice in one plan may have been told to wait before it found its place.
+  static void ForgetWaitsOfStarted(Plan& plan) {
+    if (plan.waits.empty() || plan.starts.empty()) return;
+    std::vector<JobId> started;
+    for (const auto& start : plan.starts) started.push_back(start.job);
+    std::sort(started.begin(), started.end());
+    std::erase_if(plan.waits, [&](const core::Wait& wait) {
+      return std::binary_search(started.begin(), started.end(), wait.job);
+    });
+  }
+
+  bool TryStart(const Snapshot& snapshot, ComposedMemo& memo, JobId id, Plan& plan,
+                bool tell = true) const {
+    const JobView& view = snapshot.job(id);
+    Choice choice = placement_->Place(ContextOf(snapshot, memo.ledger, memo), view);
+    if (auto* reason = std::get_if<Reason>(&choice)) {
+      if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
+      if (tell) Tell(memo, id, *reason, plan);
+      return false;
+    }
+    auto& chosen = std::get<Chosen>(choice);
+    memo.ledger.Occupy(snapshot, id, chosen.to);
+    if (view.job.gpus == 1) memo.changed.Add(chosen.to.gpus.front());
+    plan.starts.push_back({id, std::move(chosen.to), chosen.profile, chosen.reason});
+    return true;
+  }
+
+  void FillFree(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    placement_->Rearrange(ContextOf(snapshot, memo.ledger, memo), plan);
+    for (const auto& move : plan.moves) {
+      memo.ledger.Vacate(snapshot, move.job, snapshot.job(move.job).allocation);
+      memo.ledger.Occupy(snapshot, move.job, move.to);
+    }
+    const Kept kept = KeepForOvertaken(snapshot, memo, plan);
+    const auto serve = [&](JobId id, bool tell) {
+      const JobView& view = snapshot.job(id);
+      if (view.cpu_only() || id == kept.job || Dropped(plan, id)) return true;
+      return TryStart(snapshot, memo, id, plan, tell);
+    };
+    memo.line.Walk(snapshot, misses_, [&](JobId id) { return serve(id, true); });
+    if (!memo.ledger.any_closed()) return;
+    // On the kept nodes, whoever is believed to be gone in time.
+    memo.ledger.Reopen(snapshot);
+    std::vector<JobId> started;
+    for (const auto& start : plan.starts) started.push_back(start.job);
+    std::sort(started.begin(), started.end());
+    memo.line.Walk(snapshot, misses_, [&](JobId id) {
+      if (std::binary_search(started.begin(), started.end(), id)) return true;
+      if (ExpectedRemaining(snapshot, snapshot.job(id)) > kept.until.value) return false;
+      return serve(id, false);  // why it waits was told above
+    });
+  }
+
+  struct Kept {
+    JobId job;      // the job it served or keeps places for, which the walk then leaves alone
+    Seconds until;  // from now, as believed: when the places will be free for it
+  };
+
+  Kept KeepForOvertaken(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    memo.kept_for = {};
+    const auto oldest = memo.line.Oldest();
+    if (!oldest) return {};
+    const JobView& view = snapshot.job(*oldest);
+    if (view.cpu_only() || Dropped(plan, *oldest)) return {};
+    if (snapshot.youngest_started() - view.job.submit < kOvertakenBy) return {};
+    if (TryStart(snapshot, memo, *oldest, plan)) return {*oldest, {}};
+    memo.kept_for = *oldest;
+    std::optional<SoonFree> soonest;
+    for (std::size_t m = 0; m < snapshot.cluster().models().size(); ++m) {
+      auto found = SoonestFree(snapshot, memo.ledger, view, core::GpuModelId(m));
+      if (found && (!soonest || found->in < soonest->in)) soonest = std::move(found);
+    }
+    if (!soonest) return {*oldest, {}};
+    for (NodeId node : soonest->nodes) memo.ledger.Close(snapshot, node);
+    return {*oldest, soonest->in};
+  }
+
+  // Who should run, from an empty cluster; then the least change that brings it about.
+  void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    std::vector<Line::Entry> live;
+    for (JobId id : snapshot.running()) {
+      if (!snapshot.job(id).cpu_only())
+        live.push_back(Line::EntryOf(snapshot, *order_, snapshot.job(id)));
+    }
+    for (JobId id : snapshot.waiting()) {
+      const JobView& view = snapshot.job(id);
+      if (!view.cpu_only() && !Dropped(plan, id))
+        live.push_back(Line::EntryOf(snapshot, *order_, view));
+    }
+    std::sort(live.begin(), live.end());
+
+    std::vector<std::pair<JobId, Chosen>> chosen;
+    Ledger anew = NewLedger(snapshot);
+    anew.Empty(snapshot, false);
+    std::unordered_map<std::uint32_t, Reason> passed_over;
+    for (const auto& entry : live) {
+      const JobView& view = snapshot.job(entry.id);
+      Choice choice = placement_->Place(ContextOf(snapshot, anew, memo), view);
+      if (const auto* reason = std::get_if<Reason>(&choice)) {
+        passed_over.emplace(entry.id.value, *reason);
+        continue;
+      }
+      chosen.emplace_back(entry.id, std::get<Chosen>(std::move(choice)));
+      anew.Occupy(snapshot, entry.id, chosen.back().second.to);
+    }
+
+    // The same jobs, with those that already run left where they are: then nobody moves.
+    std::vector<core::Start> starts;
+    Ledger kept = NewLedger(snapshot);
+    JobId pusher = chosen.empty() ? JobId() : chosen.front().first;
+    std::vector<core::Stop> stops;
+    for (JobId id : snapshot.running()) {
+      if (!passed_over.contains(id.value)) continue;
+      stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}});
+      kept.Vacate(snapshot, id, snapshot.job(id).allocation);
+    }
+    bool all_placed = true;
+    for (const auto& [id, choice] : chosen) {
+      const JobView& view = snapshot.job(id);
+      if (view.state == JobState::kRunning) continue;
+      Choice again = placement_->Place(ContextOf(snapshot, kept, memo), view);
+      if (!std::holds_alternative<Chosen>(again)) {
+        all_placed = false;
+        break;
+      }
+      auto& place = std::get<Chosen>(again);
+      kept.Occupy(snapshot, id, place.to);
+      starts.push_back({id, std::move(place.to), place.profile, {ReasonKind::kOrder, {}, 0, 0}});
+    }
+    std::sort(stops.begin(), stops.end(),
+              [](const auto& a, const auto& b) { return a.job < b.job; });
+    plan.stops = std::move(stops);
+    if (all_placed) {
+      plan.starts = std::move(starts);
+      memo.ledger = std::move(kept);
+    } else {
+      for (auto& [id, choice] : chosen) {
+        const JobView& view = snapshot.job(id);
+        const Reason its_turn{ReasonKind::kOrder, {}, 0, 0};
+        if (view.state != JobState::kRunning) {
+          plan.starts.push_back({id, std::move(choice.to), choice.profile, its_turn});
+        } else if (view.allocation.gpus != choice.to.gpus) {
+          plan.moves.push_back({id, std::move(choice.to), false, its_turn});
+        } else if (view.allocation.cores != choice.to.cores) {
+          plan.resizes.push_back({id, choice.to.cores, its_turn});
+        }
+      }
+      memo.ledger = std::move(anew);
+    }
+    for (const auto& entry : live) {
+      const auto it = passed_over.find(entry.id.value);
+      if (it != passed_over.end()) Tell(memo, entry.id, it->second, plan);
+    }
+  }
+
+  std::string name_;
+  std::unique_ptr<Order> order_;
+  std::unique_ptr<Placement> placement_;
+  std::unique_ptr<Sizing> sizing_;
+  Options options_;
+  int misses_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> Compose(std::string name, std::unique_ptr<Order> order,
+                                std::unique_ptr<Placement> placement,
+                                std::unique_ptr<Sizing> sizing, Options options, int misses) {
+  return std::make_unique<Composed>(std::move(name), std::move(order), std::move(placement),
+                                    std::move(sizing), options, misses);
+}
+
+}  // namespace sharewell::policy

@@ -1,0 +1,139 @@
+#include "policy/cpu_jobs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace sharewell::policy {
+
+using core::JobId;
+using core::JobView;
+using core::NodeId;
+using core::Plan;
+using core::ReasonKind;
+using core::Snapshot;
+
+namespace {
+
+constexpr core::Ratio kLeastShare = 0.1;  // slowed, never stopped altogether
+
+double CoresOf(const JobView& view) { return view.job.cores.value_or(1); }
+
+// Host memory traffic of one node as believed: of training jobs, and of CPU-only jobs unthrottled.
+struct Traffic {
+  double training = 0;
+  double cpu_only = 0;
+  JobId who;  // a training job that feels it
+  std::vector<JobId> cpu_jobs;
+};
+
+void SlowDown(const Snapshot& snapshot, Plan& plan) {
+  const auto& cluster = snapshot.cluster();
+  std::vector<Traffic> traffic(cluster.nodes().size());
+  bool any = false;
+  for (JobId id : snapshot.running()) {
+    const JobView& view = snapshot.job(id);
+    const bool stops = std::any_of(plan.stops.begin(), plan.stops.end(),
+                                   [&](const core::Stop& stop) { return stop.job == id; });
+    if (!view.cpu_only() || stops) continue;
+    Traffic& here = traffic[view.allocation.node.index()];
+    here.cpu_jobs.push_back(id);
+    here.cpu_only += view.estimate.on.front().demand.host_bandwidth.value;
+    any = true;
+  }
+  if (!any) return;
+  const auto count = [&](JobId id, const core::Allocation& where) {
+    for (core::GpuId gpu : where.gpus) {
+      Traffic& here = traffic[cluster.NodeOf(gpu).index()];
+      here.training +=
+          snapshot.job(id).estimate.On(cluster.ModelOf(gpu)).demand.host_bandwidth.value;
+      if (!here.who.valid() || id < here.who) here.who = id;
+    }
+  };
+  for (JobId id : snapshot.running()) count(id, snapshot.job(id).allocation);
+  for (const auto& start : plan.starts) count(start.job, start.to);
+  for (std::size_t n = 0; n < traffic.size(); ++n) {
+    Traffic& here = traffic[n];
+    const auto& limit = cluster.nodes()[n].memory_bandwidth;
+    if (here.cpu_jobs.empty() || !limit) continue;
+    core::Ratio share = 1;
+    if (here.who.valid() && here.cpu_only > 0) {
+      share = std::clamp((limit->value - here.training) / here.cpu_only, kLeastShare, 1.0);
+    }
+    std::sort(here.cpu_jobs.begin(), here.cpu_jobs.end());
+    for (JobId id : here.cpu_jobs) {
+      if (std::abs(snapshot.job(id).throttle - share) < 0.01) continue;
+      plan.throttles.push_back(
+          {id,
+           share,
+           {share < 1 ? ReasonKind::kGivesWay : ReasonKind::kResumes, here.who, share, 0}});
+    }
+  }
+}
+
+// The first training job that this plan puts on the node.
+JobId NewcomerOn(const Snapshot& snapshot, NodeId node, const Plan& plan) {
+  const auto there = [&](const core::Allocation& to) {
+    return std::any_of(to.gpus.begin(), to.gpus.end(),
+                       [&](core::GpuId gpu) { return snapshot.cluster().NodeOf(gpu) == node; });
+  };
+  for (const auto& start : plan.starts) {
+    if (there(start.to)) return start.job;
+  }
+  for (const auto& move : plan.moves) {
+    if (there(move.to)) return move.job;
+  }
+  return {};
+}
+
+// Starts of this plan may have been given cores that CPU-only jobs hold: those stop, latest first.
+void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
+  for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
+    const NodeId node(n);
+    if (ledger.cores_free(snapshot, node) >= -1e-9) continue;
+    std::vector<JobId> here;
+    for (JobId id : snapshot.running()) {
+      if (snapshot.job(id).cpu_only() && snapshot.job(id).allocation.node == node)
+        here.push_back(id);
+    }
+    std::sort(here.rbegin(), here.rend());
+    for (JobId id : here) {
+      if (ledger.cores_free(snapshot, node) >= -1e-9) break;
+      ledger.Vacate(snapshot, id, snapshot.job(id).allocation);
+      plan.stops.push_back({id, {ReasonKind::kPreempted, NewcomerOn(snapshot, node, plan), 0, 0}});
+    }
+  }
+}
+
+}  // namespace
+
+void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, Plan& plan) {
+  if (snapshot.cpu_only_jobs() == 0) return;
+  if (give_way) {
+    MakeRoom(snapshot, ledger, plan);
+    SlowDown(snapshot, plan);
+  }
+  std::vector<std::tuple<int, double, JobId>> waiting;
+  for (JobId id : snapshot.waiting()) {
+    const JobView& view = snapshot.job(id);
+    if (!view.cpu_only() || std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id))
+      continue;
+    waiting.emplace_back(-view.job.priority, view.job.submit.value, id);
+  }
+  std::sort(waiting.begin(), waiting.end());
+  for (const auto& [priority, submit, id] : waiting) {
+    const double cores = CoresOf(snapshot.job(id));
+    NodeId best;
+    for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
+      const double free = ledger.cores_free(snapshot, NodeId(n));
+      if (free + 1e-9 < cores) continue;
+      if (!best.valid() || free > ledger.cores_free(snapshot, best)) best = NodeId(n);
+    }
+    if (!best.valid()) continue;
+    core::Start start{id, {{}, best, cores}, {}, {ReasonKind::kFillsCores, {}, 0, 0}};
+    ledger.Occupy(snapshot, id, start.to);
+    plan.starts.push_back(std::move(start));
+  }
+}
+
+}  // namespace sharewell::policy

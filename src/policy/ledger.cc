@@ -1,0 +1,279 @@
+#include "policy/ledger.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sharewell::policy {
+
+using core::Allocation;
+using core::GpuId;
+using core::GpuModelId;
+using core::JobId;
+using core::JobView;
+using core::MaxTree;
+using core::NodeId;
+using core::Snapshot;
+
+namespace {
+constexpr double kClosed = -std::numeric_limits<double>::infinity();
+}
+
+bool MayShare(const JobView& view) {
+  return view.job.gpus == 1 && !view.job.exclusive && view.ooms == 0;
+}
+
+bool Allowed(const JobView& view, GpuModelId model) {
+  const auto& allowed = view.job.allowed_models;
+  return view.estimate.On(model).rate > 0 &&
+         (allowed.empty() || std::find(allowed.begin(), allowed.end(), model) != allowed.end());
+}
+
+Ledger::Ledger(const Snapshot& snapshot, int max_jobs_on_gpu, bool cpu_jobs_give_way)
+    : max_jobs_(max_jobs_on_gpu), cpu_jobs_give_way_(cpu_jobs_give_way) {
+  Rebuild(snapshot);
+}
+
+void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
+  const auto& cluster = snapshot.cluster();
+  const std::size_t gpus = cluster.gpu_count();
+  const std::size_t nodes = cluster.nodes().size();
+  residents_.assign(gpus, {});
+  load_.assign(gpus, 0.0);
+  memory_.assign(gpus, {});
+  memory_upper_.assign(gpus, {});
+  cores_used_.assign(nodes, 0.0);
+  cpu_only_cores_.assign(nodes, 0.0);
+  cores_tree_ = MaxTree(nodes);
+  for (std::size_t n = 0; n < nodes; ++n) {
+    AddCores(snapshot, NodeId(n), nobody ? 0 : snapshot.cpu_only_cores(NodeId(n)), true);
+  }
+  idle_.assign(nodes, 0);
+  closed_.assign(nodes, false);
+  closed_nodes_.clear();
+  idle_total_ = 0;
+  idle_tree_.assign(cluster.models().size(), MaxTree(nodes));
+  open_.assign(cluster.models().size(), MaxTree(gpus));
+  by_load_.assign(cluster.models().size(), {});
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const auto& node = cluster.nodes()[n];
+    if (node.gpus == 0) continue;
+    SetIdle(snapshot, NodeId(n), node.gpus);
+  }
+}
+
+void Ledger::Rebuild(const Snapshot& snapshot) {
+  Empty(snapshot, false);
+  for (std::size_t n = 0; n < cores_used_.size(); ++n) {
+    AddCores(snapshot, NodeId(n), snapshot.cores_used(NodeId(n)) - cores_used_[n], false);
+  }
+  for (std::size_t g = 0; g < residents_.size(); ++g) {
+    if (snapshot.residents(GpuId(g)).count() == 0) continue;
+    residents_[g] = snapshot.residents(GpuId(g));
+    const NodeId node = snapshot.cluster().NodeOf(GpuId(g));
+    SetIdle(snapshot, node, idle_[node.index()] - 1);
+    Reindex(snapshot, GpuId(g));
+  }
+}
+
+void Ledger::Refresh(const Snapshot& snapshot, const JobView& view) {
+  if (view.allocation.gpus.empty()) {
+    if (const NodeId node = view.allocation.node; node.valid()) {
+      cpu_only_cores_[node.index()] = snapshot.cpu_only_cores(node);
+      AddCores(snapshot, node, snapshot.cores_used(node) - cores_used_[node.index()], false);
+    }
+    return;
+  }
+  for (GpuId gpu : view.allocation.gpus) {
+    const NodeId node = snapshot.cluster().NodeOf(gpu);
+    AddCores(snapshot, node, snapshot.cores_used(node) - cores_used_[node.index()], false);
+    const bool was_idle = residents_[gpu.index()].count() == 0;
+    residents_[gpu.index()] = snapshot.residents(gpu);
+    const bool is_idle = residents_[gpu.index()].count() == 0;
+    if (was_idle != is_idle) SetIdle(snapshot, node, idle_[node.index()] + (is_idle ? 1 : -1));
+    Reindex(snapshot, gpu);
+  }
+}
+
+void Ledger::SetIdle(const Snapshot& snapshot, NodeId node, int idle) {
+  idle_total_ += idle - idle_[node.index()];
+  idle_[node.index()] = idle;
+  const auto model = snapshot.cluster().node(node).model;
+  idle_tree_[model.index()].Set(node.index(), closed(node) ? kClosed : idle);
+}
+
+// Sums are made anew from the residents, not adjusted: they must not depend on the order of
+// history.
+void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
+  const auto model = snapshot.cluster().ModelOf(gpu);
+  const auto jobs = residents_[gpu.index()].jobs();
+  double load = 0;
+  core::Bytes memory;
+  core::Bytes upper;
+  bool shared = true;
+  for (JobId id : jobs) {
+    const JobView& view = snapshot.job(id);
+    const core::Demand& d = view.estimate.On(model).demand;
+    load += d.busy;
+    memory += d.gpu_memory;
+    upper += view.estimate.gpu_memory_upper;
+    shared = shared && MayShare(view);
+  }
+  load_[gpu.index()] = load;
+  memory_[gpu.index()] = memory;
+  memory_upper_[gpu.index()] = upper;
+  const bool open = shared && !jobs.empty() && static_cast<int>(jobs.size()) < max_jobs_ &&
+                    !closed(snapshot.cluster().NodeOf(gpu));
+  SetRoom(model, gpu, open ? 1 - load : kClosed);
+}
+
+void Ledger::SetRoom(GpuModelId model, GpuId gpu, double room) {
+  MaxTree& tree = open_[model.index()];
+  const double before = tree[gpu.index()];
+  if (before == room) return;
+  auto& by_load = by_load_[model.index()];
+  if (before != kClosed) by_load.erase({-before, gpu.value});
+  if (room != kClosed) by_load.insert({-room, gpu.value});
+  tree.Set(gpu.index(), room);
+}
+
+bool Ledger::open(const Snapshot& snapshot, GpuId gpu) const {
+  return open_[snapshot.cluster().ModelOf(gpu).index()][gpu.index()] != kClosed;
+}
+
+std::vector<GpuId> Ledger::LeastLoaded(GpuModelId model, std::size_t count) const {
+  std::vector<GpuId> gpus;
+  for (const auto& [minus_room, gpu] : by_load_[model.index()]) {
+    if (gpus.size() >= count) break;
+    gpus.push_back(GpuId(gpu));
+  }
+  return gpus;
+}
+
+void Ledger::Count(const Snapshot& snapshot, JobId id, GpuId gpu, int sign) {
+  auto& here = residents_[gpu.index()];
+  const NodeId node = snapshot.cluster().NodeOf(gpu);
+  const bool was_idle = here.count() == 0;
+  sign > 0 ? here.Add(id) : here.Remove(id);
+  const bool is_idle = here.count() == 0;
+  if (was_idle != is_idle) SetIdle(snapshot, node, idle_[node.index()] + (is_idle ? 1 : -1));
+  Reindex(snapshot, gpu);
+}
+
+void Ledger::AddCores(const Snapshot& snapshot, NodeId node, double cores, bool cpu_only) {
+  cores_used_[node.index()] += cores;
+  if (cpu_only) cpu_only_cores_[node.index()] += cores;
+  cores_tree_.Set(node.index(), cores_for_training(snapshot, node));
+}
+
+void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
+  for (GpuId gpu : to.gpus) {
+    Count(snapshot, id, gpu, +1);
+    AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
+             to.cores / static_cast<double>(to.gpus.size()), false);
+  }
+  if (to.gpus.empty()) AddCores(snapshot, to.node, to.cores, true);
+}
+
+void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
+  for (GpuId gpu : from.gpus) {
+    Count(snapshot, id, gpu, -1);
+    AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
+             -from.cores / static_cast<double>(from.gpus.size()), false);
+  }
+  if (from.gpus.empty()) AddCores(snapshot, from.node, -from.cores, true);
+}
+
+std::size_t Ledger::SkipNodesWithoutCores(const Snapshot& snapshot, std::size_t gpu,
+                                          double cores) const {
+  const auto& cluster = snapshot.cluster();
+  const std::size_t from = cluster.NodeOf(GpuId(gpu)).index();
+  const std::size_t node = cores_tree_.First(cores - 1e-9, from);
+  if (node == from) return gpu;
+  return node == MaxTree::kNone ? cluster.gpu_count() : cluster.nodes()[node].first_gpu.index();
+}
+
+double Ledger::cores_free(const Snapshot& snapshot, NodeId node) const {
+  const auto& cores = snapshot.cluster().node(node).cores;
+  return cores ? *cores - cores_used_[node.index()] : std::numeric_limits<double>::infinity();
+}
+
+double Ledger::cores_for_training(const Snapshot& snapshot, NodeId node) const {
+  const double free = cores_free(snapshot, node);
+  return cpu_jobs_give_way_ ? free + cpu_only_cores_[node.index()] : free;
+}
+
+std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, GpuModelId model,
+                                                   int count, double cores_a_gpu) const {
+  const auto& cluster = snapshot.cluster();
+  const MaxTree& tree = idle_tree_[model.index()];
+  constexpr double kDust = 1e-9;
+  std::vector<GpuId> gpus;
+  const auto take = [&](std::size_t n, int want) {
+    const auto& node = cluster.nodes()[n];
+    for (int k = 0; k < node.gpus && want > 0; ++k) {
+      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
+      if (residents_[gpu.index()].count() > 0) continue;
+      gpus.push_back(gpu);
+      --want;
+    }
+  };
+  const auto enough_cores = [&](std::size_t n, int want) {
+    return cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want;
+  };
+  if (count <= cluster.LargestNodeOf(model)) {
+    for (std::size_t n = tree.First(count); n != MaxTree::kNone; n = tree.First(count, n + 1)) {
+      if (!enough_cores(n, count)) continue;
+      take(n, count);
+      return gpus;
+    }
+    return std::nullopt;
+  }
+  if (idle_total_ < count) return std::nullopt;
+  int left = count;
+  for (std::size_t n = tree.First(1); left > 0 && n != MaxTree::kNone; n = tree.First(1, n + 1)) {
+    const int whole = cluster.nodes()[n].gpus;
+    if (idle_[n] < whole || whole > left || !enough_cores(n, whole)) continue;
+    take(n, whole);
+    left -= whole;
+  }
+  if (left > 0) {
+    std::size_t n = tree.First(left);
+    while (n != MaxTree::kNone &&
+           (!enough_cores(n, left) || std::any_of(gpus.begin(), gpus.end(), [&](GpuId g) {
+             return cluster.NodeOf(g).index() == n;
+           }))) {
+      n = tree.First(left, n + 1);
+    }
+    if (n == MaxTree::kNone) return std::nullopt;
+    take(n, left);
+  }
+  std::sort(gpus.begin(), gpus.end());
+  return gpus;
+}
+
+std::size_t Ledger::FirstOpen(GpuModelId model, core::Ratio busy, std::size_t from) const {
+  return open_[model.index()].First(busy, from);
+}
+
+void Ledger::SetClosed(const Snapshot& snapshot, NodeId node, bool closed) {
+  closed_[node.index()] = closed;
+  const auto& facts = snapshot.cluster().node(node);
+  if (facts.gpus == 0) return;
+  SetIdle(snapshot, node, idle_[node.index()]);
+  for (int k = 0; k < facts.gpus; ++k) {
+    Reindex(snapshot, GpuId(facts.first_gpu.index() + static_cast<std::size_t>(k)));
+  }
+}
+
+void Ledger::Close(const Snapshot& snapshot, NodeId node) {
+  if (closed(node)) return;
+  closed_nodes_.push_back(node);
+  SetClosed(snapshot, node, true);
+}
+
+void Ledger::Reopen(const Snapshot& snapshot) {
+  for (NodeId node : closed_nodes_) SetClosed(snapshot, node, false);
+  closed_nodes_.clear();
+}
+
+}  // namespace sharewell::policy

@@ -1,0 +1,102 @@
+// Ledger: what is occupied, believed loads included, with the indices that let a decision find a
+// place without looking at every GPU. It mirrors the snapshot and runs ahead of it while a plan is
+// made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/max_tree.h"
+#include "core/snapshot.h"
+#include "interference/interference.h"
+
+namespace sharewell::policy {
+
+class Ledger {
+ public:
+  Ledger() = default;
+  // `cpu_jobs_give_way`: cores of CPU-only jobs count as free for training jobs.
+  Ledger(const core::Snapshot& snapshot, int max_jobs_on_gpu, bool cpu_jobs_give_way);
+
+  // Makes it equal to the snapshot again.
+  void Rebuild(const core::Snapshot& snapshot);
+  // With no training job running: for plans made from an empty cluster. CPU-only jobs stay, unless
+  // `nobody` at all is wanted.
+  void Empty(const core::Snapshot& snapshot, bool nobody);
+  // Takes over what the snapshot says of a job's (last) place.
+  void Refresh(const core::Snapshot& snapshot, const core::JobView& view);
+
+  void Occupy(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& to);
+  void Vacate(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& from);
+
+  const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
+  core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
+  core::Bytes memory(core::GpuId gpu) const {
+    return memory_[gpu.index()];
+  }  // sum of believed memory
+  core::Bytes memory_upper(core::GpuId gpu) const { return memory_upper_[gpu.index()]; }
+  double cores_free(const core::Snapshot& snapshot, core::NodeId node) const;
+  double cores_for_training(const core::Snapshot& snapshot, core::NodeId node) const;
+  // The lowest GPU on a node, from `gpu`'s on, that has so many cores for training; gpu_count() if
+  // none.
+  std::size_t SkipNodesWithoutCores(const core::Snapshot& snapshot, std::size_t gpu,
+                                    double cores) const;
+  int idle_gpus() const { return idle_total_; }
+
+  // Idle GPUs for a gang, in rising order: on one node where a node is large enough, first fit;
+  // else on wholly idle nodes and one more for the remainder. `cores` is what the job needs a GPU.
+  std::optional<std::vector<core::GpuId>> IdleGpus(const core::Snapshot& snapshot,
+                                                   core::GpuModelId model, int count,
+                                                   double cores_a_gpu) const;
+
+  // GPUs of `model` that have company but room for more, busiest-first-fit style: the lowest GPU
+  // from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.
+  std::size_t FirstOpen(core::GpuModelId model, core::Ratio busy, std::size_t from) const;
+  // At most `count` of them, least loaded first, ties by number.
+  std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
+  bool open(const core::Snapshot& snapshot, core::GpuId gpu) const;
+
+  // Nodes kept for a job that has waited too long: closed to others until Reopen.
+  void Close(const core::Snapshot& snapshot, core::NodeId node);
+  void Reopen(const core::Snapshot& snapshot);
+  bool closed(core::NodeId node) const { return closed_[node.index()]; }
+  bool any_closed() const { return !closed_nodes_.empty(); }
+
+ private:
+  void Reindex(const core::Snapshot& snapshot, core::GpuId gpu);
+  void AddCores(const core::Snapshot& snapshot, core::NodeId node, double cores, bool cpu_only);
+  void SetClosed(const core::Snapshot& snapshot, core::NodeId node, bool closed);
+  void SetIdle(const core::Snapshot& snapshot, core::NodeId node, int idle);
+  void SetRoom(core::GpuModelId model, core::GpuId gpu, double room);
+  void Count(const core::Snapshot& snapshot, core::JobId id, core::GpuId gpu, int sign);
+
+  int max_jobs_ = 1;
+  bool cpu_jobs_give_way_ = false;
+  std::vector<core::Residents> residents_;
+  std::vector<double> load_;
+  std::vector<core::Bytes> memory_;
+  std::vector<core::Bytes> memory_upper_;
+  std::vector<double> cores_used_;
+  std::vector<double> cpu_only_cores_;
+  core::MaxTree cores_tree_;  // over nodes: cores for training
+  std::vector<int> idle_;
+  int idle_total_ = 0;
+  std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
+  std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where company is allowed
+  std::vector<std::set<std::pair<double, std::uint32_t>>>
+      by_load_;  // by model: (-room, GPU) of open_
+  std::vector<bool> closed_;
+  std::vector<core::NodeId> closed_nodes_;
+};
+
+// May share its GPU at all: one GPU, not exclusive, and never ran out of memory.
+bool MayShare(const core::JobView& view);
+
+// May run on that GPU model.
+bool Allowed(const core::JobView& view, core::GpuModelId model);
+
+}  // namespace sharewell::policy

@@ -1,0 +1,23 @@
+// What a user may set about every policy. Few on purpose.
+#pragma once
+
+#include <limits>
+
+#include "core/units.h"
+#include "interference/interference.h"
+
+namespace sharewell::policy {
+
+struct Options {
+  // The most that neighbours may stretch a job's whole run, as planned (sharewell, complement).
+  core::Ratio max_slowdown = 1.25;
+  int max_jobs_on_gpu = 3;  // seed 001
+  // match: how long a job waits for the GPU model that suits it, in its own durations, before it
+  // takes any. Infinite: seed 000's estimate, which lets a type starve.
+  double match_patience = 1;
+  // What is believed of interference: the model and the measured pairs, without the world's
+  // residual.
+  const interference::Interference* interference = nullptr;
+};
+
+}  // namespace sharewell::policy

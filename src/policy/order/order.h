@@ -1,0 +1,32 @@
+// Order: who is next. Lower keys go first; priority goes before every key, then submission, then
+// id.
+#pragma once
+
+#include <limits>
+
+#include "core/snapshot.h"
+
+namespace sharewell::policy {
+
+class Order {
+ public:
+  virtual ~Order() = default;
+  // A waiting job's key must not change while it waits, except through UserKey.
+  virtual double Key(const core::Snapshot& snapshot, const core::JobView& view) const = 0;
+  // Jobs whose key is at least this go first, largest first.
+  virtual double TailFrom(const core::Snapshot&) const {
+    return std::numeric_limits<double>::infinity();
+  }
+  // True: running jobs are ordered too, and may be stopped for one before them.
+  virtual bool Preempts() const { return false; }
+  // True: jobs are ordered by their user's key first, which may change at any time.
+  virtual bool ByUser() const { return false; }
+  virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }
+};
+
+// Work left as believed. A job of unknown length is expected to run as long again as it already
+// has, ten minutes at least (durations are heavy-tailed), so that orders by length fall back to
+// least attained service.
+double ExpectedRemaining(const core::Snapshot& snapshot, const core::JobView& view);
+
+}  // namespace sharewell::policy

@@ -1,0 +1,191 @@
+// Who is next, by each order: on one GPU, so that the first started is the first in turn.
+#include "policy/order/order.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "policy/line.h"
+#include "policy/order/decreasing.h"
+#include "policy/order/drain.h"
+#include "policy/order/fair.h"
+#include "policy/order/fifo.h"
+#include "policy/order/gain.h"
+#include "policy/order/las.h"
+#include "policy/order/sjf.h"
+#include "policy/order/srsf.h"
+#include "policy/order/srtf.h"
+#include "testing/builders.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::JobId;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::SnapshotBuilder;
+using ::testing::ElementsAre;
+
+core::Cluster OneGpu() { return ClusterBuilder().Node(1).Build(); }
+
+// The waiting jobs in the order's turn.
+std::vector<std::size_t> Turn(SnapshotBuilder& s, const Order& order) {
+  Line line(order);
+  line.Rebuild(*s);
+  std::vector<std::size_t> turn;
+  line.Walk(*s, 1000, [&](JobId id) {
+    turn.push_back(id.index());
+    return true;
+  });
+  return turn;
+}
+
+TEST(Fifo, IsByTimeOfSubmissionThenById) {
+  SnapshotBuilder s(OneGpu());
+  s.Waiting({.submit = 5});
+  s.Waiting({.submit = 3});
+  s.Waiting({.submit = 3});
+  EXPECT_THAT(Turn(s, *NewFifoOrder()), ElementsAre(1, 2, 0));
+  EXPECT_FALSE(NewFifoOrder()->Preempts());
+}
+
+TEST(EveryOrder, PutsPriorityFirst) {
+  for (auto make :
+       {NewFifoOrder, NewSjfOrder, NewFairOrder, NewGainOrder, NewDecreasingOrder, NewDrainOrder}) {
+    SnapshotBuilder s(OneGpu());
+    s.Waiting({.seconds = 100});
+    s.Waiting({.seconds = 50});
+    s.Waiting({.seconds = 10, .submit = 1, .priority = 1});
+    EXPECT_EQ(Turn(s, *make()).front(), 2U);
+  }
+}
+
+TEST(Sjf, IsByBelievedDuration) {
+  SnapshotBuilder s(OneGpu());
+  s.Waiting({.seconds = 300});
+  s.Waiting({.seconds = 100});
+  s.Waiting({.duration_known = false});  // ten minutes, as long as nothing is known
+  s.Waiting({.seconds = 200});
+  EXPECT_THAT(Turn(s, *NewSjfOrder()), ElementsAre(1, 3, 0, 2));
+}
+
+TEST(ExpectedRemaining, OfUnknownJobsIsAsLongAgainAsTheyRanTenMinutesAtLeast) {
+  SnapshotBuilder s(OneGpu());
+  const JobId id = s.Running({.duration_known = false}, {0});
+  EXPECT_EQ(ExpectedRemaining(*s, s->job(id)), 600);
+  s.At(500);
+  EXPECT_EQ(ExpectedRemaining(*s, s->job(id)), 600);
+  s.At(5000);
+  EXPECT_EQ(ExpectedRemaining(*s, s->job(id)), 5000);
+}
+
+TEST(Srtf, GivesARunningJobTheLeadOfItsRestart) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId runs = s.Running({.seconds = 100}, {0});
+  const JobId waits = s.Waiting({.seconds = 80});
+  const auto order = NewSrtfOrder();
+  EXPECT_TRUE(order->Preempts());
+  EXPECT_EQ(order->Key(*s, s->job(runs)), 70);
+  EXPECT_EQ(order->Key(*s, s->job(waits)), 80);
+  s.At(40);
+  EXPECT_EQ(order->Key(*s, s->job(runs)), 30) << "remaining, not total";
+}
+
+TEST(Srsf, CountsTheGpus) {
+  SnapshotBuilder s(OneGpu());
+  const JobId gang = s.Waiting({.seconds = 100, .gpus = 4});
+  const JobId one = s.Waiting({.seconds = 300});
+  const auto order = NewSrsfOrder();
+  EXPECT_LT(order->Key(*s, s->job(one)), order->Key(*s, s->job(gang)));
+}
+
+TEST(Las, IsByServiceInSteps) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Build());
+  const JobId one = s.Running({}, {0});
+  const JobId gang = s.Running({.gpus = 2}, {1, 2});
+  const JobId waits = s.Waiting({});
+  const auto order = NewLasOrder();
+  const auto key = [&](JobId id) { return order->Key(*s, s->job(id)); };
+  EXPECT_EQ(key(one), key(waits));
+  s.At(1800);
+  EXPECT_EQ(key(one), key(waits)) << "within a step nobody is put behind";
+  EXPECT_GT(key(gang), key(one)) << "two GPUs for half an hour are an hour";
+  s.At(3600);
+  EXPECT_EQ(key(gang), key(one));
+  s.At(5 * 3600);
+  EXPECT_GT(key(gang), key(one));
+}
+
+TEST(Gain, IsByTheBestModelOverTheWorst) {
+  SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
+  const JobId some = s.Waiting({.rates = {1, 1.5}});
+  const JobId most = s.Waiting({.rates = {1, 0.25}});
+  const JobId picky = s.Waiting({.rates = {1, 0.1}, .only = {0}});
+  EXPECT_EQ(GainOf(*s, s->job(some)), 1.5);
+  EXPECT_EQ(GainOf(*s, s->job(most)), 4);
+  EXPECT_EQ(GainOf(*s, s->job(picky)), 1) << "it has no choice";
+  EXPECT_THAT(Turn(s, *NewGainOrder()), ElementsAre(most.index(), some.index(), picky.index()));
+}
+
+TEST(Fair, IsByWhatTheUserUsedSoFar) {
+  SnapshotBuilder s(ClusterBuilder().Node(3).Build());
+  s.Running({.gpus = 2, .user = 0}, {0, 1});
+  s.Running({.user = 1}, {2});
+  s.At(100);
+  s.Waiting({.user = 0});
+  s.Waiting({.user = 1});
+  s.Waiting({.user = 1});
+  s.Waiting({.user = 2});
+  EXPECT_THAT(Turn(s, *NewFairOrder()), ElementsAre(5, 3, 4, 2));
+}
+
+TEST(Decreasing, IsByPredictedUtilisation) {
+  SnapshotBuilder s(OneGpu());
+  s.Waiting({.busy = 0.2});
+  s.Waiting({.busy = 0.9});
+  s.Waiting({.busy = 0.5});
+  EXPECT_THAT(Turn(s, *NewDecreasingOrder()), ElementsAre(1, 2, 0));
+}
+
+TEST(Drain, InABatchTheTailGoesFirstLongestFirstAndTheRestShortestFirst) {
+  SnapshotBuilder s(OneGpu());
+  for (double seconds : {100, 50, 2000, 200, 1000}) s.Waiting({.seconds = seconds});
+  // 3350 s of work over three jobs on one GPU: 1117 s.
+  EXPECT_NEAR(DrainTail(*s), 3350.0 / 3, 1e-9);
+  EXPECT_THAT(Turn(s, *NewDrainOrder()), ElementsAre(2, 1, 0, 3, 4));
+}
+
+TEST(Drain, OnAStreamThereIsNoEndToHangOn) {
+  SnapshotBuilder s(OneGpu());
+  for (int k = 0; k < 20; ++k) {
+    s.At(10.0 * k).Waiting({.seconds = k == 3 ? 3000.0 : 100, .submit = 10.0 * k});
+  }
+  EXPECT_NEAR(ArrivalRate(*s), 0.1, 1e-9);
+  EXPECT_EQ(DrainTail(*s), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Turn(s, *NewDrainOrder()).back(), 3U) << "shortest first";
+}
+
+TEST(Drain, PriorityStillGoesBeforeTheTail) {
+  SnapshotBuilder s(OneGpu());
+  s.Waiting({.seconds = 5000, .exclusive = true});
+  s.Waiting({.seconds = 10, .exclusive = true, .priority = 1});
+  EXPECT_THAT(Turn(s, *NewDrainOrder()), ElementsAre(1, 0));
+}
+
+TEST(Line, LeavesTheRestOfAClassOutAfterSomeMisses) {
+  SnapshotBuilder s(OneGpu());
+  for (int k = 0; k < 5; ++k) s.Waiting({});
+  s.Waiting({.gpus = 2});
+  const auto order = NewFifoOrder();
+  Line held(*order);
+  held.Rebuild(*s);
+  std::vector<std::size_t> tried;
+  held.Walk(*s, 2, [&](JobId id) {
+    tried.push_back(id.index());
+    return false;
+  });
+  EXPECT_THAT(tried, ElementsAre(0, 1, 5)) << "those who need something else are still tried";
+}
+
+}  // namespace
+}  // namespace sharewell::policy

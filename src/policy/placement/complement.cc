@@ -1,0 +1,54 @@
+#include "policy/placement/complement.h"
+
+#include "policy/company.h"
+#include "policy/host_room.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::GpuId;
+using core::GpuModelId;
+using core::ReasonKind;
+
+constexpr std::size_t kCandidates = 16;
+
+class Complement : public Placement {
+ public:
+  Choice Place(const Context& context, const core::JobView& view) const override {
+    if (auto to = OnAnyIdleGpus(context, view)) {
+      return Chosen{std::move(*to), {ReasonKind::kIdleGpu, {}, 0, 0}, {}};
+    }
+    if (!MayShare(view)) return core::Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+    std::optional<Chosen> best;
+    double best_sum = 0;
+    for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
+      const GpuModelId model(m);
+      if (!Allowed(view, model)) continue;
+      for (GpuId gpu : context.ledger.LeastLoaded(model, kCandidates)) {
+        Company company(context.snapshot, *context.options.interference, model,
+                        context.ledger.residents(gpu).jobs());
+        const core::JobId neighbour = company.job(0);
+        const double before = company.SumOfSpeeds();
+        company.Join(view.job.id);
+        const double gain = company.SumOfSpeeds() - before;
+        if (gain <= best_sum || company.Slowest() < 1 / context.options.max_slowdown) continue;
+        if (!company.Fits() || !HostHasRoom(context, view, gpu)) continue;
+        auto to = Beside(context, view, gpu);
+        if (!to) continue;
+        best_sum = gain;
+        best = Chosen{std::move(*to),
+                      {ReasonKind::kGoodNeighbour, neighbour, company.Speed(company.size() - 1),
+                       company.Slowest()},
+                      {}};
+      }
+    }
+    if (best) return *std::move(best);
+    return core::Reason{ReasonKind::kNoGoodNeighbour, {}, 0, 0};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Placement> NewComplementPlacement() { return std::make_unique<Complement>(); }
+
+}  // namespace sharewell::policy

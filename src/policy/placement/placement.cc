@@ -1,0 +1,64 @@
+#include "policy/placement/placement.h"
+
+#include <algorithm>
+
+namespace sharewell::policy {
+
+using core::Allocation;
+using core::GpuId;
+using core::GpuModelId;
+using core::JobView;
+
+namespace {
+
+// How many nodes a gang of that model spans where it is placed on wholly idle nodes.
+int NodesSpanned(const core::Snapshot& snapshot, GpuModelId model, int gpus) {
+  const int largest = snapshot.cluster().LargestNodeOf(model);
+  return (gpus + largest - 1) / largest;
+}
+
+}  // namespace
+
+std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view,
+                                     GpuModelId model) {
+  const int gpus = view.job.gpus;
+  if (context.ledger.idle_gpus() < gpus || !Allowed(view, model)) return std::nullopt;
+  const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, gpus);
+  const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
+  auto idle = context.ledger.IdleGpus(context.snapshot, model, gpus, cores);
+  if (!idle) return std::nullopt;
+  return Allocation{std::move(*idle), {}, cores * gpus};
+}
+
+std::optional<Allocation> OnAnyIdleGpus(const Context& context, const JobView& view) {
+  std::optional<Allocation> best;
+  for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
+    auto found = OnIdleGpus(context, view, GpuModelId(m));
+    if (found && (!best || found->gpus.front() < best->gpus.front())) best = std::move(found);
+  }
+  return best;
+}
+
+std::optional<Allocation> Beside(const Context& context, const JobView& view, GpuId gpu) {
+  const auto& cluster = context.snapshot.cluster();
+  const double cores = context.sizing.CoresAGpu(context.snapshot, view, cluster.ModelOf(gpu), 1);
+  if (context.ledger.cores_for_training(context.snapshot, cluster.NodeOf(gpu)) + 1e-9 < cores) {
+    return std::nullopt;
+  }
+  return Allocation{{gpu}, {}, cores};
+}
+
+bool Feasible(const Context& context, const JobView& view) {
+  const auto& cluster = context.snapshot.cluster();
+  if (view.cpu_only()) {
+    const double cores = view.job.cores.value_or(1);
+    return std::any_of(cluster.nodes().begin(), cluster.nodes().end(),
+                       [&](const core::Node& node) { return !node.cores || *node.cores >= cores; });
+  }
+  for (std::size_t m = 0; m < cluster.models().size(); ++m) {
+    if (OnIdleGpus(context, view, GpuModelId(m))) return true;
+  }
+  return false;
+}
+
+}  // namespace sharewell::policy

@@ -1,0 +1,413 @@
+// Where a job goes, by each placement: one decision on a snapshot made by hand.
+#include "policy/placement/placement.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "policy/registry.h"
+#include "testing/builders.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::JobId;
+using core::Plan;
+using core::ReasonKind;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::OnGpus;
+using fixtures::OnNode;
+using fixtures::SnapshotBuilder;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const interference::Interference& Model() {
+  static const auto model = fixtures::WithoutResidual();
+  return model;
+}
+
+Plan Decide(SnapshotBuilder& s, const std::string& name, Options options = {}) {
+  if (options.interference == nullptr) options.interference = &Model();
+  const auto policy = NewPolicy(name, options).value();
+  const auto memo = policy->NewMemo();
+  return policy->Decide(*s, {}, *memo);
+}
+
+std::vector<core::GpuId> PlaceOf(const Plan& plan, JobId id) {
+  for (const auto& start : plan.starts) {
+    if (start.job == id) return start.to.gpus;
+  }
+  return {};
+}
+
+ReasonKind WhyStarted(const Plan& plan, JobId id) {
+  for (const auto& start : plan.starts) {
+    if (start.job == id) return start.reason.kind;
+  }
+  ADD_FAILURE() << "job " << id.value << " was not started";
+  return {};
+}
+
+ReasonKind WhyWaits(const Plan& plan, JobId id) {
+  for (const auto& wait : plan.waits) {
+    if (wait.job == id) return wait.reason.kind;
+  }
+  ADD_FAILURE() << "job " << id.value << " has no reason to wait";
+  return {};
+}
+
+auto Gpus(const std::vector<std::size_t>& gpus) { return OnGpus(gpus).gpus; }
+
+TEST(Slot, TakesWholeGpusAndSharesNone) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.busy = 0.1}, {0});
+  const JobId first = s.Waiting({.busy = 0.1});
+  const JobId second = s.Waiting({.busy = 0.1});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(PlaceOf(plan, first), Gpus({1}));
+  EXPECT_EQ(WhyStarted(plan, first), ReasonKind::kIdleGpu);
+  EXPECT_EQ(WhyWaits(plan, second), ReasonKind::kNoIdleGpu);
+}
+
+TEST(Gangs, StayOnOneNodeWhereOneIsLargeEnough) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Node(3).Build());
+  s.Running({}, {0});
+  const JobId gang = s.Waiting({.gpus = 2});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({2, 3}));
+}
+
+TEST(Gangs, WaitForANodeRatherThanSpreading) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Node(2).Build());
+  s.Running({}, {0});
+  s.Running({}, {2});
+  const JobId gang = s.Waiting({.gpus = 2});
+  EXPECT_EQ(WhyWaits(Decide(s, "slot"), gang), ReasonKind::kNoIdleGpu);
+}
+
+TEST(Gangs, LargerThanANodeTakeWholeNodesAndPartOfOneMore) {
+  SnapshotBuilder s(ClusterBuilder().Nodes(3, 2).Build());
+  s.Running({}, {1});
+  const JobId gang = s.Waiting({.gpus = 3});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({0, 2, 3}));
+}
+
+TEST(Models, AJobOnlyRunsOnThoseItMayUse) {
+  SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
+  const JobId picky = s.Waiting({.only = {1}});
+  const JobId cannot = s.Waiting({.rates = {1, 0}});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(PlaceOf(plan, picky), Gpus({1}));
+  EXPECT_EQ(PlaceOf(plan, cannot), Gpus({0}));
+}
+
+TEST(Infeasible, IsSaidAtOnceAndOnlyOfThose) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).Node(0).Cores(4).Build());
+  const JobId too_many = s.Waiting({.gpus = 3});
+  const JobId too_wide = s.Waiting({.gpus = 2, .cores = 10});
+  const JobId nowhere = s.Waiting({.only = {7}});
+  const JobId too_many_cores = s.Waiting({.gpus = 0, .cores = 9});
+  s.Waiting({.gpus = 2, .cores = 8});
+  s.Waiting({.gpus = 0, .cores = 8});
+  EXPECT_THAT(Decide(s, "slot").infeasible,
+              ::testing::ElementsAre(too_many, too_wide, nowhere, too_many_cores));
+}
+
+TEST(Infeasible, AGangMaySpanNodesOfAModelWhoseNodesAreSmallerThanAnothers) {
+  // Model A has a node of four with few cores; B has small nodes with enough.
+  SnapshotBuilder s(ClusterBuilder()
+                        .Model("A")
+                        .Model("B")
+                        .Node(4)
+                        .Cores(4)
+                        .Node(2, 1)
+                        .Cores(16)
+                        .Node(2, 1)
+                        .Cores(16)
+                        .Build());
+  const JobId gang = s.Waiting({.gpus = 4, .cores = 16});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_THAT(plan.infeasible, IsEmpty());
+  EXPECT_EQ(PlaceOf(plan, gang), Gpus({4, 5, 6, 7}));
+}
+
+TEST(Infeasible, CoresThatNoSetOfWholeNodesHasAreNotWaitedFor) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(5).Node(2).Cores(19).Node(4).Cores(12).Build());
+  const JobId gang = s.Waiting({.gpus = 6, .cores = 24});
+  EXPECT_THAT(Decide(s, "slot").infeasible, ::testing::ElementsAre(gang));
+}
+
+TEST(Pack, IsFirstFitOnPredictedUtilisation) {
+  SnapshotBuilder s(ClusterBuilder().Node(3).Build());
+  s.Running({.busy = 0.8}, {0});
+  s.Running({.busy = 0.5}, {1});
+  s.Running({.busy = 0.2}, {2});
+  const JobId job = s.Waiting({.busy = 0.4});
+  const Plan plan = Decide(s, "pack");
+  EXPECT_EQ(PlaceOf(plan, job), Gpus({1})) << "the first with room, not the emptiest";
+  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kFirstFit);
+  EXPECT_NEAR(plan.starts[0].reason.a, 0.9, 1e-12);
+}
+
+TEST(Pack, TakesIdleGpusFirst) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.busy = 0.1}, {0});
+  const JobId job = s.Waiting({.busy = 0.1});
+  EXPECT_EQ(PlaceOf(Decide(s, "pack"), job), Gpus({1}));
+}
+
+TEST(Pack, PutsThreeOnAGpuAtMost) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  for (int k = 0; k < 4; ++k) s.Waiting({.busy = 0.1});
+  const Plan plan = Decide(s, "pack");
+  EXPECT_THAT(plan.starts, SizeIs(3));
+  EXPECT_EQ(WhyWaits(plan, JobId(3)), ReasonKind::kNoRoom);
+  Options two;
+  two.max_jobs_on_gpu = 2;
+  EXPECT_THAT(Decide(s, "pack", two).starts, SizeIs(2));
+}
+
+TEST(Pack, ChecksPredictedMemory) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.busy = 0.1, .gib = 10}, {0});
+  const JobId large = s.Waiting({.busy = 0.1, .gib = 7});
+  EXPECT_EQ(WhyWaits(Decide(s, "pack"), large), ReasonKind::kNoRoom);
+}
+
+TEST(Sharing, IsNotForGangsExclusiveJobsOrThoseThatRanOutOfMemory) {
+  for (const char* name : {"pack", "complement", "sharewell", "share"}) {
+    SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+    s.Running({.seconds = 1e5, .busy = 0.1}, {0});
+    s.Running({.seconds = 1e5, .busy = 0.1, .exclusive = true}, {1});
+    const JobId gang = s.Waiting({.gpus = 2, .busy = 0.1});
+    const JobId exclusive = s.Waiting({.busy = 0.1, .exclusive = true});
+    const JobId burnt = s.Waiting({.busy = 0.1});
+    s->CountOom(burnt);
+    const JobId other = s.Waiting({.seconds = 500, .busy = 0.1});
+    const Plan plan = Decide(s, name);
+    for (JobId id : {gang, exclusive, burnt}) {
+      EXPECT_EQ(WhyWaits(plan, id), ReasonKind::kNoIdleGpu) << name;
+    }
+    EXPECT_EQ(PlaceOf(plan, other), Gpus({0})) << name << ": not beside the exclusive one";
+  }
+}
+
+TEST(Reactive, ProfilesAloneFirst) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.busy = 0.1}, {0});
+  const JobId job = s.Waiting({.busy = 0.1});
+  const JobId next = s.Waiting({.busy = 0.1});
+  const Plan plan = Decide(s, "reactive");
+  EXPECT_EQ(PlaceOf(plan, job), Gpus({1}));
+  EXPECT_EQ(plan.starts[0].profile, core::Seconds(60));
+  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kProfileAlone);
+  EXPECT_EQ(WhyWaits(plan, next), ReasonKind::kNoIdleGpu);
+}
+
+TEST(Reactive, MovesBesideOthersOnceWhenItsProfileEnds) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId there = s.Running({.busy = 0.4}, {0});
+  s->SetEstimate(there, s->job(there).estimate, true);
+  const JobId job = s.Running({.busy = 0.5}, {1});
+  EXPECT_THAT(Decide(s, "reactive").moves, IsEmpty());
+  s.At(60);
+  s->SetEstimate(job, s->job(job).estimate, true);
+  const JobId next = s.Waiting({});
+  const Plan plan = Decide(s, "reactive");
+  // Both profiles end now; the one with the lower number goes first, and then the other stays.
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_TRUE(plan.moves[0].free);
+  EXPECT_EQ(plan.moves[0].reason.kind, ReasonKind::kAfterProfile);
+  EXPECT_NEAR(plan.moves[0].reason.a, 0.9, 1e-12);
+  EXPECT_THAT(PlaceOf(plan, next), SizeIs(1)) << "what the move freed is used at once";
+  s.At(61);
+  EXPECT_THAT(Decide(s, "reactive").moves, IsEmpty()) << "not later";
+}
+
+TEST(Complement, ChoosesTheNeighbourThatLosesLeast) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.busy = 0.5, .sm = 0.5, .dram = 0.4}, {0});
+  s.Running({.busy = 0.5, .sm = 0.5, .dram = 0.0}, {1});
+  const JobId job = s.Waiting({.busy = 0.5, .sm = 0.1, .dram = 0.3});
+  const Plan plan = Decide(s, "complement");
+  EXPECT_EQ(PlaceOf(plan, job), Gpus({1}));
+  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kGoodNeighbour);
+}
+
+TEST(Complement, KeepsEverybodyAboveTheBound) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.busy = 1, .sm = 0.8}, {0});
+  const JobId job = s.Waiting({.busy = 1, .sm = 0.8});
+  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour);
+  Options lax;
+  lax.max_slowdown = 4;
+  EXPECT_EQ(PlaceOf(Decide(s, "complement", lax), job), Gpus({0}));
+}
+
+TEST(Complement, DoesNotShareWhereTwoGetLessDoneThanOne) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.busy = 1, .sm = 1}, {0});
+  const JobId job = s.Waiting({.busy = 1, .sm = 1});
+  Options lax;
+  lax.max_slowdown = 10;
+  EXPECT_EQ(WhyWaits(Decide(s, "complement", lax), job), ReasonKind::kNoGoodNeighbour);
+}
+
+TEST(Complement, LooksAtTheHostToo) {
+  for (const char* name : {"complement", "share"}) {
+    SnapshotBuilder s(ClusterBuilder().Node(1).MemoryBandwidth(20).Pcie(6).Build());
+    s.Running({.busy = 0.1, .host_gbps = 12, .pcie_gbps = 3}, {0});
+    const JobId hungry = s.Waiting({.busy = 0.1, .host_gbps = 9});
+    EXPECT_EQ(WhyWaits(Decide(s, name), hungry), ReasonKind::kNoGoodNeighbour) << name;
+    const JobId wide = s.Waiting({.busy = 0.2, .pcie_gbps = 4});
+    EXPECT_EQ(WhyWaits(Decide(s, name), wide), ReasonKind::kNoGoodNeighbour) << name;
+    const JobId modest = s.Waiting({.busy = 0.3, .host_gbps = 7, .pcie_gbps = 2});
+    EXPECT_EQ(PlaceOf(Decide(s, name), modest), Gpus({0})) << name;
+  }
+}
+
+TEST(Complement, PacksMemoryOnItsUpperBound) {
+  for (const char* name : {"complement", "share"}) {
+    SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+    s.Running({.busy = 0.1, .gib = 8}, {0});
+    const JobId job = s.Waiting({.busy = 0.1, .gib = 7});
+    core::Estimate estimate = s->job(job).estimate;
+    estimate.gpu_memory_upper = core::GiB(9);
+    s->SetEstimate(job, estimate, false);
+    EXPECT_EQ(WhyWaits(Decide(s, name), job), ReasonKind::kNoGoodNeighbour) << name;
+  }
+}
+
+TEST(Sharing, IsNotWithTheUnknownUnlessThePairWasMeasured) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.seconds = 1e5, .busy = 0.1, .workload = 0, .known = false}, {0});
+  const JobId job = s.Waiting({.busy = 0.1, .workload = 1});
+  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour);
+  interference::PairTable pairs(1, 2);
+  pairs.Add(core::GpuModelId(0), core::WorkloadId(0), core::WorkloadId(1), 0.95, 0.95);
+  const auto measured = fixtures::WithoutResidual(std::move(pairs));
+  Options options;
+  options.interference = &measured;
+  EXPECT_EQ(PlaceOf(Decide(s, "complement", options), job), Gpus({0}));
+}
+
+TEST(Share, ALongJobMayHaveAShortBadNeighbour) {
+  const JobSpec bad{.seconds = 600, .busy = 0.3, .sm = 0.75, .dram = 0.1};
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.seconds = 50000, .busy = 1, .sm = 0.2}, {0});
+  const JobId job = s.Waiting(bad);
+  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour)
+      << "for a while the long one would run below the bound";
+  const Plan plan = Decide(s, "share");
+  EXPECT_EQ(PlaceOf(plan, job), Gpus({0})) << "over its lifetime it hardly feels it";
+  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kGoodNeighbour);
+}
+
+TEST(Share, TakesTheFastestIdleModel) {
+  SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
+  const JobId job = s.Waiting({.rates = {1, 2}, .exclusive = true});
+  EXPECT_EQ(PlaceOf(Decide(s, "sharewell"), job), Gpus({1}));
+}
+
+TEST(Match, GivesTheBetterModelToWhoGainsMost) {
+  SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(1, 1).Build());
+  const JobId low = s.Waiting({.rates = {1, 0.9}});
+  const JobId high = s.Waiting({.rates = {1, 0.3}});
+  const Plan plan = Decide(s, "match");
+  EXPECT_EQ(PlaceOf(plan, high), Gpus({0}));
+  EXPECT_EQ(WhyStarted(plan, high), ReasonKind::kBetterModel);
+  EXPECT_EQ(PlaceOf(plan, low), Gpus({1}));
+  EXPECT_EQ(WhyStarted(plan, low), ReasonKind::kLeavesBetterModel);
+}
+
+TEST(Match, WaitsForTheModelButNoLongerThanItsPatience) {
+  SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(1, 1).Build());
+  s.Running({.seconds = 1000, .rates = {1, 0.1}}, {0});
+  const JobId job = s.Waiting({.seconds = 300, .rates = {1, 0.2}});
+  EXPECT_EQ(WhyWaits(Decide(s, "match"), job), ReasonKind::kNoIdleGpu);
+  s.At(301);
+  EXPECT_EQ(PlaceOf(Decide(s, "match"), job), Gpus({1}));
+  Options stubborn;
+  stubborn.match_patience = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(Decide(s, "match", stubborn).starts, IsEmpty());
+}
+
+TEST(Match, DoesNotWaitForAModelThatAJobCanNeverHave) {
+  SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(2, 1).Build());
+  const JobId picky = s.Waiting({.rates = {1, 0.5}, .only = {1}});
+  EXPECT_EQ(PlaceOf(Decide(s, "match"), picky), Gpus({1})) << "it may not use the fast one";
+  SnapshotBuilder t(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(2, 1).Build());
+  const JobId gang = t.Waiting({.gpus = 2, .rates = {1, 0.5}});
+  EXPECT_EQ(PlaceOf(Decide(t, "match"), gang), Gpus({1, 2})) << "there is but one fast GPU";
+}
+
+TEST(Overtaken, AJobKeepsItsPlaceAfterADay) {
+  constexpr double kDay = 24 * 3600;
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId gang = s.Waiting({.seconds = 3600, .gpus = 2});
+  s.At(kDay + 1000);
+  s.Running({.seconds = 5000, .submit = kDay + 1000}, {0});
+  const JobId late = s.Waiting({.seconds = 6000, .submit = kDay + 1000});
+  const JobId short_one = s.Waiting({.seconds = 4000, .submit = kDay + 1000});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(WhyWaits(plan, late), ReasonKind::kHeldBack) << "would outlast the wait";
+  EXPECT_EQ(PlaceOf(plan, short_one), Gpus({1})) << "is gone before its turn: backfilled";
+  EXPECT_EQ(WhyWaits(plan, gang), ReasonKind::kNoIdleGpu);
+}
+
+TEST(Overtaken, EvenOnTheOnlyGpu) {
+  // The moment it becomes free nobody runs; still those who came a day later have gone first.
+  constexpr double kDay = 24 * 3600;
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId patient = s.Waiting({.seconds = 50000, .exclusive = true});
+  s.At(kDay + 1000);
+  const JobId before = s.Running({.seconds = 100, .submit = kDay + 1000, .exclusive = true}, {0});
+  s.At(kDay + 1100);
+  s->Finish(before, core::JobState::kFinished);
+  s.Waiting({.seconds = 100, .submit = kDay + 1100, .exclusive = true});
+  EXPECT_EQ(PlaceOf(Decide(s, "sjf"), patient), Gpus({0}));
+}
+
+TEST(Backfill, PassesOverWhoDoesNotFit) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({}, {0});
+  const JobId gang = s.Waiting({.gpus = 2});
+  const JobId small = s.Waiting({});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(PlaceOf(plan, small), Gpus({1}));
+  EXPECT_EQ(WhyWaits(plan, gang), ReasonKind::kNoIdleGpu);
+}
+
+TEST(Preempting, StopsTheLongerForTheShorterAndMovesNobody) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId longest = s.Running({.seconds = 1000}, {0});
+  const JobId long_one = s.Running({.seconds = 900}, {1});
+  const JobId quick = s.Waiting({.seconds = 100});
+  const Plan plan = Decide(s, "srtf");
+  ASSERT_THAT(plan.stops, SizeIs(1));
+  EXPECT_EQ(plan.stops[0].job, longest);
+  EXPECT_EQ(plan.stops[0].reason.kind, ReasonKind::kPreempted);
+  EXPECT_EQ(PlaceOf(plan, quick), Gpus({0}));
+  EXPECT_THAT(plan.moves, IsEmpty()) << "job " << long_one.value << " stays where it is";
+}
+
+TEST(Preempting, NotForLessThanARestart) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.seconds = 1000}, {0});
+  s.Waiting({.seconds = 980});
+  EXPECT_TRUE(Decide(s, "srtf").empty());
+}
+
+TEST(Preempting, LeavesCpuOnlyJobsTheirCores) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).Build());
+  s.RunningOnNode({.gpus = 0, .cores = 4}, 0, 4);
+  s.Running({.seconds = 1000, .cores = 4}, {0}, 4);
+  const JobId quick = s.Waiting({.seconds = 10, .cores = 4});
+  const JobId gang = s.Waiting({.seconds = 20, .gpus = 2, .cores = 8});
+  const Plan plan = Decide(s, "srtf");
+  EXPECT_EQ(PlaceOf(plan, quick).size(), 1U);
+  EXPECT_THAT(PlaceOf(plan, gang), IsEmpty()) << "8 cores beside 4 of 8 used are not to be had";
+}
+
+}  // namespace
+}  // namespace sharewell::policy

@@ -1,0 +1,117 @@
+#include "policy/placement/share.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "policy/company.h"
+#include "policy/foresight.h"
+#include "policy/host_room.h"
+#include "policy/order/drain.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::GpuId;
+using core::GpuModelId;
+using core::JobView;
+using core::Reason;
+using core::ReasonKind;
+
+constexpr std::size_t kCandidates = 16;
+constexpr std::size_t kMostGpusForeseen = 1024;
+
+class Share : public Placement {
+ public:
+  Choice Place(const Context& context, const JobView& view) const override {
+    if (auto to = OnFastestIdle(context, view)) {
+      const double left = ExpectedRemaining(context.snapshot, view);
+      const bool tail = left >= DrainTail(context.snapshot);
+      return Chosen{
+          std::move(*to), {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, {}, left, 0}, {}};
+    }
+    if (!MayShare(view)) return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+    Best best;
+    if (view.since == context.snapshot.now()) {
+      for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
+        for (GpuId gpu : context.ledger.LeastLoaded(GpuModelId(m), kCandidates)) {
+          Consider(context, view, gpu, best);
+        }
+      }
+    } else {
+      std::size_t tried = 0;
+      for (GpuId gpu : context.changed) {
+        if (!context.ledger.open(context.snapshot, gpu)) continue;
+        Consider(context, view, gpu, best);
+        if (++tried == kCandidates) break;
+      }
+    }
+    if (best.chosen) return *std::move(best.chosen);
+    return Reason{ReasonKind::kNoGoodNeighbour, {}, 0, 0};
+  }
+
+ private:
+  struct Best {
+    std::optional<Chosen> chosen;
+    double gain = 0;
+  };
+
+  // On the fastest model that has idle GPUs, unless the job would be done sooner by waiting for a
+  // faster one.
+  static std::optional<core::Allocation> OnFastestIdle(const Context& context,
+                                                       const JobView& view) {
+    const auto& snapshot = context.snapshot;
+    std::vector<std::pair<double, GpuModelId>> models;  // fastest first, ties by number
+    for (std::size_t m = 0; m < snapshot.cluster().models().size(); ++m) {
+      const double rate = view.estimate.On(GpuModelId(m)).rate;
+      if (rate > 0) models.emplace_back(-rate, GpuModelId(m));
+    }
+    std::sort(models.begin(), models.end());
+    const double left = ExpectedRemaining(snapshot, view);
+    double soonest = std::numeric_limits<double>::infinity();  // end on a faster model, from now
+    for (const auto& [minus_rate, model] : models) {
+      auto to = OnIdleGpus(context, view, model);
+      if (to && left / -minus_rate <= soonest) return to;
+      if (to || models.size() == 1 || snapshot.cluster().gpu_count() > kMostGpusForeseen) continue;
+      // Idle already, and yet no place: it is cores that lack there, and nobody knows for how long.
+      const auto free = SoonestFree(snapshot, context.ledger, view, model);
+      if (free && free->in.value > 0) {
+        // Others wait for it too: not before the whole backlog's turn, shared over all GPUs.
+        const double turn =
+            snapshot.backlog() / static_cast<double>(snapshot.cluster().gpu_count());
+        soonest = std::min(soonest, std::max(free->in.value, turn) + left / -minus_rate);
+      }
+    }
+    return std::nullopt;
+  }
+
+  static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
+    const auto model = context.snapshot.cluster().ModelOf(gpu);
+    if (!Allowed(view, model)) return;
+    Company company(context.snapshot, *context.options.interference, model,
+                    context.ledger.residents(gpu).jobs());
+    const core::JobId neighbour = company.job(0);
+    const double before = company.SumOfSpeeds();
+    company.Join(view.job.id);
+    const double gain = company.SumOfSpeeds() - before;
+    const bool better = !best.chosen || gain > best.gain ||
+                        (gain == best.gain && gpu < best.chosen->to.gpus.front());
+    if (gain < 0 || !better || !company.Fits()) return;
+    if (company.WorstLifetimeSlowdown() > context.options.max_slowdown) return;
+    if (!HostHasRoom(context, view, gpu)) return;
+    auto to = Beside(context, view, gpu);
+    if (!to) return;
+    best.gain = gain;
+    best.chosen = Chosen{std::move(*to),
+                         {ReasonKind::kGoodNeighbour, neighbour, company.Speed(company.size() - 1),
+                          company.Slowest()},
+                         {}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Placement> NewSharePlacement() { return std::make_unique<Share>(); }
+
+}  // namespace sharewell::policy

@@ -1,0 +1,19 @@
+// share: the placement of the policy `sharewell` (seeds 001 and 004, planned instead of packed). An
+// idle GPU of the model it is fastest on, while there is one. Else beside others on the GPU where
+// the sum of speeds gains most, if by plan everybody on it, the newcomer included, ends its whole
+// run in at most max_slowdown times its time alone: a lifetime average, not an instantaneous cap,
+// so that a long job may have a short bad neighbour. Memory is packed on its upper bound, speed on
+// its expectation; the node's memory bandwidth and PCIe must suffice. A job is tried against the
+// least loaded GPUs when it comes, and later against those on which something changed: O(1) GPUs a
+// decision.
+#pragma once
+
+#include <memory>
+
+#include "policy/placement/placement.h"
+
+namespace sharewell::policy {
+
+std::unique_ptr<Placement> NewSharePlacement();
+
+}  // namespace sharewell::policy

@@ -1,0 +1,167 @@
+#include "policy/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/suggest.h"
+#include "policy/composed.h"
+#include "policy/order/decreasing.h"
+#include "policy/order/drain.h"
+#include "policy/order/fair.h"
+#include "policy/order/fifo.h"
+#include "policy/order/gain.h"
+#include "policy/order/las.h"
+#include "policy/order/sjf.h"
+#include "policy/order/srsf.h"
+#include "policy/order/srtf.h"
+#include "policy/placement/complement.h"
+#include "policy/placement/match.h"
+#include "policy/placement/pack.h"
+#include "policy/placement/reactive.h"
+#include "policy/placement/share.h"
+#include "policy/placement/slot.h"
+#include "policy/sharewell.h"
+
+namespace sharewell::policy {
+namespace {
+
+template <class T>
+struct Part {
+  std::string_view name;
+  std::string_view help;
+  std::string_view paper;
+  std::unique_ptr<T> (*make)();
+};
+
+constexpr Part<Order> kOrders[] = {
+    {"fifo", "first come, first served", "", NewFifoOrder},
+    {"sjf", "shortest believed duration first", "", NewSjfOrder},
+    {"srtf", "shortest remaining time first, preempting", "", NewSrtfOrder},
+    {"srsf", "shortest remaining service (time x GPUs) first, preempting", "Tiresias; Muri",
+     NewSrsfOrder},
+    {"las", "least attained service first, preempting; needs no durations", "Tiresias",
+     NewLasOrder},
+    {"gain", "who gains most from the better GPU first", "seed 000", NewGainOrder},
+    {"fair", "the user who used least so far first", "", NewFairOrder},
+    {"decreasing", "largest predicted utilisation first", "seed 001", NewDecreasingOrder},
+    {"drain", "the tail longest first, the rest shortest first", "ours", NewDrainOrder},
+};
+
+constexpr Part<Placement> kPlacements[] = {
+    {"slot", "whole GPUs, nobody shares", "Kubernetes", NewSlotPlacement},
+    {"reactive", "60 s alone under profile, then beside others", "seed 001; Gandiva",
+     NewReactivePlacement},
+    {"pack", "first fit on predicted utilisation, at most 3 jobs a GPU", "seed 001",
+     NewPackPlacement},
+    {"match", "GPU generations by gain", "seed 000", NewMatchPlacement},
+    {"complement", "beside jobs whose demands do not collide", "seed 004", NewComplementPlacement},
+    {"share", "beside others where all keep their slowdown bound over their lifetime", "ours",
+     NewSharePlacement},
+};
+
+constexpr Part<Sizing> kSizings[] = {
+    {"asked", "the cores asked for", "", NewAskedSizing},
+    {"slim", "the cores a job can use, and no more", "seed 003", NewSlimSizing},
+};
+
+// Looking ahead costs time and gains little: 4 of each class is plenty for first fit, while a job's
+// best neighbour is worth a longer look.
+constexpr int kGlance = 4;
+constexpr int kLook = 64;
+
+struct Named {
+  std::string_view name;
+  std::string_view help;
+  std::string_view paper;
+  std::string_view parts;
+  int misses;
+};
+
+constexpr std::string_view kSharewell = "sharewell";
+
+constexpr Named kNamed[] = {
+    {"slot", "fifo+slot+asked: the baseline", "Kubernetes", "fifo+slot+asked", kGlance},
+    {"reactive", "fifo+reactive+asked: profile first, then share", "seed 001; Gandiva",
+     "fifo+reactive+asked", kGlance},
+    {"pack", "decreasing+pack+asked: modified first-fit decreasing", "seed 001",
+     "decreasing+pack+asked", kGlance},
+    {"match", "fifo+match+asked: the better generation to who gains most", "seed 000",
+     "fifo+match+asked", kLook},
+    {"complement", "fifo+complement+asked: sharing well", "seed 004", "fifo+complement+asked",
+     kLook},
+};
+
+template <class T, std::size_t N>
+const Part<T>* Find(const Part<T> (&parts)[N], std::string_view name) {
+  for (const auto& part : parts) {
+    if (part.name == name) return &part;
+  }
+  return nullptr;
+}
+
+tl::unexpected<core::Error> Unknown(std::string_view part, const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& entry : Entries()) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end())
+      names.emplace_back(entry.name);
+  }
+  return core::UsageError("unknown policy part '{}' in '{}'{}; there are {}", part, text,
+                          core::DidYouMean(part, names), fmt::join(names, ", "));
+}
+
+core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::string_view parts,
+                                                const Options& options, int misses) {
+  const Part<Order>* order = nullptr;
+  const Part<Placement>* placement = nullptr;
+  const Part<Sizing>* sizing = nullptr;
+  while (true) {
+    const std::size_t plus = parts.find('+');
+    const std::string_view name = parts.substr(0, plus);
+    const auto take = [&](auto*& slot, const auto* found,
+                          std::string_view kind) -> core::Result<void> {
+      if (slot != nullptr)
+        return core::UsageError("policy '{}' names two {}s: give one of each", text, kind);
+      slot = found;
+      return {};
+    };
+    core::Result<void> ok;
+    if (const auto* o = Find(kOrders, name)) {
+      ok = take(order, o, "order");
+    } else if (const auto* p = Find(kPlacements, name)) {
+      ok = take(placement, p, "placement");
+    } else if (const auto* s = Find(kSizings, name)) {
+      ok = take(sizing, s, "sizing");
+    } else {
+      return Unknown(name, text);
+    }
+    if (!ok) return tl::unexpected(ok.error());
+    if (plus == std::string_view::npos) break;
+    parts.remove_prefix(plus + 1);
+  }
+  return Compose(text, order ? order->make() : NewFifoOrder(),
+                 placement ? placement->make() : NewSlotPlacement(),
+                 sizing ? sizing->make() : NewAskedSizing(), options, misses);
+}
+
+}  // namespace
+
+std::vector<Entry> Entries() {
+  std::vector<Entry> all;
+  all.push_back({"policy", kSharewell, "all of it together: the one to use", "ours"});
+  for (const auto& p : kNamed) all.push_back({"policy", p.name, p.help, p.paper});
+  for (const auto& p : kOrders) all.push_back({"order", p.name, p.help, p.paper});
+  for (const auto& p : kPlacements) all.push_back({"placement", p.name, p.help, p.paper});
+  for (const auto& p : kSizings) all.push_back({"sizing", p.name, p.help, p.paper});
+  return all;
+}
+
+core::Result<std::unique_ptr<Policy>> NewPolicy(const std::string& text, const Options& options) {
+  if (text == kSharewell) return NewSharewell(text, options);
+  for (const auto& named : kNamed) {
+    if (named.name == text) return FromParts(text, named.parts, options, named.misses);
+  }
+  return FromParts(text, text, options, kLook);
+}
+
+}  // namespace sharewell::policy

@@ -1,0 +1,170 @@
+// How many cores a job is given, and how CPU-only jobs live beside training jobs.
+#include "policy/sizing/sizing.h"
+
+#include <gmock/gmock.h>
+
+#include "policy/registry.h"
+#include "testing/builders.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::GpuModelId;
+using core::JobId;
+using core::NodeId;
+using core::Plan;
+using core::ReasonKind;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::OnNode;
+using fixtures::SnapshotBuilder;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+core::Cluster Node(int gpus, double cores) {
+  return ClusterBuilder().Node(gpus).Cores(cores).Build();
+}
+
+double CoresAGpu(const Sizing& sizing, core::Cluster cluster, const JobSpec& spec, int nodes = 1) {
+  SnapshotBuilder s(std::move(cluster));
+  return sizing.CoresAGpu(*s, s->job(s.Waiting(spec)), GpuModelId(0), nodes);
+}
+
+Plan Decide(SnapshotBuilder& s, const std::string& name) {
+  static const auto model = fixtures::WithoutResidual();
+  Options options;
+  options.interference = &model;
+  const auto policy = NewPolicy(name, options).value();
+  const auto memo = policy->NewMemo();
+  return policy->Decide(*s, {}, *memo);
+}
+
+TEST(Asked, GivesWhatWasAskedSpreadOverItsGpus) {
+  EXPECT_EQ(CoresAGpu(*NewAskedSizing(), Node(4, 32), {.gpus = 2, .cores = 6}), 3);
+}
+
+TEST(Asked, ElseTheNodesCoresSharedOutOverItsGpus) {
+  EXPECT_EQ(CoresAGpu(*NewAskedSizing(), Node(4, 30), {.wants_cores = 2}), 7);
+}
+
+TEST(Asked, ElseWhatTheJobCanUse) {
+  EXPECT_EQ(CoresAGpu(*NewAskedSizing(), ClusterBuilder().Node(4).Build(), {.wants_cores = 2.2}),
+            3);
+}
+
+TEST(Asked, NeverNoneOnANodeWithFewerCoresThanGpus) {
+  EXPECT_GT(CoresAGpu(*NewAskedSizing(), Node(4, 2), {.wants_cores = 1}), 0)
+      << "a job without cores would never end";
+}
+
+TEST(Slim, GivesTheCoresAJobCanUseAndNoMore) {
+  const auto slim = NewSlimSizing();
+  EXPECT_EQ(CoresAGpu(*slim, Node(4, 32), {.wants_cores = 2.2, .cores = 16}), 3);
+  EXPECT_EQ(CoresAGpu(*slim, Node(4, 32), {.wants_cores = 0}), 1);
+  EXPECT_EQ(
+      CoresAGpu(*slim, Node(4, 32), {.wants_cores = 9, .cpu_curve = {{1, 0.5}, {2, 0.99}, {8, 1}}}),
+      2)
+      << "98 % of its throughput is enough";
+}
+
+TEST(Slim, SizesOnTheUpperBound) {
+  SnapshotBuilder s(Node(1, 32));
+  const JobId id = s.Waiting({.wants_cores = 4});
+  core::Estimate estimate = s->job(id).estimate;
+  estimate.cores_upper = 1.4;
+  s->SetEstimate(id, estimate, false);
+  EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(id), GpuModelId(0), 1), 6);
+}
+
+TEST(Slim, FitsOnTheNode) {
+  EXPECT_EQ(CoresAGpu(*NewSlimSizing(), Node(4, 8), {.wants_cores = 30}), 8);
+  EXPECT_EQ(CoresAGpu(*NewSlimSizing(), Node(4, 8), {.gpus = 4, .wants_cores = 30}), 2);
+}
+
+TEST(Slim, GangsOverNodesDoWithTwoCoresANode) {
+  EXPECT_EQ(CoresAGpu(*NewSlimSizing(), ClusterBuilder().Nodes(2, 4).Build(),
+                      {.gpus = 8, .wants_cores = 6}, 2),
+            0.5);
+}
+
+TEST(Slim, LetsMoreJobsOntoANode) {
+  const auto started = [](const char* name) {
+    SnapshotBuilder s(Node(2, 8));
+    for (int k = 0; k < 3; ++k) s.Waiting({.busy = 0.3, .wants_cores = 2, .cores = 4});
+    return Decide(s, name).starts.size();
+  };
+  EXPECT_EQ(started("fifo+pack+asked"), 2U);
+  EXPECT_EQ(started("fifo+pack+slim"), 3U);
+}
+
+TEST(CpuOnly, TakesTheNodeWithTheMostCoresLeftAfterTrainingJobs) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Cores(8).Node(1).Cores(8).Build());
+  s.Running({.wants_cores = 4}, {1}, 4);
+  const JobId training = s.Waiting({.cores = 2});
+  const JobId cpu = s.Waiting({.gpus = 0, .cores = 5});
+  const Plan plan = Decide(s, "slot");
+  ASSERT_THAT(plan.starts, SizeIs(2));
+  EXPECT_EQ(plan.starts[0].job, training);
+  EXPECT_EQ(plan.starts[1].job, cpu);
+  EXPECT_EQ(plan.starts[1].to, OnNode(0, 5));
+  EXPECT_EQ(plan.starts[1].reason.kind, ReasonKind::kFillsCores);
+}
+
+TEST(CpuOnly, WaitsWhereNoNodeHasTheCores) {
+  SnapshotBuilder s(Node(1, 8));
+  s.Running({}, {0}, 6);
+  s.Waiting({.gpus = 0, .cores = 4});
+  EXPECT_THAT(Decide(s, "slot").starts, IsEmpty());
+}
+
+TEST(CpuOnly, GivesItsCoresToATrainingJobUnderSlimOnly) {
+  for (const bool slim : {false, true}) {
+    SnapshotBuilder s(Node(1, 8));
+    const JobId cpu = s.RunningOnNode({.gpus = 0, .cores = 6}, 0, 6);
+    const JobId training = s.Waiting({.wants_cores = 4, .cores = 4});
+    const Plan plan = Decide(s, slim ? "fifo+slim" : "fifo");
+    if (!slim) {
+      EXPECT_TRUE(plan.empty());
+      continue;
+    }
+    ASSERT_THAT(plan.stops, SizeIs(1));
+    EXPECT_EQ(plan.stops[0].job, cpu);
+    ASSERT_THAT(plan.starts, SizeIs(1));
+    EXPECT_EQ(plan.starts[0].job, training);
+  }
+}
+
+TEST(CpuOnly, IsSlowedWhileATrainingJobStarvesForMemoryBandwidth) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Cores(16).MemoryBandwidth(20).Build());
+  const JobId cpu = s.RunningOnNode({.gpus = 0, .cores = 4, .host_gbps = 20}, 0, 4);
+  EXPECT_THAT(Decide(s, "fifo+slim").throttles, IsEmpty()) << "nobody starves";
+  const JobId training = s.Running({.host_gbps = 10}, {0}, 2);
+  Plan plan = Decide(s, "fifo+slim");
+  ASSERT_THAT(plan.throttles, SizeIs(1));
+  EXPECT_EQ(plan.throttles[0].job, cpu);
+  EXPECT_EQ(plan.throttles[0].share, 0.5);
+  EXPECT_EQ(plan.throttles[0].reason.kind, ReasonKind::kGivesWay);
+  EXPECT_EQ(plan.throttles[0].reason.job, training);
+  s->SetThrottle(cpu, 0.5);
+  EXPECT_THAT(Decide(s, "fifo+slim").throttles, IsEmpty()) << "said once";
+  s->Finish(training, core::JobState::kFinished);
+  plan = Decide(s, "fifo+slim");
+  ASSERT_THAT(plan.throttles, SizeIs(1));
+  EXPECT_EQ(plan.throttles[0].share, 1);
+  EXPECT_EQ(plan.throttles[0].reason.kind, ReasonKind::kResumes);
+  EXPECT_THAT(Decide(s, "fifo").throttles, IsEmpty()) << "who asked for cores keeps them";
+}
+
+TEST(CpuOnly, IsNotBothStoppedAndSlowed) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).MemoryBandwidth(20).Build());
+  s.Running({.host_gbps = 15}, {0}, 2);
+  const JobId cpu = s.RunningOnNode({.gpus = 0, .cores = 6, .host_gbps = 20}, 0, 6);
+  s.Waiting({.wants_cores = 4});
+  const Plan plan = Decide(s, "fifo+slim");
+  ASSERT_THAT(plan.stops, SizeIs(1));
+  EXPECT_EQ(plan.stops[0].job, cpu);
+  EXPECT_THAT(plan.throttles, IsEmpty());
+}
+
+}  // namespace
+}  // namespace sharewell::policy

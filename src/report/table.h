@@ -1,0 +1,44 @@
+// Aligned text tables for a terminal: thin, no frames. Widths are counted in characters, not bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sharewell::report {
+
+enum class Align { kLeft, kRight };
+
+// Characters a terminal shows for `text`: code points, those that join the one before them aside,
+// and double for the wide ones of East Asia. Broken bytes count one each.
+std::size_t DisplayWidth(std::string_view text);
+
+// `text` broken at spaces so that no line goes beyond column `width`; a longer word stays whole.
+// The first line begins at column `start`, the others with `indent` spaces.
+std::string Wrapped(std::string_view text, std::size_t width, std::size_t indent,
+                    std::size_t start = 0);
+
+class Table {
+ public:
+  // Columns from left to right, with their headings.
+  explicit Table(const std::vector<std::pair<std::string, Align>>& columns);
+
+  // REQUIRES: as many cells as columns. Line breaks and other controls in cells are shown as '?'.
+  void Row(std::vector<std::string> cells);
+  // A blank line, to keep groups of rows apart; none at the beginning, and never two.
+  void Gap();
+
+  // Every line ends in '\n', none in a space.
+  std::string Text() const;
+  std::size_t Width() const;  // of the widest line
+
+ private:
+  std::vector<std::size_t> Widths() const;
+
+  std::vector<Align> align_;
+  std::vector<std::vector<std::string>> rows_;  // the headings first; an empty one is a gap
+};
+
+}  // namespace sharewell::report

@@ -1,0 +1,51 @@
+#include "sim/truth.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sharewell::sim {
+
+using core::Demand;
+using core::GpuModel;
+using core::Ratio;
+
+Ratio KernelStretch(const GpuModel& from, const GpuModel& to) {
+  return std::sqrt((from.bandwidth / to.bandwidth) * (from.fp32_tflops / to.fp32_tflops));
+}
+
+core::ModelEstimate CarryOver(const Demand& measured, const GpuModel& from, const GpuModel& to) {
+  core::ModelEstimate out{1, measured};
+  const Ratio stretch = KernelStretch(from, to);
+  const Ratio step = measured.busy * stretch + (1 - measured.busy);  // relative step time
+  out.rate = 1 / step;
+  Demand& d = out.demand;
+  d.busy = std::min(1.0, measured.busy * stretch / step);
+  const Ratio busier = measured.busy > 0 ? d.busy / measured.busy : 1;
+  d.sm = std::min(d.busy, measured.sm * busier);
+  d.dram = std::min(1.0, measured.dram * out.rate * (from.bandwidth / to.bandwidth));
+  d.pcie = measured.pcie * out.rate;
+  d.cpu_cores = measured.cpu_cores * out.rate;
+  d.host_bandwidth = measured.host_bandwidth * out.rate;
+  if (measured.power.value > 0 && from.power_limit && to.power_limit) {
+    d.power = measured.power * (*to.power_limit / *from.power_limit) * std::min(busier, 1.0);
+  }
+  return out;
+}
+
+Demand DemandOf(const core::Profile& profile) {
+  Demand d;
+  d.known = profile.busy.has_value();
+  d.busy = profile.busy.value_or(1);
+  d.sm = profile.sm.value_or(d.busy);
+  d.dram = profile.dram.value_or(0);
+  d.gpu_memory = profile.gpu_memory.value_or(core::Bytes(0));
+  d.pcie = profile.pcie.value_or(core::BytesPerSecond(0));
+  d.cpu_cores = profile.cpu_cores.value_or(0);
+  d.host_memory = profile.host_memory.value_or(core::Bytes(0));
+  // Every byte sent to the GPU was written to host memory once and is read once: a lower bound.
+  d.host_bandwidth = profile.host_bandwidth.value_or(d.pcie * 2);
+  d.power = profile.power.value_or(core::Watts(0));
+  return d;
+}
+
+}  // namespace sharewell::sim

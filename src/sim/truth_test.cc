@@ -1,0 +1,110 @@
+#include "sim/truth.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "testing/builders.h"
+
+namespace sharewell::sim {
+namespace {
+
+using core::Demand;
+using core::GpuModel;
+using fixtures::CatalogueModel;
+
+Demand Busy(double busy) {
+  Demand demand;
+  demand.known = true;
+  demand.busy = busy;
+  demand.sm = busy / 2;
+  demand.dram = 0.2;
+  demand.cpu_cores = 4;
+  demand.pcie = core::GBps(2);
+  demand.power = core::Watts(200);
+  return demand;
+}
+
+TEST(CarryOver, ToTheSameModelChangesNothing) {
+  const GpuModel v100 = CatalogueModel("V100");
+  const auto on = CarryOver(Busy(0.7), v100, v100);
+  EXPECT_EQ(on.rate, 1);
+  EXPECT_EQ(on.demand, Busy(0.7));
+}
+
+TEST(CarryOver, IsAmdahlsLaw) {
+  const GpuModel from = CatalogueModel("V100");
+  const GpuModel to = CatalogueModel("P100");
+  const double stretch = std::sqrt((900.0 / 732) * (15.7 / 10.6));
+  EXPECT_NEAR(KernelStretch(from, to), stretch, 1e-12);
+  EXPECT_NEAR(CarryOver(Busy(1), from, to).rate, 1 / stretch, 1e-12) << "all of it stretches";
+  EXPECT_NEAR(CarryOver(Busy(0), from, to).rate, 1, 1e-12) << "nothing of it does";
+  const auto half = CarryOver(Busy(0.5), from, to);
+  EXPECT_NEAR(half.rate, 1 / (0.5 * stretch + 0.5), 1e-12);
+  EXPECT_NEAR(half.demand.busy, 0.5 * stretch * half.rate, 1e-12) << "a slower GPU is busier";
+  EXPECT_NEAR(half.demand.cpu_cores, 4 * half.rate, 1e-12) << "and its host less";
+  EXPECT_NEAR(half.demand.pcie.value, 2e9 * half.rate, 1e-3);
+}
+
+TEST(CarryOver, BusierJobsGainMoreFromTheBetterGpu) {
+  const GpuModel from = CatalogueModel("P100");
+  const GpuModel to = CatalogueModel("V100");
+  double before = 0;
+  for (double busy : {0.1, 0.3, 0.6, 0.9}) {
+    const double gain = CarryOver(Busy(busy), from, to).rate;
+    EXPECT_GT(gain, before);
+    before = gain;
+  }
+}
+
+TEST(CarryOver, SharesStayShares) {
+  const auto on = CarryOver(Busy(1), CatalogueModel("H200"), CatalogueModel("K80"));
+  EXPECT_LE(on.demand.busy, 1);
+  EXPECT_LE(on.demand.sm, on.demand.busy);
+  EXPECT_LE(on.demand.dram, 1);
+}
+
+// Seed 000, tables VI (utilisation on the V100) and IX (training times): what it measured against
+// what CarryOver says from the utilisation alone.
+TEST(CarryOver, AgreesWithSeed000sTrainingTimes) {
+  struct Row {
+    const char* name;
+    double busy, p100, v100;  // seconds
+  };
+  constexpr auto at = [](int h, int m, int s) { return h * 3600.0 + m * 60 + s; };
+  const Row rows[] = {
+      {"IC", .954, at(4, 33, 4), at(3, 1, 13)},   {"SSD", .598, at(3, 12, 18), at(3, 9, 12)},
+      {"OD", .745, at(2, 57, 51), at(2, 23, 26)}, {"RM", .443, at(1, 9, 7), at(1, 9, 34)},
+      {"SA", .82, at(1, 48, 14), at(1, 22, 50)},  {"RT", .955, at(4, 5, 28), at(2, 48, 18)},
+      {"TL", .839, at(4, 29, 21), at(2, 59, 55)}, {"SR", .651, at(15, 7, 34), at(10, 53, 32)},
+      {"RI", .627, at(6, 8, 37), at(5, 46, 0)},
+  };
+  const GpuModel v100 = CatalogueModel("V100-16GB");
+  const GpuModel p100 = CatalogueModel("P100");
+  double error = 0;
+  for (const Row& row : rows) {
+    const double measured = row.p100 / row.v100;
+    const double carried = 1 / CarryOver(Busy(row.busy), v100, p100).rate;
+    error += std::abs(carried - measured) / std::size(rows);
+  }
+  RecordProperty("mean_absolute_error", std::to_string(error));
+  EXPECT_LT(error, 0.14);
+}
+
+TEST(DemandOf, TakesWhatTheProfileTellsAndAssumesAFullGpuOtherwise) {
+  core::Profile profile;
+  EXPECT_FALSE(DemandOf(profile).known);
+  EXPECT_EQ(DemandOf(profile).busy, 1);
+  EXPECT_EQ(DemandOf(profile).sm, 1);
+  profile.busy = 0.4;
+  profile.pcie = core::GBps(3);
+  const Demand demand = DemandOf(profile);
+  EXPECT_TRUE(demand.known);
+  EXPECT_EQ(demand.sm, 0.4) << "not told: as busy";
+  EXPECT_EQ(demand.host_bandwidth, core::GBps(6)) << "written once, read once";
+  profile.host_bandwidth = core::GBps(5);
+  EXPECT_EQ(DemandOf(profile).host_bandwidth, core::GBps(5));
+}
+
+}  // namespace
+}  // namespace sharewell::sim

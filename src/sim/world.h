@@ -1,0 +1,177 @@
+// World: a simulated cluster in which jobs really progress, by truth. Event driven, pure, and in
+// one thread; the same calls give the same events. It carries out what it is told and judges
+// nothing: checking a plan is the caller's work.
+//
+// A job's rate (work a second, work being seconds alone on the reference model) is the product of
+//   its rate alone on the slowest of its GPU models,
+//   its speed beside its neighbours on the worst of its GPUs (interference; where the pair was not
+//     measured, with a seeded residual of the size that model is known to err by),
+//   its speed on the host: GPU share + host share / what the node's memory bandwidth and PCIe
+//   leave, its throughput on the cores it was given (cores are modelled where the node states
+//   them), the network, where it spans nodes that state theirs (seed 003: 25-30 % lost on 10 Gb/s).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/plan.h"
+#include "core/snapshot.h"
+#include "interference/interference.h"
+#include "sim/truth.h"
+
+namespace sharewell::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  core::Seconds restart_cost{30};
+};
+
+// What a job went through.
+struct JobOutcome {
+  enum class End : std::uint8_t { kUnfinished, kFinished, kFailed, kInfeasible };
+  End end = End::kUnfinished;
+  std::optional<core::Seconds> first_start;
+  core::Seconds finish;       // of whatever kind
+  core::Seconds run_time;     // on its GPUs, restarts included
+  core::Seconds restarting;   // of that, spent on restarts and on running out of memory
+  core::Seconds undisturbed;  // what its progress would have taken there without neighbours
+  int ooms = 0;
+  int moves = 0;  // moves and preemptions
+  core::GpuModelId last_model;
+};
+
+// Integrals over time and GPUs (or cores), in GPU seconds (core seconds).
+struct Totals {
+  double busy = 0;  // min(1, sum of utilisation x speed)
+  double sm = 0;
+  double allocated = 0;  // at least one job
+  double joules = 0;
+  double cores_reserved = 0;
+  double cores_used = 0;
+  bool busy_known = true;  // false: some job's utilisation is not known
+  bool power_known = true;
+};
+
+struct Progress {
+  core::JobId job;
+  core::Seconds attained;
+  core::Ratio rate;
+};
+
+struct Events {
+  std::vector<core::JobId> submitted, finished, failed, out_of_memory, profiled;
+  std::vector<Progress> progress;  // every running job whose rate changed
+  void Clear();
+};
+
+class World {
+ public:
+  // `jobs` in order of submission, ids 0, 1, ...; `truth` alongside. References must outlive it.
+  World(const core::Cluster& cluster, const std::vector<core::Job>& jobs,
+        const std::vector<TrueJob>& truth, const interference::Interference& interference,
+        WorldOptions options);
+
+  core::Seconds now() const { return now_; }
+  // When something happens next by itself; absent when nothing ever will.
+  std::optional<core::Seconds> NextEvent();
+  // REQUIRES: now() <= t <= NextEvent().
+  void AdvanceTo(core::Seconds t, Events& out);
+
+  void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
+  void Stop(core::JobId id);
+  void Leave(core::JobId id);  // the two halves of a move
+  void Arrive(core::JobId id, const core::Allocation& to, bool free);
+  void Resize(core::JobId id, double cores);
+  void Throttle(core::JobId id, core::Ratio share);
+  void Drop(core::JobId id);  // infeasible: it will never run
+  // Works out the rates that the calls above changed; tells them in out.progress.
+  void Settle(Events& out);
+
+  // Brings the outcomes of jobs that still run up to now(): for a run that is cut short.
+  void Close();
+
+  const std::vector<JobOutcome>& outcomes() const { return outcomes_; }
+  const Totals& totals() const { return totals_; }
+  const std::vector<core::Job>& jobs() const { return *jobs_; }
+
+ private:
+  enum class EventKind : std::uint8_t { kFinish, kOom, kProfiled, kResume };
+  struct Event {
+    double time;
+    EventKind kind;
+    std::uint32_t job;
+    std::uint32_t version;  // of the state's pace for kFinish, of its run for the others
+    bool operator>(const Event& o) const;
+  };
+  struct State {
+    core::Allocation where;
+    bool running = false;
+    bool dying = false;     // out of memory, not yet noticed
+    bool hopeless = false;  // it would be even with the GPU to itself
+    bool dirty = false;
+    std::uint32_t run = 0;   // counts placements: events of an earlier one no longer hold
+    std::uint32_t pace = 0;  // counts rates: so does the end that an earlier rate promised
+    core::Ratio rate = 0;
+    core::Ratio undisturbed_rate = 0;  // rate over what neighbours leave of it
+    core::Ratio speed = 0;             // rate over the rate alone on this GPU model
+    core::Ratio throttle = 1;
+    double cores_used = 0;
+    core::Seconds attained, settled, resume_at, started;
+  };
+  struct GpuState {
+    core::Residents residents;
+    float speed[core::kMaxJobsOnGpu];  // alongside residents
+    double busy = 0, sm = 0, watts = 0;
+    bool dirty = false;
+  };
+  struct NodeState {
+    double host_bandwidth = 0, pcie = 0;  // demanded
+    double cores_reserved = 0;
+    std::vector<core::JobId> cpu_jobs;
+    bool dirty = false;
+  };
+
+  void Push(core::JobId id, core::Seconds at, EventKind kind);
+  void Pop();
+  bool Stale(const Event& event) const;
+  void Place(core::JobId id, const core::Allocation& where, int sign);
+  // Beside its neighbours, or with its GPUs to itself.
+  bool RunsOutOfMemory(core::JobId id, bool alone) const;
+  void Accumulate(core::Seconds t);
+  void SettleProgress(core::JobId id);
+  void MarkGpu(core::GpuId gpu);
+  void MarkJob(core::JobId id);
+  void MarkNode(core::NodeId node);
+  void NeighbourSpeeds(core::GpuId gpu);
+  core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Tenant> tenants,
+                        std::size_t i) const;
+  core::Ratio HostSpeed(core::JobId id) const;
+  void UpdateRate(core::JobId id, Events& out);
+  void UpdateMeters(core::GpuId gpu);
+  void Finish(core::JobId id, JobOutcome::End end);
+  const core::Demand& DemandOn(core::JobId id, core::GpuId gpu) const;
+
+  const core::Cluster* cluster_;
+  const std::vector<core::Job>* jobs_;
+  const std::vector<TrueJob>* truth_;
+  const interference::Interference* interference_;
+  WorldOptions options_;
+  core::Seconds now_;
+  std::size_t next_submission_ = 0;
+  std::vector<State> states_;
+  std::vector<GpuState> gpus_;
+  std::vector<NodeState> nodes_;
+  std::vector<Event> heap_;
+  std::vector<core::GpuId> dirty_gpus_;
+  std::vector<core::JobId> dirty_jobs_;
+  std::vector<core::NodeId> dirty_nodes_;
+  std::vector<JobOutcome> outcomes_;
+  Totals totals_;
+  double busy_now_ = 0, sm_now_ = 0, watts_now_ = 0, cores_reserved_now_ = 0, cores_used_now_ = 0;
+  int allocated_now_ = 0;
+};
+
+}  // namespace sharewell::sim

@@ -1,0 +1,47 @@
+// Reproduce: the seeds' own experiments, theirs and ours side by side. Each builds a trace in
+// memory and runs it through BuildScenario and Simulate with the policies that users run; only
+// fluid bounds are computed by formula. One thread; reads no file but the data named in the
+// options. What each one assumes, and how to read its rows: docs/reproduce.md.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace sharewell::study {
+
+struct ReproduceRow {
+  std::string what;
+  std::optional<double> paper;  // absent: the paper does not give it
+  std::optional<double> ours;   // absent: not measured; the note says why
+  std::string unit;             // "ratio", "h", "s", "cores", "count"; changes are ratios: -0.08
+  std::string note;             // against what, or why it differs; may be empty
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::vector<std::string> assumptions;  // one sentence each
+  std::vector<ReproduceRow> rows;
+};
+
+struct ReproduceOptions {
+  int seeds = 20;  // of the experiments that draw; the first so many of 1, 2, 3, ...
+  // Told now and then how far an experiment is.
+  std::function<void(std::string_view what, std::size_t done, std::size_t of)> progress;
+  // Folder with the data sets of others; empty: SHAREWELL_TEST_DATA, else ../shared/data. What is
+  // not there is left out, and an assumption says so.
+  std::string data;
+};
+
+std::vector<std::string_view> ExperimentNames();  // in the seeds' order
+
+// An unknown name, or seeds below 1, is a usage error.
+core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptions& options);
+
+}  // namespace sharewell::study

@@ -1,0 +1,53 @@
+// What the experiments have in common: building a world from a trace made in memory, running
+// policies over it and writing rows. Private to study/reproduce.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/profile.h"
+#include "core/result.h"
+#include "study/reproduce.h"
+#include "study/scenario.h"
+#include "study/simulate.h"
+#include "trace/trace_job.h"
+
+namespace sharewell::study::reproduce {
+
+// `cluster` as on the command line ("12x1xH200") or as the text of a cluster file.
+core::Result<core::Cluster> ClusterOf(const std::string& cluster);
+
+// `seed` draws workloads for jobs that name none.
+core::Result<Scenario> World(std::vector<trace::TraceJob> jobs, core::Cluster cluster,
+                             const core::Measurements& measurements, const std::string& name,
+                             std::uint64_t seed = 1);
+
+// Exact belief and durations, no restart cost: what a paper's estimate assumes.
+SimulateOptions ExactOptions();
+
+// Simulate, and an error where a job did not finish: no figure may rest on half a run.
+core::Result<Simulation> RunAll(const Scenario& scenario, const std::string& policy,
+                                const SimulateOptions& options);
+
+// Named figures collected over several seeds, and their means.
+class Figures {
+ public:
+  void Add(const std::string& name, double value);
+  // REQUIRES: something was added under that name.
+  double Mean(const std::string& name) const;
+  double Sum(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::vector<double>> values_;
+};
+
+// "39:40:33"
+std::string ClockTime(double seconds);
+
+// 2 minutes to 2 hours, log-uniform: seed 001's range, drawn by seed and job.
+core::Seconds DrawnDuration(std::uint64_t seed, std::uint64_t job);
+
+}  // namespace sharewell::study::reproduce

@@ -1,0 +1,52 @@
+#include "study/reproduce.h"
+
+#include <utility>
+
+#include "core/suggest.h"
+#include "study/reproduce/coda.h"
+#include "study/reproduce/ryu.h"
+#include "study/reproduce/takayama.h"
+#include "study/reproduce/yeung.h"
+
+namespace sharewell::study {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  core::Result<Experiment> (*run)(const ReproduceOptions& options);
+};
+
+// In the seeds' order. Seed 002 is a sweep over real hardware: `sharewell sweep`, not a simulation.
+constexpr Entry kExperiments[] = {
+    {"takayama", reproduce::Takayama},
+    {"yeung", reproduce::Yeung},
+    {"coda", reproduce::Coda},
+    {"ryu", reproduce::Ryu},
+};
+
+}  // namespace
+
+std::vector<std::string_view> ExperimentNames() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kExperiments) names.push_back(entry.name);
+  return names;
+}
+
+core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptions& options) {
+  if (options.seeds < 1) return core::UsageError("seeds must be at least 1, not {}", options.seeds);
+  std::vector<std::string> names;
+  for (const Entry& entry : kExperiments) {
+    names.emplace_back(entry.name);
+    if (entry.name != name) continue;
+    auto experiment = entry.run(options);
+    if (!experiment) return tl::unexpected(std::move(experiment.error()).Within(name));
+    experiment->name = name;
+    return experiment;
+  }
+  std::string known;
+  for (const auto& n : names) known += (known.empty() ? "" : ", ") + n;
+  return core::UsageError("there is no experiment '{}', there are {}{}", name, known,
+                          core::DidYouMean(name, names));
+}
+
+}  // namespace sharewell::study

@@ -1,0 +1,11 @@
+// Seed 004: which jobs contend on one GPU, and what a scheduler makes of knowing it.
+#pragma once
+
+#include "core/result.h"
+#include "study/reproduce.h"
+
+namespace sharewell::study::reproduce {
+
+core::Result<Experiment> Ryu(const ReproduceOptions& options);
+
+}  // namespace sharewell::study::reproduce

@@ -1,0 +1,234 @@
+#include "study/reproduce/takayama.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "study/reproduce/experiment.h"
+
+namespace sharewell::study::reproduce {
+namespace {
+
+// The order asks no gain: the placement plans by gain already, and within a generation first come,
+// first served starves no type. Named whole, so that the figure does not hang on how `match` is
+// composed.
+constexpr const char* kMatch = "fifo+match+asked";
+constexpr const char* kAnyFree = "slot";
+constexpr double kMachines = 10;  // of each generation
+
+constexpr double Clock(double hours, double minutes, double seconds) {
+  return hours * 3600 + minutes * 60 + seconds;
+}
+
+struct Type {
+  const char* name;
+  double busy;        // Table VI, on the V100
+  double p100, v100;  // Table IX, seconds
+};
+
+constexpr std::array<Type, 9> kTypes{{
+    {"IC", 0.954, Clock(4, 33, 4), Clock(3, 1, 13)},
+    {"SSD", 0.598, Clock(3, 12, 18), Clock(3, 9, 12)},
+    {"OD", 0.745, Clock(2, 57, 51), Clock(2, 23, 26)},
+    {"RM", 0.443, Clock(1, 9, 7), Clock(1, 9, 34)},
+    {"SA", 0.820, Clock(1, 48, 14), Clock(1, 22, 50)},
+    {"RT", 0.955, Clock(4, 5, 28), Clock(2, 48, 18)},
+    {"TL", 0.839, Clock(4, 29, 21), Clock(2, 59, 55)},
+    {"SR", 0.651, Clock(15, 7, 34), Clock(10, 53, 32)},
+    {"RI", 0.627, Clock(6, 8, 37), Clock(5, 46, 0)},
+}};
+
+// Table X.
+struct PaperRow {
+  int jobs;
+  double proposed, even;  // seconds
+  double reduced;         // share
+};
+constexpr std::array<PaperRow, 6> kTableX{{
+    {200, Clock(74, 30, 0), Clock(81, 11, 27), 0.08241},
+    {400, Clock(149, 0, 0), Clock(162, 22, 54), 0.08241},
+    {600, Clock(223, 30, 0), Clock(243, 34, 21), 0.08241},
+    {800, Clock(298, 0, 0), Clock(324, 45, 48), 0.08241},
+    {1000, Clock(372, 30, 0), Clock(405, 57, 15), 0.08241},
+    {10000, Clock(3724, 42, 0), Clock(4059, 32, 33), 0.08248},
+}};
+
+core::Measurements TableIx() {
+  core::Measurements out;
+  for (const Type& type : kTypes) {
+    for (const auto& [gpu, seconds] :
+         {std::pair("V100-16GB", type.v100), std::pair("P100", type.p100)}) {
+      core::Profile profile;
+      profile.workload.name = type.name;
+      profile.gpu = gpu;
+      profile.steps_per_second = 1 / seconds;  // a whole run is one step
+      profile.busy = type.busy;
+      out.profiles.push_back(std::move(profile));
+    }
+  }
+  return out;
+}
+
+// Round robin over the types. `evenly`: every other job of a type on the V100, the rest on the
+// P100.
+core::Result<Scenario> JobsAtOnce(int jobs, bool evenly) {
+  std::vector<trace::TraceJob> trace;
+  for (int i = 0; i < jobs; ++i) {
+    const auto type = static_cast<std::size_t>(i) % kTypes.size();
+    trace::TraceJob job;
+    job.id = fmt::format("{}-{}", kTypes[type].name, i);
+    job.workload = core::Workload{kTypes[type].name, 0, "", 0};
+    job.steps = 1;
+    if (evenly) {
+      const auto nth = static_cast<std::size_t>(i) / kTypes.size() + type;
+      job.gpu_models = {nth % 2 == 0 ? "V100-16GB" : "P100"};
+    }
+    trace.push_back(std::move(job));
+  }
+  auto cluster = ClusterOf("10x1xV100-16GB+10x1xP100");
+  if (!cluster) return tl::unexpected(cluster.error());
+  return World(std::move(trace), *std::move(cluster), TableIx(), "takayama");
+}
+
+// As if jobs could be cut: the same number of each type, to a fraction.
+struct Fluid {
+  double slower_half = 0;  // even assignment, the P100s waited for
+  double any_free = 0;
+  double gain_order = 0;  // V100 from the top of the gain order, P100 from the bottom
+};
+
+Fluid FluidBounds(int jobs) {
+  const double each = jobs / static_cast<double>(kTypes.size());
+  double v100 = 0;
+  double p100 = 0;
+  for (const Type& type : kTypes) {
+    v100 += type.v100 * each;
+    p100 += type.p100 * each;
+  }
+  Fluid out;
+  out.slower_half = p100 / 2 / kMachines;
+  out.any_free = 1 / (kMachines / v100 + kMachines / p100);
+  auto by_gain = kTypes;
+  std::sort(by_gain.begin(), by_gain.end(),
+            [](const Type& a, const Type& b) { return a.p100 * b.v100 > b.p100 * a.v100; });
+  double fast = 0;
+  double slow = p100;
+  for (const Type& type : by_gain) {
+    const double share = std::clamp((slow - fast) / ((type.v100 + type.p100) * each), 0.0, 1.0);
+    fast += share * each * type.v100;
+    slow -= share * each * type.p100;
+  }
+  out.gain_order = std::max(fast, slow) / kMachines;
+  return out;
+}
+
+// GPU seconds when half of each type's jobs runs on each generation.
+double EvenGpuSeconds(int jobs) {
+  double sum = 0;
+  for (int i = 0; i < jobs; ++i) {
+    const Type& type = kTypes[static_cast<std::size_t>(i) % kTypes.size()];
+    sum += (type.v100 + type.p100) / 2;
+  }
+  return sum;
+}
+
+struct Outcome {
+  double makespan = 0;
+  double gpu_seconds = 0;
+};
+
+core::Result<Outcome> Run(const Scenario& scenario, const std::string& policy, double patience) {
+  SimulateOptions options = ExactOptions();
+  options.policy.match_patience = patience;
+  auto run = RunAll(scenario, policy, options);
+  if (!run) return tl::unexpected(run.error());
+  return Outcome{*run->summary.makespan, run->summary.gpu_hours * 3600};
+}
+
+struct Outcomes {
+  Outcome even, any_free, match, bounded;
+};
+
+core::Result<Outcomes> RunEach(int jobs) {
+  const auto free = JobsAtOnce(jobs, false);
+  const auto split = JobsAtOnce(jobs, true);
+  if (!free) return tl::unexpected(free.error());
+  if (!split) return tl::unexpected(split.error());
+  const double bound = policy::Options{}.match_patience;
+  Outcomes out;
+  for (const auto& [scenario, policy, patience, into] :
+       {std::tuple(&*split, kAnyFree, bound, &out.even),
+        std::tuple(&*free, kAnyFree, bound, &out.any_free),
+        std::tuple(&*free, kMatch, std::numeric_limits<double>::infinity(), &out.match),
+        std::tuple(&*free, kMatch, bound, &out.bounded)}) {
+    auto outcome = Run(*scenario, policy, patience);
+    if (!outcome) return tl::unexpected(outcome.error());
+    *into = *outcome;
+  }
+  return out;
+}
+
+void AddRows(const PaperRow& paper, const Outcomes& o, std::vector<ReproduceRow>& rows) {
+  const std::string suffix = paper.jobs == 200 ? "" : fmt::format("_{}", paper.jobs);
+  const double even = EvenGpuSeconds(paper.jobs);
+  const Fluid fluid = FluidBounds(paper.jobs);
+  const auto change = [&](const char* what, double ours, double base, const char* note,
+                          std::optional<double> theirs = {}) {
+    rows.push_back({what + suffix, theirs, ours / base - 1, "ratio", note});
+  };
+  const auto hours = [&](const char* what, double seconds, std::string note,
+                         std::optional<double> theirs = {}) {
+    if (theirs) theirs = *theirs / 3600;
+    rows.push_back({what + suffix, theirs, seconds / 3600, "h", std::move(note)});
+  };
+  change("gpu_time_vs_even", o.match.gpu_seconds, even,
+         "match without fairness bound, against half of each type on each generation",
+         -paper.reduced);
+  change("gpu_time_vs_even_bounded", o.bounded.gpu_seconds, even,
+         "match with its default bound: nobody waits for its model longer than it runs");
+  change("gpu_time_vs_even_any_free", o.any_free.gpu_seconds, even,
+         "slot: any free machine takes the next job");
+  change("makespan_vs_any_free", o.match.makespan, o.any_free.makespan,
+         "match without fairness bound, against slot");
+  change("makespan_vs_any_free_bounded", o.bounded.makespan, o.any_free.makespan,
+         "match with its default bound, against slot");
+  change("makespan_vs_even", o.match.makespan, o.even.makespan,
+         "match without fairness bound, against the even assignment simulated");
+  hours("makespan_match", o.match.makespan, ClockTime(o.match.makespan), paper.proposed);
+  hours("makespan_match_bounded", o.bounded.makespan, ClockTime(o.bounded.makespan));
+  hours("makespan_any_free", o.any_free.makespan, ClockTime(o.any_free.makespan));
+  hours("makespan_even", o.even.makespan, ClockTime(o.even.makespan), paper.even);
+  hours("fluid_even_slower_half", fluid.slower_half, ClockTime(fluid.slower_half));
+  hours("fluid_any_free", fluid.any_free, ClockTime(fluid.any_free));
+  hours("fluid_gain_order", fluid.gain_order, ClockTime(fluid.gain_order));
+}
+
+}  // namespace
+
+core::Result<Experiment> Takayama(const ReproduceOptions& options) {
+  Experiment out;
+  out.title = "the better GPU generation to who gains most";
+  out.assumptions = {
+      "Table IX's run times on V100 and P100, Table VI's GPU utilisation; jobs round robin over "
+      "the "
+      "nine types, all at time 0, on 10 + 10 machines of one GPU.",
+      "Durations and figures are known exactly, starting costs nothing.",
+      "The paper's hours do not follow from its Table IX on 10 + 10 machines, whatever assignment "
+      "we tried: compare percentages, and see against what each is.",
+      "match is fifo+match+asked: each generation first come, first served.",
+  };
+  for (std::size_t i = 0; i < kTableX.size(); ++i) {
+    if (options.progress) options.progress("runs", i, kTableX.size());
+    const auto outcomes = RunEach(kTableX[i].jobs);
+    if (!outcomes) return tl::unexpected(outcomes.error());
+    AddRows(kTableX[i], *outcomes, out.rows);
+  }
+  if (options.progress) options.progress("runs", kTableX.size(), kTableX.size());
+  return out;
+}
+
+}  // namespace sharewell::study::reproduce

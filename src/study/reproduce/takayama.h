@@ -1,0 +1,11 @@
+// Seed 000, section IV.D: GPU generations by gain (Table IX in, Table X out).
+#pragma once
+
+#include "core/result.h"
+#include "study/reproduce.h"
+
+namespace sharewell::study::reproduce {
+
+core::Result<Experiment> Takayama(const ReproduceOptions& options);
+
+}  // namespace sharewell::study::reproduce

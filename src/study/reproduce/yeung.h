@@ -1,0 +1,11 @@
+// Seed 001: co-locating by predicted utilisation, 100 jobs on 12 GPUs.
+#pragma once
+
+#include "core/result.h"
+#include "study/reproduce.h"
+
+namespace sharewell::study::reproduce {
+
+core::Result<Experiment> Yeung(const ReproduceOptions& options);
+
+}  // namespace sharewell::study::reproduce

@@ -1,0 +1,144 @@
+#include "trace/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/suggest.h"
+#include "platform/files/csv.h"
+#include "platform/files/text.h"
+#include "platform/files/workload_columns.h"
+#include "trace/assemble.h"
+
+namespace sharewell::trace {
+namespace {
+
+using platform::CsvReader;
+using Column = CsvReader::Column;
+
+const std::vector<std::string>& KnownColumns() {
+  static const std::vector<std::string> columns{
+      "id",        "submit_seconds",  "duration_seconds",  "gpus",     "user",
+      "workload",  "batch",           "precision",         "workers",  "cores",
+      "steps",     "gpu_memory_gb",   "host_memory_gb",    "priority", "gpu_models",
+      "exclusive", "restart_seconds", "host_bandwidth_gbs"};
+  return columns;
+}
+
+struct Columns {
+  explicit Columns(CsvReader& csv)
+      : id(csv.Require("id")),
+        submit(csv.Require("submit_seconds")),
+        duration(csv.Require("duration_seconds")),
+        gpus(csv.Find("gpus")),
+        user(csv.Find("user")),
+        workload(platform::WorkloadColumns::Find(csv)),
+        cores(csv.Find("cores")),
+        gpu_memory(csv.Find("gpu_memory_gb")),
+        host_memory(csv.Find("host_memory_gb")),
+        gpu_models(csv.Find("gpu_models")),
+        exclusive(csv.Find("exclusive")),
+        priority(csv.Find("priority")),
+        restart(csv.Find("restart_seconds")),
+        steps(csv.Find("steps")),
+        host_bandwidth(csv.Find("host_bandwidth_gbs")) {}
+
+  Column id, submit, duration, gpus, user;
+  platform::WorkloadColumns workload;
+  Column cores, gpu_memory, host_memory, gpu_models, exclusive, priority, restart, steps,
+      host_bandwidth;
+};
+
+void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
+  const core::Workload workload = columns.workload.Read(csv);
+  if (!workload.name.empty()) {
+    job.workload = workload;
+  } else if (workload != core::Workload{}) {
+    csv.FailRow("batch, precision or workers is given, but no workload they belong to");
+  }
+  if (const auto duration = csv.OptionalNumber(columns.duration, kDuration)) {
+    job.duration = core::Seconds(*duration);
+  }
+  job.steps = csv.OptionalNumber(columns.steps, {0, 1e15, true});
+  if (job.duration) return;
+  if (!job.steps) csv.Fail(columns.duration, "needs a duration, or steps in its stead");
+  if (!job.workload) {
+    csv.Fail(columns.duration, "needs a duration: steps alone say nothing without a workload");
+  }
+}
+
+TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
+  TraceJob job;
+  job.line = csv.line();
+  job.id = csv.RequiredText(columns.id);
+  job.user = csv.Text(columns.user);
+  job.submit = core::Seconds(csv.Number(columns.submit, kSubmit));
+  job.gpus = static_cast<int>(csv.OptionalInteger(columns.gpus, 0, kMostGpus).value_or(1));
+  ReadWork(csv, columns, job);
+  job.cores = csv.OptionalNumber(columns.cores, {0, 1e9});
+  if (const auto gb = csv.OptionalNumber(columns.gpu_memory, {0, 1e6})) {
+    job.gpu_memory = core::GiB(*gb);
+  }
+  if (const auto gb = csv.OptionalNumber(columns.host_memory, {0, 1e9})) {
+    job.host_memory = core::GiB(*gb);
+  }
+  if (const auto gbs = csv.OptionalNumber(columns.host_bandwidth, {0, 1e6})) {
+    job.host_bandwidth = core::GBps(*gbs);
+  }
+  for (const auto model : platform::SplitList(csv.Text(columns.gpu_models), ';')) {
+    job.gpu_models.emplace_back(model);
+  }
+  job.exclusive = csv.Flag(columns.exclusive, false);
+  job.priority =
+      static_cast<int>(csv.OptionalInteger(columns.priority, -1'000'000, 1'000'000).value_or(0));
+  if (const auto restart = csv.OptionalNumber(columns.restart, {0, 1e9})) {
+    job.restart_cost = core::Seconds(*restart);
+  }
+  return job;
+}
+
+// A column nobody reads is allowed, but a misspelt one must not vanish in silence.
+void RemarkUnknown(const std::vector<std::string>& header, Trace& trace) {
+  const auto& known = KnownColumns();
+  for (const auto& column : header) {
+    if (column.empty() || std::find(known.begin(), known.end(), column) != known.end()) continue;
+    trace.remarks.push_back(fmt::format("column {} is not used{}", platform::Shown(column),
+                                        core::DidYouMean(column, known)));
+  }
+}
+
+}  // namespace
+
+bool DetectCsv(std::string_view text) {
+  return HasColumns(text, {"id", "submit_seconds", "duration_seconds"});
+}
+
+core::Result<Trace> ReadCsv(std::string_view text, const std::string& name) {
+  CsvReader csv(text, name);
+  const Columns columns(csv);
+  Trace trace{"csv", {}, {}};
+  RemarkUnknown(csv.header(), trace);
+  std::unordered_set<std::string> ids;
+  trace.jobs.reserve(csv.ApproximateRows());
+  while (csv.Next()) {
+    TraceJob job = ReadRow(csv, columns);
+    if (!csv.ok()) break;
+    if (!ids.insert(job.id).second)
+      csv.Fail(columns.id, "is the id of a job above; ids are unique");
+    if (!trace.jobs.empty() && job.submit < trace.jobs.back().submit) {
+      // Sorting here would hide a mixed-up file; Philly's order is known, this one's is promised.
+      csv.Fail(columns.submit,
+               fmt::format("is before the job above; sort the file by submit_seconds: "
+                           "(head -n 1 FILE; tail -n +2 FILE | sort -s -t , -k {0},{0}g) > SORTED",
+                           columns.submit.index + 1));
+    }
+    trace.jobs.push_back(std::move(job));
+  }
+  if (!csv.ok()) return csv.error();
+  return Assemble(std::move(trace), name);
+}
+
+}  // namespace sharewell::trace

@@ -1,0 +1,15 @@
+// Muri's traces: CSV, all times in milliseconds (docs/formats/foreign-traces.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "trace/trace_job.h"
+
+namespace sharewell::trace {
+
+bool DetectMuri(std::string_view text);
+core::Result<Trace> ReadMuri(std::string_view text, const std::string& name);
+
+}  // namespace sharewell::trace

@@ -1,0 +1,145 @@
+"""tools/check_layers.py finds each kind of breach, and only those."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parent.parent / "tools" / "check_layers.py"
+sys.path.insert(0, str(TOOL.parent))
+import check_layers  # noqa: E402
+
+
+class CheckLayers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "src").mkdir()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def source(self, name, text, deps=""):
+        """A file of a module, whose CMakeLists.txt then lists all its files."""
+        self.write("src/" + name, text)
+        module = name.split("/")[0]
+        folder = self.root / "src" / module
+        files = " ".join(p.relative_to(folder).as_posix() for p in folder.rglob("*.cc"))
+        self.write(f"src/{module}/CMakeLists.txt",
+                   f"sharewell_module({module}\n  SOURCES {files}\n  DEPS {deps})\n")
+
+    def assert_clean(self):
+        self.assertEqual(check_layers.check_tree(self.root)[1], [])
+
+    def assert_breach(self, *parts):
+        """Exactly one breach, whose line has all the parts."""
+        _, found = check_layers.check_tree(self.root)
+        self.assertEqual(len(found), 1, found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+    def test_the_exit_status_tells(self):
+        self.source("core/job.h", '#include "cli/terminal.h"\n')
+        command = [sys.executable, str(TOOL), "--root", str(self.root)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("src/core/job.h:1:", done.stderr)
+        self.source("core/job.h", "")
+        self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
+
+    def test_allowed_includes_pass(self):
+        self.source("policy/fifo.cc", '#include "policy/fifo.h"\n#include <vector>\n'
+                    '#include "core/job.h"\n#include "interference/model.h"\n', "core interference")
+        self.assert_clean()
+
+    def test_sideways_include_fails_with_place_and_advice(self):
+        self.source("policy/fifo.cc", '#include "core/job.h"\n\n#include "engine/engine.h"\n')
+        self.assert_breach("src/policy/fifo.cc:3:", '"engine/engine.h"', "core, interference")
+
+    def test_upward_include_fails(self):
+        self.source("core/job.h", '#include "cli/terminal.h"\n')
+        self.assert_breach("src/core/job.h:1:")
+
+    def test_an_include_in_a_comment_is_no_include(self):
+        self.source("core/job.h", '// #include "cli/terminal.h"\n/*\n#include "cli/terminal.h"\n*/\n')
+        self.assert_clean()
+
+    def test_only_the_simulated_engine_sees_the_simulator(self):
+        self.source("engine/simulated/engine.cc", '#include "sim/world.h"\n', "sim")
+        self.assert_clean()
+        self.source("engine/local.cc", '#include "sim/world.h"\n')
+        self.assert_breach("src/engine/local.cc:1:")
+
+    def test_control_sees_faces_only(self):
+        self.source("control/loop.cc", '#include "engine/engine.h"\n#include "policy/policy.h"\n')
+        self.assert_clean()
+        self.source("control/loop.cc", '#include "policy/registry.h"\n')
+        self.assert_breach("src/control/loop.cc:1:", '"policy/registry.h"')
+
+    def test_report_sees_the_results_of_studies_only(self):
+        self.source("report/table.cc", '#include "study/summary.h"\n#include "core/job.h"\n')
+        self.assert_clean()
+        self.source("report/table.cc", '#include "study/optimal.h"\n')
+        self.assert_breach("src/report/table.cc:1:")
+
+    def test_testing_is_for_tests(self):
+        self.source("core/job_test.cc", '#include <gtest/gtest.h>\n#include "testing/builder.h"\n')
+        self.assert_clean()
+        self.source("core/job.cc", '#include "testing/builder.h"\n')
+        self.assert_breach("src/core/job.cc:1:", "outside a test")
+
+    def test_pure_modules_have_no_clock_file_thread_or_chance(self):
+        for header in ("chrono", "iostream", "fstream", "thread", "random", "filesystem", "cstdio",
+                       "ctime", "sys/stat.h", "spdlog/spdlog.h"):
+            for module in ("core", "graph", "interference", "predict", "policy", "sim"):
+                with self.subTest(module=module, header=header):
+                    self.source(f"{module}/thing.cc", f"#include <{header}>\n")
+                    self.assert_breach(f"src/{module}/thing.cc:1:", f"<{header}>")
+                    self.source(f"{module}/thing.cc", "#include <vector>\n")
+        self.source("platform/thing.cc", "#include <chrono>\n")
+        self.source("sim/thing_test.cc", "#include <random>\n")
+        self.assert_clean()
+
+    def test_pure_modules_do_not_ask_the_environment(self):
+        self.source("sim/world.cc", '#include <cstdlib>\nauto x = std::getenv("HOME");\n')
+        self.assert_breach("src/sim/world.cc:2:", "std::getenv")
+        self.source("sim/world.cc", 'auto t = snapshot.time();  // std::getenv\nauto s = "rand()";\n')
+        self.assert_clean()
+
+    def test_core_takes_no_other_library(self):
+        self.source("core/result.h", "#include <fmt/format.h>\n#include <tl/expected.hpp>\n#include <cstdio>\n")
+        self.assert_clean()
+        self.source("core/result.h", "#include <nlohmann/json.hpp>\n")
+        self.assert_breach("src/core/result.h:1:")
+
+    def test_ours_are_written_as_paths_from_src(self):
+        self.source("core/job.cc", '#include "job.h"\n')
+        self.assert_breach("src/core/job.cc:1:", "no path from src/")
+
+    def test_links_keep_to_the_table(self):
+        self.source("policy/fifo.cc", "", "core engine")
+        self.assert_breach("src/policy/CMakeLists.txt:3:", "policy links engine")
+
+    def test_no_source_is_forgotten(self):
+        self.source("core/job.cc", "")
+        self.write("src/core/lost_test.cc", "")
+        self.assert_breach("src/core/lost_test.cc:1:", "src/core/CMakeLists.txt")
+
+    def test_no_fuzzer_is_forgotten(self):
+        self.write("fuzz/CMakeLists.txt", "sharewell_fuzzer(csv DEPS platform)\n")
+        self.write("fuzz/csv_fuzzer.cc", "")
+        self.assert_clean()
+        self.write("fuzz/toml_fuzzer.cc", "")
+        self.assert_breach("fuzz/toml_fuzzer.cc:1:", "sharewell_fuzzer(toml")
+
+    def test_an_unknown_module_fails(self):
+        self.write("src/helpers/util.h", "")
+        self.assert_breach("src/helpers:1:")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""reproduce: the document's shape, the table, and what is refused."""
+
+import json
+import unittest
+
+from program import ProgramTest
+
+
+class Reproduce(ProgramTest):
+    def test_json(self):
+        document = json.loads(self.succeed("reproduce", "coda", "--seeds", "1", "--json"))
+        self.assertEqual(list(document), ["schema", "experiments"])
+        self.assertEqual(document["schema"], 1)
+        self.assertEqual([experiment["name"] for experiment in document["experiments"]], ["coda"])
+        for experiment in document["experiments"]:
+            self.assertEqual(list(experiment), ["name", "title", "assumptions", "rows"])
+            self.assertTrue(experiment["rows"])
+            for row in experiment["rows"]:
+                self.assertEqual(list(row), ["what", "paper", "ours", "unit", "note"])
+                for figure in (row["paper"], row["ours"]):
+                    self.assertIsInstance(figure, (int, float, type(None)))
+
+    def test_table(self):
+        text = self.succeed("reproduce", "coda", "--seeds", "1")
+        self.assertRegex(text, r"(?m)^what +paper +ours")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_refused(self):
+        self.assertIn("did you mean 'coda'?", self.fail_with(2, "reproduce", "codda"))
+        for seeds in ("0", "-1", "1.5", "nan", "", "1e9"):
+            self.assertIn("--seeds: ", self.fail_with(2, "reproduce", "coda", f"--seeds={seeds}"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""simulate: the table, the JSON document, the files, the exit codes, and that a seed decides all."""
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import unittest
+
+from program import PROGRAM, TWO_JOBS, ProgramTest
+
+TIMINGS = {"decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second"}
+DISTRIBUTIONS = ("jct", "run", "queue")
+FIELDS = (["policy", "jobs", "jobs_finished", "jobs_failed", "jobs_infeasible", "jobs_unfinished",
+           "makespan_seconds"]
+          + [f"{name}_{part}_seconds" for name in DISTRIBUTIONS for part in ("mean", "p50", "p95", "p99")]
+          + ["gpu_busy_mean", "gpu_allocated_mean", "gpu_sm_mean", "slowdown_mean", "slowdown_p95",
+             "oom_count", "resubmissions", "moves", "fairness_jain", "finish_time_fairness",
+             "gpu_hours", "energy_kwh", "cpu_cores_reserved_mean", "cpu_cores_used_mean",
+             "decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second",
+             "distance_from_optimal"])
+COUNTS = {field for field in FIELDS if field.startswith("jobs")} - {"jobs_per_cpu_second"}
+COUNTS |= {"oom_count", "resubmissions", "moves"}
+ROOT = os.getcwd()  # CTest runs us in the repository's root
+DAY = ["--trace", f"{ROOT}/examples/day.csv", "--cluster", f"{ROOT}/examples/cluster.toml"]
+
+
+class Simulate(ProgramTest):
+    def simulate(self, *flags, jobs=TWO_JOBS, cluster="1x1xH200"):
+        self.write("jobs.csv", jobs)
+        return ["simulate", "--trace", "jobs.csv", "--cluster", cluster, *flags]
+
+    def check_document(self, text):
+        document = json.loads(text)
+        self.assertEqual(list(document), ["schema", "trace", "cluster", "seed", "belief", "durations",
+                                          "notes", "results"])
+        self.assertEqual(document["schema"], 1)
+        for result in document["results"]:
+            self.assertEqual(list(result), FIELDS)
+            for field, value in result.items():
+                if field == "policy":
+                    self.assertIsInstance(value, str)
+                elif field in COUNTS:
+                    self.assertIsInstance(value, int)
+                elif value is not None:
+                    self.assertIsInstance(value, (int, float), field)
+            self.assertEqual(result["jobs"], sum(result[f"jobs_{end}"] for end in
+                                                 ("finished", "failed", "infeasible", "unfinished")))
+        return document
+
+    def test_table(self):
+        text = self.succeed(*self.simulate("--policy", "slot", "--belief", "exact"))
+        # The timings are a group of their own.
+        groups = [group for group in text.split("\n\n") if not group.startswith("decision")]
+        self.assert_golden("simulate-table.txt", "\n\n".join(groups))
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        self.assertIn("\nnote: 2 of 2 jobs name no workload", text)
+
+    def test_json(self):
+        text = self.succeed(*self.simulate("--policy", "slot,fifo+slot", "--json", "--seed", "7"))
+        document = self.check_document(text)
+        self.assertEqual(document["trace"], "jobs.csv")
+        self.assertEqual(document["cluster"], "1x1xH200")
+        self.assertEqual(document["seed"], 7)
+        self.assertEqual(document["belief"], "noisy:0.154")
+        self.assertEqual(document["durations"], "noisy:0.3")
+        slot, composed = document["results"]
+        self.assertEqual((slot["policy"], composed["policy"]), ("slot", "fifo+slot"))
+        # One after the other: 100 s each, the second waits 90.
+        self.assertEqual(slot["makespan_seconds"], 200)
+        self.assertEqual(slot["jct_mean_seconds"], 145)
+        self.assertEqual(slot["queue_mean_seconds"], 45)
+        self.assertEqual(slot["run_p99_seconds"], 100)
+        self.assertIsNone(slot["distance_from_optimal"])
+
+    def test_defaults(self):
+        document = self.check_document(self.succeed("simulate", *DAY, "--json"))
+        self.assertEqual([result["policy"] for result in document["results"]],
+                         ["slot", "pack", "sharewell"])
+        self.assertEqual(document["seed"], 1)
+
+    def test_policy_may_be_given_again(self):
+        document = json.loads(self.succeed(*self.simulate("--policy", "slot", "--policy=las, pack", "--json")))
+        self.assertEqual([result["policy"] for result in document["results"]], ["slot", "las", "pack"])
+
+    def test_same_seed_same_bytes(self):
+        def run(folder, seed):
+            document = json.loads(self.succeed("simulate", *DAY, "--seed", seed, "--json", "--out", folder))
+            for result in document["results"]:
+                for field in TIMINGS:
+                    del result[field]
+            files = {path.name: path.read_bytes() for path in (self.folder / folder).glob("*.csv")}
+            return document, files
+        self.assertEqual(run("one", "5"), run("two", "5"))
+        self.assertNotEqual(run("one", "5"), run("three", "6"))
+
+    def test_out(self):
+        text = self.succeed(*self.simulate("--policy", "slot,srtf+pack", "--json", "--out", "deep/er"))
+        out = self.folder / "deep" / "er"
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["decisions-slot.csv", "decisions-srtf-pack.csv", "jobs-slot.csv",
+                          "jobs-srtf-pack.csv", "summary.json"])
+        self.assertEqual((out / "summary.json").read_text(encoding="utf-8"), text)
+        jobs = list(csv.DictReader(io.StringIO((out / "jobs-slot.csv").read_text(encoding="utf-8"))))
+        self.assertEqual([(job["id"], job["end"], job["queue_seconds"], job["jct_seconds"],
+                           job["gpu_model"]) for job in jobs],
+                         [("a", "finished", "0", "100", "H200"), ("b", "finished", "90", "190", "H200")])
+        decisions = list(csv.DictReader(io.StringIO((out / "decisions-slot.csv").read_text(encoding="utf-8"))))
+        starts = [row for row in decisions if row["what"] == "start"]
+        self.assertEqual([(row["time_seconds"], row["job"]) for row in starts], [("0", "a"), ("100", "b")])
+        for row in starts:
+            self.assertRegex(row["gpus"], r"^[^:]+:0$")
+            self.assertTrue(row["reason"])
+
+    def test_until(self):
+        flags = ["--policy", "slot", "--json", "--until"]
+        for until in ("150", "150s", "2.5m"):
+            result = json.loads(self.succeed(*self.simulate(*flags, until)))["results"][0]
+            self.assertEqual((result["jobs_finished"], result["jobs_unfinished"]), (1, 1))
+        result = json.loads(self.succeed(*self.simulate(*flags, "0")))["results"][0]
+        self.assertIsNone(result["makespan_seconds"])
+        self.assertIsNone(result["gpu_allocated_mean"])
+
+    def test_jobs_that_can_never_run(self):
+        jobs = "id,submit_seconds,duration_seconds,gpus,gpu_models\na,0,100,1,V100\nb,0,100,1,\n"
+        done = self.run_program(*self.simulate("--policy", "slot", "--json", jobs=jobs))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(self.check_document(done.stdout)["results"][0]["jobs_infeasible"], 1)
+        self.assertIn("slot: of 2 jobs 0 failed, 1 can never run on this cluster", done.stderr)
+        all_of_them = jobs.replace("1,\n", "1,V100\n")
+        done = self.run_program(*self.simulate("--policy", "slot", jobs=all_of_them))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("slot: no job could run", done.stderr)
+
+    def test_measurements_of_the_users_own(self):
+        self.write("profiles.csv", "workload,batch,gpu,steps_per_s,gpu_util\nmine,8,H200,10,50\n")
+        jobs = "id,submit_seconds,duration_seconds,gpus,workload\na,0,100,1,mine\n"
+        document = json.loads(self.succeed(*self.simulate("--policy", "slot", "--json", "--profiles",
+                                                          "profiles.csv", jobs=jobs)))
+        self.assertAlmostEqual(document["results"][0]["gpu_busy_mean"], 0.5, places=6)
+
+    def test_optimal(self):
+        jobs = "id,submit_seconds,duration_seconds,gpus\na,0,100,1\nb,0,60,1\nc,0,40,1\n"
+        done = self.succeed(*self.simulate("--policy", "fifo,optimal", "--json", "--out", "out", jobs=jobs,
+                                           cluster="1x2xH200"))
+        fifo, optimal = self.check_document(done)["results"]
+        self.assertAlmostEqual(optimal["makespan_seconds"], 100, places=3)
+        self.assertEqual(optimal["distance_from_optimal"], 0)
+        self.assertGreaterEqual(fifo["distance_from_optimal"], -1e-6)
+        self.assertFalse((self.folder / "out" / "jobs-optimal.csv").exists())
+        many = "id,submit_seconds,duration_seconds,gpus\n" + "".join(f"j{i},0,9,1\n" for i in range(99))
+        self.assertIn("optimal", self.fail_with(2, *self.simulate("--policy", "optimal", jobs=many)))
+
+    def test_many_policies_stay_within_100_columns(self):
+        policies = ",".join(f"{order}+pack" for order in
+                            ("fifo", "sjf", "srtf", "srsf", "las", "gain", "fair", "decreasing"))
+        text = self.succeed(*self.simulate("--policy", policies))
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        self.assertIn("decreasing+pack", text)
+
+
+class Terminal(ProgramTest):
+    def on_terminal(self, **env):
+        """What a terminal on stderr gets."""
+        self.write("jobs.csv", TWO_JOBS)
+        ours, theirs = pty.openpty()
+        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        with subprocess.Popen([PROGRAM, "simulate", "--trace", "jobs.csv", "--cluster", "1x1xH200",
+                               "--policy", "slot"], cwd=self.folder, stdout=subprocess.PIPE,
+                              stderr=theirs, env={**clean, "TERM": "xterm", **env}) as program:
+            os.close(theirs)
+            seen = b""
+            try:
+                while chunk := os.read(ours, 4096):
+                    seen += chunk
+            except OSError:  # the other side is closed
+                pass
+            out = program.stdout.read()
+        os.close(ours)
+        self.assertNotIn(b"\x1b", out)
+        return seen.decode()
+
+    def test_progress_is_cleared(self):
+        seen = self.on_terminal()
+        self.assertIn("slot", seen)
+        self.assertTrue(seen.endswith("\r\x1b[K"), repr(seen))
+        self.assertIn("\x1b[36m", seen)
+
+    def test_no_color(self):
+        self.assertNotIn("\x1b[36m", self.on_terminal(NO_COLOR="1"))
+        self.assertEqual(self.on_terminal(TERM="dumb"), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+"""tests/docs_check.py finds a dead link, an unknown command and an unknown flag."""
+
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import docs_check  # noqa: E402
+
+PROGRAM = """#!/bin/sh
+case "$1" in
+  simulate) echo "simulate: --trace FILE --policy LIST" ;;
+  --help) echo "sharewell: simulate; --json --help" ;;
+  *) echo "no such command: $1" >&2; exit 2 ;;
+esac
+"""
+
+
+class DocsCheck(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.program = self.root / "sharewell"
+        self.program.write_text(PROGRAM)
+        self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
+
+    def links(self, text):
+        (self.root / "README.md").write_text(text)
+        return list(docs_check.check_links(self.root))
+
+    def readme(self, text):
+        (self.root / "README.md").write_text(text)
+        return list(docs_check.check_readme(self.root, str(self.program)))
+
+    def test_links(self):
+        self.assertEqual(self.links("# A b\n[x](sharewell) [y](#a-b) [z](https://example.org/q)"), [])
+        self.assertEqual(len(self.links("[x](gone.md)")), 1)
+        self.assertEqual(len(self.links("[x](#gone)")), 1)
+        self.assertEqual(self.links("`[x](gone.md)`\n```\n[x](gone.md)\n```\n"), [])
+
+    def test_commands_that_exist(self):
+        self.assertEqual(self.readme(
+            "`sharewell`, `sharewell simulate --trace x`\n"
+            "```\n$ build/release/sharewell simulate --trace a.csv \\\n   --policy slot | less --raw\n"
+            "sharewell simulate --json -- other --unknown\n```\n"), [])
+
+    def test_unknown_command(self):
+        found = self.readme("text\n\n```\nsharewell fly\n```\n")
+        self.assertEqual(len(found), 1)
+        self.assertIn("README.md:4:", found[0])
+
+    def test_unknown_flag(self):
+        self.assertEqual(len(self.readme("`sharewell simulate --tracee x`")), 1)
+        self.assertEqual(len(self.readme("```\nsharewell simulate --trace x \\\n  --polic y\n```\n")), 1)
+
+    def test_prose_is_no_command(self):
+        self.assertEqual(self.readme("sharewell fly --high\n`git clone sharewell`"), [])
+
+    def test_no_readme(self):
+        self.assertEqual(list(docs_check.check_readme(self.root, str(self.program))), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Checks that src/ keeps to the layers of ARCHITECTURE.md, and says file:line, what, and what to do.
+
+Four things are checked: each #include against the table below; the pure modules for clocks, files,
+threads and chance; each module's DEPS in its CMakeLists.txt against the same table; and that every
+source, benchmark and fuzzer stands in a CMakeLists.txt, so that no test exists that nobody runs.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+PURE = ("core", "graph", "interference", "predict", "policy", "sim")
+
+_BELOW_STUDY = ("core", "graph", "interference", "predict", "policy", "sim", "platform", "collect",
+                "store", "trace", "engine", "control")
+
+# What a module may include. "engine/engine.h" allows that header alone (a face of its module), and a
+# trailing * any header whose name begins so.
+ALLOWED = {
+    "core": (),
+    "graph": ("core",),
+    "interference": ("core",),
+    "policy": ("core", "interference"),
+    "sim": ("core", "interference"),
+    "predict": ("core", "graph", "interference"),
+    "platform": ("core",),
+    "collect": ("core", "platform"),
+    "store": ("core", "platform"),
+    "trace": ("core", "platform"),
+    "engine": ("core", "platform"),
+    "engine/simulated": ("core", "platform", "sim"),
+    "control": ("core", "policy/policy.h", "predict/predictor.h", "collect/collector.h",
+                "store/store.h", "engine/engine.h", "engine/check_plan.h"),
+    "study": _BELOW_STUDY,
+    "report": ("core", "store", "study/reproduce.h", "study/scenario.h", "study/simulate.h", "study/summary.h"),
+    "serve": ("core", "store", "control"),
+    "cli": _BELOW_STUDY + ("study", "report", "serve"),
+    # The fixtures of the tests; nothing but tests may include it.
+    "testing": tuple(m for m in _BELOW_STUDY if m != "control"),
+}
+
+# In pure modules: the same input gives the same bytes, so nothing that reads a clock, a file, the
+# environment or chance, and nothing that prints or runs beside.
+IMPURE_HEADERS = frozenset("""
+    chrono ctime time.h iostream istream fstream cstdio stdio.h print filesystem thread mutex
+    shared_mutex condition_variable atomic future semaphore latch barrier stop_token random csignal
+    signal.h unistd.h fcntl.h pthread.h dlfcn.h poll.h syslog.h fmt/chrono.h fmt/os.h fmt/color.h
+    """.split())
+IMPURE_PREFIXES = ("sys/", "spdlog/", "linux/", "netinet/", "arpa/", "curl/", "boost/asio")
+IMPURE_CALLS = re.compile(
+    r"\b(?:std::(?:getenv|rand|srand|system|time|clock|printf|puts|fopen|random_device|chrono|cout|cerr"
+    r"|cin|this_thread)|fmt::print|thread_local)\b"
+    r"|(?<![\w.>:])(?:getenv|rand|srand|popen|fopen|gettimeofday|clock_gettime|usleep)\s*\(")
+# CHECK must say what failed before it ends the program.
+MAY_PRINT = {"core/result.h"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def blank(text, strings):
+    """Comments, and strings if asked, replaced by spaces: lines and columns stay."""
+    def replace(match):
+        if match[0].startswith('"') and not strings:
+            return match[0]
+        return re.sub(r"[^\n]", " ", match[0])
+    return COMMENT_OR_STRING.sub(replace, text)
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def rules_for(module, inner):
+    """The table's entry: engine/simulated has one of its own."""
+    if module == "engine" and inner.parts[:1] == ("simulated",):
+        return ALLOWED["engine/simulated"]
+    return ALLOWED[module]
+
+
+def permits(rules, target):
+    module = target.split("/")[0]
+    return any(rule in (module, target) or (rule.endswith("*") and target.startswith(rule[:-1]))
+               for rule in rules)
+
+
+def describe(module, rules):
+    return ", ".join((module,) + tuple(rules))
+
+
+def check_file(path, module, inner):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    rules = rules_for(module, inner)
+    is_test = path.name.endswith("_test.cc")
+    pure = module in PURE and not is_test
+    for match in INCLUDE.finditer(blank(text, strings=False)):
+        line = line_of(text, match.start())
+        quoted, target = match[1] == '"', match[2]
+        first = target.split("/")[0]
+        ours = "/" in target and first in ALLOWED
+        if ours:
+            if first == module:
+                continue
+            if first == "testing":
+                if not is_test:
+                    yield line, f'includes "{target}" outside a test', \
+                        "testing/ is for *_test.cc files; move what is needed into a module below"
+            elif not permits(rules, target):
+                yield line, f'{module} includes "{target}", which its layer does not allow', \
+                    f"it may include {describe(module, rules)}; pass the thing in as data, or move it down"
+        elif quoted:
+            yield line, f'includes "{target}", which is no path from src/', \
+                "write ours as \"module/file.h\" and libraries as <library/file.h>"
+        elif pure and (target in IMPURE_HEADERS or target.startswith(IMPURE_PREFIXES)):
+            if f"{module}/{inner.as_posix()}" not in MAY_PRINT or target not in ("cstdio", "stdio.h"):
+                yield line, f"{module} is pure and includes <{target}>", \
+                    "take time, seed and bytes as arguments; do the I/O in platform or above"
+        elif module == "core" and not is_test and "/" in target and first not in ("fmt", "tl"):
+            yield line, f"core includes <{target}>", \
+                "core has the standard library, fmt and tl::expected only; move this to an adapter"
+    if pure:
+        for match in IMPURE_CALLS.finditer(blank(text, strings=True)):
+            yield line_of(text, match.start()), f"{module} is pure and uses {match[0].rstrip('( ')}", \
+                "take time, seed and settings as arguments"
+
+
+def check_cmake(root, module):
+    """DEPS keep to the table; every source in the folder is listed."""
+    path = root / "src" / module / "CMakeLists.txt"
+    folder = path.parent
+    if not path.exists():
+        yield folder, 1, "has no CMakeLists.txt", "add one that calls sharewell_module"
+        return
+    text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8"))
+    words = re.findall(r"[^\s()]+", text)
+    for match in re.finditer(r"\bDEPS\s+((?:[a-z_]+\s*)*)", text):
+        allowed = {rule.split("/")[0] for key, rules in ALLOWED.items()
+                   if key.split("/")[0] == module for rule in rules}
+        for dep in match[1].split():
+            if dep not in allowed:
+                yield path, line_of(text, match.start()), f"{module} links {dep}", \
+                    f"its layer may link {', '.join(sorted(allowed)) or 'no module'}"
+    for source in sorted(folder.rglob("*.cc")):
+        name = source.relative_to(folder).as_posix()
+        if name not in words:
+            yield source, 1, "is not built", f"add {name} to src/{module}/CMakeLists.txt"
+
+
+def check_programs(root, folder, suffix, call):
+    path = root / folder / "CMakeLists.txt"
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8")
+    for source in sorted((root / folder).glob("*" + suffix)):
+        name = source.name[:-len(suffix)]
+        if not re.search(rf"^\s*{call}\(\s*{re.escape(name)}\b", text, re.MULTILINE):
+            yield source, 1, "is not built", f"add {call}({name} DEPS ...) to {folder}/CMakeLists.txt"
+
+
+def check_tree(root):
+    """All breaches under root, each "file:line: what: what to do"."""
+    found = []
+
+    def add(path, line, what, remedy):
+        found.append(f"{path.relative_to(root).as_posix()}:{line}: {what}: {remedy}")
+
+    files = 0
+    for folder in sorted(p for p in (root / "src").iterdir() if p.is_dir()):
+        module = folder.name
+        if module not in ALLOWED:
+            add(folder, 1, "is no module of ARCHITECTURE.md",
+                "put the code into one, or add the module to the table here and there")
+            continue
+        for path in sorted(folder.rglob("*")):
+            if path.suffix not in (".h", ".cc"):
+                continue
+            files += 1
+            for breach in check_file(path, module, path.relative_to(folder)):
+                add(path, *breach)
+        for breach in check_cmake(root, module):
+            add(*breach)
+    for breach in check_programs(root, "bench", "_bench.cc", "sharewell_bench"):
+        add(*breach)
+    for breach in check_programs(root, "fuzz", "_fuzzer.cc", "sharewell_fuzzer"):
+        add(*breach)
+    return files, found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root.resolve()
+    files, found = check_tree(root)
+    for line in found:
+        print(line, file=sys.stderr)
+    if found:
+        print(f"layers: {len(found)} breaches in {files} files", file=sys.stderr)
+        return 1
+    print(f"layers: {files} files keep to them")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
