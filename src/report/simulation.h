@@ -22,9 +22,4 @@ struct SimulationReport {
   std::vector<study::Summary> results;
 };
 
-// A mean over the makespan: unknown where nothing finished, so that there is none.
-inline std::optional<double> OverMakespan(const study::Summary& summary, double mean) {
-  return summary.makespan ? std::optional(mean) : std::nullopt;
-}
-
 }  // namespace sharewell::report

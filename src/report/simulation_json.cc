@@ -27,7 +27,7 @@ Json ResultOf(const study::Summary& s) {
   Add(r, "run", s.run);
   Add(r, "queue", s.queueing);
   r["gpu_busy_mean"] = OrNull(s.busy);
-  r["gpu_allocated_mean"] = OrNull(OverMakespan(s, s.allocated));
+  r["gpu_allocated_mean"] = OrNull(s.allocated);
   r["gpu_sm_mean"] = OrNull(s.sm);
   r["slowdown_mean"] = OrNull(s.slowdown_mean);
   r["slowdown_p95"] = OrNull(s.slowdown_p95);
@@ -38,8 +38,8 @@ Json ResultOf(const study::Summary& s) {
   r["finish_time_fairness"] = OrNull(s.finish_time_fairness);
   r["gpu_hours"] = OrNull(s.gpu_hours);
   r["energy_kwh"] = OrNull(s.energy_kwh);
-  r["cpu_cores_reserved_mean"] = OrNull(OverMakespan(s, s.cores_reserved));
-  r["cpu_cores_used_mean"] = OrNull(OverMakespan(s, s.cores_used));
+  r["cpu_cores_reserved_mean"] = OrNull(s.cores_reserved);
+  r["cpu_cores_used_mean"] = OrNull(s.cores_used);
   r["decision_p50_seconds"] = OrNull(s.decision_p50);
   r["decision_p99_seconds"] = OrNull(s.decision_p99);
   r["jobs_per_cpu_second"] = OrNull(s.jobs_per_cpu_second);

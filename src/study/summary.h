@@ -22,7 +22,7 @@ struct Summary {
   std::optional<double> makespan;   // first submission to last finish, seconds
   Distribution jct, queueing, run;  // seconds; of finished jobs (queueing: of started ones)
   std::optional<double> busy, sm;   // mean over GPUs and makespan, 0..1
-  double allocated = 0;
+  std::optional<double> allocated;
   std::optional<double> slowdown_mean, slowdown_p95;  // by neighbours
   std::uint64_t ooms = 0, resubmissions = 0, moves = 0;
   std::optional<double> jain;  // over users, of time alone over completion time
@@ -30,7 +30,7 @@ struct Summary {
       finish_time_fairness;  // worst user's mean of completion time over time alone
   double gpu_hours = 0;
   std::optional<double> energy_kwh;
-  double cores_reserved = 0, cores_used = 0;  // mean over the makespan
+  std::optional<double> cores_reserved, cores_used;  // mean over the makespan
   // Timings: not part of "same seed, same bytes".
   std::optional<double> decision_p50, decision_p99;
   std::optional<double> jobs_per_cpu_second;

@@ -38,7 +38,7 @@ TEST(Summary, TimesAreOfSubmitStartAndFinish) {
   EXPECT_DOUBLE_EQ(*s.queueing.mean, (0 + 80 + 120) / 3.0);
   EXPECT_DOUBLE_EQ(*s.run.mean, 160 / 3.0);
   EXPECT_DOUBLE_EQ(s.gpu_hours, 160 / 3600.0);
-  EXPECT_DOUBLE_EQ(s.allocated, 1);
+  EXPECT_DOUBLE_EQ(*s.allocated, 1);
   EXPECT_DOUBLE_EQ(*s.busy, 0.5);
   EXPECT_DOUBLE_EQ(*s.slowdown_mean, 1);
   EXPECT_FALSE(s.energy_kwh) << "the GPU's power is not known";
@@ -48,7 +48,7 @@ TEST(Summary, UtilisationIsOverAllGpusAndTheWholeMakespan) {
   const Summary s = Of(ClusterBuilder().Model("A").Power(50, 300).Node(2).Build(),
                        {{.seconds = 100, .busy = 0.8, .watts = 250}});
   EXPECT_DOUBLE_EQ(*s.busy, 0.4);
-  EXPECT_DOUBLE_EQ(s.allocated, 0.5);
+  EXPECT_DOUBLE_EQ(*s.allocated, 0.5);
   EXPECT_NEAR(*s.energy_kwh, (250 + 50) * 100 / 3.6e6, 1e-12);
 }
 
@@ -75,8 +75,8 @@ TEST(Summary, CoresAreMeansOverTheMakespan) {
   const Summary s = Of(ClusterBuilder().Node(2).Cores(16).Build(),
                        {{.seconds = 100, .wants_cores = 2, .cores = 6},
                         {.seconds = 50, .wants_cores = 4, .cores = 6}});
-  EXPECT_DOUBLE_EQ(s.cores_reserved, (6 * 100 + 6 * 50) / 100.0);
-  EXPECT_DOUBLE_EQ(s.cores_used, (2 * 100 + 4 * 50) / 100.0);
+  EXPECT_DOUBLE_EQ(*s.cores_reserved, (6 * 100 + 6 * 50) / 100.0);
+  EXPECT_DOUBLE_EQ(*s.cores_used, (2 * 100 + 4 * 50) / 100.0);
 }
 
 TEST(Summary, OfNothingKnowsNothing) {

@@ -150,7 +150,7 @@ core::Result<void> RunSeed(std::uint64_t seed, const core::Measurements& measure
     figures.Add(policy + ".p95", *s.slowdown_p95);
     figures.Add(policy + ".makespan", *s.makespan);
     figures.Add(policy + ".jct", *s.jct.mean);
-    figures.Add(policy + ".sum", work / (s.allocated * gpus * *s.makespan));
+    figures.Add(policy + ".sum", work / (*s.allocated * gpus * *s.makespan));
   }
   return {};
 }
