@@ -95,6 +95,7 @@ class Composed : public Policy {
     PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), plan);
     ForgetWaitsOfStarted(plan);
     plan.wake_at = placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo));
+    if (order_->Preempts()) WakeForNextKey(snapshot, plan);
     memo.fresh = false;
     return plan;
   }
@@ -331,6 +332,19 @@ class Composed : public Policy {
       const auto it = passed_over.find(entry.id.value);
       if (it != passed_over.end()) Tell(memo, entry.id, it->second, plan);
     }
+  }
+
+  // While somebody waits: when the first of those who will run falls behind in the order.
+  void WakeForNextKey(const Snapshot& snapshot, Plan& plan) const {
+    const auto look = [&](JobId id) {
+      const auto in = order_->NextKeyIn(snapshot, snapshot.job(id));
+      if (!in) return;
+      const Seconds at = snapshot.now() + *in;
+      plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, at) : at;
+    };
+    if (snapshot.waiting().size() + plan.stops.size() <= plan.starts.size()) return;
+    for (JobId id : snapshot.running()) look(id);
+    for (const auto& start : plan.starts) look(start.job);
   }
 
   std::string name_;

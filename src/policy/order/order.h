@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "core/snapshot.h"
 
@@ -19,6 +20,11 @@ class Order {
   }
   // True: running jobs are ordered too, and may be stopped for one before them.
   virtual bool Preempts() const { return false; }
+  // Preempting orders: when a job that runs from now on gets another key by running alone.
+  virtual std::optional<core::Seconds> NextKeyIn(const core::Snapshot&,
+                                                 const core::JobView&) const {
+    return std::nullopt;
+  }
   // True: jobs are ordered by their user's key first, which may change at any time.
   virtual bool ByUser() const { return false; }
   virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }

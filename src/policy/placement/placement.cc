@@ -17,12 +17,29 @@ int NodesSpanned(const core::Snapshot& snapshot, GpuModelId model, int gpus) {
   return (gpus + largest - 1) / largest;
 }
 
+// Believed too large for that model, while another it may use holds it, and surely has the cores.
+bool BelongsElsewhere(const Context& context, const JobView& view, GpuModelId model) {
+  const auto& cluster = context.snapshot.cluster();
+  const auto holds = [&](GpuModelId m) {
+    return view.estimate.gpu_memory_upper <= cluster.model(m).memory;
+  };
+  if (holds(model)) return false;
+  for (std::size_t m = 0; m < cluster.models().size(); ++m) {
+    const GpuModelId other(m);
+    if (!Allowed(view, other) || !holds(other) || cluster.CountOf(other) < view.job.gpus) continue;
+    const auto share = cluster.CoresAGpu(other);
+    if (!share || *share >= context.sizing.CoresAGpu(context.snapshot, view, other, 1)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view,
                                      GpuModelId model) {
   const int gpus = view.job.gpus;
   if (context.ledger.idle_gpus() < gpus || !Allowed(view, model)) return std::nullopt;
+  if (BelongsElsewhere(context, view, model)) return std::nullopt;
   const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, gpus);
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
   auto idle = context.ledger.IdleGpus(context.snapshot, model, gpus, cores);

@@ -101,6 +101,15 @@ TEST(Models, AJobOnlyRunsOnThoseItMayUse) {
   EXPECT_EQ(PlaceOf(plan, cannot), Gpus({0}));
 }
 
+TEST(Models, AJobTooLargeForOneWaitsForThatWhichHoldsIt) {
+  SnapshotBuilder s(
+      ClusterBuilder().Model("small", 16).Model("large", 32).Node(1).Node(1, 1).Build());
+  const JobId large = s.Waiting({.gib = 20});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), large), Gpus({1}));
+  const JobId too_large = s.Waiting({.gib = 40});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), too_large), Gpus({0})) << "none would hold it: let it try";
+}
+
 TEST(Infeasible, IsSaidAtOnceAndOnlyOfThose) {
   SnapshotBuilder s(ClusterBuilder().Node(2).Cores(8).Node(0).Cores(4).Build());
   const JobId too_many = s.Waiting({.gpus = 3});
