@@ -43,6 +43,12 @@ Seconds Snapshot::run_time(const JobView& view) const {
   return view.run_time + (now_ - view.observed);
 }
 
+Seconds Snapshot::alone_time(const JobView& view) const {
+  const auto& gpus = view.allocation.gpus;
+  const double rate = gpus.empty() ? 1 : view.estimate.On(cluster_->ModelOf(gpus.front())).rate;
+  return view.alone_time + (attained(view) - view.attained) / std::max(rate, 1e-9);
+}
+
 std::optional<Seconds> Snapshot::remaining(const JobView& view) const {
   if (!view.estimate.duration) return std::nullopt;
   const Seconds total = *view.estimate.duration;
@@ -164,6 +170,7 @@ void Snapshot::Stop(JobId id) {
 
 void Snapshot::Move(JobId id, const Allocation& to) {
   SHAREWELL_CHECK(at(id).state == JobState::kRunning);
+  Observe(id, attained(at(id)), at(id).rate);  // what it did so far, it did on the old GPUs
   Occupy(id, at(id).allocation, -1);
   at(id).allocation = to;
   Occupy(id, to, +1);
@@ -191,6 +198,7 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate) {
   CountBacklog(view, -1);
   view.run_time += ran;
   if (view.job.user.valid()) usage_[view.job.user.index()] += ran.value * view.job.gpus;
+  view.alone_time = alone_time(view);
   view.attained = attained;
   view.observed = now_;
   view.rate = rate;

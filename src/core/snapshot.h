@@ -29,6 +29,7 @@ struct JobView {
   Seconds observed;       // when
   Ratio rate = 0;         // work a second, as observed since
   Seconds run_time;       // up to `observed`, in all its runs
+  Seconds alone_time;     // what that work would have taken it alone, on the GPU models it ran on
   int restarts = 0;
   int ooms = 0;           // after one it runs alone
   bool profiled = false;  // its estimate was measured on it
@@ -86,6 +87,7 @@ class Snapshot {
   int cpu_only_jobs() const { return cpu_only_jobs_; }  // waiting or running
   Seconds attained(const JobView& view) const;          // now
   Seconds run_time(const JobView& view) const;          // now
+  Seconds alone_time(const JobView& view) const;        // now
   // Work left as believed; absent where the duration is. Never 0 for a job that still runs.
   std::optional<Seconds> remaining(const JobView& view) const;
   Seconds restart_cost(const JobView& view) const;

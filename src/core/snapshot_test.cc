@@ -58,6 +58,19 @@ TEST(Snapshot, AJobWaitsRunsStopsAndEnds) {
   EXPECT_EQ(s->usage(UserId(0)), 40);
 }
 
+TEST(Snapshot, TimeAloneIsCountedOnTheModelTheWorkWasDoneOn) {
+  SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
+  const JobId id = s.Waiting({.seconds = 1000, .rates = {1, 0.5}});
+  s->Start(id, OnGpus({1}));
+  s->Observe(id, Seconds(0), 0.25);  // half its speed alone on B
+  s.At(100);
+  EXPECT_EQ(s->alone_time(s->job(id)), Seconds(50)) << "25 s of work, at half a second a second";
+  s->Move(id, OnGpus({0}));
+  s->Observe(id, Seconds(25), 1);
+  s.At(120);
+  EXPECT_EQ(s->alone_time(s->job(id)), Seconds(70)) << "and 20 s on A";
+}
+
 TEST(Snapshot, NeighboursStandInOrderOfArrival) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   const JobId a = s.Running({}, {0});

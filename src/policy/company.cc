@@ -87,7 +87,7 @@ Ratio Company::WorstLifetimeSlowdown() const {
     const JobView& view = snapshot_.job(ids_[i]);
     const double rate = view.estimate.On(model_).rate;
     const double alone =
-        (snapshot_.attained(view).value + ExpectedRemaining(snapshot_, view)) / rate;
+        snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
     worst = std::max(worst, (snapshot_.run_time(view).value + ends[i]) / alone);
   }
   return worst;
