@@ -42,6 +42,8 @@ std::string InWords(const Reason& reason, const std::string& other) {
       return "no GPU has room for it beside what runs there";
     case ReasonKind::kNoGoodNeighbour:
       return "beside any running job, one of the two would be slowed beyond the bound";
+    case ReasonKind::kNoCores:
+      return "no node has enough CPU cores left for it";
     case ReasonKind::kHeldBack:
       return fmt::format("places are being kept for {}, which has waited too long", other);
     case ReasonKind::kInfeasible:

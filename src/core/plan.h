@@ -32,6 +32,7 @@ enum class ReasonKind {
   kNoIdleGpu,        // it needs idle GPUs, and there are not enough on one node (or in all)
   kNoRoom,           // no GPU has room for it beside what runs there
   kNoGoodNeighbour,  // beside any running job, one of the two would break the slowdown bound
+  kNoCores,          // no node has the CPU cores left that it is given
   kHeldBack,         // places are kept for a job that has waited too long (job)
   kInfeasible,       // could not run even on the empty cluster
 };

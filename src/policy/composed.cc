@@ -196,6 +196,9 @@ class Composed : public Policy {
     Choice choice = placement_->Place(ContextOf(snapshot, memo.ledger, memo), view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
       if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
+      if (tell && LacksCores(ContextOf(snapshot, memo.ledger, memo), view)) {
+        *reason = {ReasonKind::kNoCores, {}, 0, 0};
+      }
       if (tell) Tell(memo, id, *reason, plan);
       return false;
     }

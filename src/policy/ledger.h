@@ -45,6 +45,7 @@ class Ledger {
   // none.
   std::size_t SkipNodesWithoutCores(const core::Snapshot& snapshot, std::size_t gpu,
                                     double cores) const;
+  double most_cores() const { return cores_tree_.max(); }  // for training, on any one node
   int idle_gpus() const { return idle_total_; }
 
   // Idle GPUs for a gang, in rising order: on one node where a node is large enough, first fit;

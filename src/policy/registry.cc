@@ -42,27 +42,27 @@ constexpr Part<Order> kOrders[] = {
      NewSrsfOrder},
     {"las", "least attained service first, preempting; needs no durations", "Tiresias",
      NewLasOrder},
-    {"gain", "who gains most from the better GPU first", "seed 000", NewGainOrder},
+    {"gain", "who gains most from the better GPU first", "Takayama 2020", NewGainOrder},
     {"fair", "the user who used least so far first", "", NewFairOrder},
-    {"decreasing", "largest predicted utilisation first", "seed 001", NewDecreasingOrder},
+    {"decreasing", "largest predicted utilisation first", "Yeung 2020", NewDecreasingOrder},
     {"drain", "the tail longest first, the rest shortest first", "ours", NewDrainOrder},
 };
 
 constexpr Part<Placement> kPlacements[] = {
     {"slot", "whole GPUs, nobody shares", "Kubernetes", NewSlotPlacement},
-    {"reactive", "60 s alone under profile, then beside others", "seed 001; Gandiva",
+    {"reactive", "60 s alone under profile, then beside others", "Yeung 2020; Gandiva",
      NewReactivePlacement},
-    {"pack", "first fit on predicted utilisation, at most 3 jobs a GPU", "seed 001",
+    {"pack", "first fit on predicted utilisation, at most 3 jobs a GPU", "Yeung 2020",
      NewPackPlacement},
-    {"match", "GPU generations by gain", "seed 000", NewMatchPlacement},
-    {"complement", "beside jobs whose demands do not collide", "seed 004", NewComplementPlacement},
+    {"match", "GPU generations by gain", "Takayama 2020", NewMatchPlacement},
+    {"complement", "beside jobs whose demands do not collide", "Ryu 2022", NewComplementPlacement},
     {"share", "beside others where all keep their slowdown bound over their lifetime", "ours",
      NewSharePlacement},
 };
 
 constexpr Part<Sizing> kSizings[] = {
     {"asked", "the cores asked for", "", NewAskedSizing},
-    {"slim", "the cores a job can use, and no more", "seed 003", NewSlimSizing},
+    {"slim", "the cores a job can use, and no more", "CODA 2020", NewSlimSizing},
 };
 
 // Looking ahead costs time and gains little: 4 of each class is plenty for first fit, while a job's
@@ -82,13 +82,13 @@ constexpr std::string_view kSharewell = "sharewell";
 
 constexpr Named kNamed[] = {
     {"slot", "fifo+slot+asked: the baseline", "Kubernetes", "fifo+slot+asked", kGlance},
-    {"reactive", "fifo+reactive+asked: profile first, then share", "seed 001; Gandiva",
+    {"reactive", "fifo+reactive+asked: profile first, then share", "Yeung 2020; Gandiva",
      "fifo+reactive+asked", kGlance},
-    {"pack", "decreasing+pack+asked: modified first-fit decreasing", "seed 001",
+    {"pack", "decreasing+pack+asked: modified first-fit decreasing", "Yeung 2020",
      "decreasing+pack+asked", kGlance},
-    {"match", "fifo+match+asked: the better generation to who gains most", "seed 000",
+    {"match", "fifo+match+asked: the better generation to who gains most", "Takayama 2020",
      "fifo+match+asked", kLook},
-    {"complement", "fifo+complement+asked: sharing well", "seed 004", "fifo+complement+asked",
+    {"complement", "fifo+complement+asked: sharing well", "Ryu 2022", "fifo+complement+asked",
      kLook},
 };
 
@@ -105,6 +105,13 @@ tl::unexpected<core::Error> Unknown(std::string_view part, const std::string& te
   for (const auto& entry : Entries()) {
     if (std::find(names.begin(), names.end(), entry.name) == names.end())
       names.emplace_back(entry.name);
+  }
+  if (part != text &&
+      (part == kSharewell || std::any_of(std::begin(kNamed), std::end(kNamed),
+                                         [&](const Named& named) { return named.name == part; }))) {
+    return core::UsageError(
+        "'{}' in '{}' is a whole policy, not a part: use it by itself, or its parts ({})", part,
+        text, "see sharewell policies");
   }
   return core::UsageError("unknown policy part '{}' in '{}'{}; there are {}", part, text,
                           core::DidYouMean(part, names), fmt::join(names, ", "));

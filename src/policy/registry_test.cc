@@ -48,6 +48,10 @@ TEST(Registry, UnknownPartsAreUsageErrorsThatNameWhatThereIs) {
   EXPECT_FALSE(Make("fifo+"));
 }
 
+TEST(Registry, AWholePolicyIsNoPart) {
+  EXPECT_THAT(Make("sharewell+slim").error().message, HasSubstr("is a whole policy, not a part"));
+}
+
 TEST(Registry, UnknownPartsNameTheNearest) {
   EXPECT_THAT(Make("srtf+pakc").error().message, HasSubstr("did you mean 'pack'"));
 }

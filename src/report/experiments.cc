@@ -18,6 +18,7 @@ constexpr std::size_t kLeastNote = 20;
 std::string Figure(const std::optional<double>& value, const std::string& unit) {
   return Or(value, [&unit](double v) {
     if (unit == "ratio") return fmt::format("{:.2f} %", v * 100);
+    if (unit == "times") return fmt::format("{:.3f}x", v);
     if (unit == "s") return Duration(core::Seconds(v));
     if (unit == "count") return fmt::format("{:.4g}", v);
     return fmt::format("{:.4g}{}{}", v, unit.empty() ? "" : " ", unit);

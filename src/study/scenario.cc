@@ -104,6 +104,16 @@ class Builder {
       if (auto ok = AddJob(trace.jobs[i], trace.format == "csv"); !ok) return ok;
     }
     out_.remarks = trace.remarks;
+    const auto& models = out_.cluster.models();
+    const bool in_seconds = std::any_of(trace.jobs.begin(), trace.jobs.end(), [](const auto& job) {
+      return job.gpus > 0 && job.duration;
+    });
+    if (models.size() > 1 && in_seconds) {
+      out_.remarks.push_back(
+          fmt::format("durations are taken as on {}, the cluster's first GPU model, and stretched "
+                      "to the others",
+                      models.front().name));
+    }
     if (drawn_ > 0) {
       out_.remarks.push_back(
           fmt::format("{} of {} jobs name no workload: drawn by seed {} from the catalogue's {}",

@@ -99,7 +99,7 @@ TEST_F(ScenarioTest, ANamedWorkloadHasItsProfileOnEveryModel) {
   EXPECT_EQ(s.truth[0].on[0].demand.busy, 0.9);
   EXPECT_LT(s.truth[0].on[1].rate, 1) << "carried over to the P100";
   EXPECT_TRUE(s.truth[0].on[1].demand.known);
-  EXPECT_THAT(s.remarks, IsEmpty());
+  EXPECT_THAT(s.remarks, ElementsAre(HasSubstr("durations are taken as on V100")));
 }
 
 TEST_F(ScenarioTest, WhatWasMeasuredOnAModelIsNotCarriedOverToIt) {

@@ -78,7 +78,7 @@ TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
   job.submit = core::Seconds(csv.Number(columns.submit, kSubmit));
   job.gpus = static_cast<int>(csv.OptionalInteger(columns.gpus, 0, kMostGpus).value_or(1));
   ReadWork(csv, columns, job);
-  job.cores = csv.OptionalNumber(columns.cores, {0, 1e9});
+  job.cores = csv.OptionalNumber(columns.cores, {0, 1e9, true});
   if (const auto gb = csv.OptionalNumber(columns.gpu_memory, {0, 1e6})) {
     job.gpu_memory = core::GiB(*gb);
   }

@@ -112,6 +112,7 @@ TEST(CsvTrace, NumbersAreChecked) {
     EXPECT_THAT(ErrorWith("gpus", bad), HasSubstr("column gpus: ")) << bad;
   }
   EXPECT_THAT(ErrorWith("cores", "-1"), HasSubstr("column cores"));
+  EXPECT_THAT(ErrorWith("cores", "0"), HasSubstr("column cores")) << "it would never end";
   EXPECT_THAT(ErrorWith("gpu_memory_gb", "inf"), HasSubstr("column gpu_memory_gb"));
   EXPECT_THAT(ErrorWith("host_memory_gb", "1e300"), HasSubstr("column host_memory_gb"));
   EXPECT_THAT(ErrorWith("exclusive", "maybe"), HasSubstr("column exclusive"));

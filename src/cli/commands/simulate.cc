@@ -61,6 +61,14 @@ Result<void> WriteFiles(const std::string& folder, const std::vector<OutFile>& f
   std::filesystem::create_directories(folder, error);
   if (error) return FailedError("--out: cannot make {}: {}", Shown(folder), error.message());
   for (const OutFile& file : files) {
+    const auto path = std::filesystem::path(folder) / file.name;
+    if (std::filesystem::is_directory(path, error)) {
+      return core::UsageError(
+          "--out: {} is a folder, and should become a file; nothing was written",
+          Shown(path.string()));
+    }
+  }
+  for (const OutFile& file : files) {
     const auto path = (std::filesystem::path(folder) / file.name).string();
     if (auto ok = platform::WriteFile(path, file.contents); !ok) return ok;
   }
@@ -192,7 +200,13 @@ class SimulateCommand : public Command {
       bar.Show(policy, 0, scenario.jobs.size());
       if (policy == study::kOptimal) {
         auto solved = study::SolveOptimal(scenario);
-        if (!solved) return tl::unexpected(std::move(solved.error()).Within("--policy optimal"));
+        if (!solved && solved.error().kind == core::ErrorKind::kFailed &&
+            request.policies.size() > 1) {
+          // Not proven in time: the others' results still stand.
+          report.notes.push_back(solved.error().message);
+          continue;
+        }
+        if (!solved) return tl::unexpected(std::move(solved.error()).Within("--policy"));
         optimum = std::move(*solved);
         report.results.push_back(optimum->summary);
         continue;

@@ -229,12 +229,12 @@ core::Result<void> SynergyRows(const std::vector<SynergyCurve>& curves,
       fmt::format("the same, the {} jobs of one GPU", single.jobs));
   add("synergy_freed_slim", exact.freed / exact.asked, "ratio", "exact belief");
   add("synergy_slim_of_bound", exact.freed / bound.freed, "ratio", "exact belief");
-  add("synergy_slowdown_slim", slowdown(exact), "ratio",
+  add("synergy_slowdown_slim", slowdown(exact), "times",
       fmt::format("mean over jobs, against 3 cores a GPU; worst {:.3f}", exact.worst));
   add("synergy_freed_slim_noisy", noisy.freed / noisy.asked, "ratio", "belief noisy:0.154");
   add("synergy_slim_of_bound_noisy", noisy.freed / noisy.asked / (bound.freed / bound.asked),
       "ratio", "belief noisy:0.154: slim plans on the upper bound of the cores a job can use");
-  add("synergy_slowdown_slim_noisy", slowdown(noisy), "ratio",
+  add("synergy_slowdown_slim_noisy", slowdown(noisy), "times",
       fmt::format("mean over jobs, against 3 cores a GPU; worst {:.3f}", noisy.worst));
   return MixedRows(curves, rows);
 }

@@ -83,7 +83,7 @@ core::Result<void> PackingRows(std::vector<ReproduceRow>& rows) {
   };
   const auto named = [&](const char* what, const char* a, const char* b, double paper,
                          const char* note) {
-    rows.push_back({what, paper, Stretch(*world, index(a), index(b)), "ratio", note});
+    rows.push_back({what, paper, Stretch(*world, index(a), index(b)), "times", note});
   };
   named("epoch_data2vec_with_mobilenet", "Data2Vec", "MobileNetV2", 1.0,
         "the paper: no contention");
@@ -111,8 +111,8 @@ core::Result<void> PackingRows(std::vector<ReproduceRow>& rows) {
     return fmt::format("{} + {}: sum of both speeds, host memory aside", kModels[e.a].name,
                        kModels[e.b].name);
   };
-  rows.push_back({"best_pair_speed_sum", {}, best.sum, "ratio", pair(best)});
-  rows.push_back({"worst_pair_speed_sum", {}, worst.sum, "ratio", pair(worst)});
+  rows.push_back({"best_pair_speed_sum", {}, best.sum, "times", pair(best)});
+  rows.push_back({"worst_pair_speed_sum", {}, worst.sum, "times", pair(worst)});
   return {};
 }
 
@@ -184,11 +184,11 @@ core::Result<Experiment> Ryu(const ReproduceOptions& options) {
     const auto add = [&](const char* what, const char* figure, const char* unit) {
       out.rows.push_back({what + policy, {}, figures.Mean(policy + figure), unit, ""});
     };
-    add("slowdown_mean_", ".slowdown", "ratio");
-    add("slowdown_p95_", ".p95", "ratio");
+    add("slowdown_mean_", ".slowdown", "times");
+    add("slowdown_p95_", ".p95", "times");
     add("makespan_", ".makespan", "s");
     add("jct_mean_", ".jct", "s");
-    add("speed_sum_", ".sum", "ratio");
+    add("speed_sum_", ".sum", "times");
   }
   return out;
 }
