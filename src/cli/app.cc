@@ -16,7 +16,6 @@
 namespace sharewell::cli {
 namespace {
 
-using core::DidYouMean;
 using core::Result;
 using core::UsageError;
 using platform::Shown;

@@ -137,10 +137,11 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
           kRmsle),
       fmt::format("_poisson: one job every {} s on average; else all at time 0.",
                   kBetweenArrivals.value),
-      "pack is the paper's own scheduler (first fit decreasing, 3 jobs a GPU); rows without prefix "
-      "are sharewell beside the same paper figures.",
-      "The world runs on measured pairs, and beyond them on the interference model with a seeded "
-      "residual that no policy sees.",
+      std::string("pack is the paper's own scheduler (first fit decreasing, 3 jobs a GPU); rows "
+                  "without prefix are sharewell beside the same paper figures."),
+      std::string(
+          "The world runs on measured pairs, and beyond them on the interference model with "
+          "a seeded residual that no policy sees."),
   };
   const core::Measurements measurements = platform::BuiltinMeasurements();
   const auto seeds = static_cast<std::size_t>(options.seeds);
