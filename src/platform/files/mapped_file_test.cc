@@ -64,9 +64,13 @@ TEST(MappedFile, AFileThatMayNotBeReadIsAFailure) {
   // Root may read everything: for the moment of the attempt this is nobody.
   const uid_t self = ::geteuid();
   constexpr uid_t kNobody = 65534;
-  if (self == 0) ASSERT_EQ(::seteuid(kNobody), 0);
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
   const auto file = MappedFile::Open(folder.Path("a"));
-  if (self == 0) ASSERT_EQ(::seteuid(self), 0);
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(self), 0);
+  }
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().kind, ErrorKind::kFailed);
   EXPECT_THAT(file.error().message, HasSubstr("permissions"));
