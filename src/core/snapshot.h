@@ -29,7 +29,7 @@ struct JobView {
   Seconds observed;       // when
   Ratio rate = 0;         // work a second, as observed since
   Seconds run_time;       // up to `observed`, in all its runs
-  Seconds alone_time;     // what that work would have taken it alone, on the GPU models it ran on
+  Seconds alone_time;     // what its work so far takes it alone, on the GPU models it ran on
   int restarts = 0;
   int ooms = 0;           // after one it runs alone
   bool profiled = false;  // its estimate was measured on it

@@ -8,8 +8,8 @@
 // a is what a neighbour costs whatever it does; b is waiting behind nearly full SMs, S being how
 // full the neighbours keep them if they do so independently; c is bandwidth. a, b and c were fitted
 // by non-negative least squares on the 57 pairs measured under MPS on an H200
-// (data/h200/pairs.csv): mean absolute error of the speed 0.075, and 0.079 with each workload left
-// out (min(1, 1/sum of busy): 0.115). The 26 triples (data/h200/triples.csv) chose between ways to
+// (data/h200/pairs.csv): mean absolute error of the speed 0.075 on those
+// (min(1, 1/sum of busy): 0.115). The 26 triples (data/h200/triples.csv) chose between ways to
 // add neighbours up, and judge it: 0.097, without bias (min(1, 1/sum of busy): 0.136).
 // study/scenario_test.cc (pairs) and study/triples_test.cc hold these figures.
 #pragma once

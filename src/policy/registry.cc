@@ -103,15 +103,14 @@ const Part<T>* Find(const Part<T> (&parts)[N], std::string_view name) {
 tl::unexpected<core::Error> Unknown(std::string_view part, const std::string& text) {
   std::vector<std::string> names;
   for (const auto& entry : Entries()) {
+    if (entry.kind == "policy" && entry.name == part && part != text) {
+      return core::UsageError(
+          "'{}' in '{}' is a whole policy, not a part: use it by itself; `sharewell policies` "
+          "lists the parts",
+          part, text);
+    }
     if (std::find(names.begin(), names.end(), entry.name) == names.end())
       names.emplace_back(entry.name);
-  }
-  if (part != text &&
-      (part == kSharewell || std::any_of(std::begin(kNamed), std::end(kNamed),
-                                         [&](const Named& named) { return named.name == part; }))) {
-    return core::UsageError(
-        "'{}' in '{}' is a whole policy, not a part: use it by itself, or its parts ({})", part,
-        text, "see sharewell policies");
   }
   return core::UsageError("unknown policy part '{}' in '{}'{}; there are {}", part, text,
                           core::DidYouMean(part, names), fmt::join(names, ", "));

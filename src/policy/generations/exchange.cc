@@ -244,10 +244,10 @@ std::vector<Seats> Exchange(const Market& market, const std::vector<ExchangeJob>
                             const std::vector<std::size_t>& model_of) {
   Table present(market, jobs, model_of);
   present.SeatAsTheyRun();
-  std::vector<Seats> stay = present.Improve();
+  const std::vector<Seats> stay = present.Improve();
   Table anew(market, jobs, model_of);
   anew.SeatGreedily();
-  std::vector<Seats> change = anew.Improve();
+  const std::vector<Seats> change = anew.Improve();
   return anew.Sum() > present.Sum() * (1 + 1e-9) ? change : stay;
 }
 

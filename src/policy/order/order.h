@@ -20,7 +20,7 @@ class Order {
   }
   // True: running jobs are ordered too, and may be stopped for one before them.
   virtual bool Preempts() const { return false; }
-  // Preempting orders: when a job that runs from now on gets another key by running alone.
+  // Preempting orders: when a job that runs from now on gets another key merely by running.
   virtual std::optional<core::Seconds> NextKeyIn(const core::Snapshot&,
                                                  const core::JobView&) const {
     return std::nullopt;

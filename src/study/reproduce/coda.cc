@@ -31,7 +31,7 @@ core::Result<OneJob> RunOne(const core::Measurements& measurements, trace::Trace
   if (!scenario) return tl::unexpected(scenario.error());
   const auto run = RunAll(*scenario, policy, options);
   if (!run) return tl::unexpected(run.error());
-  return OneJob{run->summary.cores_reserved.value_or(0), run->outcomes.front().run_time.value};
+  return OneJob{*run->summary.cores_reserved, run->outcomes.front().run_time.value};
 }
 
 trace::TraceJob JobOf(const core::Workload& workload, int gpus, std::optional<double> cores) {
