@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "platform/files/profiles_file.h"
+#include "platform/files/builtin_measurements.h"
 #include "policy/registry.h"
 #include "sim/belief.h"
 #include "study/scenario.h"

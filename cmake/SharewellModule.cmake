@@ -4,7 +4,9 @@
 #   LIBS    fmt::fmt ...         libraries from outside
 #   PCH     <CLI/CLI.hpp> ...    heavy headers of this module alone, precompiled with the common ones
 #   TESTS   cluster_test.cc ...  one GoogleTest program: core_tests
-#   TEST_DEPS policy ...)        modules only the tests link (testing/ comes by itself)
+#   TEST_DEPS policy ...         modules only the tests link (testing/ comes by itself)
+#   ALONE   spec.cc ...)         sources whose file-local names clash with a neighbour's: the asan build compiles
+#                                the others several at a time
 #
 # Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
 
@@ -24,11 +26,14 @@ if(BUILD_TESTING)
 endif()
 
 function(sharewell_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS;ALONE")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sharewell_module(${name}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   set(target sharewell_${name})
+  if(ARG_ALONE)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   if(ARG_SOURCES)
     set(scope PUBLIC)
     add_library(${target} STATIC ${ARG_SOURCES})
@@ -48,6 +53,7 @@ function(sharewell_module name)
 
   if(BUILD_TESTING AND ARG_TESTS)
     add_executable(${name}_tests ${ARG_TESTS})
+    set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
     list(TRANSFORM ARG_TEST_DEPS PREPEND sharewell::)
     # testing/ is added after some modules that use it: linked by its plain name, if it is there.
     if(EXISTS ${CMAKE_SOURCE_DIR}/src/testing/CMakeLists.txt)

@@ -132,7 +132,23 @@ def decisions():
               p99 if p99 is not None else float("inf"), "{:.0f}", p99 is not None and p99 < 100, "under 100")
 
 
-for bar in (philly, muri, gavel, yeung, takayama, coda, decisions):
+def predictions():
+    program = os.path.join(os.path.dirname(PROGRAM), "predict_bench")
+    if not os.path.exists(program):
+        skipped.append("predict_bench (built in the release preset)")
+        return
+    done = subprocess.run([program, "--benchmark_format=json"], capture_output=True, text=True, cwd=ROOT)
+    benches = {bench["name"].split("/iter")[0]: bench for bench in json.loads(done.stdout)["benchmarks"]}
+    for name, figure, what, limit in (
+            ("ReadAndPredict/mobilebert", "least_ms",
+             "MobileBERT, 1,968 nodes, from its file's bytes to every figure, CPU ms", 5),
+            ("ReadLargeFile", "least_ms", "VGG16 as ONNX with its weights, 553 MB: reading the graph, ms", 50),
+            ("Train", "least_s", "`train`, 500 workloads: CPU s", 30)):
+        took = benches.get(name, {}).get(figure, float("inf"))
+        check(what, took, "{:.1f}", took < limit, f"under {limit}")
+
+
+for bar in (philly, muri, gavel, yeung, takayama, coda, decisions, predictions):
     bar()
 print("| what | measured | bar |\n|---|---|---|")
 for row in rows:

@@ -34,7 +34,8 @@ ALLOWED = {
     "control": ("core", "policy/policy.h", "predict/predictor.h", "collect/collector.h",
                 "store/store.h", "engine/engine.h", "engine/check_plan.h"),
     "study": _BELOW_STUDY,
-    "report": ("core", "store", "study/reproduce.h", "study/scenario.h", "study/simulate.h", "study/summary.h"),
+    "report": ("core", "store", "study/evaluation.h", "study/inspection.h",
+               "study/prediction.h", "study/reproduce.h", "study/scenario.h", "study/simulate.h", "study/summary.h", "study/timm.h"),
     "serve": ("core", "store", "control"),
     "cli": _BELOW_STUDY + ("study", "report", "serve"),
     # The fixtures of the tests; nothing but tests may include it.

@@ -19,7 +19,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "fuzz"  # configured with clang, without precompiled headers
+BUILD = ROOT / "build" / "lint"  # configured with clang, without precompiled headers
 CACHE = ROOT / "build" / "tidy"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -42,7 +42,7 @@ def main():
     if not tidy or not shutil.which("clang++-14"):
         print("tidy: clang-tidy-14 or clang++-14 is missing: run tools/setup", file=sys.stderr)
         return 1
-    configured = subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, capture_output=True, text=True,
+    configured = subprocess.run(["cmake", "--preset", "lint"], cwd=ROOT, capture_output=True, text=True,
                                 check=False)
     if configured.returncode != 0:
         print(configured.stdout + configured.stderr, file=sys.stderr)

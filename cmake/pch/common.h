@@ -1,5 +1,5 @@
 // Precompiled for every module: what nearly all sources include. A source still includes what it
-// uses; the asan and fuzz builds have no precompiled header and find what is missing.
+// uses; clang-tidy reads it without the precompiled header and finds what is missing.
 #pragma once
 
 #include <fmt/format.h>

@@ -8,6 +8,7 @@
 
 #include "cli/values.h"
 #include "core/suggest.h"
+#include "platform/files/builtin_measurements.h"
 #include "platform/files/cluster_file.h"
 #include "platform/files/gpu_catalogue.h"
 #include "platform/files/interference_file.h"
@@ -70,6 +71,7 @@ Result<core::Measurements> ReadMeasurements(const SimulateFlags& flags) {
     auto profiles = platform::ReadProfiles(*flags.profiles);
     if (!profiles) return tl::unexpected(profiles.error());
     measurements.profiles = std::move(*profiles);
+    measurements.stand_ins = measurements.profiles.size();
     KeepComparable(measurements);
   }
   if (flags.interference) {
@@ -89,7 +91,9 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   study::SimulateOptions& options = request.options;
   const auto seed = ParseWhole("--seed", flags.seed, 0, std::numeric_limits<std::uint64_t>::max());
   if (!seed) return tl::unexpected(seed.error());
-  const auto belief = ParseBelief("--belief", flags.belief);
+  request.predicted = flags.belief == "predicted";
+  const auto belief =
+      ParseBelief("--belief", request.predicted ? SimulateFlags().belief : flags.belief);
   if (!belief) return tl::unexpected(belief.error());
   const auto durations = ParseDurations("--durations", flags.durations);
   if (!durations) return tl::unexpected(durations.error());

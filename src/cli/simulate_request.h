@@ -32,6 +32,7 @@ struct SimulateRequest {
   std::vector<std::string> policies;
   std::uint64_t seed = 1;
   double work_scale = 1;
+  bool predicted = false;  // belief as our own predictor tells it
   study::SimulateOptions options;
 };
 

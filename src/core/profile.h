@@ -1,6 +1,8 @@
 // Profile: what a workload was measured to need, alone, on one GPU model. Unknown is absent.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,6 +49,9 @@ struct PairMeasurement {
   double steps_per_second_a = 0;
   double steps_per_second_b = 0;
   bool fits = true;  // false: together they ran out of GPU memory
+  // Steps a second alone in the same sitting; absent: those of the profiles are compared with.
+  std::optional<double> alone_a = {};
+  std::optional<double> alone_b = {};
 
   friend bool operator==(const PairMeasurement&, const PairMeasurement&) = default;
 };
@@ -55,6 +60,19 @@ struct PairMeasurement {
 struct Measurements {
   std::vector<Profile> profiles;
   std::vector<PairMeasurement> pairs;
+  // So many of the profiles, from the first, may stand in for a job that names no workload. Thus a
+  // catalogue can grow at its end, and a trace and a seed still mean the same jobs.
+  std::size_t stand_ins = std::numeric_limits<std::size_t>::max();
+};
+
+// Any number of workloads measured together on one GPU: `steps_per_second` and `alone`, in the same
+// sitting, have one entry for each.
+struct CompanyMeasurement {
+  std::vector<Workload> workloads;
+  std::vector<double> steps_per_second;
+  std::vector<double> alone;
+
+  friend bool operator==(const CompanyMeasurement&, const CompanyMeasurement&) = default;
 };
 
 }  // namespace sharewell::core

@@ -37,35 +37,52 @@ class Draws {
   core::JobId job_;
 };
 
+// The errors of one job: a predictor's own, or drawn.
+PredictedFigures Drawn(const Draws& draw, double s) {
+  PredictedFigures out;
+  out.busy = draw(kBusy, s);
+  out.sm = draw(kSm, s);
+  out.dram = draw(kDram, s);
+  out.gpu_memory = draw(kGpuMemory, s);
+  out.pcie = draw(kPcie, s);
+  out.cores = draw(kCores, s);
+  out.host_memory = draw(kHostMemory, s);
+  out.power = draw(kPower, s);
+  out.gpu_memory_upper = out.cores_upper = std::exp(1.645 * s);
+  return out;
+}
+
 core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOptions& options,
                     double s) {
   const Draws draw(options.seed, job.id);
   core::Estimate e;
   e.source = s == 0 ? core::Source::kMeasured : core::Source::kPredicted;
   e.on = truth.on;
-  const double busy = draw(kBusy, s), sm = draw(kSm, s), dram = draw(kDram, s);
-  const double memory = draw(kGpuMemory, s), pcie = draw(kPcie, s), cores = draw(kCores, s);
-  const double host_memory = draw(kHostMemory, s), host_bandwidth = draw(kHostBandwidth, s);
-  const double power = draw(kPower, s);
+  const std::size_t workload =
+      job.workload.valid() ? job.workload.index() : options.predicted.size();
+  const bool predicted =
+      s > 0 && workload < options.predicted.size() && options.predicted[workload].has_value();
+  const PredictedFigures off = predicted ? *options.predicted[workload] : Drawn(draw, s);
+  const double host_bandwidth = draw(kHostBandwidth, s);
   for (std::size_t m = 0; m < e.on.size(); ++m) {
     // The reference model is the unit that rates are told in, so it has no error of its own.
     if (m > 0) e.on[m].rate *= draw(kRate + m, s);
     core::Demand& d = e.on[m].demand;
-    d.busy = std::min(1.0, d.busy * busy);
-    d.sm = std::min(1.0, d.sm * sm);
-    d.dram = std::min(1.0, d.dram * dram);
-    d.gpu_memory = d.gpu_memory * memory;
-    d.pcie = d.pcie * pcie;
-    d.cpu_cores *= cores;
-    d.host_memory = d.host_memory * host_memory;
+    d.busy = std::min(1.0, d.busy * off.busy);
+    d.sm = std::min(1.0, d.sm * off.sm);
+    d.dram = std::min(1.0, d.dram * off.dram);
+    d.gpu_memory = d.gpu_memory * off.gpu_memory;
+    d.pcie = d.pcie * off.pcie;
+    d.cpu_cores *= off.cores;
+    d.host_memory = d.host_memory * off.host_memory;
     d.host_bandwidth = d.host_bandwidth * host_bandwidth;
-    d.power = d.power * power;
-    e.gpu_memory_upper = std::max(e.gpu_memory_upper, d.gpu_memory * std::exp(1.645 * s));
+    d.power = d.power * off.power;
+    e.gpu_memory_upper = std::max(e.gpu_memory_upper, d.gpu_memory * off.gpu_memory_upper);
   }
-  e.cores_upper = std::exp(1.645 * s);
+  e.cores_upper = off.cores_upper;
   e.cpu_curve = truth.cpu_curve;
-  for (auto& point : e.cpu_curve) point.first *= cores;
-  e.contention = draw(kContention, s);
+  for (auto& point : e.cpu_curve) point.first *= off.cores;
+  e.contention = predicted ? 1 : draw(kContention, s);
   if (options.durations) e.duration = truth.work * draw(kDuration, *options.durations);
   return e;
 }

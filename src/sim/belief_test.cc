@@ -141,6 +141,67 @@ TEST(Believe, UpperBoundsHoldForNinetyFiveInAHundred) {
   EXPECT_NEAR(static_cast<double>(within) / kJobs, 0.95, 0.012);
 }
 
+// A workload that a predictor was asked about, and one that it was not.
+BeliefOptions Predicted(double figures) {
+  PredictedFigures off;
+  off.busy = 1.5;
+  off.sm = 0.5;
+  off.dram = 1.25;
+  off.gpu_memory = 0.75;
+  off.pcie = 2;
+  off.cores = 4;
+  off.host_memory = 3;
+  off.power = 0.9;
+  off.gpu_memory_upper = 1.6;
+  off.cores_upper = 1.3;
+  BeliefOptions options{figures, 0.3, 5};
+  options.predicted = {std::nullopt, off};
+  return options;
+}
+Estimate BelievedOf(std::optional<std::size_t> workload, const BeliefOptions& options) {
+  JobSpec spec = Spec();
+  spec.workload = workload;
+  return Believe(fixtures::JobOf(spec, 7), fixtures::TruthOf(spec, TwoModels()), options);
+}
+
+TEST(Believe, WhatAPredictorErredByStandsInsteadOfDraws) {
+  const Estimate e = BelievedOf(1, Predicted(0.154));
+  EXPECT_EQ(e.source, core::Source::kPredicted);
+  for (const auto& on : e.on) {
+    EXPECT_DOUBLE_EQ(on.demand.busy, 1.5 * 0.05);
+    EXPECT_DOUBLE_EQ(on.demand.sm, 0.5 * 0.03);
+    EXPECT_DOUBLE_EQ(on.demand.dram, 1.25 * 0.02);
+    EXPECT_EQ(on.demand.gpu_memory, core::GiB(1.5));
+    EXPECT_EQ(on.demand.pcie, core::GBps(4));
+    EXPECT_DOUBLE_EQ(on.demand.cpu_cores, 12);
+    EXPECT_EQ(on.demand.power, core::Watts(90));
+  }
+  EXPECT_DOUBLE_EQ(e.gpu_memory_upper.value, 1.6 * core::GiB(1.5).value)
+      << "over what was predicted, not over the truth";
+  EXPECT_EQ(e.cores_upper, 1.3);
+  EXPECT_DOUBLE_EQ(e.cpu_curve[1].first, 8);
+  EXPECT_EQ(e.contention, 1);
+}
+
+TEST(Believe, SharesThatWerePredictedAboveAllAreCut) {
+  BeliefOptions options = Predicted(0.154);
+  options.predicted[1]->busy = 100;
+  EXPECT_EQ(BelievedOf(1, options).on[0].demand.busy, 1);
+}
+
+TEST(Believe, WhatNobodyPredictedIsDrawn) {
+  const BeliefOptions drawn{0.154, 0.3, 5};
+  EXPECT_EQ(BelievedOf(0, Predicted(0.154)), BelievedOf(0, drawn)) << "asked, and not known";
+  EXPECT_EQ(BelievedOf(2, Predicted(0.154)), BelievedOf(2, drawn)) << "beyond the table";
+  EXPECT_EQ(BelievedOf({}, Predicted(0.154)), BelievedOf({}, drawn)) << "of no workload";
+  EXPECT_EQ(BelievedOf(1, Predicted(0.154)).duration, BelievedOf(1, drawn).duration)
+      << "a predictor of figures says nothing of durations";
+}
+
+TEST(Believe, ExactMeansExactWhateverWasPredicted) {
+  EXPECT_EQ(BelievedOf(1, Predicted(0)), BelievedOf(1, {0, 0.3, 5}));
+}
+
 TEST(Believe, DurationsMayBeUnknown) {
   EXPECT_FALSE(Believed(1, {0.154, std::nullopt, 1}).duration);
 }
@@ -154,6 +215,13 @@ TEST(Measured, IsTheTruthOfTheFiguresAndStillABeliefOfTheDuration) {
   EXPECT_EQ(measured.duration, Believe(job, truth, options).duration);
   EXPECT_EQ(measured.source, core::Source::kMeasured);
   EXPECT_EQ(Believe(job, truth, options).source, core::Source::kPredicted);
+}
+
+TEST(Measured, IsTheTruthWhateverWasPredicted) {
+  JobSpec spec = Spec();
+  spec.workload = 1;
+  const TrueJob truth = fixtures::TruthOf(spec, TwoModels());
+  EXPECT_EQ(Measured(fixtures::JobOf(spec, 7), truth, Predicted(0.154)).on, truth.on);
 }
 
 }  // namespace

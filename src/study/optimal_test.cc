@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/random.h"
+#include "platform/files/builtin_measurements.h"
 #include "platform/files/cluster_file.h"
-#include "platform/files/profiles_file.h"
 #include "study/simulate.h"
 
 namespace sharewell::study {

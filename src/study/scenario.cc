@@ -50,16 +50,25 @@ class Builder {
 
   Result<void> LearnWorkloads() {
     std::map<Workload, std::vector<const Profile*>> by_workload;
-    for (const Profile& profile : measurements_.profiles)
+    std::set<Workload> stand_ins;
+    for (std::size_t i = 0; i < measurements_.profiles.size(); ++i) {
+      const Profile& profile = measurements_.profiles[i];
       by_workload[profile.workload].push_back(&profile);
-    for (const auto& [workload, profiles] : by_workload) {
-      auto known = Learn(profiles);
-      if (!known) return tl::unexpected(known.error());
-      ids_.emplace(workload, WorkloadId(known_.size()));
-      by_name_[workload.name].push_back(WorkloadId(known_.size()));
-      if (known->drawable) drawable_.push_back(WorkloadId(known_.size()));
-      known_.push_back(std::move(*known));
-      out_.workloads.push_back(workload);
+      if (i < measurements_.stand_ins) stand_ins.insert(profile.workload);
+    }
+    // Those that may be drawn come first: what is drawn by a workload's number then stays when the
+    // catalogue grows.
+    for (const bool stands_in : {true, false}) {
+      for (const auto& [workload, profiles] : by_workload) {
+        if (stand_ins.contains(workload) != stands_in) continue;
+        auto known = Learn(profiles);
+        if (!known) return tl::unexpected(known.error());
+        ids_.emplace(workload, WorkloadId(known_.size()));
+        by_name_[workload.name].push_back(WorkloadId(known_.size()));
+        if (known->drawable && stands_in) drawable_.push_back(WorkloadId(known_.size()));
+        known_.push_back(std::move(*known));
+        out_.workloads.push_back(workload);
+      }
     }
     return {};
   }
@@ -87,8 +96,8 @@ class Builder {
           table.AddUnfit(*model, a->second, b->second);
         } else if (*profile.steps_per_second > 0 && *other->steps_per_second > 0) {
           table.Add(*model, a->second, b->second,
-                    pair.steps_per_second_a / *profile.steps_per_second,
-                    pair.steps_per_second_b / *other->steps_per_second);
+                    pair.steps_per_second_a / pair.alone_a.value_or(*profile.steps_per_second),
+                    pair.steps_per_second_b / pair.alone_b.value_or(*other->steps_per_second));
         }
       }
     }

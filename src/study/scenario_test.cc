@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
+#include "platform/files/builtin_measurements.h"
 #include "platform/files/cluster_file.h"
 #include "platform/files/interference_file.h"
 #include "platform/files/profiles_file.h"
@@ -132,6 +134,20 @@ TEST_F(ScenarioTest, JobsWithoutAWorkloadDrawOneBySeed) {
   EXPECT_THAT(one.remarks, Contains(HasSubstr("40 of 40 jobs name no workload")));
 }
 
+TEST_F(ScenarioTest, ACatalogueThatGrowsAtItsEndLeavesWhatWasDrawn) {
+  for (int k = 0; k < 40; ++k) trace.jobs.push_back(JobNamed(std::to_string(k)));
+  const Scenario before = Build();
+  measurements.stand_ins = measurements.profiles.size();
+  measurements.profiles.push_back(ProfileOf({"aaa", 1, "fp32", 1}, "V100", 0.5, 4));
+  trace.jobs.push_back(JobNamed("named"));
+  trace.jobs.back().workload = Workload{"aaa", 0, "", 0};
+  const Scenario after = Build();
+  for (std::size_t k = 0; k < 40; ++k) {
+    EXPECT_EQ(after.jobs[k].workload, before.jobs[k].workload) << "by number too";
+  }
+  EXPECT_EQ(after.workloads[after.jobs[40].workload.index()].name, "aaa");
+}
+
 TEST_F(ScenarioTest, StepsBecomeWorkAtTheReferencesRate) {
   trace.jobs = {JobNamed("a")};
   trace.jobs[0].workload = kResnet;
@@ -206,6 +222,18 @@ TEST_F(ScenarioTest, MeasuredPairsAreSpeedsOverTheRatesAlone) {
   EXPECT_FALSE(s.interference.Measured(GpuModelId(1), pair)) << "measured on the V100";
 }
 
+TEST_F(ScenarioTest, APairsOwnRatesAloneGoBeforeTheProfiles) {
+  measurements.pairs.push_back({"", kResnet, kBert, 8, 3, true, 16, 4});
+  trace.jobs = {JobNamed("a"), JobNamed("b")};
+  trace.jobs[0].workload = kResnet;
+  trace.jobs[1].workload = kBert;
+  const Scenario s = Build();
+  const std::vector<interference::Tenant> pair{{s.jobs[0].workload, &s.truth[0].on[0].demand, 1},
+                                               {s.jobs[1].workload, &s.truth[1].on[0].demand, 1}};
+  EXPECT_NEAR(s.interference.Speed(GpuModelId(0), pair, 0), 0.5, 1e-6);
+  EXPECT_NEAR(s.interference.Speed(GpuModelId(0), pair, 1), 0.75, 1e-6);
+}
+
 TEST_F(ScenarioTest, APairWithoutAProfileAloneIsAnError) {
   measurements.pairs.push_back({"", kResnet, {"gpt", 1, "bf16", 1}, 8, 3, true});
   EXPECT_THAT(Error(), HasSubstr("names workload 'gpt, batch 1, bf16'"));
@@ -254,6 +282,37 @@ TEST(InterferenceModel, FitsTheMeasuredPairsAsItsHeaderSays) {
   EXPECT_LE(error / speeds, 0.08);
   EXPECT_NEAR(rule_error / speeds, 0.115, 0.005);
   EXPECT_NEAR(std::sqrt(squares / speeds - mean * mean), model.coefficients().residual, 0.01);
+}
+
+TEST(InterferenceModel, ErrsAsMuchOnTheLaterSittingsPairs) {
+  std::map<Workload, core::Demand> demands;
+  std::set<std::pair<Workload, Workload>> first;
+  for (const auto& profile : platform::BuiltinMeasurements().profiles) {
+    demands.emplace(profile.workload, sim::DemandOf(profile));
+  }
+  for (const auto& pair : platform::FirstSitting().pairs) {
+    first.insert({pair.a, pair.b});
+    first.insert({pair.b, pair.a});
+  }
+  std::map<std::pair<Workload, Workload>, std::vector<double>> measured;
+  for (const auto& company : platform::BuiltinCompanies()) {
+    const auto& who = company.workloads;
+    if (who.size() != 2 || first.contains({who[0], who[1]})) continue;
+    for (std::size_t k = 0; k < 2; ++k) {
+      measured[{who[k], who[1 - k]}].push_back(
+          std::min(1.0, company.steps_per_second[k] / company.alone[k]));
+    }
+  }
+  double error = 0;
+  for (const auto& [who, speeds] : measured) {
+    const std::vector<interference::Tenant> both{{{}, &demands.at(who.first), 1},
+                                                 {{}, &demands.at(who.second), 1}};
+    double mean = 0;
+    for (const double speed : speeds) mean += speed / static_cast<double>(speeds.size());
+    error += std::abs(interference::Interference().Speed(GpuModelId(0), both, 0) - mean);
+  }
+  EXPECT_EQ(measured.size(), 90U) << "45 pairs";
+  EXPECT_NEAR(error / static_cast<double>(measured.size()), 0.078, 0.002);
 }
 
 }  // namespace

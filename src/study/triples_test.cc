@@ -5,13 +5,10 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "interference/interference.h"
-#include "platform/files/csv.h"
-#include "platform/files/mapped_file.h"
-#include "platform/files/profiles_file.h"
+#include "platform/files/builtin_measurements.h"
 #include "sim/truth.h"
 
 namespace sharewell::study {
@@ -21,25 +18,17 @@ using Three = std::array<core::Workload, 3>;
 
 // Speeds of the three, each the mean of its passes, capped at 1.
 std::map<Three, std::array<double, 3>> MeasuredTriples() {
-  const auto file = platform::MappedFile::Open("data/h200/triples.csv");
-  EXPECT_TRUE(file) << file.error().message;
-  platform::CsvReader csv(file->text(), "triples.csv");
   std::map<Three, std::vector<std::array<double, 3>>> passes;
-  while (csv.Next()) {
+  for (const auto& company : platform::BuiltinCompanies()) {
+    if (company.workloads.size() != 3) continue;
     Three who;
     std::array<double, 3> speed{};
     for (std::size_t k = 0; k < 3; ++k) {
-      const std::string end = std::string("_") + "abc"[k];
-      who[k].name = csv.RequiredText(csv.Require("workload" + end));
-      who[k].batch = static_cast<int>(csv.Number(csv.Require("batch" + end)));
-      who[k].precision = csv.Text(csv.Require("precision" + end));
-      who[k].workers = static_cast<int>(csv.Number(csv.Require("workers" + end)));
-      speed[k] = csv.Number(csv.Require("steps_per_s" + end)) /
-                 csv.Number(csv.Require("alone_steps_per_s" + end));
+      who[k] = company.workloads[k];
+      speed[k] = company.steps_per_second[k] / company.alone[k];
     }
     passes[who].push_back(speed);
   }
-  EXPECT_TRUE(csv.ok());
   std::map<Three, std::array<double, 3>> out;
   for (const auto& [who, speeds] : passes) {
     for (std::size_t k = 0; k < 3; ++k) {

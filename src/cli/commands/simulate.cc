@@ -1,79 +1,28 @@
 #include "cli/commands/simulate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "cli/out_folder.h"
 #include "cli/simulate_request.h"
 #include "cli/terminal.h"
-#include "platform/files/text.h"
-#include "platform/files/write_file.h"
 #include "report/simulation_csv.h"
 #include "report/simulation_json.h"
 #include "report/simulation_table.h"
 #include "study/optimal.h"
+#include "study/predicted_belief.h"
+#include "study/prediction.h"
 #include "study/simulate.h"
 #include "trace/reader.h"
 
 namespace sharewell::cli {
 namespace {
 
-using core::FailedError;
 using core::Result;
-using core::UsageError;
-using platform::Shown;
-
-// Said before the run, not after it: a folder that can be made, or is there, and may be written to.
-Result<void> CheckOutFolder(const std::string& folder) {
-  if (folder.empty()) return UsageError("--out: '' is no folder; give the name of one");
-  std::error_code error;
-  std::filesystem::path at = std::filesystem::absolute(folder, error);
-  while (!error && !std::filesystem::exists(at, error) && at.has_relative_path()) {
-    at = at.parent_path();
-  }
-  if (error) return FailedError("--out: {}: {}", Shown(folder), error.message());
-  if (!std::filesystem::is_directory(at, error)) {
-    return UsageError("--out: {} cannot be a folder: {} is a file; give another name",
-                      Shown(folder), Shown(at.string()));
-  }
-  if (::access(at.c_str(), W_OK | X_OK) != 0) {
-    return FailedError("--out: {} may not be written to: {}", Shown(at.string()),
-                       std::generic_category().message(errno));
-  }
-  return {};
-}
-
-struct OutFile {
-  std::string name;
-  std::string contents;
-};
-
-Result<void> WriteFiles(const std::string& folder, const std::vector<OutFile>& files) {
-  const HoldInterrupts held;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return FailedError("--out: cannot make {}: {}", Shown(folder), error.message());
-  for (const OutFile& file : files) {
-    const auto path = std::filesystem::path(folder) / file.name;
-    if (std::filesystem::is_directory(path, error)) {
-      return core::UsageError(
-          "--out: {} is a folder, and should become a file; nothing was written",
-          Shown(path.string()));
-    }
-  }
-  for (const OutFile& file : files) {
-    const auto path = (std::filesystem::path(folder) / file.name).string();
-    if (auto ok = platform::WriteFile(path, file.contents); !ok) return ok;
-  }
-  return {};
-}
 
 // What the run came to, for the shell and in a sentence on stderr.
 ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early) {
@@ -129,8 +78,8 @@ class SimulateCommand : public Command {
     app.add_option("--gpu-catalogue", f.gpu_catalogue, "GPU models of your own, added to ours")
         ->type_name("FILE");
     app.add_option("--belief", f.belief,
-                   "how well a policy knows what jobs need: exact, or with errors")
-        ->type_name("exact|noisy:S")
+                   "how well a policy knows what jobs need: exact, with errors, or as predicted")
+        ->type_name("exact|noisy:S|predicted")
         ->capture_default_str();
     app.add_option("--durations", f.durations, "how well it knows how long they take")
         ->type_name("exact|noisy:S|unknown")
@@ -166,6 +115,11 @@ class SimulateCommand : public Command {
     }
     const auto scenario = ReadScenario(flags_, *request);
     if (!scenario) return tl::unexpected(scenario.error());
+    if (request->predicted) {
+      const auto trained = study::BuiltinModel();
+      if (!trained) return tl::unexpected(trained.error());
+      request->options.belief.predicted = study::PredictedBelief(*scenario, trained->predictor);
+    }
     request->options.cpu_seconds_before = study::CpuSeconds();
 
     report::SimulationReport report{flags_.trace,

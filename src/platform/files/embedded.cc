@@ -23,11 +23,19 @@
       ".popsection\n");                                       \
   extern "C" const char symbol##_begin[], symbol##_end[]
 
+SHAREWELL_EMBED(sharewell_embedded_model, "h200/model.json");
 SHAREWELL_EMBED(sharewell_embedded_gpus, "gpus.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles, "h200/profiles.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_profiles_2, "h200/profiles-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs, "h200/pairs.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
 
 namespace sharewell::platform {
+
+std::string_view EmbeddedModel() {
+  return {sharewell_embedded_model_begin, sharewell_embedded_model_end};
+}
 
 std::string_view EmbeddedGpus() {
   return {sharewell_embedded_gpus_begin, sharewell_embedded_gpus_end};
@@ -37,8 +45,20 @@ std::string_view EmbeddedH200Profiles() {
   return {sharewell_embedded_h200_profiles_begin, sharewell_embedded_h200_profiles_end};
 }
 
+std::string_view EmbeddedH200Profiles2() {
+  return {sharewell_embedded_h200_profiles_2_begin, sharewell_embedded_h200_profiles_2_end};
+}
+
 std::string_view EmbeddedH200Pairs() {
   return {sharewell_embedded_h200_pairs_begin, sharewell_embedded_h200_pairs_end};
+}
+
+std::string_view EmbeddedH200Pairs2() {
+  return {sharewell_embedded_h200_pairs_2_begin, sharewell_embedded_h200_pairs_2_end};
+}
+
+std::string_view EmbeddedH200Triples() {
+  return {sharewell_embedded_h200_triples_begin, sharewell_embedded_h200_triples_end};
 }
 
 }  // namespace sharewell::platform

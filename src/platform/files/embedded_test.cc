@@ -10,7 +10,10 @@ namespace {
 TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedGpus(), TestFolder::Read("data/gpus.csv"));
   EXPECT_EQ(EmbeddedH200Profiles(), TestFolder::Read("data/h200/profiles.csv"));
+  EXPECT_EQ(EmbeddedH200Profiles2(), TestFolder::Read("data/h200/profiles-2.csv"));
   EXPECT_EQ(EmbeddedH200Pairs(), TestFolder::Read("data/h200/pairs.csv"));
+  EXPECT_EQ(EmbeddedH200Pairs2(), TestFolder::Read("data/h200/pairs-2.csv"));
+  EXPECT_EQ(EmbeddedH200Triples(), TestFolder::Read("data/h200/triples.csv"));
   EXPECT_GT(EmbeddedGpus().size(), 1000U);
 }
 

@@ -18,6 +18,8 @@ core::Result<core::Measurements> ReadPairs(std::string_view text, const std::str
   const auto steps_b = csv.Require("steps_per_s_b");
   const auto a = WorkloadColumns::Find(csv, "_a");
   const auto b = WorkloadColumns::Find(csv, "_b");
+  const auto alone_a = csv.Find("alone_steps_per_s_a");
+  const auto alone_b = csv.Find("alone_steps_per_s_b");
   const auto mps = csv.Find("mps");
   const auto gpu = csv.Find("gpu");
 
@@ -31,6 +33,8 @@ core::Result<core::Measurements> ReadPairs(std::string_view text, const std::str
     pair.b = b.Read(csv);
     pair.steps_per_second_a = csv.Number(steps_a, {0, 1e12});
     pair.steps_per_second_b = csv.Number(steps_b, {0, 1e12});
+    pair.alone_a = csv.OptionalNumber(alone_a, {0, 1e12, true});
+    pair.alone_b = csv.OptionalNumber(alone_b, {0, 1e12, true});
     // Time slicing is another regime than MPS; the two must not be averaged.
     const bool taken = csv.Flag(mps, true);
     if ((pair.steps_per_second_a == 0) != (pair.steps_per_second_b == 0)) {

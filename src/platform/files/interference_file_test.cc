@@ -24,9 +24,9 @@ std::string ErrorOf(std::string_view text) {
 }
 
 TEST(PairCsv, TakesTheRowsMeasuredUnderMps) {
+  const std::string header = kPairs;
   const auto read = ReadInterferenceText(
-      std::string(kPairs) + "a,64,bf16,4,10.5,b,20,1\na,64,bf16,4,5,b,10,0\na,64,bf16,4,0,c,0,1\n",
-      "i");
+      header + "a,64,bf16,4,10.5,b,20,1\na,64,bf16,4,5,b,10,0\na,64,bf16,4,0,c,0,1\n", "i");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(read->profiles.empty());
   ASSERT_EQ(read->pairs.size(), 2U);
@@ -40,6 +40,16 @@ TEST(PairCsv, MpsAndGpuAreOptional) {
       "workload_a,steps_per_s_a,workload_b,steps_per_s_b,gpu\na,1,b,2,T4\n", "i");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->pairs.at(0).gpu, "T4");
+}
+
+TEST(PairCsv, RatesAloneOfTheSameSittingAreTakenAlong) {
+  const auto read = ReadInterferenceText(
+      "workload_a,steps_per_s_a,workload_b,steps_per_s_b,alone_steps_per_s_a,alone_steps_per_s_b\n"
+      "a,1,b,2,1.5,\n",
+      "i");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->pairs.at(0).alone_a, 1.5);
+  EXPECT_FALSE(read->pairs.at(0).alone_b);
 }
 
 TEST(PairCsv, RefusesBadRows) {

@@ -16,7 +16,9 @@ class MappedFile {
  public:
   // An empty file gives an empty text. A path that is missing, a directory or no regular file is a
   // usage error; a file that may not be read, or a failing disk, is a failure.
-  static core::Result<MappedFile> Open(const std::string& path);
+  // kSparse: only some of it will be read, so the disk need not be asked for what lies around.
+  enum class Access { kWhole, kSparse };
+  static core::Result<MappedFile> Open(const std::string& path, Access access = Access::kWhole);
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

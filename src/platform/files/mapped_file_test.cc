@@ -21,9 +21,21 @@ TEST(MappedFile, GivesTheBytes) {
 
 TEST(MappedFile, AnEmptyFileIsAnEmptyText) {
   const TestFolder folder;
-  const auto file = MappedFile::Open(folder.Write("a", ""));
-  ASSERT_TRUE(file);
-  EXPECT_EQ(file->text(), "");
+  for (const auto access : {MappedFile::Access::kWhole, MappedFile::Access::kSparse}) {
+    const auto file = MappedFile::Open(folder.Write("a", ""), access);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->text(), "");
+  }
+}
+
+TEST(MappedFile, ReadHereAndThereItGivesTheSameBytes) {
+  const TestFolder folder;
+  std::string text(1 << 20, 'a');
+  text[12345] = 'b';
+  text.back() = 'c';
+  const auto file = MappedFile::Open(folder.Write("a", text), MappedFile::Access::kSparse);
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->text(), text);
 }
 
 TEST(MappedFile, MovesWithItsText) {

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "platform/files/csv.h"
-#include "platform/files/embedded.h"
-#include "platform/files/interference_file.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/text.h"
 #include "platform/files/workload_columns.h"
@@ -124,13 +122,6 @@ core::Result<std::vector<core::Profile>> ReadProfilesText(std::string_view text,
   if (!csv.ok()) return csv.error();
   if (profiles.empty()) return core::UsageError("{}: holds no profile below its header", name);
   return profiles;
-}
-
-core::Measurements BuiltinMeasurements() {
-  auto profiles = ReadProfilesText(EmbeddedH200Profiles(), "the built-in data/h200/profiles.csv");
-  auto pairs = ReadInterferenceText(EmbeddedH200Pairs(), "the built-in data/h200/pairs.csv");
-  SHAREWELL_CHECK(profiles.has_value() && pairs.has_value());
-  return {*std::move(profiles), std::move(pairs->pairs)};
 }
 
 }  // namespace sharewell::platform

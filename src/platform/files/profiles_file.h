@@ -14,7 +14,4 @@ core::Result<std::vector<core::Profile>> ReadProfiles(const std::string& path);
 core::Result<std::vector<core::Profile>> ReadProfilesText(std::string_view text,
                                                           const std::string& name);
 
-// What we measured on an H200 and carry inside the program: data/h200/.
-core::Measurements BuiltinMeasurements();
-
 }  // namespace sharewell::platform

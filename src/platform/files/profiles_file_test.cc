@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
-#include "platform/files/gpu_catalogue.h"
 #include "platform/files/test_folder.h"
 
 namespace sharewell::platform {
@@ -94,25 +91,6 @@ TEST(Profiles, ReadsFromAFile) {
   const TestFolder folder;
   EXPECT_TRUE(ReadProfiles(folder.Write("p.csv", "workload,gpu\nw,T4\n")));
   EXPECT_FALSE(ReadProfiles(folder.Path("none.csv")));
-}
-
-TEST(BuiltinMeasurements, AreTheH200OnesAndFitTogether) {
-  const auto measurements = BuiltinMeasurements();
-  EXPECT_EQ(measurements.profiles.size(), 74U);
-  EXPECT_EQ(measurements.pairs.size(), 57U) << "those under MPS";
-  const auto catalogue = GpuCatalogue::Builtin();
-  for (const auto& profile : measurements.profiles) {
-    EXPECT_TRUE(profile.busy && profile.sm && profile.dram && profile.steps_per_second &&
-                profile.cpu_cores);
-    EXPECT_EQ(catalogue.Find(profile.gpu)->name, "H200");
-  }
-  for (const auto& pair : measurements.pairs) {
-    for (const auto& workload : {pair.a, pair.b}) {
-      EXPECT_TRUE(std::any_of(measurements.profiles.begin(), measurements.profiles.end(),
-                              [&](const auto& profile) { return profile.workload == workload; }))
-          << workload.name << " was not measured alone";
-    }
-  }
 }
 
 }  // namespace

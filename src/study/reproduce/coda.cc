@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "platform/files/profiles_file.h"
+#include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/synergy.h"
 
@@ -61,7 +61,7 @@ constexpr std::array<OwnCurve, 4> kOwn{{
 // The fastest row, with the curve that all its rows make. Where more workers were faster on fewer
 // cores, the slower row is left out: a curve rises in both.
 core::Measurements CurveOf(const OwnCurve& own) {
-  const core::Measurements builtin = platform::BuiltinMeasurements();
+  const core::Measurements builtin = platform::FirstSitting();
   std::vector<core::Profile> rows;
   for (const auto& p : builtin.profiles) {
     if (p.workload.name == own.name && p.workload.batch == own.batch &&
@@ -309,7 +309,7 @@ core::Result<void> BesideRows(std::vector<ReproduceRow>& rows) {
         ClusterOf("[[nodes]]\ngpus = 4\ngpu = \"H200\"\ncores = 64\nmemory_bandwidth_gbs = 50\n");
     if (!cluster) return tl::unexpected(cluster.error());
     const auto scenario =
-        World(JobsBeside(c.workload), *std::move(cluster), platform::BuiltinMeasurements(), "coda");
+        World(JobsBeside(c.workload), *std::move(cluster), platform::FirstSitting(), "coda");
     if (!scenario) return tl::unexpected(scenario.error());
     const auto asked = MeanSpeeds(*scenario, "fifo+slot+asked");
     const auto slim = MeanSpeeds(*scenario, "fifo+slot+slim");
@@ -338,7 +338,7 @@ core::Result<void> BesideRows(std::vector<ReproduceRow>& rows) {
 }
 
 core::Result<void> NetworkRow(std::vector<ReproduceRow>& rows) {
-  const core::Measurements measurements = platform::BuiltinMeasurements();
+  const core::Measurements measurements = platform::FirstSitting();
   const auto job = JobOf({"tv:resnet50@224", 64, "bf16", 4}, 4, {});
   const std::string node = "gpu = \"H200\"\nnetwork_gbs = 1.25\n";  // 10 Gb/s
   const auto one =

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/random.h"
-#include "platform/files/profiles_file.h"
+#include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
@@ -172,7 +172,7 @@ core::Result<Experiment> Ryu(const ReproduceOptions& options) {
       "speed_sum_*: work done in a second of a GPU in use, alone = 1.",
   };
   if (auto ok = PackingRows(out.rows); !ok) return tl::unexpected(ok.error());
-  const core::Measurements measurements = platform::BuiltinMeasurements();
+  const core::Measurements measurements = platform::FirstSitting();
   Figures figures;
   const auto seeds = static_cast<std::size_t>(options.seeds);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/random.h"
-#include "platform/files/profiles_file.h"
+#include "platform/files/builtin_measurements.h"
+#include "study/predicted_belief.h"
+#include "study/prediction.h"
 #include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
@@ -49,8 +51,24 @@ std::vector<trace::TraceJob> Jobs(std::uint64_t seed, bool poisson) {
   return jobs;
 }
 
+// Our own scheduler told exactly what jobs need, and told what our predictor says of them.
+core::Result<void> ComparePredicted(const Scenario& scenario, const predict::Predictor& predictor,
+                                    SimulateOptions options, Figures& figures) {
+  options.belief.predicted = PredictedBelief(scenario, predictor);
+  const auto predicted = RunAll(scenario, "sharewell", options);
+  if (!predicted) return tl::unexpected(predicted.error());
+  options.belief.predicted.clear();
+  options.belief.figures = 0;
+  const auto exact = RunAll(scenario, "sharewell", options);
+  if (!exact) return tl::unexpected(exact.error());
+  figures.Add("predicted_vs_exact", *predicted->summary.makespan / *exact->summary.makespan - 1);
+  figures.Add("predicted_ooms", static_cast<double>(predicted->summary.ooms));
+  return {};
+}
+
 core::Result<void> RunSeed(std::uint64_t seed, const Variant& variant,
-                           const core::Measurements& measurements, Figures& figures) {
+                           const core::Measurements& measurements,
+                           const predict::Predictor& predictor, Figures& figures) {
   auto cluster = ClusterOf(kCluster);
   if (!cluster) return tl::unexpected(cluster.error());
   const auto scenario =
@@ -69,6 +87,9 @@ core::Result<void> RunSeed(std::uint64_t seed, const Variant& variant,
     figures.Add(policy + ".slowdown", *s.slowdown_mean);
     figures.Add(policy + ".ooms", static_cast<double>(s.ooms));
     figures.Add(policy + ".makespan", *s.makespan);
+  }
+  if (variant.suffix[0] == '\0') {
+    if (auto ok = ComparePredicted(*scenario, predictor, options, figures); !ok) return ok;
   }
   for (const std::string policy : {"pack", "sharewell"}) {
     const Summary& s = by_policy[policy];
@@ -143,7 +164,9 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
           "The world runs on measured pairs, and beyond them on the interference model with "
           "a seeded residual that no policy sees."),
   };
-  const core::Measurements measurements = platform::BuiltinMeasurements();
+  const core::Measurements measurements = platform::FirstSitting();
+  const auto trained = BuiltinModel();
+  if (!trained) return tl::unexpected(trained.error());
   const auto seeds = static_cast<std::size_t>(options.seeds);
   const std::size_t all = kVariants.size() * seeds;
   std::size_t done = 0;
@@ -151,14 +174,22 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
     Figures figures;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       if (options.progress) options.progress("seeds", done, all);
-      if (auto ok = RunSeed(seed, variant, measurements, figures); !ok) {
+      if (auto ok = RunSeed(seed, variant, measurements, trained->predictor, figures); !ok) {
         return tl::unexpected(ok.error());
       }
       ++done;
     }
     AddComparisons("sharewell", "", variant, figures, out.rows);
     AddComparisons("pack", "pack_", variant, figures, out.rows);
-    if (variant.suffix[0] == '\0') AddAbsolutes(figures, out.rows);
+    if (variant.suffix[0] != '\0') continue;
+    out.rows.push_back({"makespan_predicted_vs_exact",
+                        {},
+                        figures.Mean("predicted_vs_exact"),
+                        "ratio",
+                        "sharewell told what our predictor says of families it had not seen"});
+    out.rows.push_back(
+        {"oom_count_predicted", {}, figures.Sum("predicted_ooms"), "count", "over all seeds"});
+    AddAbsolutes(figures, out.rows);
   }
   if (options.progress) options.progress("seeds", all, all);
   return out;

@@ -1,0 +1,146 @@
+#include "cli/commands/predict.h"
+
+#include "cli/model_flags.h"
+#include "cli/terminal.h"
+#include "cli/values.h"
+#include "platform/files/gpu_catalogue.h"
+#include "report/prediction.h"
+#include "study/prediction.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::uint64_t kMostWorkers = 1024;
+constexpr std::uint64_t kMostGpus = 4096;
+
+class PredictCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("model", model_, "an ONNX file, a .pt2 archive, a config.json or a layer list")
+        ->type_name("MODEL");
+    flags_.Add(app);
+    app.add_option("--gpu", gpu_, "GPU model (default H200); `sharewell gpus` lists them")
+        ->type_name("GPU");
+    app.add_option("--workers", workers_, "data-loader processes (default 4)")->type_name("N");
+    app.add_option("--gpus", gpus_, "GPUs that train it together, each with the batch (default 1)")
+        ->type_name("N");
+    app.add_option("--price", price_, "what a GPU costs an hour: adds the cost of 1,000 steps")
+        ->type_name("PRICE");
+    auto* manifest =
+        app.add_option("--manifest", manifest_,
+                       "many at once: a CSV with model, batch, precision, workers, gpu")
+            ->type_name("FILE");
+    app.add_option("--together", together_,
+                   "the rows of this CSV on one GPU (or one a `group`): the speed each keeps")
+        ->type_name("FILE")
+        ->excludes(manifest);
+    app.add_option("--trained", trained_, "a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
+    app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+    auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+    app.add_flag("--csv", csv_, "print CSV")->disable_flag_override()->excludes(json);
+  }
+
+  core::Result<ExitCode> Run() override {
+    auto text = Text();
+    if (!text) return tl::unexpected(text.error());
+    if (auto written = WriteOut(*text); !written) return tl::unexpected(written.error());
+    return kOk;
+  }
+
+ private:
+  core::Result<study::PredictionAsk> Ask() const {
+    study::PredictionAsk ask;
+    const auto binding = flags_.Binding();
+    if (!binding) return tl::unexpected(binding.error());
+    if (const auto run = flags_.Run(); !run) return tl::unexpected(run.error());
+    const auto workers = ParseWhole("--workers", workers_, 0, kMostWorkers);
+    if (!workers) return tl::unexpected(workers.error());
+    const auto gpus = ParseWhole("--gpus", gpus_, 1, kMostGpus);
+    if (!gpus) return tl::unexpected(gpus.error());
+    ask.model = model_;
+    ask.batch = binding->batch;
+    ask.bind = binding->named;
+    ask.precision = flags_.precision;
+    ask.optimizer = flags_.optimizer;
+    ask.workers = static_cast<int>(*workers);
+    ask.gpus = static_cast<int>(*gpus);
+    ask.gpu = gpu_;
+    return ask;
+  }
+
+  core::Result<std::string> Text() const {
+    const auto ask = Ask();
+    if (!ask) return tl::unexpected(ask.error());
+    const bool one = manifest_.empty() && together_.empty();
+    if (one == model_.empty()) {
+      return core::UsageError(
+          "give a model, or many with --manifest FILE or --together FILE; `sharewell predict "
+          "--help` shows how");
+    }
+    std::optional<double> price;
+    if (!price_.empty()) {
+      const auto value = ParseNumber("--price", price_, 0, 1e6);
+      if (!value) return tl::unexpected(value.error());
+      price = *value;
+    }
+    auto catalogue = platform::GpuCatalogue::Builtin();
+    if (!catalogue_.empty()) {
+      if (auto ok = catalogue.Extend(catalogue_); !ok) return tl::unexpected(ok.error());
+    }
+    const auto trained =
+        trained_.empty() ? study::BuiltinModel() : study::ReadTrainedFile(trained_);
+    if (!trained) return tl::unexpected(trained.error());
+    if (!together_.empty()) return Together(*ask, *trained, catalogue);
+
+    std::vector<study::PredictionAsk> asks = {*ask};
+    if (!manifest_.empty()) {
+      auto read = study::ReadManifest(manifest_, *ask);
+      if (!read) return tl::unexpected(read.error());
+      asks = std::move(*read);
+    }
+    std::vector<study::PredictionRow> rows;
+    ProgressBar progress;
+    for (const study::PredictionAsk& wanted : asks) {
+      if (wanted.model.empty()) {
+        return core::UsageError("{}: names a profile and no model; profiles are for --together",
+                                wanted.where);
+      }
+      auto row = study::PredictOne(wanted, trained->predictor, catalogue);
+      if (!row) return tl::unexpected(row.error());
+      rows.push_back(std::move(*row));
+      progress.Show("predicting", rows.size(), asks.size());
+    }
+    progress.Clear();
+    if (json_) return report::PredictionsJson(rows, price);
+    if (csv_) return report::PredictionsCsv(rows, price);
+    return one ? report::PredictionTable(rows[0], price) : report::PredictionsTable(rows);
+  }
+
+  core::Result<std::string> Together(const study::PredictionAsk& ask,
+                                     const predict::Trained& trained,
+                                     const platform::GpuCatalogue& catalogue) const {
+    const auto asks = study::ReadManifest(together_, ask);
+    if (!asks) return tl::unexpected(asks.error());
+    const auto rows = study::PredictTogether(*asks, trained, catalogue);
+    if (!rows) return tl::unexpected(rows.error());
+    if (json_) return report::SpeedsJson(*rows);
+    return csv_ ? report::SpeedsCsv(*rows) : report::SpeedsTable(*rows);
+  }
+
+  std::string model_;
+  ModelFlags flags_;
+  std::string gpu_ = "H200";
+  std::string workers_ = "4";
+  std::string gpus_ = "1";
+  std::string price_, manifest_, together_, trained_, catalogue_;
+  bool json_ = false;
+  bool csv_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewPredictCommand() { return std::make_unique<PredictCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,13 @@
+// A value from a file as it may stand in a message: a hostile file must not drive the terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sharewell::core {
+
+// In single quotes, at most 40 characters, control characters and broken UTF-8 replaced by '?'.
+// Never more than a few hundred bytes are looked at.
+std::string Shown(std::string_view value);
+
+}  // namespace sharewell::core

@@ -1,0 +1,110 @@
+#include "graph/flow.h"
+
+#include <algorithm>
+
+namespace sharewell::graph {
+namespace {
+
+bool IsFloat(DType type) {
+  return type == DType::kFloat || type == DType::kHalf || type == DType::kDouble ||
+         type == DType::kUnknown;
+}
+
+// Autocast runs these in fp32 whatever comes in. Batch normalisation keeps what it is given; the
+// others of its kind do not.
+bool WidensToFloat(const Op& op) {
+  if (op.kind == Kind::kSoftmax) return true;
+  if (op.kind != Kind::kNorm) return false;
+  const bool batch_norm = op.restored || op.type.find("atch") != std::string::npos;
+  return !batch_norm;
+}
+
+}  // namespace
+
+bool IsHalf(const Op& op, const Run& run) {
+  if (!run.mixed()) return false;
+  switch (op.kind) {
+    case Kind::kConv:
+    case Kind::kDeconv:
+    case Kind::kMatMul:
+    case Kind::kAttention:
+    case Kind::kRecurrent:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsWeight(const Graph& graph, TensorId id) {
+  return id != kAbsent && graph.tensors[static_cast<std::size_t>(id)].role == Role::kWeight;
+}
+
+Flow FlowOf(const Graph& graph, const Run& run) {
+  Flow flow;
+  const std::size_t tensors = graph.tensors.size();
+  flow.needs_grad.assign(tensors, false);
+  flow.width.resize(tensors);
+  flow.consumers.assign(tensors, 0);
+  flow.storage.resize(tensors);
+  flow.casts.assign(graph.ops.size(), 0);
+  flow.weight_casts.assign(graph.ops.size(), 0);
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const Tensor& tensor = graph.tensors[i];
+    // A file saved in half precision trains in what the run says.
+    flow.width[i] =
+        IsFloat(tensor.dtype) && tensor.dtype != DType::kDouble ? 4 : BytesOf(tensor.dtype);
+    flow.needs_grad[i] = run.training && tensor.role == Role::kWeight;
+    flow.storage[i] = static_cast<TensorId>(i);
+  }
+  std::vector<bool> cast_already(tensors, false);  // autocast keeps the half copy of a weight
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i];
+    if (op.kind == Kind::kHost) continue;
+    const bool half = IsHalf(op, run);
+    bool grad = false;
+    int widest = 0;
+    for (const TensorId id : op.inputs) {
+      if (id == kAbsent) continue;
+      const auto t = static_cast<std::size_t>(id);
+      ++flow.consumers[t];
+      grad = grad || flow.needs_grad[t];
+      const Tensor& tensor = graph.tensors[t];
+      if (!IsFloat(tensor.dtype)) continue;
+      if (tensor.role == Role::kActivation || tensor.role == Role::kInput) {
+        widest = std::max(widest, flow.width[t]);
+      }
+      if (half && flow.width[t] == 4) {
+        if (tensor.role == Role::kWeight) {
+          if (!cast_already[t]) ++flow.weight_casts[i];
+          cast_already[t] = true;
+        } else if (tensor.dims && !tensor.dims->empty()) {
+          ++flow.casts[i];
+        }
+      }
+    }
+    for (const TensorId id : op.outputs) {
+      if (id == kAbsent) continue;
+      const auto t = static_cast<std::size_t>(id);
+      if (!IsFloat(graph.tensors[t].dtype)) continue;
+      flow.needs_grad[t] = grad;
+      if (half) {
+        flow.width[t] = 2;
+      } else if (WidensToFloat(op)) {
+        flow.width[t] = 4;
+      } else if (widest > 0) {
+        flow.width[t] = widest;
+      }
+    }
+    if (op.kind == Kind::kView && !op.inputs.empty() && op.inputs[0] != kAbsent) {
+      for (const TensorId id : op.outputs) {
+        if (id != kAbsent) {
+          flow.storage[static_cast<std::size_t>(id)] =
+              flow.storage[static_cast<std::size_t>(op.inputs[0])];
+        }
+      }
+    }
+  }
+  return flow;
+}
+
+}  // namespace sharewell::graph

@@ -1,0 +1,121 @@
+#include "graph/pt2/sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "core/shown.h"
+
+namespace sharewell::graph::pt2 {
+namespace {
+
+using simdjson::SUCCESS;
+using simdjson::dom::array;
+using simdjson::dom::element;
+
+constexpr std::size_t kMostShown = 10;
+
+// What the file says of its open sizes.
+struct Open {
+  std::set<std::string, std::less<>> symbols;
+  Symbols hints;
+
+  // The symbols of one size; `seen` spares the expressions that were read before.
+  void Collect(element size, std::unordered_set<std::string_view>& seen) {
+    std::string_view text;
+    if (size["as_expr"]["expr_str"].get(text) != SUCCESS || !seen.insert(text).second) return;
+    CollectSymbols(text, symbols);
+    std::int64_t hint = 0;
+    if (size["as_expr"]["hint"]["as_int"].get(hint) != SUCCESS) return;
+    if (auto symbol = SoleSymbol(text)) hints.emplace(*std::move(symbol), hint);
+  }
+};
+
+std::string List(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (const std::string& name : names) {
+    if (shown.size() == kMostShown) {
+      shown.emplace_back("...");
+      break;
+    }
+    shown.push_back(core::Shown(name));
+  }
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+}  // namespace
+
+core::Result<Sizes> Sizes::Bind(simdjson::dom::object tensor_values,
+                                const std::vector<element>& user_inputs, const std::string& name,
+                                const Binding& binding) {
+  Sizes sizes;
+  Open open;
+  std::unordered_set<std::string_view> seen;
+  for (const auto [tensor, meta] : tensor_values) {
+    array list;
+    if (meta["sizes"].get(list) != SUCCESS) continue;
+    for (const element size : list) open.Collect(size, seen);
+  }
+  for (const element input : user_inputs) {
+    element first;
+    std::string_view text;
+    if (input["sizes"].at(0).get(first) != SUCCESS) continue;
+    if (first["as_expr"]["expr_str"].get(text) != SUCCESS) continue;
+    if (auto symbol = SoleSymbol(text)) {
+      sizes.symbols_[*std::move(symbol)] = binding.batch;
+      sizes.open_batch_ = true;
+    }
+  }
+  const std::vector<std::string> all(open.symbols.begin(), open.symbols.end());
+  for (const auto& [symbol, value] : binding.named) {
+    if (!open.symbols.contains(symbol)) {
+      return core::UsageError("{}: has no open dimension {}; {}", name, core::Shown(symbol),
+                              all.empty() ? std::string("all its sizes are fixed")
+                                          : "its open dimensions are " + List(all));
+    }
+    if (value < 0 || value > kLargestDim) {
+      return core::UsageError("{}: dimension {} cannot be {}; give a number from 0 to {}", name,
+                              core::Shown(symbol), value, kLargestDim);
+    }
+    sizes.symbols_[symbol] = value;
+  }
+  for (const auto& [symbol, hint] : open.hints) sizes.symbols_.emplace(symbol, hint);
+  std::vector<std::string> unbound;
+  for (const std::string& symbol : open.symbols) {
+    if (!sizes.symbols_.contains(symbol)) unbound.push_back(symbol);
+  }
+  if (!unbound.empty()) {
+    return core::UsageError(
+        "{}: leaves these dimensions open and gives no example size: {}; bind each, as in --bind "
+        "{}=128",
+        name, List(unbound), unbound.front().substr(0, 40));
+  }
+  return sizes;
+}
+
+std::optional<std::int64_t> Sizes::Of(element size) {
+  std::int64_t value = 0;
+  if (size["as_int"].get(value) == SUCCESS) return value;
+  std::string_view text;
+  if (size["as_expr"]["expr_str"].get(text) != SUCCESS) return std::nullopt;
+  const auto [entry, is_new] = read_.try_emplace(text);
+  if (is_new) entry->second = Evaluate(text, symbols_);
+  return entry->second;
+}
+
+std::optional<Dims> Sizes::All(simdjson::simdjson_result<element> list) {
+  array items;
+  if (list.get(items) != SUCCESS) return std::nullopt;
+  Dims dims;
+  for (const element item : items) {
+    const auto size = Of(item);
+    if (!size || dims.size() == kMostDims) return std::nullopt;
+    dims.push_back(*size);
+  }
+  return dims;
+}
+
+}  // namespace sharewell::graph::pt2

@@ -1,0 +1,40 @@
+// Regressors and calibrations as JSON text: what `sharewell train` writes and `predict` reads. The
+// same value gives the same text; a regressor that was written and read predicts the same bits.
+//
+// Reading trusts nothing: keys that are missing or unknown, numbers out of range, trees that do not
+// hang together or counts that disagree are an error that says what, and how to get a new model.
+//
+// {"format": "sharewell-learned", "version": 1, "features": [name, ...], "model": M}, with M one of
+//   {"kind": "trees", "base", "members", "importance": [...], "trees": [T, ...]}
+//   {"kind": "linear", "means": [...], "factors": [...], "intercept", "coefficients": [...]}
+//   {"kind": "gaussian", "kernel", "means", "factors", "inverse_lengths", "noise", "signal",
+//   "mean",
+//    "rows", "targets", "weights"}
+//   {"kind": "mean", "members": [M, ...]}
+// and T {"feature": [...], "value": [...]}, one entry a node in the order of tree.h: feature is -1
+// for a leaf, else twice the feature's number, plus 1 where missing values go left. Children are
+// not written: their places follow from the order.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "predict/learn/conformal.h"
+#include "predict/learn/model.h"
+
+namespace sharewell::predict::learn {
+
+std::string Write(const Regressor& regressor);
+// {"levels": [...], "pooled": [...], "families": {name: [...], ...}}
+std::string Write(const Conformal& conformal);
+
+core::Result<Regressor> ReadRegressor(std::string_view text);
+core::Result<Conformal> ReadConformal(std::string_view text);
+
+// The same from JSON that is parsed already, as part of a larger file.
+core::Result<Regressor> RegressorFromJson(const nlohmann::json& json);
+core::Result<Conformal> ConformalFromJson(const nlohmann::json& json);
+
+}  // namespace sharewell::predict::learn

@@ -1,0 +1,155 @@
+#include "predict/predictor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/features.h"
+
+namespace sharewell::predict {
+namespace {
+
+constexpr std::size_t kNearest = 3;
+constexpr double kUnknownWidens = 2;  // bounds, where nothing like it was learnt from
+// Conformal levels, in the order that training asks for them.
+constexpr std::size_t kLow = 0, kHigh = 2;
+
+// A pass over the caches moves about half again as much as device memory could: a guess.
+constexpr double kL2OverDram = 1.5;
+// Reading, cropping, copying and pinning touch each byte of a batch about six times: a guess.
+constexpr double kHostPasses = 6;
+
+Value Assumed(double value) { return {value, value / 2, value * 2, core::Source::kAssumed}; }
+
+Bound BoundOf(const Base& base, double gpu_seconds) {
+  const double load = base.Load();
+  if (load >= gpu_seconds && load >= base.host) return Bound::kLoader;
+  if (base.host >= gpu_seconds || base.launch >= base.compute + base.bandwidth)
+    return Bound::kLaunch;
+  return base.compute >= base.bandwidth ? Bound::kCompute : Bound::kMemory;
+}
+
+}  // namespace
+
+std::string_view NameOf(Bound bound) {
+  switch (bound) {
+    case Bound::kCompute:
+      return "compute";
+    case Bound::kMemory:
+      return "memory";
+    case Bound::kLaunch:
+      return "launch";
+    case Bound::kLoader:
+      break;
+  }
+  return "loader";
+}
+
+double Predictor::Corrected(Figure figure, const Query& query, const Base& base, double gpu_seconds,
+                            double step_seconds) const {
+  const double scaled = ToScale(figure, BaseFigure(figure, query, base, gpu_seconds, step_seconds));
+  const Learned& learned = learned_[Index(figure)];
+  if (!learned.residual) return scaled;
+  return scaled + learned.residual->Predict(FeaturesOf(figure, query, base, gpu_seconds));
+}
+
+Prediction Predictor::Predict(const Query& query) const {
+  Prediction out;
+  const Base base = BaseOf(query);
+  out.gpu_known = std::find(gpus_.begin(), gpus_.end(), query.gpu->name) != gpus_.end();
+
+  // Where it lies among what was learnt from.
+  std::vector<double> place = FeaturesOf(Figure::kBusySeconds, query, base, base.gpu);
+  for (std::size_t i = 0; i < place.size() && i < means_.size(); ++i) {
+    place[i] = std::clamp((place[i] - means_[i]) * factors_[i], -4.0, 4.0);
+  }
+  std::vector<std::pair<double, std::size_t>> near;
+  near.reserve(known_.size());
+  for (std::size_t k = 0; k < known_.size(); ++k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < known_[k].place.size() && i < place.size(); ++i) {
+      sum += (place[i] - known_[k].place[i]) * (place[i] - known_[k].place[i]);
+    }
+    near.emplace_back(std::sqrt(sum) / far_, k);
+  }
+  const std::size_t shown = std::min(kNearest, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(shown), near.end());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Known& k = known_[near[i].second];
+    out.nearest.push_back(
+        {fmt::format("{} batch {} {}", k.workload, k.batch, k.precision), near[i].first});
+  }
+  out.model_known = near.empty() ? false : near[0].first <= 1;
+
+  const double busy_seconds =
+      FromScale(Figure::kBusySeconds, Corrected(Figure::kBusySeconds, query, base, base.gpu, 1));
+  const double step_seconds =
+      std::max(FromScale(Figure::kStepSeconds,
+                         Corrected(Figure::kStepSeconds, query, base, busy_seconds, 1)),
+               1e-6);
+  const double widen = out.model_known && out.gpu_known ? 1 : kUnknownWidens;
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    const auto figure = static_cast<Figure>(f);
+    double scaled = 0;
+    switch (figure) {
+      case Figure::kBusySeconds:
+        scaled = ToScale(figure, busy_seconds);
+        break;
+      case Figure::kStepSeconds:
+        scaled = ToScale(figure, step_seconds);
+        break;
+      case Figure::kBusy:
+        // Learnt directly, and as the ratio of two times: they err differently, so the mean of
+        // both.
+        scaled = (Corrected(figure, query, base, busy_seconds, base.Step(busy_seconds)) +
+                  ToScale(figure, std::min(1.0, busy_seconds / step_seconds))) /
+                 2;
+        break;
+      default:
+        scaled = Corrected(figure, query, base, busy_seconds, step_seconds);
+    }
+    const learn::Conformal& interval = learned_[f].interval;
+    Value& value = out.figures[f];
+    value.p50 = FromScale(figure, scaled);
+    value.p05 = value.p95 = value.p50;
+    value.source = known_.empty() ? core::Source::kAssumed : core::Source::kPredicted;
+    if (interval.levels.size() > kHigh) {
+      const double low = std::min(0.0, interval.Offset(kLow, "") * widen);
+      const double high = std::max(0.0, interval.Offset(kHigh, "") * widen);
+      value.p05 = FromScale(figure, scaled + low);
+      value.p95 = FromScale(figure, scaled + high);
+    }
+  }
+  const double traffic =
+      base.cost.forward.bytes + base.cost.backward.bytes + base.cost.update.bytes;
+  out.l2 = Assumed(std::min(
+      1.0, traffic / step_seconds / (kL2OverDram * std::max(query.gpu->bandwidth.value, 1e9))));
+  out.l2.p95 = std::min(out.l2.p95, 1.0);
+  out.host_bandwidth = Assumed(kHostPasses * base.cost.input_bytes / step_seconds);
+  // Images lie on disk as bytes, other data as it is; compressed files are smaller.
+  out.disk = Assumed((base.float_inputs + 8 * base.other_inputs) / step_seconds);
+  const Value& power = out[Figure::kPower];
+  const Value& step = out[Figure::kStepSeconds];
+  out.energy = {power.p50 * step.p50, power.p05 * step.p05, power.p95 * step.p95, power.source};
+  out.bound = BoundOf(base, busy_seconds);
+  return out;
+}
+
+double Predictor::UpperOverMedian(Figure figure) const {
+  const learn::Conformal& interval = learned_[Index(figure)].interval;
+  return interval.levels.size() > kHigh ? std::exp(std::max(0.0, interval.Offset(kHigh, ""))) : 1;
+}
+
+const Known* Predictor::Find(std::string_view workload, std::int64_t batch,
+                             std::string_view precision, int workers) const {
+  for (const Known& known : known_) {
+    if (known.workload == workload && known.batch == batch && known.precision == precision &&
+        known.workers == workers) {
+      return &known;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace sharewell::predict

@@ -1,0 +1,94 @@
+// Predictor: from a graph and how it is run to everything a job will need, each figure with an
+// interval and a source, in well under a millisecond. Immutable once trained; pure.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/estimate.h"
+#include "core/result.h"
+#include "predict/base.h"
+#include "predict/figure.h"
+#include "predict/learn/conformal.h"
+#include "predict/learn/model.h"
+
+namespace sharewell::predict {
+
+// p05 and p95 bound it: nine in ten lie between them.
+struct Value {
+  double p50 = 0, p05 = 0, p95 = 0;
+  core::Source source = core::Source::kPredicted;
+};
+
+enum class Bound { kCompute, kMemory, kLaunch, kLoader };
+std::string_view NameOf(Bound bound);  // "compute", "memory", "launch", "loader"
+
+struct Neighbour {
+  std::string name;  // "tv:resnet50@224 batch 64 bf16"
+  double distance =
+      0;  // 1: as far as nine in ten of the workloads learnt from are from another family
+};
+
+struct Prediction {
+  std::array<Value, kFigures> figures;
+  Value l2, host_bandwidth, disk;  // shares of one, bytes a second, bytes a second: assumed
+  Value energy;                    // joules a step
+  Bound bound = Bound::kCompute;
+  bool model_known = true;  // false: nothing we learnt from is like it; bounds are twice as wide
+  bool gpu_known = true;    // false: nothing was learnt on this GPU model
+  std::vector<Neighbour> nearest;
+
+  const Value& operator[](Figure figure) const { return figures[Index(figure)]; }
+};
+
+// One workload that was learnt from.
+struct Known {
+  std::string workload;
+  std::int64_t batch = 0;
+  std::string precision;
+  int workers = 0;
+  std::string gpu;
+  std::string family;
+  std::vector<double> place;  // its features, scaled, to find neighbours by
+  Figures measured;
+  Figures held_out;  // what was predicted without its family
+};
+
+class Predictor {
+ public:
+  Prediction Predict(const Query& query) const;
+  const std::vector<Known>& known() const { return known_; }
+  // The upper bound over the median of a figure that is no share.
+  double UpperOverMedian(Figure figure) const;
+  // The row of this workload, if it was learnt from.
+  const Known* Find(std::string_view workload, std::int64_t batch, std::string_view precision,
+                    int workers) const;
+  // What corrects the base's figure; null where the base stands alone.
+  const learn::Regressor* residual(Figure figure) const {
+    const auto& learned = learned_[Index(figure)].residual;
+    return learned ? &*learned : nullptr;
+  }
+
+ private:
+  friend class Trainer;        // train.cc
+  friend class PredictorFile;  // trained.cc
+
+  struct Learned {
+    std::optional<learn::Regressor> residual;  // absent: the base alone
+    learn::Conformal interval;
+  };
+  double Corrected(Figure figure, const Query& query, const Base& base, double gpu_seconds,
+                   double step_seconds) const;
+
+  std::array<Learned, kFigures> learned_;
+  std::vector<double> means_, factors_;  // scale of Known::place
+  double far_ = 1;                       // distance that counts as 1
+  std::vector<std::string> gpus_;
+  std::vector<Known> known_;
+};
+
+}  // namespace sharewell::predict

@@ -1,0 +1,166 @@
+#include "predict/trained.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "predict/features.h"
+#include "predict/learn/json_reading.h"
+#include "predict/learn/serialize.h"
+#include "predict/together_file.h"
+
+namespace sharewell::predict {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMostKnown = 100'000;
+
+Json Numbers(const Figures& figures) {
+  Json out = Json::array();
+  for (const auto& value : figures) out.push_back(value ? Json(*value) : Json(nullptr));
+  return out;
+}
+
+Figures FiguresFrom(learn::Reader& reader, const json& value, const std::string& key) {
+  Figures out;
+  const json& list = reader.At(value, key);
+  reader.Expect(list.is_array() && list.size() == kFigures, "\"{}\" has not {} numbers", key,
+                kFigures);
+  if (reader.failed()) return out;
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    if (list[f].is_null()) continue;
+    const bool good = list[f].is_number() && std::isfinite(list[f].get<double>()) &&
+                      std::abs(list[f].get<double>()) < learn::kLargest;
+    reader.Expect(good, "\"{}\" holds something that is no number", key);
+    if (reader.failed()) return out;
+    out[f] = list[f].get<double>();
+  }
+  return out;
+}
+
+}  // namespace
+
+// Reads and fills predictors.
+class PredictorFile {
+ public:
+  static void Put(Json& out, const Predictor& predictor) {
+    out["gpus"] = predictor.gpus_;
+    out["means"] = predictor.means_;
+    out["factors"] = predictor.factors_;
+    out["far"] = predictor.far_;
+    for (std::size_t f = 0; f < kFigures; ++f) {
+      const auto& learned = predictor.learned_[f];
+      Json& figure = out["figures"][std::string(kFigureNames[f])];
+      figure["residual"] =
+          learned.residual ? Json::parse(learn::Write(*learned.residual)) : Json(nullptr);
+      figure["interval"] = learned.interval.levels.empty()
+                               ? Json(nullptr)
+                               : Json::parse(learn::Write(learned.interval));
+    }
+    out["known"] = Json::array();
+    for (const Known& known : predictor.known_) {
+      out["known"].push_back({{"workload", known.workload},
+                              {"batch", known.batch},
+                              {"precision", known.precision},
+                              {"workers", known.workers},
+                              {"gpu", known.gpu},
+                              {"family", known.family},
+                              {"place", known.place},
+                              {"measured", Numbers(known.measured)},
+                              {"held_out", Numbers(known.held_out)}});
+    }
+  }
+
+  static core::Result<Predictor> Take(const json& value) {
+    learn::Reader reader("trained model");
+    Predictor out;
+    const std::size_t places = FeatureNames(Figure::kBusySeconds).size();
+    const json& gpus = reader.At(value, "gpus");
+    reader.Expect(gpus.is_array() && gpus.size() <= kMostKnown, "\"gpus\" is no list");
+    out.means_ = reader.Numbers(value, "means", places, -learn::kLargest, learn::kLargest);
+    out.factors_ = reader.Numbers(value, "factors", places, -learn::kLargest, learn::kLargest);
+    out.far_ = reader.Bounded(value, "far", 1e-9, 1e9);
+    const json& figures = reader.At(value, "figures");
+    const json& known = reader.At(value, "known");
+    reader.Expect(known.is_array() && known.size() <= kMostKnown, "\"known\" is no list");
+    if (reader.failed()) return reader.Error();
+    for (const json& gpu : gpus) {
+      reader.Expect(gpu.is_string(), "\"gpus\" holds something that is no name");
+      if (reader.failed()) return reader.Error();
+      out.gpus_.push_back(gpu.get<std::string>());
+    }
+    for (std::size_t f = 0; f < kFigures; ++f) {
+      const std::string name(kFigureNames[f]);
+      const json& figure = reader.At(figures, name);
+      const json& residual = reader.At(figure, "residual");
+      const json& interval = reader.At(figure, "interval");
+      if (reader.failed()) return reader.Error();
+      if (!residual.is_null()) {
+        auto read = learn::RegressorFromJson(residual);
+        if (!read) return tl::unexpected(read.error());
+        reader.Expect(read->features() == FeatureNames(static_cast<Figure>(f)),
+                      "{} was learnt from other features than this version has", name);
+        if (reader.failed()) return reader.Error();
+        out.learned_[f].residual = std::move(*read);
+      }
+      if (!interval.is_null()) {
+        auto read = learn::ConformalFromJson(interval);
+        if (!read) return tl::unexpected(read.error());
+        out.learned_[f].interval = std::move(*read);
+      }
+    }
+    for (const json& item : known) {
+      Known row;
+      row.workload = reader.Text(item, "workload");
+      row.batch = static_cast<std::int64_t>(reader.Bounded(item, "batch", 0, 1e12));
+      row.precision = reader.Text(item, "precision");
+      row.workers = static_cast<int>(reader.Bounded(item, "workers", 0, 1e6));
+      row.gpu = reader.Text(item, "gpu");
+      row.family = reader.Text(item, "family");
+      row.place = reader.Numbers(item, "place", places, -learn::kLargest, learn::kLargest);
+      row.measured = FiguresFrom(reader, item, "measured");
+      row.held_out = FiguresFrom(reader, item, "held_out");
+      if (reader.failed()) return reader.Error();
+      out.known_.push_back(std::move(row));
+    }
+    return out;
+  }
+};
+
+std::string Write(const Trained& trained) {
+  Json out;
+  out["format"] = "sharewell-model";
+  out["version"] = kVersion;
+  PredictorFile::Put(out, trained.predictor);
+  out["together"] = trained.together ? Json::parse(Write(*trained.together)) : Json(nullptr);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+core::Result<Trained> ReadTrained(std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  learn::Reader reader("trained model");
+  reader.Expect(value.is_object(), "it is no JSON object");
+  if (reader.failed()) return reader.Error();
+  const std::string format = reader.Text(value, "format");
+  reader.Expect(format == "sharewell-model", "its format is \"{}\", not \"sharewell-model\"",
+                format);
+  const double version = reader.Bounded(value, "version", 0, 1e6);
+  reader.Expect(version == kVersion, "it is of version {}, this program reads version {}", version,
+                kVersion);
+  if (reader.failed()) return reader.Error();
+  auto predictor = PredictorFile::Take(value);
+  if (!predictor) return tl::unexpected(predictor.error());
+  Trained out{std::move(*predictor), std::nullopt};
+  const json& together = reader.At(value, "together");
+  if (reader.failed()) return reader.Error();
+  if (!together.is_null()) {
+    auto read = TogetherFromJson(together);
+    if (!read) return tl::unexpected(read.error());
+    out.together = std::move(*read);
+  }
+  return out;
+}
+
+}  // namespace sharewell::predict

@@ -1,0 +1,34 @@
+// Trained: what `sharewell train` writes and `predict` reads: a predictor, and how jobs fare
+// together. One JSON text; the same value gives the same text.
+//
+// {"format": "sharewell-model", "version": 1, "gpus": [name, ...], "means": [...], "factors":
+// [...],
+//  "far", "figures": {name: {"residual": R or null, "interval": C or null}, ...},
+//  "known": [{"workload", "batch", "precision", "workers", "gpu", "family", "place": [...],
+//             "measured": [...], "held_out": [...]}, ...],
+//  "together": T or null}, with R and C as in learn/serialize.h and T as in together_file.h. A
+//  figure
+// that is not known is null.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "predict/predictor.h"
+#include "predict/together.h"
+
+namespace sharewell::predict {
+
+struct Trained {
+  Predictor predictor;
+  std::optional<Together> together;  // absent: trained without pairs
+};
+
+std::string Write(const Trained& trained);
+
+// Trusts nothing: an error says what is wrong with the text and how to make a new one.
+core::Result<Trained> ReadTrained(std::string_view text);
+
+}  // namespace sharewell::predict

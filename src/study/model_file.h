@@ -1,0 +1,14 @@
+// Opens a model file: ONNX, torch.export, Hugging Face config.json or our layer list.
+#pragma once
+
+#include <string>
+
+#include "core/result.h"
+#include "graph/graph.h"
+
+namespace sharewell::study {
+
+// A folder stands for the config.json inside it. Weights are mapped, never read.
+core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Binding& binding);
+
+}  // namespace sharewell::study

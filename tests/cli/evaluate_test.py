@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""evaluate: the document's shape, the files of --out, and what is refused."""
+
+import csv
+import json
+import unittest
+import xml.dom.minidom
+
+from program import ProgramTest
+
+NET = """{"inputs": [{"name": "x", "shape": ["batch", 64]}],
+          "layers": [{"type": "linear", "out": %d}, {"type": "relu"}, {"type": "linear", "out": 10}]}"""
+HEADER = "workload,gpu,batch,precision,workers,steps_per_s,gpu_util,mem_used_bytes,model,family\n"
+
+
+class Evaluate(ProgramTest):
+    def profiles(self, gpus=("H200",)):
+        rows = []
+        for i in range(12):
+            self.write(f"net{i}.json", NET % (64 << i % 6))
+            rows.append(f"net:{i},{gpus[i % len(gpus)]},{8 << i % 3},bf16,2,{200 + 10 * i},{20 + i},"
+                        f"{2_000_000_000 + i * 1000},net{i}.json,family{i % 4}\n")
+        return self.write("profiles.csv", HEADER + "".join(rows))
+
+    def test_json_and_files(self):
+        text = self.succeed("evaluate", self.profiles(), "--learner", "analytic,boosted", "--folds", "3",
+                            "--json", "--out", "results")
+        document = json.loads(text)
+        self.assertEqual(list(document), ["schema", "profiles", "split", "folds", "search", "rows",
+                                          "rows_without_graph", "families", "gpu_models", "learners",
+                                          "importance"])
+        self.assertEqual((document["schema"], document["rows"], document["families"]), (1, 12, 4))
+        self.assertEqual([learner["name"] for learner in document["learners"]], ["analytic", "boosted"])
+        figures = document["learners"][1]["figures"]
+        self.assertEqual(list(figures), ["busy_seconds", "step_seconds", "busy", "gpu_memory"])
+        self.assertIsNone(figures["busy"]["mape"])
+        results = self.folder / "results"
+        self.assertEqual((results / "evaluation.json").read_text(encoding="utf-8"), text)
+        with open(results / "predictions.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 2 * 4 * 12)
+        for row in rows:
+            self.assertLessEqual(float(row["p05"]), float(row["p95"]))
+        for chart in ("utilisation.svg", "importance.svg"):
+            xml.dom.minidom.parse(str(results / chart))
+
+    def test_table(self):
+        text = self.succeed("evaluate", self.profiles(("H200", "V100")), "--split", "gpu", "--learner",
+                            "linear")
+        self.assertIn("each GPU model held out in turn", text)
+        self.assertRegex(text, r"(?m)^linear +\d\.\d{3} ")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_refused(self):
+        profiles = self.profiles()
+        self.assertIn("nothing to evaluate", self.fail_with(2, "evaluate"))
+        self.assertIn("needs profiles of two", self.fail_with(2, "evaluate", profiles, "--split", "gpu"))
+        self.assertIn("did you mean 'forest'?", self.fail_with(2, "evaluate", profiles, "--learner", "forst"))
+        self.assertIn("--split: ", self.fail_with(2, "evaluate", profiles, "--split", "famly"))
+        self.assertIn("--timm", self.fail_with(2, "evaluate", profiles, "--timm", "."))
+        self.assertIn("--timm", self.fail_with(2, "evaluate", "--timm", "nowhere"))
+        for folds in ("0", "1", "-1", "x", "1e9"):
+            self.assertIn("--folds: ", self.fail_with(2, "evaluate", profiles, f"--folds={folds}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
