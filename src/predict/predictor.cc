@@ -121,6 +121,12 @@ Prediction Predictor::Predict(const Query& query) const {
       value.p95 = FromScale(figure, scaled + high);
     }
   }
+  if (query.gpu->power_limit) {
+    Value& power = out.figures[Index(Figure::kPower)];
+    for (double* watts : {&power.p05, &power.p50, &power.p95}) {
+      *watts = std::min(*watts, query.gpu->power_limit->value);
+    }
+  }
   const double traffic =
       base.cost.forward.bytes + base.cost.backward.bytes + base.cost.update.bytes;
   out.l2 = Assumed(std::min(
