@@ -13,10 +13,10 @@ struct Passes {
   double forward_kernels, backward_kernels;  // launches
 };
 
-Passes PassesOf(const Op& op, bool batch_norm) {
+Passes PassesOf(const Op& op) {
   switch (op.kind) {
     case Kind::kNorm:
-      return batch_norm ? Passes{3, 5, 1, 1} : Passes{2, 4, 1, 2};
+      return IsBatchNorm(op) ? Passes{3, 5, 1, 1} : Passes{2, 4, 1, 2};
     case Kind::kSoftmax:
       return {2, 3, 1, 1};
     case Kind::kActivation:
@@ -107,10 +107,7 @@ struct Costing {
     cost.forward = {elements, in + out, 1, 1};
     if (wanting == 0) return cost;
     // A sum hands its gradient on; everything else computes one for each operand that wants it.
-    const bool sum = op.type == "Add" || op.type == "Sub" || op.type == "Sum" ||
-                     op.type.find("aten.add") != std::string::npos ||
-                     op.type.find("aten.sub") != std::string::npos;
-    if (sum) {
+    if (IsSum(op)) {
       cost.backward = {0, 0, 0, 1};
       for (const TensorId id : op.inputs) {  // a broadcast operand's gradient is summed up
         if (NeedsGrad(id) && Bytes(id) < 0.9 * out) cost.backward += {elements, out, 1, 0};
@@ -142,8 +139,7 @@ struct Costing {
       case Kind::kSoftmax:
       case Kind::kActivation:
       case Kind::kDropout: {
-        const bool batch_norm = op.restored || op.type.find("atch") != std::string::npos;
-        const Passes passes = PassesOf(op, batch_norm);
+        const Passes passes = PassesOf(op);
         cost.forward = {elements * 4, passes.forward * out, passes.forward_kernels, 1};
         if (grad) cost.backward = {elements * 6, passes.backward * out, passes.backward_kernels, 1};
         return cost;
@@ -217,16 +213,13 @@ Cost CostOf(const Graph& graph, const Flow& flow, const Run& run) {
   // Where several operators read a tensor, their gradients are added up.
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
-    if (tensor.role == Role::kWeight) {
-      cost.params += Elements(tensor);
-      ++cost.weights;
-    }
+    if (tensor.role == Role::kWeight) ++cost.weights;
     if (!flow.needs_grad[t] || tensor.role != Role::kActivation || flow.consumers[t] < 2) continue;
     const double more = flow.consumers[t] - 1;
     const double elements = Elements(tensor);
     cost.backward += {elements * more, 3 * elements * flow.width[t] * more, more, 0};
   }
-  cost.params += graph.hidden_params;
+  cost.params = Params(graph);
   for (const Op& op : graph.ops) cost.weights += op.restored ? 2 : 0;
   for (const TensorId id : graph.inputs) cost.input_bytes += flow.Bytes(graph, id);
   if (run.training) cost.update = UpdateOf(run.optimizer, cost.params, cost.weights);

@@ -10,13 +10,9 @@ bool IsFloat(DType type) {
          type == DType::kUnknown;
 }
 
-// Autocast runs these in fp32 whatever comes in. Batch normalisation keeps what it is given; the
-// others of its kind do not.
+// Autocast runs these in fp32 whatever comes in.
 bool WidensToFloat(const Op& op) {
-  if (op.kind == Kind::kSoftmax) return true;
-  if (op.kind != Kind::kNorm) return false;
-  const bool batch_norm = op.restored || op.type.find("atch") != std::string::npos;
-  return !batch_norm;
+  return op.kind == Kind::kSoftmax || (op.kind == Kind::kNorm && !IsBatchNorm(op));
 }
 
 }  // namespace
@@ -33,6 +29,22 @@ bool IsHalf(const Op& op, const Run& run) {
     default:
       return false;
   }
+}
+
+bool IsSum(const Op& op) {
+  return op.type == "Add" || op.type == "Sub" || op.type == "Sum" ||
+         op.type.find("aten.add") != std::string::npos ||
+         op.type.find("aten.sub") != std::string::npos;
+}
+
+bool IsBatchNorm(const Op& op) { return op.restored || op.type.find("atch") != std::string::npos; }
+
+double Params(const Graph& graph) {
+  double params = graph.hidden_params;
+  for (const Tensor& tensor : graph.tensors) {
+    if (tensor.role == Role::kWeight) params += Elements(tensor);
+  }
+  return params;
 }
 
 bool IsWeight(const Graph& graph, TensorId id) {

@@ -26,10 +26,17 @@ struct Flow {
 
 Flow FlowOf(const Graph& graph, const Run& run);
 
+// Trained numbers, those of restored layers included.
+double Params(const Graph& graph);
+
 // Runs in half precision under autocast.
 bool IsHalf(const Op& op, const Run& run);
 
-// A bias of one dimension, added by the operator's own kernel.
+// A sum or difference: hands its gradient on and keeps nothing for it.
+bool IsSum(const Op& op);
+// Batch normalisation, which keeps the precision it is given; the others of its kind do not.
+bool IsBatchNorm(const Op& op);
+
 bool IsWeight(const Graph& graph, TensorId id);
 
 }  // namespace sharewell::graph

@@ -37,12 +37,8 @@ Keeps KeepsOf(const Op& op) {
                              op.type.find("aten.tanh") != std::string::npos;
       return by_output ? Keeps{.output = true} : Keeps{.inputs = true};
     }
-    case Kind::kElementwise: {
-      const bool sum = op.type == "Add" || op.type == "Sub" || op.type == "Sum" ||
-                       op.type.find("aten.add") != std::string::npos ||
-                       op.type.find("aten.sub") != std::string::npos;
-      return sum || op.inputs.size() < 2 ? Keeps{} : Keeps{.inputs = true};
-    }
+    case Kind::kElementwise:
+      return IsSum(op) || op.inputs.size() < 2 ? Keeps{} : Keeps{.inputs = true};
     case Kind::kPool:
       // Max pooling keeps where the maximum was, eight bytes an output.
       return op.type.find("Max") != std::string::npos || op.type.find("max") != std::string::npos
@@ -65,9 +61,8 @@ Memory MemoryOf(const Graph& graph, const Flow& flow, const Run& run) {
     return graph.tensors[t].role == Role::kActivation;
   };
 
-  double params = graph.hidden_params;
+  const double params = Params(graph);
   for (const Tensor& tensor : graph.tensors) {
-    if (tensor.role == Role::kWeight) params += Elements(tensor);
     if (tensor.role == Role::kConstant) memory.weights += Elements(tensor) * BytesOf(tensor.dtype);
   }
   memory.weights += params * 4;

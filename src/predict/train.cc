@@ -39,12 +39,16 @@ LearnerSpec SpecFor(const std::string& learner, Figure figure) {
   return {learn::MeanOptions{{Boosted(), smooth}}};
 }
 
+// What follows from the two times: they, and their ratio.
+bool FollowsTime(Figure figure) {
+  return figure == Figure::kBusySeconds || figure == Figure::kStepSeconds ||
+         figure == Figure::kBusy;
+}
+
 constexpr std::size_t kSearchFolds = 5;
 
 bool Searches(const TrainOptions& options, Figure figure) {
-  const bool time =
-      figure == Figure::kBusySeconds || figure == Figure::kStepSeconds || figure == Figure::kBusy;
-  return options.search && options.learner != "mean" && time;
+  return options.search && options.learner != "mean" && FollowsTime(figure);
 }
 
 // Ours first: ties go to it.
@@ -68,11 +72,7 @@ core::Result<LearnerSpec> Chosen(const TrainOptions& options, Figure figure,
 // familiar models less would (sharewell evaluate).
 constexpr double kTimeTrust = 0.5;
 
-double Trust(Figure figure) {
-  const bool time =
-      figure == Figure::kBusySeconds || figure == Figure::kStepSeconds || figure == Figure::kBusy;
-  return time ? kTimeTrust : 1;
-}
+double Trust(Figure figure) { return FollowsTime(figure) ? kTimeTrust : 1; }
 
 struct Prepared {
   const Row* row = nullptr;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/suggest.h"
+#include "graph/flow.h"
 #include "platform/files/builtin_measurements.h"
 #include "platform/files/csv.h"
 #include "platform/files/embedded.h"
@@ -139,12 +140,9 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
   query.graph = &*graph;
   row.prediction = predictor.Predict(query);
   row.gpu_memory = gpu->memory;
-  double params = graph->hidden_params;
-  for (const graph::Tensor& tensor : graph->tensors) {
-    if (tensor.role == graph::Role::kWeight) params += Elements(tensor);
-  }
   for (const graph::Op& op : graph->ops) row.uncosted += op.kind == graph::Kind::kUnknown ? 1 : 0;
-  row.all_reduce = AllReduce(params, ask.gpus, *gpu, row.prediction[Figure::kBusySeconds].p50);
+  row.all_reduce =
+      AllReduce(graph::Params(*graph), ask.gpus, *gpu, row.prediction[Figure::kBusySeconds].p50);
   return row;
 }
 
