@@ -10,6 +10,12 @@
 #
 # Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
 
+# The code of a test runs once: to optimise it costs more than it gains. What it tests is optimised all the same.
+set(SHAREWELL_TEST_OPTIONS "")
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(SHAREWELL_TEST_OPTIONS -O0)
+endif()
+
 if(SHAREWELL_PCH)
   add_library(sharewell_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
   target_link_libraries(sharewell_pch PRIVATE fmt::fmt tl::expected)
@@ -17,6 +23,7 @@ if(SHAREWELL_PCH)
   if(BUILD_TESTING)
     add_library(sharewell_test_pch OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
     target_link_libraries(sharewell_test_pch PRIVATE fmt::fmt tl::expected GTest::gmock)
+    target_compile_options(sharewell_test_pch PRIVATE ${SHAREWELL_TEST_OPTIONS})
     target_precompile_headers(sharewell_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/test.h)
   endif()
 endif()
@@ -54,6 +61,7 @@ function(sharewell_module name)
   if(BUILD_TESTING AND ARG_TESTS)
     add_executable(${name}_tests ${ARG_TESTS})
     set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
+    target_compile_options(${name}_tests PRIVATE ${SHAREWELL_TEST_OPTIONS})
     list(TRANSFORM ARG_TEST_DEPS PREPEND sharewell::)
     # testing/ is added after some modules that use it: linked by its plain name, if it is there.
     if(EXISTS ${CMAKE_SOURCE_DIR}/src/testing/CMakeLists.txt)

@@ -34,8 +34,10 @@ ALLOWED = {
     "control": ("core", "policy/policy.h", "predict/predictor.h", "collect/collector.h",
                 "store/store.h", "engine/engine.h", "engine/check_plan.h"),
     "study": _BELOW_STUDY,
-    "report": ("core", "store", "study/evaluation.h", "study/inspection.h",
-               "study/prediction.h", "study/reproduce.h", "study/scenario.h", "study/simulate.h", "study/summary.h", "study/timm.h"),
+    "report": ("core", "store", "study/colocate_result.h", "study/evaluation.h", "study/inspection.h",
+               "study/prediction.h", "study/reproduce.h", "study/scenario.h",
+               "study/sensitivity_result.h", "study/simulate.h", "study/summary.h",
+               "study/sweep_result.h", "study/timm.h"),
     "serve": ("core", "store", "control"),
     "cli": _BELOW_STUDY + ("study", "report", "serve"),
     # The fixtures of the tests; nothing but tests may include it.

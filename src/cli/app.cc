@@ -115,7 +115,11 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
   CLI::App app;
   app.set_help_flag("-h,--help", "show this help");
   command->AddFlags(app);
-  std::vector<std::string> args = WithEmptyValues(given);
+  std::vector<std::string>* line = command->CommandLine();
+  const auto flags_end =
+      line == nullptr ? given.end() : std::find(given.begin(), given.end(), "--");
+  if (flags_end != given.end()) line->assign(flags_end + 1, given.end());
+  std::vector<std::string> args = WithEmptyValues({given.begin(), flags_end});
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   std::string problem;
   try {
@@ -124,6 +128,9 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
     return Print(CommandHelp(entry, app));
   } catch (const CLI::ParseError& error) {
     problem = InWords(error, app);
+    if (line != nullptr && flags_end == given.end() && !app.remaining().empty()) {
+      problem += "; the command to run stands behind --";
+    }
   }
   if (auto ok = CheckNoFlagIsAValue(app); !ok) problem = ok.error().message;
   if (!problem.empty()) {

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -27,6 +29,8 @@ class Command {
   // Adds flags, each with a type name that tells help and completion what may stand there: FILE,
   // DIR, "POLICY,...", or the words themselves: "exact|noisy:S".
   virtual void AddFlags(CLI::App& app) = 0;
+  // Where the words behind "--" go, as they were given; null: it takes none.
+  virtual std::vector<std::string>* CommandLine() { return nullptr; }
   // Writes its result to stdout (terminal.h) and nothing else there.
   virtual core::Result<ExitCode> Run() = 0;
 };

@@ -119,8 +119,11 @@ std::string Bash(const std::vector<Described>& commands) {
     std::string otherwise;
     for (const Flag& flag : command.flags) {
       if (flag.name.empty()) {
-        otherwise =
-            fmt::format("      [[ $cur == -* ]] || {{ {}; return; }}\n", BashReply(flag.values));
+        // Of several the first: it says what the others mean.
+        if (otherwise.empty()) {
+          otherwise =
+              fmt::format("      [[ $cur == -* ]] || {{ {}; return; }}\n", BashReply(flag.values));
+        }
         continue;
       }
       flags.push_back(flag.name);
@@ -188,9 +191,11 @@ std::string Zsh(const std::vector<Described>& commands) {
   for (const Described& command : commands) {
     names += fmt::format("      '{}:{}'\n", command.name, ZshText(command.help));
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
+    int place = 0;
     for (const Flag& flag : command.flags) {
       if (flag.name.empty()) {
-        cases += fmt::format("        '1:{}:{}' \\\n", ZshText(flag.help), ZshAction(flag.values));
+        cases += fmt::format("        '{}:{}:{}' \\\n", ++place, ZshText(flag.help),
+                             ZshAction(flag.values));
       } else {
         cases += fmt::format("        '{}[{}]{}' \\\n", flag.name, ZshText(flag.help),
                              flag.takes_value ? ":value:" + ZshAction(flag.values) : "");

@@ -84,6 +84,7 @@ std::string CommandHelp(const CommandEntry& entry, const CLI::App& app) {
     rows.emplace_back(Names(*option), text);
   }
   if (optional) usage += " [options]";
+  if (entry.make()->CommandLine() != nullptr) usage += " -- COMMAND...";
   std::string out = fmt::format("{}\n\n", usage);
   out += fmt::format("{}{}.\n", static_cast<char>(entry.help.front() - 'a' + 'A'),
                      entry.help.substr(1));

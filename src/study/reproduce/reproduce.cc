@@ -4,6 +4,7 @@
 
 #include "core/suggest.h"
 #include "study/reproduce/coda.h"
+#include "study/reproduce/dube.h"
 #include "study/reproduce/ryu.h"
 #include "study/reproduce/takayama.h"
 #include "study/reproduce/yeung.h"
@@ -16,12 +17,10 @@ struct Entry {
   core::Result<Experiment> (*run)(const ReproduceOptions& options);
 };
 
-// In the seeds' order. Seed 002 is a sweep over real hardware: `sharewell sweep`, not a simulation.
+// In the seeds' order.
 constexpr Entry kExperiments[] = {
-    {"takayama", reproduce::Takayama},
-    {"yeung", reproduce::Yeung},
-    {"coda", reproduce::Coda},
-    {"ryu", reproduce::Ryu},
+    {"takayama", reproduce::Takayama}, {"yeung", reproduce::Yeung}, {"dube", reproduce::Dube},
+    {"coda", reproduce::Coda},         {"ryu", reproduce::Ryu},
 };
 
 }  // namespace

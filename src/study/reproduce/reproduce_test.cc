@@ -60,9 +60,10 @@ TEST(Reproduce, RefusesWhatItDoesNotKnow) {
   const auto unknown = Reproduce("takayma", {});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().kind, core::ErrorKind::kUsage);
-  EXPECT_EQ(unknown.error().message,
-            "there is no experiment 'takayma', there are takayama, yeung, coda, ryu; did you mean "
-            "'takayama'?");
+  EXPECT_EQ(
+      unknown.error().message,
+      "there is no experiment 'takayma', there are takayama, yeung, dube, coda, ryu; did you mean "
+      "'takayama'?");
   ReproduceOptions none;
   none.seeds = 0;
   EXPECT_FALSE(Reproduce("yeung", none));

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
+#include "study/reproduce/ryu_measured.h"
 
 namespace sharewell::study::reproduce {
 namespace {
@@ -172,6 +173,8 @@ core::Result<Experiment> Ryu(const ReproduceOptions& options) {
       "speed_sum_*: work done in a second of a GPU in use, alone = 1.",
   };
   if (auto ok = PackingRows(out.rows); !ok) return tl::unexpected(ok.error());
+  MeasuredPackingRows(out);
+  if (auto ok = KernelRows(out); !ok) return tl::unexpected(ok.error());
   const core::Measurements measurements = platform::FirstSitting();
   Figures figures;
   const auto seeds = static_cast<std::size_t>(options.seeds);

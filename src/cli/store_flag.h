@@ -1,0 +1,19 @@
+// --store: where samples and profiles are kept.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "store/store.h"
+
+namespace sharewell::cli {
+
+// What --store gave, or the default. In messages a password in an URL is left out.
+std::string StorePlace(const std::string& given);
+std::string ShownStore(const std::string& place);
+
+// To read from: a file that is not there is an error, not an empty store.
+core::Result<std::unique_ptr<store::Store>> OpenStoreThatIsThere(const std::string& given);
+
+}  // namespace sharewell::cli

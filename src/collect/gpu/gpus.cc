@@ -1,0 +1,70 @@
+#include "collect/gpu/gpus.h"
+
+#include <fmt/format.h>
+
+#include "collect/gpu/mig.h"
+#include "collect/gpu/nvml_session.h"
+
+namespace sharewell::collect {
+namespace {
+
+constexpr int kVoltaCompute =
+    7;  // the first compute capability whose MPS clients are apart in memory
+
+void AddComputeFacts(const nvml::Api& api, nvml::Device gpu, GpuFacts& facts) {
+  int major = 0, minor = 0;
+  if (api.ComputeCapability != nullptr &&
+      api.ComputeCapability(gpu, &major, &minor) == nvml::kSuccess) {
+    facts.compute = fmt::format("{}.{}", major, minor);
+  }
+  int mode = 0;
+  const bool prohibited = api.ComputeModeOf != nullptr &&
+                          api.ComputeModeOf(gpu, &mode) == nvml::kSuccess &&
+                          mode == nvml::kProhibited;
+  facts.mps = major >= kVoltaCompute && !prohibited;
+  facts.gpm = HasGpm(api, gpu);
+  facts.mig = MigIsOn(api, gpu);
+}
+
+GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
+  GpuFacts facts;
+  facts.index = seat.index;
+  facts.driver = NvmlText(api.DriverVersion);
+  int cuda = 0;
+  if (api.CudaVersion != nullptr && api.CudaVersion(&cuda) == nvml::kSuccess && cuda > 0) {
+    facts.cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
+  }
+  if (seat.code != nvml::kSuccess) return facts;
+  facts.uuid = NvmlText(api.Uuid, seat.handle);
+  facts.name = NvmlText(api.Name, seat.handle);
+  nvml::PciInfo pci{};
+  if (api.Pci != nullptr && api.Pci(seat.handle, &pci) == nvml::kSuccess) {
+    pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+    facts.pci_bus = pci.bus_id;
+  }
+  unsigned number = 0;
+  if (api.Minor != nullptr && api.Minor(seat.handle, &number) == nvml::kSuccess) {
+    facts.minor = fmt::format("{}", number);
+  }
+  if (api.PowerLimit != nullptr && api.PowerLimit(seat.handle, &number) == nvml::kSuccess) {
+    facts.power_limit = core::Watts(number / 1000.0);
+  }
+  nvml::Memory memory{};
+  if (api.MemoryInfo != nullptr && api.MemoryInfo(seat.handle, &memory) == nvml::kSuccess) {
+    facts.memory = core::Bytes(static_cast<double>(memory.total));
+  }
+  AddComputeFacts(api, seat.handle, facts);
+  return facts;
+}
+
+}  // namespace
+
+core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library) {
+  NvmlSession session(library);
+  if (auto begun = session.Begin(); !begun) return tl::unexpected(begun.error());
+  std::vector<GpuFacts> facts;
+  for (const NvmlSeat& seat : session.gpus()) facts.push_back(GpuFactsOf(session.api(), seat));
+  return facts;
+}
+
+}  // namespace sharewell::collect

@@ -1,0 +1,36 @@
+// The GPUs of this machine and the facts that do not change while it runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+
+namespace sharewell::collect {
+
+struct GpuFacts {
+  int index = 0;        // NVML's; Reading::instance is it as text
+  std::string uuid;     // "GPU-5f0c..."; empty where the driver does not say, as for all texts
+  std::string name;     // "NVIDIA H200"
+  std::string driver;   // "580.159.04"
+  std::string cuda;     // the highest CUDA version of the driver: "13.0"
+  std::string pci_bus;  // "00000000:01:00.0"
+  std::string minor;    // its device file is /dev/nvidiaMINOR: "0"
+  core::Bytes memory;   // 0: not said
+  std::string compute;  // compute capability: "9.0"
+  std::optional<core::Watts> power_limit;
+  bool gpm = false;  // has SM, tensor and DRAM figures
+  bool mig = false;  // is cut into MIG instances now
+  bool mps = false;  // programs can share it under MPS (Volta and later, not in prohibited mode)
+
+  friend bool operator==(const GpuFacts&, const GpuFacts&) = default;
+};
+
+// By index; at least one. A GPU that does not answer is among them, without a name.  kAbsent: no
+// driver, no GPU, or a driver that does not answer, and what to do about it. `library`: the
+// driver's library; empty: libnvidia-ml.so.1, where the loader finds it.
+core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library = {});
+
+}  // namespace sharewell::collect

@@ -1,0 +1,89 @@
+#include "collect/gpu/gpus.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <set>
+
+#include "collect/gpu/gpu_metrics.h"
+#include "collect/gpu/nvidia_cards.h"
+#include "platform/files/test_folder.h"
+#include "testing/recorded_nvml.h"
+
+namespace sharewell::collect {
+namespace {
+
+using fixtures::RecordedNvml;
+using ::testing::HasSubstr;
+
+TEST(FindGpusTest, TheFactsOfAnH200) {
+  RecordedNvml nvml;
+  nvml.Load("tests/fixtures/nvml/h200-idle.json");
+  const auto gpus = FindGpus(RecordedNvml::Library());
+  ASSERT_TRUE(gpus);
+  ASSERT_EQ(gpus->size(), 1U);
+  const GpuFacts& gpu = gpus->front();
+  EXPECT_EQ(gpu.index, 0);
+  EXPECT_EQ(gpu.name, "NVIDIA H200");
+  EXPECT_EQ(gpu.driver, "580.159.04");
+  EXPECT_EQ(gpu.cuda, "13.0");
+  EXPECT_EQ(gpu.pci_bus, "00000000:00:06.0");
+  EXPECT_EQ(gpu.minor, "0");
+  EXPECT_EQ(gpu.compute, "9.0");
+  EXPECT_EQ(gpu.memory, core::Bytes(150754820096.0));
+  EXPECT_EQ(gpu.power_limit, core::Watts(700));
+  EXPECT_TRUE(gpu.gpm);
+  EXPECT_TRUE(gpu.mps);
+  EXPECT_FALSE(gpu.mig);
+  EXPECT_FALSE(gpu.uuid.empty());
+}
+
+TEST(FindGpusTest, WhatIsNotSaidIsEmpty) {
+  RecordedNvml nvml;
+  nvml.LoadText(R"({"gpus":[{"name":"Old"},{}],"steps":[{"t":0,"gpus":[{},{"error":15}]}]})");
+  const auto gpus = FindGpus(RecordedNvml::Library());
+  ASSERT_TRUE(gpus);
+  ASSERT_EQ(gpus->size(), 2U);
+  GpuFacts old;
+  old.name = "Old";
+  EXPECT_EQ((*gpus)[0], old);
+  GpuFacts lost;
+  lost.index = 1;
+  EXPECT_EQ((*gpus)[1], lost);
+}
+
+TEST(FindGpusTest, NoDriver) {
+  const auto gpus = FindGpus("/nonexistent/libnvidia-ml.so.1");
+  ASSERT_FALSE(gpus);
+  EXPECT_EQ(gpus.error().kind, core::ErrorKind::kAbsent);
+  EXPECT_THAT(gpus.error().message, HasSubstr("install the driver"));
+}
+
+TEST(NvidiaCardsTest, CountsCardsAndNotTheirSound) {
+  const platform::TestFolder folder;
+  const auto add = [&](const std::string& slot, const std::string& vendor,
+                       const std::string& kind) {
+    const std::string path = "sys/bus/pci/devices/" + slot;
+    std::filesystem::create_directories(folder.Path(path));
+    folder.Write(path + "/vendor", vendor + "\n");
+    folder.Write(path + "/class", kind + "\n");
+  };
+  EXPECT_EQ(NvidiaCards(folder.path()), 0);
+  add("0000:01:00.0", "0x10de", "0x030200");
+  add("0000:01:00.1", "0x10de", "0x040300");
+  add("0000:02:00.0", "0x10de", "0x030000");
+  add("0000:03:00.0", "0x1a03", "0x030000");
+  EXPECT_EQ(NvidiaCards(folder.path()), 2);
+}
+
+TEST(GpuMetricsTest, NamesAreUniqueAndHelpIsASentence) {
+  std::set<std::string_view> names;
+  for (const core::Metric* metric : kGpuMetrics) {
+    EXPECT_TRUE(names.insert(metric->name).second) << metric->name;
+    EXPECT_TRUE(metric->help.ends_with('.')) << metric->name;
+    EXPECT_EQ(metric->instance, "gpu") << metric->name;
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::collect

@@ -1,0 +1,27 @@
+// The collectors of the host, one source each. Each reads below `root` ("/" or a captured tree).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "collect/collector.h"
+#include "collect/jobs.h"
+
+namespace sharewell::collect {
+
+std::unique_ptr<Collector> NewCpuCollector(const std::string& root);
+std::unique_ptr<Collector> NewMemoryCollector(const std::string& root);
+std::unique_ptr<Collector> NewDiskCollector(const std::string& root);
+std::unique_ptr<Collector> NewNetworkCollector(const std::string& root);
+// Of the machine, and of the control groups of `jobs` (may be null).
+std::unique_ptr<Collector> NewPressureCollector(const std::string& root, JobSource* jobs);
+std::unique_ptr<Collector> NewNumaCollector(const std::string& root);
+// Of the machine, and of jobs (may be null). A captured tree has no counters.
+std::unique_ptr<Collector> NewPerfCollector(const std::string& root, JobSource* jobs);
+// `jobs` may be null: then there is nothing to say.
+std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* jobs);
+std::unique_ptr<Collector> NewRaplCollector(const std::string& root);
+std::unique_ptr<Collector> NewHwmonCollector(const std::string& root);
+std::unique_ptr<Collector> NewIpmiCollector(const std::string& root);
+
+}  // namespace sharewell::collect

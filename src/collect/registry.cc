@@ -1,0 +1,28 @@
+#include "collect/registry.h"
+
+#include "collect/gpu/gpm_collector.h"
+#include "collect/gpu/nvml_collector.h"
+#include "collect/host_collectors.h"
+
+namespace sharewell::collect {
+
+std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& options) {
+  const std::string& root = options.root;
+  std::vector<std::unique_ptr<Collector>> all;
+  all.push_back(NewNvmlCollector(options.nvml_library, options.jobs));
+  if (options.gpm) all.push_back(NewGpmCollector(options.nvml_library));
+  all.push_back(NewCpuCollector(root));
+  all.push_back(NewMemoryCollector(root));
+  all.push_back(NewDiskCollector(root));
+  all.push_back(NewNetworkCollector(root));
+  all.push_back(NewPressureCollector(root, options.jobs));
+  all.push_back(NewNumaCollector(root));
+  all.push_back(NewPerfCollector(root, options.jobs));
+  all.push_back(NewRaplCollector(root));
+  all.push_back(NewHwmonCollector(root));
+  all.push_back(NewIpmiCollector(root));
+  all.push_back(NewJobsCollector(root, options.jobs));
+  return all;
+}
+
+}  // namespace sharewell::collect

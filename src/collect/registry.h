@@ -1,0 +1,23 @@
+// The collectors there are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/collector.h"
+#include "collect/jobs.h"
+
+namespace sharewell::collect {
+
+struct CollectorOptions {
+  std::string root = "/";     // "/" or a captured tree
+  JobSource* jobs = nullptr;  // outlives the collectors; null: no figures of jobs
+  bool gpm = true;
+  std::string nvml_library;  // empty: the system's libnvidia-ml.so.1
+};
+
+// Every collector, working or not, in the order they are shown in.
+std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& options);
+
+}  // namespace sharewell::collect

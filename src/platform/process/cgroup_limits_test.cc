@@ -1,0 +1,60 @@
+#include "platform/process/cgroup_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "platform/files/test_folder.h"
+#include "platform/process/child.h"
+#include "platform/process/cpu_set.h"
+
+namespace sharewell::platform {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Cgroup, NothingAskedNothingMade) {
+  const auto group = Cgroup::Make("job", {});
+  EXPECT_TRUE(group->procs().empty());
+  EXPECT_TRUE(group->missing().empty());
+  EXPECT_EQ(group->folder(), "");
+}
+
+// Root or not, delegated or not: each limit is either bounded, or said not to be and why.
+TEST(Cgroup, EachLimitIsBoundedOrSaid) {
+  std::vector<std::string> made;
+  {
+    const CgroupLimits limits{.cpus = std::vector<int>{AllowedCpus().front()},
+                              .cpu_time = 0.5,
+                              .memory = core::Bytes(1 << 28)};
+    const auto group = Cgroup::Make("a job/..", limits);
+    EXPECT_LE(group->missing().size(), 3U);
+    if (group->procs().empty()) {
+      EXPECT_EQ(group->missing().size(), 3U);
+      EXPECT_THAT(group->missing().front(), HasSubstr("systemd-run"));
+    }
+    for (const std::string& procs : group->procs()) {
+      made.push_back(std::filesystem::path(procs).parent_path());
+      EXPECT_TRUE(std::filesystem::is_directory(made.back())) << made.back();
+    }
+    const auto child = Child::Start(
+        {.command = {"sleep", "60"}, .cgroup_procs = group->procs(), .cgroup = group->folder()});
+    ASSERT_TRUE(child) << child.error().message;
+    for (const std::string& procs : group->procs()) {
+      EXPECT_EQ(TestFolder::Read(procs), std::to_string((*child)->pid()) + "\n") << procs;
+    }
+  }
+  for (const std::string& folder : made) EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+}
+
+TEST(Cgroup, AMachineWithoutSaysSo) {
+  const TestFolder empty;
+  const auto group = Cgroup::Make("job", {.memory = core::Bytes(1 << 28)}, empty.path());
+  EXPECT_TRUE(group->procs().empty());
+  ASSERT_EQ(group->missing().size(), 1U);
+  EXPECT_THAT(group->missing()[0], HasSubstr("host memory not bounded"));
+}
+
+}  // namespace
+}  // namespace sharewell::platform

@@ -1,0 +1,271 @@
+#include "platform/process/mps.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/shown.h"
+#include "platform/process/descendants.h"
+#include "platform/process/find_program.h"
+
+extern char** environ;
+
+namespace sharewell::platform {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kMpsPatience = seconds(10);
+// A socket's name has room for 107 characters, and the daemon adds to the folder's.
+constexpr std::size_t kMostFolder = 80;
+
+struct ControlAnswer {
+  bool ended = false;  // in time; else it was killed
+  int code = -1;       // its exit code
+  std::string text;    // the beginning of what it printed
+};
+
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& contents) : number_(::memfd_create("mps", MFD_CLOEXEC)) {
+    if (number_ >= 0 && !contents.empty() &&
+        (::write(number_, contents.data(), contents.size()) < 0 ||
+         ::lseek(number_, 0, SEEK_SET) < 0)) {
+      ::close(number_);
+      number_ = -1;
+    }
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  std::string Beginning() const {
+    char block[400];
+    const ssize_t n = ::pread(number_, block, sizeof block, 0);
+    return n > 0 ? std::string(block, static_cast<std::size_t>(n)) : std::string();
+  }
+
+ private:
+  int number_;
+};
+
+bool WaitFor(pid_t pid, int& status, seconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (true) {
+    const pid_t got = ::waitpid(pid, &status, WNOHANG);
+    if (got == pid || (got < 0 && errno != EINTR)) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+// Runs the control program with `input` to read. In a session of its own: Ctrl-C is for us. What it
+// prints goes into memory, not into a pipe: the daemon it leaves behind would hold that open.
+core::Result<ControlAnswer> RunControl(const std::string& program,
+                                       const std::vector<std::string>& arguments,
+                                       const Environment& added, const std::string& input) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool replaced = std::any_of(added.begin(), added.end(), [&](const auto& one) {
+      return text.starts_with(one.first) && text.substr(one.first.size()).starts_with('=');
+    });
+    if (!replaced) entries.emplace_back(text);
+  }
+  for (const auto& [name, value] : added) entries.push_back(name + "=" + value);
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+  };
+
+  const MemoryFile in(input), out("");
+  if (in.number() < 0 || out.number() < 0) {
+    return core::FailedError("cannot start {}: {}", core::Shown(program), std::strerror(errno));
+  }
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, in.number(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, out.number(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, out.number(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t pid = -1;
+  const int code = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                 pointers(words).data(), pointers(entries).data());
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (code != 0) {
+    return core::FailedError("cannot start {}: {}", core::Shown(program), std::strerror(code));
+  }
+  ControlAnswer answer;
+  int status = 0;
+  answer.ended = WaitFor(pid, status, kMpsPatience);
+  if (!answer.ended) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, &status, 0);
+  }
+  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  answer.text = out.Beginning();
+  return answer;
+}
+
+core::Result<std::string> FindControl(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  auto found = FindProgram(program, path != nullptr ? path : "");
+  if (found) return found;
+  return tl::unexpected(core::Error{
+      core::ErrorKind::kAbsent,
+      fmt::format("CUDA MPS is not here: {}; it comes with NVIDIA's driver (on Debian: apt-get "
+                  "install nvidia-cuda-mps)",
+                  found.error().message)});
+}
+
+std::string PipesIn(const std::string& folder) { return folder + "/pipe"; }
+std::string LogsIn(const std::string& folder) { return folder + "/log"; }
+
+Environment DaemonEnvironment(const MpsOptions& options) {
+  Environment environment{{"CUDA_MPS_PIPE_DIRECTORY", PipesIn(options.folder)},
+                          {"CUDA_MPS_LOG_DIRECTORY", LogsIn(options.folder)}};
+  if (!options.gpus.empty()) environment.emplace_back("CUDA_VISIBLE_DEVICES", options.gpus);
+  return environment;
+}
+
+core::Result<bool> Answers(const std::string& program, const std::string& pipes) {
+  auto answer = RunControl(program, {}, {{"CUDA_MPS_PIPE_DIRECTORY", pipes}}, "get_server_list\n");
+  if (!answer) return tl::unexpected(answer.error());
+  return answer->ended && answer->code == 0;
+}
+
+// The daemon writes its number there; 0: not to be found.
+pid_t DaemonPid(const std::string& folder) {
+  std::ifstream file(PipesIn(folder) + "/nvidia-cuda-mps-control.pid");
+  pid_t pid = 0;
+  return file >> pid && pid > 1 ? pid : 0;
+}
+
+}  // namespace
+
+core::Result<bool> MpsRuns(const std::string& pipes, const std::string& program) {
+  const auto found = FindControl(program);
+  if (!found) return tl::unexpected(found.error());
+  return Answers(*found, pipes);
+}
+
+core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& options) {
+  const auto program = FindControl(options.program);
+  if (!program) return tl::unexpected(program.error());
+  if (options.folder.empty() || options.folder.size() > kMostFolder) {
+    return core::UsageError("{}: a folder for MPS must have a name of 1 to {} characters",
+                            core::Shown(options.folder), kMostFolder);
+  }
+  std::error_code error;
+  for (const std::string& folder : {PipesIn(options.folder), LogsIn(options.folder)}) {
+    fs::create_directories(folder, error);
+    if (error) {
+      return core::FailedError("{}: cannot be made: {}", core::Shown(folder), error.message());
+    }
+  }
+  const auto runs = Answers(*program, PipesIn(options.folder));
+  if (!runs) return tl::unexpected(runs.error());
+  if (*runs) {
+    return core::UsageError(
+        "{0}: an MPS daemon already runs there; end it first: echo quit | "
+        "CUDA_MPS_PIPE_DIRECTORY={1} {2}",
+        options.folder, PipesIn(options.folder), options.program);
+  }
+  const auto answer = RunControl(*program, {"-d"}, DaemonEnvironment(options), "");
+  if (!answer) return tl::unexpected(answer.error());
+  if (!answer->ended || answer->code != 0) {
+    return core::FailedError("the MPS daemon does not start: {}; its log: {}/control.log",
+                             !answer->ended ? "it does not come back within 10 s"
+                             : answer->text.empty()
+                                 ? fmt::format("it ends with code {}", answer->code)
+                                 : core::Shown(answer->text.substr(0, answer->text.find('\n'))),
+                             LogsIn(options.folder));
+  }
+  return std::unique_ptr<MpsServer>(new MpsServer(options, *program));
+}
+
+MpsServer::~MpsServer() {
+  // Whoever wants to know how it went calls Stop.
+  [[maybe_unused]] const auto stopped = Stop();
+}
+
+Environment MpsServer::ClientEnvironment(const MpsLimits& limits) const {
+  Environment environment{{"CUDA_MPS_PIPE_DIRECTORY", PipesIn(options_.folder)},
+                          {"CUDA_MPS_LOG_DIRECTORY", LogsIn(options_.folder)}};
+  if (limits.threads) {
+    const double percent = std::clamp(*limits.threads, 0.01, 1.0) * 100;
+    environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{:.6g}", percent));
+  }
+  if (limits.memory) {
+    const double mebibytes = std::max(std::floor(limits.memory->value / (1024 * 1024)), 1.0);
+    std::string text;
+    for (int i = 0; i < limits.gpus; ++i) {
+      text += fmt::format("{}{}={:.0f}M", i > 0 ? "," : "", i, mebibytes);
+    }
+    environment.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", text);
+  }
+  return environment;
+}
+
+core::Result<void> MpsServer::Stop() {
+  if (!std::exchange(running_, false)) return {};
+  const pid_t daemon = DaemonPid(options_.folder);
+  // Clients that still run have 5 s; without a limit it would wait for them for ever.
+  const auto answer = RunControl(program_, {}, DaemonEnvironment(options_), "quit -t 5\n");
+  const bool quit = answer && answer->ended && answer->code == 0;
+  if (daemon != 0) {
+    const auto end = std::chrono::steady_clock::now() + seconds(5);
+    const auto gone = [&] {
+      ::waitpid(daemon, nullptr, WNOHANG);  // it may have been adopted by us
+      ProcessStat stat;
+      return !ReadProcessStat(daemon, stat) || stat.state == 'Z' || stat.state == 'X';
+    };
+    while (quit && !gone() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    if (!gone()) {
+      ::kill(daemon, SIGKILL);
+      return core::FailedError("{}: the MPS daemon did not end when told to and was killed",
+                               options_.folder);
+    }
+  } else if (!quit) {
+    return core::FailedError(
+        "{}: the MPS daemon may still run; end it: echo quit | CUDA_MPS_PIPE_DIRECTORY={} {}",
+        options_.folder, PipesIn(options_.folder), options_.program);
+  }
+  return {};
+}
+
+}  // namespace sharewell::platform

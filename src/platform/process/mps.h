@@ -1,0 +1,62 @@
+// MpsServer: a CUDA MPS control daemon of our own, so that programs share a GPU's SMs at the same
+// time instead of by turns.
+//
+// Its pipes and logs lie in a folder of ours, so it stands beside any that the machine already
+// runs. One thread uses it. When the object goes, the daemon is told to quit.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+
+namespace sharewell::platform {
+
+struct MpsOptions {
+  std::string folder;  // is made if it is not there; its name must be short: sockets lie in it
+  std::string program = "nvidia-cuda-mps-control";
+  std::string gpus = {};  // CUDA_VISIBLE_DEVICES of the daemon; empty: ours
+};
+
+// What a client may take; what is not set is not limited.
+struct MpsLimits {
+  std::optional<core::Ratio> threads = {};  // of the SMs, above 0 up to 1
+  std::optional<core::Bytes> memory = {};   // on each of the GPUs
+  int gpus = 1;
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+class MpsServer {
+ public:
+  // kAbsent where MPS is not installed; else the error says what the daemon said.
+  static core::Result<std::unique_ptr<MpsServer>> Start(const MpsOptions& options);
+
+  MpsServer(const MpsServer&) = delete;
+  MpsServer& operator=(const MpsServer&) = delete;
+  ~MpsServer();
+
+  // Programs that start with these set run under this server.
+  Environment ClientEnvironment(const MpsLimits& limits = {}) const;
+  // Ends the daemon and with it whatever still runs under it; within 15 s. Again: nothing happens.
+  core::Result<void> Stop();
+
+ private:
+  MpsServer(MpsOptions options, std::string program)
+      : options_(std::move(options)), program_(std::move(program)) {}
+
+  MpsOptions options_;
+  std::string program_;  // where it was found
+  bool running_ = true;
+};
+
+// Whether a daemon answers in such a folder of pipes (/tmp/nvidia-mps is the usual one). kAbsent
+// where MPS is not installed.
+core::Result<bool> MpsRuns(const std::string& pipes,
+                           const std::string& program = "nvidia-cuda-mps-control");
+
+}  // namespace sharewell::platform

@@ -1,0 +1,119 @@
+#include "platform/process/mps.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <string>
+
+#include "platform/files/test_folder.h"
+
+namespace sharewell::platform {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+// Does as nvidia-cuda-mps-control: with -d a daemon that leaves its number, without it commands.
+constexpr const char* kControl = R"sh(#!/bin/sh
+pid="$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
+if [ "$1" = -d ]; then
+  echo "visible $CUDA_VISIBLE_DEVICES" > "$CUDA_MPS_LOG_DIRECTORY/control.log"
+  sleep 300 > /dev/null 2>&1 < /dev/null &
+  echo $! > "$pid"
+  exit 0
+fi
+read word rest
+if ! [ -e "$pid" ] || ! kill -0 "$(cat "$pid")" 2> /dev/null; then
+  echo "Cannot find MPS control daemon process"
+  exit 1
+fi
+case "$word" in
+  quit) kill "$(cat "$pid")"; rm "$pid";;
+esac
+)sh";
+
+class MpsTest : public ::testing::Test {
+ protected:
+  std::string Program(const std::string& name, const std::string& text) {
+    const std::string path = folder_.Write(name, text);
+    ::chmod(path.c_str(), 0755);
+    return path;
+  }
+  std::string Log() const { return TestFolder::Read(folder_.Path("mps/log/control.log")); }
+
+  TestFolder folder_;
+};
+
+TEST_F(MpsTest, StartsServesAndStops) {
+  const MpsOptions options{folder_.Path("mps"), Program("control", kControl), "0"};
+  auto server = MpsServer::Start(options);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_EQ(Log(), "visible 0\n");
+  EXPECT_EQ(MpsRuns(folder_.Path("mps/pipe"), options.program), true);
+
+  const auto second = MpsServer::Start(options);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, core::ErrorKind::kUsage);
+  EXPECT_THAT(second.error().message, HasSubstr("already runs there"));
+
+  const auto environment = (*server)->ClientEnvironment();
+  EXPECT_EQ(environment.size(), 2U);
+  EXPECT_THAT(environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", folder_.Path("mps/pipe"))));
+  EXPECT_THAT(environment, Contains(Pair("CUDA_MPS_LOG_DIRECTORY", folder_.Path("mps/log"))));
+  const auto limited =
+      (*server)->ClientEnvironment({.threads = 0.375, .memory = core::GiB(4), .gpus = 2});
+  EXPECT_THAT(limited, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "37.5")));
+  EXPECT_THAT(limited, Contains(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=4096M,1=4096M")));
+
+  const auto stopped = (*server)->Stop();
+  EXPECT_TRUE(stopped) << stopped.error().message;
+  EXPECT_TRUE((*server)->Stop());
+  EXPECT_EQ(MpsRuns(folder_.Path("mps/pipe"), options.program), false);
+}
+
+TEST_F(MpsTest, IsToldToQuitWhenItGoes) {
+  const MpsOptions options{folder_.Path("mps"), Program("control", kControl)};
+  ASSERT_TRUE(MpsServer::Start(options));
+  EXPECT_EQ(MpsRuns(folder_.Path("mps/pipe"), options.program), false);
+}
+
+TEST_F(MpsTest, ADaemonThatDoesNotListenIsKilled) {
+  std::string deaf = kControl;
+  deaf.replace(deaf.find("quit) "), 6, "quit) exit 1; ");
+  const MpsOptions options{folder_.Path("mps"), Program("control", deaf)};
+  auto server = MpsServer::Start(options);
+  ASSERT_TRUE(server);
+  const auto stopped = (*server)->Stop();
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().message, HasSubstr("was killed"));
+}
+
+TEST_F(MpsTest, WhatTheDaemonSaysIsPassedOn) {
+  const auto failed = MpsServer::Start(
+      {folder_.Path("mps"),
+       Program("bad", "#!/bin/sh\nif [ \"$1\" = -d ]; then echo no such device; fi; exit 1\n")});
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("no such device"));
+  EXPECT_THAT(failed.error().message, HasSubstr("mps/log/control.log"));
+}
+
+TEST_F(MpsTest, NotInstalled) {
+  const auto server = MpsServer::Start({folder_.Path("mps"), "/nonexistent/mps-control"});
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().kind, core::ErrorKind::kAbsent);
+  EXPECT_THAT(server.error().message, HasSubstr("apt-get install"));
+  const auto runs = MpsRuns("/tmp/nvidia-mps", "/nonexistent/mps-control");
+  ASSERT_FALSE(runs);
+  EXPECT_EQ(runs.error().kind, core::ErrorKind::kAbsent);
+}
+
+TEST_F(MpsTest, AFolderThatCannotBe) {
+  const std::string program = Program("control", kControl);
+  EXPECT_FALSE(MpsServer::Start({"", program}));
+  EXPECT_FALSE(MpsServer::Start({folder_.Path(std::string(100, 'x')), program}));
+  EXPECT_FALSE(MpsServer::Start({program, program}));  // a file is there
+}
+
+}  // namespace
+}  // namespace sharewell::platform

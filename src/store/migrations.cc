@@ -1,0 +1,139 @@
+#include "store/migrations.h"
+
+#include <charconv>
+#include <string>
+
+#include "core/shown.h"
+#include "core/version.h"
+
+namespace sharewell::store {
+namespace {
+
+constexpr const char* kSqliteSteps[] = {
+    // 1: samples.
+    R"(
+CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
+CREATE TABLE series(id INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, metric TEXT NOT NULL,
+  instance TEXT NOT NULL, job TEXT NOT NULL, unit TEXT NOT NULL, kind INTEGER NOT NULL,
+  UNIQUE(node, metric, instance, job));
+CREATE TABLE extent(series INTEGER PRIMARY KEY, first_time INTEGER NOT NULL,
+  last_time INTEGER NOT NULL, samples INTEGER NOT NULL);
+CREATE TABLE journal(id INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL,
+  minute INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX journal_by_node ON journal(node, minute);
+CREATE TABLE chunk(slot INTEGER PRIMARY KEY, samples INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE minute_rollup(slot INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE hour_rollup(slot INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE dirty(slot INTEGER PRIMARY KEY);
+)",
+    // 2: profiles.
+    R"(
+CREATE TABLE profile(id INTEGER PRIMARY KEY AUTOINCREMENT, created INTEGER NOT NULL,
+  name TEXT NOT NULL, workload TEXT NOT NULL, gpu TEXT NOT NULL, source TEXT NOT NULL,
+  record TEXT NOT NULL);
+)"};
+
+constexpr const char* kPostgresSteps[] = {
+    // 1: samples. Bytes are packed already: the server need not try.
+    R"(
+CREATE SCHEMA IF NOT EXISTS sharewell;
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE series(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, node TEXT NOT NULL,
+  metric TEXT NOT NULL, instance TEXT NOT NULL, job TEXT NOT NULL, unit TEXT NOT NULL,
+  kind BIGINT NOT NULL, UNIQUE(node, metric, instance, job));
+CREATE TABLE extent(series BIGINT PRIMARY KEY, first_time BIGINT NOT NULL,
+  last_time BIGINT NOT NULL, samples BIGINT NOT NULL);
+CREATE TABLE journal(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, node TEXT NOT NULL,
+  minute BIGINT NOT NULL, data BYTEA NOT NULL);
+ALTER TABLE journal ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE INDEX journal_by_node ON journal(node, minute);
+CREATE TABLE chunk(slot BIGINT PRIMARY KEY, samples BIGINT NOT NULL, data BYTEA NOT NULL);
+ALTER TABLE chunk ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE minute_rollup(slot BIGINT PRIMARY KEY, data BYTEA NOT NULL);
+ALTER TABLE minute_rollup ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE hour_rollup(slot BIGINT PRIMARY KEY, data BYTEA NOT NULL);
+ALTER TABLE hour_rollup ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE dirty(slot BIGINT PRIMARY KEY);
+)",
+    // 2: profiles.
+    R"(
+CREATE TABLE profile(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, created BIGINT NOT NULL,
+  name TEXT NOT NULL, workload TEXT NOT NULL, gpu TEXT NOT NULL, source TEXT NOT NULL,
+  record TEXT NOT NULL);
+)"};
+
+// How many steps the store has taken; refuses more than `known`.
+core::Result<std::size_t> StepsTaken(Database& database, const Schema& schema) {
+  std::int64_t has_meta = 0;
+  if (auto asked =
+          database.Run(schema.has_meta, {}, [&](const Row& row) { has_meta = row.Integer(0); });
+      !asked) {
+    return tl::unexpected(std::move(asked.error()));
+  }
+  if (has_meta == 0) return 0;
+  // No number yet: another process is making the store, and this transaction began before it ended.
+  std::string taken = "0", writer = "another program";
+  if (auto asked = database.Run("SELECT name, value FROM meta", {},
+                                [&](const Row& row) {
+                                  if (row.Bytes(0) == "schema") taken = row.Bytes(1);
+                                  if (row.Bytes(0) == "written_by") writer = row.Bytes(1);
+                                });
+      !asked) {
+    return tl::unexpected(std::move(asked.error()));
+  }
+  std::size_t steps = 0;
+  const auto [end, error] = std::from_chars(taken.data(), taken.data() + taken.size(), steps);
+  if (error != std::errc() || end != taken.data() + taken.size()) {
+    return core::UsageError("{}: its schema is {}, which is no number: this is no Sharewell store",
+                            database.where(), core::Shown(taken));
+  }
+  if (steps > schema.steps.size()) {
+    return core::UsageError(
+        "{}: was written by {} with schema {}, and this program (sharewell {}) knows schemas up to "
+        "{}: update sharewell, or name another store",
+        database.where(), core::Shown(writer), steps, core::kVersion, schema.steps.size());
+  }
+  return steps;
+}
+
+}  // namespace
+
+Schema SqliteSchema() {
+  return {"SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",
+          kSqliteSteps};
+}
+
+Schema PostgresSchema() {
+  // Not to_regclass: it answers from what the connection remembers, which may be older than the
+  // lock we have just waited for.
+  return {
+      "SELECT COUNT(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n "
+      "ON n.oid = c.relnamespace WHERE n.nspname = 'sharewell' AND c.relname = 'meta'",
+      kPostgresSteps};
+}
+
+core::Result<void> Migrate(Database& database, const Schema& schema) {
+  {
+    auto reading = Transaction::Begin(database, Access::kRead);
+    if (!reading) return tl::unexpected(std::move(reading.error()));
+    const auto taken = StepsTaken(database, schema);
+    if (!taken) return tl::unexpected(taken.error());
+    if (*taken == schema.steps.size()) return reading->Commit();
+  }
+  auto writing = Transaction::Begin(database, Access::kWrite);
+  if (!writing) return tl::unexpected(std::move(writing.error()));
+  // Again: another process may have been at it meanwhile.
+  const auto taken = StepsTaken(database, schema);
+  if (!taken) return tl::unexpected(taken.error());
+  for (std::size_t i = *taken; i < schema.steps.size(); ++i) {
+    if (auto done = database.Script(schema.steps[i]); !done) return done;
+  }
+  const std::string steps = std::to_string(schema.steps.size());
+  const std::string writer = "sharewell " + std::string(core::kVersion);
+  const std::vector<Value> rows[] = {{std::string_view("schema"), std::string_view(steps)},
+                                     {std::string_view("written_by"), std::string_view(writer)}};
+  if (auto done = database.Upsert({"meta", {"name"}, {"value"}}, rows); !done) return done;
+  return writing->Commit();
+}
+
+}  // namespace sharewell::store

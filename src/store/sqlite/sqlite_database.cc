@@ -1,0 +1,219 @@
+#include "store/sqlite/sqlite_database.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <unordered_map>
+
+#include "store/migrations.h"
+#include "store/sqlite/sqlite_error.h"
+#include "store/upsert.h"
+
+namespace sharewell::store {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x53687765;  // "Shwe": the file is ours
+// Room is given back when so much of the file is empty, and at least so many pages.
+constexpr std::int64_t kEmptyShare = 4, kEmptyPages = 16384;
+
+struct Close {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Close>;
+
+class SqliteRow final : public Row {
+ public:
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
+  std::int64_t Integer(int column) const override {
+    return sqlite3_column_int64(statement_, column);
+  }
+  std::string_view Bytes(int column) const override {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
+  }
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+class SqliteDatabase final : public Database {
+ public:
+  SqliteDatabase(std::string path, std::unique_ptr<sqlite3, Close> handle)
+      : path_(std::move(path)), handle_(std::move(handle)) {}
+
+  core::Result<void> Begin(Access access, std::string_view) override {
+    return Run(access == Access::kRead ? "BEGIN" : "BEGIN IMMEDIATE", {}, {});
+  }
+  core::Result<void> Commit() override { return Run("COMMIT", {}, {}); }
+  void Rollback() override {
+    // Some errors have rolled back already.
+    if (sqlite3_get_autocommit(handle_.get()) == 0) std::ignore = Run("ROLLBACK", {}, {});
+  }
+  core::Result<void> Run(const std::string& sql, std::span<const Value> values,
+                         const RowReader& read) override {
+    auto statement = Prepared(sql);
+    if (!statement) return tl::unexpected(std::move(statement.error()));
+    return Step(*statement, values, read);
+  }
+  core::Result<void> Upsert(const Table& table, std::span<const std::vector<Value>> rows) override {
+    auto statement = Prepared(UpsertSql(table));
+    if (!statement) return tl::unexpected(std::move(statement.error()));
+    for (const auto& row : rows) {
+      if (auto done = Step(*statement, row, {}); !done) return done;
+    }
+    return {};
+  }
+  core::Result<void> Script(const char* statements) override {
+    const int code = sqlite3_exec(handle_.get(), statements, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return Failure(code);
+    return {};
+  }
+  core::Result<void> Reclaim() override {
+    std::int64_t pages = 0, empty = 0;
+    const auto ask = [&](const char* pragma, std::int64_t& into) {
+      return Run(pragma, {}, [&](const Row& row) { into = row.Integer(0); });
+    };
+    if (auto done = ask("PRAGMA page_count", pages); !done) return done;
+    if (auto done = ask("PRAGMA freelist_count", empty); !done) return done;
+    if (empty < kEmptyPages || empty < pages / kEmptyShare) return {};
+    return Run("PRAGMA incremental_vacuum(4096)", {}, [](const Row&) {});
+  }
+  const std::string& where() const override { return path_; }
+
+ private:
+  core::Result<void> Failure(int code) { return SqliteError(path_, handle_.get(), code); }
+
+  core::Result<sqlite3_stmt*> Prepared(const std::string& sql) {
+    if (const auto found = statements_.find(sql); found != statements_.end()) {
+      return found->second.get();
+    }
+    sqlite3_stmt* made = nullptr;
+    const int code = sqlite3_prepare_v3(handle_.get(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT,
+                                        &made, nullptr);
+    if (code != SQLITE_OK) return SqliteError(path_, handle_.get(), code);
+    statements_.emplace(sql, Statement(made));
+    return made;
+  }
+
+  core::Result<void> Step(sqlite3_stmt* statement, std::span<const Value> values,
+                          const RowReader& read) {
+    for (std::size_t i = 0; i < values.size(); ++i) Bind(statement, i, values[i]);
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+      if (read) read(SqliteRow(statement));
+    }
+    core::Result<void> result;
+    if (code != SQLITE_DONE) result = Failure(sqlite3_extended_errcode(handle_.get()));
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+  }
+
+  static void Bind(sqlite3_stmt* statement, std::size_t i, const Value& value) {
+    // By name: SQLite numbers $1 and $2 in the order in which they appear.
+    SHAREWELL_CHECK(i < 9);
+    const char name[] = {'$', static_cast<char>('1' + i), '\0'};
+    const int index = sqlite3_bind_parameter_index(statement, name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      sqlite3_bind_int64(statement, index, *integer);
+    } else if (const auto* text = std::get_if<std::string_view>(&value)) {
+      sqlite3_bind_text64(statement, index, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
+    } else {
+      const std::string_view bytes = std::get<Blob>(value).bytes;
+      sqlite3_bind_blob64(statement, index, bytes.data(), bytes.size(), SQLITE_STATIC);
+    }
+  }
+
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::unordered_map<std::string, Statement> statements_;
+};
+
+core::Result<void> MakeFolder(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error && !std::filesystem::is_directory(folder)) {
+    return core::FailedError(
+        "{}: its folder cannot be made: {}; name another store with --store or $SHAREWELL_STORE",
+        path, error.message());
+  }
+  return {};
+}
+
+// Whether it is ours already; else it is empty. Asked before anything is changed.
+core::Result<bool> IsOurs(Database& database) {
+  std::int64_t owner = 0, tables = 0;
+  if (auto asked = database.Run("PRAGMA application_id", {},
+                                [&](const Row& row) { owner = row.Integer(0); });
+      !asked) {
+    return tl::unexpected(std::move(asked.error()));
+  }
+  if (auto asked = database.Run("SELECT COUNT(*) FROM sqlite_master", {},
+                                [&](const Row& row) { tables = row.Integer(0); });
+      !asked) {
+    return tl::unexpected(std::move(asked.error()));
+  }
+  if (owner == kApplicationId || (owner == 0 && tables == 0)) return owner != 0;
+  return core::UsageError(
+      "{}: is a SQLite database of another program; nothing was changed: name another file",
+      database.where());
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    return core::UsageError("{}: is a folder; name a file in it", path);
+  }
+  if (exists && !S_ISREG(status.st_mode)) {
+    return core::UsageError("{}: is no file; name one, or a file that is not there yet", path);
+  }
+  if (!exists) {
+    if (auto made = MakeFolder(path); !made) return tl::unexpected(std::move(made.error()));
+  }
+  // A name such as ":memory:" or "file:x" means a file of that name.
+  const std::string name = path.starts_with('/') ? path : "./" + path;
+  sqlite3* opened = nullptr;
+  const int code =
+      sqlite3_open_v2(name.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  std::unique_ptr<sqlite3, Close> handle(opened);
+  if (code != SQLITE_OK) return SqliteError(path, opened, code);
+  sqlite3_extended_result_codes(opened, 1);
+  sqlite3_busy_timeout(opened, kBusyMilliseconds);
+  const bool writable = sqlite3_db_readonly(opened, "main") == 0;
+  auto database = std::make_unique<SqliteDatabase>(path, std::move(handle));
+  const auto ours = IsOurs(*database);
+  if (!ours) return tl::unexpected(ours.error());
+  // Reading needs little memory, and an agent should take little.
+  if (auto done = database->Script("PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
+      !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
+  if (writable) {
+    // The log's files stay when the last one closes: who may only read needs them.
+    int keep = 1;
+    sqlite3_file_control(opened, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+    auto done = database->Script(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "PRAGMA journal_size_limit = 16777216");
+    if (done && !*ours) {
+      done = database->Script(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+    }
+    if (!done) return tl::unexpected(std::move(done.error()));
+  }
+  if (auto done = Migrate(*database, SqliteSchema()); !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
+  return database;
+}
+
+}  // namespace sharewell::store

@@ -1,0 +1,16 @@
+// SQLite behind Database: one file, write-ahead log, every commit on disk before it returns.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "store/sql.h"
+
+namespace sharewell::store {
+
+// Made, with its folder, when it is not there. Refuses a folder, a file that is no database, and
+// another program's database. A file that may only be read is opened for reading.
+core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path);
+
+}  // namespace sharewell::store

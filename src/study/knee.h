@@ -1,0 +1,38 @@
+// The knee of a curve: the least of a resource beyond which nothing is gained. Of CPU cores it is
+// seed 003's optimal core number. Pure.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/profile.h"
+#include "core/units.h"
+
+namespace sharewell::study {
+
+// What a knee must keep of the best throughput. A repeat of a steady run differs by 1 to 2 %, so
+// that 3 % is the least loss that is no noise.
+inline constexpr core::Ratio kKneeKeeps = 0.97;
+
+using CurvePoint = std::pair<double, double>;  // resource, throughput
+
+struct Knee {
+  double at = 0;     // one of the given points
+  double share = 0;  // of the best throughput, by the fit: keeps..1
+  // At each point: the nearest curve (least squares) that rises, or, where the end is truly lower
+  // than the best, rises up to a peak and falls after it. Noise bends it little: neighbours that
+  // contradict the shape are averaged.
+  std::vector<double> fitted;
+};
+
+// None for fewer than three points, or when the best is not above 0. REQUIRES: resources rise,
+// throughputs are finite and not negative, 0 < keeps <= 1.
+std::optional<Knee> FindKnee(const std::vector<CurvePoint>& points, core::Ratio keeps = kKneeKeeps);
+
+// The curve as a profile holds it: shares of the best by the fit, flat from the peak on, since a
+// job that has more cores than it likes may leave some idle. Empty for fewer than two points or a
+// best of 0. REQUIRES as FindKnee; resources above 0.
+core::CpuCurve FittedCurve(const std::vector<CurvePoint>& points);
+
+}  // namespace sharewell::study

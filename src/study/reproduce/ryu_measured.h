@@ -1,0 +1,16 @@
+// Seed 004's packing matrix and kernel table as we measured them on an H200.
+#pragma once
+
+#include "core/result.h"
+#include "study/reproduce.h"
+
+namespace sharewell::study::reproduce {
+
+// Epoch times packed over alone, of workloads of the paper's six kinds under MPS: the matrix, its
+// best and worst, and the mean.
+void MeasuredPackingRows(Experiment& experiment);
+
+// Table 1's device metrics of the same kinds, through Nsight Compute (data/h200/kernels.csv).
+core::Result<void> KernelRows(Experiment& experiment);
+
+}  // namespace sharewell::study::reproduce

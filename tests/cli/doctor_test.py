@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""doctor: a report on whatever machine it is, in words and as JSON."""
+
+import json
+import unittest
+
+from program import ProgramTest
+
+
+class Doctor(ProgramTest):
+    def test_text_fits_and_says_each_state_in_a_word(self):
+        text = self.succeed("doctor", "--store", "x.db")
+        for section in ("collectors", "GPUs", "machine", "container runtimes", "store"):
+            self.assertIn(f"\n{section}\n", "\n" + text)
+        for line in text.splitlines():
+            if not line.lstrip().startswith("mend: "):
+                self.assertLessEqual(len(line), 100, line)
+        self.assertRegex(text, r"(?m)^  cpu +works  ")
+        self.assertRegex(text, r"\d+ of \d+ work, in part at least\.\n$")
+        self.assertNotIn("\x1b", text)
+
+    def test_json(self):
+        found = json.loads(self.succeed("doctor", "--store", "x.db", "--json"))
+        self.assertEqual(found["schema"], 1)
+        for check in found["checks"]:
+            self.assertEqual(list(check), ["section", "name", "state", "what", "mend"])
+            self.assertIn(check["state"], ("works", "partly", "absent"))
+            self.assertTrue(check["what"], check)
+            self.assertTrue(check["mend"] is None or check["mend"])
+        names = [check["name"] for check in found["checks"] if check["section"] == "collectors"]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({"cpu", "memory", "disk", "network"}, set(names))
+
+    def store(self, place):
+        checks = json.loads(self.succeed("doctor", "--store", place, "--json"))["checks"]
+        return next(check for check in checks if check["section"] == "store")
+
+    def test_it_makes_no_store(self):
+        self.assertEqual(self.store("new/x.db")["state"], "works")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_store_that_is_none(self):
+        (self.folder / "x.db").write_bytes(b"this is no database at all, " * 100)
+        self.assertEqual(self.store("x.db")["state"], "absent")
+        self.assertEqual(self.store("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2")["state"], "absent")
+
+    def test_a_gpu_library_that_is_none(self):
+        library = self.write("libnone.so", "no library")
+        done = self.run_program("doctor", "--store", "x.db", "--json",
+                                env={"SHAREWELL_NVML_LIBRARY": str(self.folder / library), "PATH": "/usr/bin"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        gpus = [check for check in json.loads(done.stdout)["checks"] if check["section"] == "GPUs"]
+        self.assertEqual([check["state"] for check in gpus], ["absent"])
+
+
+if __name__ == "__main__":
+    unittest.main()
