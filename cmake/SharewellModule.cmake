@@ -11,10 +11,7 @@
 # Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
 
 # The code of a test runs once: to optimise it costs more than it gains. What it tests is optimised all the same.
-set(SHAREWELL_TEST_OPTIONS "")
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(SHAREWELL_TEST_OPTIONS -O0)
-endif()
+set(SHAREWELL_TEST_OPTIONS -O0)
 
 if(SHAREWELL_PCH)
   add_library(sharewell_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
