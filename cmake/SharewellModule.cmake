@@ -55,7 +55,7 @@ function(sharewell_module name)
   target_include_directories(${target} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${target} ${scope} ${ARG_DEPS} ${ARG_LIBS})
 
-  if(BUILD_TESTING AND ARG_TESTS)
+  if(BUILD_TESTING AND ARG_TESTS AND (SHAREWELL_UNIT_TESTS STREQUAL "all" OR name IN_LIST SHAREWELL_UNIT_TESTS))
     add_executable(${name}_tests ${ARG_TESTS})
     set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
     target_compile_options(${name}_tests PRIVATE ${SHAREWELL_TEST_OPTIONS})

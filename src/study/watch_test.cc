@@ -30,6 +30,7 @@ struct Script {
   bool stubborn = false;                     // ignores SIGTERM
   std::function<double(double)> steps = {};  // in all; empty: it writes no progress
   bool starts = true;
+  bool opens_late = false;  // the progress file is opened with the first step
 };
 
 class FakeWorld : public WatchWorld {
@@ -44,7 +45,9 @@ class FakeWorld : public WatchWorld {
     for (const auto& [name, value] : options.environment) {
       if (name != "SHAREWELL_PROGRESS") continue;
       files_.emplace_back(index, value);
-      if (scripts_[index].steps) std::ofstream(value, std::ios::app);  // opened, not written to
+      if (scripts_[index].steps && !scripts_[index].opens_late) {
+        std::ofstream(value, std::ios::app);  // opened, not written to
+      }
     }
     return std::make_unique<Job>(*this, index);
   }
@@ -248,6 +251,39 @@ TEST_F(WatchTest, OneThatDiesAtOnceIsSaid) {
   EXPECT_NEAR(record.window.value, 0.3, 0.05);
   EXPECT_THAT(record.notes, ElementsAre(HasSubstr("ended after 0.3 s, before a steady state")));
   EXPECT_FALSE(record.figures.empty());  // it was read early on
+}
+
+// A framework that loads for ten seconds, on one core, before the progress file is opened.
+Script LoadsFor(double seconds) {
+  Script script;
+  script.steps = [seconds](double t) { return std::max(0.0, t - seconds) * 100; };
+  script.opens_late = true;
+  return script;
+}
+
+TEST_F(WatchTest, LoadingIsNotTakenForAShortSteadyState) {
+  FakeWorld world({LoadsFor(10)});
+  const RunSpec spec = Spec("a");
+  auto options = Options(world, Cores(1));
+  options.until = Until::kFor;
+  options.window = Seconds(3);
+  const auto record = One(Watch({&spec, 1}, options));
+  ASSERT_TRUE(record.profile.steps_per_second);
+  EXPECT_NEAR(*record.profile.steps_per_second, 100, 2);
+  EXPECT_GE(record.warmup, Seconds(10));
+}
+
+TEST_F(WatchTest, StepsThatArePromisedAreWaitedFor) {
+  FakeWorld world({LoadsFor(40)});
+  RunSpec spec = Spec("a");
+  spec.throughput.promised = true;
+  auto options = Options(world, Cores(1));
+  options.until = Until::kFor;
+  options.window = Seconds(3);
+  const auto record = One(Watch({&spec, 1}, options));
+  ASSERT_TRUE(record.profile.steps_per_second);
+  EXPECT_NEAR(*record.profile.steps_per_second, 100, 2);
+  EXPECT_GE(record.warmup, Seconds(40));
 }
 
 TEST_F(WatchTest, OneThatNeverSettlesIsSaid) {
