@@ -3,25 +3,19 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/utf8.h"
+
 namespace sharewell::core {
 namespace {
 
 constexpr std::size_t kShownCharacters = 40;
 
-// Bytes of the well-formed, printable character that begins `text`; 0 when there is none.
+// Bytes of the printable character that begins `text`; 0 when there is none.
 std::size_t PrintableLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
-  const std::size_t length = byte(0) >= 0xf8   ? 0
-                             : byte(0) >= 0xf0 ? 4
-                             : byte(0) >= 0xe0 ? 3
-                             : byte(0) >= 0xc2 ? 2
-                                               : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (byte(0) == 0xc2 && byte(1) < 0xa0) return 0;  // C1 controls: a terminal obeys them
+  const std::size_t length = CharacterLength(text);
+  if (length == 1 && IsControl(text[0])) return 0;
+  // C1 controls: a terminal obeys them.
+  if (length == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
   return length;
 }
 

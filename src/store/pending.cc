@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/shown.h"
+#include "core/utf8.h"
 #include "store/slot.h"
 
 namespace sharewell::store {
@@ -13,25 +14,11 @@ constexpr std::size_t kMostName = 1000;
 constexpr std::size_t kIdleKept = 1024;
 constexpr std::size_t kReserveKept = 256;
 
-// Bytes of the well-formed character that begins `text`; 0 when there is none, or it is a control.
+// Bytes of the character that begins `text`; 0 when it is none, or a control: PostgreSQL refuses
+// what is not well-formed.
 std::size_t StorableLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
-  const std::size_t length = byte(0) >= 0xf5   ? 0
-                             : byte(0) >= 0xf0 ? 4
-                             : byte(0) >= 0xe0 ? 3
-                             : byte(0) >= 0xc2 ? 2
-                                               : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, beyond U+10FFFF: PostgreSQL refuses them too.
-  if (byte(0) == 0xe0 && byte(1) < 0xa0) return 0;
-  if (byte(0) == 0xed && byte(1) >= 0xa0) return 0;
-  if (byte(0) == 0xf0 && byte(1) < 0x90) return 0;
-  if (byte(0) == 0xf4 && byte(1) >= 0x90) return 0;
-  return length;
+  const std::size_t length = core::CharacterLength(text);
+  return length == 1 && core::IsControl(text[0]) ? 0 : length;
 }
 
 bool IsStorable(std::string_view name) {
