@@ -150,13 +150,14 @@ core::Result<void> MakeFolder(const std::string& path) {
 // Whether it is ours already; else it is empty. Asked before anything is changed.
 core::Result<bool> IsOurs(Database& database) {
   std::int64_t owner = 0, tables = 0;
-  if (auto asked = database.Run("PRAGMA application_id", {},
-                                [&](const Row& row) { owner = row.Integer(0); });
+  // Tables first: who makes the store at this moment marks it as ours before it makes them.
+  if (auto asked = database.Run("SELECT COUNT(*) FROM sqlite_master", {},
+                                [&](const Row& row) { tables = row.Integer(0); });
       !asked) {
     return tl::unexpected(std::move(asked.error()));
   }
-  if (auto asked = database.Run("SELECT COUNT(*) FROM sqlite_master", {},
-                                [&](const Row& row) { tables = row.Integer(0); });
+  if (auto asked = database.Run("PRAGMA application_id", {},
+                                [&](const Row& row) { owner = row.Integer(0); });
       !asked) {
     return tl::unexpected(std::move(asked.error()));
   }
