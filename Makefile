@@ -15,7 +15,7 @@ setup:  ## install missing packages (Debian 12)
 
 build: setup  ## build build/release/sharewell
 	@echo "build: compiling build/release"
-	@tools/compile release $(WERROR)
+	@tools/compile release $(WERROR) sharewell
 
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: release, asan, layers, format, fuzzers, clang-tidy"
@@ -28,6 +28,7 @@ run: build  ## simulate a day of jobs under three policies
 
 bench: build  ## run the benchmarks, compare with bench/baseline.json
 	@echo "bench: running every benchmark in build/release"
+	@tools/compile release $(WERROR)
 	@python3 tools/bench.py build/release
 
 lint: setup  ## layers, format and clang-tidy

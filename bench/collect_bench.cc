@@ -61,7 +61,7 @@ void BM_RoundOfAll(benchmark::State& state) {
   state.counters["resident_MB"] = ResidentMegabytes();
   if (each > kBarSeconds) state.SkipWithError("a round takes more than 10 ms of CPU");
 }
-BENCHMARK(BM_RoundOfAll)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_RoundOfAll)->Unit(benchmark::kMicrosecond)->Iterations(100);
 
 void OneCollector(benchmark::State& state, const std::string& name) {
   Watched watched;

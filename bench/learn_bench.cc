@@ -75,7 +75,7 @@ void PredictBoosted(benchmark::State& state) {
   state.counters["bar_us"] = kPredictBarMicroseconds;
   if (least > kPredictBarMicroseconds) state.SkipWithError("above the bar of 30 us");
 }
-BENCHMARK(PredictBoosted)->Unit(benchmark::kMillisecond);
+BENCHMARK(PredictBoosted)->Unit(benchmark::kMillisecond)->Iterations(50);
 
 void FitKind(benchmark::State& state, std::string_view kind) {
   const Table table = Rows(500, 60);

@@ -65,9 +65,15 @@ void ReadAndPredict(benchmark::State& state, const std::string& file) {
   state.counters["nodes"] = static_cast<double>(nodes);
   if (least > kPredictBarMilliseconds) state.SkipWithError("above the bar of 5 ms");
 }
+// A bar is of the least of many rounds: the first one, with cold caches, says little, and the library
+// tries one round by itself first unless their number is given.
+constexpr int kRounds = 200;
 BENCHMARK_CAPTURE(ReadAndPredict, mobilebert, "hf_mobilebert_128.onnx")
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(ReadAndPredict, swin_s, "tv_swin_s_224.onnx")->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(kRounds);
+BENCHMARK_CAPTURE(ReadAndPredict, swin_s, "tv_swin_s_224.onnx")
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(kRounds);
 
 void PutVarint(std::string& out, std::uint64_t value) {
   for (; value >= 128; value >>= 7) out += static_cast<char>(value % 128 + 128);
@@ -169,7 +175,7 @@ void ReadLargeFile(benchmark::State& state) {
   state.counters["megabytes"] = static_cast<double>(file.size()) / 1e6;
   if (least > kReadBarMilliseconds) state.SkipWithError("above the bar of 50 ms");
 }
-BENCHMARK(ReadLargeFile)->Unit(benchmark::kMillisecond);
+BENCHMARK(ReadLargeFile)->Unit(benchmark::kMillisecond)->Iterations(kRounds);
 
 // Ours, and again with every figure off by a few percent until there are 500.
 void Train(benchmark::State& state) {

@@ -142,6 +142,14 @@ class FakeCollector : public collect::Collector {
   Read read_;
 };
 
+// A framework that loads for ten seconds, on one core, before the progress file is opened.
+Script LoadsFor(double seconds) {
+  Script script;
+  script.steps = [seconds](double t) { return std::max(0.0, t - seconds) * 100; };
+  script.opens_late = true;
+  return script;
+}
+
 class WatchTest : public testing::Test {
  protected:
   RunSpec Spec(const std::string& name) {
@@ -168,6 +176,17 @@ class WatchTest : public testing::Test {
       return {};
     };
   }
+  // A window of 3 s of a job that loads for so long.
+  core::ProfileRecord ShortLook(double loading, bool promised) {
+    FakeWorld world({LoadsFor(loading)});
+    RunSpec spec = Spec("a");
+    spec.throughput.promised = promised;
+    auto options = Options(world, Cores(1));
+    options.until = Until::kFor;
+    options.window = Seconds(3);
+    return One(Watch({&spec, 1}, options));
+  }
+
   static core::ProfileRecord One(const core::Result<Watched>& watched) {
     EXPECT_TRUE(watched) << watched.error().message;
     if (!watched || watched->records.empty()) return {};
@@ -253,36 +272,15 @@ TEST_F(WatchTest, OneThatDiesAtOnceIsSaid) {
   EXPECT_FALSE(record.figures.empty());  // it was read early on
 }
 
-// A framework that loads for ten seconds, on one core, before the progress file is opened.
-Script LoadsFor(double seconds) {
-  Script script;
-  script.steps = [seconds](double t) { return std::max(0.0, t - seconds) * 100; };
-  script.opens_late = true;
-  return script;
-}
-
 TEST_F(WatchTest, LoadingIsNotTakenForAShortSteadyState) {
-  FakeWorld world({LoadsFor(10)});
-  const RunSpec spec = Spec("a");
-  auto options = Options(world, Cores(1));
-  options.until = Until::kFor;
-  options.window = Seconds(3);
-  const auto record = One(Watch({&spec, 1}, options));
-  ASSERT_TRUE(record.profile.steps_per_second);
-  EXPECT_NEAR(*record.profile.steps_per_second, 100, 2);
+  const auto record = ShortLook(10, false);
+  EXPECT_NEAR(record.profile.steps_per_second.value_or(0), 100, 2);
   EXPECT_GE(record.warmup, Seconds(10));
 }
 
 TEST_F(WatchTest, StepsThatArePromisedAreWaitedFor) {
-  FakeWorld world({LoadsFor(40)});
-  RunSpec spec = Spec("a");
-  spec.throughput.promised = true;
-  auto options = Options(world, Cores(1));
-  options.until = Until::kFor;
-  options.window = Seconds(3);
-  const auto record = One(Watch({&spec, 1}, options));
-  ASSERT_TRUE(record.profile.steps_per_second);
-  EXPECT_NEAR(*record.profile.steps_per_second, 100, 2);
+  const auto record = ShortLook(40, true);
+  EXPECT_NEAR(record.profile.steps_per_second.value_or(0), 100, 2);
   EXPECT_GE(record.warmup, Seconds(40));
 }
 

@@ -135,6 +135,24 @@ std::int64_t TokensOf(const Request& request, JsonObject& keys, std::int64_t usu
   return tokens;
 }
 
+TensorId DecoderHead(Builder& b, const Request& request, TensorId x, TensorId words,
+                     std::int64_t vocabulary, std::int64_t width, const std::string& classifier) {
+  switch (request.head) {
+    case Head::kCausalLm: {
+      const TensorId table =
+          words != kAbsent ? words : b.Weight("lm_head.weight", {vocabulary, width});
+      return b.LinearWith(x, table, kAbsent, "lm_head");
+    }
+    case Head::kSequenceClassification:  // of every token; the last one's is taken
+      x = b.Linear(x, request.labels, false, "score");
+      return b.Apply(Kind::kMove, "Gather", {x}, {request.batch, request.labels}, "score.last");
+    case Head::kTokenClassification:
+      return b.Linear(x, request.question_answering ? 2 : request.labels, true, classifier);
+    default:
+      return x;
+  }
+}
+
 void CheckHeads(JsonObject& keys, std::int64_t width, std::int64_t heads) {
   if (width % heads != 0) {
     keys.FailWith(fmt::format("{} attention heads do not divide the hidden size {}", heads, width));

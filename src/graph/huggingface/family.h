@@ -62,4 +62,9 @@ TensorId Dropout(Builder& b, TensorId x, double share, const std::string& name);
 // The first token of [batch, tokens, width].
 TensorId FirstToken(Builder& b, TensorId x, const std::string& name);
 
+// What stands on a decoder. `words` is the table of [vocabulary, width] that a tied head shares, or
+// kAbsent: it has one of its own. `classifier` names the layer that labels tokens.
+TensorId DecoderHead(Builder& b, const Request& request, TensorId x, TensorId words,
+                     std::int64_t vocabulary, std::int64_t width, const std::string& classifier);
+
 }  // namespace sharewell::graph::huggingface

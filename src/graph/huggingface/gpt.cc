@@ -108,21 +108,8 @@ class Gpt {
   }
 
   TensorId Heads(TensorId x) {
-    switch (request_.head) {
-      case Head::kCausalLm: {
-        const TensorId table =
-            s_.tied ? words_ : b_.Weight("lm_head.weight", {s_.vocabulary, s_.embedding});
-        return b_.LinearWith(x, table, kAbsent, "lm_head");
-      }
-      case Head::kSequenceClassification:  // of every token; the last one's is taken
-        x = b_.Linear(x, request_.labels, false, "score");
-        return b_.Apply(Kind::kMove, "Gather", {x}, {request_.batch, request_.labels},
-                        "score.last");
-      case Head::kTokenClassification:
-        return b_.Linear(x, request_.question_answering ? 2 : request_.labels, true, "classifier");
-      default:
-        return x;
-    }
+    return DecoderHead(b_, request_, x, s_.tied ? words_ : kAbsent, s_.vocabulary, s_.embedding,
+                       "classifier");
   }
 
   const Request& request_;

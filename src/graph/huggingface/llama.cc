@@ -142,21 +142,8 @@ class Llama {
   }
 
   TensorId Heads(TensorId x) {
-    switch (request_.head) {
-      case Head::kCausalLm: {
-        const TensorId table =
-            s_.tied ? words_ : b_.Weight("lm_head.weight", {s_.vocabulary, s_.width});
-        return b_.LinearWith(x, table, kAbsent, "lm_head");
-      }
-      case Head::kSequenceClassification:
-        x = b_.Linear(x, request_.labels, false, "score");
-        return b_.Apply(Kind::kMove, "Gather", {x}, {request_.batch, request_.labels},
-                        "score.last");
-      case Head::kTokenClassification:
-        return b_.Linear(x, request_.question_answering ? 2 : request_.labels, true, "score");
-      default:
-        return x;
-    }
+    return DecoderHead(b_, request_, x, s_.tied ? words_ : kAbsent, s_.vocabulary, s_.width,
+                       "score");
   }
 
   const Request& request_;

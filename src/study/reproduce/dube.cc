@@ -7,20 +7,10 @@
 #include <vector>
 
 #include "platform/files/builtin_measurements.h"
+#include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
 namespace {
-
-// A workload at bf16 as the first sitting measured it; null where it did not.
-const core::Profile* Measured(const core::Measurements& all, const std::string& name, int batch,
-                              int workers, const std::string& precision = "bf16") {
-  for (const core::Profile& p : all.profiles) {
-    if (p.workload == core::Workload{name, batch, precision, workers} && p.steps_per_second) {
-      return &p;
-    }
-  }
-  return nullptr;
-}
 
 double SamplesPerSecond(const core::Profile& p) { return p.workload.batch * *p.steps_per_second; }
 
@@ -94,27 +84,24 @@ core::Result<Experiment> Dube(const ReproduceOptions&) {
   };
   const core::Measurements all = platform::FirstSitting();
   for (const Gain& gain : Gains()) {
-    const auto find = [&](const core::Workload& w) {
-      return Measured(all, w.name, w.batch, w.workers, w.precision);
-    };
-    const core::Profile *from = find(gain.from), *to = find(gain.to);
+    const core::Profile *from = Measured(all, gain.from), *to = Measured(all, gain.to);
     SHAREWELL_CHECK(from != nullptr && to != nullptr);
     out.rows.push_back({gain.what, gain.paper, SamplesPerSecond(*to) / SamplesPerSecond(*from),
                         "times", gain.note});
   }
   const struct {
-    const char *what, *name;
-    int batch, workers;
+    const char* what;
+    core::Workload workload;
     std::optional<double> paper;
     const char* note;
   } kCores[] = {
-      {"cores_in_use_alexnet", "tv:alexnet@224", 128, 8, {}, "at its fastest"},
-      {"cores_in_use_resnet50", "tv:resnet50@224", 64, 8, {}, "at its fastest"},
-      {"cores_in_use_vgg16", "tv:vgg16@224", 64, 4, 4.0,
+      {"cores_in_use_alexnet", Net("tv:alexnet@224", 128, 8), {}, "at its fastest"},
+      {"cores_in_use_resnet50", Net("tv:resnet50@224", 64, 8), {}, "at its fastest"},
+      {"cores_in_use_vgg16", Net("tv:vgg16@224", 64, 4), 4.0,
        "at its fastest; the paper: Caffe's vgg16 is saturated at 4 threads on one GPU"},
   };
   for (const auto& row : kCores) {
-    const core::Profile* profile = Measured(all, row.name, row.batch, row.workers);
+    const core::Profile* profile = Measured(all, row.workload);
     SHAREWELL_CHECK(profile != nullptr);
     out.rows.push_back({row.what, row.paper, profile->cpu_cores, "cores", row.note});
   }

@@ -46,6 +46,13 @@ core::Result<Simulation> RunAll(const Scenario& scenario, const std::string& pol
   return run;
 }
 
+const core::Profile* Measured(const core::Measurements& all, const core::Workload& workload) {
+  for (const core::Profile& profile : all.profiles) {
+    if (profile.workload == workload && profile.steps_per_second) return &profile;
+  }
+  return nullptr;
+}
+
 void Figures::Add(const std::string& name, double value) { values_[name].push_back(value); }
 
 double Figures::Sum(const std::string& name) const {

@@ -32,6 +32,9 @@ SimulateOptions ExactOptions();
 core::Result<Simulation> RunAll(const Scenario& scenario, const std::string& policy,
                                 const SimulateOptions& options);
 
+// The profile of that workload with a rate; null: there is none.
+const core::Profile* Measured(const core::Measurements& all, const core::Workload& workload);
+
 // Named figures collected over several seeds, and their means.
 class Figures {
  public:

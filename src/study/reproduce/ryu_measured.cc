@@ -10,6 +10,7 @@
 #include "platform/files/builtin_measurements.h"
 #include "platform/files/csv.h"
 #include "platform/files/embedded.h"
+#include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
 namespace {
@@ -44,10 +45,8 @@ struct Packed {
 std::vector<Packed> PackedPairs() {
   const core::Measurements all = platform::FirstSitting();
   const auto alone = [&](const core::Workload& workload) -> double {
-    for (const core::Profile& p : all.profiles) {
-      if (p.workload == workload && p.steps_per_second) return *p.steps_per_second;
-    }
-    return 0;
+    const core::Profile* profile = Measured(all, workload);
+    return profile == nullptr ? 0 : *profile->steps_per_second;
   };
   std::vector<Packed> packed;
   for (const core::PairMeasurement& pair : all.pairs) {
