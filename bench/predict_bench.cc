@@ -65,8 +65,8 @@ void ReadAndPredict(benchmark::State& state, const std::string& file) {
   state.counters["nodes"] = static_cast<double>(nodes);
   if (least > kPredictBarMilliseconds) state.SkipWithError("above the bar of 5 ms");
 }
-// A bar is of the least of many rounds: the first one, with cold caches, says little, and the library
-// tries one round by itself first unless their number is given.
+// A bar is of the least of many rounds: the first one, with cold caches, says little, and the
+// library tries one round by itself first unless their number is given.
 constexpr int kRounds = 200;
 BENCHMARK_CAPTURE(ReadAndPredict, mobilebert, "hf_mobilebert_128.onnx")
     ->Unit(benchmark::kMillisecond)
