@@ -15,16 +15,16 @@ setup:  ## install missing packages (Debian 12)
 
 build: setup  ## build build/release/sharewell
 	@echo "build: compiling build/release"
-	@tools/compile release $(WERROR) sharewell
+	@tools/compile release $(WERROR) sharewell sharewell-supervise
 
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: release, asan, layers, format, fuzzers, clang-tidy"
 	@WERROR=$(WERROR) tools/test
 
-run: build  ## simulate a day of jobs under three policies
-	@echo "run: a day of jobs on a small cluster, under three policies"
-	@build/release/sharewell simulate --trace examples/day.csv --cluster examples/cluster.toml \
-	  --policy slot,pack,sharewell
+# Where there is no GPU, two that are simulated: jobs are real processes all the same.
+run: build  ## start the server; `sharewell submit` from another terminal
+	@echo "run: build/release/sharewell serve (Ctrl-C ends it, jobs run on)"
+	@build/release/sharewell serve $(if $(wildcard /dev/nvidiactl),,--gpus 2xH200)
 
 bench: build  ## run the benchmarks, compare with bench/baseline.json
 	@echo "bench: running every benchmark in build/release"

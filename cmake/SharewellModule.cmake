@@ -5,6 +5,7 @@
 #   PCH     <CLI/CLI.hpp> ...    heavy headers of this module alone, precompiled with the common ones
 #   TESTS   cluster_test.cc ...  one GoogleTest program: core_tests
 #   TEST_DEPS policy ...         modules only the tests link (testing/ comes by itself)
+#   COLD                         heavy to compile and never waited for: optimised little, and not at all under a sanitizer
 #   ALONE   spec.cc ...)         sources whose file-local names clash with a neighbour's: the asan build compiles
 #                                the others several at a time
 #
@@ -25,12 +26,20 @@ if(SHAREWELL_PCH)
   endif()
 endif()
 
-if(BUILD_TESTING)
-  include(GoogleTest)
-endif()
+# ctest has one test for each suite of `program`, named NAME.Suite.
+function(sharewell_suites name program)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites.cmake)
+  file(GENERATE OUTPUT ${file} CONTENT
+"set(name ${name})
+set(program [[$<TARGET_FILE:${program}>]])
+set(folder [[${CMAKE_SOURCE_DIR}]])
+include([[${CMAKE_SOURCE_DIR}/cmake/TestSuites.cmake]])
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+endfunction()
 
 function(sharewell_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "COLD" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS;ALONE")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sharewell_module(${name}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -41,7 +50,8 @@ function(sharewell_module name)
   if(ARG_SOURCES)
     set(scope PUBLIC)
     add_library(${target} STATIC ${ARG_SOURCES})
-    if(SHAREWELL_PCH AND ARG_PCH)
+    # A precompiled header serves those that are compiled alike.
+    if(SHAREWELL_PCH AND (ARG_PCH OR ARG_COLD))
       target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h ${ARG_PCH})
     elseif(SHAREWELL_PCH)
       target_precompile_headers(${target} REUSE_FROM sharewell_pch)
@@ -49,6 +59,11 @@ function(sharewell_module name)
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)
+  endif()
+  if(ARG_COLD AND SHAREWELL_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(ARG_COLD)
+    target_compile_options(${target} PRIVATE -O1)
   endif()
   add_library(sharewell::${name} ALIAS ${target})
   list(TRANSFORM ARG_DEPS PREPEND sharewell::)
@@ -75,10 +90,6 @@ function(sharewell_module name)
     if(SHAREWELL_PCH)
       target_precompile_headers(${name}_tests REUSE_FROM sharewell_test_pch)
     endif()
-    gtest_discover_tests(${name}_tests
-      TEST_PREFIX ${name}.
-      DISCOVERY_MODE PRE_TEST
-      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-      PROPERTIES LABELS unit TIMEOUT 300)
+    sharewell_suites(${name} ${name}_tests)
   endif()
 endfunction()

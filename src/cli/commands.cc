@@ -1,11 +1,16 @@
 #include "cli/command.h"
+#include "cli/commands/act.h"
 #include "cli/commands/colocate.h"
 #include "cli/commands/completion.h"
 #include "cli/commands/doctor.h"
+#include "cli/commands/drain.h"
 #include "cli/commands/evaluate.h"
 #include "cli/commands/gpus.h"
 #include "cli/commands/import.h"
 #include "cli/commands/inspect.h"
+#include "cli/commands/job.h"
+#include "cli/commands/jobs.h"
+#include "cli/commands/logs.h"
 #include "cli/commands/monitor.h"
 #include "cli/commands/policies.h"
 #include "cli/commands/predict.h"
@@ -14,10 +19,16 @@
 #include "cli/commands/reproduce.h"
 #include "cli/commands/samples.h"
 #include "cli/commands/sensitivity.h"
+#include "cli/commands/serve.h"
 #include "cli/commands/simulate.h"
 #include "cli/commands/stress.h"
+#include "cli/commands/submit.h"
 #include "cli/commands/sweep.h"
+#include "cli/commands/token.h"
+#include "cli/commands/top.h"
 #include "cli/commands/train.h"
+#include "cli/commands/whatif.h"
+#include "cli/commands/why.h"
 
 namespace sharewell::cli {
 namespace {
@@ -62,6 +73,66 @@ constexpr CommandEntry kCommands[] = {
      NewSimulateCommand},
     {"reproduce", "run the papers' own experiments: their figures and ours side by side", "",
      "sharewell reproduce yeung\nsharewell reproduce --seeds 5 --json", NewReproduceCommand},
+    {"serve", "turn this machine into one that shares well: a queue, a scheduler and an API",
+     "Runs what `sharewell submit` hands it, several jobs on a GPU where they get on. Jobs outlive "
+     "the\n"
+     "server, and are found again by the next one. docs/serving.md tells more.",
+     "sharewell serve\n"
+     "sharewell serve --gpus 2xH200 --store try.db --socket try.sock\n"
+     "sharewell serve --listen 0.0.0.0:10401 --tls-cert cert.pem --tls-key key.pem --admin-group "
+     "gpu",
+     NewServeCommand},
+    {"submit", "hand a command to the server: it runs where and when it shares well",
+     "Answers at once with the job's number, what it is believed to need and from where, and where "
+     "it\n"
+     "runs or when it should start. It starts in this folder, with PATH and a few more variables "
+     "of this\n"
+     "shell (docs/serving.md lists them). An array is a sweep: one job for each value, or for each "
+     "cell "
+     "of\n"
+     "a grid. With --wait the exit code is the job's; Ctrl-C then leaves it running.",
+     "sharewell submit -- python3 train.py\n"
+     "sharewell submit --model resnet50.onnx --batch 64 --precision bf16 -- python3 train.py\n"
+     "sharewell submit --gpus 0 --cpus 2 --time 1h --after 17 -- ./evaluate.sh\n"
+     "sharewell submit --array lr=0.1,0.01 --array seed=0-4 -- python3 train.py --lr {lr} --seed "
+     "{seed}\n"
+     "sharewell submit --dry-run --gpu-memory 20GB -- python3 train.py",
+     NewSubmitCommand},
+    {"jobs", "list what runs and waits, where, beside whom and why",
+     "The last five that ended in the last ten minutes are shown too, --all shows every one.",
+     "sharewell jobs -w\nsharewell jobs --all --user ann --json", NewJobsCommand},
+    {"job", "say everything that is known of one job: what was believed, what came of it", "",
+     "sharewell job 17\nsharewell job 17 --json", NewJobCommand},
+    {"why", "say why a job waits, or why it was put where it is and beside whom", "",
+     "sharewell why 17", NewWhyCommand},
+    {"logs", "print what a job has written, as it wrote it",
+     "Its stdout goes to stdout and its stderr to stderr. -f goes on until the job is over.",
+     "sharewell logs -f 17\nsharewell logs 17 --err --tail 20", NewLogsCommand},
+    {"cancel", "end jobs, or take them out of the queue",
+     "A job that runs gets SIGTERM first. Exit code 4: some could not be cancelled.",
+     "sharewell cancel 17 18", NewCancelCommand},
+    {"hold", "keep waiting jobs from starting", "Exit code 4: some could not be held.",
+     "sharewell hold 17", NewHoldCommand},
+    {"release", "let held jobs start", "Exit code 4: some could not be released.",
+     "sharewell release 17", NewReleaseCommand},
+    {"top", "show the GPUs, who is on them and how well they share",
+     "speed: a job's rate over its rate alone. together: the sum of them; above 1 sharing pays.",
+     "sharewell top -w", NewTopCommand},
+    {"drain", "give a GPU no new jobs; what runs there ends by itself",
+     "For admins; it stays so when the server is started again.",
+     "sharewell drain 0\nsharewell drain 0 --undo", NewDrainCommand},
+    {"token", "make, list or revoke what lets programs in where the kernel cannot say who calls",
+     "For HTTP over TCP (docs/api.md). The secret is printed once; the server keeps its SHA-256. "
+     "To "
+     "make\n"
+     "one takes being whom the server runs as, or root; a revoked one is refused from then on.",
+     "sharewell token create --label dashboard > token\n"
+     "sharewell token list\n"
+     "sharewell token revoke 1f0c4a9e",
+     NewTokenCommand},
+    {"whatif", "play this server's own history and queue under other policies",
+     "In the simulator, with what was measured of the jobs (docs/simulator.md).",
+     "sharewell whatif --policy slot,sharewell --days 30", NewWhatIfCommand},
     {"profile", "run a job under watch and say what it needs, what bounds it and how steady it is",
      "The job's output and exit code are its own; the profile goes to stderr and into the store. "
      "It "

@@ -38,7 +38,7 @@ std::vector<std::string> PolicyNames() {
 // A type name that lists its words ("exact|noisy:S") is completed with them; a word's part in
 // capitals is for the user to say.
 Values ValuesOf(std::string_view type) {
-  if (type == "FILE" || type == "FILE|SPEC") return {Values::kFiles};
+  if (type == "FILE" || type == "FILE|SPEC" || type == "PATH|URL") return {Values::kFiles};
   if (type == "DIR") return {Values::kFolders};
   if (type == "POLICY,...") return {Values::kList, PolicyNames()};
   Values values{Values::kWords};

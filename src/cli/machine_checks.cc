@@ -15,6 +15,7 @@
 #include "collect/gpu/gpus.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
+#include "platform/process/supervised.h"
 #include "report/format.h"
 #include "store/store.h"
 
@@ -57,10 +58,19 @@ HealthRow CheckCgroup(const fs::path& root) {
     std::error_code ignored;
     if (fs::exists(base / "memory", ignored) || fs::exists(base / "cpu", ignored)) {
       row.soundness = Soundness::kPartly;
-      row.what = "version 1: figures of jobs are read, pressure of a job is not known";
+      std::vector<std::string> bounds;
+      for (const char* controller : {"cpuset", "cpu", "memory", "pids"}) {
+        if (MayWrite(base / controller)) bounds.emplace_back(controller);
+      }
+      row.what = "version 1: figures of jobs are read, pressure of a job is not known; ";
+      row.what += bounds.empty()
+                      ? "no group can be made here: jobs are kept to their CPUs by affinity alone"
+                      : fmt::format("jobs are bounded by {}", fmt::join(bounds, ", "));
       row.mend = "sudo grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1";
     } else {
-      row.what = "no control groups below /sys/fs/cgroup: jobs are told by their processes";
+      row.what =
+          "no control groups below /sys/fs/cgroup: jobs are told by their processes, and kept to "
+          "their CPUs by affinity alone";
     }
     return row;
   }
@@ -126,6 +136,13 @@ HealthRow CheckProgram(const MachinePlaces& places, const std::string& section,
   return {section, name, Soundness::kAbsent, fmt::format("{} is not in PATH", program), mend};
 }
 
+// `sharewell serve` cannot do without it.
+HealthRow CheckSupervisor() {
+  const auto found = platform::FindSupervisor();
+  if (found) return {"machine", "supervisor", Soundness::kWorks, *found, ""};
+  return {"machine", "supervisor", Soundness::kAbsent, found.error().message, ""};
+}
+
 }  // namespace
 
 std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
@@ -152,7 +169,8 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
 
 std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
   const fs::path root = places.root;
-  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root)};
+  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root),
+                                 CheckSupervisor()};
   for (const char* runtime : {"podman", "docker", "apptainer"}) {
     rows.push_back(
         CheckProgram(places, "container runtimes", runtime, runtime,

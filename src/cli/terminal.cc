@@ -1,12 +1,16 @@
 #include "cli/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "cli/command.h"
 
@@ -16,8 +20,10 @@ namespace {
 constexpr std::string_view kClearLine = "\r\x1b[K";
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr std::size_t kBarWidth = 30;
+constexpr std::size_t kWidthUnknown = 80;
 
 volatile std::sig_atomic_t bar_drawn = 0;
+std::atomic<const std::string*> last_words = nullptr;  // never given back: a signal may come late
 
 // Returns 0 or the errno of the first failure.
 int WriteAll(int file, std::string_view text) {
@@ -35,6 +41,9 @@ void OnInterrupt(int) {
   if (bar_drawn != 0) {
     [[maybe_unused]] const auto ignored =
         ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
+  }
+  if (const std::string* words = last_words.load(); words != nullptr) {
+    [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, words->data(), words->size());
   }
   ::_exit(kInterrupted);
 }
@@ -62,6 +71,17 @@ void ExitOnInterrupt() {
   action.sa_handler = OnInterrupt;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
+}
+
+void SayOnInterrupt(std::string text) {
+  last_words = std::make_unique<const std::string>(std::move(text)).release();
+}
+
+std::optional<std::size_t> OutWidth() {
+  if (::isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthUnknown;
+  return size.ws_col;
 }
 
 HoldInterrupts::HoldInterrupts() {

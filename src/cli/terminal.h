@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,11 @@ void WriteError(std::string_view message);
 
 // From now on SIGINT clears the progress bar and ends the program with 130.
 void ExitOnInterrupt();
+// From now on it says this on stderr first.
+void SayOnInterrupt(std::string text);
+
+// Columns of the terminal that stdout is; absent: it is none.
+std::optional<std::size_t> OutWidth();
 
 // While one lives, SIGINT, SIGTERM and SIGHUP wait.
 class HoldInterrupts {

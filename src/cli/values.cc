@@ -1,5 +1,6 @@
 #include "cli/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -13,6 +14,7 @@ using core::UsageError;
 using platform::Shown;
 
 constexpr double kDay = 86400;
+constexpr double kMostBytes = 1e15;
 // exp(3) is a factor of 20: beyond it a belief says nothing any more.
 constexpr double kMostNoise = 3;
 
@@ -84,6 +86,25 @@ core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view te
       "{}: {} is not allowed; give seconds, or a number with s, m, h or d (90s, 15m, 12h, 3d), at "
       "most {}d",
       flag, Shown(text), most_days);
+}
+
+core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text) {
+  const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = Finite(text.substr(0, end));
+  const std::string unit = platform::LowerCase(text.substr(end));
+  constexpr std::string_view kPowers = "bkmgt";
+  const auto power = unit.empty() ? kPowers.npos : kPowers.find(unit[0]);
+  const std::string_view rest =
+      unit.empty() ? std::string_view() : std::string_view(unit).substr(1);
+  double step = 0;
+  if (power == 0 && rest.empty()) step = 1;
+  if (power != kPowers.npos && power > 0) step = rest == "b" ? 1000 : rest == "ib" ? 1024 : 0;
+  if (number && *number > 0 && step > 0) {
+    const double bytes = *number * std::pow(step, static_cast<double>(power));
+    if (bytes >= 1 && bytes <= kMostBytes) return core::Bytes(bytes);
+  }
+  return UsageError("{}: {} is not allowed; give a size with its unit, like 10GB or 512MiB", flag,
+                    Shown(text));
 }
 
 core::Result<double> ParseBelief(std::string_view flag, std::string_view text) {

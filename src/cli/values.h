@@ -19,6 +19,10 @@ core::Result<std::uint64_t> ParseWhole(std::string_view flag, std::string_view t
 // Seconds, or 90s, 15m, 12h, 3d; at most so many days.
 core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days);
 
+// 10GB, 512MiB: B, kB, MB, GB, TB by thousands; KiB, MiB, GiB, TiB by 1024; letters in either case.
+// Never without a unit, and never just "10G", which programs take for either.
+core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text);
+
 // "exact" is 0, "noisy:S" is S: every figure times exp(N(0, S)).
 core::Result<double> ParseBelief(std::string_view flag, std::string_view text);
 // The same, or "unknown": absent.

@@ -42,6 +42,18 @@ TEST(ParseTime, TakesUnits) {
   }
 }
 
+TEST(ParseBytes, WantsAUnit) {
+  EXPECT_EQ(ParseBytes("--memory", "10GB")->value, 1e10);
+  EXPECT_EQ(ParseBytes("--memory", "1.5gib")->value, 1.5 * (1 << 30));
+  EXPECT_EQ(ParseBytes("--memory", "512B")->value, 512);
+  for (const char* bad : {"", "10", "10G", "GB", "-1GB", "0GB", "1e3GB", "10 GB", "nanGB", "10GBs",
+                          "99999TB", "1..5GB", "10iB", "0.1B"}) {
+    const auto value = ParseBytes("--memory", bad);
+    ASSERT_FALSE(value) << bad;
+    EXPECT_THAT(value.error().message, HasSubstr("like 10GB"));
+  }
+}
+
 TEST(ParseBelief, IsExactOrNoisy) {
   EXPECT_EQ(ParseBelief("--belief", "exact").value(), 0);
   EXPECT_EQ(ParseBelief("--belief", "noisy:0.5").value(), 0.5);

@@ -1,10 +1,17 @@
 #include "control/loop.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "engine/check_plan.h"
 
 namespace sharewell::control {
+namespace {
+
+// When what was decided could not be kept (a full disk).
+constexpr core::Seconds kAskAgain(1);
+
+}  // namespace
 
 using core::Change;
 using core::JobId;
@@ -13,7 +20,7 @@ using core::JobState;
 Loop::Loop(core::Snapshot& snapshot, const policy::Policy& policy, engine::Engine& engine,
            const Estimator& estimator, Recorder& recorder)
     : snapshot_(snapshot),
-      policy_(policy),
+      policy_(&policy),
       engine_(engine),
       estimator_(estimator),
       recorder_(recorder),
@@ -34,6 +41,11 @@ void Loop::Write(const engine::Observation& observed) {
     snapshot_.Stop(id);
     changes_.push_back({Change::Kind::kStopped, id});
   }
+  for (JobId id : observed.requeued) {
+    if (snapshot_.job(id).state != JobState::kRunning) continue;  // a plan stopped it meanwhile
+    snapshot_.Stop(id);
+    changes_.push_back({Change::Kind::kStopped, id});
+  }
   for (const auto& p : observed.progress) {
     if (snapshot_.job(p.job).state == JobState::kRunning)
       snapshot_.Observe(p.job, p.attained, p.rate);
@@ -49,12 +61,36 @@ void Loop::Write(const engine::Observation& observed) {
   }
 }
 
+void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& where) {
+  const JobId id = job.id;
+  snapshot_.Submit(std::move(job), std::move(estimate));
+  snapshot_.Start(id, where);
+  changes_.push_back({Change::Kind::kSubmitted, id});
+  changes_.push_back({Change::Kind::kStarted, id});
+}
+
+void Loop::Unseat(JobId id) {
+  snapshot_.Finish(id, JobState::kFinished);
+  changes_.push_back({Change::Kind::kFinished, id});
+}
+
+void Loop::Learn(JobId id, core::Estimate estimate, bool measured) {
+  snapshot_.SetEstimate(id, std::move(estimate), measured);
+  Follow(*policy_);  // memos keep what they were first told
+}
+
+void Loop::Follow(const policy::Policy& policy) {
+  policy_ = &policy;
+  memo_ = policy.NewMemo();
+  changes_.clear();
+}
+
 core::Result<bool> Loop::Turn() {
   if (!engine_.Observe(wake_, observed_)) return false;
   Write(observed_);
 
   const auto begin = std::chrono::steady_clock::now();
-  const core::Plan plan = policy_.Decide(snapshot_, changes_, *memo_);
+  const core::Plan plan = policy_->Decide(snapshot_, changes_, *memo_);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   recorder_.OnDecision(core::Seconds(took.count()));
   changes_.clear();
@@ -62,9 +98,13 @@ core::Result<bool> Loop::Turn() {
 
   if (auto ok = engine::CheckPlan(snapshot_, plan); !ok) {
     return tl::unexpected(
-        std::move(ok.error()).Within("policy " + policy_.Name() + " made a bad plan"));
+        std::move(ok.error()).Within("policy " + policy_->Name() + " made a bad plan"));
   }
-  recorder_.OnPlan(snapshot_, plan);
+  if (const auto kept = recorder_.OnPlan(snapshot_, plan); !kept) {
+    const core::Seconds again = snapshot_.now() + kAskAgain;
+    wake_ = wake_ ? std::min(*wake_, again) : again;
+    return true;
+  }
   for (const auto& stop : plan.stops) {
     snapshot_.Stop(stop.job);
     changes_.push_back({Change::Kind::kStopped, stop.job});

@@ -25,11 +25,23 @@ class Loop {
   // it was applied.
   core::Result<bool> Turn();
 
+  // Between turns, on the same thread:
+  // A job that is at its place already, whatever the policy thinks of it: found running after a
+  // restart, or something that keeps a GPU from being used. REQUIRES: job.id == job_count().
+  void Seat(core::Job job, core::Estimate estimate, const core::Allocation& where);
+  // It goes again, without the engine having been told of it.
+  void Unseat(core::JobId id);
+  // More is known of a job now. `measured`: on itself.
+  void Learn(core::JobId id, core::Estimate estimate, bool measured);
+  // From now on this one decides; it must outlive the loop or the next one. It begins with an empty
+  // memo, which by the law of policies gives the same plan.
+  void Follow(const policy::Policy& policy);
+
  private:
   void Write(const engine::Observation& observed);
 
   core::Snapshot& snapshot_;
-  const policy::Policy& policy_;
+  const policy::Policy* policy_;
   engine::Engine& engine_;
   const Estimator& estimator_;
   Recorder& recorder_;

@@ -67,10 +67,12 @@ class FakePolicy : public policy::Policy {
 class FakeRecorder : public Recorder {
  public:
   explicit FakeRecorder(Journal& journal) : journal_(journal) {}
-  void OnPlan(const core::Snapshot& snapshot, const core::Plan&) override {
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan&) override {
     journal_.push_back("record");
     waiting = snapshot.waiting().size();
+    return outcome;
   }
+  core::Result<void> outcome;
   void OnDecision(Seconds took) override { EXPECT_GE(took, Seconds(0)); }
   std::size_t waiting = 0;  // in the snapshot that was decided on
 
@@ -161,6 +163,43 @@ TEST_F(LoopTest, ABadPlanIsRefusedAndNothingOfItApplied) {
   EXPECT_THAT(journal, ElementsAre("observe", "decide"));
   EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kRunning);
   EXPECT_EQ(engine.applied.size(), 1U);
+}
+
+TEST_F(LoopTest, WhatCannotBeRecordedIsNotDoneAndAskedAgain) {
+  recorder.outcome = core::FailedError("the disk is full");
+  auto submission = At(2);
+  submission.submitted.push_back(fixtures::JobOf({.submit = 2}, 0));
+  core::Plan plan;
+  plan.starts.push_back({JobId(0), OnGpus({0}), {}, {}});
+  policy.plans = {plan, plan};
+  Tell(submission);
+  EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kWaiting);
+  EXPECT_TRUE(engine.applied.empty());
+  recorder.outcome = {};
+  Tell(At(3));
+  EXPECT_EQ(engine.wakes.back(), Seconds(3));
+  EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kRunning);
+}
+
+TEST_F(LoopTest, OneThatIsThereAlreadyTakesItsPlaceAndLeavesIt) {
+  loop.Seat(fixtures::JobOf({}, 0), fixtures::EstimateOf({}, cluster), OnGpus({1}));
+  EXPECT_EQ(snapshot.idle_gpus(), 1);
+  Tell(At(1));
+  EXPECT_THAT(Seen(), ElementsAre(std::pair(Kind::kSubmitted, JobId(0)),
+                                  std::pair(Kind::kStarted, JobId(0))));
+  loop.Unseat(JobId(0));
+  Tell(At(2));
+  EXPECT_EQ(snapshot.idle_gpus(), 2);
+  EXPECT_THAT(Seen(), ElementsAre(std::pair(Kind::kFinished, JobId(0))));
+}
+
+TEST_F(LoopTest, ARequeuedJobWaitsAgain) {
+  SubmitAndStart(0, 0);
+  auto back = At(5);
+  back.requeued = {JobId(0)};
+  Tell(back);
+  EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kWaiting);
+  EXPECT_EQ(snapshot.job(JobId(0)).restarts, 1);
 }
 
 TEST_F(LoopTest, ThePolicyHearsOfEveryChangeOnce) {

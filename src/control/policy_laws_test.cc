@@ -71,11 +71,12 @@ class TwiceDecided : public policy::Policy {
 
 class Decisions : public Recorder {
  public:
-  void OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
     if (snapshot.now() < last) monotone = false;
     last = snapshot.now();
     const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
     if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
+    return {};
   }
   void OnDecision(Seconds) override {}
   std::string text;

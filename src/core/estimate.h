@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/demand.h"
@@ -12,6 +13,7 @@
 namespace sharewell::core {
 
 enum class Source { kAssumed, kPredicted, kMeasured };
+std::string_view NameOf(Source source);  // "measured", "predicted", "assumed"
 
 // The job alone on one GPU model.
 struct ModelEstimate {

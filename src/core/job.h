@@ -22,6 +22,7 @@ struct Job {
   std::vector<GpuModelId> allowed_models;  // empty: any
   bool exclusive = false;                  // never shares a GPU
   int priority = 0;                        // higher goes first, within every order
+  std::optional<Ratio> max_slowdown;       // by neighbours; absent: the policy's own bound
   Seconds submit;
   std::optional<Seconds> restart_cost;  // absent: the run's default
 

@@ -23,6 +23,7 @@ std::string InWords(const Reason& reason, const std::string& other) {
     case ReasonKind::kProfileAlone:
       return fmt::format("alone for {:.0f} s under profile first", a);
     case ReasonKind::kAfterProfile:
+      if (a <= 0) return "profiled; its cores are those it was seen to use";
       return fmt::format("profiled; moved to where measured utilisation sums to {:.0f} %", a * 100);
     case ReasonKind::kFillsCores:
       return "CPU-only, on cores that no training job uses";

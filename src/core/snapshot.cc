@@ -210,6 +210,9 @@ void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
   at(id).estimate = std::move(estimate);
   at(id).profiled = profiled;
   CountBacklog(at(id), +1);
+  // Whoever may share with it now has not tried.
+  if (at(id).state != JobState::kRunning) return;
+  for (const GpuId gpu : at(id).allocation.gpus) changed_[gpu.index()] = now_;
 }
 
 void Snapshot::CountOom(JobId id) { ++at(id).ooms; }

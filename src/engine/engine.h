@@ -22,6 +22,7 @@ struct Observation {
   core::Seconds now;
   std::vector<core::Job> submitted;
   std::vector<core::JobId> finished, failed, out_of_memory;
+  std::vector<core::JobId> requeued;  // ended before their time; back in the queue, work kept
   std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
   std::vector<Progress> progress;     // running jobs whose rate changed
 };

@@ -13,15 +13,33 @@ using core::WorkloadId;
 PairTable::PairTable(std::size_t gpu_models, std::size_t workloads)
     : models_(gpu_models), workloads_(workloads), entries_(gpu_models * workloads * workloads) {}
 
+PairTable::PairTable(std::size_t gpu_models, std::span<const WorkloadId> workloads)
+    : PairTable(gpu_models, workloads.size()) {
+  slots_.push_back(WorkloadId::kNone);  // even where there are none
+  for (std::size_t slot = 0; slot < workloads.size(); ++slot) {
+    const std::size_t id = workloads[slot].index();
+    if (id >= slots_.size()) slots_.resize(id + 1, WorkloadId::kNone);
+    slots_[id] = static_cast<std::uint32_t>(slot);
+  }
+}
+
+std::size_t PairTable::SlotOf(WorkloadId id) const {
+  if (slots_.empty()) return id.index();
+  return id.index() < slots_.size() ? slots_[id.index()] : WorkloadId::kNone;
+}
+
 PairTable::Entry& PairTable::At(GpuModelId model, WorkloadId a, WorkloadId b) {
-  SHAREWELL_CHECK(model.index() < models_ && a.index() < workloads_ && b.index() < workloads_);
-  return entries_[(model.index() * workloads_ + a.index()) * workloads_ + b.index()];
+  const std::size_t of_a = SlotOf(a);
+  const std::size_t of_b = SlotOf(b);
+  SHAREWELL_CHECK(model.index() < models_ && of_a < workloads_ && of_b < workloads_);
+  return entries_[(model.index() * workloads_ + of_a) * workloads_ + of_b];
 }
 
 const PairTable::Entry* PairTable::Find(GpuModelId model, WorkloadId a, WorkloadId b) const {
-  if (model.index() >= models_ || a.index() >= workloads_ || b.index() >= workloads_)
-    return nullptr;
-  return &entries_[(model.index() * workloads_ + a.index()) * workloads_ + b.index()];
+  const std::size_t of_a = SlotOf(a);
+  const std::size_t of_b = SlotOf(b);
+  if (model.index() >= models_ || of_a >= workloads_ || of_b >= workloads_) return nullptr;
+  return &entries_[(model.index() * workloads_ + of_a) * workloads_ + of_b];
 }
 
 void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b) {

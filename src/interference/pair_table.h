@@ -1,7 +1,9 @@
 // PairTable: what was measured of two workloads on one GPU. A measured pair overrides the model.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/ids.h"
@@ -13,6 +15,8 @@ class PairTable {
  public:
   PairTable() = default;
   PairTable(std::size_t gpu_models, std::size_t workloads);
+  // For those workloads alone, of any number of them: others have no pairs.
+  PairTable(std::size_t gpu_models, std::span<const core::WorkloadId> workloads);
 
   // Records both directions. Speeds are over the workload alone on that GPU model, capped at 1:
   // what a repeat measures above it is noise. A pair measured again is averaged.
@@ -35,9 +39,11 @@ class PairTable {
   // Absent for ids outside the table: a workload that was never measured in a pair.
   const Entry* Find(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
   Entry& At(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
+  std::size_t SlotOf(core::WorkloadId id) const;
 
   std::size_t models_ = 0;
   std::size_t workloads_ = 0;
+  std::vector<std::uint32_t> slots_;  // by workload; empty: a workload's number is its slot
   std::vector<Entry> entries_;
 };
 

@@ -65,5 +65,15 @@ TEST(PairTable, UnknownIdsAreNeitherMeasuredNorUnfit) {
   EXPECT_TRUE(PairTable().empty());
 }
 
+TEST(PairTable, MayBeOfAFewAmongMany) {
+  const WorkloadId few[] = {WorkloadId(70000), WorkloadId(3)};
+  PairTable table(1, few);
+  table.Add(kModel, few[0], few[1], 0.5, 0.75);
+  EXPECT_EQ(table.Speed(kModel, few[1], few[0]), 0.75);
+  EXPECT_FALSE(table.Speed(kModel, WorkloadId(0), few[0]));
+  EXPECT_FALSE(table.Speed(kModel, WorkloadId(), WorkloadId(80000)));
+  EXPECT_FALSE(PairTable(1, std::span<const WorkloadId>()).Speed(kModel, kA, kA));
+}
+
 }  // namespace
 }  // namespace sharewell::interference

@@ -47,6 +47,32 @@ bool Company::Fits() const {
 }
 
 Ratio Company::WorstLifetimeSlowdown() const {
+  const Ratios slowdowns = LifetimeSlowdowns();
+  Ratio worst = 1;
+  for (std::size_t i = 0; i < size_; ++i) worst = std::max(worst, slowdowns[i]);
+  return worst;
+}
+
+Ratio Company::BoundOf(std::size_t i, Ratio otherwise) const {
+  return snapshot_.job(ids_[i]).job.max_slowdown.value_or(otherwise);
+}
+
+bool Company::KeepsLifetimeBounds(Ratio otherwise) const {
+  const Ratios slowdowns = LifetimeSlowdowns();
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (slowdowns[i] > BoundOf(i, otherwise)) return false;
+  }
+  return true;
+}
+
+bool Company::KeepsBoundsNow(Ratio otherwise) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (Speed(i) < 1 / BoundOf(i, otherwise)) return false;
+  }
+  return true;
+}
+
+Company::Ratios Company::LifetimeSlowdowns() const {
   std::array<double, core::kMaxJobsOnGpu> left{};  // seconds alone on this model
   std::array<double, core::kMaxJobsOnGpu> ends{};  // seconds from now
   std::array<std::size_t, core::kMaxJobsOnGpu> who{};
@@ -82,15 +108,15 @@ Ratio Company::WorstLifetimeSlowdown() const {
     }
     n = kept;
   }
-  Ratio worst = 1;
+  Ratios slowdowns{};
   for (std::size_t i = 0; i < size_; ++i) {
     const JobView& view = snapshot_.job(ids_[i]);
     const double rate = view.estimate.On(model_).rate;
     const double alone =
         snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
-    worst = std::max(worst, (snapshot_.run_time(view).value + ends[i]) / alone);
+    slowdowns[i] = (snapshot_.run_time(view).value + ends[i]) / alone;
   }
-  return worst;
+  return slowdowns;
 }
 
 }  // namespace sharewell::policy

@@ -27,8 +27,14 @@ class Company {
   // The largest factor by which any of them will have been stretched when it ends, if nobody else
   // comes: the time it ran so far and will still run, over what that work takes it alone there.
   core::Ratio WorstLifetimeSlowdown() const;
+  // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
+  bool KeepsLifetimeBounds(core::Ratio otherwise) const;
+  bool KeepsBoundsNow(core::Ratio otherwise) const;
 
  private:
+  using Ratios = std::array<core::Ratio, core::kMaxJobsOnGpu>;
+  Ratios LifetimeSlowdowns() const;
+  core::Ratio BoundOf(std::size_t i, core::Ratio otherwise) const;
   std::span<const interference::Tenant> tenants() const { return {tenants_.data(), size_}; }
 
   const core::Snapshot& snapshot_;

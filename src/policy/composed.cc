@@ -1,6 +1,7 @@
 #include "policy/composed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -27,6 +28,7 @@ using core::Seconds;
 using core::Snapshot;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
+constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 // GPUs in the order they were added, each once.
 class GpuSet {
@@ -90,6 +92,7 @@ class Composed : public Policy {
     if (order_->Preempts()) {
       ChooseAnew(snapshot, memo, plan);
     } else {
+      AdjustCores(snapshot, memo, plan);
       FillFree(snapshot, memo, plan);
     }
     PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), plan);
@@ -207,6 +210,32 @@ class Composed : public Policy {
     if (view.job.gpus == 1) memo.changed.Add(chosen.to.gpus.front());
     plan.starts.push_back({id, std::move(chosen.to), chosen.profile, chosen.reason});
     return true;
+  }
+
+  // Who runs with other cores than what was measured of it says. More only where they are free.
+  void AdjustCores(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    const auto& cluster = snapshot.cluster();
+    if (!sizing_->CpuJobsGiveWay() || cluster.gpu_count() > kMostGpusResized) return;
+    std::vector<JobId> measured;
+    for (JobId id : snapshot.running()) {
+      if (snapshot.job(id).profiled && !snapshot.job(id).cpu_only()) measured.push_back(id);
+    }
+    std::sort(measured.begin(), measured.end());
+    for (JobId id : measured) {
+      const JobView& view = snapshot.job(id);
+      const auto& gpus = view.allocation.gpus;
+      const NodeId node = cluster.NodeOf(gpus.front());
+      if (cluster.NodeOf(gpus.back()) != node) continue;
+      core::Allocation to = view.allocation;
+      to.cores = sizing_->CoresAGpu(snapshot, view, cluster.node(node).model, 1) *
+                 static_cast<double>(gpus.size());
+      const double free = std::floor(std::max(0.0, memo.ledger.cores_free(snapshot, node)));
+      to.cores = std::min(to.cores, view.allocation.cores + free);
+      if (std::abs(to.cores - view.allocation.cores) < 0.5) continue;
+      memo.ledger.Vacate(snapshot, id, view.allocation);
+      memo.ledger.Occupy(snapshot, id, to);
+      plan.resizes.push_back({id, to.cores, {ReasonKind::kAfterProfile, {}, 0, 0}});
+    }
   }
 
   void FillFree(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {

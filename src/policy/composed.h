@@ -7,7 +7,8 @@
 // soonest are kept for it: only jobs believed to end before that may still be put there
 // (backfilling as in EASY, Lifka 1995; one such job at a time, the oldest).
 //
-// CPU-only jobs come after training jobs, on the node with the most cores left.
+// CPU-only jobs come after training jobs, on the node with the most cores left. Under a slimming
+// sizing a job that was measured while it runs is given the cores that it was seen to use.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 #include "policy/line.h"
 
+#include <algorithm>
+
 #include "policy/ledger.h"
 
 namespace sharewell::policy {
@@ -10,7 +12,12 @@ using core::Snapshot;
 
 namespace {
 constexpr int kBusySteps = 16;
+
+// In steps of a twentieth; beyond 3 they are one.
+int BoundStep(const JobView& view) {
+  return view.job.max_slowdown ? static_cast<int>(std::min(*view.job.max_slowdown, 3.0) * 20) : 0;
 }
+}  // namespace
 
 Line::Entry Line::EntryOf(const Snapshot& snapshot, const Order& order, const JobView& view) {
   return {-view.job.priority, order.Key(snapshot, view), view.job.submit.value, view.job.id};
@@ -23,6 +30,7 @@ Line::Class Line::ClassOf(const JobView& view) const {
           view.job.gpus,
           shares,
           shares ? static_cast<int>(busy * kBusySteps) : 0,
+          shares ? BoundStep(view) : 0,
           view.job.allowed_models,
           order_->ByUser() ? view.job.user.value : 0};
 }

@@ -45,9 +45,9 @@ class Line {
   void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const;
 
  private:
-  // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy in steps,
-  // allowed models, user (orders by user only).
-  using Class = std::tuple<int, int, bool, int, std::vector<core::GpuModelId>, std::uint32_t>;
+  // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy and its own
+  // slowdown bound in steps, allowed models, user (orders by user only).
+  using Class = std::tuple<int, int, bool, int, int, std::vector<core::GpuModelId>, std::uint32_t>;
   using Members = std::set<Entry>;
   Class ClassOf(const core::JobView& view) const;
 
@@ -73,7 +73,7 @@ void Line::Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
   std::vector<Cursor> cursors;
   for (const auto& [what, members] : classes_) {
     Cursor c{&members, members.begin(), members.end(), false, 0, 0};
-    if (order_->ByUser()) c.user_key = order_->UserKey(snapshot, core::UserId(std::get<5>(what)));
+    if (order_->ByUser()) c.user_key = order_->UserKey(snapshot, core::UserId(std::get<6>(what)));
     cursors.push_back(c);
   }
   using Rank = std::tuple<int, int, double, Entry>;  // priority, tail first, user, entry

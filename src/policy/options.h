@@ -9,7 +9,8 @@
 namespace sharewell::policy {
 
 struct Options {
-  // The most that neighbours may stretch a job's whole run, as planned (sharewell, complement).
+  // The most that neighbours may stretch a job's whole run, as planned (sharewell, complement),
+  // where the job states no bound of its own.
   core::Ratio max_slowdown = 1.25;
   int max_jobs_on_gpu = 3;  // seed 001
   // match: how long a job waits for the GPU model that suits it, in its own durations, before it

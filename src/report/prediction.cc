@@ -15,18 +15,6 @@ using predict::Value;
 using study::PredictionRow;
 using study::SpeedRow;
 
-std::string_view Word(core::Source source) {
-  switch (source) {
-    case core::Source::kMeasured:
-      return "measured";
-    case core::Source::kPredicted:
-      return "predicted";
-    case core::Source::kAssumed:
-      break;
-  }
-  return "assumed";
-}
-
 Value Scaled(const Value& value, double unit) {
   return {value.p50 * unit, value.p05 * unit, value.p95 * unit, value.source};
 }
@@ -113,7 +101,7 @@ Json Row(const PredictionRow& row, std::optional<double> price) {
     out[entry.key + "_p50"] = entry.value.p50;
     out[entry.key + "_p05"] = entry.value.p05;
     out[entry.key + "_p95"] = entry.value.p95;
-    out[entry.key + "_source"] = Word(entry.value.source);
+    out[entry.key + "_source"] = core::NameOf(entry.value.source);
   }
   out["bound"] = predict::NameOf(row.prediction.bound);
   out["fits"] = Fits(row);
@@ -198,7 +186,7 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
                {"source", Align::kLeft}});
   for (const Entry& entry : EntriesOf(row, price)) {
     table.Row({entry.words, entry.show(entry.value.p50), entry.show(entry.value.p05),
-               entry.show(entry.value.p95), std::string(Word(entry.value.source))});
+               entry.show(entry.value.p95), std::string(core::NameOf(entry.value.source))});
   }
   text += table.Text() + "\n";
   text += fmt::format("held back by: {}\n", predict::NameOf(p.bound));

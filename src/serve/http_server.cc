@@ -1,167 +1,282 @@
-// The only source that includes Boost.Beast: it takes half a minute to compile. Boost.Asio 1.74
-// needs <utility> before it in C++20 and does not say so; core/result.h brings it.
 #include "serve/http_server.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <map>
-#include <optional>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
-#include "core/version.h"
+#include "serve/connection.h"
+#include "serve/listener.h"
+#include "serve/routes.h"
+#include "serve/wire.h"
 
 namespace sharewell::serve {
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-using asio::ip::tcp;
-using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using wire::Connection;
 
 // How long accepting rests when the machine has no more file descriptors to give.
-constexpr auto kAcceptAgain = std::chrono::milliseconds(100);
+constexpr milliseconds kAcceptAgain{100};
+constexpr milliseconds kSweep{250};  // how exactly deadlines are kept
+constexpr int kAcceptAtOnce = 64;
+constexpr std::size_t kMostPeers = 4096;  // that are remembered without having anything open
 
-struct Routes {
-  HttpOptions options;
-  std::map<std::string, std::map<std::string, HttpServer::Handler>> by_path;
-  std::size_t connections = 0;
-
-  HttpResponse Answer(const HttpRequest& request) const {
-    const auto path = by_path.find(request.path);
-    if (path == by_path.end()) {
-      std::string known;
-      for (const auto& [name, handlers] : by_path) known += "\n" + name;
-      return {404, "text/plain; charset=utf-8", "not here; there is" + known + "\n"};
-    }
-    const auto handler = path->second.find(request.method == "HEAD" ? "GET" : request.method);
-    if (handler == path->second.end()) return {405, "text/plain; charset=utf-8", "not that way\n"};
-    try {
-      return handler->second(request);
-    } catch (const std::exception&) {
-      return {500, "text/plain; charset=utf-8", "this page could not be made\n"};
-    }
-  }
-};
-
-// One client. It owns itself: the operation under way holds it, and the last one lets go.
-class Session : public std::enable_shared_from_this<Session> {
- public:
-  Session(tcp::socket&& socket, Routes& routes) : stream_(std::move(socket)), routes_(routes) {
-    ++routes_.connections;
-  }
-  ~Session() { --routes_.connections; }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  void Read() {
-    parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(routes_.options.most_header_bytes));
-    parser_->body_limit(routes_.options.most_body_bytes);
-    Expire();
-    http::async_read(
-        stream_, buffer_, *parser_,
-        [self = shared_from_this()](error_code error, std::size_t) { self->OnRead(error); });
-  }
-
- private:
-  void Expire() {
-    stream_.expires_after(
-        std::chrono::milliseconds(static_cast<std::int64_t>(routes_.options.timeout.value * 1e3)));
-  }
-
-  void OnRead(error_code error) {
-    if (error == http::error::header_limit)
-      return Write({431, {}, "the header is too long\n"}, true);
-    if (error == http::error::body_limit) return Write({413, {}, "the body is too long\n"}, true);
-    if (error && error.category() == http::make_error_code(http::error::bad_method).category() &&
-        error != http::error::end_of_stream && error != http::error::partial_message) {
-      return Write({400, {}, "this is no HTTP\n"}, true);
-    }
-    if (error) return;  // gone, or too slow
-    const auto& message = parser_->get();
-    HttpRequest request;
-    request.method = std::string(message.method_string());
-    const std::string target(message.target());
-    const auto question = target.find('?');
-    request.path = target.substr(0, question);
-    if (question != std::string::npos) request.query = target.substr(question + 1);
-    request.body = message.body();
-    head_ = request.method == "HEAD";
-    Write(routes_.Answer(request), !message.keep_alive());
-  }
-
-  void Write(HttpResponse&& answer, bool last) {
-    response_ = {};
-    response_.version(11);
-    response_.result(static_cast<unsigned>(answer.status));
-    response_.set(http::field::server, "sharewell/" + std::string(core::kVersion));
-    response_.set(http::field::content_type,
-                  answer.type.empty() ? "text/plain; charset=utf-8" : answer.type);
-    response_.set("X-Content-Type-Options", "nosniff");
-    if (answer.status == 405) response_.set(http::field::allow, "GET, HEAD");
-    response_.keep_alive(!last);
-    const std::size_t length = answer.body.size();
-    if (!head_) response_.body() = std::move(answer.body);
-    response_.content_length(length);
-    Expire();
-    http::async_write(stream_, response_,
-                      [self = shared_from_this(), last](error_code error, std::size_t) {
-                        self->OnWritten(error, last);
-                      });
-  }
-
-  void OnWritten(error_code error, bool last) {
-    if (error) return;
-    if (!last) return Read();
-    error_code ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-
-  beast::tcp_stream stream_;
-  Routes& routes_;
-  beast::flat_buffer buffer_;
-  std::optional<http::request_parser<http::string_body>> parser_;
-  http::response<http::string_body> response_;
-  bool head_ = false;
-};
+HttpResponse PlainRefusal(int, const std::string& words) { return {.body = words + "\n"}; }
 
 }  // namespace
 
-struct HttpServer::Inside {
-  Routes routes;
-  asio::io_context context{1};
-  tcp::acceptor acceptor{context};
-  asio::steady_timer timer{context};
-  std::uint16_t port = 0;
+struct HttpServer::Inside final : wire::House {
+  struct Target {
+    Handler handler;
+    std::size_t most_body = 0;
+  };
+  struct Periodic {
+    milliseconds interval;
+    steady_clock::time_point next;
+    std::function<void()> work;
+  };
+
+  HttpOptions settings;
+  RouteTable table;
+  std::vector<Target> targets;  // by route
+  Gate gate;
+  std::vector<Periodic> periodics;
+  std::vector<Listener> listeners;
+  std::shared_ptr<wire::Mailbox> mailbox = std::make_shared<wire::Mailbox>();
+  Fd epoll{::epoll_create1(EPOLL_CLOEXEC)};
+  std::unordered_map<int, std::shared_ptr<Connection>> connections;  // by fd
+  std::map<std::string, wire::Share> shares;
+  std::vector<std::shared_ptr<Connection>> touched;
+  std::optional<steady_clock::time_point> accept_again;
+  steady_clock::time_point swept;
+  std::atomic<std::uint64_t> requests{0}, refused{0}, failed{0};
+  std::atomic<std::size_t> plain{0}, streams{0};  // connections
+  std::atomic<bool> stop{false};
   std::thread thread;
 
-  void Accept() {
-    acceptor.async_accept([this](error_code error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted) return;
-      if (error) {
-        timer.expires_after(kAcceptAgain);
-        timer.async_wait([this](error_code stopped) {
-          if (!stopped) Accept();
-        });
+  const HttpOptions& options() const override { return settings; }
+
+  HttpResponse Refuse(int status, const std::string& words) const override {
+    HttpResponse response =
+        settings.refusal ? settings.refusal(status, words) : PlainRefusal(status, words);
+    response.status = status;
+    return response;
+  }
+
+  std::optional<HttpResponse> Admit(HttpRequest& head, std::size_t& most_body) override {
+    const auto match = table.Find(head.method, head.path);
+    if (match.route) {
+      most_body = targets[*match.route].most_body;
+      if (!gate) return std::nullopt;
+      try {
+        return gate(head);
+      } catch (const std::exception&) {
+        return Refuse(500, "who may do this could not be found out");
+      }
+    }
+    if (!match.allowed.empty()) {
+      auto refusal = Refuse(405, "not that way; allowed: " + match.allowed);
+      refusal.headers.emplace_back("Allow", match.allowed);
+      return refusal;
+    }
+    if (settings.refusal)
+      return Refuse(404, "there is nothing here; docs/api.md lists what there is");
+    std::string known;
+    for (const auto& [method, path] : table.All()) known += "\n" + path;
+    return Refuse(404, "not here; there is" + known);
+  }
+
+  void Handle(HttpRequest request, const std::shared_ptr<wire::Answerer>& answerer) override {
+    auto match = table.Find(request.method, request.path);
+    const Responder responder(answerer);
+    request.parameters = std::move(match.parameters);
+    try {
+      targets[match.route.value()].handler(std::move(request), responder);
+    } catch (const std::exception&) {
+      responder.Answer(Refuse(500, "this page could not be made"));
+    }
+  }
+
+  bool MayStream(wire::Share& share) override {
+    if (streams >= settings.most_streams || share.streams >= settings.most_streams_of_one) {
+      return false;
+    }
+    ++share.streams, ++streams;
+    --share.connections, --plain;
+    return true;
+  }
+
+  void Touch(const std::shared_ptr<Connection>& connection) override {
+    if (std::exchange(connection->touched, true)) return;
+    touched.push_back(connection);
+  }
+
+  void Count(int status) override {
+    ++requests;
+    if (status >= 500)
+      ++failed;
+    else if (status >= 400)
+      ++refused;
+  }
+
+  void Watch(int fd, std::uint32_t events, int operation) const {
+    epoll_event event{};
+    event.events = events;
+    event.data.fd = fd;
+    ::epoll_ctl(epoll.get(), operation, fd, &event);
+  }
+
+  void Accept(const Listener& listener) {
+    for (int i = 0; i < kAcceptAtOnce; ++i) {
+      Peer peer;
+      Fd fd = listener.Accept(peer);
+      if (!fd) {
+        if (errno == ECONNABORTED || errno == EINTR) continue;
+        if (errno != EAGAIN) PauseAccepting();
         return;
       }
-      // One too many is closed again at once.
-      if (routes.connections < routes.options.most_connections) {
-        std::make_shared<Session>(std::move(socket), routes)->Read();
+      wire::Share& share = shares[PeerName(peer)];
+      // One too many is told so, as far as its buffer takes it, and closed again at once.
+      if (plain >= settings.most_connections ||
+          share.connections >= settings.most_connections_of_one) {
+        constexpr std::string_view kFull =
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+            "Connection: close\r\n\r\n";
+        if (listener.keys() == nullptr) {
+          [[maybe_unused]] const auto sent =
+              ::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        continue;
       }
-      Accept();
-    });
+      std::unique_ptr<TlsSession> tls;
+      if (listener.keys() != nullptr && (tls = listener.keys()->NewSession()) == nullptr) continue;
+      const int number = fd.get();
+      auto connection = std::make_shared<Connection>(std::move(fd), std::move(peer), std::move(tls),
+                                                     *this, share, mailbox);
+      ++share.connections, ++plain;
+      connection->watched = connection->Wants();
+      Watch(number, connection->watched, EPOLL_CTL_ADD);
+      connections.emplace(number, std::move(connection));
+    }
+  }
+
+  // Half of the file descriptors are for everything else that this process does.
+  void KeepFilesFree() {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return;
+    const std::size_t room = files.rlim_cur / 2;
+    settings.most_connections =
+        std::min(settings.most_connections, std::max<std::size_t>(room / 4, 1));
+    settings.most_streams = std::min(settings.most_streams, room - room / 4);
+    settings.most_streams_of_one = std::min(settings.most_streams_of_one, settings.most_streams);
+  }
+
+  void PauseAccepting() {
+    for (const Listener& listener : listeners) Watch(listener.fd(), 0, EPOLL_CTL_MOD);
+    accept_again = steady_clock::now() + kAcceptAgain;
+  }
+
+  void Step(const std::shared_ptr<Connection>& connection, bool readable) {
+    connection->touched = false;
+    if (!connections.contains(connection->fd())) return;  // it is over already
+    if (!connection->Step(readable)) return Drop(connection);
+    const std::uint32_t wants = connection->Wants();
+    if (wants == connection->watched) return;
+    connection->watched = wants;
+    Watch(connection->fd(), wants, EPOLL_CTL_MOD);
+  }
+
+  void Drop(std::shared_ptr<Connection> connection) {
+    connections.erase(connection->fd());
+    wire::Share& share = connection->share();
+    if (connection->streams()) {
+      --share.streams, --streams;
+    } else {
+      --share.connections, --plain;
+    }
+    connection->Leave();
+    connection.reset();
+    if (shares.size() > kMostPeers) {
+      std::erase_if(shares, [](const auto& entry) {
+        const wire::Share& s = entry.second;
+        return s.connections + s.streams + s.bytes == 0;
+      });
+    }
+  }
+
+  void Sweep(steady_clock::time_point now) {
+    swept = now;
+    std::vector<std::shared_ptr<Connection>> late;
+    for (const auto& [fd, connection] : connections) {
+      if (connection->Late(now)) late.push_back(connection);
+    }
+    for (const auto& connection : late) Drop(connection);
+  }
+
+  milliseconds Patience(steady_clock::time_point now) const {
+    steady_clock::time_point until = now + std::chrono::hours(1);
+    if (!connections.empty()) until = std::min(until, swept + kSweep);
+    if (accept_again) until = std::min(until, *accept_again);
+    for (const Periodic& periodic : periodics) until = std::min(until, periodic.next);
+    if (!touched.empty()) until = now;
+    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
+  }
+
+  void OnTime(steady_clock::time_point now) {
+    if (now >= swept + kSweep) Sweep(now);
+    if (accept_again && now >= *accept_again) {
+      accept_again.reset();
+      for (const Listener& listener : listeners) Watch(listener.fd(), EPOLLIN, EPOLL_CTL_MOD);
+    }
+    for (Periodic& periodic : periodics) {
+      if (now < periodic.next) continue;
+      periodic.next = now + periodic.interval;
+      periodic.work();
+    }
+  }
+
+  void OnEvent(const epoll_event& event) {
+    const auto listener = std::find_if(listeners.begin(), listeners.end(),
+                                       [&](const Listener& l) { return l.fd() == event.data.fd; });
+    if (listener != listeners.end()) return Accept(*listener);
+    const auto found = connections.find(event.data.fd);
+    if (found == connections.end()) return;
+    const auto connection = found->second;
+    const bool broken = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
+    // Both directions are closed: but what came before may still be read.
+    if (broken && (event.events & EPOLLIN) == 0) return Drop(connection);
+    Step(connection, (event.events & EPOLLIN) != 0);
+  }
+
+  void Run() {
+    mailbox->Own();
+    swept = steady_clock::now();
+    for (Periodic& periodic : periodics) periodic.next = swept + periodic.interval;
+    std::array<epoll_event, 256> events;
+    while (!stop) {
+      const auto patience = Patience(steady_clock::now());
+      const int count = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
+                                     static_cast<int>(patience.count()));
+      for (const auto& work : mailbox->Take()) work();
+      for (int i = 0; i < count; ++i) OnEvent(events[static_cast<std::size_t>(i)]);
+      OnTime(steady_clock::now());
+      // One step each, so that nobody's many requests keep the others waiting.
+      for (const auto& connection : std::exchange(touched, {})) Step(connection, false);
+    }
   }
 };
 
@@ -172,37 +287,79 @@ HttpServer::~HttpServer() { Stop(); }
 core::Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const Endpoint& endpoint,
                                                              const HttpOptions& options) {
   auto inside = std::make_unique<Inside>();
-  inside->routes.options = options;
-  error_code error;
-  const auto address = asio::ip::make_address(endpoint.address, error);
-  const tcp::endpoint at(address, endpoint.port);
-  auto& acceptor = inside->acceptor;
-  if (!error) acceptor.open(at.protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(at, error);
-  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (error) {
-    return core::FailedError("cannot listen on {}: {}; give another address or port",
-                             endpoint.Text(), error.message());
-  }
-  inside->port = acceptor.local_endpoint(error).port();
+  inside->settings = options;
+  auto listener = Listener::Open({.endpoint = endpoint}, true);
+  if (!listener) return tl::unexpected(listener.error());
+  inside->listeners.push_back(std::move(*listener));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(inside)));
 }
 
-void HttpServer::Route(const std::string& method, const std::string& path, Handler handler) {
-  inside_->routes.by_path[path][method] = std::move(handler);
+core::Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::vector<Door>& doors,
+                                                             const HttpOptions& options) {
+  auto inside = std::make_unique<Inside>();
+  inside->settings = options;
+  for (const Door& door : doors) {
+    auto listener = Listener::Open(door, false);
+    if (!listener) return tl::unexpected(listener.error());
+    inside->listeners.push_back(std::move(*listener));
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(inside)));
+}
+
+void HttpServer::Route(const std::string& method, const std::string& path, Page page) {
+  Route(
+      method, path,
+      [page = std::move(page)](const HttpRequest& request, const Responder& responder) {
+        responder.Answer(page(request));
+      },
+      inside_->settings.most_body_bytes);
+}
+
+void HttpServer::Route(const std::string& method, const std::string& path, Handler handler,
+                       std::size_t most_body_bytes) {
+  const std::size_t route = inside_->table.Add(method, path);
+  inside_->targets.resize(std::max(inside_->targets.size(), route + 1));
+  inside_->targets[route] = {std::move(handler), most_body_bytes};
+}
+
+void HttpServer::SetGate(Gate gate) { inside_->gate = std::move(gate); }
+
+void HttpServer::Every(core::Seconds interval, std::function<void()> work) {
+  const milliseconds period(static_cast<std::int64_t>(interval.value * 1e3));
+  inside_->periodics.push_back({std::max(period, milliseconds(1)), {}, std::move(work)});
 }
 
 void HttpServer::Start() {
-  inside_->Accept();
-  inside_->thread = std::thread([this] { inside_->context.run(); });
+  inside_->KeepFilesFree();
+  inside_->Watch(inside_->mailbox->fd(), EPOLLIN, EPOLL_CTL_ADD);
+  for (const Listener& listener : inside_->listeners) {
+    inside_->Watch(listener.fd(), EPOLLIN, EPOLL_CTL_ADD);
+  }
+  inside_->thread = std::thread([this] { inside_->Run(); });
 }
 
 void HttpServer::Stop() {
-  inside_->context.stop();
+  inside_->stop = true;
+  inside_->mailbox->Post([] {});
   if (inside_->thread.joinable()) inside_->thread.join();
+  inside_->mailbox->Close();
+  inside_->touched.clear();
+  inside_->connections.clear();
+  inside_->listeners.clear();
 }
 
-std::uint16_t HttpServer::Port() const { return inside_->port; }
+std::uint16_t HttpServer::Port(std::size_t door) const {
+  return door < inside_->listeners.size() ? inside_->listeners[door].port() : std::uint16_t{0};
+}
+
+void HttpServer::Post(std::function<void()> work) { inside_->mailbox->Post(std::move(work)); }
+
+HttpFigures HttpServer::Figures() const {
+  return {inside_->requests, inside_->refused, inside_->failed, inside_->plain, inside_->streams};
+}
+
+std::vector<std::pair<std::string, std::string>> HttpServer::Routes() const {
+  return inside_->table.All();
+}
 
 }  // namespace sharewell::serve

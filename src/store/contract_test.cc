@@ -380,7 +380,9 @@ TEST_F(Contract, ANewerSchemaIsRefusedByName) {
 TEST_F(Contract, AnOlderSchemaIsBroughtUpToDate) {
   Append(BatchOf(kStart, 1));
   Sync();
-  place_->Run("DROP TABLE profile");
+  for (const char* table : {"profile", "job", "job_event", "shared_run", "kept"}) {
+    place_->Run(std::string("DROP TABLE ") + table);
+  }
   place_->Run("UPDATE meta SET value = '1' WHERE name = 'schema'");
   store_ = Again();
   EXPECT_THAT(Read(), SizeIs(1));

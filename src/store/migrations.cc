@@ -31,6 +31,22 @@ CREATE TABLE dirty(slot INTEGER PRIMARY KEY);
 CREATE TABLE profile(id INTEGER PRIMARY KEY AUTOINCREMENT, created INTEGER NOT NULL,
   name TEXT NOT NULL, workload TEXT NOT NULL, gpu TEXT NOT NULL, source TEXT NOT NULL,
   record TEXT NOT NULL);
+)",
+    // 3: jobs. `ended` is 0 until a job is over; `workload` a hash of core::WorkloadKey.
+    R"(
+CREATE TABLE job(number INTEGER PRIMARY KEY, phase TEXT NOT NULL, owner TEXT NOT NULL,
+  workload INTEGER NOT NULL, submitted INTEGER NOT NULL, ended INTEGER NOT NULL,
+  record TEXT NOT NULL);
+CREATE INDEX job_by_phase ON job(phase, number);
+CREATE INDEX job_by_owner ON job(owner, number);
+CREATE INDEX job_by_workload ON job(workload, number);
+CREATE INDEX job_by_end ON job(ended);
+CREATE TABLE job_event(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL,
+  job INTEGER NOT NULL, words TEXT NOT NULL);
+CREATE TABLE shared_run(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL,
+  gpu TEXT NOT NULL, a BLOB NOT NULL, b BLOB NOT NULL, speed_a TEXT NOT NULL,
+  speed_b TEXT NOT NULL, fits INTEGER NOT NULL);
+CREATE TABLE kept(name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -60,6 +76,22 @@ CREATE TABLE dirty(slot BIGINT PRIMARY KEY);
 CREATE TABLE profile(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, created BIGINT NOT NULL,
   name TEXT NOT NULL, workload TEXT NOT NULL, gpu TEXT NOT NULL, source TEXT NOT NULL,
   record TEXT NOT NULL);
+)",
+    // 3: jobs.
+    R"(
+CREATE TABLE job(number BIGINT PRIMARY KEY, phase TEXT NOT NULL, owner TEXT NOT NULL,
+  workload BIGINT NOT NULL, submitted BIGINT NOT NULL, ended BIGINT NOT NULL,
+  record TEXT NOT NULL);
+CREATE INDEX job_by_phase ON job(phase, number);
+CREATE INDEX job_by_owner ON job(owner, number);
+CREATE INDEX job_by_workload ON job(workload, number);
+CREATE INDEX job_by_end ON job(ended);
+CREATE TABLE job_event(id BIGINT PRIMARY KEY, time BIGINT NOT NULL, kind TEXT NOT NULL,
+  job BIGINT NOT NULL, words TEXT NOT NULL);
+CREATE TABLE shared_run(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time BIGINT NOT NULL,
+  gpu TEXT NOT NULL, a BYTEA NOT NULL, b BYTEA NOT NULL, speed_a TEXT NOT NULL,
+  speed_b TEXT NOT NULL, fits BIGINT NOT NULL);
+CREATE TABLE kept(name TEXT PRIMARY KEY, value BYTEA NOT NULL);
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

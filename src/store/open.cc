@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "core/shown.h"
+#include "store/open_database.h"
 #include "store/postgres/postgres_database.h"
 #include "store/sql_store.h"
 #include "store/sqlite/sqlite_database.h"
@@ -8,17 +9,25 @@
 
 namespace sharewell::store {
 
-core::Result<std::unique_ptr<Store>> Open(const std::string& where) {
+bool IsPostgres(const std::string& where) {
+  return where.starts_with("postgresql://") || where.starts_with("postgres://");
+}
+
+core::Result<std::unique_ptr<Database>> OpenDatabase(const std::string& where) {
   if (where.empty()) {
     return core::UsageError("the store has no name: give a file, or postgresql://USER@HOST/NAME");
   }
-  const bool postgres = where.starts_with("postgresql://") || where.starts_with("postgres://");
+  if (IsPostgres(where)) return OpenPostgres(where);
   const std::size_t scheme = where.find("://");
-  if (!postgres && scheme != std::string::npos && where.find('/') > scheme) {
+  if (scheme != std::string::npos && where.find('/') > scheme) {
     return core::UsageError("a store is a file or a postgresql:// address, and {}:// is neither",
                             core::Shown(std::string_view(where).substr(0, scheme)));
   }
-  auto database = postgres ? OpenPostgres(where) : OpenSqlite(where);
+  return OpenSqlite(where);
+}
+
+core::Result<std::unique_ptr<Store>> Open(const std::string& where) {
+  auto database = OpenDatabase(where);
   if (!database) return tl::unexpected(std::move(database.error()));
   return std::make_unique<SqlStore>(std::move(*database));
 }

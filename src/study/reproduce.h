@@ -37,6 +37,9 @@ struct ReproduceOptions {
   // Folder with the data sets of others; empty: SHAREWELL_TEST_DATA, else ../shared/data. What is
   // not there is left out, and an assumption says so.
   std::string data;
+  // Of yeung alone: records of a mix that was run on a real machine, one a policy
+  // (docs/formats/run.md). They are set beside the paper instead of the simulated cluster.
+  std::vector<std::string> real;
 };
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order

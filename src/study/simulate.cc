@@ -34,8 +34,8 @@ class Log : public control::Recorder {
 
   void OnDecision(core::Seconds took) override { took_.push_back(took.value); }
 
-  void OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
-    if (!keep_) return;
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
+    if (!keep_) return {};
     const core::Seconds now = snapshot.now();
     for (const auto& x : plan.stops) rows_.push_back({now, x.job, "stop", {}, x.reason});
     for (const auto& x : plan.moves) rows_.push_back({now, x.job, "move", x.to, x.reason});
@@ -47,6 +47,7 @@ class Log : public control::Recorder {
     for (core::JobId id : plan.infeasible) {
       rows_.push_back({now, id, "infeasible", {}, {core::ReasonKind::kInfeasible, {}, 0, 0}});
     }
+    return {};
   }
 
   const std::vector<double>& took() const { return took_; }

@@ -2,17 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <vector>
 
+#include "platform/process/progress_file.h"
 #include "study/output_pattern.h"
 
 namespace sharewell::study {
@@ -22,8 +21,6 @@ using core::Seconds;
 using Kind = ThroughputSource::Kind;
 
 constexpr std::size_t kMostArrivals = 4096;
-constexpr off_t kMostRead = 64 << 20;    // at one look at the file
-constexpr off_t kPunchEvery = 16 << 20;  // what has been counted needs no room on the disk
 constexpr std::size_t kMostLine = 4096;
 constexpr int kMostLines = 2000;  // looked at in a second: matching must not slow the job down
 
@@ -45,22 +42,20 @@ std::optional<double> SmoothRate(const StepClock& clock, Seconds from, Seconds t
   return (*b - *a) / (to - from).value;
 }
 
-class ProgressFile : public Throughput {
+class FileThroughput : public Throughput {
  public:
-  ProgressFile(std::string path, int file, bool promised)
-      : path_(std::move(path)), file_(file), promised_(promised) {
-    struct stat now {};
-    if (::fstat(file_, &now) == 0) inode_ = now.st_ino;
+  FileThroughput(std::string path, bool promised)
+      : path_(std::move(path)), file_(path_), promised_(promised) {
+    file_.Look();  // opens it, which is not to be taken for the job's doing
     watch_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watch_ >= 0) ::inotify_add_watch(watch_, path_.c_str(), IN_OPEN);
   }
-  ~ProgressFile() override {
+  ~FileThroughput() override {
     if (watch_ >= 0) ::close(watch_);
-    if (file_ >= 0) ::close(file_);
     ::unlink(path_.c_str());
   }
-  ProgressFile(const ProgressFile&) = delete;
-  ProgressFile& operator=(const ProgressFile&) = delete;
+  FileThroughput(const FileThroughput&) = delete;
+  FileThroughput& operator=(const FileThroughput&) = delete;
 
   std::string File() const override { return path_; }
   void Feed(std::string_view, Seconds) override {}
@@ -76,71 +71,31 @@ class ProgressFile : public Throughput {
   std::string Source() const override { return clock_.steps() > 0 ? "progress file" : "none"; }
   std::string Note() const override {
     if (promised_ && clock_.steps() == 0) return "it wrote no step to $SHAREWELL_PROGRESS";
-    return rewritten_ ? "the progress file was rewritten while it was read, so steps may have been "
-                        "missed: the job must append to it"
-                      : "";
+    return file_.rewritten() ? "the progress file was rewritten while it was read, so steps may "
+                               "have been missed: the job must append to it"
+                             : "";
   }
 
   void Poll(Seconds now, Seconds wall) override {
     char events[1024];
     if (watch_ >= 0 && ::read(watch_, events, sizeof events) > 0) opened_ = true;
-    ReopenIfReplaced();
-    struct stat state {};
-    if (file_ < 0 || ::fstat(file_, &state) != 0) return;
-    const Seconds written(static_cast<double>(state.st_mtim.tv_sec) +
-                          static_cast<double>(state.st_mtim.tv_nsec) * 1e-9);
-    if (state.st_size < read_ || (state.st_size == read_ && read_ > 0 && written != written_)) {
-      read_ = punched_ = 0;
-      rewritten_ = true;
-    }
-    written_ = written;
-    const off_t end = std::min<off_t>(state.st_size, read_ + kMostRead);
-    const double before = steps_;
-    Count(end);
+    const double before = file_.steps();
+    file_.Look();
     // The file says when the last line came, to the kernel's tick; a look comes up to an interval
     // later. While more is waiting, that time is of lines not counted yet.
-    const Seconds arrived = std::clamp(now - (wall - written), std::min(looked_, now), now);
-    if (steps_ > before && read_ >= state.st_size) clock_.Add(arrived, steps_);
+    const Seconds arrived = std::clamp(now - (wall - file_.written()), std::min(looked_, now), now);
+    if (file_.steps() > before && file_.all_read()) clock_.Add(arrived, file_.steps());
     looked_ = now;
   }
 
  private:
-  void ReopenIfReplaced() {
-    struct stat at_path {};
-    if (::stat(path_.c_str(), &at_path) != 0 || at_path.st_ino == inode_) return;
-    const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return;
-    ::close(file_);
-    file_ = file;
-    inode_ = at_path.st_ino;
-    read_ = punched_ = 0;
-  }
-
-  void Count(off_t end) {
-    std::vector<char> block(std::size_t{1} << 16);
-    while (read_ < end) {
-      const auto most =
-          static_cast<std::size_t>(std::min<off_t>(static_cast<off_t>(block.size()), end - read_));
-      const ssize_t n = ::pread(file_, block.data(), most, read_);
-      if (n <= 0) break;
-      steps_ += static_cast<double>(std::count(block.begin(), block.begin() + n, '\n'));
-      read_ += n;
-    }
-    if (read_ - punched_ >= kPunchEvery) {
-      ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, punched_, read_ - punched_);
-      punched_ = read_;
-    }
-  }
-
   std::string path_;
-  int file_ = -1, watch_ = -1;
-  ino_t inode_ = 0;
-  off_t read_ = 0, punched_ = 0;
-  Seconds written_, looked_;
-  double steps_ = 0;
+  platform::ProgressFile file_;
+  int watch_ = -1;
+  Seconds looked_;
   StepClock clock_;
   bool promised_;
-  bool opened_ = false, rewritten_ = false;
+  bool opened_ = false;
 };
 
 class OutputThroughput : public Throughput {
@@ -312,7 +267,8 @@ core::Result<std::unique_ptr<Throughput>> Throughput::Make(const ThroughputSourc
         "can be written",
         path, std::strerror(errno));
   }
-  return std::make_unique<ProgressFile>(std::move(path), file, source.promised);
+  ::close(file);
+  return std::make_unique<FileThroughput>(std::move(path), source.promised);
 }
 
 }  // namespace sharewell::study

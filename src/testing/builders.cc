@@ -80,6 +80,7 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   job.cores = spec.cores;
   for (std::size_t m : spec.only) job.allowed_models.push_back(core::GpuModelId(m));
   job.exclusive = spec.exclusive;
+  job.max_slowdown = spec.max_slowdown;
   job.priority = spec.priority;
   job.submit = core::Seconds(spec.submit);
   if (spec.restart_cost) job.restart_cost = core::Seconds(*spec.restart_cost);

@@ -55,6 +55,7 @@ struct JobSpec {
   std::vector<double> rates = {};      // by GPU model; empty: 1 everywhere
   std::vector<std::size_t> only = {};  // allowed models; empty: any
   bool exclusive = false;
+  std::optional<double> max_slowdown = {};  // its own
   int priority = 0;
   std::size_t user = 0;
   std::optional<std::size_t> workload = {};

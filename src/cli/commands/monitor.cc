@@ -1,22 +1,18 @@
 #include "cli/commands/monitor.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/daemon.h"
 #include "cli/store_flag.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
@@ -45,34 +41,6 @@ constexpr double kLeastInterval = 0.1;
 constexpr double kMostInterval = 3600;
 constexpr int kMostMonitorDays = 3650;
 constexpr double kStandsStill = 10;  // intervals, and as many seconds
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
-
-void SayLine(const std::string& line) { WriteErr(fmt::format("sharewell: {}\n", line)); }
-
-// Signals wait from the beginning to the end, and are asked for here. `left`: absent: for ever.
-// Whether one came.
-bool WaitForSignal(std::optional<core::Seconds> left) {
-  sigset_t asked;
-  sigemptyset(&asked);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&asked, signal);
-  const auto end =
-      steady_clock::now() + std::chrono::duration<double>(left.value_or(core::Seconds(0)).value);
-  for (;;) {
-    const double seconds =
-        left ? std::chrono::duration<double>(end - steady_clock::now()).count() : 3600;
-    if (seconds < 0) return false;
-    timespec time{};
-    time.tv_sec = static_cast<time_t>(seconds);
-    time.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
-    if (::sigtimedwait(&asked, nullptr, &time) >= 0) return true;
-    if (errno == EAGAIN && left) return false;
-  }
-}
 
 std::vector<serve::GpuLabels> LabelsOf(const std::string& library) {
   std::vector<serve::GpuLabels> labels;

@@ -36,6 +36,10 @@ class ReproduceCommand : public Command {
     app.add_option("--seeds", seeds_, "how many draws a figure is the mean of")
         ->type_name("N")
         ->capture_default_str();
+    app.add_option("--real", real_,
+                   "with yeung: records of a mix run on a real machine, one a policy")
+        ->type_name("FILE,...")
+        ->delimiter(',');
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
@@ -48,17 +52,21 @@ class ReproduceCommand : public Command {
     }
     const auto seeds = ParseWhole("--seeds", seeds_, 1, kMostSeeds);
     if (!seeds) return tl::unexpected(seeds.error());
+    if (!real_.empty() && experiment_ != "yeung") {
+      return core::UsageError("--real goes with yeung: sharewell reproduce yeung --real FILE");
+    }
     std::vector<study::Experiment> experiments;
     ProgressBar bar;
     study::ReproduceOptions options;
     options.seeds = static_cast<int>(*seeds);
+    options.real = real_;
     for (const std::string& name : known) {
       if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
       options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
         bar.Show(fmt::format("{}: {}", name, what), done, of);
       };
       auto experiment = study::Reproduce(name, options);
-      if (!experiment) return tl::unexpected(std::move(experiment.error()).Within(name));
+      if (!experiment) return tl::unexpected(experiment.error());
       experiments.push_back(std::move(*experiment));
     }
     bar.Clear();
@@ -73,6 +81,7 @@ class ReproduceCommand : public Command {
  private:
   std::string experiment_ = kAll;
   std::string seeds_ = "20";
+  std::vector<std::string> real_;
   bool json_ = false;
 };
 

@@ -23,7 +23,7 @@ using core::Result;
 using core::UsageError;
 using stress::PressureKind;
 
-constexpr int kMostDays = 30;
+constexpr int kMostStressDays = 30;
 constexpr double kSettled = 0.15;  // seconds after a second's end at which it is told
 constexpr double kStarved = 0.9;   // of its CPU time: below it, others took the CPUs
 constexpr int kSignalled = 128;    // what a shell adds to a signal's number
@@ -147,7 +147,7 @@ class StressCommand : public Command {
   }
 
   Result<ExitCode> Run() override {
-    const auto time = ParseTime("--for", for_, kMostDays);
+    const auto time = ParseTime("--for", for_, kMostStressDays);
     if (!time) return tl::unexpected(time.error());
     if (time->value < 1) return UsageError("--for: {} is too short; give 1s or more", for_);
     const auto specs = flags_.Specs();

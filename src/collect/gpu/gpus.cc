@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "collect/gpu/mig.h"
 #include "collect/gpu/nvml_session.h"
 
@@ -24,6 +26,23 @@ void AddComputeFacts(const nvml::Api& api, nvml::Device gpu, GpuFacts& facts) {
   facts.mps = major >= kVoltaCompute && !prohibited;
   facts.gpm = HasGpm(api, gpu);
   facts.mig = MigIsOn(api, gpu);
+}
+
+core::Bytes TotalMemory(const nvml::Api& api, nvml::Device gpu) {
+  nvml::Memory memory{};
+  if (api.MemoryInfo == nullptr || api.MemoryInfo(gpu, &memory) != nvml::kSuccess) return {};
+  return core::Bytes(static_cast<double>(memory.total));
+}
+
+void AddMigFacts(const nvml::Api& api, nvml::Device gpu, GpuFacts& facts) {
+  constexpr std::string_view kMig = " MIG ";  // "NVIDIA H200 MIG 1g.18gb"
+  for (const MigInstance& mig : MigInstances(api, gpu)) {
+    const std::string name = NvmlText(api.Name, mig.handle);
+    const auto at = name.rfind(kMig);
+    facts.migs.push_back({mig.id, NvmlText(api.Uuid, mig.handle),
+                          at == std::string::npos ? "" : name.substr(at + kMig.size()),
+                          TotalMemory(api, mig.handle)});
+  }
 }
 
 GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
@@ -49,11 +68,9 @@ GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
   if (api.PowerLimit != nullptr && api.PowerLimit(seat.handle, &number) == nvml::kSuccess) {
     facts.power_limit = core::Watts(number / 1000.0);
   }
-  nvml::Memory memory{};
-  if (api.MemoryInfo != nullptr && api.MemoryInfo(seat.handle, &memory) == nvml::kSuccess) {
-    facts.memory = core::Bytes(static_cast<double>(memory.total));
-  }
+  facts.memory = TotalMemory(api, seat.handle);
   AddComputeFacts(api, seat.handle, facts);
+  AddMigFacts(api, seat.handle, facts);
   return facts;
 }
 

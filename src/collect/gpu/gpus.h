@@ -10,6 +10,16 @@
 
 namespace sharewell::collect {
 
+// A part of a GPU that MIG makes one of its own. We use those that there are, and make none.
+struct MigFacts {
+  unsigned id = 0;   // of the GPU instance; Reading::instance is "0:3"
+  std::string uuid;  // "MIG-..."
+  std::string kind;  // "1g.18gb"; empty: not said
+  core::Bytes memory;
+
+  friend bool operator==(const MigFacts&, const MigFacts&) = default;
+};
+
 struct GpuFacts {
   int index = 0;        // NVML's; Reading::instance is it as text
   std::string uuid;     // "GPU-5f0c..."; empty where the driver does not say, as for all texts
@@ -21,8 +31,9 @@ struct GpuFacts {
   core::Bytes memory;   // 0: not said
   std::string compute;  // compute capability: "9.0"
   std::optional<core::Watts> power_limit;
-  bool gpm = false;  // has SM, tensor and DRAM figures
-  bool mig = false;  // is cut into MIG instances now
+  bool gpm = false;            // has SM, tensor and DRAM figures
+  bool mig = false;            // is cut into MIG instances now
+  std::vector<MigFacts> migs;  // by id
   bool mps = false;  // programs can share it under MPS (Volta and later, not in prohibited mode)
 
   friend bool operator==(const GpuFacts&, const GpuFacts&) = default;

@@ -52,6 +52,23 @@ TEST(FindGpusTest, WhatIsNotSaidIsEmpty) {
   EXPECT_EQ((*gpus)[1], lost);
 }
 
+TEST(FindGpusTest, MigInstancesAreGpusOfTheirOwn) {
+  RecordedNvml nvml;
+  nvml.LoadText(
+      R"({"gpus":[{"name":"NVIDIA H200","mig_mode":[1,1],"max_migs":7,"migs":[
+            {"uuid":"MIG-b","name":"NVIDIA H200 MIG 3g.71gb"},
+            {"uuid":"MIG-a","name":"NVIDIA H200 MIG 1g.18gb"}]}],
+          "steps":[{"t":0,"gpus":[{"memory":{"total":150,"free":1,"used":1},"migs":[
+            {"gpu_instance":5,"memory":{"total":70,"free":1,"used":1}},
+            {"gpu_instance":2,"memory":{"total":18,"free":1,"used":1}}]}]}]})");
+  const auto gpus = FindGpus(RecordedNvml::Library());
+  ASSERT_TRUE(gpus);
+  EXPECT_TRUE(gpus->front().mig);
+  const std::vector<MigFacts> expected{{2, "MIG-a", "1g.18gb", core::Bytes(18)},
+                                       {5, "MIG-b", "3g.71gb", core::Bytes(70)}};
+  EXPECT_EQ(gpus->front().migs, expected);
+}
+
 TEST(FindGpusTest, NoDriver) {
   const auto gpus = FindGpus("/nonexistent/libnvidia-ml.so.1");
   ASSERT_FALSE(gpus);

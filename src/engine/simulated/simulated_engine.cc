@@ -11,6 +11,7 @@ void SimulatedEngine::Report(Observation& out) {
   out.finished = events_.finished;
   out.failed = events_.failed;
   out.out_of_memory = events_.out_of_memory;
+  out.requeued.clear();
   out.profiled = events_.profiled;
   out.progress.clear();
   for (const auto& p : events_.progress) out.progress.push_back({p.job, p.attained, p.rate});

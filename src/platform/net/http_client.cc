@@ -7,32 +7,68 @@
 
 #include "core/shown.h"
 #include "core/suggest.h"
+#include "platform/files/text.h"
 
 namespace sharewell::platform {
 namespace {
 
 constexpr std::size_t kLongestUrl = 4096;
 constexpr long kMostRedirects = 5;
+constexpr long kOkStatus = 200;
 
 struct CloseCurl {
   void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-struct Body {
-  std::string text;
-  std::size_t most = 0;
-  bool over = false;
+// One answer on its way, as libcurl's callbacks fill it.
+struct Arriving {
+  const HttpRequest& request;
+  CURL* curl = nullptr;
+  HttpAnswer answer = {};
+  bool over = false;   // more than is allowed
+  bool ended = false;  // by the caller
+
+  long Status() const {
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+  }
 };
 
 std::size_t TakeBody(char* data, std::size_t, std::size_t bytes, void* to) {
-  Body& body = *static_cast<Body*>(to);
-  if (bytes > body.most - body.text.size()) {
-    body.over = true;
+  Arriving& here = *static_cast<Arriving*>(to);
+  if (here.request.on_body && here.Status() == kOkStatus) {
+    here.ended = !here.request.on_body(std::string_view(data, bytes));
+    return here.ended ? 0 : bytes;
+  }
+  if (bytes > here.request.most_bytes - here.answer.body.size()) {
+    here.over = true;
     return 0;  // ends the transfer
   }
-  body.text.append(data, bytes);
+  here.answer.body.append(data, bytes);
   return bytes;
+}
+
+std::size_t TakeHeader(char* data, std::size_t, std::size_t bytes, void* to) {
+  Arriving& here = *static_cast<Arriving*>(to);
+  const std::string_view line(data, bytes);
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos) return bytes;
+  const std::string name = core::LowerCase(line.substr(0, colon));
+  for (std::size_t i = 0; i < here.request.wanted.size(); ++i) {
+    if (name != core::LowerCase(here.request.wanted[i])) continue;
+    std::string_view value = line.substr(colon + 1);
+    while (!value.empty() && (value.back() == '\r' || value.back() == '\n')) value.remove_suffix(1);
+    here.answer.wanted[i] = std::string(Trimmed(value));
+  }
+  return bytes;
+}
+
+int OnWait(void* to, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  Arriving& here = *static_cast<Arriving*>(to);
+  here.ended = here.ended || !here.request.on_wait();
+  return here.ended ? 1 : 0;
 }
 
 // For messages: without the name and password it may carry.
@@ -67,6 +103,10 @@ core::Error InWords(CURLcode code, const HttpRequest& request, const char* detai
       return {ErrorKind::kAbsent, fmt::format("{}: the host {} is not known; check its spelling",
                                               url, core::Shown(HostOfUrl(request.url)))};
     case CURLE_COULDNT_CONNECT:
+      if (!request.unix_socket.empty()) {
+        return {ErrorKind::kAbsent,
+                fmt::format("{}: nothing answers there", core::Shown(request.unix_socket))};
+      }
       return {ErrorKind::kAbsent,
               fmt::format("{}: nothing answers there; check host and port, and that the exporter "
                           "runs",
@@ -88,6 +128,23 @@ core::Error InWords(CURLcode code, const HttpRequest& request, const char* detai
                           details[0] != '\0' ? std::string_view(details)
                                              : std::string_view(curl_easy_strerror(code)))};
   }
+}
+
+void SetWhatIsSent(CURL* c, const HttpRequest& request) {
+  if (request.method != "GET") {
+    curl_easy_setopt(c, CURLOPT_POST, 1L);  // with a body, be it empty, whatever the verb
+    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    curl_easy_setopt(c, CURLOPT_POSTFIELDS, request.body.data());
+    curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
+  if (!request.unix_socket.empty()) {
+    curl_easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
+  }
+  if (!request.token.empty()) {
+    curl_easy_setopt(c, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+    curl_easy_setopt(c, CURLOPT_XOAUTH2_BEARER, request.token.c_str());
+  }
+  if (!request.ca_file.empty()) curl_easy_setopt(c, CURLOPT_CAINFO, request.ca_file.c_str());
 }
 
 }  // namespace
@@ -114,25 +171,29 @@ std::string HostOfUrl(std::string_view url) {
   return std::string(url.substr(0, url.find(':')));
 }
 
-core::Result<HttpAnswer> HttpGet(const HttpRequest& request) {
+core::Result<HttpAnswer> HttpSend(const HttpRequest& request) {
   if (auto ok = CheckUrl(request.url); !ok) return tl::unexpected(ok.error());
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, CloseCurl> curl(ready == CURLE_OK ? curl_easy_init() : nullptr);
   if (!curl) return core::FailedError("libcurl cannot be started");
   std::unique_ptr<curl_slist, CloseCurl> headers;
-  for (const std::string& header : request.headers) {
+  std::vector<std::string> lines = request.headers;
+  lines.emplace_back("Expect:");  // a long body goes at once: not every server says "100 Continue"
+  for (const std::string& header : lines) {
     curl_slist* longer = curl_slist_append(headers.get(), header.c_str());
     if (longer == nullptr) return core::FailedError("out of memory");
     static_cast<void>(headers.release());  // it is the head of `longer`
     headers.reset(longer);
   }
-  Body body{.text = {}, .most = request.most_bytes};
-  char details[CURL_ERROR_SIZE] = "";
   CURL* const c = curl.get();
+  Arriving arriving{.request = request, .curl = c};
+  arriving.answer.wanted.resize(request.wanted.size());
+  char details[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(c, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION,
+                   request.method == "GET" && request.token.empty() ? 1L : 0L);
   curl_easy_setopt(c, CURLOPT_MAXREDIRS, kMostRedirects);
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
@@ -141,31 +202,37 @@ core::Result<HttpAnswer> HttpGet(const HttpRequest& request) {
   curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "");  // whatever libcurl can undo
   curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers.get());
   // A proxy from the environment cannot know what this machine's own address means.
-  if (IsLoopback(HostOfUrl(request.url))) curl_easy_setopt(c, CURLOPT_PROXY, "");
+  if (IsLoopback(HostOfUrl(request.url)) || !request.unix_socket.empty()) {
+    curl_easy_setopt(c, CURLOPT_PROXY, "");
+  }
+  SetWhatIsSent(c, request);
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, TakeBody);
-  curl_easy_setopt(c, CURLOPT_WRITEDATA, &body);
+  curl_easy_setopt(c, CURLOPT_WRITEDATA, &arriving);
+  curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, TakeHeader);
+  curl_easy_setopt(c, CURLOPT_HEADERDATA, &arriving);
+  if (request.on_wait) {
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, OnWait);
+    curl_easy_setopt(c, CURLOPT_XFERINFODATA, &arriving);
+    curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+  }
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, details);
   const CURLcode code = curl_easy_perform(c);
-  if (body.over) {
+  if (arriving.over) {
     return core::FailedError("{}: answers with more than {} MiB; is this the right address?",
                              Told(request.url), request.most_bytes >> 20);
   }
-  if (code != CURLE_OK) return tl::unexpected(InWords(code, request, details));
-  HttpAnswer answer;
-  long status = 0;
+  if (code != CURLE_OK && !arriving.ended) return tl::unexpected(InWords(code, request, details));
   const char* type = nullptr;
-  curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(c, CURLINFO_CONTENT_TYPE, &type);
-  answer.status = static_cast<int>(status);
-  if (type != nullptr) answer.content_type = type;
-  answer.body = std::move(body.text);
-  return answer;
+  arriving.answer.status = static_cast<int>(arriving.Status());
+  if (type != nullptr) arriving.answer.content_type = type;
+  return std::move(arriving.answer);
 }
 
 core::Result<std::string> Fetch(const HttpRequest& request) {
-  auto answer = HttpGet(request);
+  auto answer = HttpSend(request);
   if (!answer) return tl::unexpected(answer.error());
-  if (answer->status == 200) return std::move(answer->body);
+  if (answer->status == kOkStatus) return std::move(answer->body);
   const std::string url = Told(request.url);
   if (answer->status == 404) {
     return core::UsageError("{}: the server has no such page (404); exporters answer at /metrics",

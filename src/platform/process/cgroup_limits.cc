@@ -3,37 +3,27 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <thread>
 
+#include "platform/process/cgroup_home.h"
 #include "platform/process/cpu_set.h"
 
 namespace sharewell::platform {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* kPrefix = "sharewell-";
 constexpr int kPeriodMicroseconds = 100'000;
 constexpr int kRemovals = 25;  // a group whose last process has just gone is busy a little longer
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 // 0, or why not.
 int WriteValue(const std::string& path, const std::string& value) {
@@ -45,71 +35,23 @@ int WriteValue(const std::string& path, const std::string& value) {
   return error;
 }
 
-// Whether a process may go in: the rules are many, so it is tried.
-bool MayEnter(const std::string& procs) {
-  const int file = ::open(procs.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(::write(file, "0", 1) == 1 ? 0 : 1);
-  ::close(file);
-  int status = 1;
-  return pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
-}
-
-void RemoveGroup(const std::string& folder) {
-  for (int i = 0; i < kRemovals; ++i) {
-    if (::rmdir(folder.c_str()) == 0 || errno != EBUSY) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-// Those that a run which was killed has left: only empty ones can be removed.
-void RemoveStale(const std::string& parent) {
-  std::error_code error;
-  std::vector<std::string> stale;
-  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.rfind(kPrefix, 0) != 0) continue;
-    const int pid = std::atoi(name.c_str() + std::strlen(kPrefix));
-    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) stale.push_back(it->path().string());
-  }
-  for (const std::string& folder : stale) ::rmdir(folder.c_str());
-}
-
 std::string GroupName(const std::string& name) {
   static std::atomic<int> count{0};
   std::string plain;
   for (const char c : name.substr(0, 40)) {
     plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   }
-  return fmt::format("{}{}-{}-{}", kPrefix, ::getpid(), ++count, plain);
+  return fmt::format("sharewell-{}-{}-{}", ::getpid(), ++count, plain);
 }
 
-// Controller to our group's path, by /proc/self/cgroup; "" is v2's.
-std::map<std::string, std::string> OwnGroups(const std::string& root) {
-  std::map<std::string, std::string> paths;
-  std::ifstream in(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t a = line.find(':'), b = line.find(':', a + 1);
-    if (a == line.npos || b == line.npos) continue;
-    std::string names = line.substr(a + 1, b - a - 1) + ",";
-    for (std::size_t at = 0; at < names.size();) {
-      const std::size_t end = names.find(',', at);
-      paths[names.substr(at, end - at)] = line.substr(b + 1);
-      at = end + 1;
-    }
-  }
-  return paths;
-}
-
-struct Wanted {
+struct WantedLimit {
   const char* controller;
   std::string what;                                         // for messages
   std::vector<std::pair<std::string, std::string>> v2, v1;  // files and values
 };
 
-std::vector<Wanted> WantedBy(const CgroupLimits& limits) {
-  std::vector<Wanted> wanted;
+std::vector<WantedLimit> WantedBy(const CgroupLimits& limits) {
+  std::vector<WantedLimit> wanted;
   if (limits.cpus) {
     const std::string cpus = FormatCpus(*limits.cpus);
     wanted.push_back({"cpuset",
@@ -118,18 +60,24 @@ std::vector<Wanted> WantedBy(const CgroupLimits& limits) {
                       {{"cpuset.cpus", cpus}}});
   }
   if (limits.cpu_time) {
-    const auto quota =
-        std::max(1000LL, static_cast<long long>(*limits.cpu_time * kPeriodMicroseconds));
-    wanted.push_back({"cpu",
-                      "CPU time",
-                      {{"cpu.max", fmt::format("{} {}", quota, kPeriodMicroseconds)}},
-                      {{"cpu.cfs_period_us", fmt::format("{}", kPeriodMicroseconds)},
-                       {"cpu.cfs_quota_us", fmt::format("{}", quota)}}});
+    const bool bounded = std::isfinite(*limits.cpu_time);
+    const std::string quota = fmt::format(
+        "{:.0f}", bounded ? std::max(1000.0, *limits.cpu_time * kPeriodMicroseconds) : -1.0);
+    wanted.push_back(
+        {"cpu",
+         "CPU time",
+         {{"cpu.max", fmt::format("{} {}", bounded ? quota : "max", kPeriodMicroseconds)}},
+         {{"cpu.cfs_period_us", fmt::format("{}", kPeriodMicroseconds)},
+          {"cpu.cfs_quota_us", quota}}});
   }
   if (limits.memory) {
     const std::string bytes = fmt::format("{:.0f}", limits.memory->value);
     wanted.push_back(
         {"memory", "host memory", {{"memory.max", bytes}}, {{"memory.limit_in_bytes", bytes}}});
+  }
+  if (limits.processes) {
+    const std::string most = fmt::format("{}", *limits.processes);
+    wanted.push_back({"pids", "number of processes", {{"pids.max", most}}, {{"pids.max", most}}});
   }
   return wanted;
 }
@@ -143,110 +91,135 @@ int WriteAllValues(const std::string& folder,
   return 0;
 }
 
-struct Made {
-  std::string folder;
-  std::string why;  // where there is none
-};
-
-// A v2 group with all the controllers, below our own or, since a group with processes in it can
-// give no controllers to its children, beside it.
-Made MakeV2(const std::string& mount, const std::string& own, const std::string& name,
-            const std::vector<Wanted>& wanted) {
-  std::string why = "the group cannot be made";
-  for (const fs::path& parent : {fs::path(mount + own), fs::path(mount + own).parent_path()}) {
-    if (!fs::exists(parent / "cgroup.procs")) continue;
-    RemoveStale(parent.string());
-    // Also what only counts: a job's own memory and disk figures come from its group.
-    for (const char* controller : {"cpuset", "cpu", "memory", "io"}) {
-      WriteValue((parent / "cgroup.subtree_control").string(), fmt::format("+{}", controller));
-    }
-    const std::string folder = (parent / name).string();
-    if (::mkdir(folder.c_str(), 0755) != 0) {
-      why = std::strerror(errno);
-      continue;
-    }
-    const std::string given = FirstLine(folder + "/cgroup.controllers") + " ";
-    const bool all = std::all_of(wanted.begin(), wanted.end(), [&](const Wanted& want) {
-      return (" " + given).find(fmt::format(" {} ", want.controller)) != given.npos;
-    });
-    if (all && MayEnter(folder + "/cgroup.procs")) return {folder, {}};
-    why = all ? "no process may enter it" : "its controllers are not given to us";
-    RemoveGroup(folder);
-  }
-  return {{}, why};
-}
-
-Made MakeV1(const std::string& base, const std::string& own, const std::string& name,
-            const Wanted& want) {
-  for (const std::string& mount : {base + "/" + want.controller, base + "/cpu,cpuacct"}) {
-    if (mount.find(want.controller) == mount.npos) continue;
-    // In a container our path may name a folder that only the host sees.
-    for (const std::string& parent : {mount + own, mount}) {
-      if (!fs::exists(parent + "/cgroup.procs")) continue;
-      RemoveStale(parent);
-      const std::string folder = parent + "/" + name;
-      if (::mkdir(folder.c_str(), 0755) != 0) return {{}, std::strerror(errno)};
-      if (std::string_view(want.controller) == "cpuset") {
-        WriteValue(folder + "/cpuset.mems", FirstLine(parent + "/cpuset.mems"));
-      }
-      const int error = WriteAllValues(folder, want.v1);
-      if (error == 0 && MayEnter(folder + "/cgroup.procs")) return {folder, {}};
-      RemoveGroup(folder);
-      return {{}, error != 0 ? std::strerror(error) : "no process may enter it"};
-    }
-  }
-  return {{}, "this kernel has no such controller mounted"};
-}
-
 }  // namespace
 
 std::unique_ptr<Cgroup> Cgroup::Make(const std::string& name, const CgroupLimits& limits,
                                      const std::string& root) {
+  std::vector<std::string> controllers;
+  for (const WantedLimit& want : WantedBy(limits)) controllers.emplace_back(want.controller);
+  if (controllers.empty()) return std::unique_ptr<Cgroup>(new Cgroup());
+  const CgroupHome home = CgroupHome::Find(controllers, root);
+  home.RemoveStale();
+  return home.Make(GroupName(name), limits);
+}
+
+std::unique_ptr<Cgroup> CgroupHome::Make(const std::string& name,
+                                         const CgroupLimits& limits) const {
   std::unique_ptr<Cgroup> group(new Cgroup());
-  const auto wanted = WantedBy(limits);
-  if (wanted.empty()) return group;
-  const std::string base = root == "/" ? "/sys/fs/cgroup" : root + "/sys/fs/cgroup";
-  const auto own = OwnGroups(root == "/" ? "" : root);
-  const auto path_of = [&](const std::string& controller) {
-    const auto it = own.find(controller);
-    return it == own.end() || it->second == "/" ? std::string() : it->second;
-  };
-  const std::string unique = GroupName(name);
-  const auto miss = [&](const Wanted& want, const std::string& why) {
+  for (const WantedLimit& want : WantedBy(limits)) {
+    const auto it = places_.find(want.controller);
+    const Place place = it == places_.end() ? Place{{}, "it was not looked for"} : it->second;
+    std::string why = place.why;
+    const std::string folder = place.parent + "/" + name;
+    if (!place.parent.empty()) {
+      const bool made = ::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST;
+      int error = made ? 0 : errno;
+      if (made && !v2_ && std::string_view(want.controller) == "cpuset") {
+        std::ifstream in(place.parent + "/cpuset.mems");
+        std::string mems;
+        std::getline(in, mems);
+        WriteValue(folder + "/cpuset.mems", mems);
+      }
+      if (error == 0) error = WriteAllValues(folder, v2_ ? want.v2 : want.v1);
+      if (error == 0 && (!v2_ || group->parts_.empty())) {
+        group->parts_.push_back({v2_ ? "" : want.controller, folder});
+      }
+      if (error != 0 && made && (!v2_ || group->parts_.empty())) ::rmdir(folder.c_str());
+      why = error == 0 ? "" : std::strerror(error);
+    }
+    if (why.empty() && !place.parent.empty()) continue;
     group->missing_.push_back(
         fmt::format("{} not bounded by a control group: {}; as root, or with `systemd-run --user "
                     "--scope -p Delegate=yes`, it can be",
                     want.what, why));
-  };
-  if (fs::exists(base + "/cgroup.controllers")) {
-    const Made made = MakeV2(base, path_of(""), unique, wanted);
-    for (const Wanted& want : wanted) {
-      const int error = made.folder.empty() ? 0 : WriteAllValues(made.folder, want.v2);
-      if (made.folder.empty() || error != 0) {
-        miss(want, error != 0 ? std::strerror(error) : made.why);
-      }
-    }
-    if (made.folder.empty()) return group;
-    group->folders_ = {made.folder};
-    group->folder_ = made.folder;
-  } else {
-    for (const Wanted& want : wanted) {
-      const Made made = MakeV1(base, path_of(want.controller), unique, want);
-      if (made.folder.empty()) {
-        miss(want, made.why);
-      } else {
-        group->folders_.push_back(made.folder);
-      }
-    }
   }
-  for (const std::string& folder : group->folders_) {
-    group->procs_.push_back(folder + "/cgroup.procs");
+  if (v2_ && !group->parts_.empty()) group->folder_ = group->parts_.front().folder;
+  return group;
+}
+
+std::unique_ptr<Cgroup> CgroupHome::Again(const std::string& name) const {
+  std::unique_ptr<Cgroup> group(new Cgroup());
+  for (const auto& [controller, place] : places_) {
+    const std::string folder = place.parent + "/" + name;
+    if (place.parent.empty() || !std::filesystem::exists(folder)) continue;
+    if (!v2_ || group->parts_.empty()) group->parts_.push_back({v2_ ? "" : controller, folder});
+    if (v2_) group->folder_ = folder;
   }
   return group;
 }
 
+std::vector<std::string> Cgroup::procs() const {
+  std::vector<std::string> files;
+  for (const Part& part : parts_) files.push_back(part.folder + "/cgroup.procs");
+  return files;
+}
+
+std::string Cgroup::FolderOf(const std::string& controller) const {
+  for (const Part& part : parts_) {
+    if (part.controller.empty() || part.controller == controller) return part.folder;
+  }
+  return {};
+}
+
+bool Cgroup::Bounds(const std::string& controller) const {
+  const std::string folder = FolderOf(controller);
+  if (folder.empty() || folder_.empty()) return !folder.empty();
+  // In v2 one folder has what was given to it.
+  const std::string file = controller == "cpuset" ? "cpuset.cpus" : controller + ".max";
+  return ::access((folder + "/" + file).c_str(), F_OK) == 0;
+}
+
+bool Cgroup::Change(const CgroupLimits& limits) {
+  bool all = true;
+  for (const WantedLimit& want : WantedBy(limits)) {
+    const std::string folder = FolderOf(want.controller);
+    all =
+        !folder.empty() && WriteAllValues(folder, folder_.empty() ? want.v1 : want.v2) == 0 && all;
+  }
+  return all;
+}
+
+std::string Cgroup::NoForksFile() const {
+  return Bounds("pids") ? FolderOf("pids") + "/pids.max" : std::string();
+}
+
+std::string Cgroup::KillFile() const {
+  const std::string file = folder_ + "/cgroup.kill";
+  return !folder_.empty() && ::access(file.c_str(), W_OK) == 0 ? file : std::string();
+}
+
+int Cgroup::KillAll() {
+  if (const std::string file = NoForksFile(); !file.empty()) WriteValue(file, "0");
+  if (const std::string file = KillFile(); !file.empty()) WriteValue(file, "1");
+  int found = 0;
+  for (const std::string& procs : this->procs()) {
+    std::ifstream in(procs);
+    for (int pid = 0; in >> pid && pid > 0; ++found) ::kill(pid, SIGKILL);
+  }
+  return found;
+}
+
+bool Cgroup::MemoryKilled() const {
+  const std::string folder = FolderOf("memory");
+  if (folder.empty()) return false;
+  std::ifstream in(folder + (folder_.empty() ? "/memory.oom_control" : "/memory.events"));
+  long long count = 0;
+  for (std::string key; in >> key >> count;) {
+    if (key == "oom_kill") return count > 0;
+  }
+  return false;
+}
+
+bool Cgroup::TryRemove() {
+  std::erase_if(
+      parts_, [](const Part& part) { return ::rmdir(part.folder.c_str()) == 0 || errno != EBUSY; });
+  return parts_.empty();
+}
+
 Cgroup::~Cgroup() {
-  for (const std::string& folder : folders_) RemoveGroup(folder);
+  for (int i = 0; i < kRemovals && !kept_ && !TryRemove(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace sharewell::platform

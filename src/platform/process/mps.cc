@@ -173,6 +173,13 @@ pid_t DaemonPid(const std::string& folder) {
   return file >> pid && pid > 1 ? pid : 0;
 }
 
+bool Lives(pid_t pid) {
+  if (pid <= 1) return false;
+  ::waitpid(pid, nullptr, WNOHANG);  // it may have been adopted by us
+  ProcessStat stat;
+  return ReadProcessStat(pid, stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
 }  // namespace
 
 core::Result<bool> MpsRuns(const std::string& pipes, const std::string& program) {
@@ -216,6 +223,24 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& opti
   return std::unique_ptr<MpsServer>(new MpsServer(options, *program));
 }
 
+core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& options) {
+  const auto program = FindControl(options.program);
+  if (!program) return tl::unexpected(program.error());
+  // Not asked when nobody can be there: asking takes its time.
+  const auto runs = Lives(DaemonPid(options.folder)) ? Answers(*program, PipesIn(options.folder))
+                                                     : core::Result<bool>(false);
+  if (!runs) return tl::unexpected(runs.error());
+  if (!*runs) {
+    return tl::unexpected(
+        core::Error{core::ErrorKind::kAbsent, options.folder + ": no MPS daemon runs there"});
+  }
+  return std::unique_ptr<MpsServer>(new MpsServer(options, *program));
+}
+
+bool MpsServer::Alive() const { return Lives(DaemonPid(options_.folder)); }
+
+std::string MpsServer::pipes() const { return PipesIn(options_.folder); }
+
 MpsServer::~MpsServer() {
   // Whoever wants to know how it went calls Stop.
   [[maybe_unused]] const auto stopped = Stop();
@@ -247,15 +272,10 @@ core::Result<void> MpsServer::Stop() {
   const bool quit = answer && answer->ended && answer->code == 0;
   if (daemon != 0) {
     const auto end = std::chrono::steady_clock::now() + seconds(5);
-    const auto gone = [&] {
-      ::waitpid(daemon, nullptr, WNOHANG);  // it may have been adopted by us
-      ProcessStat stat;
-      return !ReadProcessStat(daemon, stat) || stat.state == 'Z' || stat.state == 'X';
-    };
-    while (quit && !gone() && std::chrono::steady_clock::now() < end) {
+    while (quit && Lives(daemon) && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(milliseconds(10));
     }
-    if (!gone()) {
+    if (Lives(daemon)) {
       ::kill(daemon, SIGKILL);
       return core::FailedError("{}: the MPS daemon did not end when told to and was killed",
                                options_.folder);

@@ -2,7 +2,8 @@
 // time instead of by turns.
 //
 // Its pipes and logs lie in a folder of ours, so it stands beside any that the machine already
-// runs. One thread uses it. When the object goes, the daemon is told to quit.
+// runs. One thread uses it. When the object goes, the daemon is told to quit, unless it was told to
+// stay.
 #pragma once
 
 #include <memory>
@@ -35,6 +36,8 @@ class MpsServer {
  public:
   // kAbsent where MPS is not installed; else the error says what the daemon said.
   static core::Result<std::unique_ptr<MpsServer>> Start(const MpsOptions& options);
+  // The one that an earlier process of ours left in that folder. kAbsent: none answers there.
+  static core::Result<std::unique_ptr<MpsServer>> Find(const MpsOptions& options);
 
   MpsServer(const MpsServer&) = delete;
   MpsServer& operator=(const MpsServer&) = delete;
@@ -44,6 +47,11 @@ class MpsServer {
   Environment ClientEnvironment(const MpsLimits& limits = {}) const;
   // Ends the daemon and with it whatever still runs under it; within 15 s. Again: nothing happens.
   core::Result<void> Stop();
+  // The daemon stays when the object goes.
+  void Leave() { running_ = false; }
+  // The process is there; cheap, does not ask it anything.
+  bool Alive() const;
+  std::string pipes() const;
 
  private:
   MpsServer(MpsOptions options, std::string program)

@@ -78,6 +78,25 @@ TEST_F(MpsTest, IsToldToQuitWhenItGoes) {
   EXPECT_EQ(MpsRuns(folder_.Path("mps/pipe"), options.program), false);
 }
 
+TEST_F(MpsTest, IsFoundAgainWhenItWasLeft) {
+  const MpsOptions options{folder_.Path("mps"), Program("control", kControl)};
+  const auto none = MpsServer::Find(options);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, core::ErrorKind::kAbsent);
+  {
+    auto server = MpsServer::Start(options);
+    ASSERT_TRUE(server);
+    (*server)->Leave();
+  }
+  auto found = MpsServer::Find(options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE((*found)->Alive());
+  EXPECT_EQ((*found)->pipes(), folder_.Path("mps/pipe"));
+  EXPECT_TRUE((*found)->Stop());
+  EXPECT_FALSE((*found)->Alive());
+  EXPECT_FALSE(MpsServer::Find(options));
+}
+
 TEST_F(MpsTest, ADaemonThatDoesNotListenIsKilled) {
   std::string deaf = kControl;
   deaf.replace(deaf.find("quit) "), 6, "quit) exit 1; ");

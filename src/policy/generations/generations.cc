@@ -61,6 +61,7 @@ std::vector<std::size_t> Kinds(const Snapshot& snapshot, const std::vector<JobId
     for (; k < example.size(); ++k) {
       const JobView& other = snapshot.job(example[k]);
       if (other.job.workload == view.job.workload &&
+          other.job.max_slowdown == view.job.max_slowdown &&
           other.estimate.contention == view.estimate.contention &&
           other.estimate.gpu_memory_upper == view.estimate.gpu_memory_upper &&
           other.estimate.on == view.estimate.on) {
@@ -88,7 +89,7 @@ void FillRates(const Snapshot& snapshot, const Options& options, const std::vect
         const JobId pair[] = {example[a], example[b]};
         const Company company(snapshot, *options.interference, models[m], pair);
         if (alone[a] <= 0 || alone[b] <= 0 || !company.Fits()) continue;
-        if (company.Slowest() < 1 / options.max_slowdown) continue;
+        if (!company.KeepsBoundsNow(options.max_slowdown)) continue;
         beside[a][b] = alone[a] * company.Speed(0);
         beside[b][a] = alone[b] * company.Speed(1);
       }

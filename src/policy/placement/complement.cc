@@ -31,7 +31,7 @@ class Complement : public Placement {
         const double before = company.SumOfSpeeds();
         company.Join(view.job.id);
         const double gain = company.SumOfSpeeds() - before;
-        if (gain <= best_sum || company.Slowest() < 1 / context.options.max_slowdown) continue;
+        if (gain <= best_sum || !company.KeepsBoundsNow(context.options.max_slowdown)) continue;
         if (!company.Fits() || !HostHasRoom(context, view, gpu)) continue;
         auto to = Beside(context, view, gpu);
         if (!to) continue;

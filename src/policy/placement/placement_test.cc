@@ -300,6 +300,25 @@ TEST(Sharing, IsNotWithTheUnknownUnlessThePairWasMeasured) {
   EXPECT_EQ(PlaceOf(Decide(s, "complement", options), job), Gpus({0}));
 }
 
+TEST(Sharing, KeepsTheBoundThatAJobStatesForItself) {
+  const JobSpec even{.seconds = 1000, .busy = 0.5, .sm = 0.4, .dram = 0.1};  // pairs lose 14 %
+  for (const char* name : {"complement", "share", "sharewell"}) {
+    for (const bool resident : {false, true}) {
+      SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+      JobSpec strict = even;
+      strict.max_slowdown = 1.05;
+      s.Running(resident ? strict : even, {0});
+      const JobId refused = s.Waiting(resident ? even : strict);
+      EXPECT_EQ(WhyWaits(Decide(s, name), refused), ReasonKind::kNoGoodNeighbour) << name;
+    }
+    SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+    JobSpec lax{.seconds = 1000, .busy = 1, .sm = 0.8, .max_slowdown = 4};
+    s.Running(lax, {0});
+    const JobId job = s.Waiting(lax);
+    EXPECT_EQ(PlaceOf(Decide(s, name), job), Gpus({0})) << name;
+  }
+}
+
 TEST(Share, ALongJobMayHaveAShortBadNeighbour) {
   const JobSpec bad{.seconds = 600, .busy = 0.3, .sm = 0.75, .dram = 0.1};
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
@@ -310,6 +329,35 @@ TEST(Share, ALongJobMayHaveAShortBadNeighbour) {
   const Plan plan = Decide(s, "share");
   EXPECT_EQ(PlaceOf(plan, job), Gpus({0})) << "over its lifetime it hardly feels it";
   EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kGoodNeighbour);
+}
+
+TEST(Share, TheUnknownIsProfiledAndThenShared) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Cores(16).Build());
+  const JobId unknown = s.Waiting({.seconds = 1e4, .busy = 0.2, .wants_cores = 16, .known = false});
+  Options options;
+  options.interference = &Model();
+  const auto policy = NewPolicy("sharewell", options).value();
+  auto memo = policy->NewMemo();
+  const Plan first = policy->Decide(*s, {}, *memo);
+  ASSERT_THAT(first.starts, SizeIs(1));
+  EXPECT_EQ(first.starts[0].profile, core::Seconds(60));
+  s->Start(unknown, first.starts[0].to);
+  s->Observe(unknown, core::Seconds(0), 1);
+  s.At(10);
+  const JobId other = s.Waiting({.seconds = 1e4, .busy = 0.2, .wants_cores = 2});
+  const core::Change came[] = {{core::Change::Kind::kStarted, unknown},
+                               {core::Change::Kind::kSubmitted, other}};
+  EXPECT_THAT(policy->Decide(*s, came, *memo).starts, IsEmpty());
+  s.At(60);
+  core::Estimate estimate = s->job(other).estimate;
+  s->SetEstimate(unknown, estimate, true);
+  const core::Change seen[] = {{core::Change::Kind::kProfiled, unknown}};
+  const Plan plan = policy->Decide(*s, seen, *memo);
+  ASSERT_THAT(plan.resizes, SizeIs(1));
+  EXPECT_EQ(plan.resizes[0].cores, 2) << "what it was seen to use, from all 16";
+  EXPECT_EQ(PlaceOf(plan, other), Gpus({0}));
+  const auto fresh = policy->NewMemo();
+  EXPECT_EQ(policy->Decide(*s, {}, *fresh).starts.size(), 1U) << "by the law of policies";
 }
 
 TEST(Share, TakesTheFastestIdleModel) {

@@ -20,16 +20,23 @@ using core::Reason;
 using core::ReasonKind;
 
 constexpr std::size_t kCandidates = 16;
+constexpr double kLong = 60;  // seconds: nobody calls less long
 constexpr std::size_t kMostGpusForeseen = 1024;
+constexpr core::Seconds kProfileUnknown{60};
 
 class Share : public Placement {
  public:
   Choice Place(const Context& context, const JobView& view) const override {
     if (auto to = OnFastestIdle(context, view)) {
       const double left = ExpectedRemaining(context.snapshot, view);
-      const bool tail = left >= DrainTail(context.snapshot);
-      return Chosen{
-          std::move(*to), {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, {}, left, 0}, {}};
+      // A length that nobody knows is no reason to give to anybody.
+      const bool tail =
+          view.estimate.duration && left >= kLong && left >= DrainTail(context.snapshot);
+      const auto model = context.snapshot.cluster().ModelOf(to->gpus.front());
+      const bool unknown = MayShare(view) && !view.estimate.On(model).demand.known;
+      return Chosen{std::move(*to),
+                    {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, {}, left, 0},
+                    unknown && !view.profiled ? std::optional(kProfileUnknown) : std::nullopt};
     }
     if (!MayShare(view)) return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
     Best best;
@@ -98,7 +105,7 @@ class Share : public Placement {
     const bool better = !best.chosen || gain > best.gain ||
                         (gain == best.gain && gpu < best.chosen->to.gpus.front());
     if (gain < 0 || !better || !company.Fits()) return;
-    if (company.WorstLifetimeSlowdown() > context.options.max_slowdown) return;
+    if (!company.KeepsLifetimeBounds(context.options.max_slowdown)) return;
     if (!HostHasRoom(context, view, gpu)) return;
     auto to = Beside(context, view, gpu);
     if (!to) return;

@@ -5,7 +5,8 @@
 // so that a long job may have a short bad neighbour. Memory is packed on its upper bound, speed on
 // its expectation; the node's memory bandwidth and PCIe must suffice. A job is tried against the
 // least loaded GPUs when it comes, and later against those on which something changed: O(1) GPUs a
-// decision.
+// decision. A job of which nothing is known runs alone; after a minute under profile it is known,
+// and others may come.
 #pragma once
 
 #include <memory>

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 
 #include "store/migrations.h"
 #include "store/sqlite/sqlite_error.h"
+#include "store/sqlite/writer_turns.h"
 #include "store/upsert.h"
 
 namespace sharewell::store {
@@ -44,15 +46,26 @@ class SqliteRow final : public Row {
 class SqliteDatabase final : public Database {
  public:
   SqliteDatabase(std::string path, std::unique_ptr<sqlite3, Close> handle)
-      : path_(std::move(path)), handle_(std::move(handle)) {}
+      : path_(std::move(path)), handle_(std::move(handle)), turns_(WriterTurns::Of(path_)) {}
+  ~SqliteDatabase() override { EndTurn(); }
 
   core::Result<void> Begin(Access access, std::string_view) override {
-    return Run(access == Access::kRead ? "BEGIN" : "BEGIN IMMEDIATE", {}, {});
+    if (access == Access::kRead) return Run("BEGIN", {}, {});
+    // Not in time: SQLite tries for as long again, and says who keeps it.
+    my_turn_ = turns_->Take(kBusyMilliseconds);
+    auto begun = Run("BEGIN IMMEDIATE", {}, {});
+    if (!begun) EndTurn();
+    return begun;
   }
-  core::Result<void> Commit() override { return Run("COMMIT", {}, {}); }
+  core::Result<void> Commit() override {
+    auto done = Run("COMMIT", {}, {});
+    if (done) EndTurn();
+    return done;
+  }
   void Rollback() override {
     // Some errors have rolled back already.
     if (sqlite3_get_autocommit(handle_.get()) == 0) std::ignore = Run("ROLLBACK", {}, {});
+    EndTurn();
   }
   core::Result<void> Run(const std::string& sql, std::span<const Value> values,
                          const RowReader& read) override {
@@ -86,6 +99,9 @@ class SqliteDatabase final : public Database {
   const std::string& where() const override { return path_; }
 
  private:
+  void EndTurn() {
+    if (std::exchange(my_turn_, false)) turns_->Release();
+  }
   core::Result<void> Failure(int code) { return SqliteError(path_, handle_.get(), code); }
 
   core::Result<sqlite3_stmt*> Prepared(const std::string& sql) {
@@ -132,6 +148,8 @@ class SqliteDatabase final : public Database {
   std::string path_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::unordered_map<std::string, Statement> statements_;
+  std::shared_ptr<WriterTurns> turns_;
+  bool my_turn_ = false;
 };
 
 core::Result<void> MakeFolder(const std::string& path) {

@@ -33,6 +33,9 @@ std::vector<std::string_view> ExperimentNames() {
 
 core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptions& options) {
   if (options.seeds < 1) return core::UsageError("seeds must be at least 1, not {}", options.seeds);
+  if (!options.real.empty() && name != "yeung") {
+    return core::UsageError("records of a real run belong to yeung alone, not to '{}'", name);
+  }
   std::vector<std::string> names;
   for (const Entry& entry : kExperiments) {
     names.emplace_back(entry.name);

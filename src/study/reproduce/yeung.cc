@@ -12,6 +12,7 @@
 #include "study/predicted_belief.h"
 #include "study/prediction.h"
 #include "study/reproduce/experiment.h"
+#include "study/reproduce/yeung_real.h"
 
 namespace sharewell::study::reproduce {
 namespace {
@@ -144,6 +145,7 @@ void AddAbsolutes(const Figures& figures, std::vector<ReproduceRow>& rows) {
 }  // namespace
 
 core::Result<Experiment> Yeung(const ReproduceOptions& options) {
+  if (!options.real.empty()) return YeungReal(options.real);
   Experiment out;
   out.title = "co-location by predicted utilisation";
   out.assumptions = {

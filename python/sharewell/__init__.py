@@ -1,0 +1,14 @@
+"""Client of the Sharewell server, and what a training loop tells it. The standard library only.
+
+    import sharewell
+    job = sharewell.Client().submit(["python3", "train.py"], gpus=1)
+    print(job.wait().phase)
+
+In a training loop: report_step() after each step, on_stop() to checkpoint before the job is moved or cancelled.
+"""
+from .client import Client, Event, Job
+from .training import on_stop, report_step, stopping
+from .transport import Error, ServerError, Unreachable
+
+__all__ = ["Client", "Error", "Event", "Job", "ServerError", "Unreachable", "on_stop", "report_step", "stopping"]
+__version__ = "0.1.0"

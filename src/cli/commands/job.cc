@@ -1,0 +1,47 @@
+#include "cli/commands/job.h"
+
+#include "cli/server_flags.h"
+#include "cli/terminal.h"
+#include "cli/when.h"
+#include "report/job_tables.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kPageWidth = 100;
+
+class JobCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("job", job_, "its number")->type_name("JOB")->required();
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto number = ParseJob(job_);
+    if (!number) return tl::unexpected(number.error());
+    const auto client = flags_.Find();
+    if (!client) return tl::unexpected(client.error());
+    if (flags_.json) {
+      const auto body = client->Get(fmt::format("/jobs/{}", *number));
+      return PrintOut(body ? JsonText(*body) : body);
+    }
+    auto job = client->Job(*number);
+    if (!job) return tl::unexpected(job.error());
+    std::vector<core::JobRecord> one = {std::move(*job)};
+    const auto gpus = client->Gpus();
+    if (gpus) report::PutNeighbours(one, *gpus);
+    return PrintOut(
+        report::JobPage(one[0], UnixNow(), std::min(OutWidth().value_or(kPageWidth), kPageWidth)));
+  }
+
+ private:
+  std::string job_;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewJobCommand() { return std::make_unique<JobCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,58 @@
+#include "cli/commands/top.h"
+
+#include "cli/server_flags.h"
+#include "cli/when.h"
+#include "report/job_tables.h"
+#include "report/json.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kMostRunning = 10'000;
+constexpr const char* kWithAPlace = "phase=starting,running,stopping";
+
+class TopCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_flag("-w,--watch", watch_, "draw it again every second")->disable_flag_override();
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto client = flags_.Find();
+    if (!client) return tl::unexpected(client.error());
+    if (flags_.json) return PrintOut(AsJson(*client));
+    return DrawScreen(watch_, [&](std::size_t width) -> core::Result<std::string> {
+      const auto node = client->Node();
+      if (!node) return tl::unexpected(node.error());
+      const auto gpus = client->Gpus();
+      if (!gpus) return tl::unexpected(gpus.error());
+      const auto running = client->Jobs(kWithAPlace, kMostRunning);
+      if (!running) return tl::unexpected(running.error());
+      return report::TopPage(*node, *gpus, running->jobs, running->counts, UnixNow(), width);
+    });
+  }
+
+ private:
+  static core::Result<std::string> AsJson(const ServerClient& client) {
+    report::Json out = {{"schema", report::kSchema}};
+    for (const char* part : {"nodes", "gpus", "jobs"}) {
+      std::string path = fmt::format("/{}", part);
+      if (path == "/jobs") path += fmt::format("?{}&limit=1000", kWithAPlace);
+      const auto body = client.Get(path);
+      if (!body) return body;
+      report::Json json = report::Json::parse(*body, nullptr, false);
+      out[part] = json.is_object() && json.contains(part) ? json[part] : report::Json(nullptr);
+    }
+    return report::Document(out);
+  }
+
+  bool watch_ = false;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewTopCommand() { return std::make_unique<TopCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,47 @@
+#include "cli/commands/why.h"
+
+#include "cli/server_flags.h"
+#include "cli/terminal.h"
+#include "report/job_tables.h"
+#include "report/table.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kWhyWidth = 100;
+
+class WhyCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("job", job_, "its number")->type_name("JOB")->required();
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto number = ParseJob(job_);
+    if (!number) return tl::unexpected(number.error());
+    const auto client = flags_.Find();
+    if (!client) return tl::unexpected(client.error());
+    const auto body = client->Get(fmt::format("/jobs/{}/why", *number));
+    if (!body) return tl::unexpected(body.error());
+    if (flags_.json) return PrintOut(JsonText(*body));
+    const auto sentences = WhyFromAnswer(*body);
+    if (!sentences) return tl::unexpected(sentences.error());
+    const std::size_t width = std::min(OutWidth().value_or(kWhyWidth), kWhyWidth);
+    std::string text;
+    for (const std::string& sentence : *sentences) {
+      text += report::Wrapped(report::PlainText(sentence), width, 2) + "\n";
+    }
+    return PrintOut(text);
+  }
+
+ private:
+  std::string job_;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewWhyCommand() { return std::make_unique<WhyCommand>(); }
+
+}  // namespace sharewell::cli

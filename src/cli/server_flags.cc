@@ -1,0 +1,109 @@
+#include "cli/server_flags.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/terminal.h"
+#include "core/shown.h"
+#include "report/job_tables.h"
+#include "report/json.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+
+constexpr auto kRedrawn = std::chrono::seconds(1);
+constexpr std::string_view kHome = "\x1b[H";
+constexpr std::string_view kClearAll = "\x1b[2J\x1b[H";
+constexpr std::string_view kClearToEnd = "\x1b[K";
+constexpr std::string_view kClearBelow = "\x1b[J";
+
+std::size_t OutHeight() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
+}
+
+// No more than fits: what scrolls cannot be drawn over.
+std::string OneScreen(std::string_view text, std::size_t width, std::size_t height) {
+  std::string out(kHome);
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const bool last = line + 1 >= height && end + 1 < text.size();
+    out += report::CutTo(std::string(last ? "..." : text.substr(0, end)), width);
+    out += fmt::format("{}\n", kClearToEnd);
+    if (last) break;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out + std::string(kClearBelow);
+}
+
+}  // namespace
+
+void ServerFlags::Add(CLI::App& app) {
+  app.add_option("--server", server,
+                 "socket or URL of the server (default: $SHAREWELL_SERVER, else this machine's)")
+      ->type_name("PATH|URL");
+  app.add_flag("--json", json, "print JSON")->disable_flag_override();
+}
+
+Result<std::int64_t> ParseJob(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && rest == end && number > 0) return number;
+  return UsageError("{} is no job; give its number, as `sharewell jobs` shows it",
+                    core::Shown(text));
+}
+
+Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : texts) {
+    const auto number = ParseJob(text);
+    if (!number) return tl::unexpected(number.error());
+    if (std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) {
+      numbers.push_back(*number);
+    }
+  }
+  return numbers;
+}
+
+Result<std::string> JsonText(const std::string& body) {
+  const report::Json json = report::Json::parse(body, nullptr, false);
+  if (!json.is_object()) return core::FailedError("the server's answer is no JSON object");
+  report::Json out = {{"schema", report::kSchema}};
+  for (const auto& [key, value] : json.items()) out[key] = value;
+  return report::Document(out);
+}
+
+Result<ExitCode> PrintOut(const Result<std::string>& text) {
+  if (!text) return tl::unexpected(text.error());
+  if (auto ok = WriteOut(*text); !ok) return tl::unexpected(ok.error());
+  return kOk;
+}
+
+Result<ExitCode> DrawScreen(bool again,
+                            const std::function<Result<std::string>(std::size_t)>& draw) {
+  const auto width = OutWidth();
+  const auto first = draw(width.value_or(std::numeric_limits<std::size_t>::max()));
+  if (!first || !again || !width) return PrintOut(first);
+  if (auto ok = WriteOut(kClearAll); !ok) return tl::unexpected(ok.error());
+  for (auto text = first;; text = draw(OutWidth().value_or(*width))) {
+    if (!text && text.error().kind == core::ErrorKind::kUsage) return tl::unexpected(text.error());
+    const std::string shown = text ? *text : text.error().message + "\n";
+    auto ok = WriteOut(OneScreen(shown, OutWidth().value_or(*width), OutHeight()));
+    if (!ok) return tl::unexpected(ok.error());
+    std::this_thread::sleep_for(kRedrawn);
+  }
+}
+
+}  // namespace sharewell::cli

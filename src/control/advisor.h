@@ -1,0 +1,38 @@
+// Advisor: what the server believes of jobs, and the policy that stands on it. `study` implements
+// it with the predictor, the stored profiles and the measured pairs.
+//
+// The loop's thread alone.
+#pragma once
+
+#include "core/estimate.h"
+#include "core/ids.h"
+#include "core/job_record.h"
+#include "core/profile.h"
+#include "core/result.h"
+#include "core/submission.h"
+#include "policy/policy.h"
+
+namespace sharewell::control {
+
+class Advisor {
+ public:
+  virtual ~Advisor() = default;
+  // Whether it could ever run here: a profile or GPU model that is not there, more GPUs or GPU
+  // memory than any has. A usage error says what there is.
+  virtual core::Result<void> Check(const core::Submission& submission) = 0;
+  // The measured profile it names, what earlier runs of the same were seen to need here, what the
+  // submission brings itself, or an assumption; the first of these that there is.
+  virtual core::Needs NeedsOf(const core::Submission& submission) = 0;
+  // The same for each GPU model of the cluster, with the user's own bounds.
+  virtual core::Estimate EstimateOf(const core::JobRecord& record) = 0;
+  virtual core::WorkloadId WorkloadOf(const core::Submission& submission) = 0;
+  // Knows all pairs learnt so far. Stays valid until it is asked for again.
+  virtual const policy::Policy& Policy() = 0;
+  // What a pair was measured to do to each other: a Policy() asked for from now on knows it.
+  virtual void LearnShared(const core::SharedRun& run) = 0;
+  // A run that has ended well, with what was seen of it; the next of its kind is believed to need
+  // the same. `seen` may be without any figure.
+  virtual void LearnRun(const core::JobRecord& record, const core::Profile& seen) = 0;
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,19 @@
+// What is believed of a job once it was watched: what was seen of it stands before what was
+// predicted. Pure.
+#pragma once
+
+#include "core/submission.h"
+
+namespace sharewell::control {
+
+// The cores a GPU that a job needs, by what it kept busy of what it was given in all: one that used
+// (nearly) all of them may well have needed more.
+double CoresNeeded(double used_a_gpu, double given, int gpus);
+
+// `seen` alone on `seen.gpu`, with `given` cores in all. What was not seen stays as believed,
+// unless that was of another GPU model. Without a busy share nothing of a GPU was seen, and the
+// source stays what it was.
+core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, double given,
+                      int gpus);
+
+}  // namespace sharewell::control

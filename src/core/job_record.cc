@@ -1,0 +1,22 @@
+#include "core/job_record.h"
+
+#include <array>
+
+namespace sharewell::core {
+namespace {
+
+constexpr std::array<std::string_view, 8> kPhases = {
+    "held", "waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"};
+
+}  // namespace
+
+std::string_view NameOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+
+std::optional<Phase> PhaseNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kPhases.size(); ++i) {
+    if (kPhases[i] == name) return static_cast<Phase>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace sharewell::core

@@ -1,0 +1,90 @@
+// JobRecord: a submission and all that became of it, as it is stored and shown. Its number is what
+// people type (`sharewell why 17`); it never changes and is never used again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/submission.h"
+
+namespace sharewell::core {
+
+enum class Phase : std::uint8_t {
+  kHeld,      // waits until it is released, or until the jobs it comes after have finished
+  kWaiting,   // in the queue
+  kStarting,  // decided and stored; the process may or may not be there yet
+  kRunning,
+  kStopping,   // told to end: cancelled, or on its way back into the queue
+  kFinished,   // exit code 0
+  kFailed,     // any other end
+  kCancelled,  // by its user or an admin
+};
+std::string_view NameOf(Phase phase);  // "held", "waiting", ...
+std::optional<Phase> PhaseNamed(std::string_view name);
+constexpr bool IsOver(Phase phase) { return phase >= Phase::kFinished; }
+
+// A GPU as a job is given it.
+struct GivenGpu {
+  int index = 0;      // what people call it
+  std::string uuid;   // what CUDA is told; of a simulated GPU "simulated-0"
+  std::string model;  // "H200"
+
+  friend bool operator==(const GivenGpu&, const GivenGpu&) = default;
+};
+
+struct JobRecord {
+  std::int64_t number = 0;
+  Account user;
+  Submission asked;
+  Needs believed;  // what the decision stood on
+  Phase phase = Phase::kWaiting;
+  UnixMillis submitted = 0;
+  std::optional<UnixMillis> started;  // the first time
+  std::optional<UnixMillis> resumed;  // the last time it was started
+  std::optional<UnixMillis> ended;
+  std::optional<UnixMillis> expected_start;  // as believed when it was last told; waiting jobs
+  int attempt = 0;                           // how often it was started
+  int ooms = 0, parted = 0;
+  bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
+  std::vector<GivenGpu> gpus;  // where it runs, or last ran
+  double cores = 0;            // given
+  std::vector<std::int64_t> beside;  // jobs that shared its GPUs when it was started
+  std::string reason;                // why it waits, or why it was put there, in words
+  std::string note;              // what the user should know: a limit that cannot be kept, an OOM
+  std::optional<int> exit_code;  // of the last attempt; 128 + signal as a shell has it
+  std::optional<double> steps;   // told by the job itself, in the last attempt
+  std::optional<double> steps_per_second;  // now, or at the end
+  std::optional<double> slowdown;          // measured against itself alone
+  Seconds run_time;                        // of ended attempts together
+  Seconds alone_time;                      // what the work done so far would have taken it alone
+
+  friend bool operator==(const JobRecord&, const JobRecord&) = default;
+};
+
+// Something that happened, for those who listen. Ids rise by one and never repeat in a store.
+struct Event {
+  std::int64_t id = 0;
+  UnixMillis time = 0;
+  std::string kind;      // "job.submitted", "job.started", "gpu.drained" ...
+  std::int64_t job = 0;  // 0: of no job
+  std::string text;      // one sentence for people
+
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+// What two workloads were measured to do to each other while they shared a GPU.
+struct SharedRun {
+  std::string gpu_model;
+  std::string a, b;  // WorkloadKey
+  Ratio speed_a = 1, speed_b = 1;
+  bool fits = true;
+  UnixMillis time = 0;
+
+  friend bool operator==(const SharedRun&, const SharedRun&) = default;
+};
+
+}  // namespace sharewell::core

@@ -1,0 +1,71 @@
+// Submission: what a user asks of a real machine: a command, what it may use, and what is known of
+// its needs. Plain data; who may ask is decided elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimate.h"
+#include "core/profile.h"
+#include "core/units.h"
+
+namespace sharewell::core {
+
+// Who asks, as the kernel or a token told; never what the request says of itself.
+struct Account {
+  std::string name;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  bool admin = false;
+
+  friend bool operator==(const Account&, const Account&) = default;
+};
+
+// What a job is believed to need, alone, on `profile.gpu`, and where that comes from.
+struct Needs {
+  Source source = Source::kAssumed;
+  std::string from;  // in words: "profile resnet50", "resnet50.onnx at batch 64", "job 12"
+  Profile profile;   // what is not known is absent
+  std::optional<Bytes> gpu_memory_upper;  // 95 % bound
+  std::optional<double> cores_upper;      // likewise
+  std::optional<Seconds> duration;        // alone on `profile.gpu`
+
+  friend bool operator==(const Needs&, const Needs&) = default;
+};
+
+struct Submission {
+  std::string name;  // for people; empty: made from the command
+  std::vector<std::string> command;
+  std::string folder;                                            // to start in, absolute
+  std::vector<std::pair<std::string, std::string>> environment;  // all of it, ours is added
+  int gpus = 1;                                                  // 0: a CPU-only job
+  std::optional<double> cores;                                   // absent: as many as it needs
+  std::optional<Bytes> gpu_memory;                               // the user's own bound, a GPU
+  std::optional<Bytes> memory;          // of the host; it is killed above it
+  std::vector<std::string> gpu_models;  // empty: any
+  bool exclusive = false;
+  std::optional<Ratio> max_slowdown;  // absent: the server's
+  int priority = 0;
+  std::optional<Seconds> time_limit;
+  std::string image;                // container; empty: none
+  std::vector<std::int64_t> after;  // jobs that must have finished well before it starts
+  bool held = false;
+  bool requeue = true;         // after a reboot or a lost GPU; false: it has failed then
+  std::string profile;         // name of a profile in the store; empty: none named
+  std::optional<Needs> needs;  // what the client predicted or knows
+  std::string array;           // "ID_INDEX" parts share an id: jobs of one sweep; empty: none
+
+  friend bool operator==(const Submission&, const Submission&) = default;
+};
+
+// Jobs with the same key are runs of the same thing: what one was measured to need, the next is
+// believed to. The profile's name where one is named, else the command and what shapes it.
+std::string WorkloadKey(const Submission& submission);
+
+// The name people see: the given one, or the command's first words, without folders.
+std::string ShownName(const Submission& submission);
+
+}  // namespace sharewell::core

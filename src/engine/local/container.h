@@ -1,0 +1,58 @@
+// ContainerCommand: a job's command inside a container (podman, docker or apptainer), as words to
+// execute; no shell anywhere.
+//
+// The container sees the working folder at its own path, the job's GPUs and environment, and
+// nothing else of the machine. It runs as the job's user, who must be allowed to use the runtime.
+// Values of the environment are not among the words (other users can read those): the runtime takes
+// them from its own environment, so it must be started with the job's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "engine/local/runner.h"
+#include "platform/process/mps.h"
+
+namespace sharewell::engine {
+
+struct ContainerRuntime {
+  enum class Kind : std::uint8_t { kPodman, kDocker, kApptainer };
+  Kind kind = Kind::kPodman;
+  std::string program;  // its path
+  // What podman is told to start containers with; empty: its own choice. Only crun can leave them
+  // in the run's own control group, and it refuses machines where cgroup v1 and v2 are mixed.
+  std::string oci = {};
+};
+
+// The first of podman, docker and apptainer in PATH. `path`, `root`: for tests. kAbsent: none.
+core::Result<ContainerRuntime> FindContainerRuntime(std::optional<std::string> path = {},
+                                                    const std::string& root = "/");
+
+// A usage error says what is wrong with the reference. What passes cannot be taken for an option.
+core::Result<void> CheckImage(std::string_view image);
+
+struct ContainerPlace {
+  std::vector<int> cpus;              // empty: not bounded
+  std::optional<core::Bytes> memory;  // of the host
+  bool in_cgroup = false;             // the run's own control group bounds it
+  std::vector<std::string> folders;   // seen at their own paths beside the working folder: the
+                                      // progress file's, the MPS pipes
+  platform::Environment environment;  // what the command is to have, of the names alone
+};
+
+// REQUIRES: CheckImage passed; the runtime is executed as the job's user.
+std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
+                                          const RunRequest& request, const ContainerPlace& place);
+
+// "sharewell-17-2".
+std::string ContainerName(RunId id);
+
+// Words that remove what is left of it when the runtime itself was killed; SIGTERM to the runtime
+// is passed on to the command and needs none of this. Empty: nothing can be left.
+std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime, RunId id);
+
+}  // namespace sharewell::engine

@@ -1,0 +1,171 @@
+#include "engine/local/gpu_sharing.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
+
+#include "platform/files/test_folder.h"
+
+namespace sharewell::engine {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+// Does as nvidia-cuda-mps-control: with -d a daemon that leaves its number, without it commands.
+constexpr const char* kControl = R"sh(#!/bin/sh
+pid="$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
+if [ "$1" = -d ]; then
+  sleep 300 > /dev/null 2>&1 < /dev/null &
+  echo $! > "$pid"
+  exit 0
+fi
+read word rest
+# A zombie that nobody reaps is no daemon.
+[ -e "$pid" ] && state="$(cut -d' ' -f3 "/proc/$(cat "$pid")/stat" 2> /dev/null)" || exit 1
+[ "$state" != Z ] || exit 1
+case "$word" in quit) kill "$(cat "$pid")"; rm "$pid";; esac
+)sh";
+
+class GpuSharingTest : public ::testing::Test {
+ protected:
+  GpuSharingTest() {
+    options_.folder = folder_.Path("m");
+    options_.program = folder_.Write("control", kControl);
+    ::chmod(options_.program.c_str(), 0755);
+  }
+  static RunRequest Run(std::int64_t job, const std::string& uuid, std::uint32_t uid = 1000) {
+    RunRequest request;
+    request.id = {job, 1};
+    request.gpus = {{0, uuid, "H200"}};
+    request.shares = true;
+    request.user.uid = uid;
+    return request;
+  }
+  pid_t PidOf(const std::string& pipes) const {
+    std::ifstream file(pipes + "/nvidia-cuda-mps-control.pid");
+    pid_t pid = 0;
+    return file >> pid ? pid : 0;
+  }
+
+  platform::TestFolder folder_;
+  SharingOptions options_;
+};
+
+TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
+  GpuSharing sharing(options_);
+  RunRequest limited = Run(1, "GPU-5c1b-11aa");
+  limited.thread_share = 0.5;
+  limited.gpu_memory = core::GiB(8);
+  const auto first = sharing.Join(limited);
+  EXPECT_THAT(first.notes, IsEmpty());
+  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", first.pipes)));
+  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50")));
+  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=8192M")));
+  const pid_t daemon = PidOf(first.pipes);
+  ASSERT_GT(daemon, 0);
+
+  const auto second = sharing.Join(Run(2, "GPU-5c1b-11aa"));
+  EXPECT_EQ(second.pipes, first.pipes);
+  EXPECT_EQ(PidOf(second.pipes), daemon);
+  EXPECT_NE(sharing.Join(Run(3, "GPU-other")).pipes, first.pipes);
+  const auto stranger = sharing.Join(Run(4, "GPU-5c1b-11aa", 1001));
+  EXPECT_THAT(stranger.environment, IsEmpty());
+  EXPECT_THAT(stranger.notes, ElementsAre(HasSubstr("one user at a time")));
+
+  sharing.Leave({1, 1});
+  sharing.StopIdle();
+  EXPECT_EQ(PidOf(first.pipes), daemon) << "one is still there";
+  sharing.Leave({2, 1});
+  sharing.Leave({2, 1});
+  EXPECT_THAT(sharing.Look(), IsEmpty());
+  EXPECT_EQ(PidOf(first.pipes), daemon) << "it stays a moment";
+  sharing.StopIdle();
+  EXPECT_EQ(PidOf(first.pipes), 0);
+  EXPECT_THAT(sharing.Join(Run(5, "GPU-5c1b-11aa", 1001)).notes, IsEmpty()) << "now it is his";
+  sharing.Leave({5, 1});
+  sharing.Leave({3, 1});
+}
+
+TEST_F(GpuSharingTest, RunsThatHaveNoUseForIt) {
+  GpuSharing sharing(options_);
+  RunRequest alone = Run(1, "GPU-1"), without = Run(2, "GPU-1"), gang = Run(3, "GPU-1");
+  alone.shares = false;
+  without.gpus.clear();
+  gang.gpus.push_back({1, "GPU-2", "H200"});
+  for (const RunRequest& quiet : {alone, without, Run(4, "simulated-0")}) {
+    const auto joined = sharing.Join(quiet);
+    EXPECT_THAT(joined.notes, IsEmpty()) << quiet.id.job;
+    EXPECT_THAT(joined.environment, IsEmpty());
+  }
+  EXPECT_THAT(sharing.Join(gang).notes, ElementsAre(HasSubstr("by turns")));
+  EXPECT_THAT(sharing.Join(Run(5, "MIG-1")).notes, ElementsAre(HasSubstr("MIG slice")));
+  EXPECT_EQ(PidOf(folder_.Path("m/1/pipe")), 0) << "nothing was started";
+
+  options_.program = "no-such-mps-control";
+  GpuSharing nothing(options_);
+  EXPECT_THAT(nothing.Join(Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("not installed")));
+}
+
+TEST_F(GpuSharingTest, ADaemonThatDiedIsSaidAndStartedAgain) {
+  GpuSharing sharing(options_);
+  const auto joined = sharing.Join(Run(1, "GPU-1"));
+  const pid_t daemon = PidOf(joined.pipes);
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(::kill(daemon, SIGKILL), 0);
+  std::vector<GpuSharing::News> news;
+  for (int i = 0; i < 500 && news.empty(); ++i) {
+    news = sharing.Look();
+    if (news.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_THAT(news, SizeIs(1));
+  EXPECT_EQ(news[0].gpu, "GPU-1");
+  EXPECT_THAT(news[0].text, HasSubstr("died"));
+  EXPECT_THAT(sharing.Look(), IsEmpty());
+  EXPECT_EQ(sharing.Join(Run(2, "GPU-1")).pipes, joined.pipes);
+  EXPECT_NE(PidOf(joined.pipes), daemon);
+  sharing.Leave({2, 1});
+}
+
+TEST_F(GpuSharingTest, OneThatDoesNotStartIsNotWaitedForAgainAtOnce) {
+  options_.program = folder_.Write("broken", "#!/bin/sh\necho no such device >&2\nexit 1\n");
+  ::chmod(options_.program.c_str(), 0755);
+  GpuSharing sharing(options_);
+  EXPECT_THAT(sharing.Join(Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("no such device")));
+  EXPECT_THAT(sharing.Join(Run(2, "GPU-1")).notes, ElementsAre(HasSubstr("a moment ago")));
+}
+
+TEST_F(GpuSharingTest, DaemonsOutliveTheServer) {
+  std::string pipes;
+  pid_t daemon = 0;
+  {
+    GpuSharing sharing(options_);
+    pipes = sharing.Join(Run(1, "GPU-1")).pipes;
+    daemon = PidOf(pipes);
+    sharing.Join(Run(2, "GPU-2"));
+    sharing.Leave({2, 1});
+  }
+  EXPECT_EQ(PidOf(folder_.Path("m/2/pipe")), 0) << "nobody was left on it";
+  {
+    GpuSharing next(options_);
+    next.Rejoin(Run(1, "GPU-1"), pipes);
+    next.StopIdle();
+    EXPECT_EQ(PidOf(pipes), daemon);
+    EXPECT_EQ(next.Join(Run(3, "GPU-1")).pipes, pipes);
+    EXPECT_EQ(PidOf(pipes), daemon) << "the same one";
+    next.Leave({3, 1});
+    next.Leave({1, 1});
+  }
+  EXPECT_EQ(PidOf(pipes), 0);
+}
+
+}  // namespace
+}  // namespace sharewell::engine

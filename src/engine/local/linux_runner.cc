@@ -1,0 +1,280 @@
+#include "engine/local/linux_runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <thread>
+
+#include "core/shown.h"
+#include "engine/local/linux_runner_inside.h"
+#include "engine/local/run_spec.h"
+#include "platform/process/cpu_set.h"
+#include "platform/process/supervised.h"
+
+namespace sharewell::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Seconds;
+
+constexpr Seconds kLookEvery{1};
+constexpr int kLockTries = 50;     // every 20 ms
+constexpr Seconds kLingering{30};  // MPS daemons that nobody uses are stopped a while later
+
+double SteadyNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error) fs::permissions(path, mode, error);
+  if (error) {
+    return core::FailedError("cannot use the folder {}: {}; jobs are kept there", core::Shown(path),
+                             error.message());
+  }
+  return {};
+}
+
+}  // namespace
+
+LinuxRunner::Inside::Inside(LinuxRunnerOptions chosen)
+    : options(std::move(chosen)), looked(options.origin), zero(SteadyNow()) {}
+
+LinuxRunner::Inside::~Inside() {
+  for (auto& [id, run] : runs) {
+    if (run.group && !run.ended) run.group->Keep();
+    if (run.pidfd >= 0) ::close(run.pidfd);
+  }
+  for (const int file : {lock, wake, epoll, inotify}) {
+    if (file >= 0) ::close(file);
+  }
+}
+
+Seconds LinuxRunner::Inside::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
+
+LinuxRunner::Inside::Run* LinuxRunner::Inside::Find(RunId id) {
+  const auto it = runs.find(id);
+  return it == runs.end() ? nullptr : &it->second;
+}
+
+core::Result<void> LinuxRunner::Inside::Open() {
+  if (auto found = options.supervisor.empty() ? platform::FindSupervisor()
+                                              : core::Result<std::string>(options.supervisor)) {
+    supervisor = std::move(*found);
+  } else {
+    return tl::unexpected(found.error());
+  }
+  using fs::perms;
+  // Users' processes pass through to their progress files; nobody else may list or read.
+  if (auto ok = MakeFolder(options.state + "/jobs",
+                           perms::owner_all | perms::group_exec | perms::others_exec);
+      !ok) {
+    return ok;
+  }
+  if (auto ok = MakeFolder(options.state + "/logs", perms::owner_all); !ok) return ok;
+  const std::string path = options.state + "/jobs/lock";
+  lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  // A server that was killed while it started a supervisor is gone only when that has begun.
+  bool locked = false;
+  for (int i = 0; i < kLockTries && lock >= 0 && !locked; ++i) {
+    locked = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+    if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (!locked) {
+    return core::FailedError("another server runs jobs in {}, or the folder cannot be used: {}",
+                             core::Shown(options.state), std::strerror(errno));
+  }
+  wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  inotify = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (wake < 0 || epoll < 0) return core::FailedError("no event queue: {}", std::strerror(errno));
+  for (const int file : {wake, inotify}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = file;
+    if (file >= 0) ::epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event);
+  }
+  home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
+  if (options.cpus) room.emplace(*options.cpus);
+  if (options.sharing) sharing.emplace(*options.sharing);
+  return {};
+}
+
+core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions options) {
+  std::error_code error;
+  options.state = fs::absolute(options.state, error).lexically_normal().string();
+  if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
+  auto inside = std::make_unique<Inside>(std::move(options));
+  if (auto ok = inside->Open(); !ok) return tl::unexpected(ok.error());
+  return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(inside)));
+}
+
+LinuxRunner::LinuxRunner(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+
+LinuxRunner::~LinuxRunner() = default;
+
+Seconds LinuxRunner::Now() { return inside_->Now(); }
+
+void LinuxRunner::Start(const RunRequest& request) {
+  Inside& in = *inside_;
+  const auto [it, fresh] = in.runs.try_emplace(request.id);
+  if (!fresh) return;  // it has been started
+  Inside::Run& run = it->second;
+  run.request = request;
+  run.folder = platform::JobFolder(in.options.state, request.id.job, request.id.attempt);
+  if (auto started = in.StartRun(run); !started) {
+    const bool absent = started.error().kind == core::ErrorKind::kAbsent;
+    in.Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
+  }
+}
+
+void LinuxRunner::Stop(RunId id, Seconds grace) {
+  Inside::Run* run = inside_->Find(id);
+  if (run != nullptr && !run->ended) inside_->Signal(*run, grace);
+}
+
+void LinuxRunner::SetCores(RunId id, double cores) {
+  Inside& in = *inside_;
+  Inside::Run* run = in.Find(id);
+  if (run == nullptr || run->ended || !in.room) return;
+  run->request.cores = cores;
+  const std::vector<int> cpus = in.room->Resize(id, cores);
+  platform::CgroupLimits limits{.cpus = cpus};
+  limits.cpu_time = std::numeric_limits<double>::infinity();
+  if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
+  if (run->group) run->group->Change(limits);
+  if (run->group == nullptr || !run->group->Bounds("cpuset")) {
+    const auto top = platform::SupervisorOf(run->folder);
+    if (top) platform::KeepTreeToCpus(*top, cpus);
+  }
+  // A server that comes later finds what it has now.
+  if (auto spec = platform::ReadSpec(run->folder)) {
+    spec->Set("cores", fmt::format("{}", cores));
+    spec->Set("given_cpus", platform::FormatCpus(cpus));
+    if (spec->Get("cpus")) spec->Set("cpus", platform::FormatCpus(cpus));
+    [[maybe_unused]] const auto written = platform::WriteSpec(run->folder, *spec);
+  }
+}
+
+void LinuxRunner::SetShare(RunId id, core::Ratio share) {
+  Inside& in = *inside_;
+  Inside::Run* run = in.Find(id);
+  if (run == nullptr || run->ended) return;
+  const double all =
+      static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
+  const double cores = run->request.cores > 0 ? std::min(run->request.cores, all) : all;
+  const platform::CgroupLimits limits{.cpu_time = share < 1
+                                                      ? std::max(share, 0.01) * cores
+                                                      : std::numeric_limits<double>::infinity()};
+  if (run->group && run->group->Change(limits)) return;
+  if (!in.told.insert("share").second) return;
+  in.Tell(RunEvent::Kind::kNote, id).message =
+      "it cannot be slowed down for others: CPU time is not bounded by a control group here";
+}
+
+std::vector<RunRequest> LinuxRunner::Recover() {
+  Inside& in = *inside_;
+  std::vector<std::pair<RunId, std::string>> found;
+  std::error_code error;
+  for (fs::directory_iterator it(in.options.state + "/jobs", error), end; !error && it != end;
+       it.increment(error)) {
+    const auto id = platform::JobOfFolder(it->path().filename().string());
+    if (id) found.push_back({{id->first, id->second}, it->path().string()});
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<RunRequest> requests;
+  for (const auto& [id, folder] : found) {
+    if (in.runs.contains(id)) continue;
+    const auto spec = platform::ReadSpec(folder);
+    const auto life = platform::LifeOf(folder);
+    const bool whole = spec && RequestIn(*spec).id == id;
+    if (life == platform::JobLife::kNever || (!whole && life != platform::JobLife::kAlive)) {
+      in.RemoveFolder(folder);  // it never was, or nothing can be told of it any more
+    } else if (whole) {
+      in.Adopt(id, *spec);
+      requests.push_back(in.runs.at(id).request);
+    } else {
+      Inside::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
+      unknown.folder = folder;
+      in.Signal(unknown, Seconds(0));
+    }
+  }
+  in.home->RemoveStale();
+  // Groups whose run is not there any more, of a server that was killed between the two.
+  for (const std::string& name : in.home->Names(in.GroupName({}))) {
+    const bool ours = std::any_of(in.runs.begin(), in.runs.end(),
+                                  [&](const auto& run) { return in.GroupName(run.first) == name; });
+    if (!ours) in.leaving.push_back(in.home->Again(name));
+  }
+  in.Look();
+  return requests;
+}
+
+bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
+  Inside& in = *inside_;
+  while (true) {
+    const Seconds now = in.Now();
+    if (now >= in.looked + kLookEvery) in.Look();
+    const bool done = in.woken || !in.pending.empty() || (until && now >= *until);
+    double patience = until ? (*until - now).value : std::numeric_limits<double>::infinity();
+    const bool watching = std::any_of(in.runs.begin(), in.runs.end(),
+                                      [](const auto& run) { return !run.second.ended; });
+    if (watching) in.busy_until = now + kLingering;
+    if (watching || !in.leaving.empty() || in.options.lost_gpus ||
+        (in.sharing && now < in.busy_until)) {
+      patience = std::min(patience, (in.looked + kLookEvery - now).value);
+    }
+    const bool forever = !done && !std::isfinite(patience);
+    const double milliseconds = std::clamp(std::ceil(patience * 1e3), 0.0, 60'000.0);
+    in.TakeSignals(done ? 0 : (forever ? -1 : static_cast<int>(milliseconds)));
+    if (!done) continue;
+    in.woken = false;
+    out.insert(out.end(), std::make_move_iterator(in.pending.begin()),
+               std::make_move_iterator(in.pending.end()));
+    in.pending.clear();
+    return true;
+  }
+}
+
+void LinuxRunner::Wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto ignored = ::write(inside_->wake, &one, sizeof one);
+}
+
+void LinuxRunner::Forget(RunId id) {
+  Inside::Run* run = inside_->Find(id);
+  if (run == nullptr) return;
+  run->forgotten = true;
+  if (!run->ended) return;
+  if (run->made) inside_->RemoveFolder(run->folder);
+  inside_->runs.erase(id);
+}
+
+std::optional<int> LinuxRunner::PidOf(RunId id) const {
+  const Inside::Run* run = inside_->Find(id);
+  return run == nullptr || run->ended ? std::nullopt : run->command;
+}
+
+std::string LinuxRunner::CgroupOf(RunId id) const {
+  const Inside::Run* run = inside_->Find(id);
+  return run == nullptr || !run->group ? std::string() : run->group->folder();
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,68 @@
+// LinuxRunner: real process trees. Each run has a small supervisor process of its own
+// (sharewell-supervise), which owns the command and its exit status: this process may be killed at
+// any moment, and the next one finds every run again, none twice.
+//
+// What cannot be bounded here (no control groups, no right to change users) is told by a note, once
+// a run, or once by the first run where that is the machine's way. Runs go on when the object goes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "engine/local/cpu_room.h"
+#include "engine/local/gpu_sharing.h"
+#include "engine/local/runner.h"
+
+namespace sharewell::engine {
+
+struct LinuxRunnerOptions {
+  std::string state;                          // folder for jobs and logs; made if it is not there
+  core::Seconds origin;                       // what Now() begins at
+  core::Seconds grace{20};                    // after a time limit; Stop() brings its own
+  core::Bytes log_limit{64.0 * 1024 * 1024};  // of each of a job's two streams
+  int most_processes = 4096;                  // of a run
+  std::string supervisor;                     // the program; empty: platform::FindSupervisor()
+  std::optional<CpuRoom::Layout> cpus;        // absent: runs are not kept to CPUs of their own
+  std::map<std::string, int> gpu_nodes;       // uuid -> NUMA node, where it is known
+  std::optional<SharingOptions> sharing;      // absent: GPUs are shared by turns
+  // GPUs that do not answer now, by uuid, each with why; asked once a second by Wait, which it must
+  // not hold up. Not set: GPUs are never told as lost.
+  std::function<std::map<std::string, std::string>()> lost_gpus;
+  std::string cgroup_root = "/";  // for tests
+};
+
+class LinuxRunner final : public Runner {
+ public:
+  // Fails where the state folder cannot be used, another server uses it, or there is no supervisor.
+  static core::Result<std::unique_ptr<LinuxRunner>> Open(LinuxRunnerOptions options);
+  ~LinuxRunner() override;
+
+  core::Seconds Now() override;
+  void Start(const RunRequest& request) override;
+  void Stop(RunId id, core::Seconds grace) override;
+  void SetCores(RunId id, double cores) override;
+  void SetShare(RunId id, core::Ratio share) override;
+  std::vector<RunRequest> Recover() override;
+  bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override;
+  void Wake() override;
+  void Forget(RunId id) override;
+
+  // The command's process; absent: it does not run.
+  std::optional<int> PidOf(RunId id) const;
+  // Its control group of v2; empty: none.
+  std::string CgroupOf(RunId id) const;
+
+ private:
+  struct Inside;
+  explicit LinuxRunner(std::unique_ptr<Inside> inside);
+
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace sharewell::engine

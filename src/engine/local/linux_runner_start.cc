@@ -1,0 +1,214 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/shown.h"
+#include "engine/local/container.h"
+#include "engine/local/linux_runner_inside.h"
+#include "engine/local/run_spec.h"
+#include "platform/process/cpu_set.h"
+#include "platform/process/job_files.h"
+#include "platform/process/supervised.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Seconds;
+
+constexpr Seconds kUserKnown{60};  // asking for groups may go over the network
+// Where no group counts a run's processes, all of its user's are counted, threads too.
+constexpr int kUserProcesses = 4;
+
+std::string Millis(Seconds time) {
+  return fmt::format("{:.0f}", std::clamp(time.value * 1e3, 0.0, 2e9));
+}
+
+// A name for this state folder's groups that another server on the machine does not have.
+std::uint32_t StateTag(std::string_view state) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : state) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
+bool MakeDirectory(const std::string& path, mode_t mode) {
+  // Whatever our umask is.
+  return ::mkdir(path.c_str(), mode) == 0 && ::chmod(path.c_str(), mode) == 0;
+}
+
+}  // namespace
+
+std::string LinuxRunner::Inside::GroupName(RunId id) const {
+  const std::string prefix = fmt::format("sharewell.{:08x}.", StateTag(options.state));
+  return id.job == 0 ? prefix : fmt::format("{}{}.{}", prefix, id.job, id.attempt);
+}
+
+core::Result<void> LinuxRunner::Inside::PrepareFolder(Run& run) {
+  const auto failed = [&](const std::string& path) {
+    return core::FailedError("cannot make {}: {}", core::Shown(path), std::strerror(errno));
+  };
+  // One that is there has been used: no run is ever started twice.
+  if (!MakeDirectory(run.folder, 0711)) return failed(run.folder);
+  run.made = true;
+  const std::string logs = platform::LogFolder(options.state, run.request.id.job);
+  if (!MakeDirectory(logs, 0700) && errno != EEXIST) return failed(logs);
+  const std::string progress = run.folder + "/" + platform::kProgressFile;
+  const int file = ::open(progress.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return failed(progress);
+  const auto& user = run.request.user;
+  const bool given = ::geteuid() != 0 || ::fchown(file, user.uid, user.gid) == 0;
+  ::close(file);
+  if (!given) return failed(progress);
+  return {};
+}
+
+void LinuxRunner::Inside::PrepareBounds(Run& run, platform::JobSpec& spec,
+                                        std::vector<std::string>& notes) {
+  const RunRequest& request = run.request;
+  platform::CgroupLimits limits;
+  limits.memory = request.asked.memory;
+  limits.processes = options.most_processes;
+  limits.cpu_time = std::numeric_limits<double>::infinity();
+  if (room) {
+    std::optional<int> node;
+    if (!request.gpus.empty()) {
+      const auto it = options.gpu_nodes.find(request.gpus.front().uuid);
+      if (it != options.gpu_nodes.end()) node = it->second;
+    }
+    limits.cpus = room->Take(request.id, request.cores, !request.gpus.empty(), node);
+    // Whole cores are bounded by the set alone.
+    if (request.cores > 0 && request.cores != std::floor(request.cores)) {
+      limits.cpu_time = request.cores;
+    }
+    spec.Put("given_cpus", platform::FormatCpus(*limits.cpus));
+  }
+  run.group = home->Make(GroupName(request.id), limits);
+  for (const std::string& missing : run.group->missing()) {
+    const bool asked = request.asked.memory && missing.find("memory") != missing.npos;
+    if (asked || told.insert(missing).second) notes.push_back(missing);
+  }
+  for (const std::string& procs : run.group->procs()) spec.Put("enter", procs);
+  if (!run.group->folder().empty()) spec.Put("group_folder", run.group->folder());
+  if (!run.group->NoForksFile().empty()) spec.Put("no_forks", run.group->NoForksFile());
+  if (!run.group->KillFile().empty()) spec.Put("kill_all", run.group->KillFile());
+  if (limits.cpus && request.cores > 0 && !run.group->Bounds("cpuset")) {
+    spec.Put("cpus", platform::FormatCpus(*limits.cpus));
+  }
+  if (!run.group->Bounds("pids")) {
+    spec.Put("most_processes", fmt::format("{}", kUserProcesses * options.most_processes));
+  }
+}
+
+void LinuxRunner::Inside::PrepareUser(const Run& run, platform::Environment& environment,
+                                      platform::JobSpec& spec, std::vector<std::string>& notes) {
+  const core::Account& account = run.request.user;
+  if (::geteuid() != 0) {
+    if (account.uid != ::geteuid()) {
+      notes.push_back(
+          fmt::format("it runs as the server's user, not as {}: only root can change that",
+                      core::Shown(account.name)));
+    }
+    return;
+  }
+  auto& known = users[account.uid];
+  if (known.user.groups.empty() || Now() > known.asked + kUserKnown) {
+    known = {UserOf(account), Now()};
+  }
+  spec.Put("uid", fmt::format("{}", account.uid));
+  spec.Put("gid", fmt::format("{}", account.gid));
+  for (const unsigned group : known.user.groups) spec.Put("group", fmt::format("{}", group));
+  const auto add = [&](const char* name, const std::string& value) {
+    const bool has = std::any_of(environment.begin(), environment.end(),
+                                 [&](const auto& one) { return one.first == name; });
+    if (!has && !value.empty()) environment.emplace_back(name, value);
+  };
+  add("HOME", known.user.home);
+  add("USER", account.name);
+  add("LOGNAME", account.name);
+  add("SHELL", known.user.shell);
+}
+
+core::Result<void> LinuxRunner::Inside::PrepareCommand(const Run& run,
+                                                       const GpuSharing::Joined& joined,
+                                                       platform::JobSpec& spec) {
+  const RunRequest& request = run.request;
+  if (request.asked.command.empty() || request.asked.command.front().empty()) {
+    return core::UsageError("the command is empty; give a program to run");
+  }
+  std::vector<std::string> notes = joined.notes;
+  platform::Environment environment =
+      RunEnvironment(request, run.folder + "/" + platform::kProgressFile, joined.environment);
+  PrepareUser(run, environment, spec, notes);
+  std::vector<std::string> words = request.asked.command;
+  if (!request.asked.image.empty()) {
+    if (auto ok = CheckImage(request.asked.image); !ok) return ok;
+    const auto runtime = FindContainerRuntime();
+    if (!runtime) return tl::unexpected(runtime.error());
+    ContainerPlace place;
+    if (const auto cpus = spec.Get("given_cpus"); cpus && request.cores > 0) {
+      place.cpus = platform::ParseCpus(*cpus).value_or(std::vector<int>());
+    }
+    place.memory = request.asked.memory;
+    place.in_cgroup = !run.group->procs().empty();
+    place.folders = {run.folder + "/" + platform::kProgressFile};
+    if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
+    place.environment = environment;
+    words = ContainerCommand(*runtime, request, place);
+    for (const std::string& word : ContainerRemoval(*runtime, request.id))
+      spec.Put("cleanup", word);
+  }
+  for (const std::string& word : words) spec.Put("arg", word);
+  for (const auto& [name, value] : environment) {
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos) {
+      return core::UsageError("{} is no name of an environment variable", core::Shown(name));
+    }
+    spec.Put("env", name + "=" + value);
+  }
+  spec.Put("folder", request.asked.folder.empty() ? "/" : request.asked.folder);
+  if (!notes.empty()) {
+    Tell(RunEvent::Kind::kNote, request.id).message = fmt::format("{}", fmt::join(notes, "; "));
+  }
+  return {};
+}
+
+core::Result<void> LinuxRunner::Inside::StartRun(Run& run) {
+  const RunRequest& request = run.request;
+  platform::JobSpec spec;
+  if (!PutRequest(request, spec)) {
+    return core::UsageError("an argument, a name or a value of the environment has a zero byte");
+  }
+  if (auto ok = PrepareFolder(run); !ok) return ok;
+  GpuSharing::Joined joined;
+  PrepareBounds(run, spec, joined.notes);
+  if (sharing) {
+    auto said = sharing->Join(request);
+    said.notes.insert(said.notes.begin(), joined.notes.begin(), joined.notes.end());
+    joined = std::move(said);
+  }
+  if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
+  if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
+  spec.Put("logs", platform::LogFolder(options.state, request.id.job));
+  spec.Put("log_limit", fmt::format("{:.0f}", options.log_limit.value));
+  spec.Put("grace_ms", Millis(options.grace));
+  if (request.asked.time_limit) {
+    spec.Put("time_limit_ms",
+             fmt::format("{:.0f}", std::clamp(request.asked.time_limit->value * 1e3, 1.0, 9e15)));
+  }
+  if (auto ok = platform::WriteSpec(run.folder, spec); !ok) return ok;
+  if (inotify >= 0) run.watch = ::inotify_add_watch(inotify, run.folder.c_str(), IN_MOVED_TO);
+  if (run.watch >= 0) by_watch[run.watch] = request.id;
+  const auto pid = platform::StartSupervisor(supervisor, run.folder);
+  if (!pid) return tl::unexpected(pid.error());
+  run.supervisor = *pid;
+  Watch(run);
+  return {};
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,425 @@
+// Real processes through the runner: codes, limits, logs, and being killed at any moment.
+#include "engine/local/linux_runner.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "platform/files/test_folder.h"
+#include "platform/process/cgroup_home.h"
+#include "platform/process/descendants.h"
+#include "platform/process/job_folder.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Seconds;
+using platform::LogStream;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Kind = RunEvent::Kind;
+
+// What became of one run.
+struct Told {
+  bool started = false;
+  std::optional<RunEnd> end;
+  double steps = 0;
+  int ends = 0;
+  std::string notes;
+};
+
+class LinuxRunnerTest : public testing::Test {
+ protected:
+  LinuxRunnerTest() { Open(); }
+
+  void Open() {
+    runner_.reset();
+    LinuxRunnerOptions options;
+    options.state = folder_.Path("state");
+    options.grace = Seconds(5);
+    options.log_limit = core::Bytes(16384);
+    options.most_processes = 200;
+    options.cpus = CpuRoom::LayoutHere({});
+    auto opened = LinuxRunner::Open(options);
+    ASSERT_TRUE(opened) << opened.error().message;
+    runner_ = std::move(*opened);
+  }
+  RunRequest Request(std::vector<std::string> command, std::int64_t job = 0) {
+    RunRequest request;
+    request.id = {job != 0 ? job : ++jobs_, 1};
+    request.user = {.name = "me", .uid = ::geteuid(), .gid = ::getegid(), .admin = false};
+    request.asked.command = std::move(command);
+    request.asked.folder = folder_.path();
+    request.asked.environment = {{"PATH", "/usr/bin:/bin"}};
+    request.asked.gpus = 0;
+    return request;
+  }
+  RunId Start(std::vector<std::string> command) {
+    const RunRequest request = Request(std::move(command));
+    runner_->Start(request);
+    return request.id;
+  }
+  RunId Shell(const std::string& script) { return Start({"sh", "-c", script}); }
+  // Until `done`, or half a minute.
+  template <class F>
+  void Until(F done) {
+    const Seconds end = runner_->Now() + Seconds(30);
+    while (!done() && runner_->Now() < end) {
+      std::vector<RunEvent> events;
+      runner_->Wait(runner_->Now() + Seconds(0.1), events);
+      for (const RunEvent& event : events) {
+        Told& told = told_[event.id];
+        told.started = told.started || event.kind == Kind::kStarted;
+        if (event.kind == Kind::kProgress) told.steps = event.steps;
+        if (event.kind == Kind::kNote) told.notes += event.message;
+        if (event.kind != Kind::kEnded) continue;
+        told.end = event.end;
+        ++told.ends;
+      }
+    }
+    EXPECT_TRUE(done());
+  }
+  RunEnd EndOf(RunId id) {
+    Until([&] { return told_[id].end.has_value(); });
+    return told_[id].end.value_or(RunEnd{.exit_code = -1, .message = {}});
+  }
+  void UntilStarted(RunId id) {
+    Until([&] { return told_[id].started; });
+  }
+  std::string Log(RunId id, LogStream stream = LogStream::kOut) {
+    return platform::ReadLog(folder_.Path("state"), id.job, stream, 0, 1 << 20).bytes;
+  }
+  static bool Runs(int pid) {
+    platform::ProcessStat stat;
+    return platform::ReadProcessStat(pid, stat) && stat.state != 'Z';
+  }
+  // Numbers in a file that a job writes, once it has written `count`.
+  std::vector<int> Pids(const std::string& file, std::size_t count) {
+    std::vector<int> pids;
+    Until([&] {
+      pids.clear();
+      std::ifstream in(folder_.Path(file));
+      for (int pid = 0; in >> pid;) pids.push_back(pid);
+      return pids.size() >= count;
+    });
+    return pids;
+  }
+
+  platform::TestFolder folder_;
+  std::unique_ptr<LinuxRunner> runner_;
+  std::map<RunId, Told> told_;
+  std::int64_t jobs_ = 0;
+};
+
+TEST_F(LinuxRunnerTest, EachEndIsToldAsItWas) {
+  const RunId good = Start({"true"}), bad = Shell("exit 7"), shot = Shell("kill -9 $$");
+  const RunId missing = Start({"no-such-program"});
+  const RunId folder = Start({"/"});
+  auto request = Request({"true"});
+  request.asked.folder = folder_.Path("nowhere");
+  runner_->Start(request);
+  folder_.Write("script", "#!/no/such/interpreter\n");
+  ::chmod(folder_.Path("script").c_str(), 0755);
+  const RunId orphan = Start({"./script"});
+  auto zero = Request({"echo", std::string("a\0b", 3)});
+  runner_->Start(zero);
+
+  EXPECT_EQ(EndOf(good).exit_code, 0);
+  EXPECT_EQ(EndOf(bad).exit_code, 7);
+  EXPECT_EQ(EndOf(shot).exit_code, 137);
+  EXPECT_EQ(EndOf(shot).signal, 9);
+  EXPECT_TRUE(told_[good].started && told_[bad].started && told_[shot].started);
+  EXPECT_EQ(EndOf(missing).exit_code, 127);
+  EXPECT_THAT(EndOf(missing).message,
+              testing::AllOf(HasSubstr("'no-such-program'"), HasSubstr("not found in")));
+  EXPECT_FALSE(told_[missing].started);
+  EXPECT_EQ(EndOf(folder).exit_code, 126);
+  EXPECT_THAT(EndOf(folder).message, HasSubstr("a folder"));
+  EXPECT_EQ(EndOf(request.id).exit_code, 127);
+  EXPECT_THAT(EndOf(request.id).message, HasSubstr("cannot start in folder"));
+  EXPECT_THAT(EndOf(orphan).message, HasSubstr("interpreter"));
+  EXPECT_THAT(EndOf(zero.id).message, HasSubstr("zero byte"));
+  for (const auto& [id, told] : told_) {
+    EXPECT_EQ(told.ends, 1) << id.job;
+    EXPECT_FALSE(told.end->lost) << id.job;
+    runner_->Forget(id);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path("state/jobs")) ||
+              std::distance(std::filesystem::directory_iterator(folder_.Path("state/jobs")), {}) ==
+                  1);
+}
+
+TEST_F(LinuxRunnerTest, WordsAndEnvironmentArriveUnchanged) {
+  const std::string bytes = "\xff\xfe a\n'$(x)\"";
+  auto request =
+      Request({"sh", "-c", "printf %s \"$1\" > word; env -0 > environment", "sh", bytes});
+  request.asked.environment.insert(request.asked.environment.end(),
+                                   {{"A", "1"}, {"SHAREWELL_JOB", "forged"}});
+  request.cores = 2.5;
+  request.gpus = {{.index = 1, .uuid = "GPU-abc", .model = "H200"}};
+  runner_->Start(request);
+  auto simulated =
+      Request({"sh", "-c", "echo \"[$CUDA_VISIBLE_DEVICES]$SHAREWELL_SIMULATED_GPUS\""});
+  simulated.gpus = {{.index = 0, .uuid = "simulated-0", .model = "H200"}};
+  runner_->Start(simulated);
+  EXPECT_EQ(EndOf(request.id).exit_code, 0);
+  EXPECT_EQ(folder_.Read(folder_.Path("word")), bytes);
+  const std::string environment = '\0' + folder_.Read(folder_.Path("environment"));
+  const auto has = [&](const std::string& entry) {
+    return environment.find('\0' + entry + '\0') != std::string::npos;
+  };
+  EXPECT_TRUE(has("A=1") && has("SHAREWELL_JOB=1") && has("SHAREWELL_ATTEMPT=1"));
+  EXPECT_TRUE(has("CUDA_VISIBLE_DEVICES=GPU-abc") && has("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+  EXPECT_TRUE(has("OMP_NUM_THREADS=2"));
+  EXPECT_FALSE(has("SHAREWELL_JOB=forged"));
+  EXPECT_EQ(environment.find("GTEST"), std::string::npos);
+  EXPECT_EQ(EndOf(simulated.id).exit_code, 0);
+  EXPECT_EQ(Log(simulated.id), "[]1\n");
+
+  std::vector<std::string> many{"sh", "-c", "echo $#", "sh"};
+  for (int i = 0; i < 10'000; ++i) many.emplace_back(100, 'x');
+  const RunId large = Start(many);
+  EXPECT_EQ(EndOf(large).exit_code, 0);
+  EXPECT_EQ(Log(large), "10000\n");
+  const RunId huge = Start({"echo", std::string(1 << 20, 'x')});
+  EXPECT_EQ(EndOf(huge).exit_code, 126);
+  EXPECT_THAT(EndOf(huge).message, HasSubstr("too long"));
+}
+
+// What is asked to end may end in order; what does not, and what left the tree, is killed.
+TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
+  const RunId polite =
+      Shell("trap 'echo saved; exit 3' TERM; echo $$ > polite; while :; do sleep 0.05; done");
+  const RunId stubborn = Shell(
+      "trap '' TERM; (setsid sh -c 'echo $$ >> stubborn; sleep 1000' &) ; echo $$ >> stubborn;"
+      "while :; do sleep 0.05; done");
+  const RunId leaves = Shell("setsid sleep 1000 & echo $! > leaves; exit 0");
+  const RunId endless = Shell("trap '' TERM; echo $$ > endless; while :; do sleep 0.05; done");
+  const auto one = Pids("polite", 1), two = Pids("stubborn", 2), three = Pids("leaves", 1);
+  Pids("endless", 1);
+  UntilStarted(polite);
+  EXPECT_EQ(runner_->PidOf(polite), one.front());
+  runner_->Stop(polite, Seconds(10));
+  runner_->Stop(stubborn, Seconds(0.3));
+  runner_->Stop(endless, Seconds(0));
+  EXPECT_EQ(EndOf(polite).exit_code, 3);
+  EXPECT_EQ(Log(polite), "saved\n");
+  EXPECT_EQ(EndOf(stubborn).exit_code, 137);
+  EXPECT_EQ(EndOf(leaves).exit_code, 0);
+  EXPECT_EQ(EndOf(endless).signal, 9);
+  for (const int pid : {one[0], two[0], two[1], three[0]}) EXPECT_FALSE(Runs(pid)) << pid;
+
+  auto timed = Request({"sleep", "1000"});
+  timed.asked.time_limit = Seconds(0.2);
+  runner_->Start(timed);
+  EXPECT_TRUE(EndOf(timed.id).timed_out);
+  EXPECT_EQ(EndOf(timed.id).exit_code, 143);
+  // Before it has begun.
+  const RunId early = Start({"sleep", "1000"});
+  runner_->Stop(early, Seconds(5));
+  EXPECT_EQ(EndOf(early).exit_code, 143);
+}
+
+TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {
+  const RunId id = Shell("echo first; seq 1 20000; echo last; echo words >&2");
+  ASSERT_EQ(EndOf(id).exit_code, 0);
+  const std::string state = folder_.Path("state");
+  const auto parts = platform::LogFiles(state, id.job, LogStream::kOut);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(platform::LogFile(state, id.job, LogStream::kOut), parts.back().second);
+  std::uintmax_t kept = 0;
+  for (const auto& part : parts) kept += std::filesystem::file_size(part.second);
+  EXPECT_LE(kept, 16384U);
+  const auto all = platform::ReadLog(state, id.job, LogStream::kOut, 0, 1 << 20);
+  EXPECT_GT(all.begin, 0);  // the beginning is gone
+  EXPECT_EQ(all.begin, parts.front().first);
+  EXPECT_EQ(all.next, 108'894 + 6 + 5);  // seq's bytes, and ours
+  EXPECT_EQ(all.end, all.next);
+  const auto last = platform::ReadLog(state, id.job, LogStream::kOut, -5, 100);
+  EXPECT_EQ(last.bytes, "last\n");
+  const auto piece = platform::ReadLog(state, id.job, LogStream::kOut, all.end - 11, 5);
+  EXPECT_EQ(piece.bytes, "20000");
+  EXPECT_EQ(piece.next, all.end - 6);
+  EXPECT_EQ(Log(id, LogStream::kErr), "words\n");
+  runner_->Forget(id);
+  EXPECT_EQ(Log(id, LogStream::kErr), "words\n");  // logs stay
+  // The next attempt goes on in the same log.
+  auto again = Request({"sh", "-c", "echo more >&2"}, id.job);
+  again.id.attempt = 2;
+  runner_->Start(again);
+  EXPECT_EQ(EndOf(again.id).exit_code, 0);
+  EXPECT_EQ(Log(id, LogStream::kErr), "words\nmore\n");
+  platform::RemoveLogs(state, id.job);
+  EXPECT_EQ(Log(id, LogStream::kErr), "");
+}
+
+TEST_F(LinuxRunnerTest, StepsAndGpuMemoryAreSeen) {
+  const RunId steps = Shell("for i in 1 2 3; do echo step $i >> $SHAREWELL_PROGRESS; done");
+  const RunId resumed = Shell("echo 500 >> $SHAREWELL_PROGRESS; echo x >> $SHAREWELL_PROGRESS");
+  const RunId flood = Shell("head -c 200000000 /dev/zero > $SHAREWELL_PROGRESS");
+  auto full =
+      Request({"sh", "-c", "echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1"});
+  full.gpus = {{.index = 0, .uuid = "simulated-0", .model = "H200"}};
+  runner_->Start(full);
+  EXPECT_EQ(EndOf(steps).exit_code, 0);
+  EXPECT_EQ(told_[steps].steps, 3);
+  EXPECT_EQ(EndOf(resumed).exit_code, 0);
+  EXPECT_EQ(told_[resumed].steps, 501);
+  EXPECT_EQ(EndOf(flood).exit_code, 0);
+  EXPECT_EQ(told_[flood].steps, 0);
+  EXPECT_TRUE(EndOf(full.id).out_of_memory);
+  EXPECT_FALSE(EndOf(steps).out_of_memory);
+}
+
+// A server goes and another comes: what runs is found, with all that was asked of it.
+TEST_F(LinuxRunnerTest, AnotherServerFindsEveryRun) {
+  auto request = Request({"sh", "-c", "echo 7 >> $SHAREWELL_PROGRESS; sleep 0.3; exit 5"});
+  request.asked.memory = core::GiB(1);
+  request.asked.after = {3, 4};
+  request.asked.needs = core::Needs{.source = core::Source::kMeasured,
+                                    .from = "job 3",
+                                    .profile = {},
+                                    .gpu_memory_upper = core::Bytes(5),
+                                    .cores_upper = {},
+                                    .duration = Seconds(1.25)};
+  request.asked.needs->profile.cpu_curve = {{1, 0.5}, {2, 1}};
+  request.gpus = {{.index = 0, .uuid = "simulated-0", .model = "H200"},
+                  {.index = 1, .uuid = "simulated-1", .model = "H200"}};
+  request.thread_share = 0.1;
+  request.cores = 1;
+  runner_->Start(request);
+  const RunId quick = Start({"false"});
+  const RunId doomed = Shell("sleep 1000 & echo $! $$ > doomed; wait");
+  const auto pids = Pids("doomed", 2);
+  UntilStarted(request.id);
+  {
+    LinuxRunnerOptions second;
+    second.state = folder_.Path("state");
+    const auto refused = LinuxRunner::Open(second);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("another server"));
+  }
+  // Decided, never begun: the server was killed between the two.
+  std::filesystem::create_directory(folder_.Path("state/jobs/99.1"));
+  const auto supervisor = platform::SupervisorOf(folder_.Path("state/jobs/3.1"));
+  ASSERT_TRUE(supervisor);
+  EndOf(quick);
+  told_.clear();
+  Open();
+  ::kill(*supervisor, SIGKILL);
+  std::vector<RunRequest> found = runner_->Recover();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].asked, request.asked);
+  EXPECT_EQ(found[0].gpus, request.gpus);
+  EXPECT_EQ(found[0].user, request.user);
+  EXPECT_EQ(found[0].thread_share, request.thread_share);
+  EXPECT_EQ(EndOf(request.id).exit_code, 5);
+  EXPECT_TRUE(told_[request.id].started);
+  EXPECT_EQ(told_[request.id].steps, 7);
+  EXPECT_EQ(EndOf(quick).exit_code, 1);
+  EXPECT_TRUE(EndOf(doomed).lost);
+  Until([&] { return !Runs(pids[0]) && !Runs(pids[1]); });
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("state/jobs/99.1")));
+}
+
+// As root it runs as whoever asked, who can reach his progress file and nothing else of ours.
+TEST_F(LinuxRunnerTest, RunsAsItsUser) {
+  auto request = Request({"sh", "-c",
+                          "id -u; id -g; echo $HOME; echo 3 > $SHAREWELL_PROGRESS;"
+                          "cat ${SHAREWELL_PROGRESS%progress}spec || ls ${SHAREWELL_PROGRESS%/*}"});
+  request.asked.folder = "/";
+  request.user = {.name = "nobody", .uid = 65534, .gid = 65534, .admin = false};
+  ::chmod(folder_.path().c_str(), 0711);
+  ::chmod(folder_.Path("state").c_str(), 0711);
+  runner_->Start(request);
+  const RunEnd end = EndOf(request.id);
+  if (::geteuid() == 0) {
+    EXPECT_NE(end.exit_code, 0);
+    EXPECT_THAT(Log(request.id), testing::StartsWith("65534\n65534\n/"));
+    EXPECT_EQ(Log(request.id).find("sharewell-job"), std::string::npos);
+  } else if (::geteuid() != 65534) {
+    EXPECT_THAT(told_[request.id].notes, HasSubstr("only root can change that"));
+  }
+  EXPECT_EQ(told_[request.id].steps, 3);
+}
+
+TEST_F(LinuxRunnerTest, AGpuThatIsLostAndComesBackIsToldOnceEach) {
+  std::map<std::string, std::string> lost{{"GPU-a", "fell off the bus"}};
+  runner_.reset();
+  LinuxRunnerOptions options;
+  options.state = folder_.Path("state");
+  options.lost_gpus = [&] { return lost; };
+  auto opened = LinuxRunner::Open(options);
+  ASSERT_TRUE(opened);
+  std::vector<RunEvent> events;
+  (*opened)->Recover();
+  (*opened)->Recover();  // looks again
+  lost.clear();
+  (*opened)->Recover();
+  (*opened)->Wait((*opened)->Now(), events);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, Kind::kGpuLost);
+  EXPECT_EQ(events[0].message, "fell off the bus");
+  EXPECT_EQ(events[1].kind, Kind::kGpuBack);
+  EXPECT_EQ(events[1].gpu, "GPU-a");
+}
+
+TEST_F(LinuxRunnerTest, WhatIsForgottenWhileItRunsGoesWithoutAWord) {
+  const RunId id = Start({"sleep", "1000"});
+  runner_->Stop(id, Seconds(0));
+  runner_->Forget(id);
+  Until([&] { return !std::filesystem::exists(folder_.Path("state/jobs/1.1")); });
+  EXPECT_EQ(told_[id].ends, 0);
+}
+
+TEST_F(LinuxRunnerTest, BoundsHoldOrAreToldOf) {
+  auto request = Request({"sh", "-c",
+                          "grep Cpus_allowed_list /proc/self/status; echo $$ > ready;"
+                          "while ! [ -e go ]; do sleep 0.02; done; env -u OMP_NUM_THREADS nproc"});
+  request.cores = 1;
+  request.asked.memory = core::Bytes(64 << 20);
+  runner_->Start(request);
+  Pids("ready", 1);
+  runner_->SetCores(request.id, 2);
+  runner_->SetShare(request.id, 0.5);
+  folder_.Write("go", "");
+  EXPECT_EQ(EndOf(request.id).exit_code, 0);
+  const std::size_t cpus = std::min<std::size_t>(CpuRoom::LayoutHere({}).cpus.size(), 2);
+  EXPECT_THAT(Log(request.id), testing::EndsWith("\n" + std::to_string(cpus) + "\n"));
+  EXPECT_EQ(Log(request.id).find_first_of(",-"), std::string::npos);  // one CPU at first
+
+  const auto home = platform::CgroupHome::Find();
+  const auto probe = home.Make("sharewell-test-" + std::to_string(::getpid()),
+                               {.memory = core::GiB(1), .processes = 9});
+  const bool memory = probe->Bounds("memory"), processes = probe->Bounds("pids");
+  auto hog = Request({"sh", "-c", "head -c 300000000 /dev/zero | tail -c 300000000 > /dev/null"});
+  hog.asked.memory = core::Bytes(64 << 20);
+  if (memory) {
+    runner_->Start(hog);
+    EXPECT_EQ(EndOf(hog.id).exit_code, 137);
+    EXPECT_THAT(EndOf(hog.id).message, HasSubstr("host memory"));
+  } else {
+    EXPECT_THAT(told_[request.id].notes, HasSubstr("memory not bounded"));
+  }
+  if (processes) {
+    const RunId bomb =
+        Shell("trap '' TERM; echo $$ > bomb; f() { f | f & }; f; while :; do :; done");
+    Pids("bomb", 1);
+    runner_->Stop(bomb, Seconds(0.2));
+    EXPECT_EQ(EndOf(bomb).signal, 9);
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::engine

@@ -1,0 +1,281 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "engine/local/linux_runner_inside.h"
+#include "engine/local/run_spec.h"
+#include "platform/process/cpu_set.h"
+#include "platform/process/job_files.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Seconds;
+using platform::JobLife;
+
+constexpr std::size_t kLastWords = 4096;  // of each stream
+constexpr int kMostSignals = 256;         // taken at a time
+
+platform::ProgressOptions ProgressBounds(const std::string& folder) {
+  return {.most_at_once = 4 << 20, .most_behind = 64 << 20, .memory = folder + "/counted"};
+}
+
+}  // namespace
+
+RunEvent& LinuxRunner::Inside::Tell(RunEvent::Kind kind, RunId id) {
+  RunEvent& event = pending.emplace_back();
+  event.kind = kind;
+  event.id = id;
+  return event;
+}
+
+void LinuxRunner::Inside::Watch(Run& run) {
+  if (run.supervisor > 0) {
+    run.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, run.supervisor, 0));
+    if (run.pidfd >= 0) ::fcntl(run.pidfd, F_SETFD, FD_CLOEXEC);
+  } else {
+    run.pidfd = platform::OpenSupervisor(run.folder);
+  }
+  if (run.pidfd < 0) return;  // looked at once a second
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = run.pidfd;
+  ::epoll_ctl(epoll, EPOLL_CTL_ADD, run.pidfd, &event);
+  by_pidfd[run.pidfd] = run.request.id;
+}
+
+void LinuxRunner::Inside::Adopt(const RunId& id, const platform::JobSpec& spec) {
+  Run& run = runs[id];
+  run.request = RequestIn(spec);
+  run.made = true;
+  run.folder = platform::JobFolder(options.state, id.job, id.attempt);
+  run.group = home->Again(GroupName(id));
+  if (room) {
+    std::optional<int> node;
+    const auto& gpus = run.request.gpus;
+    if (!gpus.empty() && options.gpu_nodes.contains(gpus.front().uuid)) {
+      node = options.gpu_nodes.at(gpus.front().uuid);
+    }
+    const auto cpus = platform::ParseCpus(spec.Get("given_cpus").value_or(""));
+    room->Claim(id, cpus.value_or(std::vector<int>()), run.request.cores, !gpus.empty(), node);
+  }
+  if (sharing) sharing->Rejoin(run.request, std::string(spec.Get("pipes").value_or("")));
+  if (inotify >= 0) run.watch = ::inotify_add_watch(inotify, run.folder.c_str(), IN_MOVED_TO);
+  if (run.watch >= 0) by_watch[run.watch] = id;
+  Watch(run);
+  LookAtStart(run);
+  EndIfGone(run);
+}
+
+void LinuxRunner::Inside::LookAtStart(Run& run) {
+  if (run.command || run.ended) return;
+  run.command = platform::ReadStarted(run.folder);
+  if (!run.command) return;
+  if (run.watch >= 0) {
+    ::inotify_rm_watch(inotify, run.watch);
+    by_watch.erase(run.watch);
+    run.watch = -1;
+  }
+  run.progress = std::make_unique<platform::ProgressFile>(
+      run.folder + "/" + platform::kProgressFile, ProgressBounds(run.folder));
+  if (!run.forgotten) Tell(RunEvent::Kind::kStarted, run.request.id);
+}
+
+void LinuxRunner::Inside::LookAtProgress(Run& run) {
+  if (!run.progress) return;
+  const bool flooded = run.progress->flooded();
+  if (run.progress->Look() && !run.forgotten) {
+    Tell(RunEvent::Kind::kProgress, run.request.id).steps = run.progress->steps();
+  }
+  if (!flooded && run.progress->flooded() && !run.forgotten) {
+    Tell(RunEvent::Kind::kNote, run.request.id).message =
+        "it writes more to $SHAREWELL_PROGRESS than can be read: its steps are not counted any "
+        "more";
+  }
+}
+
+RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
+  RunEnd end;
+  const auto exit = platform::ReadExit(run.folder);
+  if (!exit) {
+    end.exit_code = 128 + SIGKILL;
+    end.lost = true;
+    end.message = "its supervisor was killed, or the machine went down";
+    return end;
+  }
+  end.exit_code = exit->code;
+  end.signal = exit->signal;
+  end.timed_out = exit->timed_out;
+  end.stopped = exit->stopped && !exit->timed_out;
+  end.ran = exit->ran;
+  if (!exit->failed.empty()) {
+    const auto spec = platform::ReadSpec(run.folder);
+    end.message = StartFailure(*exit, spec ? *spec : platform::JobSpec());
+    return end;
+  }
+  if (exit->stopped && !run.command) end.message = "it was stopped before it began";
+  if (end.exit_code != 0 && !run.request.gpus.empty()) {
+    for (const auto stream : {platform::LogStream::kErr, platform::LogStream::kOut}) {
+      const auto last = platform::ReadLog(options.state, run.request.id.job, stream,
+                                          -static_cast<std::int64_t>(kLastWords), kLastWords);
+      end.out_of_memory = end.out_of_memory || SaysGpuIsFull(last.bytes);
+    }
+  }
+  if (end.exit_code != 0 && run.request.asked.memory && run.group && run.group->MemoryKilled()) {
+    end.message = fmt::format("it used more host memory than its limit of {:.0f} MiB",
+                              run.request.asked.memory->value / (1 << 20));
+  }
+  if (exit->lost_output.value > 0) {
+    end.message += fmt::format("{}{:.0f} bytes of its output could not be kept",
+                               end.message.empty() ? "" : "; ", exit->lost_output.value);
+  }
+  return end;
+}
+
+void LinuxRunner::Inside::EndIfGone(Run& run) {
+  if (run.ended) return;
+  int status = 0;
+  if (run.supervisor > 0) {
+    const pid_t pid = ::waitpid(run.supervisor, &status, WNOHANG);
+    if (pid == 0) return;
+    run.supervisor = 0;
+  }
+  const JobLife life = platform::LifeOf(run.folder);
+  if (life == JobLife::kAlive) return;
+  LookAtStart(run);
+  LookAtProgress(run);
+  if (life == JobLife::kNever) {
+    return Finish(run, {.exit_code = 126,
+                        .message = fmt::format("it could not be begun in {}: is the disk full?",
+                                               run.folder)});
+  }
+  if (life == JobLife::kLost) {
+    // The kernel has killed the command with its supervisor; what it had started may be left.
+    for (int i = 0; run.group && i < 10 && run.group->KillAll() > 0; ++i) ::usleep(10'000);
+    platform::KillMarked(run.folder);
+  }
+  Finish(run, HowItEnded(run));
+}
+
+void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
+  const RunId id = run.request.id;
+  run.ended = true;
+  if (run.watch >= 0) {
+    ::inotify_rm_watch(inotify, run.watch);
+    by_watch.erase(run.watch);
+    run.watch = -1;
+  }
+  if (run.pidfd >= 0) {
+    by_pidfd.erase(run.pidfd);
+    ::close(run.pidfd);
+    run.pidfd = -1;
+  }
+  run.progress.reset();
+  if (run.group && !run.group->TryRemove()) leaving.push_back(std::move(run.group));
+  run.group.reset();
+  if (room) room->Return(id);
+  if (sharing) sharing->Leave(id);
+  if (!run.forgotten) {
+    Tell(RunEvent::Kind::kEnded, id).end = std::move(end);
+    return;
+  }
+  if (run.made) RemoveFolder(run.folder);
+  runs.erase(id);
+}
+
+void LinuxRunner::Inside::Look() {
+  looked = Now();
+  std::vector<RunId> going;
+  for (const auto& [id, run] : runs) {
+    if (!run.ended) going.push_back(id);
+  }
+  for (const RunId& id : going) {
+    Run& run = runs.at(id);
+    LookAtStart(run);
+    LookAtProgress(run);
+    if (run.pidfd >= 0) continue;
+    if (run.supervisor == 0) Watch(run);
+    EndIfGone(run);
+  }
+  std::erase_if(leaving, [](const auto& group) { return group->TryRemove(); });
+  if (options.lost_gpus) {
+    const auto now_lost = options.lost_gpus();
+    for (const auto& [gpu, why] : now_lost) {
+      if (lost.contains(gpu)) continue;
+      RunEvent& event = Tell(RunEvent::Kind::kGpuLost, {});
+      event.gpu = gpu;
+      event.message = why;
+    }
+    for (const auto& [gpu, why] : lost) {
+      if (!now_lost.contains(gpu)) Tell(RunEvent::Kind::kGpuBack, {}).gpu = gpu;
+    }
+    lost = now_lost;
+  }
+  if (!sharing) return;
+  for (GpuSharing::News& news : sharing->Look()) {
+    RunEvent& note = Tell(RunEvent::Kind::kNote, {});
+    note.gpu = std::move(news.gpu);
+    note.message = std::move(news.text);
+  }
+}
+
+void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
+  epoll_event events[kMostSignals];
+  const int count = ::epoll_wait(epoll, events, kMostSignals, timeout_ms);
+  for (int i = 0; i < count; ++i) {
+    const int file = events[i].data.fd;
+    if (file == wake) {
+      std::uint64_t ignored = 0;
+      woken = ::read(wake, &ignored, sizeof ignored) > 0 || woken;
+    } else if (file == inotify) {
+      alignas(inotify_event) char room_for[16384];
+      const ssize_t n = ::read(inotify, room_for, sizeof room_for);
+      for (ssize_t at = 0; at < n;) {
+        inotify_event event{};
+        std::memcpy(&event, room_for + at, sizeof event);
+        at += static_cast<ssize_t>(sizeof event + event.len);
+        const auto it = by_watch.find(event.wd);
+        if (it != by_watch.end()) LookAtStart(runs.at(it->second));
+      }
+    } else if (const auto it = by_pidfd.find(file); it != by_pidfd.end()) {
+      EndIfGone(runs.at(it->second));
+    }
+  }
+}
+
+void LinuxRunner::Inside::Signal(const Run& run, Seconds grace) {
+  siginfo_t info{};
+  info.si_signo = SIGTERM;
+  info.si_code = SI_QUEUE;
+  info.si_pid = ::getpid();
+  info.si_uid = ::getuid();
+  info.si_value.sival_int = static_cast<int>(std::clamp(grace.value * 1e3, 0.0, 2e9));
+  if (run.pidfd >= 0) {
+    ::syscall(SYS_pidfd_send_signal, run.pidfd, SIGTERM, &info, 0);
+  } else if (run.supervisor > 0) {
+    ::sigqueue(run.supervisor, SIGTERM, info.si_value);
+  } else if (const int again = platform::OpenSupervisor(run.folder); again >= 0) {
+    ::syscall(SYS_pidfd_send_signal, again, SIGTERM, &info, 0);
+    ::close(again);
+  }
+}
+
+void LinuxRunner::Inside::RemoveFolder(const std::string& folder) const {
+  // The spec first: a supervisor that comes late has nothing to begin then, whatever else is gone.
+  ::unlink((folder + "/" + platform::kSpecFile).c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,115 @@
+#include "engine/local/local_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/local/local_runs.h"
+
+namespace sharewell::engine {
+
+using core::JobId;
+using core::Seconds;
+
+struct LocalEngine::Inside {
+  Runner& runner;
+  LocalRuns runs;
+
+  std::mutex mutex;  // guards what follows
+  std::vector<core::Job> inbox;
+  bool woken = false;
+
+  Inside(std::vector<core::GivenGpu> gpus, Runner& run, const JobDirectory& directory,
+         const LocalOptions& options)
+      : runner(run), runs(std::move(gpus), run, directory, options) {}
+
+  // True: there was something in it, or somebody woke us.
+  bool TakeInbox(Observation& out) {
+    const std::lock_guard lock(mutex);
+    for (core::Job& job : inbox) {
+      runs.Know(job);
+      out.submitted.push_back(std::move(job));
+    }
+    const bool any = !inbox.empty();
+    inbox.clear();
+    return std::exchange(woken, false) || any;
+  }
+};
+
+LocalEngine::LocalEngine(const core::Cluster&, std::vector<core::GivenGpu> gpus, Runner& runner,
+                         const JobDirectory& directory, const LocalOptions& options)
+    : inside_(std::make_unique<Inside>(std::move(gpus), runner, directory, options)) {}
+
+LocalEngine::~LocalEngine() = default;
+
+bool LocalEngine::Observe(std::optional<Seconds> wake, Observation& out) {
+  Inside& in = *inside_;
+  out = {};
+  for (bool ready = false; !ready;) {
+    ready = in.TakeInbox(out) || in.runs.Owes();
+    std::optional<Seconds> until = in.runs.NextProfiled();
+    if (wake) until = until ? std::min(*until, *wake) : *wake;
+    // What waits already does not keep us from hearing what happened meanwhile.
+    if (ready) until = in.runner.Now();
+    const bool more = in.runs.Wait(until);
+    ready = in.TakeInbox(out) || ready;
+    out.now = in.runner.Now();
+    ready = in.runs.TellProfiled(out) || ready || in.runs.Owes() || (wake && out.now >= *wake);
+    if (!ready && !more) return false;
+  }
+  in.runs.TellEnds(out);
+  in.runs.TellProgress(out);
+  return true;
+}
+
+void LocalEngine::Apply(const core::Plan& plan, Observation& out) {
+  LocalRuns& runs = inside_->runs;
+  const auto poll = [&] { runs.Wait(inside_->runner.Now()); };
+  // What has ended by itself until now was not stopped by this plan.
+  if (!plan.stops.empty() || !plan.moves.empty()) poll();
+  runs.TakeTouched();
+  for (const auto& stop : plan.stops) runs.StopByPlan(stop.job);
+  for (const auto& move : plan.moves) runs.LeaveByPlan(move.job);
+  if (runs.TakeTouched()) poll();  // what is gone at once need not be waited for
+  for (const auto& move : plan.moves) runs.ArriveByPlan(move.job, move.to);
+  for (const auto& resize : plan.resizes) runs.Resize(resize.job, resize.cores);
+  for (const auto& throttle : plan.throttles) runs.Throttle(throttle.job, throttle.share);
+  for (const auto& start : plan.starts) runs.Start(start.job, start.to, start.profile);
+  for (const JobId id : plan.infeasible) runs.Drop(id);
+  if (runs.TakeTouched() || !plan.stops.empty()) poll();
+  out = {};
+  out.now = inside_->runner.Now();
+  runs.TellProgress(out);
+}
+
+void LocalEngine::Submit(core::Job job) {
+  {
+    const std::lock_guard lock(inside_->mutex);
+    inside_->inbox.push_back(std::move(job));
+  }
+  inside_->runner.Wake();
+}
+
+void LocalEngine::Wake() {
+  {
+    const std::lock_guard lock(inside_->mutex);
+    inside_->woken = true;
+  }
+  inside_->runner.Wake();
+}
+
+void LocalEngine::Withdraw(JobId job) { inside_->runs.Withdraw(job); }
+void LocalEngine::Cancel(JobId job) { inside_->runs.Cancel(job); }
+void LocalEngine::Requeue(JobId job) { inside_->runs.Requeue(job); }
+
+void LocalEngine::Adopt(JobId job, const RunRequest& request) { inside_->runs.Adopt(job, request); }
+
+std::vector<Ended> LocalEngine::TakeEnded() { return inside_->runs.TakeEnded(); }
+std::vector<RunEvent> LocalEngine::TakeNotes() { return inside_->runs.TakeNotes(); }
+
+std::optional<double> LocalEngine::StepsOf(JobId job) const { return inside_->runs.StepsOf(job); }
+
+std::optional<double> LocalEngine::StepsPerSecond(JobId job) const {
+  return inside_->runs.StepsPerSecond(job);
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,137 @@
+#include "engine/local/run_setup.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "core/shown.h"
+#include "platform/process/find_program.h"
+#include "platform/process/job_files.h"
+
+namespace sharewell::engine {
+
+platform::Environment RunEnvironment(const RunRequest& request, const std::string& progress,
+                                     const platform::Environment& more) {
+  const auto simulated = std::count_if(request.gpus.begin(), request.gpus.end(), [](const auto& g) {
+    return g.uuid.starts_with("simulated-");
+  });
+  std::string devices;
+  for (const core::GivenGpu& gpu : request.gpus) {
+    if (simulated == 0) devices += (devices.empty() ? "" : ",") + gpu.uuid;
+  }
+  platform::Environment ours{{"SHAREWELL_JOB", std::to_string(request.id.job)},
+                             {"SHAREWELL_ATTEMPT", std::to_string(request.id.attempt)},
+                             {"SHAREWELL_PROGRESS", progress},
+                             {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                             {"CUDA_VISIBLE_DEVICES", devices}};
+  if (simulated > 0) ours.emplace_back("SHAREWELL_SIMULATED_GPUS", std::to_string(simulated));
+  ours.insert(ours.end(), more.begin(), more.end());
+  platform::Environment all;
+  const auto has = [](const platform::Environment& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& one) { return one.first == name; });
+  };
+  for (const auto& entry : request.asked.environment) {
+    if (!has(ours, entry.first)) all.push_back(entry);
+  }
+  // A program that sees all of the machine's cores would start a thread for each.
+  if (request.cores > 0 && !has(all, "OMP_NUM_THREADS")) {
+    all.emplace_back("OMP_NUM_THREADS",
+                     std::to_string(std::max(1, static_cast<int>(request.cores))));
+  }
+  all.insert(all.end(), ours.begin(), ours.end());
+  return all;
+}
+
+RunUser UserOf(const core::Account& account) {
+  RunUser user;
+  std::vector<char> room(1 << 16);
+  passwd entry{}, *found = nullptr;
+  std::string name = account.name;
+  if (::getpwuid_r(account.uid, &entry, room.data(), room.size(), &found) == 0 &&
+      found != nullptr) {
+    name = found->pw_name;
+    user.home = found->pw_dir;
+    user.shell = found->pw_shell;
+  }
+  int count = 256;
+  std::vector<gid_t> groups(static_cast<std::size_t>(count));
+  if (::getgrouplist(name.c_str(), account.gid, groups.data(), &count) < 0) {
+    groups.resize(static_cast<std::size_t>(std::max(count, 1)));
+    count = static_cast<int>(groups.size());
+    if (::getgrouplist(name.c_str(), account.gid, groups.data(), &count) < 0) count = 0;
+  }
+  user.groups.assign(groups.begin(), groups.begin() + std::max(count, 0));
+  if (user.groups.empty()) user.groups = {account.gid};
+  return user;
+}
+
+std::string StartFailure(const platform::JobExit& exit, const platform::JobSpec& spec) {
+  const std::string why = std::strerror(exit.error);
+  const auto shown = [&](std::string_view key) {
+    return core::Shown(spec.Get(key).value_or(std::string_view()));
+  };
+  if (exit.failed == platform::kFailedFolder) {
+    return fmt::format("cannot start in folder {}: {}", shown("folder"), why);
+  }
+  if (exit.failed == platform::kFailedGroup) {
+    return fmt::format("cannot enter its control group {}: {}", shown("enter"), why);
+  }
+  if (exit.failed == platform::kFailedCpus) {
+    return fmt::format("cannot run on CPUs {}: {}", shown("cpus"), why);
+  }
+  if (exit.failed == platform::kFailedUser) {
+    return fmt::format("cannot become user {}: {}", shown("user"), why);
+  }
+  if (exit.failed != platform::kFailedExec) {
+    return fmt::format("cannot start {}: {}", shown("arg"), why);
+  }
+  if (exit.error == E2BIG) {
+    return fmt::format(
+        "cannot run {}: its arguments and environment are too long; pass them in a file",
+        shown("arg"));
+  }
+  if (exit.error == ENOEXEC) {
+    return fmt::format("cannot run {}: it is no program for this machine", shown("arg"));
+  }
+  // Root does not look around in folders for others: names there may not be theirs to know.
+  if (::geteuid() == 0) {
+    return fmt::format(
+        "cannot run {}: {}{}", shown("arg"), why,
+        exit.error == ENOENT ? "; it was not found in the job's PATH, or the interpreter that its "
+                               "first line names was not"
+        : exit.error == EACCES ? "; it may not be run by the job's user, or is a folder"
+                               : "");
+  }
+  std::string path = "/usr/bin:/bin";
+  for (const std::string_view entry : spec.All("env")) {
+    if (entry.starts_with("PATH=")) path = entry.substr(5);
+  }
+  std::string program(spec.Get("arg").value_or(std::string_view()));
+  if (program.find('/') != program.npos && program.front() != '/') {
+    program = std::string(spec.Get("folder").value_or("")) + "/" + program;
+  }
+  const auto found = platform::FindProgram(program, path);
+  if (!found) return found.error().message;
+  if (exit.error != ENOENT) return fmt::format("cannot run {}: {}", core::Shown(*found), why);
+  return fmt::format("cannot run {}: the interpreter that its first line names is not there",
+                     core::Shown(*found));
+}
+
+bool SaysGpuIsFull(std::string_view output) {
+  constexpr std::array<std::string_view, 7> kWords = {
+      "CUDA out of memory",         "CUDA_ERROR_OUT_OF_MEMORY",
+      "cudaErrorMemoryAllocation",  "CUDA error: out of memory",
+      "CUBLAS_STATUS_ALLOC_FAILED", "RESOURCE_EXHAUSTED: Out of memory",
+      "torch.OutOfMemoryError"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return output.find(words) != output.npos; });
+}
+
+}  // namespace sharewell::engine

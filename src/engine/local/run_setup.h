@@ -1,0 +1,30 @@
+// What a run is started with, and what its end means in words.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/local/runner.h"
+#include "platform/process/job_folder.h"
+#include "platform/process/mps.h"
+
+namespace sharewell::engine {
+
+// The command's whole environment: what was asked for, and over it ours and `more`.
+platform::Environment RunEnvironment(const RunRequest& request, const std::string& progress,
+                                     const platform::Environment& more);
+
+// What a user's process is given: by the machine's user database.
+struct RunUser {
+  std::vector<unsigned> groups;
+  std::string home, shell;
+};
+RunUser UserOf(const core::Account& account);
+
+// Why it could not be started, in words.
+std::string StartFailure(const platform::JobExit& exit, const platform::JobSpec& spec);
+// The last words of a program that a GPU had no memory for.
+bool SaysGpuIsFull(std::string_view output);
+
+}  // namespace sharewell::engine

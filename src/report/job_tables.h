@@ -1,0 +1,75 @@
+// Jobs and GPUs of a running server for a terminal: the list, one job's page, who shares what.
+// Pure: the time is an argument.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/job_record.h"
+#include "core/units.h"
+
+namespace sharewell::report {
+
+// A GPU of the server as it is now. Unknown is absent.
+struct GpuNow {
+  core::GivenGpu gpu;
+  std::optional<core::Bytes> memory, memory_used;
+  bool simulated = false, drained = false;
+  std::string problem;
+  std::vector<std::int64_t> jobs;
+  std::optional<core::Ratio> busy;
+  std::optional<core::Watts> power;
+};
+
+struct NodeNow {
+  std::string name, policy;
+  std::optional<double> cores, cores_given;
+  bool store_up = true;
+  std::string store_problem;
+};
+
+// "GPU 0 (H200)", "GPUs 0, 1 (simulated H200)", "no GPU".
+std::string GpusInWords(const std::vector<core::GivenGpu>& gpus);
+
+// What a job is believed to need and from where, in one line: "18.2 GB of GPU memory (at most 22.1
+// GB), GPU busy 92 %, 3.1 cores (predicted: resnet50.onnx at batch 64)".
+std::string NeedsInWords(const core::Needs& needs);
+
+// Where it is or when it should start, in one line: "runs on GPU 0 (H200) beside job 12", "waits:
+// no GPU has room; expected to start in 4m 00s", "finished after 2m 10s".
+std::string StateInWords(const core::JobRecord& job, core::UnixMillis now);
+
+bool HasItsPlace(const core::JobRecord& job);  // it starts, runs, or is on its way out
+
+// How long it has run, all attempts together; absent: it has not.
+std::optional<core::Seconds> RanFor(const core::JobRecord& job, core::UnixMillis now);
+
+// Text of others as it may stand on a terminal: controls and broken UTF-8 replaced by '?'.
+std::string PlainText(std::string_view text);
+// At most `width` characters, the last of them "…" where something is missing.
+std::string CutTo(std::string text, std::size_t width);
+
+// Whom running jobs share with now: JobRecord::beside tells it of the time of their start.
+void PutNeighbours(std::vector<core::JobRecord>& jobs, const std::vector<GpuNow>& gpus);
+
+// One row a job, in the order given; names and reasons are cut so that it is at most `width` wide,
+// where that can be.
+std::string JobsTable(const std::vector<core::JobRecord>& jobs, core::UnixMillis now,
+                      std::size_t width);
+
+// Everything that is known of one, what was believed beside what was measured.
+std::string JobPage(const core::JobRecord& job, core::UnixMillis now, std::size_t width);
+
+// Every GPU with the jobs on it and the speed each keeps, then jobs without one. `running`: all
+// that run.
+std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
+                    const std::vector<core::JobRecord>& running,
+                    const std::map<std::string, std::int64_t>& counts, core::UnixMillis now,
+                    std::size_t width);
+
+}  // namespace sharewell::report

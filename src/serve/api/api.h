@@ -1,0 +1,81 @@
+// Api: /api/v1 on an HttpServer (docs/api.md). Turns requests into questions to the server's heart
+// and answers into JSON; decides who may ask what (access.h).
+//
+// Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
+// Three threads work: the HTTP server's, one that reads (lists, files, the store) and one for
+// studies, which may take minutes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "serve/access.h"
+#include "serve/api/desk.h"
+#include "serve/http_server.h"
+#include "store/job_store.h"
+
+namespace sharewell::serve {
+
+using Query = std::vector<std::pair<std::string, std::string>>;  // in order, decoded
+
+// A piece of what a job has written. Pieces follow each other; the first may begin late, where
+// older ones are gone.
+struct LogPiece {
+  std::string path;
+  std::int64_t begin = 0;  // offset of its first byte in all that was written
+};
+
+struct GpuFigures {
+  std::optional<double> busy, memory_used_bytes, power_watts;
+};
+
+// What lies above this layer. A member that is empty is answered with 501. Strings are JSON
+// objects. All but `gpu_figures`, `exposition` and `log_file` are called on the studies' thread;
+// those on the reading thread, and must be quick.
+struct Studies {
+  std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
+  std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
+      simulate;
+  // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
+  std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
+  std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
+  std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
+  std::function<std::vector<LogPiece>(std::int64_t number, bool errors)> log_file;
+  std::function<std::string()> exposition;  // more for /metrics, in its format
+};
+
+struct ApiOptions {
+  AccessOptions access;
+  core::Seconds heartbeat{15};                             // a comment on every event stream
+  std::size_t most_studies = 32, most_studies_of_one = 4;  // waiting or under way
+};
+
+// The form of every error.
+HttpResponse Problem(int status, const std::string& detail);
+
+struct ApiInside;
+
+class Api {
+ public:
+  // A store to read from, for what the board no longer has.
+  using OpenJobs = std::function<core::Result<std::unique_ptr<store::JobStore>>()>;
+
+  // Adds its routes. `server` and `desk` must outlive it.
+  Api(HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
+      const ApiOptions& options);
+  // REQUIRES: the server is stopped.
+  ~Api();
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+ private:
+  std::shared_ptr<ApiInside> inside_;  // shared with answers that come later
+};
+
+}  // namespace sharewell::serve

@@ -1,0 +1,70 @@
+// JobStore: the jobs of a server, what happened to them, and what was learnt from them sharing.
+// Lies in the same file or database as the samples (store.h), on a connection of its own.
+//
+// One thread uses one object; several objects may have one store open, one of them as the server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/job_record.h"
+#include "core/result.h"
+
+namespace sharewell::store {
+
+struct JobFilter {
+  std::optional<std::int64_t> number = {};
+  std::optional<std::string> user = {};
+  std::vector<core::Phase> phases = {};      // empty: any
+  std::optional<std::string> workload = {};  // core::WorkloadKey
+  // Leaves those out that ended before; live ones stay.
+  std::optional<core::UnixMillis> ended_since = {};
+  std::optional<std::int64_t> below = {};  // numbers below this one: the next page
+  std::size_t most = 1000;                 // newest first
+};
+
+// All of it or nothing.
+struct JobChanges {
+  std::vector<core::JobRecord> jobs;    // whole records; one with the same number is replaced
+  std::vector<core::Event> events;      // REQUIRES: ids above LastEvent()
+  std::vector<core::SharedRun> shared;  // added
+  std::vector<std::pair<std::string, std::string>> kept;  // small facts of the server, by name
+};
+
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+  // Durable when it returns success.
+  virtual core::Result<void> Write(const JobChanges& changes) = 0;
+  // Newest first.
+  virtual core::Result<std::vector<core::JobRecord>> Jobs(const JobFilter& filter) = 0;
+  virtual core::Result<std::int64_t> LastNumber() = 0;  // 0: none yet
+  virtual core::Result<std::int64_t> LastEvent() = 0;
+  // Those above `after`, rising, at most `most`.
+  virtual core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) = 0;
+  virtual core::Result<std::vector<core::SharedRun>> SharedRuns() = 0;
+  virtual core::Result<std::optional<std::string>> Kept(const std::string& name) = 0;
+  // Drops events but the last `keep_events`, and jobs that ended before `ended_before`.
+  virtual core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) = 0;
+  // From now on this object's owner is the one server of the store, until it goes, however it goes.
+  // Fails and names the other one (its process and since when) while there is one.
+  virtual core::Result<void> BecomeServer() = 0;
+};
+
+// `where` as store::Open has it.
+core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where);
+
+// As the API and the store write it: one JSON object. Reading says which key is wrong.
+std::string JobToJson(const core::JobRecord& record);
+core::Result<core::JobRecord> JobFromJson(std::string_view text);
+std::string SubmissionToJson(const core::Submission& submission);
+core::Result<core::Submission> SubmissionFromJson(std::string_view text);
+
+}  // namespace sharewell::store

@@ -1,0 +1,235 @@
+// The contract of job_store.h, on whichever database this program is for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "store/job_store.h"
+#include "store/jobs/test_jobs.h"
+#include "store/store.h"
+#include "store/test_batches.h"
+#include "store/test_place.h"
+#include "store/test_process.h"
+
+namespace sharewell::store {
+namespace {
+
+using core::Phase;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class JobContract : public testing::Test {
+ protected:
+  JobContract() : place_(NewTestPlace()), store_(Again()) {}
+
+  std::unique_ptr<JobStore> Again() {
+    auto opened = OpenJobs(place_->where());
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  void Write(const JobChanges& changes) {
+    const auto done = store_->Write(changes);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  std::vector<std::int64_t> Numbers(const JobFilter& filter) {
+    const auto jobs = store_->Jobs(filter);
+    EXPECT_TRUE(jobs) << jobs.error().message;
+    std::vector<std::int64_t> numbers;
+    if (jobs) {
+      for (const auto& job : *jobs) numbers.push_back(job.number);
+    }
+    return numbers;
+  }
+
+  // A database may take a moment to see that its client is gone.
+  static void ExpectServer(JobStore& store) {
+    core::Result<void> done;
+    for (int i = 0; i < 200; ++i) {
+      if (done = store.BecomeServer(); done) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ADD_FAILURE() << done.error().message;
+  }
+
+  std::unique_ptr<TestPlace> place_;
+  std::unique_ptr<JobStore> store_;
+};
+
+TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
+  EXPECT_EQ(store_->LastNumber().value(), 0);
+  EXPECT_EQ(store_->LastEvent().value(), 0);
+  auto full = FullJob(7);
+  std::swap(full.asked.environment[2], full.asked.environment[3]);
+  const std::string bytes("a\0b\xff", 4);
+  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5};
+  const core::SharedRun unfit{"H200", "a", "", 0, 0, false, 6};
+  const core::Event event{4, 1000, "job.started", 7, "job 7 started, \xe2\x82\xac"};
+  Write({{PlainJob(6), full},
+         {event, {5, 1001, "gpu.drained", 0, "x"}},
+         {run, unfit},
+         {{"n", bytes}}});
+  store_ = Again();
+  EXPECT_EQ(store_->Jobs({.number = 7}).value(), std::vector{full});
+  EXPECT_EQ(store_->LastNumber().value(), 7);
+  EXPECT_EQ(store_->LastEvent().value(), 5);
+  EXPECT_EQ(store_->Events(3, 1).value(), std::vector{event});
+  EXPECT_THAT(store_->Events(4, 10).value(), SizeIs(1));
+  EXPECT_THAT(store_->Events(5, 10).value(), IsEmpty());
+  EXPECT_THAT(store_->SharedRuns().value(), ElementsAre(run, unfit));
+  EXPECT_EQ(store_->Kept("n").value(), bytes);
+  EXPECT_EQ(store_->Kept("m").value(), std::nullopt);
+  // Replaced; of two with one number the last.
+  full.phase = Phase::kFinished;
+  full.note.clear();
+  auto before = full;
+  before.note = "not this one";
+  Write({{before, full}, {}, {run}, {{"n", "1"}, {"n", ""}}});
+  EXPECT_EQ(store_->Jobs({.number = 7}).value(), std::vector{full});
+  EXPECT_THAT(store_->SharedRuns().value(), SizeIs(3));
+  EXPECT_EQ(store_->Kept("n").value(), "");
+}
+
+TEST_F(JobContract, JobsAreFoundNewestFirst) {
+  JobChanges changes;
+  for (int i = 1; i <= 12; ++i) {
+    const Phase phase = i % 3 == 0   ? Phase::kFinished
+                        : i % 3 == 1 ? Phase::kWaiting
+                                     : Phase::kFailed;
+    changes.jobs.push_back(PlainJob(i, i % 2 == 0 ? "ann" : "b\xffob", phase));
+  }
+  changes.jobs[2].asked.command = changes.jobs[8].asked.command = {"same"};
+  changes.jobs[2].asked.folder = changes.jobs[8].asked.folder;
+  Write(changes);
+  EXPECT_THAT(Numbers({}), ElementsAre(12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1));
+  EXPECT_THAT(Numbers({.below = 5, .most = 2}), ElementsAre(4, 3));
+  EXPECT_THAT(Numbers({.user = "ann", .most = 3}), ElementsAre(12, 10, 8));
+  EXPECT_THAT(Numbers({.user = "b\xffob", .phases = {Phase::kWaiting}}), ElementsAre(7, 1));
+  EXPECT_THAT(Numbers({.phases = {Phase::kFailed, Phase::kWaiting, Phase::kFailed}, .below = 9}),
+              ElementsAre(8, 7, 5, 4, 2, 1));
+  EXPECT_THAT(Numbers({.phases = {Phase::kFailed, Phase::kFinished}, .most = 3}),
+              ElementsAre(12, 11, 9));
+  EXPECT_THAT(Numbers({.number = 3, .user = "ann"}), IsEmpty());
+  EXPECT_THAT(Numbers({.workload = core::WorkloadKey(changes.jobs[8].asked)}), ElementsAre(9, 3));
+  EXPECT_THAT(Numbers({.workload = "no such"}), IsEmpty());
+  // Those over ended a second after they were submitted.
+  EXPECT_THAT(Numbers({.ended_since = 1'700'000'001'008}), ElementsAre(12, 11, 10, 9, 8, 7, 4, 1));
+  EXPECT_THAT(Numbers({.most = 0}), IsEmpty());
+}
+
+TEST_F(JobContract, TidyingKeepsWhatLivesAndEveryNumber) {
+  JobChanges changes;
+  for (int i = 1; i <= 1500; ++i) {
+    changes.jobs.push_back(PlainJob(i, "ann", i == 10 ? Phase::kHeld : Phase::kCancelled));
+    changes.events.push_back({i, i, "job.ended", i, "it ended"});
+  }
+  Write(changes);
+  ASSERT_TRUE(store_->TidyJobs(1'700'000'002'490, 20));
+  EXPECT_THAT(Numbers({}),
+              ElementsAre(1500, 1499, 1498, 1497, 1496, 1495, 1494, 1493, 1492, 1491, 1490, 10));
+  EXPECT_EQ(store_->Events(0, 100).value().front().id, 1481);
+  ASSERT_TRUE(store_->TidyJobs(4'000'000'000'000, 0));
+  EXPECT_THAT(Numbers({}), ElementsAre(1500, 10));
+  EXPECT_EQ(store_->LastEvent().value(), 1500);
+}
+
+TEST_F(JobContract, OneServerAStore) {
+  ASSERT_TRUE(store_->BecomeServer());
+  ASSERT_TRUE(store_->BecomeServer());  // it is already
+  auto second = Again();
+  const auto refused = second->BecomeServer();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("another server has this store"));
+  TestProcess other([&] {
+    auto third = OpenJobs(place_->where());
+    if (!third) return 1;
+    const auto not_this = (*third)->BecomeServer();
+    if (not_this) return 2;
+    const std::string who = "process " + std::to_string(::getppid()) + " on ";
+    return not_this.error().message.find(who) == std::string::npos ? 3 : 0;
+  });
+  EXPECT_EQ(other.Wait(), 0);
+  // Who is not the server may still write and read.
+  EXPECT_TRUE(second->Write({{PlainJob(1)}, {}, {}, {}}));
+  EXPECT_TRUE(store_->Write({{PlainJob(2)}, {}, {}, {}}));
+  store_.reset();
+  ExpectServer(*second);
+}
+
+TEST_F(JobContract, AServerThatIsKilledIsNoServer) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  // A child of the server, such as a job, does not keep the store for it.
+  TestProcess server([&] {
+    auto store = OpenJobs(place_->where());
+    if (!store || !(*store)->BecomeServer()) return 1;
+    TestProcess job([] { return static_cast<int>(::sleep(60)); });
+    if (!(*store)->Write({{PlainJob(1)}, {}, {}, {}})) return 2;
+    if (::write(ready[1], "x", 1) != 1) return 3;
+    return static_cast<int>(::sleep(60));
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_FALSE(store_->BecomeServer());
+  server.Kill();
+  ExpectServer(*store_);
+  EXPECT_EQ(store_->LastNumber().value(), 1);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(JobContract, JobsAndSamplesAreWrittenSideBySide) {
+  auto samples = Open(place_->where());
+  ASSERT_TRUE(samples);
+  std::atomic<bool> over = false;
+  std::atomic<int> failed = 0;
+  std::thread writer([&] {
+    for (int i = 0; !over; ++i) {
+      const bool done = (*samples)->Append("n1", BatchOf(kStart + i * 1000, i)).has_value() &&
+                        (*samples)->Sync().has_value();
+      if (!done) ++failed;
+    }
+  });
+  for (int i = 1; i <= 100; ++i) {
+    const auto done = store_->Write({{PlainJob(i)}, {{i, i, "job.submitted", i, ""}}, {}, {}});
+    if (!done) ADD_FAILURE() << done.error().message;
+    if (i % 50 == 0) {
+      EXPECT_THAT(Numbers({}), SizeIs(static_cast<std::size_t>(i)));
+    }
+  }
+  over = true;
+  writer.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(place_->Damage(), "");
+}
+
+TEST_F(JobContract, AThousandJobsAreWrittenAtOnce) {
+  JobChanges changes;
+  for (int i = 1; i <= 1000; ++i) {
+    changes.jobs.push_back(PlainJob(i));
+    changes.events.push_back({i, i, "job.submitted", i, "job was submitted"});
+  }
+  Write(changes);
+  for (auto& job : changes.jobs) job.phase = Phase::kRunning;
+  for (auto& event : changes.events) event.id += 1000;
+  const auto begin = std::chrono::steady_clock::now();
+  Write(changes);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  RecordProperty("milliseconds", static_cast<int>(took.count() * 1000));
+  EXPECT_LT(took.count(), 2);  // 0.03 s measured; a loaded machine under ASan takes longer
+  EXPECT_THAT(Numbers({.phases = {Phase::kRunning}}), SizeIs(1000));
+}
+
+TEST_F(JobContract, ABentRecordIsSaid) {
+  Write({{PlainJob(3)}, {}, {}, {}});
+  place_->Run("UPDATE job SET record = 'x'");
+  const auto jobs = store_->Jobs({});
+  ASSERT_FALSE(jobs);
+  EXPECT_THAT(jobs.error().message, HasSubstr("job 3: the job is not one of ours"));
+}
+
+}  // namespace
+}  // namespace sharewell::store

@@ -1,0 +1,275 @@
+#include "store/jobs/sql_job_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include "store/open_database.h"
+#include "store/pending.h"
+
+namespace sharewell::store {
+namespace {
+
+// Writers of jobs wait for each other, not for those of samples (PostgreSQL).
+constexpr std::string_view kJobsLock = "jobs";
+// Removed in one transaction, so that the server need not wait long; and in one call.
+constexpr std::int64_t kTidyRows = 1000, kTidyRounds = 50;
+
+// FNV-1a: a key may be a whole command line, too long for an index and no text.
+std::int64_t HashOfKey(std::string_view key) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return static_cast<std::int64_t>(hash);
+}
+
+core::UnixMillis EndOf(const core::JobRecord& job) {
+  if (!core::IsOver(job.phase)) return 0;
+  return std::max<core::UnixMillis>(1, job.ended.value_or(job.submitted));
+}
+
+// A number is written so that it comes back exactly.
+double NumberIn(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Newest first. Each phase by itself: an index has its jobs in order, so that the last of a million
+// are found without looking at the others.
+std::string NewestOf(std::vector<core::Phase> phases, const std::string& where, std::size_t limit) {
+  const auto newest = [&](const std::string& condition) {
+    const char* joint = where.empty() || condition.empty() ? "" : " AND ";
+    const std::string conditions = where + joint + condition;
+    return fmt::format("SELECT number, record FROM job{}{} ORDER BY number DESC LIMIT ${}",
+                       conditions.empty() ? "" : " WHERE ", conditions, limit);
+  };
+  std::sort(phases.begin(), phases.end());
+  phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
+  if (phases.empty()) return newest("");
+  std::string all;
+  for (const core::Phase phase : phases) {
+    all +=
+        fmt::format("{}SELECT * FROM ({}) AS {}", all.empty() ? "" : " UNION ALL ",
+                    newest(fmt::format("phase = '{}'", core::NameOf(phase))), core::NameOf(phase));
+  }
+  return fmt::format("SELECT number, record FROM ({}) AS every ORDER BY number DESC LIMIT ${}", all,
+                     limit);
+}
+
+std::int64_t AsLimit(std::size_t most) {
+  return static_cast<std::int64_t>(
+      std::min<std::size_t>(most, std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+core::Result<void> SqlJobStore::PutJobs(const std::vector<core::JobRecord>& jobs) {
+  std::map<std::int64_t, const core::JobRecord*> last;  // of two with one number
+  for (const core::JobRecord& job : jobs) last[job.number] = &job;
+  struct Texts {
+    std::string owner, record;
+  };
+  std::vector<Texts> texts;
+  std::vector<std::vector<Value>> rows;
+  texts.reserve(last.size());
+  rows.reserve(last.size());
+  for (const auto& [number, job] : last) {
+    const Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), JobToJson(*job)});
+    rows.push_back({number, core::NameOf(job->phase), std::string_view(text.owner),
+                    HashOfKey(core::WorkloadKey(job->asked)), job->submitted, EndOf(*job),
+                    std::string_view(text.record)});
+  }
+  return database_->Upsert(
+      {"job", {"number"}, {"phase", "owner", "workload", "submitted", "ended", "record"}}, rows);
+}
+
+core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::vector<Value>> rows;
+  texts.reserve(changes.events.size());
+  for (const core::Event& event : changes.events) {
+    const auto& [kind, words] = texts.emplace_back(StoredName(event.kind), StoredName(event.text));
+    rows.push_back(
+        {event.id, event.time, std::string_view(kind), event.job, std::string_view(words)});
+  }
+  if (auto done = database_->Upsert({"job_event", {"id"}, {"time", "kind", "job", "words"}}, rows);
+      !done) {
+    return done;
+  }
+  for (const core::SharedRun& run : changes.shared) {
+    const std::string gpu = StoredName(run.gpu_model);
+    const std::string a = fmt::format("{}", run.speed_a), b = fmt::format("{}", run.speed_b);
+    auto done = database_->Run(
+        "INSERT INTO shared_run(time, gpu, a, b, speed_a, speed_b, fits) "
+        "VALUES($1, $2, $3, $4, $5, $6, $7)",
+        {run.time, std::string_view(gpu), Blob{run.a}, Blob{run.b}, std::string_view(a),
+         std::string_view(b), std::int64_t{run.fits ? 1 : 0}});
+    if (!done) return done;
+  }
+  std::map<std::string, std::string_view> kept;
+  for (const auto& [name, value] : changes.kept) kept[StoredName(name)] = value;
+  rows.clear();
+  for (const auto& [name, value] : kept) rows.push_back({std::string_view(name), Blob{value}});
+  return database_->Upsert({"kept", {"name"}, {"value"}}, rows);
+}
+
+core::Result<void> SqlJobStore::Write(const JobChanges& changes) {
+  auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
+  if (!writing) return tl::unexpected(std::move(writing.error()));
+  core::Result<void> done;
+  if (server_) done = lock_->Hold(*database_);
+  if (done && !changes.jobs.empty()) done = PutJobs(changes.jobs);
+  if (done) done = PutRest(changes);
+  if (done) done = writing->Commit();
+  return done;
+}
+
+core::Result<void> SqlJobStore::Read(const std::string& sql, std::span<const Value> values,
+                                     const RowReader& read) {
+  auto reading = Transaction::Begin(*database_, Access::kRead);
+  if (!reading) return tl::unexpected(std::move(reading.error()));
+  auto done = database_->Run(sql, values, read);
+  if (done) done = reading->Commit();
+  return done;
+}
+
+core::Result<std::vector<core::JobRecord>> SqlJobStore::Jobs(const JobFilter& filter) {
+  std::string where;
+  std::vector<Value> values;
+  const auto add = [&](std::string_view condition, Value value) {
+    values.push_back(value);
+    where += fmt::format("{}{} ${})", where.empty() ? "" : " AND ", condition, values.size());
+  };
+  const std::string owner = filter.user ? StoredName(*filter.user) : "";
+  if (filter.number) add("(number =", *filter.number);
+  if (filter.user) add("(owner =", std::string_view(owner));
+  if (filter.workload) add("(workload =", HashOfKey(*filter.workload));
+  if (filter.ended_since) add("(ended = 0 OR ended >=", *filter.ended_since);
+  if (filter.below) add("(number <", *filter.below);
+  values.emplace_back(AsLimit(filter.most));
+  const std::string sql = NewestOf(filter.phases, where, values.size());
+
+  std::vector<core::JobRecord> records;
+  core::Result<void> whole;
+  auto done = Read(sql, values, [&](const Row& row) {
+    if (!whole) return;
+    auto record = JobFromJson(row.Bytes(1));
+    if (!record) {
+      whole = core::FailedError(
+          "{}: job {}: {}; update sharewell, or remove that row from the table job",
+          database_->where(), row.Integer(0), record.error().message);
+      return;
+    }
+    record->number = row.Integer(0);
+    // Two keys may have one hash.
+    if (filter.workload && core::WorkloadKey(record->asked) != *filter.workload) return;
+    records.push_back(std::move(*record));
+  });
+  if (done) done = whole;
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return records;
+}
+
+core::Result<std::int64_t> SqlJobStore::LastNumber() {
+  std::int64_t last = 0;
+  auto done = Read("SELECT COALESCE(MAX(number), 0) FROM job", {},
+                   [&](const Row& row) { last = row.Integer(0); });
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return last;
+}
+
+core::Result<std::int64_t> SqlJobStore::LastEvent() {
+  std::int64_t last = 0;
+  auto done = Read("SELECT COALESCE(MAX(id), 0) FROM job_event", {},
+                   [&](const Row& row) { last = row.Integer(0); });
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return last;
+}
+
+core::Result<std::vector<core::Event>> SqlJobStore::Events(std::int64_t after, std::size_t most) {
+  std::vector<core::Event> events;
+  const Value values[] = {after, AsLimit(most)};
+  auto done =
+      Read("SELECT id, time, kind, job, words FROM job_event WHERE id > $1 ORDER BY id LIMIT $2",
+           values, [&](const Row& row) {
+             events.push_back({row.Integer(0), row.Integer(1), std::string(row.Bytes(2)),
+                               row.Integer(3), std::string(row.Bytes(4))});
+           });
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return events;
+}
+
+core::Result<std::vector<core::SharedRun>> SqlJobStore::SharedRuns() {
+  std::vector<core::SharedRun> runs;
+  auto done = Read("SELECT gpu, a, b, speed_a, speed_b, fits, time FROM shared_run ORDER BY id", {},
+                   [&](const Row& row) {
+                     runs.push_back({std::string(row.Bytes(0)), std::string(row.Bytes(1)),
+                                     std::string(row.Bytes(2)), NumberIn(row.Bytes(3)),
+                                     NumberIn(row.Bytes(4)), row.Integer(5) != 0, row.Integer(6)});
+                   });
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return runs;
+}
+
+core::Result<std::optional<std::string>> SqlJobStore::Kept(const std::string& name) {
+  std::optional<std::string> value;
+  const std::string stored = StoredName(name);
+  const Value values[] = {std::string_view(stored)};
+  auto done = Read("SELECT value FROM kept WHERE name = $1", values,
+                   [&](const Row& row) { value = row.Bytes(0); });
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return value;
+}
+
+core::Result<std::int64_t> SqlJobStore::RemoveSome(const std::string& sql, std::int64_t bound) {
+  std::int64_t removed = 0;
+  auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
+  if (!writing) return tl::unexpected(std::move(writing.error()));
+  auto done = database_->Run(sql, {bound, kTidyRows}, [&](const Row&) { ++removed; });
+  if (done) done = writing->Commit();
+  if (!done) return tl::unexpected(std::move(done.error()));
+  return removed;
+}
+
+core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) {
+  // The last job and the last event stay: their numbers are never given again.
+  const std::string jobs =
+      "DELETE FROM job WHERE number IN (SELECT number FROM job WHERE ended > 0 AND ended < $1 AND "
+      "number < (SELECT MAX(number) FROM job) LIMIT $2) RETURNING number";
+  const std::string events =
+      "DELETE FROM job_event WHERE id IN (SELECT id FROM job_event WHERE id <= "
+      "(SELECT MAX(id) FROM job_event) - $1 ORDER BY id LIMIT $2) RETURNING id";
+  const std::int64_t keep = std::max<std::int64_t>(1, keep_events);
+  for (const auto& [sql, bound] : {std::pair(&jobs, ended_before), std::pair(&events, keep)}) {
+    for (std::int64_t round = 0; round < kTidyRounds; ++round) {
+      const auto removed = RemoveSome(*sql, bound);
+      if (!removed) return tl::unexpected(removed.error());
+      if (*removed < kTidyRows) break;
+    }
+  }
+  return database_->Reclaim();
+}
+
+core::Result<void> SqlJobStore::BecomeServer() {
+  auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
+  if (!writing) return tl::unexpected(std::move(writing.error()));
+  auto done = lock_->Hold(*database_);
+  const std::string who = ThisServer();
+  const std::vector<Value> row{std::string_view(kServerName), Blob{who}};
+  if (done) done = database_->Upsert({"kept", {"name"}, {"value"}}, std::span(&row, 1));
+  if (done) done = writing->Commit();
+  server_ = server_ || done.has_value();
+  return done;
+}
+
+core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where) {
+  auto database = OpenDatabase(where);
+  if (!database) return tl::unexpected(std::move(database.error()));
+  auto lock = IsPostgres(where) ? NewAdvisoryLock() : NewFileLock(where);
+  return std::make_unique<SqlJobStore>(std::move(*database), std::move(lock));
+}
+
+}  // namespace sharewell::store

@@ -1,0 +1,43 @@
+// SqlJobStore: the jobs on either database. docs/formats/store.md says how they lie there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/job_store.h"
+#include "store/jobs/server_lock.h"
+#include "store/sql.h"
+
+namespace sharewell::store {
+
+class SqlJobStore final : public JobStore {
+ public:
+  SqlJobStore(std::unique_ptr<Database> database, std::unique_ptr<ServerLock> lock)
+      : lock_(std::move(lock)), database_(std::move(database)) {}
+
+  core::Result<void> Write(const JobChanges& changes) override;
+  core::Result<std::vector<core::JobRecord>> Jobs(const JobFilter& filter) override;
+  core::Result<std::int64_t> LastNumber() override;
+  core::Result<std::int64_t> LastEvent() override;
+  core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) override;
+  core::Result<std::vector<core::SharedRun>> SharedRuns() override;
+  core::Result<std::optional<std::string>> Kept(const std::string& name) override;
+  core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) override;
+  core::Result<void> BecomeServer() override;
+
+ private:
+  // In a transaction of its own.
+  core::Result<void> Read(const std::string& sql, std::span<const Value> values,
+                          const RowReader& read);
+  core::Result<void> PutJobs(const std::vector<core::JobRecord>& jobs);
+  core::Result<void> PutRest(const JobChanges& changes);
+  core::Result<std::int64_t> RemoveSome(const std::string& sql, std::int64_t bound);
+
+  std::unique_ptr<ServerLock> lock_;
+  std::unique_ptr<Database> database_;
+  bool server_ = false;
+};
+
+}  // namespace sharewell::store

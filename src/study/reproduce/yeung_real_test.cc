@@ -1,0 +1,129 @@
+#include "study/reproduce/yeung_real.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "platform/files/test_folder.h"
+
+namespace sharewell::study::reproduce {
+namespace {
+
+using platform::TestFolder;
+
+struct Ran {
+  std::string policy;
+  double second_start;  // of the second of two jobs that take 20 s alone, start-up of 2 s included
+  double took;          // by each
+  double busy;
+};
+
+// Two light loops, which hardly slow each other: alone 18 s of steps.
+std::string Record(const Ran& ran, const std::string& extra = "", const std::string& mix = "abc") {
+  const auto job = [&ran](double submit, double start) {
+    return fmt::format(
+        R"({{"workload":"hf:bert@128","batch":16,"precision":"bf16","workers":1,"steps":475,
+        "submit_seconds":{},"start_seconds":{},"steady_seconds":{},"end_seconds":{},"phase":"finished",
+        "attempt":1,"steps_per_second":{},"needs":{{"gpu":"H200","busy":0.23,"sm":0.13,"cpu_cores":1.1,
+        "steps_per_second":26.39}}}})",
+        submit, start, start + 2, start + ran.took, 475 / (ran.took - 2));
+  };
+  return fmt::format(
+      R"({{"schema":1,"kind":"mix-run","policy":"{}","stub":false,"warm":true,"complete":true,
+      "mix":{{"sha256":"{}"}},"machine":{{"gpus":[{{"model":"H200"}}],"cores":16,"memory_bytes":1.3e11}},
+      "busy_mean":{},"jobs":[{},{}]{}}})",
+      ran.policy, mix, ran.busy, job(0, 0), job(1, ran.second_start), extra);
+}
+
+const Ran kSlot{"slot", 20, 20, 0.2};
+const Ran kShared{"sharewell", 1, 22, 0.36};
+
+const ReproduceRow* RowOf(const Experiment& experiment, const std::string& what) {
+  for (const auto& row : experiment.rows) {
+    if (row.what == what) return &row;
+  }
+  ADD_FAILURE() << "no row " << what;
+  return nullptr;
+}
+
+double OursOf(const Experiment& experiment, const std::string& what) {
+  const auto* row = RowOf(experiment, what);
+  return row != nullptr && row->ours ? *row->ours : -1e9;
+}
+
+std::string ErrorOf(const std::vector<std::string>& files) {
+  const auto made = YeungReal(files);
+  return made ? "no error" : made.error().message;
+}
+
+TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
+  const TestFolder folder;
+  const auto made = YeungReal(
+      {folder.Write("slot.json", Record(kSlot)), folder.Write("sharewell.json", Record(kShared))});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_NEAR(OursOf(*made, "makespan_vs_slot_sharewell"), 23.0 / 40 - 1, 1e-9);
+  EXPECT_EQ(RowOf(*made, "makespan_vs_slot_sharewell")->paper, -0.335);
+  EXPECT_NEAR(OursOf(*made, "busy_vs_slot_sharewell"), 1.8, 1e-9);
+  EXPECT_EQ(RowOf(*made, "busy_vs_slot_sharewell")->paper, 1.615);
+  EXPECT_NEAR(OursOf(*made, "jct_sharewell"), 22, 1e-9);
+  EXPECT_NEAR(OursOf(*made, "slowdown_mean_sharewell"), 20.0 / 18, 1e-9);
+  EXPECT_NEAR(OursOf(*made, "slowdown_mean_slot"), 1, 1e-9);
+  EXPECT_EQ(OursOf(*made, "jobs_finished_sharewell"), 2);
+  // The simulator runs one after the other under slot, and both at once under sharewell.
+  EXPECT_NEAR(OursOf(*made, "makespan_simulated_slot"), 40, 0.1);
+  EXPECT_NEAR(OursOf(*made, "makespan_simulated_here_slot"), 40, 0.1);
+  EXPECT_NE(RowOf(*made, "makespan_simulated_off_slot")->note.find("kept"), std::string::npos);
+  const double shared = OursOf(*made, "makespan_simulated_sharewell");
+  EXPECT_GT(shared, 21);
+  EXPECT_LT(shared, 26);
+}
+
+TEST(YeungReal, ComparesWithNothingThatIsNotGiven) {
+  const TestFolder folder;
+  const auto made = YeungReal({folder.Write("one.json", Record(kShared))});
+  ASSERT_TRUE(made) << made.error().message;
+  for (const auto& row : made->rows) {
+    EXPECT_EQ(row.what.find("vs_slot"), std::string::npos) << row.what;
+    EXPECT_EQ(row.what.find("_here"), std::string::npos) << row.what;
+  }
+  EXPECT_FALSE(RowOf(*made, "slowdown_mean_sharewell")->ours);
+}
+
+TEST(YeungReal, RefusesWhatIsNoRecordAndSaysWhy) {
+  const TestFolder folder;
+  const auto expect = [&folder](const std::string& text, const std::string& why) {
+    const std::string file = folder.Write("wrong.json", text);
+    EXPECT_NE(ErrorOf({file}).find(why), std::string::npos) << ErrorOf({file});
+  };
+  const std::string good = Record(kShared);
+  const auto with = [&good](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  expect("", "no JSON object");
+  expect("[1]", "no JSON object");
+  expect("{}", "no record of a mix");
+  expect(with("\"schema\":1", "\"schema\":2"), "schema");
+  expect(with("\"complete\":true", "\"complete\":false"), "not all of its jobs ended");
+  expect(with("\"end_seconds\":23", "\"end_seconds\":0.5"), "job 2: 'end_seconds'");
+  expect(with("\"batch\":16", "\"batch\":\"many\""), "job 1: 'batch'");
+  expect(with("\"busy\":0.23", "\"busy\":23"), "job 1: needs: 'busy'");
+  expect(with("\"model\":\"H200\"", "\"model\":\"H2000\""), "H2000");
+  expect(with("\"cores\":16", "\"cores\":null"), "'cores': it is missing");
+  expect(with("\"policy\":\"sharewell\"", "\"policy\":\"sharwell\""), "sharwell");
+  EXPECT_NE(
+      ErrorOf({folder.Write("a.json", good), folder.Write("b.json", good)}).find("one a policy"),
+      std::string::npos);
+  EXPECT_NE(
+      ErrorOf({folder.Write("a.json", good), folder.Write("c.json", Record(kSlot, "", "another"))})
+          .find("of another mix"),
+      std::string::npos);
+  EXPECT_NE(ErrorOf({folder.path() + "/none.json"}).find("none.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sharewell::study::reproduce

@@ -1,0 +1,88 @@
+#include "supervise/folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "platform/process/job_files.h"
+
+namespace sharewell::supervise {
+namespace {
+
+constexpr char kExitDraft[] = "exit.tmp", kStartedDraft[] = "started.tmp";
+
+bool Exists(int folder, const char* name) { return ::faccessat(folder, name, F_OK, 0) == 0; }
+
+int OpenNew(int folder, const char* name, int flags) {
+  return ::openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags,
+                  S_IRUSR | S_IWUSR);
+}
+
+bool ReserveExit(int folder) {
+  char blank[1024];
+  std::memset(blank, '\n', sizeof blank);
+  const int file = OpenNew(folder, kExitDraft, O_TRUNC);
+  const bool done =
+      file >= 0 && ::write(file, blank, sizeof blank) == static_cast<ssize_t>(sizeof blank);
+  if (file >= 0) ::close(file);
+  return done;
+}
+
+}  // namespace
+
+int Claim(const char* path, int& folder) {
+  folder = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int lock = folder < 0 ? -1 : OpenNew(folder, platform::kLockFile, 0);
+  if (lock < 0) return kCannot;
+  // A server that has just come up may hold it while it looks; it never keeps it.
+  while (::flock(lock, LOCK_EX) != 0) {
+    if (errno != EINTR) return kCannot;
+  }
+  if (Exists(folder, platform::kVoidFile) || Exists(folder, platform::kExitFile) ||
+      Exists(folder, platform::kBegunFile)) {
+    return kRefused;
+  }
+  char pid[32];
+  const int n = std::snprintf(pid, sizeof pid, "%d\n", static_cast<int>(::getpid()));
+  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid, static_cast<std::size_t>(n), 0) != n) {
+    return kCannot;
+  }
+  return ReserveExit(folder) ? 0 : kCannot;
+}
+
+bool Begin(int folder) {
+  const int file = OpenNew(folder, platform::kBegunFile, O_EXCL);
+  if (file >= 0) ::close(file);
+  return file >= 0;
+}
+
+void WriteStarted(int folder, pid_t command) {
+  const int file = OpenNew(folder, kStartedDraft, O_TRUNC);
+  if (file < 0) return;
+  ::dprintf(file, "pid %d\n", static_cast<int>(command));
+  ::close(file);
+  ::renameat(folder, kStartedDraft, folder, platform::kStartedFile);
+}
+
+bool IsGone(int folder) {
+  struct stat state {};
+  return ::fstat(folder, &state) == 0 && state.st_nlink == 0;
+}
+
+bool WriteExit(int folder, const char* text, int size) {
+  const int file = OpenNew(folder, kExitDraft, 0);
+  if (file < 0) return false;
+  const bool done = ::pwrite(file, text, static_cast<std::size_t>(size), 0) == size &&
+                    ::ftruncate(file, size) == 0 && ::fsync(file) == 0;
+  ::close(file);
+  if (!done || ::renameat(folder, kExitDraft, folder, platform::kExitFile) != 0) return false;
+  ::fsync(folder);
+  return true;
+}
+
+}  // namespace sharewell::supervise

@@ -1,0 +1,21 @@
+// The files of a job's folder as its supervisor writes them (docs/formats/jobs.md).
+#pragma once
+
+#include <sys/types.h>
+
+namespace sharewell::supervise {
+
+constexpr int kRefused = 3;  // the folder is void or was used before
+constexpr int kCannot = 4;   // nothing can be written there
+
+// Opens the folder, takes its lock for as long as this process lives, and reserves the room that
+// the exit status needs: the disk may be full when the command ends. 0, or why not.
+int Claim(const char* path, int& folder);
+// From here on the command may have run, and no other supervisor will begin it. False: it must not.
+bool Begin(int folder);
+void WriteStarted(int folder, pid_t command);
+bool IsGone(int folder);  // somebody has removed it
+// Whole and durable, or not at all.
+bool WriteExit(int folder, const char* text, int size);
+
+}  // namespace sharewell::supervise

@@ -1,0 +1,121 @@
+#include "testing/stub_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+
+namespace sharewell::fixtures {
+
+using core::JobId;
+using engine::RunEnd;
+using engine::RunEvent;
+using engine::RunId;
+
+namespace {
+
+JobId JobOfRun(RunId id) { return JobId(static_cast<std::size_t>(id.job - 1)); }
+
+}  // namespace
+
+StubRunner::StubRunner(sim::World& world, std::function<void(const core::Job&)> submit)
+    : world_(world), submit_(std::move(submit)) {}
+
+core::Ratio StubRunner::RateOf(JobId job) const {
+  const auto found = rates_.find(job);
+  return found == rates_.end() ? 0 : found->second;
+}
+
+void StubRunner::Start(const engine::RunRequest& request) {
+  const JobId job = JobOfRun(request.id);
+  SHAREWELL_CHECK(running_.try_emplace(job, request.id).second);
+  core::Allocation to;
+  to.cores = request.cores;
+  for (const core::GivenGpu& gpu : request.gpus) {
+    to.gpus.emplace_back(static_cast<std::size_t>(gpu.index));
+  }
+  if (to.gpus.empty()) to.node = core::NodeId(0);
+  world_.Start(job, to, std::nullopt);
+  begun_.push_back(job);
+  touched_ = true;
+  ++starts_;
+}
+
+void StubRunner::Tell(RunEvent::Kind kind, JobId job, RunEnd end) {
+  RunEvent event;
+  event.kind = kind;
+  event.id = running_.at(job);
+  event.end = std::move(end);
+  told_.push_back(std::move(event));
+}
+
+void StubRunner::End(JobId job, RunEnd end) {
+  Tell(RunEvent::Kind::kEnded, job, std::move(end));
+  running_.erase(job);
+}
+
+void StubRunner::Stop(RunId id, core::Seconds) {
+  const auto found = running_.find(JobOfRun(id));
+  if (found == running_.end() || found->second != id) return;
+  world_.Stop(found->first);
+  RunEnd end;
+  end.signal = 15;
+  end.exit_code = 143;
+  End(found->first, std::move(end));
+  touched_ = true;
+}
+
+void StubRunner::SetCores(RunId id, double cores) {
+  world_.Resize(JobOfRun(id), cores);
+  touched_ = true;
+}
+
+void StubRunner::SetShare(RunId id, core::Ratio share) {
+  world_.Throttle(JobOfRun(id), share);
+  touched_ = true;
+}
+
+void StubRunner::TellProgress() {
+  for (const JobId job : std::exchange(begun_, {})) {
+    if (running_.contains(job)) Tell(RunEvent::Kind::kStarted, job);
+  }
+  for (const sim::Progress& p : events_.progress) {
+    rates_[p.job] = p.rate;
+    Tell(RunEvent::Kind::kProgress, p.job);
+    told_.back().steps = p.attained.value;
+  }
+}
+
+bool StubRunner::Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) {
+  // Rates are worked out once for all that was changed: not while ends are still being heard of.
+  if (told_.empty() && touched_) {
+    events_.Clear();
+    world_.Settle(events_);
+    TellProgress();
+    touched_ = false;
+  } else if (told_.empty()) {
+    std::optional<core::Seconds> next = world_.NextEvent();
+    if (next) idle_wakes_ = 0;
+    if (!next && (!until || ++idle_wakes_ > kMostIdleWakes)) return false;
+    if (until) {
+      const core::Seconds at = std::max(*until, world_.now());
+      next = next ? std::min(*next, at) : at;
+    }
+    events_.Clear();
+    world_.AdvanceTo(*next, events_);
+    for (const JobId job : events_.submitted) submit_(world_.jobs()[job.index()]);
+    RunEnd failed;
+    failed.exit_code = 1;
+    RunEnd out_of_memory = failed;
+    out_of_memory.out_of_memory = true;
+    for (const JobId job : events_.finished) End(job, {});
+    for (const JobId job : events_.failed) End(job, failed);
+    for (const JobId job : events_.out_of_memory) End(job, out_of_memory);
+    TellProgress();
+  }
+  out.insert(out.end(), told_.begin(), told_.end());
+  told_.clear();
+  return true;
+}
+
+}  // namespace sharewell::fixtures

@@ -1,0 +1,58 @@
+// StubRunner: a Runner whose processes live in a simulated world and whose clock is that world's.
+// Stops take no time. What the local engine does with it can be held against what the simulated
+// engine does with the same world.
+//
+// Runs are of job RunId::job - 1. A process tells as its steps the work it has done, and how fast
+// it goes from now on can be asked: with a directory that answers with RateOf for the pace alone
+// and for the steps alone, a step is exactly a second of work, and nothing is lost to rounding.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/local/runner.h"
+#include "sim/world.h"
+
+namespace sharewell::fixtures {
+
+class StubRunner : public engine::Runner {
+ public:
+  // `submit` is called when the world's own jobs are submitted.
+  StubRunner(sim::World& world, std::function<void(const core::Job&)> submit);
+
+  core::Seconds Now() override { return world_.now(); }
+  void Start(const engine::RunRequest& request) override;
+  void Stop(engine::RunId id, core::Seconds grace) override;
+  void SetCores(engine::RunId id, double cores) override;
+  void SetShare(engine::RunId id, core::Ratio share) override;
+  std::vector<engine::RunRequest> Recover() override { return {}; }
+  bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
+  void Wake() override {}
+  void Forget(engine::RunId) override {}
+
+  core::Ratio RateOf(core::JobId job) const;  // as the world last told it
+  int starts() const { return starts_; }
+  std::size_t running() const { return running_.size(); }
+
+ private:
+  static constexpr int kMostIdleWakes = 10'000;
+
+  void Tell(engine::RunEvent::Kind kind, core::JobId job, engine::RunEnd end = {});
+  void End(core::JobId job, engine::RunEnd end);
+  void TellProgress();
+
+  sim::World& world_;
+  std::function<void(const core::Job&)> submit_;
+  std::map<core::JobId, engine::RunId> running_;
+  std::map<core::JobId, core::Ratio> rates_;
+  std::vector<engine::RunEvent> told_;
+  std::vector<core::JobId> begun_;
+  sim::Events events_;
+  bool touched_ = false;  // the world has to work out rates
+  int idle_wakes_ = 0;
+  int starts_ = 0;
+};
+
+}  // namespace sharewell::fixtures

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""A real server on simulated GPUs, and everything that a user types to it."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import unittest.mock
+
+from program import PROGRAM, ProgramTest
+
+PATIENCE = 60
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "onnx" / "enc_256x2.onnx"
+COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"], ["hold", "1"], ["release", "1"],
+            ["top"], ["drain", "0"], ["whatif"], ["submit", "--", "true"], ["submit", "--dry-run", "--", "true"])
+
+
+class Server:
+    """`sharewell serve` with two GPUs that are not there, on a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.socket = str(folder / "s")
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.errors = open(self.folder / "server.log", "a", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--gpus", "2xH200", "--store", str(self.folder / "store.db"), "--socket", self.socket,
+             "--listen", "127.0.0.1:0", "--grace", "1s"],
+            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
+        end = time.monotonic() + PATIENCE
+        while subprocess.run([PROGRAM, "jobs", "--server", self.socket], capture_output=True).returncode != 0:
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError((self.folder / "server.log").read_text(encoding="utf-8"))
+            time.sleep(0.02)
+
+    def kill(self, with_signal=signal.SIGKILL):
+        self.process.send_signal(with_signal)
+        self.process.wait(timeout=PATIENCE)
+        self.errors.close()
+
+
+class ServedTest(ProgramTest):
+    """All tests of a class speak to one server."""
+
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory(prefix="sharewell-")
+        cls.addClassCleanup(place.cleanup)
+        cls.server = Server(pathlib.Path(place.name))
+        cls.addClassCleanup(cls.end)
+        cls.env = {**os.environ, "SHAREWELL_SERVER": cls.server.socket}
+
+    @classmethod
+    def end(cls):
+        """No process may outlive the test."""
+        listed = cls.run_at(cls.server.folder, "jobs", "--json")
+        live = [str(job["number"]) for job in json.loads(listed.stdout)["jobs"]] if listed.returncode == 0 else []
+        if live:
+            cls.run_at(cls.server.folder, "cancel", *live)
+            end = time.monotonic() + 10
+            while json.loads(cls.run_at(cls.server.folder, "jobs", "--json").stdout)["jobs"]:
+                if time.monotonic() > end:
+                    break
+                time.sleep(0.05)
+        cls.server.kill(signal.SIGTERM)
+
+    @classmethod
+    def run_at(cls, folder, *args):
+        return subprocess.run([PROGRAM, *args], cwd=folder, env=cls.env, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False, encoding="utf-8", errors="surrogateescape")
+
+    def ask(self, *args, code=0):
+        done = self.run_at(self.folder, *args)
+        self.assertEqual(done.returncode, code, (args, done.stdout, done.stderr))
+        return done
+
+    def said(self, *args):
+        return self.ask(*args).stdout
+
+    def refused(self, code, *args):
+        done = self.ask(*args, code=code)
+        self.assertEqual(done.stdout, "", args)
+        self.assertTrue(done.stderr.startswith("sharewell: "), done.stderr)
+        return done.stderr
+
+    def json(self, *args):
+        document = json.loads(self.said(*args, "--json"))
+        self.assertEqual(next(iter(document.items())), ("schema", 1))
+        return document
+
+    def submit(self, *args):
+        """The job's number."""
+        return self.numbers(*args)[0]
+
+    def numbers(self, *args):
+        at = args.index("--")
+        document = json.loads(self.said("submit", *args[:at], "--json", *args[at:]))
+        return [job["number"] for job in document["jobs"]]
+
+    def job(self, number):
+        return self.json("job", str(number))
+
+    def wait_for(self, number, *phases):
+        end = time.monotonic() + PATIENCE
+        while True:
+            job = self.job(number)
+            if job["phase"] in phases:
+                return job
+            self.assertLess(time.monotonic(), end, job)
+            time.sleep(0.03)
+
+    def wait_over(self, number):
+        return self.wait_for(number, "finished", "failed", "cancelled")
+
+
+CPU = ("--gpus", "0", "--cpus", "0.1")
+
+
+class OneJob(ServedTest):
+    def test_from_submission_to_its_logs(self):
+        done = self.ask("submit", "--name", "hello", "--wait", "--", "sh", "-c", "echo out; echo err >&2; pwd")
+        number = re.search(r"^job (\d+) hello: starts on GPU \d \(simulated H200\)", done.stderr)[1]
+        self.assertIn("it is taken to fill its GPU", done.stderr)
+        self.assertRegex(done.stdout, rf"^job {number} hello finished after ")
+        logs = self.ask("logs", number)
+        self.assertEqual((logs.stdout, logs.stderr), (f"out\n{self.folder}\n", "err\n"))
+        self.assertEqual(self.said("logs", number, "--err"), "err\n")
+        self.assertEqual(self.said("logs", number, "--tail", "1"), f"{self.folder}\n")
+        self.assertEqual(self.said("logs", number, "-f"), f"out\n{self.folder}\n")
+        page = self.said("job", number)
+        for words in ("hello", "finished after", "sh -c 'echo out; echo err >&2; pwd'", "GPU 0 (simulated H200)"):
+            self.assertIn(words, page)
+        self.assertTrue(self.said("why", number).strip())
+        self.assertIsInstance(self.json("why", number)["why"], list)
+        self.assertRegex(self.said("jobs"), rf"(?m)^ *{number}  hello ")
+        self.assertNotIn(int(number), [job["number"] for job in self.json("jobs")["jobs"]])
+        self.assertIn(int(number), [job["number"] for job in self.json("jobs", "--all")["jobs"]])
+
+    def test_a_model_file_says_what_it_needs(self):
+        done = self.ask("submit", "--wait", "--model", str(MODEL), "--batch", "8", "--precision", "bf16", "--", "true")
+        self.assertRegex(done.stderr, r"(?s)needs [\d.]+ GB of GPU memory \(at most .*predicted:\s'enc_256x2")
+        needs = self.job(done.stderr.split()[1])["needs"]
+        self.assertEqual((needs["source"], needs["batch"], needs["gpu"]), ("predicted", 8, "H200"))
+        self.assertGreater(needs["gpu_memory_upper_bytes"], needs["gpu_memory_bytes"])
+
+    def test_the_exit_code_is_the_jobs(self):
+        self.assertIn("failed with exit code 7", self.ask("submit", "--wait", *CPU, "--", "sh", "-c", "exit 7",
+                                                          code=7).stdout)
+        document = json.loads(self.ask("submit", "--wait", "--json", *CPU, "--", "false", code=1).stdout)
+        self.assertEqual([job["phase"] for job in document["jobs"]], ["failed"])
+
+    def test_the_environment_is_what_is_documented_and_what_was_given(self):
+        number = self.submit(*CPU, "--env", "GIVEN=a b", "--env", "SHAREWELL_SERVER", "--", "env")
+        self.wait_over(number)
+        lines = self.said("logs", str(number)).splitlines()
+        self.assertIn("GIVEN=a b", lines)
+        self.assertIn(f"PATH={os.environ['PATH']}", lines)
+        self.assertIn(f"SHAREWELL_SERVER={self.server.socket}", lines)
+        self.assertNotIn("PYTHONDONTWRITEBYTECODE", "".join(lines))
+
+    def test_logs_come_while_they_are_written_and_unchanged(self):
+        code = "import sys,time\nfor i in range(5):\n sys.stdout.buffer.write(b'\\xff%d\\r\\n'%i)\n sys.stdout.flush()\n time.sleep(.1)"
+        number = self.submit(*CPU, "--", "python3", "-c", code)
+        done = subprocess.run([PROGRAM, "logs", "-f", str(number)], env=self.env, capture_output=True, timeout=PATIENCE,
+                              check=True)
+        self.assertEqual(done.stdout, b"".join(b"\xff%d\r\n" % i for i in range(5)))
+
+    def test_a_cancelled_job_is_told_so(self):
+        number = self.submit(*CPU, "--", "sleep", "100")
+        self.wait_for(number, "running")
+        self.assertRegex(self.said("cancel", str(number)), rf"^job {number} sleep 100: ")
+        self.assertEqual(self.wait_over(number)["phase"], "cancelled")
+        self.assertIn("is over", self.refused(1, "cancel", str(number)))
+
+
+class OverHttp(ServedTest):
+    def test_anybody_reads_and_a_token_writes(self):
+        url = re.search(r"http://127\.0\.0\.1:\d+/api/v1", (self.server.folder / "server.log").read_text())[0]
+        self.assertIn("No jobs", self.said("jobs", "--server", url))
+        self.assertIn("token", self.refused(1, "submit", "--server", url, *CPU, "--", "true"))
+        token = self.said("token", "create", "--store", str(self.server.folder / "store.db"))
+        self.write("token", token)
+        with unittest.mock.patch.dict(self.env, SHAREWELL_TOKEN_FILE=str(self.folder / "token")):
+            self.assertIn("finished", self.said("submit", "--wait", "--server", url, *CPU, "--", "true"))
+            self.write("token", "wrong")
+            self.refused(1, "submit", "--server", url, *CPU, "--", "true")
+            os.remove(self.folder / "token")
+            self.assertIn("SHAREWELL_TOKEN_FILE", self.refused(2, "jobs", "--server", url))
+
+
+class Queue(ServedTest):
+    def test_a_full_machine(self):
+        """Two have the GPUs for themselves, the third waits and says why."""
+        running = [self.submit("--exclusive", "--", "sleep", "100") for _ in range(2)]
+        done = self.said("submit", "--exclusive", "--name", "third", "--", "sleep", "100")
+        self.assertRegex(done, r"^job \d+ third: waits: \w+")
+        third = int(done.split()[1])
+        self.assertRegex(self.said("jobs"), rf"(?m)^ *{third}  third .* waiting ")
+        self.assertTrue(self.said("why", str(third)).strip())
+        top = self.said("top")
+        for number in running:
+            self.assertRegex(top, rf"(?m)^ *[01]  H200 \(simulated\) .* {number}  sleep 100 ")
+        self.assertEqual([gpu["jobs"] for gpu in self.json("top")["gpus"]], [[number] for number in running])
+        self.assertIn("has not run: waits", self.ask("logs", str(third)).stderr)
+        dry = self.said("submit", "--dry-run", "--exclusive", "--", "sleep", "1")
+        self.assertRegex(dry, r"^would ")
+        self.assertEqual(len(self.json("jobs")["jobs"]), 3)  # nothing was submitted
+
+        done = self.ask("cancel", str(running[0]), "99999", code=4)
+        self.assertIn(f"job {running[0]} ", done.stdout)
+        self.assertIn("there is no job 99999; the last one is", done.stderr)
+        self.wait_for(third, "running")
+        self.ask("cancel", str(running[1]), str(third))
+        for number in (*running, third):
+            self.wait_over(number)
+        self.assertIn("start now", self.said("submit", "--dry-run", "--", "sleep", "1"))
+
+        table = self.said("whatif", "--policy", "slot,sharewell")
+        for policy in ("slot", "sharewell"):
+            self.assertIn(policy, table)
+        names = [row["name"] for row in self.json("whatif", "--policy", "slot", "--days", "1")["policies"]]
+        self.assertEqual(names, ["slot"])
+        self.assertIn("did you mean 'slot'", self.refused(2, "whatif", "--policy", "slt"))
+
+    def test_hold_release_and_after(self):
+        first = self.submit(*CPU, "--hold", "--", "true")
+        then = self.submit(*CPU, "--after", str(first), "--", "true")
+        self.assertEqual({self.job(first)["phase"], self.job(then)["phase"]}, {"held"})
+        self.assertIn("held", self.said("hold", str(first)))
+        self.assertIn(f"job {first} true", self.said("release", str(first)))
+        self.assertEqual(self.wait_over(then)["phase"], "finished")
+        self.assertGreaterEqual(self.job(then)["started_ms"], self.job(first)["ended_ms"])
+        self.refused(1, "release", str(first))
+        self.assertIn("--after: 'x' is no job", self.refused(2, "submit", "--after", "x", "--", "true"))
+
+    def test_drained(self):
+        try:
+            self.assertEqual(self.said("drain", "0"), "GPU 0 (simulated H200) takes no new jobs\n")
+            self.assertTrue(self.json("top")["gpus"][0]["drained"])
+            number = self.submit("--", "true")
+            self.assertEqual(self.wait_over(number)["gpus"][0]["index"], 1)
+        finally:
+            self.assertEqual(self.said("drain", "0", "--undo"), "GPU 0 (simulated H200) takes jobs again\n")
+        self.assertIn("there is no GPU '7'; there are 0, 1", self.refused(2, "drain", "7"))
+
+    def test_an_array_is_a_grid(self):
+        numbers = self.numbers(*CPU, "--array", "lr=0.1,1e-3", "--array", "seed=5-6", "--env", "SEED={seed}", "--",
+                               "sh", "-c", "echo {lr} $SEED {index} $SHAREWELL_ARRAY_INDEX")
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 4)))
+        for number in numbers:
+            self.wait_over(number)
+        self.assertEqual([self.said("logs", str(number)) for number in numbers],
+                         ["0.1 5 0 0\n", "0.1 6 1 1\n", "1e-3 5 2 2\n", "1e-3 6 3 3\n"])
+        self.assertEqual(self.job(numbers[3])["name"], "sh lr=1e-3 seed=6")
+        done = self.ask("submit", "--wait", *CPU, "--array", "0-2", "--", "sh", "-c", "exit {index}", code=1)
+        self.assertRegex(done.stderr, r"^jobs \d+ to \d+: (all 3|\d start)")
+
+
+class Refused(ServedTest):
+    def test_what_makes_no_sense(self):
+        for args, words in ((["--"], "which command?"), (["--", "pyhton3"], "pyhton3"),
+                            (["true"], "the command to run stands behind --"),
+                            (["--gpus", "-1", "--", "true"], "--gpus: '-1'"), (["--gpus", "65", "--", "true"], "0 to 64"),
+                            (["--gpu-memory", "10", "--", "true"], "with its unit, like 10GB"),
+                            (["--memory", "10G", "--", "true"], "--memory: '10G'"),
+                            (["--cpus", "many", "--", "true"], "--cpus (or auto): 'many'"),
+                            (["--time", "0", "--", "true"], "--time: '0'"),
+                            (["--max-slowdown", "0.5", "--", "true"], "from 1 to 100"),
+                            (["--priority", "1.5", "--", "true"], "whole number"),
+                            (["--env", "=x", "--", "true"], "--env: '=x'"),
+                            (["--env", "NO_SUCH_ONE", "--", "true"], "is not set here"),
+                            (["--array", "0-10000", "--", "true"], "more than 10000 jobs"),
+                            (["--array", "lr=1,2", "--", "true"], "nothing uses {lr}"),
+                            (["--batch", "8", "--", "true"], "--model"),
+                            (["--model", "none.onnx", "--", "true"], "none.onnx"),
+                            (["--model", "a", "--profile", "b", "--", "true"], "--profile"),
+                            (["--after", "99999", "--", "true"], "job 99999"),
+                            (["--gpus", "3", "--", "true"], "3"), (["--gpu-model", "H900", "--", "true"], "H900"),
+                            (["--dry-run", "--wait", "--", "true"], "--dry-run")):
+            with self.subTest(args=args):
+                self.assertIn(words, self.refused(2, "submit", *args))
+        self.assertEqual(self.json("jobs", "--all")["jobs"], [])
+
+    def test_a_job_that_is_not_there(self):
+        for command in ("job", "why", "logs", "cancel", "hold", "release"):
+            with self.subTest(command=command):
+                self.assertIn("there is no job 99; none was submitted yet", self.refused(2, command, "99"))
+                for number in ("x", "0", "1.5", "99999999999999999999"):
+                    self.assertIn("give its number", self.refused(2, command, number))
+        self.refused(2, "jobs", "--limit", "0")
+        self.refused(2, "logs", "1", "--tail", "x")
+        self.refused(2, "whatif", "--days", "0")
+
+    def test_no_server(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                at = command.index("--") if "--" in command else len(command)
+                message = self.refused(3, *command[:at], "--server", str(self.folder / "none"), *command[at:])
+                self.assertIn("start one: sharewell serve", message)
+        self.assertIn("http://localhost:1", self.refused(2, "jobs", "--server", "localhost:1"))
+        self.refused(3, "jobs", "--server", "http://127.0.0.1:1")
+
+
+class Killed(ServedTest):
+    def test_nothing_is_lost(self):
+        """kill -9 in the middle: what ran goes on, what ended meanwhile has its code, what waited waits."""
+        runs = self.submit(*CPU, "--", "sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo done; exit 5")
+        ends = self.submit(*CPU, "--", "sh", "-c", "sleep 0.3; exit 3")
+        held = self.submit(*CPU, "--hold", "--", "true")
+        for number in (runs, ends):
+            self.wait_for(number, "running", "failed")
+        with subprocess.Popen([PROGRAM, "logs", "-f", str(runs)], env=self.env, stdout=subprocess.PIPE) as follower, \
+                subprocess.Popen([PROGRAM, "submit", "--wait", "--after", str(runs), *CPU, "--", "true"], env=self.env,
+                                 cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as waiter:
+            after = int(waiter.stderr.readline().split()[1])
+            self.server.kill()
+            self.assertIn("start one", self.refused(3, "jobs"))
+            time.sleep(0.4)
+            self.server.start()
+            self.assertEqual(self.wait_over(ends)["exit_code"], 3)
+            self.assertEqual([self.job(number)["phase"] for number in (runs, held, after)], ["running", "held", "held"])
+            self.assertEqual(self.job(runs)["attempt"], 1)
+            self.write("go", "")
+            self.assertEqual(self.wait_over(runs)["exit_code"], 5)
+            self.assertEqual(follower.communicate(timeout=PATIENCE)[0], b"begun\ndone\n")
+            self.ask("release", str(held))
+            self.assertEqual(self.wait_over(held)["phase"], "finished")
+            self.wait_over(after)  # whatever becomes of one whose forerunner failed
+            waiter.communicate(timeout=PATIENCE)
+        self.assertEqual(len(self.json("jobs", "--all")["jobs"]), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
