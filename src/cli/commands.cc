@@ -110,7 +110,7 @@ constexpr CommandEntry kCommands[] = {
      "sharewell logs -f 17\nsharewell logs 17 --err --tail 20", NewLogsCommand},
     {"cancel", "end jobs, or take them out of the queue",
      "A job that runs gets SIGTERM first. Exit code 4: some could not be cancelled.",
-     "sharewell cancel 17 18", NewCancelCommand},
+     "sharewell cancel 17 18\nsharewell cancel 71-370", NewCancelCommand},
     {"hold", "keep waiting jobs from starting", "Exit code 4: some could not be held.",
      "sharewell hold 17", NewHoldCommand},
     {"release", "let held jobs start", "Exit code 4: some could not be released.",

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "cli/terminal.h"
@@ -22,6 +23,7 @@ namespace {
 using core::Result;
 using core::UsageError;
 
+constexpr std::int64_t kMostNamed = 10'000;  // jobs that one command line names
 constexpr auto kRedrawn = std::chrono::seconds(1);
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kClearAll = "\x1b[2J\x1b[H";
@@ -66,15 +68,20 @@ Result<std::int64_t> ParseJob(std::string_view text) {
 }
 
 Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts) {
-  std::vector<std::int64_t> numbers;
-  for (const std::string& text : texts) {
-    const auto number = ParseJob(text);
-    if (!number) return tl::unexpected(number.error());
-    if (std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) {
-      numbers.push_back(*number);
+  std::set<std::int64_t> numbers;
+  for (const std::string_view text : texts) {
+    const auto dash = text.find('-', 1);
+    const auto first = ParseJob(text.substr(0, dash));
+    if (!first) return tl::unexpected(first.error());
+    const auto last = dash == text.npos ? first : ParseJob(text.substr(dash + 1));
+    if (!last) return tl::unexpected(last.error());
+    if (*last < *first || *last - *first >= kMostNamed) {
+      return UsageError("{}: give a range as 71-370, of at most {} jobs", core::Shown(text),
+                        kMostNamed);
     }
+    for (std::int64_t number = *first; number <= *last; ++number) numbers.insert(number);
   }
-  return numbers;
+  return std::vector<std::int64_t>(numbers.begin(), numbers.end());
 }
 
 Result<std::string> JsonText(const std::string& body) {

@@ -26,7 +26,7 @@ struct ServerFlags {
 
 // "17"; a usage error says where numbers come from.
 core::Result<std::int64_t> ParseJob(std::string_view text);
-// The same of several, without repeats.
+// The same of several, and of ranges ("71-370"); rising, without repeats.
 core::Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts);
 
 // A document of the server's as `--json` prints it: indented, `schema` first.

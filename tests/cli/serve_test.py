@@ -260,6 +260,10 @@ class Queue(ServedTest):
         self.assertEqual([self.said("logs", str(number)) for number in numbers],
                          ["0.1 5 0 0\n", "0.1 6 1 1\n", "1e-3 5 2 2\n", "1e-3 6 3 3\n"])
         self.assertEqual(self.job(numbers[3])["name"], "sh lr=1e-3 seed=6")
+        held = self.numbers(*CPU, "--hold", "--array", "0-2", "--", "sleep", "9")
+        self.ask("cancel", f"{held[0]}-{held[-1]}")
+        self.assertEqual([self.wait_over(number)["phase"] for number in held], ["cancelled"] * 3)
+        self.assertIn("range", self.refused(2, "cancel", "5-2"))
         done = self.ask("submit", "--wait", *CPU, "--array", "0-2", "--", "sh", "-c", "exit {index}", code=1)
         self.assertRegex(done.stderr, r"^jobs \d+ to \d+: (all 3|\d start)")
 

@@ -1,5 +1,7 @@
 #include "cli/commands/act.h"
 
+#include <algorithm>
+
 #include "cli/server_flags.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
@@ -16,18 +18,20 @@ class ActCommand : public Command {
   explicit ActCommand(const char* action) : action_(action) {}
 
   void AddFlags(CLI::App& app) override {
-    app.add_option("jobs", jobs_, "their numbers")->type_name("JOB")->required();
+    app.add_option("jobs", jobs_, "their numbers, or ranges: 71-370")->type_name("JOB")->required();
     flags_.Add(app);
   }
 
   core::Result<ExitCode> Run() override {
-    const auto numbers = ParseJobs(jobs_);
+    auto numbers = ParseJobs(jobs_);
     if (!numbers) return tl::unexpected(numbers.error());
     const auto client = flags_.Find();
     if (!client) return tl::unexpected(client.error());
     report::Json done = report::Json::array();
     std::string text;
     std::vector<core::Error> errors;
+    // The last first: a job that waits is not to take the place of one that was ended before it.
+    std::reverse(numbers->begin(), numbers->end());
     for (const std::int64_t number : *numbers) {
       const auto body = client->Post(fmt::format("/jobs/{}/{}", number, action_), "");
       if (!body) {
