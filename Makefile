@@ -2,7 +2,7 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build test run bench lint format fuzz asan clean
+.PHONY: help setup build test run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -49,6 +49,11 @@ asan: setup  ## build and test with AddressSanitizer and UBSan
 	@echo "asan: compiling and testing build/asan"
 	@tools/compile asan $(WERROR)
 	@tools/run_ctest asan
+
+tsan: setup  ## build and test what has threads with ThreadSanitizer
+	@echo "tsan: compiling and testing build/tsan"
+	@UNIT_TESTS="control;serve" tools/compile tsan $(WERROR) control_tests serve_tests
+	@tools/run_ctest tsan -R '^(control|serve)\.'
 
 clean:  ## remove build/
 	@echo "clean: removing build/"
