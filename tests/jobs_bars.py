@@ -132,8 +132,8 @@ def run(server, jobs, kills, folder):
     chance, killed, groups = random.Random(5), 0, set()
     begin = moved = time.monotonic()
     last = jobs
-    between = min(2, jobs / 400)  # seconds from kill to kill, at most
-    next_kill = begin + chance.uniform(0.1, between) if kills else None
+    # One in each of so many equal parts of the jobs, anywhere in it; how fast the machine is does not matter.
+    kill_at = [int(jobs - (i + chance.random()) * jobs / kills) for i in range(kills)]  # when so many are live
     while True:
         try:
             live = sum(server.ask("GET", "/api/v1/jobs?live=1&limit=1")["counts"].get(phase, 0) for phase in
@@ -150,12 +150,11 @@ def run(server, jobs, kills, folder):
             break
         if time.monotonic() - moved > PATIENCE:
             sys.exit(f"{live} of {jobs} jobs are not over, and none has ended for {PATIENCE} s")
-        if kills and killed < kills and time.monotonic() >= next_kill:
+        if killed < kills and live <= kill_at[killed]:
             server.kill()
             server.start()
             killed += 1
-            next_kill = time.monotonic() + chance.uniform(0.1, between)
-        time.sleep(0.05)
+        time.sleep(0.02)
     return time.monotonic() - begin, killed, groups, files
 
 
