@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
 #include "cli/daemon.h"
 #include "cli/server_studies.h"
 #include "cli/store_flag.h"
+#include "cli/when.h"
 #include "control/service.h"
 #include "control/store_writer.h"
 #include "engine/local/linux_runner.h"
@@ -34,12 +34,6 @@ namespace {
 
 constexpr rlim_t kFiles = 16384;
 
-core::UnixMillis WallMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // When this store first had a server: the zero of its clock, so that times of jobs go on over
 // restarts.
 Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
@@ -49,10 +43,10 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
   const std::string text = kept->value_or("");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
   // A wall clock that was set back must not make time negative.
-  if (error == std::errc() && end == text.data() + text.size() && epoch <= WallMillis()) {
+  if (error == std::errc() && end == text.data() + text.size() && epoch <= UnixNow()) {
     return epoch;
   }
-  epoch = WallMillis();
+  epoch = UnixNow();
   store::JobChanges changes;
   changes.kept.emplace_back("epoch", std::to_string(epoch));
   if (auto written = jobs.Write(changes); !written) return tl::unexpected(written.error());
@@ -150,7 +144,7 @@ Result<void> Server::Parts::MakeRunner() {
   if (!epoch) return tl::unexpected(epoch.error());
   engine::LinuxRunnerOptions run;
   run.state = StateFolder(options.store);
-  run.origin = core::Seconds(static_cast<double>(WallMillis() - *epoch) / 1e3);
+  run.origin = core::Seconds(static_cast<double>(UnixNow() - *epoch) / 1e3);
   run.grace = options.grace;
   std::vector<int> nodes;
   bool real = false;

@@ -1,12 +1,12 @@
 #include "cli/server_studies.h"
 
-#include <chrono>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/values.h"
+#include "cli/when.h"
 #include "core/shown.h"
 #include "platform/files/write_file.h"
 #include "platform/process/job_folder.h"
@@ -27,18 +27,12 @@ using core::Result;
 
 constexpr double kDayMillis = 86400e3;
 
-core::UnixMillis NowMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // Every call opens the store anew: they are rare, and come on a thread of their own.
 Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::string>& policies,
                              double days) {
   auto jobs = store::OpenJobs(parts.store);
   if (!jobs) return tl::unexpected(std::move(jobs.error()));
-  const core::UnixMillis now = NowMillis();
+  const core::UnixMillis now = UnixNow();
   store::JobFilter filter;
   filter.ended_since = now - static_cast<core::UnixMillis>(days * kDayMillis);
   filter.most = 20'000;
@@ -77,7 +71,7 @@ Result<std::string> PlayForward(const StudyParts& parts,
     if (asked->needs) considered.believed = *asked->needs;
   }
   study::ForecastOptions options;
-  options.now = NowMillis();
+  options.now = UnixNow();
   options.policy = parts.policy;
   options.max_slowdown = parts.max_slowdown;
   const auto result = study::Forecast(records, parts.machine->cluster, gpus, closed, *shared,

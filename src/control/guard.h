@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/ids.h"
@@ -20,7 +19,6 @@ namespace sharewell::control {
 // A running job, as it stands now.
 struct Standing {
   core::JobId job;
-  std::string workload;  // core::WorkloadKey
   std::vector<core::GpuId> gpus;
   core::Seconds started;              // this attempt
   std::optional<double> steps;        // told so far in this attempt

@@ -47,9 +47,13 @@ std::size_t BytesOf(const core::Submission& job) {
 void Service::Inside::Count(const JobRecord& record, bool in) {
   Share& share = live_of[record.user.name];
   const std::size_t bytes = BytesOf(record.asked);
-  share.jobs += in ? 1 : std::size_t(-1);
-  share.bytes += in ? bytes : ~bytes + 1;
-  if (share.jobs == 0) live_of.erase(record.user.name);
+  if (in) {
+    ++share.jobs;
+    share.bytes += bytes;
+    return;
+  }
+  share.bytes -= bytes;
+  if (--share.jobs == 0) live_of.erase(record.user.name);
 }
 
 Result<std::vector<JobRecord>> Service::Inside::Admit(const Asked& what, std::int64_t first) {
@@ -61,8 +65,7 @@ Result<std::vector<JobRecord>> Service::Inside::Admit(const Asked& what, std::in
   if (bytes > options.most_bytes_of_one) {
     return FailedError(
         "the commands and environments of all jobs of {} would take {} MiB, more than the {} that "
-        "one "
-        "user may have; wait for some to end, or pass what is long in files",
+        "one user may have; wait for some to end, or pass what is long in files",
         what.who.name, bytes >> 20, options.most_bytes_of_one >> 20);
   }
   if (have + what.jobs.size() > options.most_waiting_of_one) {

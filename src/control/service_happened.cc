@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "control/service_inside.h"
-#include "core/shown.h"
 #include "core/statistics.h"
 
 namespace sharewell::control {
@@ -150,7 +149,6 @@ void Service::Inside::LookAtPaces() {
     if (!Beside(on, id).empty()) job->alone = false;
     Standing standing;
     standing.job = id;
-    standing.workload = core::WorkloadKey(job->record.asked);
     standing.gpus = on;
     standing.started = now_there.since;
     standing.steps = engine.StepsOf(id);

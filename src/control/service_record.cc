@@ -1,6 +1,5 @@
 // What the loop and the engine ask of the service, and how records are kept.
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "control/seen_needs.h"

@@ -1,10 +1,9 @@
 // How a server comes to life: what the store knows, and what still runs.
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <limits>
 #include <utility>
 
+#include "control/sampler.h"
 #include "control/service_inside.h"
 
 namespace sharewell::control {
@@ -13,19 +12,9 @@ using core::JobRecord;
 using core::Phase;
 using core::Result;
 
-namespace {
-
-core::UnixMillis WallNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
 Result<void> Service::Inside::Restore() {
   // The runner's clock does not jump; the wall's is looked at once.
-  const core::UnixMillis wall = WallNow();
+  const core::UnixMillis wall = SystemClock().Wall();
   wall_at_zero = wall - static_cast<core::UnixMillis>(runner.Now().value * 1e3);
   view.since = wall;
 
