@@ -62,21 +62,23 @@ class Warm(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.socket = os.path.join(folder.name, "w")
         self.folder = folder.name
-        self.warm = self.python(f"""
-            import os, sys, time
-            import mix_job, warm
-            def train(args, began):
-                if args.workload == "fails": sys.exit("it cannot")
-                print(os.environ["WHO"], sorted(os.sched_getaffinity(0)), os.getcwd(), warm.control_groups() == os.environ["GROUPS"], flush=True)
-                if args.workload == "stays": time.sleep(60)
-            mix_job.train = train
-            warm.serve({self.socket!r})
-            """, stdout=subprocess.PIPE)
+        self.script = pathlib.Path(folder.name, "loop.py")
+        self.script.write_text(textwrap.dedent(f"""
+            import sys
+            sys.path.insert(0, {str(ROOT / "zoo")!r})
+            import warm
+            warm.hand_over()
+            import os, time
+            if sys.argv[1] == "fails": sys.exit("it cannot")
+            print(os.environ["WHO"], sorted(os.sched_getaffinity(0)), os.getcwd(), warm.control_groups() == os.environ["GROUPS"], flush=True)
+            if sys.argv[1] == "stays": time.sleep(60)
+            """), encoding="utf-8")
+        self.warm = self.python(f"import warm; warm.serve({self.socket!r})", stdout=subprocess.PIPE)
         self.assertEqual(self.warm.stdout.readline(), "warm\n")
 
     def python(self, text, **options):
         process = subprocess.Popen([sys.executable, "-B", "-c", textwrap.dedent(text)], text=True,
-                                   env={**os.environ, "PYTHONPATH": os.pathsep.join((str(LAB), str(ROOT / "python")))}, **options)
+                                   env={**os.environ, "PYTHONPATH": str(ROOT / "zoo")}, **options)
         for stream in filter(None, (process.stdout, process.stderr)):
             self.addCleanup(stream.close)
         self.addCleanup(process.wait)
@@ -88,8 +90,8 @@ class Warm(unittest.TestCase):
         cpu = min(os.sched_getaffinity(0))
         process = subprocess.Popen(
             [sys.executable, "-B", "-c", f"import os, sys; os.sched_setaffinity(0, {{{cpu}}}); os.execv(sys.executable, [sys.executable, '-B',"
-             f"{str(LAB / 'mix_job.py')!r}, {workload!r}, '1', 'fp32', '0', '1', '--warm', {self.socket!r}])"],
-            cwd=self.folder, env={**os.environ, "WHO": "ann", "GROUPS": groups}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             f"{str(self.script)!r}, {workload!r}])"],
+            cwd=self.folder, env={**os.environ, "WHO": "ann", "GROUPS": groups, "ZOO_WARM": self.socket}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for cleanup in (process.stdout.close, process.stderr.close, process.wait, process.kill):
             self.addCleanup(cleanup)
         return process, f"ann [{cpu}] {os.path.realpath(self.folder)} True\n"

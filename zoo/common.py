@@ -10,6 +10,9 @@ import signal
 import sys
 
 import progress
+import warm
+
+warm.hand_over()
 
 try:
     import torch

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """One job of a mix: trains a workload for a number of steps, and tells of each.
 
-  mix_job.py WORKLOAD BATCH PRECISION WORKERS STEPS [--warm SOCKET] [--keep FILE]
+  mix_job.py WORKLOAD BATCH PRECISION WORKERS STEPS [--keep FILE]
   mix_job.py WORKLOAD BATCH PRECISION WORKERS STEPS --stub STEPS_PER_SECOND
 
 Steps are counted once the loop is warm, after eight. On SIGTERM the model is kept in FILE, and the next start goes on from there (without
 the optimizer's momentum). The last line on stdout is a summary in JSON: when it began, was warm and ended, and its rate in between.
---warm: by a process that has PyTorch imported already (warm.py). --stub: no training, a process that sleeps: it proves the plumbing alone.
+By a process that has PyTorch imported already where one is named (zoo/warm.py). --stub: no training, a process that sleeps: it proves the plumbing alone.
 """
 import argparse
 import json
@@ -17,9 +17,10 @@ import time
 
 BEGAN = time.time()
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python"), str(HERE.parents[1] / "zoo")]
 
 import sharewell  # noqa: E402
+import warm  # noqa: E402
 
 
 def arguments(words):
@@ -29,16 +30,15 @@ def arguments(words):
     parser.add_argument("precision")
     parser.add_argument("workers", type=int)
     parser.add_argument("steps", type=int)
-    parser.add_argument("--warm", metavar="SOCKET")
     parser.add_argument("--keep", metavar="FILE")
     parser.add_argument("--stub", type=float, metavar="STEPS_PER_SECOND")
     return parser.parse_args(words)
 
 
-def summary(args, began, steady, done, before, **more):
+def summary(args, steady, done, before, **more):
     took = time.time() - steady
     print(json.dumps({"workload": args.workload, "batch": args.batch, "precision": args.precision, "workers": args.workers,
-                      "steps": done, "resumed_at": before, "began_ms": round(began * 1000), "steady_ms": round(steady * 1000),
+                      "steps": done, "resumed_at": before, "began_ms": round(BEGAN * 1000), "steady_ms": round(steady * 1000),
                       "ended_ms": round(time.time() * 1000),
                       "steps_per_second": round((done - before) / took, 4) if took > 0 else None, **more}), flush=True)
 
@@ -52,10 +52,10 @@ def stub(args):
         sharewell.report_step(done)
         time.sleep(max(0.0, min(0.02, steady + done / args.stub - time.time())))
     time.sleep(max(0.0, steady + args.steps / args.stub - time.time()))
-    summary(args, BEGAN, steady, done, 0, stub=True)
+    summary(args, steady, done, 0, stub=True)
 
 
-def train(args, began):
+def train(args):
     try:
         import torch
     except ImportError:
@@ -91,7 +91,7 @@ def train(args, began):
 
     workloads.train(args.workload, args.batch, args.precision, args.workers, tell, lambda: state["done"] >= args.steps, built=built)
     torch.cuda.synchronize()
-    summary(args, began, state["steady"] or time.time(), state["done"], before, torch=torch.__version__,
+    summary(args, state["steady"] or time.time(), state["done"], before, torch=torch.__version__,
             reserved_bytes=torch.cuda.max_memory_reserved())
     common.end(built)
 
@@ -100,11 +100,9 @@ def main():
     args = arguments(sys.argv[1:])
     if args.stub:
         stub(args)
-    elif args.warm:
-        import warm
-        sys.exit(warm.run(args.warm, sys.argv[1:], BEGAN))
     else:
-        train(args, BEGAN)
+        warm.hand_over()
+        train(args)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ and DIR/mix.svg written. `sharewell reproduce yeung --real DIR/slot.json,DIR/sha
 See docs/mix.md.
 """
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,12 +26,13 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "python")]
+sys.path[:0] = [str(HERE), str(ROOT / "python"), str(ROOT / "zoo")]
 
 import mix_needs  # noqa: E402
 import mix_plot  # noqa: E402
 import nvml  # noqa: E402
 import sharewell  # noqa: E402
+import warm  # noqa: E402
 
 KEYS = {"arrival_seconds": (int, float), "workload": str, "batch": int, "precision": str, "workers": int, "steps": int}
 CORES_MEASURED_ON = 16
@@ -146,7 +149,8 @@ def told_needs(args, jobs, client):
 
 def cores_asked(args, job):
     """As users ask: the loader's processes, the loop, and one more. Without it slot and pack would give each job all of the machine's."""
-    return (job["workers"] + 2) * ((os.cpu_count() or 1) / CORES_MEASURED_ON if args.stub else 1)
+    here = len(os.sched_getaffinity(0))
+    return (job["workers"] + 2) * here / CORES_MEASURED_ON if args.stub else min(here, job["workers"] + 2)
 
 
 def command_of(args, job, needs, keep):
@@ -154,7 +158,7 @@ def command_of(args, job, needs, keep):
              str(job["steps"])]
     if args.stub:
         return words + ["--stub", repr(job["steps"] / needs["duration_seconds"] if needs else job["steps"] / (15 / args.faster))]
-    return words + ["--keep", keep] + (["--warm", args.warm_socket] if args.warm else [])
+    return words + ["--keep", keep]
 
 
 def summary_of(client, number):
@@ -217,7 +221,8 @@ def watch(args, policy, jobs, server, client, folder):
     for number, (job, needs) in enumerate(zip(jobs, all_needs)):
         time.sleep(max(0.0, began + job["arrival_seconds"] / args.faster - time.time()))
         keep = os.path.join(folder, f"kept-{number}")
-        asked = {"gpus": 1, "cores": cores_asked(args, job), **({"needs": needs} if needs else {})}
+        asked = {"gpus": 1, "cores": cores_asked(args, job), **({"needs": needs} if needs else {}),
+                 **({"environment": {**os.environ, warm.VARIABLE: args.warm_socket}} if args.warm else {})}
         submitted.append(client.submit(command_of(args, job, needs, keep), name=f"{number + 1}:{job['workload']}", folder=str(ROOT), **asked))
         print(f"  {time.time() - began:6.1f} s  {submitted[-1].name} is job {submitted[-1].number}: {submitted[-1].phase}", flush=True)
     until = began + args.limit
@@ -267,19 +272,6 @@ def compare_alone(record, alone):
     record["slowdown_mean"] = mean(job["slowdown"] for job in record["jobs"])
 
 
-def start_warm(args, jobs, folder):
-    """PyTorch imported once: by the warm process, or for the page cache alone."""
-    path = os.path.join(folder, "warm")
-    names = sorted({job["workload"] for job in jobs})
-    began = time.time()
-    process = subprocess.Popen([sys.executable, str(HERE / "warm.py"), path, *names], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               text=True, start_new_session=True)
-    if process.stdout.readline() != "warm\n":
-        sys.exit(f"run_mix: PyTorch could not be imported (exit {process.wait()}); --stub needs none")
-    print(f"PyTorch is imported and every model was made once, in {time.time() - began:.1f} s: this is no part of any run", flush=True)
-    return process, path
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mix", metavar="MIX.toml")
@@ -302,37 +294,40 @@ def arguments():
     return args
 
 
+def one_run(args, policy, jobs, out):
+    """Runs, compares and writes one policy's record. How many jobs did not finish."""
+    print(f"{policy}: {len(jobs)} jobs", flush=True)
+    record = run_policy(args, policy, jobs)
+    alone = record if policy == "slot" else None
+    alone_file = pathlib.Path(args.alone) if args.alone else out / "slot.json"
+    if alone is None and alone_file.exists():
+        alone = json.loads(alone_file.read_text(encoding="utf-8"))
+        if len(alone.get("jobs", [])) != len(jobs) or alone["mix"]["sha256"] != record["mix"]["sha256"]:
+            alone = None
+    compare_alone(record, alone)
+    (out / f"{policy}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    bad = [job for job in record["jobs"] if job["phase"] != "finished"]
+    shown = {key: None if record[key] is None else round(record[key], 3)
+             for key in ("makespan_seconds", "jct_mean_seconds", "slowdown_mean", "busy_mean")}
+    print(f"{policy}: {shown}, {len(bad)} not finished", flush=True)
+    return len(bad)
+
+
 def main():
     args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server and the warm process are ended
     jobs = read_mix(args.mix)
     out = pathlib.Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
-    alone_file = pathlib.Path(args.alone) if args.alone else out / "slot.json"
     lost = 0
-    with tempfile.TemporaryDirectory(prefix="mix-", ignore_cleanup_errors=True) as folder:
-        warm = None
-        if not args.stub:
-            warm, args.warm_socket = start_warm(args, jobs, folder)
-        try:
-            for policy in args.policy.split(","):
-                print(f"{policy}: {len(jobs)} jobs", flush=True)
-                record = run_policy(args, policy, jobs)
-                alone = record if policy == "slot" else None
-                if alone is None and alone_file.exists():
-                    alone = json.loads(alone_file.read_text(encoding="utf-8"))
-                    if len(alone.get("jobs", [])) != len(jobs) or alone["mix"]["sha256"] != record["mix"]["sha256"]:
-                        alone = None
-                compare_alone(record, alone)
-                (out / f"{policy}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-                bad = [job for job in record["jobs"] if job["phase"] != "finished"]
-                lost += len(bad)
-                shown = {key: None if record[key] is None else round(record[key], 3)
-                         for key in ("makespan_seconds", "jct_mean_seconds", "slowdown_mean", "busy_mean")}
-                print(f"{policy}: {shown}, {len(bad)} not finished", flush=True)
-        finally:
-            if warm:
-                warm.terminate()
-                warm.wait()
+    with contextlib.ExitStack() as stack:
+        args.warm_socket = os.environ.pop(warm.VARIABLE, None)
+        if not args.stub and not args.warm_socket:  # without --warm: for the page cache alone
+            began = time.time()
+            args.warm_socket = stack.enter_context(warm.Warm({job["workload"] for job in jobs})).path
+            print(f"PyTorch is imported and every model was made once, in {time.time() - began:.1f} s: this is no part of any run", flush=True)
+        for policy in args.policy.split(","):
+            lost += one_run(args, policy, jobs, out)
     records = [json.loads(path.read_text(encoding="utf-8")) for name in ("slot", "pack", "sharewell")
                if (path := out / f"{name}.json").exists()]
     if records:

@@ -11,26 +11,8 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'zoo'))
 
 import common  # noqa: E402
-import generate  # noqa: E402
-import graphs  # noqa: E402
-import language  # noqa: E402
-import mlp  # noqa: E402
-import recommend  # noqa: E402
-import recurrent  # noqa: E402
-import reinforce  # noqa: E402
-import speech  # noqa: E402
-import vision  # noqa: E402
 from common import Task, make_optimizer  # noqa: E402, F401
-
-FAMILIES = (vision, language, speech, recommend, recurrent, generate, graphs, reinforce, mlp)
-
-
-def task(name, batch):
-    kind, _, rest = name.partition(':')
-    for family in FAMILIES:
-        if kind in family.KINDS:
-            return family.task(kind, rest, batch)
-    raise SystemExit(f'unknown workload {name}')
+from families import FAMILIES, task  # noqa: E402, F401
 
 
 def build(name, batch, workers):

@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
-"""A process that has PyTorch imported, and forks a job from itself when one asks: a job then starts in tenths of a second.
+"""A process that has PyTorch imported, and forks a loop from itself when one is started: it then begins in tenths of a second.
 
-  warm.py SOCKET WORKLOAD...       # imports what these workloads need, then listens
+  python3 zoo/warm.py [WORKLOAD...] -- sharewell sweep zoo/cores.toml
 
-What importing PyTorch costs is the machine's disk and Python, not the GPU and not the policy: twenty short jobs in a row would be measured
-mostly by it. No CUDA context is made before the fork. The forked process takes over what its job was given: environment (so which
+While the command runs, every loop of the zoo that it starts finds $ZOO_WARM and is handed over to the warm process.
+What importing PyTorch costs is the machine's disk and Python, not the GPU and not who shares it: many short runs in a row would be measured
+mostly by it. No CUDA context is made before the fork. The forked process takes over what its starter was given: environment (so which
 GPU, and its share of it), folder, output, CPUs and control groups; it dies with the process that asked for it, and gives it its exit status.
+WORKLOAD, a name as in data/h200, is made once, so that the parts of libraries that it needs are imported too.
 """
 import array
 import json
 import os
 import pathlib
+import runpy
 import selectors
 import signal
 import socket
 import struct
+import subprocess
 import sys
+import tempfile
 
 _PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
+VARIABLE = "ZOO_WARM"                          # the socket of the warm process
 
 
 def control_groups():
@@ -70,8 +76,10 @@ def become(request, files):
     os.sched_setaffinity(0, request["cpus"])
     if control_groups() != request["groups"]:
         print("warm: this job could not join its control groups; its limits do not hold", file=sys.stderr, flush=True)
-    import mix_job
-    mix_job.train(mix_job.arguments(request["arguments"]), request["began"])
+    script = request["arguments"][0]
+    sys.argv[:] = request["arguments"]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    runpy.run_path(script, run_name="__main__")
 
 
 def serve(path):
@@ -148,14 +156,14 @@ def serve(path):
                     pass
 
 
-def run(path, arguments, began):
-    """Asks for a job and waits for its end: its exit status."""
+def run(path, arguments):
+    """Asks for the script `arguments[0]` to be run with the rest, and waits for its end: its exit status."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
     except OSError as e:
-        sys.exit(f"mix_job: no warm process listens at {path}: {e.strerror}")
-    text = json.dumps({"arguments": arguments, "began": began, "environment": dict(os.environ), "folder": os.getcwd(),
+        sys.exit(f"zoo: no warm process listens at {path}: {e.strerror}")
+    text = json.dumps({"arguments": arguments, "environment": dict(os.environ), "folder": os.getcwd(),
                        "cpus": sorted(os.sched_getaffinity(0)), "groups": control_groups()}).encode()
     for number in _PASSED:
         signal.signal(number, lambda n, _: connection.send(bytes([n])))
@@ -165,27 +173,65 @@ def run(path, arguments, began):
     return status[0] if status else 137
 
 
+def hand_over():
+    """For a loop, before it imports PyTorch: where a warm process is named, it runs this script, and this process ends with it."""
+    path = os.environ.pop(VARIABLE, None)
+    if path:
+        sys.exit(run(path, sys.argv))
+
+
 def preload(names):
-    kinds = {name.partition(":")[0] for name in names}
-    import workloads
-    wanted = {"tv": "torchvision", "seg": "torchvision", "det": "torchvision", "timm": "timm", "hf": "transformers",
-              "wav2vec2": "transformers", "llama": "transformers", "gpt2lm": "transformers", "bart": "transformers", "t5": "transformers"}
-    for module in sorted({wanted[kind] for kind in kinds if kind in wanted}):
-        try:
-            __import__(module)
-        except ImportError as e:
-            print(f"warm: {e}", file=sys.stderr)
+    import families
     for name in sorted(set(names)):            # models import parts of their libraries when they are made
         try:
-            workloads.task(name, 1)
-        except (Exception, SystemExit) as e:   # noqa: BLE001, the job itself says it better
+            families.task(name, 1)
+        except (Exception, SystemExit) as e:   # noqa: BLE001, the loop itself says it better
             print(f"warm: {name}: {e!r}", file=sys.stderr)
 
 
-if __name__ == "__main__":
-    HERE = pathlib.Path(__file__).resolve().parent
-    sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+def become_warm(path, names):
+    """Imports, then serves until it is ended."""
+    os.environ.pop(VARIABLE, None)
     import torch
     torch.set_num_threads(1)                   # no pool of threads before the fork
-    preload(sys.argv[2:])
-    serve(sys.argv[1])
+    preload(names)
+    if torch.cuda.is_initialized():
+        sys.exit("warm: a model made a CUDA context; processes forked from here could not use the GPU")
+    serve(path)
+
+
+class Warm:
+    """The warm process, for as long as the block lasts. `path`: its socket."""
+
+    def __init__(self, names):
+        self.folder = tempfile.TemporaryDirectory(prefix="warm-")
+        self.path = os.path.join(self.folder.name, "s")
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", self.path, *names], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+    def __enter__(self):
+        if self.process.stdout.readline() != "warm\n":
+            self.__exit__()
+            sys.exit("zoo: PyTorch could not be imported")
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:1] == ["--serve"]:
+        become_warm(words[1], words[2:])
+    if "--" not in words or words[-1] == "--":
+        sys.exit(__doc__)
+    names, command = words[:words.index("--")], words[words.index("--") + 1:]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the warm process is ended
+    with Warm(names) as warm:
+        sys.exit(subprocess.run(command, env={**os.environ, VARIABLE: warm.path}, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()
