@@ -24,9 +24,9 @@ struct Standing {
   std::optional<double> steps;        // told so far in this attempt
   std::optional<double> steps_alone;  // a second, by its profile
   core::Ratio max_slowdown = 1.25;
-  // Its bound is over its whole run, as the policies plan it: so long it ran and would have run
-  // alone before now, and so much of its work, in seconds alone, is left. Absent: judged by what it
-  // gets now.
+  // Its bound is over its whole run, as the policies plan it: so long it ran (start-up left out)
+  // and would have run alone before now, and so much of its work, in seconds alone, is left.
+  // Absent: judged by what it gets now.
   core::Seconds run_time = {}, alone_time = {};
   std::optional<core::Seconds> left = {};
 };

@@ -48,7 +48,7 @@ void Loop::Write(const engine::Observation& observed) {
   }
   for (const auto& p : observed.progress) {
     if (snapshot_.job(p.job).state == JobState::kRunning)
-      snapshot_.Observe(p.job, p.attained, p.rate);
+      snapshot_.Observe(p.job, p.attained, p.rate, p.startup);
   }
   for (JobId id : observed.profiled) {
     if (snapshot_.job(id).state != JobState::kRunning) continue;
@@ -126,7 +126,7 @@ core::Result<bool> Loop::Turn() {
   engine_.Apply(plan, observed_);
   for (const auto& p : observed_.progress) {
     if (snapshot_.job(p.job).state == JobState::kRunning)
-      snapshot_.Observe(p.job, p.attained, p.rate);
+      snapshot_.Observe(p.job, p.attained, p.rate, p.startup);
   }
   return true;
 }

@@ -154,7 +154,7 @@ void Service::Inside::LookAtPaces() {
     standing.steps = engine.StepsOf(id);
     standing.steps_alone = StepsByProfile(*job);
     standing.max_slowdown = now_there.job.max_slowdown.value_or(options.max_slowdown);
-    standing.run_time = snapshot.run_time(now_there);
+    standing.run_time = snapshot.run_time(now_there) - now_there.startup;
     standing.alone_time = snapshot.alone_time(now_there);
     standing.left = snapshot.remaining(now_there);
     running.push_back(std::move(standing));

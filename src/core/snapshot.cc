@@ -192,7 +192,7 @@ void Snapshot::Resize(JobId id, double cores) {
 
 void Snapshot::SetThrottle(JobId id, Ratio share) { at(id).throttle = share; }
 
-void Snapshot::Observe(JobId id, Seconds attained, Ratio rate) {
+void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) {
   JobView& view = at(id);
   const Seconds ran = now_ - view.observed;
   CountBacklog(view, -1);
@@ -200,6 +200,7 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate) {
   if (view.job.user.valid()) usage_[view.job.user.index()] += ran.value * view.job.gpus;
   view.alone_time = alone_time(view);
   view.attained = attained;
+  view.startup = startup;
   view.observed = now_;
   view.rate = rate;
   CountBacklog(view, +1);

@@ -29,6 +29,7 @@ struct JobView {
   Seconds observed;       // when
   Ratio rate = 0;         // work a second, as observed since
   Seconds run_time;       // up to `observed`, in all its runs
+  Seconds startup;        // of that, before a run's first step: no neighbour's fault
   Seconds alone_time;     // what its work so far takes it alone, on the GPU models it ran on
   int restarts = 0;
   int ooms = 0;           // after one it runs alone
@@ -113,7 +114,8 @@ class Snapshot {
   void Finish(JobId id, JobState how);  // kFinished or kFailed; a waiting job may fail too
   void Resize(JobId id, double cores);
   void SetThrottle(JobId id, Ratio share);
-  void Observe(JobId id, Seconds attained, Ratio rate);  // running jobs
+  // Running jobs.
+  void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup = Seconds(0));
   void SetEstimate(JobId id, Estimate estimate, bool profiled);
   void CountOom(JobId id);
 

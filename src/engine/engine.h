@@ -13,8 +13,9 @@ namespace sharewell::engine {
 
 struct Progress {
   core::JobId job;
-  core::Seconds attained;  // work done, in seconds alone on the reference model
-  core::Ratio rate;        // work a second from now on
+  core::Seconds attained;   // work done, in seconds alone on the reference model
+  core::Ratio rate;         // work a second from now on
+  core::Seconds startup{};  // of its time on GPUs, before a run's first step; what is known of it
 };
 
 // What happened up to `now`. Cleared and filled by the engine.

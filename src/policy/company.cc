@@ -114,7 +114,7 @@ Company::Ratios Company::LifetimeSlowdowns() const {
     const double rate = view.estimate.On(model_).rate;
     const double alone =
         snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
-    slowdowns[i] = (snapshot_.run_time(view).value + ends[i]) / alone;
+    slowdowns[i] = ((snapshot_.run_time(view) - view.startup).value + ends[i]) / alone;
   }
   return slowdowns;
 }

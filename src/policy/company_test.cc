@@ -56,6 +56,14 @@ TEST_F(CompanyTest, WhatAJobAlreadySufferedCounts) {
   EXPECT_NEAR(Of({id}).WorstLifetimeSlowdown(), 1.5, 1e-9);
 }
 
+TEST_F(CompanyTest, StartUpIsNobodysFault) {
+  const JobId id = s.Running({.seconds = 1000, .busy = 0.1, .sm = 0.1}, {0});
+  s.At(600);
+  s->Observe(id, core::Seconds(0), 1, core::Seconds(600));
+  s.At(1000);
+  EXPECT_NEAR(Of({id}).WorstLifetimeSlowdown(), 1, 1e-9);
+}
+
 TEST_F(CompanyTest, FitsWhereUpperBoundsOfMemoryDo) {
   EXPECT_TRUE(Of({s.Waiting({.gib = 8}), s.Waiting({.gib = 8})}).Fits());
   EXPECT_FALSE(Of({s.Waiting({.gib = 8}), s.Waiting({.gib = 8.1})}).Fits());

@@ -15,6 +15,7 @@ struct TrueJob {
   core::Seconds work;                   // alone on the reference model, with enough cores
   std::vector<core::ModelEstimate> on;  // by GpuModelId
   core::CpuCurve cpu_curve;
+  core::Seconds startup{};  // before its first step, at every start
 };
 
 // How much longer the GPU's part of a step takes on `to` than on `from`: between the ratio of their

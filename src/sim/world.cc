@@ -118,6 +118,9 @@ void World::Accumulate(Seconds t) {
 
 void World::AdvanceTo(Seconds t, Events& out) {
   Accumulate(t);
+  // However long it has taken so far, it is not to be laid to its neighbours.
+  for (const JobId id : starting_) MarkJob(id);
+  std::erase_if(starting_, [this](JobId id) { return !StartsUp(id); });
   while (next_submission_ < jobs_->size() && (*jobs_)[next_submission_].submit <= t) {
     out.submitted.push_back(JobId(next_submission_++));
   }
@@ -146,6 +149,10 @@ void World::AdvanceTo(Seconds t, Events& out) {
       case EventKind::kProfiled:
         out.profiled.push_back(id);
         break;
+      case EventKind::kLoaded:
+        for (GpuId gpu : state.where.gpus) MarkGpu(gpu);
+        MarkJob(id);
+        break;
       case EventKind::kResume:
         MarkJob(id);
         break;
@@ -161,6 +168,7 @@ void World::SettleProgress(JobId id) {
   const Seconds ran = now_ - state.settled;
   const Seconds worked = now_ - from;
   outcome.run_time += ran;
+  state.startup += std::max(std::min(state.loaded_at, now_) - state.settled, Seconds(0));
   if (state.dying) {
     outcome.restarting += ran;
   } else {
@@ -275,10 +283,10 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   JobOutcome& outcome = outcomes_[id.index()];
   Place(id, to, +1);
   state.started = now_;
-  state.resume_at = now_;
+  state.loaded_at = now_ + (*truth_)[id.index()].startup;
+  state.resume_at = state.loaded_at;
   if (outcome.first_start) {
-    const Seconds cost = (*jobs_)[id.index()].restart_cost.value_or(options_.restart_cost);
-    state.resume_at = now_ + cost;
+    state.resume_at += (*jobs_)[id.index()].restart_cost.value_or(options_.restart_cost);
   } else {
     outcome.first_start = now_;
   }
@@ -287,7 +295,11 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   state.hopeless = state.dying && RunsOutOfMemory(id, true);
   if (state.dying) Push(id, now_ + kOomAfter, EventKind::kOom);
   if (profile) Push(id, now_ + *profile, EventKind::kProfiled);
-  if (state.resume_at > now_) Push(id, state.resume_at, EventKind::kResume);
+  if (state.loaded_at > now_) {
+    Push(id, state.loaded_at, EventKind::kLoaded);
+    starting_.push_back(id);
+  }
+  if (state.resume_at > state.loaded_at) Push(id, state.resume_at, EventKind::kResume);
 }
 
 void World::Stop(JobId id) {
@@ -299,7 +311,8 @@ void World::Leave(JobId id) { Stop(id); }
 
 void World::Arrive(JobId id, const Allocation& to, bool free) {
   Start(id, to, std::nullopt);
-  if (free) states_[id.index()].resume_at = now_;
+  State& state = states_[id.index()];
+  if (free) state.loaded_at = state.resume_at = now_;
 }
 
 void World::Resize(JobId id, double cores) {
@@ -360,11 +373,15 @@ void World::NeighbourSpeeds(GpuId gpu) {
   std::array<interference::Tenant, core::kMaxJobsOnGpu> tenants;
   std::size_t n = 0;
   for (JobId id : g.residents.jobs()) {
+    if (StartsUp(id)) continue;
     tenants[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1};
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    g.speed[i] = static_cast<float>(TrueSpeed(model, std::span(tenants).first(n), i));
-    MarkJob(g.residents.jobs()[i]);
+  std::size_t at = 0;  // in tenants
+  for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
+    const JobId id = g.residents.jobs()[i];
+    const Ratio speed = StartsUp(id) ? 1 : TrueSpeed(model, std::span(tenants).first(n), at++);
+    g.speed[i] = static_cast<float>(speed);
+    MarkJob(id);
   }
 }
 
@@ -458,7 +475,7 @@ void World::UpdateRate(JobId id, Events& out) {
   const double used = std::min(state.where.cores, wanted * state.speed);
   cores_used_now_ += used - state.cores_used;
   state.cores_used = used;
-  out.progress.push_back({id, state.attained, state.resume_at > now_ ? 0 : rate});
+  out.progress.push_back({id, state.attained, state.resume_at > now_ ? 0 : rate, state.startup});
 }
 
 void World::UpdateMeters(GpuId gpu) {

@@ -9,6 +9,9 @@
 //   its speed on the host: GPU share + host share / what the node's memory bandwidth and PCIe
 //   leave, its throughput on the cores it was given (cores are modelled where the node states
 //   them), the network, where it spans nodes that state theirs (seed 003: 25-30 % lost on 10 Gb/s).
+// While a job starts up (libraries, context, weights, loader) it holds its place and asks nothing
+// of its GPUs: its neighbours do not feel it, and it does not feel them. A restart's cost is not
+// like that: part of it is work done again.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +39,7 @@ struct JobOutcome {
   std::optional<core::Seconds> first_start;
   core::Seconds finish;       // of whatever kind
   core::Seconds run_time;     // on its GPUs, restarts included
-  core::Seconds restarting;   // of that, spent on restarts and on running out of memory
+  core::Seconds restarting;   // of that, spent on start-up, restarts and running out of memory
   core::Seconds undisturbed;  // what its progress would have taken there without neighbours
   int ooms = 0;
   int moves = 0;  // moves and preemptions
@@ -59,11 +62,12 @@ struct Progress {
   core::JobId job;
   core::Seconds attained;
   core::Ratio rate;
+  core::Seconds startup;  // in all its runs
 };
 
 struct Events {
   std::vector<core::JobId> submitted, finished, failed, out_of_memory, profiled;
-  std::vector<Progress> progress;  // every running job whose rate changed
+  std::vector<Progress> progress;  // every running job whose rate changed, or that starts up
   void Clear();
 };
 
@@ -98,7 +102,7 @@ class World {
   const std::vector<core::Job>& jobs() const { return *jobs_; }
 
  private:
-  enum class EventKind : std::uint8_t { kFinish, kOom, kProfiled, kResume };
+  enum class EventKind : std::uint8_t { kFinish, kOom, kProfiled, kLoaded, kResume };
   struct Event {
     double time;
     EventKind kind;
@@ -119,7 +123,9 @@ class World {
     core::Ratio speed = 0;             // rate over the rate alone on this GPU model
     core::Ratio throttle = 1;
     double cores_used = 0;
-    core::Seconds attained, settled, resume_at, started;
+    core::Seconds attained, settled, started, startup;
+    core::Seconds loaded_at;  // its start-up is over
+    core::Seconds resume_at;  // and what a restart costs
   };
   struct GpuState {
     core::Residents residents;
@@ -145,6 +151,7 @@ class World {
   void MarkGpu(core::GpuId gpu);
   void MarkJob(core::JobId id);
   void MarkNode(core::NodeId node);
+  bool StartsUp(core::JobId id) const { return states_[id.index()].loaded_at > now_; }
   void NeighbourSpeeds(core::GpuId gpu);
   core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Tenant> tenants,
                         std::size_t i) const;
@@ -168,6 +175,7 @@ class World {
   std::vector<core::GpuId> dirty_gpus_;
   std::vector<core::JobId> dirty_jobs_;
   std::vector<core::NodeId> dirty_nodes_;
+  std::vector<core::JobId> starting_;  // start-up may not be over
   std::vector<JobOutcome> outcomes_;
   Totals totals_;
   double busy_now_ = 0, sm_now_ = 0, watts_now_ = 0, cores_reserved_now_ = 0, cores_used_now_ = 0;

@@ -212,6 +212,31 @@ TEST(World, AStoppedJobKeepsItsWorkAndPaysForTheRestart) {
   EXPECT_EQ(world.Outcome(0).moves, 1);
 }
 
+TEST(World, AJobThatStartsUpNeitherSlowsNorIsSlowed) {
+  Driven world(Gpus(1), {{.seconds = 100}, {.seconds = 100, .startup = 20}});
+  world.Start(0, OnGpus({0}));
+  world.Start(1, OnGpus({0}));
+  EXPECT_EQ(world.Rate(0), 1) << "its neighbour asks nothing of the GPU yet";
+  EXPECT_EQ(world.Rate(1), 0);
+  world.To(20);
+  EXPECT_DOUBLE_EQ(world.Attained(0), 20);
+  EXPECT_LT(world.Rate(0), 1);
+  EXPECT_GT(world.Rate(1), 0);
+  world.ToTheEnd();
+  EXPECT_GT(world.FinishOf(1), 20 + 100);
+  EXPECT_DOUBLE_EQ(world.Outcome(1).restarting.value, 20);
+}
+
+TEST(World, StartUpIsPaidAtEveryStart) {
+  Driven world(Gpus(1), {{.seconds = 100, .restart_cost = 5, .startup = 20}});
+  world.Start(0, OnGpus({0}));
+  world.To(10);
+  world.Stop(0);
+  world.Start(0, OnGpus({0}));
+  world.ToTheEnd();
+  EXPECT_DOUBLE_EQ(world.FinishOf(0), 10 + 20 + 5 + 100);
+}
+
 TEST(World, AJobMayHaveItsOwnRestartCost) {
   Driven world(Gpus(1), {{.seconds = 100, .restart_cost = 5}});
   world.Start(0, OnGpus({0}));

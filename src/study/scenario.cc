@@ -323,6 +323,7 @@ class Builder {
       truth.work = core::Seconds(*from.steps / *steps);
     }
     truth.work = truth.work * options_.work_scale;
+    truth.startup = from.startup;
     return {};
   }
 

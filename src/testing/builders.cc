@@ -90,6 +90,7 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
 sim::TrueJob TruthOf(const JobSpec& spec, const core::Cluster& cluster) {
   sim::TrueJob truth;
   truth.work = core::Seconds(spec.seconds);
+  truth.startup = core::Seconds(spec.startup);
   truth.cpu_curve = spec.cpu_curve;
   core::Demand demand;
   demand.known = spec.known;

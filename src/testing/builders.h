@@ -66,6 +66,7 @@ struct JobSpec {
   std::optional<double> restart_cost = {};
   bool known = true;  // its demand
   bool duration_known = true;
+  double startup = 0;
 };
 
 core::Job JobOf(const JobSpec& spec, std::size_t id);

@@ -66,6 +66,7 @@ JobSpec RandomJob(Dice& dice, const CaseOptions& options, const core::Cluster& c
   if (options.gangs && dice.Chance(0.25)) job.gpus = dice.Between(2, 6);
   for (int m = 0; m < models; ++m) job.rates.push_back(m == 0 ? 1 : dice.Uniform(0.3, 2));
   if (dice.Chance(0.1)) job.restart_cost = dice.Uniform(0, 300);
+  if (dice.Chance(0.1)) job.startup = dice.Uniform(0, 60);
   if (options.host_limits) {
     job.wants_cores = dice.Chance(0.7) ? dice.Uniform(0.2, 6) : 0;
     job.host_gbps = dice.Chance(0.5) ? dice.Uniform(0, 20) : 0;

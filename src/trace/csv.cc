@@ -21,10 +21,10 @@ using Column = CsvReader::Column;
 
 const std::vector<std::string>& KnownColumns() {
   static const std::vector<std::string> columns{
-      "id",        "submit_seconds",  "duration_seconds",  "gpus",     "user",
-      "workload",  "batch",           "precision",         "workers",  "cores",
-      "steps",     "gpu_memory_gb",   "host_memory_gb",    "priority", "gpu_models",
-      "exclusive", "restart_seconds", "host_bandwidth_gbs"};
+      "id",        "submit_seconds",  "duration_seconds",   "gpus",           "user",
+      "workload",  "batch",           "precision",          "workers",        "cores",
+      "steps",     "gpu_memory_gb",   "host_memory_gb",     "priority",       "gpu_models",
+      "exclusive", "restart_seconds", "host_bandwidth_gbs", "startup_seconds"};
   return columns;
 }
 
@@ -44,12 +44,13 @@ struct Columns {
         priority(csv.Find("priority")),
         restart(csv.Find("restart_seconds")),
         steps(csv.Find("steps")),
-        host_bandwidth(csv.Find("host_bandwidth_gbs")) {}
+        host_bandwidth(csv.Find("host_bandwidth_gbs")),
+        startup(csv.Find("startup_seconds")) {}
 
   Column id, submit, duration, gpus, user;
   platform::WorkloadColumns workload;
   Column cores, gpu_memory, host_memory, gpu_models, exclusive, priority, restart, steps,
-      host_bandwidth;
+      host_bandwidth, startup;
 };
 
 void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
@@ -97,6 +98,7 @@ TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
   if (const auto restart = csv.OptionalNumber(columns.restart, {0, 1e9})) {
     job.restart_cost = core::Seconds(*restart);
   }
+  job.startup = core::Seconds(csv.OptionalNumber(columns.startup, {0, 1e9}).value_or(0));
   return job;
 }
 

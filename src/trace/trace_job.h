@@ -30,6 +30,7 @@ struct TraceJob {
   bool exclusive = false;
   int priority = 0;
   std::optional<core::Seconds> restart_cost;
+  core::Seconds startup;  // before its first step, at every start; no part of its duration
 
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };

@@ -305,6 +305,26 @@ TEST_F(LocalEngineTest, ALostGpuEndsWhatIsOnIt) {
   EXPECT_EQ(engine_.StepsOf(b), std::nullopt);
 }
 
+TEST_F(LocalEngineTest, WhatComesBeforeTheFirstStepIsStartUp) {
+  const JobId a = Submit();
+  Observe();
+  Start(a, {0});
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(0)) << "not known yet";
+  runner_.now += Seconds(20);
+  runner_.Progress({1, 1}, 1);
+  Observe(std::nullopt);
+  ASSERT_THAT(seen_.progress, SizeIs(1));
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(20));
+  Stop(a);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  Start(a, {0});
+  runner_.now += Seconds(5);
+  runner_.Progress({1, 2}, 1);
+  Observe(std::nullopt);
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(25)) << "at every start";
+}
+
 TEST_F(LocalEngineTest, TellsProgressWhenItSaysSomething) {
   const JobId a = Submit();
   Observe();

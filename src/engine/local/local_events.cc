@@ -51,6 +51,7 @@ void LocalRuns::TakeProgress(const RunEvent& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
   Entry& job = jobs_.at(found->second);
+  if (!job.steps && job.run->began) job.startup += runner_.Now() - *job.run->began;
   job.steps = event.steps;
   job.window.Tell(runner_.Now(), event.steps);
   if (!job.Runs()) return;
@@ -145,7 +146,7 @@ void LocalRuns::TellProgress(Observation& out) {
     Entry& job = jobs_.at(id);
     if (!job.fresh || !job.Runs()) continue;
     Reckon(id, job, false);
-    out.progress.push_back({id, job.attained, job.rate});
+    out.progress.push_back({id, job.attained, job.rate, job.startup});
     job.told_at = out.now;
     job.told_rate = job.rate;
     job.fresh = job.due = false;

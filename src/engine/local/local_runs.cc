@@ -41,7 +41,7 @@ void LocalRuns::Adopt(JobId id, const RunRequest& request) {
   }
   job.settled = runner_.Now();
   job.fresh = job.due = true;
-  job.run = Run{std::move(at), {}, {}};
+  job.run = Run{std::move(at), {}, {}, {}};
   runs_[request.id] = id;
   live_.insert(id);
 }
@@ -94,7 +94,7 @@ void LocalRuns::Begin(JobId id, Entry& job) {
   touched_ = true;
   runner_.Start(at.request);
   if (at.share < 1) runner_.SetShare(at.request.id, at.share);
-  job.run = Run{std::move(at), profiled_at, {}};
+  job.run = Run{std::move(at), runner_.Now(), profiled_at, {}};
 }
 
 void LocalRuns::BeginWhatCan() {

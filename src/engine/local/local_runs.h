@@ -62,6 +62,7 @@ class LocalRuns {
   };
   struct Run {
     Place at;
+    std::optional<core::Seconds> began;  // absent: an earlier server began it
     std::optional<core::Seconds> profiled_at;
     std::optional<Why> leaves;  // absent: it was not told to
   };
@@ -75,6 +76,7 @@ class LocalRuns {
     std::optional<double> steps;
     StepWindow window;
     core::Seconds attained, settled;  // work done, and when that was worked out
+    core::Seconds startup;            // of all its runs, up to their first steps
     core::Ratio rate = 0;
     core::Seconds told_at;
     core::Ratio told_rate = 0;

@@ -14,7 +14,9 @@ void SimulatedEngine::Report(Observation& out) {
   out.requeued.clear();
   out.profiled = events_.profiled;
   out.progress.clear();
-  for (const auto& p : events_.progress) out.progress.push_back({p.job, p.attained, p.rate});
+  for (const auto& p : events_.progress) {
+    out.progress.push_back({p.job, p.attained, p.rate, p.startup});
+  }
 }
 
 bool SimulatedEngine::Observe(std::optional<core::Seconds> wake, Observation& out) {
