@@ -25,7 +25,9 @@
 
 SHAREWELL_EMBED(sharewell_embedded_model, "h200/model.json");
 SHAREWELL_EMBED(sharewell_embedded_gpus, "gpus.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_cores, "h200/cores.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_kernels, "h200/kernels.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_packing, "h200/packing.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles, "h200/profiles.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles_2, "h200/profiles-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs, "h200/pairs.csv");
@@ -42,8 +44,16 @@ std::string_view EmbeddedGpus() {
   return {sharewell_embedded_gpus_begin, sharewell_embedded_gpus_end};
 }
 
+std::string_view EmbeddedH200Cores() {
+  return {sharewell_embedded_h200_cores_begin, sharewell_embedded_h200_cores_end};
+}
+
 std::string_view EmbeddedH200Kernels() {
   return {sharewell_embedded_h200_kernels_begin, sharewell_embedded_h200_kernels_end};
+}
+
+std::string_view EmbeddedH200Packing() {
+  return {sharewell_embedded_h200_packing_begin, sharewell_embedded_h200_packing_end};
 }
 
 std::string_view EmbeddedH200Profiles() {

@@ -7,7 +7,9 @@ namespace sharewell::platform {
 
 std::string_view EmbeddedModel();          // data/h200/model.json
 std::string_view EmbeddedGpus();           // data/gpus.csv
+std::string_view EmbeddedH200Cores();      // data/h200/cores.csv
 std::string_view EmbeddedH200Kernels();    // data/h200/kernels.csv
+std::string_view EmbeddedH200Packing();    // data/h200/packing.csv
 std::string_view EmbeddedH200Profiles();   // data/h200/profiles.csv
 std::string_view EmbeddedH200Profiles2();  // data/h200/profiles-2.csv
 std::string_view EmbeddedH200Pairs();      // data/h200/pairs.csv

@@ -9,6 +9,9 @@ namespace {
 
 TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedGpus(), TestFolder::Read("data/gpus.csv"));
+  EXPECT_EQ(EmbeddedH200Cores(), TestFolder::Read("data/h200/cores.csv"));
+  EXPECT_EQ(EmbeddedH200Kernels(), TestFolder::Read("data/h200/kernels.csv"));
+  EXPECT_EQ(EmbeddedH200Packing(), TestFolder::Read("data/h200/packing.csv"));
   EXPECT_EQ(EmbeddedH200Profiles(), TestFolder::Read("data/h200/profiles.csv"));
   EXPECT_EQ(EmbeddedH200Profiles2(), TestFolder::Read("data/h200/profiles-2.csv"));
   EXPECT_EQ(EmbeddedH200Pairs(), TestFolder::Read("data/h200/pairs.csv"));

@@ -106,6 +106,26 @@ TEST(Yeung, SharewellBeatsThePaperAtItsOwnExperiment) {
   EXPECT_LT(Ours(e, "makespan_vs_slot_poisson"), 0);
 }
 
+TEST(Dube, SimplerModelsGainMoreFromCores) {
+  const auto e = Done("dube", 1);
+  EXPECT_NEAR(Ours(e, "gain_8_to_16_cores_alexnet"), 33.292 / 29.1305, 1e-9);
+  for (const std::string model : {"resnet50", "vgg16", "transformer"}) {
+    EXPECT_GT(Ours(e, "gain_8_to_16_cores_alexnet"), Ours(e, "gain_8_to_16_cores_" + model));
+    EXPECT_GT(Ours(e, "gain_1_to_4_cores_alexnet"), Ours(e, "gain_1_to_4_cores_" + model));
+  }
+  EXPECT_EQ(Ours(e, "cores_saturated_vgg16"), 4);  // as the paper has it
+  EXPECT_NEAR(Ours(e, "cores_in_use_alexnet"), 6.678, 1e-9);
+}
+
+TEST(Coda, SimplerModelsNeedMoreCores) {
+  const TestFolder nothing;
+  const auto e = Done("coda", 1, nothing.path());
+  EXPECT_EQ(Ours(e, "cores_needed_alexnet"), 16);
+  EXPECT_EQ(Ours(e, "cores_needed_resnet50"), 8);
+  EXPECT_EQ(Ours(e, "cores_needed_vgg16"), 4);
+  EXPECT_EQ(Ours(e, "cores_needed_transformer"), 4);
+}
+
 TEST(Coda, SlimFreesWhatCanBeFreed) {
   SHAREWELL_NEEDS_DATA(file, "synergy/synergy_cpu_mem_sensitivity.csv");
   const auto e = Done("coda", 2);
@@ -161,6 +181,29 @@ TEST(Ryu, ComplementaryJobsDoMoreOnAGpuThanSlots) {
   }
   EXPECT_GT(Ours(e, "best_pair_speed_sum"), Ours(e, "worst_pair_speed_sum"));
   EXPECT_GE(Ours(e, "epoch_data2vec_with_mobilenet"), 1);
+}
+
+TEST(Ryu, ShowsTheMatrixAsItWasMeasured) {
+  const auto e = Done("ryu", 1);
+  std::size_t matrix = 0;
+  for (const auto& row : e.rows) {
+    if (row.what.starts_with("measured_") && row.what.find("_with_") != std::string::npos) ++matrix;
+  }
+  EXPECT_EQ(matrix, 30U);  // six workloads beside five others
+  EXPECT_NEAR(Ours(e, "measured_dlrm_with_deepfm"), 67.4294 / 65.3143, 1e-9);
+  EXPECT_EQ(Find(e, "measured_dlrm_with_deepfm")->paper, 3.0);
+  EXPECT_NEAR(Ours(e, "measured_most"), 30.5452 / 21.8853, 1e-9);
+  EXPECT_NEAR(Ours(e, "earlier_dlrm_with_deepfm"), 1.54, 0.01);
+}
+
+TEST(Ryu, TakesKernelsOfAWholeStepWhereThereAreAny) {
+  const auto e = Done("ryu", 1);
+  EXPECT_DOUBLE_EQ(Ours(e, "kernels_dram_read_resnet50"), 0.142);
+  EXPECT_EQ(Find(e, "kernels_dram_read_resnet50")->note,
+            "tv:resnet50@224: whole step, 941 kernels");
+  EXPECT_EQ(Find(e, "kernels_sm_resnet50")->note, "tv:resnet50@224: its first 101 kernels");
+  EXPECT_DOUBLE_EQ(Ours(e, "kernels_l2_dlrm"), 0.333);
+  EXPECT_DOUBLE_EQ(Ours(e, "kernels_dram_read_mobilenet"), 0.076);
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ core::Result<Experiment> Ryu(const ReproduceOptions& options) {
       "speed_sum_*: work done in a second of a GPU in use, alone = 1.",
   };
   if (auto ok = PackingRows(out.rows); !ok) return tl::unexpected(ok.error());
-  MeasuredPackingRows(out);
+  if (auto ok = MeasuredPackingRows(out); !ok) return tl::unexpected(ok.error());
   if (auto ok = KernelRows(out); !ok) return tl::unexpected(ok.error());
   const core::Measurements measurements = platform::FirstSitting();
   Figures figures;

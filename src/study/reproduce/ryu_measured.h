@@ -6,9 +6,9 @@
 
 namespace sharewell::study::reproduce {
 
-// Epoch times packed over alone, of workloads of the paper's six kinds under MPS: the matrix, its
-// best and worst, and the mean.
-void MeasuredPackingRows(Experiment& experiment);
+// Epoch times packed over alone, of workloads of the paper's six kinds under MPS: the matrix
+// (data/h200/packing.csv), its best and worst, the mean, and what an earlier sitting says of it.
+core::Result<void> MeasuredPackingRows(Experiment& experiment);
 
 // Table 1's device metrics of the same kinds, through Nsight Compute (data/h200/kernels.csv).
 core::Result<void> KernelRows(Experiment& experiment);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -78,6 +79,20 @@ TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
   const double shared = OursOf(*made, "makespan_simulated_sharewell");
   EXPECT_GT(shared, 21);
   EXPECT_LT(shared, 26);
+}
+
+TEST(YeungReal, TheMixOnAnH200KeepsItsBars) {
+  const std::string folder = "data/h200/mix/";
+  const auto made =
+      YeungReal({folder + "slot.json", folder + "pack.json", folder + "sharewell.json"});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_LT(OursOf(*made, "makespan_vs_slot_sharewell"), -0.335);
+  EXPECT_LT(OursOf(*made, "jct_mean_vs_slot_sharewell"), 0);
+  EXPECT_LT(OursOf(*made, "slowdown_mean_sharewell"), 1.25);
+  for (const std::string policy : {"slot", "pack", "sharewell"}) {
+    EXPECT_EQ(OursOf(*made, "jobs_finished_" + policy), 20);
+    EXPECT_LT(std::abs(OursOf(*made, "makespan_simulated_here_off_" + policy)), 0.1) << policy;
+  }
 }
 
 TEST(YeungReal, ComparesWithNothingThatIsNotGiven) {
