@@ -73,13 +73,17 @@ class Warm(unittest.TestCase):
             print(os.environ["WHO"], sorted(os.sched_getaffinity(0)), os.getcwd(), warm.control_groups() == os.environ["GROUPS"], flush=True)
             if sys.argv[1] == "stays": time.sleep(60)
             """), encoding="utf-8")
-        self.warm = self.python(f"import warm; warm.serve({self.socket!r})", stdout=subprocess.PIPE)
+        self.start_warm()
+
+    def start_warm(self):
+        pathlib.Path(self.socket).unlink(missing_ok=True)
+        self.warm = self.python(f"import warm; warm.serve({self.socket!r})", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(self.warm.stdout.readline(), "warm\n")
 
     def python(self, text, **options):
         process = subprocess.Popen([sys.executable, "-B", "-c", textwrap.dedent(text)], text=True,
                                    env={**os.environ, "PYTHONPATH": str(ROOT / "zoo")}, **options)
-        for stream in filter(None, (process.stdout, process.stderr)):
+        for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
             self.addCleanup(stream.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -113,6 +117,16 @@ class Warm(unittest.TestCase):
         began = time.monotonic()
         self.assertEqual(job.stdout.read(), "")             # nobody holds it open any more
         self.assertLess(time.monotonic() - began, 30)
+
+    def test_nothing_outlives_the_warm_process(self):
+        for end in (lambda: self.warm.kill(), lambda: self.warm.stdin.close()):
+            job, words = self.job("stays")
+            self.assertEqual(job.stdout.readline(), words)
+            end()
+            self.warm.wait(60)
+            self.assertEqual(job.stdout.read(), "")
+            self.assertEqual(job.wait(60), 137)
+            self.start_warm()
 
 
 @unittest.skipUnless(os.environ.get("SHAREWELL"), "$SHAREWELL names no program")

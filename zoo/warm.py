@@ -10,6 +10,7 @@ GPU, and its share of it), folder, output, CPUs and control groups; it dies with
 WORKLOAD, a name as in data/h200, is made once, so that the parts of libraries that it needs are imported too.
 """
 import array
+import ctypes
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 
 _PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 VARIABLE = "ZOO_WARM"                          # the socket of the warm process
@@ -63,9 +65,13 @@ def receive(connection):
     return json.loads(text), list(files)
 
 
+def die_with_the_warm():
+    """Whoever is forked from the warm process does not outlive it: on a GPU it would hold memory for good."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)     # PR_SET_PDEATHSIG
+
+
 def become(request, files):
     """In the forked process: the job, from here on."""
-    os.setsid()
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
@@ -83,16 +89,24 @@ def become(request, files):
 
 
 def serve(path):
+    """Until it is ended, or its standard input is: who started it has gone then."""
+    server = os.getpid()
+    # PyTorch has threads, which do nothing before a loop runs.
+    warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)
     watch = selectors.DefaultSelector()
     watch.register(listener, selectors.EVENT_READ)
+    watch.register(0, selectors.EVENT_READ)
     connections = {}                           # pidfd -> (pid, connection)
     print("warm", flush=True)
     while True:
         for key, _ in watch.select():
-            if key.fileobj is listener:
+            if key.fileobj == 0:
+                if not os.read(0, 1):
+                    sys.exit()
+            elif key.fileobj is listener:
                 connection, _ = listener.accept()
                 try:
                     connection.settimeout(10)
@@ -103,6 +117,11 @@ def serve(path):
                     continue
                 pid = os.fork()
                 if pid == 0:
+                    os.setsid()
+                    die_with_the_warm()
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    if os.getppid() != server:
+                        os._exit(1)
                     for other in (listener, watch, *(c for _, c in connections.values()), connection):
                         other.close()
                     status = 1
@@ -151,6 +170,7 @@ def serve(path):
                         os.kill(pid, number)
                     if not signals:
                         watch.unregister(connection)
+                        os.kill(pid, signal.SIGKILL)      # it may not lead its group yet
                         os.killpg(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
@@ -165,11 +185,16 @@ def run(path, arguments):
         sys.exit(f"zoo: no warm process listens at {path}: {e.strerror}")
     text = json.dumps({"arguments": arguments, "environment": dict(os.environ), "folder": os.getcwd(),
                        "cpus": sorted(os.sched_getaffinity(0)), "groups": control_groups()}).encode()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED)   # none of them into the middle of the request
     for number in _PASSED:
         signal.signal(number, lambda n, _: connection.send(bytes([n])))
     connection.sendmsg([struct.pack("<Q", len(text))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
     connection.sendall(text)
-    status = connection.recv(1)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED)
+    try:
+        status = connection.recv(1)
+    except OSError:                                # the warm process was killed
+        status = b""
     return status[0] if status else 137
 
 
@@ -192,7 +217,11 @@ def preload(names):
 def become_warm(path, names):
     """Imports, then serves until it is ended."""
     os.environ.pop(VARIABLE, None)
-    import torch
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        import torch
+    except ImportError:
+        sys.exit("zoo: PyTorch is not installed: pip install torch torchvision; zoo/plain.py runs without it")
     torch.set_num_threads(1)                   # no pool of threads before the fork
     preload(names)
     if torch.cuda.is_initialized():
@@ -206,13 +235,18 @@ class Warm:
     def __init__(self, names):
         self.folder = tempfile.TemporaryDirectory(prefix="warm-")
         self.path = os.path.join(self.folder.name, "s")
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", self.path, *names], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", self.path, *names], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, start_new_session=True)  # signals are for the command
 
     def __enter__(self):
-        if self.process.stdout.readline() != "warm\n":
+        try:
+            ready = self.process.stdout.readline() == "warm\n"
+        except BaseException:
             self.__exit__()
-            sys.exit("zoo: PyTorch could not be imported")
+            raise
+        if not ready:
+            self.__exit__()
+            sys.exit(1)                        # it has said why
         return self
 
     def __exit__(self, *_):
@@ -221,17 +255,36 @@ class Warm:
         self.folder.cleanup()
 
 
+def run_command(command, environment):
+    """Its exit status, as a shell has it. Told to end, so is the command, and is waited for."""
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except OSError as e:
+        sys.exit(f"zoo: {command[0]!r} cannot be run: {e.strerror}")
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)   # from a terminal the command has it too
+    code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
 def main():
     words = sys.argv[1:]
     if words[:1] == ["--serve"]:
         become_warm(words[1], words[2:])
+    if words[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     if "--" not in words or words[-1] == "--":
-        sys.exit(__doc__)
+        print(__doc__, file=sys.stderr)
+        return 2
     names, command = words[:words.index("--")], words[words.index("--") + 1:]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the warm process is ended
-    with Warm(names) as warm:
-        sys.exit(subprocess.run(command, env={**os.environ, VARIABLE: warm.path}, check=False).returncode)
+    try:
+        with Warm(names) as warm:
+            return run_command(command, {**os.environ, VARIABLE: warm.path})
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

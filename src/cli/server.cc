@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "cli/daemon.h"
@@ -17,7 +21,9 @@
 #include "cli/when.h"
 #include "control/service.h"
 #include "control/store_writer.h"
+#include "core/shown.h"
 #include "engine/local/linux_runner.h"
+#include "engine/local/log_keeper.h"
 #include "platform/files/gpu_catalogue.h"
 #include "serve/api/api.h"
 #include "store/job_store.h"
@@ -33,6 +39,7 @@ using core::Result;
 namespace {
 
 constexpr rlim_t kFiles = 16384;
+constexpr int kLockTries = 50;  // every 20 ms
 
 // When this store first had a server: the zero of its clock, so that times of jobs go on over
 // restarts.
@@ -72,6 +79,9 @@ class WatchSight final : public control::Sight {
   }
   void Ended(std::int64_t number) override { watch_.Remove(number); }
   core::Profile Seen(std::int64_t number) override { return watch_.Seen(number); }
+  control::Glimpse Now(std::int64_t number, const std::string& gpu) override {
+    return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};
+  }
 
  private:
   const engine::LinuxRunner& runner_;
@@ -97,6 +107,7 @@ struct Server::Parts {
   std::unique_ptr<study::JobWatch> watch;
   std::unique_ptr<WatchSight> sight;
   std::unique_ptr<control::Service> service;
+  std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<serve::ServiceDesk> desk;
   std::unique_ptr<serve::HttpServer> http;
   std::unique_ptr<serve::Api> api;
@@ -104,6 +115,7 @@ struct Server::Parts {
   ~Parts() {
     if (http) http->Stop();
     api.reset();
+    keeper.reset();
     if (service) service->Stop();
     watch.reset();
     if (writer) writer->Stop();
@@ -123,9 +135,31 @@ void KeepToOneself(const std::string& file) {
   for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
 }
 
+// Whether no other server runs jobs in the folder. The runner takes its lock for good; this says
+// what to do, and before a store is made that no server could use.
+Result<void> FolderIsFree(const std::string& folder) {
+  const int lock = ::open((folder + "/jobs/lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock < 0) return {};  // no server has been here
+  // One that was killed while it started a supervisor is gone only when that has begun.
+  bool taken = true;
+  for (int i = 0; i < kLockTries && taken; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    taken = ::flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  }
+  ::close(lock);
+  if (!taken) return {};
+  return core::FailedError(
+      "another server, with another store, runs jobs in {}; give each store a folder of its own "
+      "(--store FOLDER/store.db), or end that server first",
+      core::Shown(folder));
+}
+
 Result<void> Server::Parts::OpenStores() {
   if (options.store.find("://") == std::string::npos) {
     std::error_code ignored;  // opening it will say what is wrong
+    if (!std::filesystem::exists(options.store, ignored)) {
+      if (auto free = FolderIsFree(StateFolder(options.store)); !free) return free;
+    }
     std::filesystem::create_directories(StateFolder(options.store), ignored);
     KeepToOneself(options.store);
   }
@@ -133,6 +167,7 @@ Result<void> Server::Parts::OpenStores() {
   if (!opened) return tl::unexpected(std::move(opened.error()));
   jobs = std::move(*opened);
   if (auto alone = jobs->BecomeServer(); !alone) return alone;
+  if (auto free = FolderIsFree(StateFolder(options.store)); !free) return free;
   auto second = store::Open(options.store);
   if (!second) return tl::unexpected(std::move(second.error()));
   profiles = std::move(*second);
@@ -239,6 +274,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   if (auto ok = parts->MakeApi(); !ok) return tl::unexpected(std::move(ok.error()));
   if (auto ok = parts->service->Start(); !ok) return tl::unexpected(std::move(ok.error()));
   parts->http->Start();
+  // From now on the board knows all jobs that are not over.
+  parts->keeper = std::make_unique<engine::LogKeeper>(
+      StateFolder(options.store), [&board = parts->service->board()](std::int64_t number) {
+        const control::JobPtr job = board.Find(number);
+        return job != nullptr && !core::IsOver(job->phase);
+      });
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 

@@ -131,10 +131,10 @@ Result<Considered> ConsideredFromAnswer(std::string_view body) {
   return considered;
 }
 
-Result<std::vector<std::string>> WhyFromAnswer(std::string_view body) {
+Result<Why> WhyFromAnswer(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("why")) return FailedError("it does not say why");
-  return TextsOf(json, "why");
+  return Why{TextsOf(json, "why"), Told<core::UnixMillis>(json, "expected_start_ms")};
 }
 
 Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body) {

@@ -33,12 +33,18 @@ struct Considered {
   std::string why;
 };
 
+// Why a job waits, or was put where it is.
+struct Why {
+  std::vector<std::string> sentences;
+  std::optional<core::UnixMillis> expected_start;
+};
+
 // The body of a submission: of one, or of an array.
 std::string SubmissionsJson(std::span<const core::Submission> submissions);
 
 core::Result<JobsAnswer> JobsFromAnswer(std::string_view body);
 core::Result<Considered> ConsideredFromAnswer(std::string_view body);
-core::Result<std::vector<std::string>> WhyFromAnswer(std::string_view body);
+core::Result<Why> WhyFromAnswer(std::string_view body);
 core::Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body);
 core::Result<report::NodeNow> NodeFromAnswer(std::string_view body);
 core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);

@@ -34,6 +34,12 @@ TEST(ServerAnswers, AreReadWithUnknownFiguresLeftOut) {
   EXPECT_THAT(gpus->at(0).jobs, ElementsAre(17));
   EXPECT_TRUE(gpus->at(0).simulated);
 
+  const auto why = WhyFromAnswer(R"({"why":["no GPU has room"],"expected_start_ms":5})");
+  ASSERT_TRUE(why);
+  EXPECT_THAT(why->sentences, ElementsAre("no GPU has room"));
+  EXPECT_EQ(why->expected_start, 5);
+  EXPECT_EQ(WhyFromAnswer(R"({"why":[],"expected_start_ms":null})")->expected_start, std::nullopt);
+
   EXPECT_EQ(EventFromAnswer(R"({"id":3,"kind":"job.started","job":17})")->job, 17);
   EXPECT_EQ(DetailOf(R"({"title":"t","detail":"d"})"), "d");
 }

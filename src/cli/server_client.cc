@@ -25,7 +25,6 @@ using core::Result;
 using core::UsageError;
 
 constexpr std::string_view kApi = "/api/v1";
-constexpr core::Seconds kGetTime{60};
 constexpr core::Seconds kPostTime{600};  // a what-if plays weeks
 constexpr std::size_t kMostAnswer = std::size_t{256} << 20;
 constexpr std::size_t kLongestSocket = 107;  // sockaddr_un
@@ -123,7 +122,7 @@ platform::HttpRequest ServerClient::To(const std::string& path) const {
   request.unix_socket = socket_;
   request.token = token_;
   request.ca_file = ca_file_;
-  request.timeout = kGetTime;
+  request.timeout = kPatience;
   request.most_bytes = kMostAnswer;
   return request;
 }
@@ -162,7 +161,10 @@ Result<platform::HttpAnswer> ServerClient::Send(const platform::HttpRequest& req
           "sharewell serve",
           place_);
     }
-    if (answer.error().message.find("within") != std::string::npos) return answer;
+    // It was there: what was asked may have been done.
+    for (const char* slow_or_gone : {"within", "went away"}) {
+      if (answer.error().message.find(slow_or_gone) != std::string::npos) return answer;
+    }
     return tl::unexpected(NoServer(place_));
   }
   if (answer->status >= 200 && answer->status < 300) return answer;
@@ -214,10 +216,12 @@ Result<JobsAnswer> ServerClient::Jobs(const std::string& query, std::size_t most
   return all;
 }
 
-Result<core::JobRecord> ServerClient::Job(std::int64_t number) const {
-  const auto body = Get(fmt::format("/jobs/{}", number));
-  if (!body) return tl::unexpected(body.error());
-  auto job = store::JobFromJson(*body);
+Result<core::JobRecord> ServerClient::Job(std::int64_t number, core::Seconds patience) const {
+  platform::HttpRequest request = To(fmt::format("/jobs/{}", number));
+  request.timeout = patience;
+  const auto answer = Send(request);
+  if (!answer) return tl::unexpected(answer.error());
+  auto job = store::JobFromJson(answer->body);
   if (!job) return tl::unexpected(NotOurs(place_, job.error().message));
   return job;
 }

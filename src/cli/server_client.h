@@ -36,6 +36,8 @@ struct LogPiece {
 
 class ServerClient {
  public:
+  static constexpr core::Seconds kPatience{60};  // with what is only read
+
   // `given`: a socket's path or a URL; empty: $SHAREWELL_SERVER, else the user's own socket, else
   // the system's. The token is read from the file $SHAREWELL_TOKEN_FILE.
   static core::Result<ServerClient> Find(const std::string& given);
@@ -49,7 +51,7 @@ class ServerClient {
 
   // Pages are put together until `most` jobs are there. `query` as "live=1&user=ann".
   core::Result<JobsAnswer> Jobs(const std::string& query, std::size_t most) const;
-  core::Result<core::JobRecord> Job(std::int64_t number) const;
+  core::Result<core::JobRecord> Job(std::int64_t number, core::Seconds patience = kPatience) const;
   core::Result<std::vector<core::JobRecord>> Submit(
       std::span<const core::Submission> submissions) const;
   // `offset` below 0: so many bytes from the end. `most`: at most so many.

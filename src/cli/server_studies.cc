@@ -1,5 +1,6 @@
 #include "cli/server_studies.h"
 
+#include <chrono>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "core/shown.h"
 #include "platform/files/write_file.h"
 #include "platform/process/job_folder.h"
+#include "platform/process/old_logs.h"
+#include "report/format.h"
 #include "report/profiles_list.h"
 #include "report/whatif.h"
 #include "store/job_store.h"
@@ -26,6 +29,8 @@ namespace {
 using core::Result;
 
 constexpr double kDayMillis = 86400e3;
+// A thousand jobs take half of it; of what waits further back nobody can tell much anyway.
+constexpr auto kMostExpecting = std::chrono::milliseconds(200);
 
 // Every call opens the store anew: they are rare, and come on a thread of their own.
 Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::string>& policies,
@@ -50,8 +55,9 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   return report::WhatIfJson(*result);
 }
 
-Result<std::string> PlayForward(const StudyParts& parts,
-                                const std::optional<core::Submission>& asked) {
+// `asked`: a job that is not there yet; may be null.
+Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::Submission* asked,
+                                          study::ForecastOptions options) {
   auto jobs = store::OpenJobs(parts.store);
   if (!jobs) return tl::unexpected(std::move(jobs.error()));
   const auto shared = (*jobs)->SharedRuns();
@@ -66,18 +72,36 @@ Result<std::string> PlayForward(const StudyParts& parts,
     gpus.push_back(gpu.gpu);
   }
   core::JobRecord considered;
-  if (asked) {
+  if (asked != nullptr) {
     considered.asked = *asked;
     if (asked->needs) considered.believed = *asked->needs;
   }
-  study::ForecastOptions options;
-  options.now = UnixNow();
   options.policy = parts.policy;
   options.max_slowdown = parts.max_slowdown;
-  const auto result = study::Forecast(records, parts.machine->cluster, gpus, closed, *shared,
-                                      asked ? &considered : nullptr, options);
+  return study::Forecast(records, parts.machine->cluster, gpus, closed, *shared,
+                         asked != nullptr ? &considered : nullptr, options);
+}
+
+Result<std::string> ToldForward(const StudyParts& parts,
+                                const std::optional<core::Submission>& asked) {
+  const auto result = PlayForward(parts, asked ? &*asked : nullptr, {.now = UnixNow()});
   if (!result) return tl::unexpected(result.error());
   return asked ? report::ConsideredJson(*result) : report::ForecastJson(*result);
+}
+
+Result<serve::Starts> ExpectedStarts(const StudyParts& parts) {
+  const core::UnixMillis now = UnixNow();
+  const auto until = std::chrono::steady_clock::now() + kMostExpecting;
+  const auto result = PlayForward(
+      parts, nullptr,
+      {.now = now, .go_on = [until] { return std::chrono::steady_clock::now() < until; }});
+  if (!result) return tl::unexpected(result.error());
+  serve::Starts starts;
+  for (const study::ExpectedStart& job : result->jobs) {
+    // What could start now, and does not, waits for something that the forecast does not know.
+    if (job.start && *job.start > now) starts.emplace(job.number, *job.start);
+  }
+  return starts;
 }
 
 Result<std::string> Profiles(const StudyParts& parts, const std::string& name) {
@@ -95,6 +119,14 @@ std::string Asked(const serve::Query& query, std::string_view key, const std::st
     if (name == key) return value;
   }
   return usual;
+}
+
+std::string LogsAreGone(std::int64_t number) {
+  const platform::LogRetention kept;
+  return fmt::format(
+      "the logs of job {} are not kept any more: they go {} days after a job has ended, and the "
+      "oldest sooner when all take more than {} or {:.0f} % of the disk",
+      number, kept.age.value / 86400, report::Size(kept.all), kept.of_disk * 100);
 }
 
 struct RemoveFile {
@@ -152,8 +184,9 @@ serve::Studies ServerStudies(const StudyParts& parts) {
     return Simulate(parts, policies, days);
   };
   studies.forecast = [parts](const std::optional<core::Submission>& job) {
-    return PlayForward(parts, job);
+    return ToldForward(parts, job);
   };
+  studies.starts = [parts] { return ExpectedStarts(parts); };
   studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };
   studies.gpu_figures = [parts] {
     std::map<std::string, serve::GpuFigures> figures;
@@ -166,7 +199,9 @@ serve::Studies ServerStudies(const StudyParts& parts) {
     }
     return figures;
   };
-  studies.log_file = [state = parts.state](std::int64_t number, bool errors) {
+  studies.log_file = [state = parts.state](std::int64_t number,
+                                           bool errors) -> Result<std::vector<serve::LogPiece>> {
+    if (!platform::HasLogs(state, number)) return core::FailedError("{}", LogsAreGone(number));
     std::vector<serve::LogPiece> pieces;
     for (auto& [begin, path] : platform::LogFiles(
              state, number, errors ? platform::LogStream::kErr : platform::LogStream::kOut)) {

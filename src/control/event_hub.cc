@@ -31,4 +31,9 @@ void EventHub::Leave(std::uint64_t ticket) {
   listeners_.erase(ticket);
 }
 
+std::int64_t EventHub::Last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
 }  // namespace sharewell::control

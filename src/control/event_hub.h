@@ -33,9 +33,10 @@ class EventHub {
   };
   Joined Join(std::int64_t after, Listener listener);
   void Leave(std::uint64_t ticket);  // no call is under way when it returns
+  std::int64_t Last() const;         // id of the last that was published; 0: none was
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::size_t most_kept_;
   std::deque<std::shared_ptr<const core::Event>> kept_;
   std::map<std::uint64_t, Listener> listeners_;

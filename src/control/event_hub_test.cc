@@ -15,6 +15,7 @@ core::Event Numbered(std::int64_t id) {
 
 TEST(EventHub, WhoComesBackMissesNothingAndHearsNothingTwice) {
   EventHub hub(3);
+  EXPECT_EQ(hub.Last(), 0);
   for (int id = 1; id <= 5; ++id) hub.Publish(Numbered(id));
   std::vector<std::int64_t> heard;
   auto joined = hub.Join(3, [&](const auto& event) { heard.push_back(event->id); });
@@ -25,6 +26,7 @@ TEST(EventHub, WhoComesBackMissesNothingAndHearsNothingTwice) {
   hub.Leave(joined.ticket);
   hub.Publish(Numbered(7));
   EXPECT_EQ(heard, std::vector<std::int64_t>{6});
+  EXPECT_EQ(hub.Last(), 7);
 }
 
 TEST(JobBoard, KeepsAllThatLiveAndTheLastOfThoseThatAreOver) {

@@ -1,8 +1,11 @@
 #include "control/guard.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "control/silent_speed.h"
 
 namespace sharewell::control {
 namespace {
@@ -13,6 +16,7 @@ using core::Seconds;
 
 constexpr double kAloneWindows = 4;  // over about so many windows the rate alone is averaged
 constexpr double kStalledGaps = 2;   // silent for so many of its longest gaps: it stands still
+constexpr Ratio kMost = 100;  // above, it stands still; a bound is broken whatever the figure
 
 bool ShareAGpu(const Standing& a, const Standing& b) {
   return std::any_of(a.gpus.begin(), a.gpus.end(), [&](core::GpuId gpu) {
@@ -33,11 +37,9 @@ Ratio LifetimeSlowdown(const Standing& job, Ratio slowdown, std::optional<Second
 
 Guard::Guard(const GuardOptions& options) : options_(options) {}
 
-std::optional<Ratio> Guard::Track::slowdown() const {
+std::optional<Ratio> Guard::Track::by_steps() const {
   const auto by = alone();
   if (!by || !rate) return std::nullopt;
-  // Below this it stands still; a bound is broken whatever the figure.
-  constexpr Ratio kMost = 100;
   return *rate * kMost <= *by ? kMost : *by / *rate;
 }
 
@@ -47,7 +49,10 @@ void Guard::Follow(Seconds now, const Standing& job, std::vector<JobId> company)
   const bool again = fresh || track.started != job.started || track.gpus != job.gpus;
   if (again) {
     // A rate alone is of the GPUs it had.
-    if (track.gpus != job.gpus) track.alone_measured.reset();
+    if (track.gpus != job.gpus) {
+      track.alone_measured.reset();
+      track.sm_measured.reset();
+    }
     track.gpus = job.gpus;
     track.started = job.started;
     track.told_at.reset();
@@ -59,8 +64,11 @@ void Guard::Follow(Seconds now, const Standing& job, std::vector<JobId> company)
     track.steps.clear();
     track.rate.reset();
     track.told = false;
+    track.active.clear();
+    track.by_sm.reset();
   }
   track.alone_profile = job.steps_alone;
+  track.sm_profile = job.sm_alone;
   Measure(now, job, track);
 }
 
@@ -104,6 +112,48 @@ void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
   alone = alone ? *alone + (*track.rate - *alone) * weight : *track.rate;
 }
 
+void Guard::MeasureSm(Seconds now, const Standing& job, std::span<const Standing* const> company) {
+  Track& track = tracks_.at(job.job);
+  track.by_sm.reset();
+  std::vector<SmDemand> all;
+  std::size_t silent = 0;
+  bool known = job.sm && job.gpus.size() == 1;
+  const auto add = [&](const Standing& one) {
+    const Track& its = tracks_.at(one.job);
+    const auto alone = its.sm_alone();
+    known = known && alone && one.gpus == job.gpus;
+    if (!known) return;
+    const auto slowdown = its.by_steps();
+    all.push_back({*alone, slowdown ? std::optional(std::min(1.0, 1 / *slowdown)) : std::nullopt});
+    silent += slowdown ? 0 : 1;
+  };
+  if (!company.empty()) {
+    add(job);
+    for (const Standing* other : company) add(*other);
+  }
+  auto& active = track.active;
+  if (!known) active.clear();
+  if (!known || now < track.company_since + options_.settle) return;
+  active.emplace_back(now, *job.sm);
+  while (active.size() > 2 && active[1].first <= now - options_.window)
+    active.erase(active.begin());
+  if (now - active.front().first < options_.window) return;
+  const double mean =
+      std::accumulate(active.begin(), active.end(), 0.0,
+                      [](double sum, const auto& entry) { return sum + entry.second; }) /
+      static_cast<double>(active.size());
+  if (company.empty()) {
+    // Nobody says when it trains; while it does not, it keeps less active.
+    track.sm_measured = std::max(track.sm_measured.value_or(0), mean);
+    return;
+  }
+  if (track.by_steps()) return;
+  const auto speed = SilentSpeed(mean, all);
+  if (!speed) return;
+  track.by_sm = *speed * kMost <= 1 ? kMost : 1 / *speed;
+  track.of_several = silent > 1;
+}
+
 bool Guard::Breaks(Seconds now, const Standing& job,
                    std::span<const Standing* const> company) const {
   const Track& track = tracks_.at(job.job);
@@ -141,6 +191,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     for (const Standing* other : companies[job.job]) ids.push_back(other->job);
     Follow(now, job, std::move(ids));
   }
+  for (const Standing& job : running) MeasureSm(now, job, companies[job.job]);
   looked_ = now;
 
   Verdict verdict;
@@ -153,8 +204,9 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
       Track& other = tracks_.at(company[0]->job);
       const auto own = track.slowdown();
       const auto others = other.slowdown();
-      // Half a measurement is remembered only where it parts them.
-      if (own && (others || breaks)) {
+      // Half a measurement, or one of both together, is remembered only where it parts them.
+      const bool each = others && !(own == track.by_sm && track.of_several);
+      if (own && (each || breaks)) {
         verdict.pairs.push_back({job.job, company[0]->job, std::min(1.0, 1 / *own),
                                  others ? std::min(1.0, 1 / *others) : 1});
         track.told = other.told = true;
@@ -177,6 +229,8 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     track.company_since = now;
     track.steps.clear();
     track.rate.reset();
+    track.active.clear();
+    track.by_sm.reset();
   }
   std::sort(verdict.leave.begin(), verdict.leave.end());
   return verdict;

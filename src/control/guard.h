@@ -3,7 +3,9 @@
 // company breaks a bound and who has to leave it. Pure: time and rates are handed in.
 //
 // A job is judged by its own steps. Its rate alone is what it was seen to do while it had its GPUs
-// to itself, else what its profile says, else it is not judged (its neighbours are).
+// to itself, else what its profile says. One that tells no steps is judged by how much of its GPU's
+// SMs all jobs there keep active (silent_speed.h), where it is known how much each does alone. Else
+// it is not judged (its neighbours are).
 #pragma once
 
 #include <map>
@@ -29,6 +31,10 @@ struct Standing {
   // Absent: judged by what it gets now.
   core::Seconds run_time = {}, alone_time = {};
   std::optional<core::Seconds> left = {};
+  // Of a job on one GPU: the share of that GPU's SMs that all jobs there keep active now, and what
+  // it does alone by its measured profile, from when it is known to train. Absent: not read, not
+  // known.
+  std::optional<core::Ratio> sm = {}, sm_alone = {};
 };
 
 struct MeasuredPair {
@@ -45,7 +51,7 @@ struct Verdict {
 struct Pace {
   std::optional<double> steps_per_second;  // over the last window
   std::optional<double> alone;             // measured or by profile
-  std::optional<core::Ratio> slowdown;     // absent: alone is not known
+  std::optional<core::Ratio> slowdown;     // by steps, else by SMs; absent: alone is not known
 };
 
 struct GuardOptions {
@@ -75,14 +81,21 @@ class Guard {
     core::Seconds longest_gap;
     std::optional<double> rate;  // over a whole window
     std::optional<double> alone_measured, alone_profile;
-    bool told = false;  // this company's pair was
+    bool told = false;                                     // this company's pair was
+    std::vector<std::pair<core::Seconds, double>> active;  // SMs, over the last window
+    std::optional<double> sm_measured, sm_profile;         // alone
+    std::optional<core::Ratio> by_sm;                      // slowdown
+    bool of_several = false;                               // by_sm is the mean of it and others
 
     std::optional<double> alone() const { return alone_measured ? alone_measured : alone_profile; }
-    std::optional<core::Ratio> slowdown() const;
+    std::optional<double> sm_alone() const { return sm_measured ? sm_measured : sm_profile; }
+    std::optional<core::Ratio> by_steps() const;
+    std::optional<core::Ratio> slowdown() const { return by_steps() ? by_steps() : by_sm; }
   };
 
   void Follow(core::Seconds now, const Standing& job, std::vector<core::JobId> company);
   void Measure(core::Seconds now, const Standing& job, Track& track) const;
+  void MeasureSm(core::Seconds now, const Standing& job, std::span<const Standing* const> company);
   bool Breaks(core::Seconds now, const Standing& job,
               std::span<const Standing* const> company) const;
 

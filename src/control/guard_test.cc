@@ -131,6 +131,45 @@ TEST_F(GuardTest, OfThreeTheLastComesToLeave) {
   EXPECT_THAT(verdict.pairs, IsEmpty()) << "three tell nothing of two";
 }
 
+TEST_F(GuardTest, WhoTellNothingAreJudgedByWhatTheyKeepActive) {
+  const JobId a = Add({0});
+  At(a).tells = false;
+  At(a).standing.sm = 0.6;
+  EXPECT_THAT(Run(40).leave, IsEmpty());
+  const JobId b = Add({0});
+  At(b).tells = false;
+  const auto active = [&](double sm) { At(a).standing.sm = At(b).standing.sm = sm; };
+  active(0.55);
+  EXPECT_THAT(Run(60).leave, IsEmpty())
+      << "what the other keeps active alone is not known: it may still load";
+  At(b).standing.sm_alone = 0.4;
+  active(0.9);
+  EXPECT_THAT(Run(60).leave, IsEmpty());
+  EXPECT_NEAR(*guard.PaceOf(a).slowdown, 1 / 0.9, 0.01);
+  EXPECT_FALSE(guard.PaceOf(a).steps_per_second);
+  active(0.5);  // both at half their speed
+  const Verdict verdict = Run(25);
+  EXPECT_THAT(verdict.leave, ElementsAre(b));
+  ASSERT_THAT(verdict.pairs, SizeIs(1)) << "a mean of both is remembered because it parts them";
+  EXPECT_LT(verdict.pairs[0].speed_a, 0.75);
+}
+
+TEST_F(GuardTest, OneThatTellsNothingIsJudgedByWhatItsNeighbourLeaves) {
+  const JobId a = Add({0});
+  At(a).standing.sm = 0.6;
+  Run(40);
+  const JobId b = Add({0});
+  At(b).tells = false;
+  At(b).standing.sm_alone = 0.4;
+  At(a).speed = 0.9;
+  At(a).standing.sm = At(b).standing.sm = 0.6 * 0.9 + 0.4 * 0.5;
+  const Verdict verdict = Run(30);
+  EXPECT_THAT(verdict.leave, ElementsAre(b));
+  ASSERT_THAT(verdict.pairs, SizeIs(1));
+  EXPECT_NEAR(verdict.pairs[0].speed_a, 0.9, 0.02);
+  EXPECT_NEAR(verdict.pairs[0].speed_b, 0.5, 0.02);
+}
+
 TEST_F(GuardTest, WhoStartedTogetherPartByNumber) {
   const JobId a = Add({0});
   const JobId b = Add({0});

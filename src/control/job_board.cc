@@ -1,10 +1,19 @@
 #include "control/job_board.h"
 
+#include <iterator>
 #include <utility>
 
 namespace sharewell::control {
 
-JobBoard::JobBoard(std::size_t most_over) : most_over_(most_over) {}
+std::size_t BytesOf(const core::Submission& job) {
+  std::size_t bytes = sizeof(core::JobRecord) + job.folder.size();
+  for (const std::string& word : job.command) bytes += word.size();
+  for (const auto& [name, value] : job.environment) bytes += name.size() + value.size();
+  return bytes;
+}
+
+JobBoard::JobBoard(std::size_t most_over, std::size_t most_over_bytes)
+    : most_over_(most_over), most_over_bytes_(most_over_bytes) {}
 
 void JobBoard::Put(core::JobRecord record) {
   const std::int64_t number = record.number;
@@ -16,11 +25,17 @@ void JobBoard::Put(core::JobRecord record) {
     return;
   }
   live_.erase(number);
+  const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) {
+    over_bytes_ -= BytesOf(place->second->asked);
+    over_.erase(place);
+  };
+  if (const auto before = over_.find(number); before != over_.end()) take(before);
+  over_bytes_ += BytesOf(job->asked);
   over_[number] = std::move(job);
-  if (over_.size() <= most_over_) return;
-  auto oldest = over_.begin();
-  if (oldest->first == number) ++oldest;  // whoever put it up asks for it next
-  over_.erase(oldest);
+  while (over_.size() > 1 && (over_.size() > most_over_ || over_bytes_ > most_over_bytes_)) {
+    const auto oldest = over_.begin();
+    take(oldest->first == number ? std::next(oldest) : oldest);  // who put it up asks for it next
+  }
 }
 
 JobPtr JobBoard::Find(std::int64_t number) const {

@@ -1,10 +1,10 @@
 // JobBoard: the jobs as readers see them. The loop's thread puts records up; any thread reads.
-// Holds all live jobs and the last of those that are over; older ones are in the store.
+// Holds all live jobs and the last of those that are over, by number and by bytes; older ones are
+// in the store.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,9 +16,13 @@ namespace sharewell::control {
 
 using JobPtr = std::shared_ptr<const core::JobRecord>;
 
+// About what it takes in memory; commands and environments may be megabytes.
+std::size_t BytesOf(const core::Submission& job);
+
 class JobBoard {
  public:
-  explicit JobBoard(std::size_t most_over = 2000);
+  explicit JobBoard(std::size_t most_over = 2000,
+                    std::size_t most_over_bytes = std::size_t{64} << 20);
 
   void Put(core::JobRecord record);
   JobPtr Find(std::int64_t number) const;             // null: it is not here
@@ -28,7 +32,8 @@ class JobBoard {
 
  private:
   mutable std::mutex mutex_;
-  std::size_t most_over_;
+  const std::size_t most_over_, most_over_bytes_;
+  std::size_t over_bytes_ = 0;
   std::map<std::int64_t, JobPtr> live_, over_;
 };
 

@@ -56,4 +56,15 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
   return needs;
 }
 
+std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::string& model,
+                                   std::optional<core::Bytes> held) {
+  constexpr double kTrains = 0.8;
+  const auto& known = believed.profile.gpu_memory;
+  // A prediction is not good enough to judge anybody by.
+  if (believed.source != core::Source::kMeasured || believed.profile.gpu != model) {
+    return std::nullopt;
+  }
+  return known && held && *held >= *known * kTrains ? believed.profile.sm : std::nullopt;
+}
+
 }  // namespace sharewell::control

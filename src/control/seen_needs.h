@@ -2,6 +2,9 @@
 // predicted. Pure.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "core/submission.h"
 
 namespace sharewell::control {
@@ -15,5 +18,10 @@ double CoresNeeded(double used_a_gpu, double given, int gpus);
 // source stays what it was.
 core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, double given,
                       int gpus);
+
+// What a job on one GPU of `model` keeps active of its SMs alone, from when it trains, which is
+// when it `held` what runs of the same did. Absent: not measured, or it still loads.
+std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::string& model,
+                                   std::optional<core::Bytes> held);
 
 }  // namespace sharewell::control

@@ -44,5 +44,19 @@ TEST(SeenNeeds, AStarvedJobNeedsMoreThanItUsed) {
   EXPECT_EQ(CoresNeeded(3, 0, 1), 3) << "was not bounded";
 }
 
+TEST(SmAlone, IsKnownOfAJobThatWasMeasuredAndTrains) {
+  core::Needs believed;
+  believed.source = core::Source::kMeasured;
+  believed.profile.gpu = "H200";
+  believed.profile.sm = 0.4;
+  believed.profile.gpu_memory = core::Bytes(100);
+  EXPECT_EQ(SmAlone(believed, "H200", core::Bytes(80)), 0.4);
+  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(79))) << "it loads";
+  EXPECT_FALSE(SmAlone(believed, "H200", {}));
+  EXPECT_FALSE(SmAlone(believed, "A100", core::Bytes(80)));
+  believed.source = core::Source::kPredicted;
+  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(80)));
+}
+
 }  // namespace
 }  // namespace sharewell::control

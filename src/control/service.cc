@@ -10,7 +10,7 @@ using core::Phase;
 
 namespace {
 
-constexpr core::Seconds kTidyEvery(86400);
+constexpr core::Seconds kTidyEvery(60);  // a little at a time: others wait meanwhile
 constexpr core::UnixMillis kKeepMillis = core::UnixMillis{365} * 86'400'000;
 constexpr std::int64_t kKeepEvents = 100'000;
 

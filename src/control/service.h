@@ -60,6 +60,12 @@ struct ServiceView {
 
 enum class Action : std::uint8_t { kCancel, kHold, kRelease };
 
+// What is seen of a job on one GPU now.
+struct Glimpse {
+  std::optional<core::Ratio> sm;          // of its GPU's SMs, that all jobs there keep active
+  std::optional<core::Bytes> gpu_memory;  // the most it held so far
+};
+
 // Sight: watches the processes of running jobs. Told and asked on the loop's thread; never waits.
 class Sight {
  public:
@@ -67,6 +73,7 @@ class Sight {
   virtual void Began(const core::JobRecord& job) = 0;
   virtual void Ended(std::int64_t number) = 0;
   virtual core::Profile Seen(std::int64_t number) = 0;  // what it was seen to need so far
+  virtual Glimpse Now(std::int64_t number, const std::string& gpu) = 0;  // `gpu`: its uuid
 };
 
 class Service {

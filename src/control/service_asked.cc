@@ -33,17 +33,6 @@ void Service::Inside::TakeAsked() {
   }
 }
 
-namespace {
-
-std::size_t BytesOf(const core::Submission& job) {
-  std::size_t bytes = sizeof(JobRecord) + job.folder.size();
-  for (const std::string& word : job.command) bytes += word.size();
-  for (const auto& [name, value] : job.environment) bytes += name.size() + value.size();
-  return bytes;
-}
-
-}  // namespace
-
 void Service::Inside::Count(const JobRecord& record, bool in) {
   Share& share = live_of[record.user.name];
   const std::size_t bytes = BytesOf(record.asked);
@@ -152,10 +141,16 @@ void Service::Inside::TakeSubmissions(std::span<Asked> submissions) {
       if (job.record.phase == Phase::kWaiting) {
         Enqueue(number);
       } else {
-        for (const std::int64_t before : job.record.asked.after) dependents.emplace(before, number);
+        ComeAfter(job.record);
       }
     }
     answers.push_back(std::move(owes));
+  }
+}
+
+void Service::Inside::ComeAfter(const JobRecord& record) {
+  for (const std::int64_t before : record.asked.after) {
+    if (live.contains(before)) dependents.emplace(before, record.number);
   }
 }
 
@@ -201,7 +196,7 @@ Result<void> Service::Inside::DoAct(Action action, std::int64_t number, const co
   }
   switch (action) {
     case Action::kCancel:
-      return DoCancel(*job);
+      return DoCancel(*job, who);
     case Action::kHold:
       return DoHold(*job);
     case Action::kRelease:
@@ -210,18 +205,24 @@ Result<void> Service::Inside::DoAct(Action action, std::int64_t number, const co
   return {};
 }
 
-Result<void> Service::Inside::DoCancel(Live& job) {
+Result<void> Service::Inside::DoCancel(Live& job, const core::Account& who) {
   if (core::IsOver(job.record.phase) || job.record.cancelled) return {};  // on its way
   JobRecord record = job.record;
   const bool runs = record.phase != Phase::kWaiting && record.phase != Phase::kHeld;
   record.cancelled = true;
   record.phase = runs ? Phase::kStopping : Phase::kCancelled;
-  if (!runs) record.ended = Wall();
+  const std::string words = "cancelled by " + who.name;
+  if (runs) {
+    record.reason = words;
+  } else {
+    record.note = words;
+    record.ended = Wall();
+  }
   const std::int64_t number = record.number;
   const core::JobId id = job.id;
   store::JobChanges changes;
   changes.events.push_back({next_event, Wall(), runs ? "job.stopping" : "job.cancelled", number,
-                            fmt::format("job {} is cancelled", number)});
+                            fmt::format("job {} is {}", number, words)});
   changes.jobs.push_back(std::move(record));
   if (auto kept = Commit(std::move(changes)); !kept) return kept;  // `job` may be gone from here on
   if (id.valid()) runs ? engine.Cancel(id) : engine.Withdraw(id);

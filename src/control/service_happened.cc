@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/seen_needs.h"
 #include "control/service_inside.h"
 #include "core/statistics.h"
 
@@ -15,12 +16,14 @@ namespace {
 constexpr core::Seconds kLookEvery(1);
 constexpr int kAboveAll = 1'000'000'000;
 
+std::string TimeOver(const JobRecord& record) {
+  return fmt::format("its time limit ({} s) is over",
+                     record.asked.time_limit.value_or(core::Seconds(0)).value);
+}
+
 std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
   if (!end.message.empty()) return end.message;
-  if (end.timed_out) {
-    return fmt::format("its time was over ({:.0f} s)",
-                       record.asked.time_limit.value_or(core::Seconds(0)).value);
-  }
+  if (end.timed_out) return TimeOver(record);
   if (end.lost) return "the machine or its supervisor went down under it";
   if (end.signal != 0) return fmt::format("ended by signal {}", end.signal);
   return {};
@@ -52,6 +55,11 @@ void Service::Inside::TakeNote(const engine::RunEvent& note) {
   JobRecord& record = job->record;
   if (note.kind == Kind::kNote) {
     record.note = note.message;
+  } else if (note.kind == Kind::kEnding) {
+    if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
+    record.phase = Phase::kStopping;
+    record.reason = TimeOver(record);
+    Say("job.stopping", record.number, fmt::format("job {}: {}", record.number, record.reason));
   } else if (note.kind == Kind::kStarted) {
     job->alone = record.beside.empty();
     if (sight != nullptr) sight->Began(record);
@@ -103,6 +111,7 @@ void Service::Inside::TakeEnd(const engine::Ended& end) {
       }
       break;
   }
+  if (record.phase == Phase::kCancelled) record.note = record.reason;  // by whom
   if (latest || core::IsOver(record.phase)) record.exit_code = end.end.exit_code;
   if (core::IsOver(record.phase)) {
     record.ended = Wall();
@@ -157,6 +166,12 @@ void Service::Inside::LookAtPaces() {
     standing.run_time = snapshot.run_time(now_there) - now_there.startup;
     standing.alone_time = snapshot.alone_time(now_there);
     standing.left = snapshot.remaining(now_there);
+    if (sight != nullptr && job->record.gpus.size() == 1) {
+      const Glimpse seen = sight->Now(job->record.number, job->record.gpus.front().uuid);
+      standing.sm = seen.sm;
+      standing.sm_alone =
+          SmAlone(job->record.believed, job->record.gpus.front().model, seen.gpu_memory);
+    }
     running.push_back(std::move(standing));
   }
   std::sort(running.begin(), running.end(),
@@ -195,6 +210,7 @@ void Service::Inside::Part(core::JobId id) {
   JobRecord record = job->record;
   ++record.parted;
   record.phase = Phase::kStopping;
+  record.reason = "parted from its neighbours; it goes back into the queue";
   record.note =
       "it and its neighbours slowed each other beyond the bound (measured); it goes back into the "
       "queue and will not be put beside them again";

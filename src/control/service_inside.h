@@ -70,7 +70,7 @@ struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
   void AnswerSubmitted();
   core::Result<std::vector<core::JobRecord>> Admit(const Asked& asked, std::int64_t first);
   core::Result<void> DoAct(Action action, std::int64_t number, const core::Account& who);
-  core::Result<void> DoCancel(Live& job);
+  core::Result<void> DoCancel(Live& job, const core::Account& who);
   core::Result<void> DoHold(Live& job);
   core::Result<void> DoRelease(Live& job);
   core::Result<void> DoDrain(const std::string& gpu, bool drained, const core::Account& who);
@@ -92,6 +92,7 @@ struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
   void Enqueue(std::int64_t number);
   void EnqueueIfItFits(Live& job);  // admitted earlier, perhaps by another machine; else held
   void SubmitEnqueued();
+  void ComeAfter(const core::JobRecord& record);  // a held one: looked at when those are over
   std::string Waits(const core::JobRecord& record) const;  // why it is held; empty: it is not
   // One of those it comes after that is over and did not finish well; absent: none.
   std::optional<std::int64_t> FailedBefore(const core::JobRecord& record) const;
@@ -107,6 +108,7 @@ struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
   // the users are told by View().
   core::Result<void> Commit(store::JobChanges extra = {});
   void CommitAll();
+  void ForgetEnded();                                  // REQUIRES: their ends are stored
   void Count(const core::JobRecord& record, bool in);  // among its user's live ones
   void Over(std::int64_t number);  // out of the live ones; its folder goes once that is stored
   core::UnixMillis Wall() const;
@@ -132,7 +134,7 @@ struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
     std::size_t jobs = 0, bytes = 0;
   };
   std::map<std::string, Share> live_of;                  // by user
-  std::multimap<std::int64_t, std::int64_t> dependents;  // held jobs by one they come after
+  std::multimap<std::int64_t, std::int64_t> dependents;  // held jobs by a live one they come after
   std::vector<std::int64_t> enqueued;
   std::vector<GpuView> gpus;             // by GpuId; jobs are filled in by Publish
   std::vector<core::JobId> reservation;  // by GpuId; not valid: it may be used

@@ -134,6 +134,7 @@ core::Result<void> Service::Inside::OnPlan(const core::Snapshot&, const core::Pl
   for (const auto& back : plan.stops) {
     if (JobRecord* record = change(back.job, back.reason, "job.stopped")) {
       record->phase = Phase::kStopping;
+      record->reason += "; it goes back into the queue";
     }
   }
   for (const auto& move : plan.moves) {
@@ -240,7 +241,10 @@ core::Result<void> Service::Inside::Commit(store::JobChanges extra) {
   all.jobs.insert(all.jobs.end(), extra.jobs.begin(), extra.jobs.end());
   all.shared.insert(all.shared.end(), extra.shared.begin(), extra.shared.end());
   all.kept.insert(all.kept.end(), extra.kept.begin(), extra.kept.end());
-  if (all.jobs.empty() && all.events.empty() && all.shared.empty() && all.kept.empty()) return {};
+  if (all.jobs.empty() && all.events.empty() && all.shared.empty() && all.kept.empty()) {
+    ForgetEnded();  // what is left of jobs that were over before this server came
+    return {};
+  }
 
   if (auto written = jobs.Write(all); !written) {
     if (store_problem.empty() && options.say) {
@@ -262,8 +266,12 @@ core::Result<void> Service::Inside::Commit(store::JobChanges extra) {
     if (core::IsOver(record.phase)) Over(record.number);
   }
   for (core::Event& event : all.events) hub.Publish(std::move(event));
-  for (const engine::RunId& run : std::exchange(ended, {})) runner.Forget(run);
+  ForgetEnded();
   return {};
+}
+
+void Service::Inside::ForgetEnded() {
+  for (const engine::RunId& run : std::exchange(ended, {})) runner.Forget(run);
 }
 
 void Service::Inside::Over(std::int64_t number) {

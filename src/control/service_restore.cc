@@ -89,7 +89,7 @@ void Service::Inside::RestoreOne(const JobRecord& record,
   board.Put(job.record);
   if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
   if (record.phase == Phase::kHeld) {
-    for (const std::int64_t before : record.asked.after) dependents.emplace(before, record.number);
+    ComeAfter(record);
     job.record.reason = Waits(record);
     if (const auto failed = FailedBefore(record)) {
       job.record.phase = Phase::kCancelled;
@@ -151,6 +151,7 @@ void Service::Inside::RestoreOne(const JobRecord& record,
   // Decided but never started, or the machine went down.
   if (record.cancelled) {
     job.record.phase = Phase::kCancelled;
+    job.record.note = record.reason;  // by whom
   } else if (record.asked.requeue || record.phase == Phase::kStarting) {
     job.record.phase = Phase::kWaiting;
     job.record.note = "it was not running any more when the server came back; queued again";

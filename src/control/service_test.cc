@@ -300,11 +300,29 @@ TEST_F(ServiceTest, CancelEndsWhatRunsAndWhatWaits) {
   EXPECT_FALSE(Act(Action::kCancel, 2, kBob));
   ASSERT_TRUE(Act(Action::kCancel, 2));
   EXPECT_EQ(Comes(2, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_EQ(service_->board().Find(2)->note, "cancelled by ann");
   ASSERT_TRUE(Act(Action::kCancel, 1, kRoot));
   EXPECT_EQ(Comes(1, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_EQ(service_->board().Find(1)->note, "cancelled by root");
   EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
   EXPECT_FALSE(Act(Action::kCancel, 1));   // it is over
   EXPECT_FALSE(Act(Action::kCancel, 99));  // there is none
+}
+
+TEST_F(ServiceTest, WhoseTimeIsOverIsOnItsWayOutAndWhy) {
+  core::Submission timed = Job();
+  timed.time_limit = core::Seconds(90);
+  ASSERT_TRUE(Submit({timed}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->Tell(HandRunner::Of(RunEvent::Kind::kEnding, {1, 1}));
+  EXPECT_EQ(Comes(1, Phase::kStopping), Phase::kStopping);
+  EXPECT_EQ(service_->board().Find(1)->reason, "its time limit (90 s) is over");
+  RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});
+  end.end.exit_code = 143;
+  end.end.timed_out = true;
+  runner_->Tell(end);
+  EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
+  EXPECT_EQ(service_->board().Find(1)->note, "its time limit (90 s) is over");
 }
 
 TEST_F(ServiceTest, AHeldJobWaitsForItsRelease) {
@@ -392,6 +410,19 @@ TEST_F(ServiceTest, AfterARestartRunsAreFoundAgainAndTheLostOnesQueued) {
   EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
   EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
   EXPECT_FALSE(runner_->Started({1, 2}));
+}
+
+TEST_F(ServiceTest, WhatIsLeftOfAJobThatWasOverGoesAtOnce) {
+  ASSERT_TRUE(Submit({Job(0)}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  RunRequest left;  // by a server that was killed before it had removed the folder
+  left.id = {1, 1};
+  found_ = {left};
+  Restart();
+  EXPECT_TRUE(runner_->forgotten.contains({1, 1}));
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kFinished);
 }
 
 TEST_F(ServiceTest, WhoseGpuIsGoneAfterARestartRunsOn) {

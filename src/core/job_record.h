@@ -18,7 +18,7 @@ enum class Phase : std::uint8_t {
   kWaiting,   // in the queue
   kStarting,  // decided and stored; the process may or may not be there yet
   kRunning,
-  kStopping,   // told to end: cancelled, or on its way back into the queue
+  kStopping,   // told to end: cancelled, its time limit over, or on its way back into the queue
   kFinished,   // exit code 0
   kFailed,     // any other end
   kCancelled,  // by its user or an admin
@@ -46,14 +46,14 @@ struct JobRecord {
   std::optional<UnixMillis> started;  // the first time
   std::optional<UnixMillis> resumed;  // the last time it was started
   std::optional<UnixMillis> ended;
-  std::optional<UnixMillis> expected_start;  // as believed when it was last told; waiting jobs
+  std::optional<UnixMillis> expected_start;  // of one that waits, as shown; it is never stored
   int attempt = 0;                           // how often it was started
   int ooms = 0, parted = 0;
   bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
   double cores = 0;            // given
   std::vector<std::int64_t> beside;  // jobs that shared its GPUs when it was started
-  std::string reason;                // why it waits, or why it was put there, in words
+  std::string reason;                // why it waits, was put there, or is being ended, in words
   std::string note;              // what the user should know: a limit that cannot be kept, an OOM
   std::optional<int> exit_code;  // of the last attempt; 128 + signal as a shell has it
   std::optional<double> steps;   // told by the job itself, in the last attempt

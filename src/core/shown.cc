@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
+#include "core/shown_end.h"
 #include "core/utf8.h"
 
 namespace sharewell::core {
 namespace {
 
 constexpr std::size_t kShownCharacters = 40;
+constexpr std::size_t kShownEndCharacters = 120;
+constexpr std::size_t kLongestCharacter = 4;  // bytes
 
 // Bytes of the printable character that begins `text`; 0 when there is none.
 std::size_t PrintableLength(std::string_view text) {
@@ -31,6 +35,23 @@ std::string Shown(std::string_view value) {
     ++characters;
   }
   if (!value.empty()) shown += "...";
+  return shown + "'";
+}
+
+std::string ShownEnd(std::string_view value) {
+  // A character more than can be shown: where it is cut in two, nobody sees it.
+  const std::size_t looked_at = (kShownEndCharacters + 1) * kLongestCharacter;
+  const bool cut = value.size() > looked_at;
+  if (cut) value.remove_prefix(value.size() - looked_at);
+  std::vector<std::string_view> characters;
+  while (!value.empty()) {
+    const std::size_t length = PrintableLength(value);
+    characters.push_back(length == 0 ? std::string_view("?") : value.substr(0, length));
+    value.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  const std::size_t first = characters.size() - std::min(characters.size(), kShownEndCharacters);
+  std::string shown = cut || first > 0 ? "'..." : "'";
+  for (std::size_t i = first; i < characters.size(); ++i) shown += characters[i];
   return shown + "'";
 }
 

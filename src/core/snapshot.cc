@@ -43,10 +43,12 @@ Seconds Snapshot::run_time(const JobView& view) const {
   return view.run_time + (now_ - view.observed);
 }
 
-Seconds Snapshot::alone_time(const JobView& view) const {
+Seconds Snapshot::alone_time(const JobView& view) const { return AloneTime(view, attained(view)); }
+
+Seconds Snapshot::AloneTime(const JobView& view, Seconds attained) const {
   const auto& gpus = view.allocation.gpus;
   const double rate = gpus.empty() ? 1 : view.estimate.On(cluster_->ModelOf(gpus.front())).rate;
-  return view.alone_time + (attained(view) - view.attained) / std::max(rate, 1e-9);
+  return std::max(view.alone_time + (attained - view.attained) / std::max(rate, 1e-9), Seconds(0));
 }
 
 std::optional<Seconds> Snapshot::remaining(const JobView& view) const {
@@ -104,7 +106,7 @@ void Snapshot::Submit(Job job, Estimate estimate) {
 
 void Snapshot::Enter(JobId id, JobState state) {
   JobView& view = at(id);
-  if (view.state == JobState::kRunning) Observe(id, attained(view), 0);
+  if (view.state == JobState::kRunning) Observe(id, attained(view), 0, view.startup);
   CountBacklog(view, -1);
   if (view.state == JobState::kWaiting || view.state == JobState::kRunning) {
     auto& from = view.state == JobState::kWaiting ? waiting_ : running_;
@@ -170,7 +172,8 @@ void Snapshot::Stop(JobId id) {
 
 void Snapshot::Move(JobId id, const Allocation& to) {
   SHAREWELL_CHECK(at(id).state == JobState::kRunning);
-  Observe(id, attained(at(id)), at(id).rate);  // what it did so far, it did on the old GPUs
+  // What it did so far, it did on the old GPUs.
+  Observe(id, attained(at(id)), at(id).rate, at(id).startup);
   Occupy(id, at(id).allocation, -1);
   at(id).allocation = to;
   Occupy(id, to, +1);
@@ -198,7 +201,7 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) 
   CountBacklog(view, -1);
   view.run_time += ran;
   if (view.job.user.valid()) usage_[view.job.user.index()] += ran.value * view.job.gpus;
-  view.alone_time = alone_time(view);
+  view.alone_time = AloneTime(view, attained);  // it may have done less than was believed
   view.attained = attained;
   view.startup = startup;
   view.observed = now_;

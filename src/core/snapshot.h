@@ -115,7 +115,7 @@ class Snapshot {
   void Resize(JobId id, double cores);
   void SetThrottle(JobId id, Ratio share);
   // Running jobs.
-  void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup = Seconds(0));
+  void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup);
   void SetEstimate(JobId id, Estimate estimate, bool profiled);
   void CountOom(JobId id);
 
@@ -123,6 +123,7 @@ class Snapshot {
   static double CoresOn(const Cluster& cluster, const Allocation& where, NodeId node);
 
  private:
+  Seconds AloneTime(const JobView& view, Seconds attained) const;
   void Occupy(JobId id, const Allocation& where, int sign);
   void CountBacklog(const JobView& view, int sign);
   void Enter(JobId id, JobState state);

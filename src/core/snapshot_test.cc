@@ -38,7 +38,7 @@ TEST(Snapshot, AJobWaitsRunsStopsAndEnds) {
   EXPECT_THAT(s->waiting(), ElementsAre(id));
   s.At(10);
   s->Start(id, OnGpus({0, 1}, 6));
-  s->Observe(id, Seconds(0), 0.5);
+  s->Observe(id, Seconds(0), 0.5, Seconds(0));
   EXPECT_THAT(s->running(), ElementsAre(id));
   EXPECT_EQ(s->idle_gpus(), 0);
   EXPECT_EQ(s->cores_used(NodeId(0)), 6);
@@ -62,11 +62,11 @@ TEST(Snapshot, TimeAloneIsCountedOnTheModelTheWorkWasDoneOn) {
   SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
   const JobId id = s.Waiting({.seconds = 1000, .rates = {1, 0.5}});
   s->Start(id, OnGpus({1}));
-  s->Observe(id, Seconds(0), 0.25);  // half its speed alone on B
+  s->Observe(id, Seconds(0), 0.25, Seconds(0));  // half its speed alone on B
   s.At(100);
   EXPECT_EQ(s->alone_time(s->job(id)), Seconds(50)) << "25 s of work, at half a second a second";
   s->Move(id, OnGpus({0}));
-  s->Observe(id, Seconds(25), 1);
+  s->Observe(id, Seconds(25), 1, Seconds(0));
   s.At(120);
   EXPECT_EQ(s->alone_time(s->job(id)), Seconds(70)) << "and 20 s on A";
 }
@@ -207,7 +207,7 @@ void Step(fixtures::Dice& dice, SnapshotBuilder& s) {
     const Allocation to = place(s->job(id));
     if (to.gpus.size() != static_cast<std::size_t>(s->job(id).job.gpus)) return;
     s->Start(id, to);
-    s->Observe(id, s->job(id).attained, dice.Uniform(0, 2));
+    s->Observe(id, s->job(id).attained, dice.Uniform(0, 2), Seconds(0));
   } else if (!s->running().empty()) {
     const JobId id = any(s->running());
     const JobView& view = s->job(id);
@@ -217,7 +217,7 @@ void Step(fixtures::Dice& dice, SnapshotBuilder& s) {
       s->Finish(id, dice.Chance(0.5) ? JobState::kFinished : JobState::kFailed);
     } else if (what == 8) {
       dice.Chance(0.5) ? s->Resize(id, dice.Between(0, 9))
-                       : s->Observe(id, s->attained(view), dice.Uniform(0, 2));
+                       : s->Observe(id, s->attained(view), dice.Uniform(0, 2), Seconds(0));
     } else {
       Estimate estimate = view.estimate;
       estimate.duration = *estimate.duration * dice.Uniform(0.5, 2);

@@ -51,17 +51,23 @@ TEST_F(CompanyTest, AShortNeighbourStretchesALongJobForAWhileOnly) {
 TEST_F(CompanyTest, WhatAJobAlreadySufferedCounts) {
   const JobSpec spec{.seconds = 1000, .busy = 0.1, .sm = 0.1};
   const JobId id = s.Running(spec, {0});
-  s->Observe(id, core::Seconds(0), 0.5);
+  s->Observe(id, core::Seconds(0), 0.5, core::Seconds(0));
   s.At(1000);  // half of it done in the time of all of it
   EXPECT_NEAR(Of({id}).WorstLifetimeSlowdown(), 1.5, 1e-9);
 }
 
-TEST_F(CompanyTest, StartUpIsNobodysFault) {
-  const JobId id = s.Running({.seconds = 1000, .busy = 0.1, .sm = 0.1}, {0});
-  s.At(600);
+TEST_F(CompanyTest, StartUpIsNobodysFaultAndNoWork) {
+  const JobSpec spec{.seconds = 1000, .busy = 0.1, .sm = 0.1};
+  const JobId id = s.Running(spec, {0});
+  s.At(600);  // believed to have done 600 s of its work, it tells its first step
   s->Observe(id, core::Seconds(0), 1, core::Seconds(600));
-  s.At(1000);
+  EXPECT_EQ(s->alone_time(s->job(id)), core::Seconds(0));
   EXPECT_NEAR(Of({id}).WorstLifetimeSlowdown(), 1, 1e-9);
+  s->Observe(id, core::Seconds(0), 0.5, core::Seconds(600));
+  s.At(1600);
+  EXPECT_NEAR(Of({id}).WorstLifetimeSlowdown(), 1.5, 1e-9) << "what came after is counted";
+  s->Stop(id);
+  EXPECT_EQ(s->job(id).startup, core::Seconds(600)) << "and not forgotten while it waits";
 }
 
 TEST_F(CompanyTest, FitsWhereUpperBoundsOfMemoryDo) {

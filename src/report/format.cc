@@ -38,6 +38,13 @@ std::string Duration(core::Seconds time) {
   return fmt::format("{}d {:02}h", hours / 24, hours % 24);
 }
 
+std::string About(core::Seconds time) {
+  const double s = time.value;
+  if (!(s >= 0 && s < kHour)) return Duration(time);
+  if (s >= kHour - kMinute / 2) return Duration(core::Seconds(kHour));
+  return s < kMinute - 0.5 ? fmt::format("{:.0f} s", s) : fmt::format("{:.0f} min", s / kMinute);
+}
+
 std::string Percent(core::Ratio share) {
   if (!std::isfinite(share)) return kUnknown;
   return fmt::format("{:.1f} %", share * 100);

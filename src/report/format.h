@@ -12,6 +12,7 @@ inline constexpr const char* kUnknown = "-";
 
 // Two units at most: "850 µs", "12 ms", "4.2 s", "12m 05s", "3h 07m", "2d 04h".
 std::string Duration(core::Seconds time);
+std::string About(core::Seconds time);         // of what nobody knows exactly: "12 s", "58 min"
 std::string Percent(core::Ratio share);        // "12.3 %"
 std::string Size(core::Bytes bytes);           // "4.5 GB", in powers of 1000
 std::string Number(double value, int digits);  // "12,345.6"

@@ -34,6 +34,15 @@ TEST(Duration, NoNumberIsUnknown) {
   EXPECT_EQ(Duration(Seconds(1e300)), "-");
 }
 
+TEST(Duration, AboutIsOneUnitUpToAnHour) {
+  EXPECT_EQ(About(Seconds(12.3)), "12 s");
+  EXPECT_EQ(About(Seconds(59.7)), "1 min");
+  EXPECT_EQ(About(Seconds(3480)), "58 min");
+  EXPECT_EQ(About(Seconds(3580)), "1h 00m");
+  EXPECT_EQ(About(Seconds(11220)), "3h 07m");
+  EXPECT_EQ(About(Seconds(std::numeric_limits<double>::quiet_NaN())), "-");
+}
+
 TEST(Number, GroupsThousands) {
   EXPECT_EQ(Number(0, 0), "0");
   EXPECT_EQ(Number(999, 0), "999");

@@ -32,6 +32,12 @@ std::string WaitedCell(const JobRecord& job, core::UnixMillis now) {
       core::Seconds(static_cast<double>(std::max<core::UnixMillis>(end - job.submitted, 0)) / 1e3));
 }
 
+std::string StartCell(const JobRecord& job, core::UnixMillis now) {
+  if (!job.expected_start) return "";
+  const double seconds = static_cast<double>(*job.expected_start - now) / 1e3;
+  return seconds < 1 ? "soon" : About(core::Seconds(seconds));
+}
+
 std::string RanCell(const JobRecord& job, core::UnixMillis now) {
   const auto ran = RanFor(job, now);
   return ran ? Duration(*ran) : "";
@@ -83,19 +89,19 @@ void PutNeighbours(std::vector<JobRecord>& jobs, const std::vector<GpuNow>& gpus
 std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, std::size_t width) {
   using Columns = std::vector<std::pair<std::string, Align>>;
   const Columns all = {
-      {"job", Align::kRight},    {"name", Align::kLeft},     {"user", Align::kLeft},
-      {"state", Align::kLeft},   {"GPU", Align::kLeft},      {"beside", Align::kLeft},
-      {"cores", Align::kRight},  {"steps/s", Align::kRight}, {"slowdown", Align::kRight},
-      {"waited", Align::kRight}, {"ran", Align::kRight}};
+      {"job", Align::kRight},    {"name", Align::kLeft},       {"user", Align::kLeft},
+      {"state", Align::kLeft},   {"GPU", Align::kLeft},        {"beside", Align::kLeft},
+      {"cores", Align::kRight},  {"steps/s", Align::kRight},   {"slowdown", Align::kRight},
+      {"waited", Align::kRight}, {"starts in", Align::kRight}, {"ran", Align::kRight}};
   std::vector<std::vector<std::string>> cells;
   for (const JobRecord& job : jobs) {
     cells.push_back(
         {fmt::format("{}", job.number), CutTo(PlainText(core::ShownName(job.asked)), kMostName),
-         PlainText(job.user.name), std::string(core::NameOf(job.phase)), GpuCell(job),
+         PlainText(job.user.name), std::string(StateName(job.phase)), GpuCell(job),
          fmt::format("{}", fmt::join(job.beside, ",")),
          job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
          job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",
-         WaitedCell(job, now), RanCell(job, now)});
+         WaitedCell(job, now), StartCell(job, now), RanCell(job, now)});
   }
   // A column that says nothing of any job only takes room from the reasons.
   Columns columns;
@@ -138,7 +144,8 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
         fmt::format("{:g} of {:g} cores given", node.cores_given.value_or(0), *node.cores));
   }
   for (const auto& [phase, count] : counts) {
-    if (count > 0) facts.push_back(fmt::format("{} {}", count, phase));
+    const auto known = core::PhaseNamed(phase);
+    if (count > 0) facts.push_back(fmt::format("{} {}", count, known ? StateName(*known) : phase));
   }
   std::string out =
       Wrapped(fmt::format("{}: {}", PlainText(node.name), fmt::join(facts, ", ")), width, 2) + "\n";

@@ -59,13 +59,21 @@ TEST(JobTables, SayWhereAJobIsInOneLine) {
   JobRecord waiting = AJob(18, Phase::kWaiting);
   waiting.reason = "no GPU has room";
   waiting.expected_start = kNow + 240'000;
-  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; expected to start in 4m 00s");
+  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start in about 4 min");
+  waiting.expected_start = kNow - 1;
+  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start any moment");
   JobRecord failed = Running(19, 1);
   failed.phase = Phase::kFailed;
   failed.exit_code = 3;
   failed.run_time = core::Seconds(130);
   EXPECT_EQ(StateInWords(failed, kNow), "failed with exit code 3 after 2m 10s");
   EXPECT_EQ(StateInWords(AJob(20, Phase::kCancelled), kNow), "cancelled before it ran");
+  JobRecord ending = Running(21, 1.1);
+  ending.phase = Phase::kStopping;
+  ending.reason = "its time limit (60 s) is over";
+  EXPECT_EQ(StateInWords(ending, kNow), "is being ended: its time limit (60 s) is over");
+  EXPECT_THAT(JobsTable({ending}, kNow, 200),
+              AllOf(HasSubstr("ending"), HasSubstr("its time limit (60 s) is over")));
   JobRecord cpu = AJob(21, Phase::kStarting);
   cpu.asked.gpus = 0;
   cpu.cores = 2;

@@ -39,13 +39,14 @@ std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
   std::string text = reason.starts_with("held") ? reason
                      : reason.empty()           ? std::string("waits for its turn")
                                                 : "waits: " + reason;
-  if (!job.expected_start) return text;
-  const double seconds = static_cast<double>(*job.expected_start - now) / 1e3;
-  return text + (seconds < 1 ? "; expected to start any moment"
-                             : "; expected to start in " + Duration(core::Seconds(seconds)));
+  return job.expected_start ? text + "; " + StartInWords(*job.expected_start, now) : text;
 }
 
 }  // namespace
+
+std::string_view StateName(Phase phase) {
+  return phase == Phase::kStopping ? "ending" : core::NameOf(phase);
+}
 
 bool HasItsPlace(const JobRecord& job) {
   return job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
@@ -125,6 +126,12 @@ std::optional<core::Seconds> RanFor(const JobRecord& job, core::UnixMillis now) 
   return job.ended ? std::optional(core::Seconds(last / 1e3)) : std::nullopt;
 }
 
+std::string StartInWords(core::UnixMillis start, core::UnixMillis now) {
+  const double seconds = static_cast<double>(start - now) / 1e3;
+  return seconds < 1 ? "should start any moment"
+                     : "should start in about " + About(core::Seconds(seconds));
+}
+
 std::string StateInWords(const JobRecord& job, core::UnixMillis now) {
   switch (job.phase) {
     case Phase::kHeld:
@@ -135,8 +142,7 @@ std::string StateInWords(const JobRecord& job, core::UnixMillis now) {
     case Phase::kRunning:
       return "runs" + PlaceInWords(job);
     case Phase::kStopping:
-      return job.cancelled ? "is being stopped: it was cancelled"
-                           : "is being stopped, and goes back into the queue";
+      return "is being ended" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
     case Phase::kFinished:
       return "finished" + AfterTime(job, now);
     case Phase::kFailed:

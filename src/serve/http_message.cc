@@ -20,6 +20,8 @@ std::string_view ReasonOf(int status) {
       return "Method Not Allowed";
     case 409:
       return "Conflict";
+    case 410:
+      return "Gone";
     case 413:
       return "Content Too Large";
     case 421:

@@ -150,6 +150,7 @@ void World::AdvanceTo(Seconds t, Events& out) {
         out.profiled.push_back(id);
         break;
       case EventKind::kLoaded:
+        AskHosts(id, true);
         for (GpuId gpu : state.where.gpus) MarkGpu(gpu);
         MarkJob(id);
         break;
@@ -202,11 +203,12 @@ void World::MarkNode(NodeId node) {
   dirty_nodes_.push_back(node);
 }
 
-// Puts a job on its GPUs or takes it off, and marks whoever may feel it.
-void World::Place(JobId id, const Allocation& where, int sign) {
+void World::AskHosts(JobId id, bool asks) {
   State& state = states_[id.index()];
-  if (sign < 0) SettleProgress(id);
-  const auto demand_host = [&](NodeId n, const core::Demand& d) {
+  if (state.asks == asks) return;
+  state.asks = asks;
+  const double sign = asks ? 1 : -1;
+  const auto ask = [&](NodeId n, const core::Demand& d, Ratio share) {
     NodeState& node = nodes_[n.index()];
     const auto& facts = cluster_->node(n);
     const auto over = [&] {
@@ -214,10 +216,22 @@ void World::Place(JobId id, const Allocation& where, int sign) {
              (facts.pcie && node.pcie > facts.pcie->value);
     };
     const bool before = over();
-    node.host_bandwidth = std::max(0.0, node.host_bandwidth + sign * d.host_bandwidth.value);
+    const double bandwidth = d.host_bandwidth.value * share;
+    node.host_bandwidth = std::max(0.0, node.host_bandwidth + sign * bandwidth);
     node.pcie = std::max(0.0, node.pcie + sign * d.pcie.value);
     if (before || over()) MarkNode(n);
   };
+  for (GpuId gpu : state.where.gpus) ask(cluster_->NodeOf(gpu), DemandOn(id, gpu), 1);
+  if (state.where.gpus.empty()) {
+    ask(state.where.node, (*truth_)[id.index()].on[0].demand, state.throttle);
+  }
+}
+
+// Puts a job on its GPUs or takes it off, and marks whoever may feel it.
+void World::Place(JobId id, const Allocation& where, int sign) {
+  State& state = states_[id.index()];
+  if (sign < 0) SettleProgress(id);
+  if (sign < 0) AskHosts(id, false);
   cores_reserved_now_ = std::max(0.0, cores_reserved_now_ + sign * where.cores);
   for (GpuId gpu : where.gpus) {
     GpuState& g = gpus_[gpu.index()];
@@ -229,7 +243,6 @@ void World::Place(JobId id, const Allocation& where, int sign) {
       if (g.residents.count() == 0) --allocated_now_;
     }
     MarkGpu(gpu);
-    demand_host(cluster_->NodeOf(gpu), DemandOn(id, gpu));
   }
   if (where.gpus.empty()) {
     auto& cpu_jobs = nodes_[where.node.index()].cpu_jobs;
@@ -238,9 +251,6 @@ void World::Place(JobId id, const Allocation& where, int sign) {
     } else {
       cpu_jobs.erase(std::find(cpu_jobs.begin(), cpu_jobs.end(), id));
     }
-    core::Demand demand = (*truth_)[id.index()].on[0].demand;
-    demand.host_bandwidth = demand.host_bandwidth * state.throttle;
-    demand_host(where.node, demand);
   }
   if (sign > 0) {
     state.where = where;
@@ -298,6 +308,8 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   if (state.loaded_at > now_) {
     Push(id, state.loaded_at, EventKind::kLoaded);
     starting_.push_back(id);
+  } else {
+    AskHosts(id, true);
   }
   if (state.resume_at > state.loaded_at) Push(id, state.resume_at, EventKind::kResume);
 }
@@ -312,7 +324,9 @@ void World::Leave(JobId id) { Stop(id); }
 void World::Arrive(JobId id, const Allocation& to, bool free) {
   Start(id, to, std::nullopt);
   State& state = states_[id.index()];
-  if (free) state.loaded_at = state.resume_at = now_;
+  if (!free) return;
+  state.loaded_at = state.resume_at = now_;
+  AskHosts(id, true);
 }
 
 void World::Resize(JobId id, double cores) {
@@ -328,7 +342,7 @@ void World::Throttle(JobId id, Ratio share) {
   SettleProgress(id);
   const NodeId n = state.where.node;
   const double demand = (*truth_)[id.index()].on[0].demand.host_bandwidth.value;
-  nodes_[n.index()].host_bandwidth += demand * (share - state.throttle);
+  if (state.asks) nodes_[n.index()].host_bandwidth += demand * (share - state.throttle);
   state.throttle = share;
   MarkJob(id);
   MarkNode(n);

@@ -10,8 +10,8 @@
 //   leave, its throughput on the cores it was given (cores are modelled where the node states
 //   them), the network, where it spans nodes that state theirs (seed 003: 25-30 % lost on 10 Gb/s).
 // While a job starts up (libraries, context, weights, loader) it holds its place and asks nothing
-// of its GPUs: its neighbours do not feel it, and it does not feel them. A restart's cost is not
-// like that: part of it is work done again.
+// of its GPUs and hosts: its neighbours do not feel it, and it does not feel them. A restart's cost
+// is not like that: part of it is work done again.
 #pragma once
 
 #include <cstdint>
@@ -116,6 +116,7 @@ class World {
     bool dying = false;     // out of memory, not yet noticed
     bool hopeless = false;  // it would be even with the GPU to itself
     bool dirty = false;
+    bool asks = false;       // of its hosts: it is counted there
     std::uint32_t run = 0;   // counts placements: events of an earlier one no longer hold
     std::uint32_t pace = 0;  // counts rates: so does the end that an earlier rate promised
     core::Ratio rate = 0;
@@ -144,6 +145,7 @@ class World {
   void Pop();
   bool Stale(const Event& event) const;
   void Place(core::JobId id, const core::Allocation& where, int sign);
+  void AskHosts(core::JobId id, bool asks);  // for memory bandwidth and PCIe
   // Beside its neighbours, or with its GPUs to itself.
   bool RunsOutOfMemory(core::JobId id, bool alone) const;
   void Accumulate(core::Seconds t);

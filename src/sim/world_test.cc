@@ -227,6 +227,17 @@ TEST(World, AJobThatStartsUpNeitherSlowsNorIsSlowed) {
   EXPECT_DOUBLE_EQ(world.Outcome(1).restarting.value, 20);
 }
 
+TEST(World, AJobThatStartsUpAsksNothingOfItsHost) {
+  const JobSpec heavy{.seconds = 100, .busy = 0.1, .host_gbps = 60};
+  JobSpec slow_to_start = heavy;
+  slow_to_start.startup = 1000;
+  Driven world(ClusterBuilder().Node(2).MemoryBandwidth(100).Build(), {heavy, slow_to_start});
+  world.Start(0, OnGpus({0}));
+  world.Start(1, OnGpus({1}));
+  world.ToTheEnd();
+  EXPECT_DOUBLE_EQ(world.FinishOf(0), 100);
+}
+
 TEST(World, StartUpIsPaidAtEveryStart) {
   Driven world(Gpus(1), {{.seconds = 100, .restart_cost = 5, .startup = 20}});
   world.Start(0, OnGpus({0}));

@@ -108,7 +108,7 @@ class QueuePlayer {
     return lost;
   }
 
-  core::Result<void> Play(const policy::Policy& policy) {
+  core::Result<void> Play(const policy::Policy& policy, const std::function<bool()>& go_on) {
     Scenario& scenario = history_.scenario;
     core::Snapshot snapshot(scenario.cluster);
     Remember(snapshot);
@@ -123,6 +123,7 @@ class QueuePlayer {
     std::size_t idle = 0, before = 0;
     for (std::size_t turn = 0; turn < kMostIdleTurns + kTurnsAJob * scenario.jobs.size(); ++turn) {
       if (recorder_->started() == waiting || idle > kMostIdleTurns) break;
+      if (go_on && !go_on()) break;
       if (turn > 0 && world.NextEvent().value_or(now_).value > now_.value + kHorizon) break;
       const auto more = loop.Turn();
       if (!more) return tl::unexpected(more.error());
@@ -270,7 +271,8 @@ core::Result<ForecastResult> Forecast(JobRecords live, const core::Cluster& clus
   if (!policy) return tl::unexpected(policy.error());
   player.Close(closed);
   const std::size_t lost = player.SeatRunning();
-  if (auto done = player.Play(**policy); !done) return tl::unexpected(std::move(done.error()));
+  auto played_on = player.Play(**policy, options.go_on);
+  if (!played_on) return tl::unexpected(std::move(played_on.error()));
 
   ForecastResult result;
   std::map<std::int64_t, ExpectedStart> told;

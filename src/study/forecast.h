@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct ForecastOptions {
   std::string policy = "sharewell";
   core::Ratio max_slowdown = 1.25;  // the server's
   std::size_t most_jobs = 1'000;    // of the queue, from its front; those behind have no time
+  // Asked again and again; once it is false, those that were not seen to start have no time.
+  std::function<bool()> go_on = {};
 };
 
 struct ExpectedStart {

@@ -102,6 +102,16 @@ TEST(Forecast, AClosedGpuIsNotUsedAndWhatRunsThereEnds) {
   EXPECT_THAT(queue.Play().remarks, Contains(HasSubstr("cannot be told: 1 job")));
 }
 
+TEST(Forecast, CutShortItTellsOfThoseInFront) {
+  Queue queue{{Running(RecordOf(1, -50, 1), -40), RecordOf(2, -30, 1), RecordOf(3, -20, 1),
+               RecordOf(4, -10, 1)}};
+  int asked = 0;
+  queue.options.go_on = [&] { return ++asked < 3; };
+  const auto starts = Starts(queue.Play());
+  EXPECT_EQ(starts.front(), 60);
+  EXPECT_EQ(starts.back(), -1);
+}
+
 TEST(Forecast, AThousandJobsArePlayedQuickly) {
   Queue queue{{}, 8};
   for (int i = 0; i < 5'000; ++i) {

@@ -40,6 +40,8 @@ class JobTrack {
   // A figure of a whole GPU, or of the job.
   void Take(const core::Reading& reading, core::Seconds now);
   core::Profile Needed() const;
+  // The most that it held on a GPU, in bytes.
+  std::optional<double> gpu_memory() const { return gpu_memory_; }
 
  private:
   enum Figure { kBusy, kSm, kDram, kReceived, kSent, kPower, kCores, kFigures };

@@ -137,6 +137,7 @@ struct JobWatch::Inside {
 
   void TakeNow(const core::Reading& reading) {
     if (reading.metric == &collect::kGpuBusy) now[reading.instance].busy = reading.value;
+    if (reading.metric == &collect::kGpuSm) now[reading.instance].sm = reading.value;
     if (reading.metric == &collect::kGpuMemoryUsed) {
       now[reading.instance].memory_used = core::Bytes(reading.value);
     }
@@ -255,6 +256,13 @@ core::Profile JobWatch::Seen(std::int64_t number) const {
     }
   }
   return track.Needed();
+}
+
+std::optional<core::Bytes> JobWatch::GpuMemoryOf(std::int64_t number) const {
+  const std::lock_guard lock(inside_->mutex);
+  const auto it = inside_->running.find(number);
+  if (it == inside_->running.end() || !it->second.gpu_memory()) return std::nullopt;
+  return core::Bytes(*it->second.gpu_memory());
 }
 
 GpuNow JobWatch::Now(const std::string& uuid) const {

@@ -41,7 +41,7 @@ struct JobWatchOptions {
 };
 
 struct GpuNow {
-  std::optional<core::Ratio> busy;
+  std::optional<core::Ratio> busy, sm;
   std::optional<core::Bytes> memory_used;
   std::optional<core::Watts> power;
 };
@@ -66,6 +66,8 @@ class JobWatch {
   // GPUs that were read before and do not answer any more, by uuid, each with why.
   std::map<std::string, std::string> Lost() const;
   GpuNow Now(const std::string& uuid) const;  // newest; empty where nothing was read
+  // The most that a running job's processes held on a GPU so far.
+  std::optional<core::Bytes> GpuMemoryOf(std::int64_t number) const;
 
  private:
   struct Inside;

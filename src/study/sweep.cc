@@ -48,6 +48,10 @@ class Sweeper {
     std::vector<SweepCell*> to_run;
     for (SweepCell& cell : result.cells) {
       if (!FromBefore(cell)) to_run.push_back(&cell);
+      if (cell.state != CellState::kDone) continue;
+      // Measured elsewhere, and reported here.
+      if (result.gpu.empty()) result.gpu = cell.summary.profile.gpu;
+      result.cores = std::max(result.cores, cell.cell.cpus.value_or(0));
     }
     if (result.Count(CellState::kLeftOut) == result.cells.size()) {
       return tl::unexpected(core::Error{
@@ -66,13 +70,16 @@ class Sweeper {
  private:
   // Whether nothing is left to do for it.
   bool FromBefore(SweepCell& cell) const {
-    if (const auto lacking = Lacking(cell.cell, options_); !lacking.empty()) {
-      cell.state = CellState::kLeftOut;
-      cell.why = lacking;
-      return true;
-    }
     const JournalEntry* entry = journal_.Find(cell.cell.key);
-    if (entry == nullptr || (!entry->done && options_.retry)) return false;
+    // What is done is done, whatever this machine has.
+    if (entry == nullptr || !entry->done) {
+      if (const auto lacking = Lacking(cell.cell, options_); !lacking.empty()) {
+        cell.state = CellState::kLeftOut;
+        cell.why = lacking;
+        return true;
+      }
+      if (entry == nullptr || options_.retry) return false;
+    }
     Take(cell, *entry);
     cell.from_before = true;
     return true;

@@ -53,7 +53,7 @@ SweepPoint PointOf(const SweepResult& result, const SweepCell& cell, double x) {
 std::optional<Knee> KneeOf(const SweepLine& line) {
   std::vector<CurvePoint> curve;
   for (const SweepPoint& point : line.points) {
-    if (point.throughput) curve.emplace_back(point.x, *point.throughput);
+    if (point.throughput) curve.push_back({point.x, *point.throughput, point.uncertainty});
   }
   return FindKnee(curve);
 }
@@ -144,7 +144,8 @@ void GatherProfiles(SweepResult& result) {
     std::vector<CurvePoint> curve;
     for (const SweepCell* cell : line) {
       const auto& steps = cell->summary.profile.steps_per_second;
-      if (cell->cell.cpus && steps) curve.emplace_back(*cell->cell.cpus, *steps);
+      if (!cell->cell.cpus || !steps) continue;
+      curve.push_back({static_cast<double>(*cell->cell.cpus), *steps, cell->summary.uncertainty});
     }
     summary.profile.cpu_curve = FittedCurve(curve);
     if (!seen.insert(summary.profile.workload).second) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/shown.h"
+#include "core/shown_end.h"
 #include "core/suggest.h"
 #include "platform/files/mapped_file.h"
 #include "study/sweep.h"
@@ -137,7 +137,7 @@ std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::s
                           lower.find("memoryerror") != std::string::npos;
   if (failure.out_of_memory) failure.why += ", out of memory";
   if (const auto line = LastLine(words); !line.empty()) {
-    failure.why += fmt::format("; its last words: {}", core::Shown(line));
+    failure.why += fmt::format("; its last words: {}", core::ShownEnd(line));
   }
   return failure;
 }

@@ -12,6 +12,7 @@ namespace sharewell::study {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -29,6 +30,8 @@ cpus = [1, 2, 4, 8]
 struct FakeMachine {
   int runs = 0;
   int fail_from = 1000, interrupt_at = 1000;
+  double at_most_cores = 1;  // of the rate
+  std::optional<core::Ratio> uncertainty = {};
 
   core::Result<Watched> operator()(std::span<const RunSpec> specs, const WatchOptions& watch) {
     ++runs;
@@ -42,7 +45,9 @@ struct FakeMachine {
       record.profile.gpu = spec.gpu;
       record.profile.steps_per_second =
           spec.command[1] == "alexnet" ? 10 * std::min(cores, 4.0) : 5.0;
+      if (cores >= 8) *record.profile.steps_per_second *= at_most_cores;
       record.profile.cpu_cores = std::min(cores, 4.0);
+      record.uncertainty = uncertainty;
       record.window = core::Seconds(5);
       if (runs >= fail_from) {
         record.exit_code = 1;
@@ -96,6 +101,27 @@ TEST_F(SweepTest, FindsTheKneeOfEachModel) {
               ElementsAre(Pair(1, 0.25), Pair(2, 0.5), Pair(4, 1), Pair(8, 1)));
 }
 
+TEST_F(SweepTest, AFallWithinTheCellsUncertaintyIsNoise) {
+  constexpr const char* kOne = R"(
+name = "cores"
+command = ["train", "alexnet"]
+[axes]
+cpus = [2, 3, 4, 8]
+)";
+  const auto fitted = [&](core::Ratio uncertainty) {
+    FakeMachine machine;
+    machine.at_most_cores = 0.9;
+    machine.uncertainty = uncertainty;
+    std::filesystem::remove_all(folder_.Path("out"));
+    const auto result = Go(machine, false, 8, kOne);
+    EXPECT_TRUE(result) << result.error().message;
+    return std::pair(result->plots[0].lines[0].knee->fitted.back(),
+                     result->profiles[0].profile.cpu_curve[1].second);
+  };
+  EXPECT_EQ(fitted(0.01), std::pair(36.0, 0.75));
+  EXPECT_EQ(fitted(0.1), std::pair(38.0, 30.0 / 38));
+}
+
 TEST_F(SweepTest, ASecondStartRepeatsNothing) {
   FakeMachine first, second;
   first.interrupt_at = 4;
@@ -145,6 +171,38 @@ TEST_F(SweepTest, WhatFailedIsSaidAndTriedAgainWhenAsked) {
   EXPECT_EQ(second.runs, 0);
   EXPECT_EQ(Go(third, true)->Count(CellState::kDone), 8U);
   EXPECT_EQ(third.runs, 2);
+}
+
+TEST_F(SweepTest, TheEndOfALongLastLineIsShown) {
+  core::ProfileRecord record;
+  record.exit_code = 2;
+  const std::string path = "/srv/" + std::string(200, 'x') + "/bin/python3";
+  const auto failure = FailureOf(
+      record, folder_.Write("log", "step 1\n" + path +
+                                       ": can't open file '/srv/zoo/plain.py': [Errno 2] No such "
+                                       "file or directory\n"));
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(failure->why, HasSubstr("exit code 2; its last words: '..."));
+  EXPECT_THAT(failure->why, EndsWith("/bin/python3: can't open file '/srv/zoo/plain.py': [Errno 2] "
+                                     "No such file or directory'"));
+}
+
+TEST_F(SweepTest, WhatIsDoneIsDoneOnALesserMachineToo) {
+  FakeMachine large, small;
+  ASSERT_TRUE(Go(large));
+  GridOptions options;
+  options.folder = folder_.Path("out");
+  options.cpus = {0, 1};
+  options.run = [&](std::span<const RunSpec> specs, const WatchOptions& watch) {
+    return small(specs, watch);
+  };
+  const auto result = Sweep(*ReadSweepSpecText(kSpec, "s.toml"), options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(small.runs, 0);
+  EXPECT_EQ(result->Count(CellState::kDone), 8U);
+  EXPECT_EQ(result->gpu, "NVIDIA H200");
+  EXPECT_EQ(result->cores, 8);
+  EXPECT_EQ(result->plots[0].lines[0].knee->at, 4);
 }
 
 TEST_F(SweepTest, LeavesOutWhatTheMachineHasNot) {

@@ -96,8 +96,10 @@ class MachineBuilder {
         found_.push_back(std::move(gpu));
       }
     }
-    out_.remarks.push_back(fmt::format(
-        "{} simulated GPUs: jobs are real processes, the GPUs are not there", found_.size()));
+    const bool one = found_.size() == 1;
+    out_.remarks.push_back(
+        fmt::format("{} simulated GPU{}: jobs are real processes, the GPU{} not there",
+                    found_.size(), one ? "" : "s", one ? " is" : "s are"));
     return {};
   }
 

@@ -45,6 +45,13 @@ TEST(ThisMachine, CardsOfOneModelAreOneNode) {
   EXPECT_THAT(here.remarks, IsEmpty());
 }
 
+TEST(ThisMachine, OneSimulatedGpuIsOne) {
+  EXPECT_THAT(Machine("1xH200", {}).remarks,
+              Contains("1 simulated GPU: jobs are real processes, the GPU is not there"));
+  EXPECT_THAT(Machine("2xH200", {}).remarks,
+              Contains("2 simulated GPUs: jobs are real processes, the GPUs are not there"));
+}
+
 TEST(ThisMachine, SeveralModelsAreSeveralNodesWithTheirPartOfTheCores) {
   const MachineHere here =
       Machine("", {Card(0, "NVIDIA H200", 141), Card(1, "NVIDIA Future 9000", 141), Card(2, "", 0),

@@ -80,7 +80,9 @@ struct WatchOptions {
   core::Seconds interval{1};
   std::optional<core::Seconds> warmup = {};  // absent: found by itself (study/steady.h)
   Until until = Until::kSettled;
-  core::Seconds window{30};    // kFor
+  // kFor. Without `warmup` six readings at least, without steps 15 s: a steady state is not seen in
+  // fewer.
+  core::Seconds window{30};
   core::Seconds longest{120};  // kSettled: a steady window of this length is enough as it is
   // Since the start; then what there is is taken. Of kFor: of the warm-up alone. Not of kEnd.
   core::Seconds at_most{600};

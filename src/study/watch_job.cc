@@ -177,8 +177,10 @@ Signal WatchJob::Primary(const WatchOptions& options) const {
     signal.first = first_step_;
     signal.values = steps_;
     signal.rules.least = kLeastSteps;
+    // The rate of the last interval is known when the next step comes, and the window has that
+    // interval, too: to judge by as many as were asked for would be to look for one more.
     if (options.until == Until::kFor) {
-      signal.rules.least = std::min(signal.rules.least, options.window);
+      signal.rules.least = std::min(signal.rules.least, options.window - options.interval);
     }
   } else {
     signal.values = has_gpu_ ? busy_ : cpu_;

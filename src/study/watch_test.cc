@@ -31,6 +31,7 @@ struct Script {
   std::function<double(double)> steps = {};  // in all; empty: it writes no progress
   bool starts = true;
   bool opens_late = false;  // the progress file is opened with the first step
+  double before = 0;        // the last step came so long before a look
 };
 
 class FakeWorld : public WatchWorld {
@@ -113,7 +114,7 @@ class FakeWorld : public WatchWorld {
     std::ofstream(path, std::ios::app)
         << std::string(static_cast<std::size_t>(total - written), '\n');
     written = total;
-    const double wall = kEpoch + std::min(now, script.ends);
+    const double wall = kEpoch + std::min(now, script.ends) - script.before;
     const timespec time{.tv_sec = static_cast<time_t>(wall),
                         .tv_nsec = static_cast<long>((wall - std::floor(wall)) * 1e9)};
     const timespec times[2] = {time, time};
@@ -226,6 +227,26 @@ TEST_F(WatchTest, RunsForAsLongAsAsked) {
   const auto record = One(Watch({&spec, 1}, options));
   EXPECT_NEAR(record.window.value, 20, 1.1);
   EXPECT_NEAR(*record.profile.steps_per_second, 10, 0.1);
+}
+
+TEST_F(WatchTest, AShortLookIsAsLongAsAskedOrSixReadings) {
+  const auto looked = [&](double window, double interval) {
+    FakeWorld world({{.steps = [](double t) { return 100 * t; }, .before = 0.004}});
+    const RunSpec spec = Spec("a");
+    auto options = Options(world, Cores(1));
+    options.until = Until::kFor;
+    options.window = Seconds(window);
+    options.interval = Seconds(interval);
+    const auto record = One(Watch({&spec, 1}, options));
+    EXPECT_TRUE(record.uncertainty) << window << " at " << interval;
+    return record.window.value;
+  };
+  EXPECT_NEAR(looked(4, 0.5), 4, 0.1);
+  EXPECT_NEAR(looked(3.5, 0.5), 3.5, 0.1);
+  EXPECT_NEAR(looked(7, 1), 7, 0.1);
+  EXPECT_NEAR(looked(6, 1), 6, 0.1);
+  EXPECT_NEAR(looked(3, 1), 6, 0.1);
+  EXPECT_NEAR(looked(0.5, 0.5), 3, 0.1);
 }
 
 TEST_F(WatchTest, AGivenWarmupIsTaken) {

@@ -14,7 +14,8 @@
 namespace sharewell::supervise {
 namespace {
 
-constexpr char kExitDraft[] = "exit.tmp", kStartedDraft[] = "started.tmp";
+constexpr char kExitDraft[] = "exit.tmp", kStartedDraft[] = "started.tmp",
+               kEndingDraft[] = "ending.tmp";
 
 bool Exists(int folder, const char* name) { return ::faccessat(folder, name, F_OK, 0) == 0; }
 
@@ -67,6 +68,13 @@ void WriteStarted(int folder, pid_t command) {
   ::dprintf(file, "pid %d\n", static_cast<int>(command));
   ::close(file);
   ::renameat(folder, kStartedDraft, folder, platform::kStartedFile);
+}
+
+void WriteEnding(int folder) {
+  const int file = OpenNew(folder, kEndingDraft, 0);
+  if (file < 0) return;
+  ::close(file);
+  ::renameat(folder, kEndingDraft, folder, platform::kEndingFile);  // the server hears of renames
 }
 
 bool IsGone(int folder) {

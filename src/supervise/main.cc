@@ -182,7 +182,10 @@ void Act(Supervisor& self) {
   const Millis now = Now();
   if (now >= self.time_over) {
     self.time_over = kNever;
-    if (!self.stopped) AskToEnd(self, self.spec.grace_ms, true);
+    if (!self.stopped) {
+      AskToEnd(self, self.spec.grace_ms, true);
+      WriteEnding(self.folder);
+    }
   }
   if (!self.told_all && (self.ended || now >= self.term_all)) {
     TellAll(self);

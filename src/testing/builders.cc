@@ -136,14 +136,14 @@ core::JobId SnapshotBuilder::Running(const JobSpec& spec, const std::vector<std:
                                      double cores) {
   const core::JobId id = Waiting(spec);
   snapshot_.Start(id, OnGpus(gpus, cores));
-  snapshot_.Observe(id, core::Seconds(0), 1);
+  snapshot_.Observe(id, core::Seconds(0), 1, core::Seconds(0));
   return id;
 }
 
 core::JobId SnapshotBuilder::RunningOnNode(const JobSpec& spec, std::size_t node, double cores) {
   const core::JobId id = Waiting(spec);
   snapshot_.Start(id, OnNode(node, cores));
-  snapshot_.Observe(id, core::Seconds(0), 1);
+  snapshot_.Observe(id, core::Seconds(0), 1, core::Seconds(0));
   return id;
 }
 

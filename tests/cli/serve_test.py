@@ -23,8 +23,9 @@ COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"]
 class Server:
     """`sharewell serve` with two GPUs that are not there, on a folder of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, grace="1s"):
         self.folder = folder
+        self.grace = grace
         self.socket = str(folder / "s")
         self.process = None
         self.start()
@@ -33,7 +34,7 @@ class Server:
         self.errors = open(self.folder / "server.log", "a", encoding="utf-8")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--gpus", "2xH200", "--store", str(self.folder / "store.db"), "--socket", self.socket,
-             "--listen", "127.0.0.1:0", "--grace", "1s"],
+             "--listen", "127.0.0.1:0", "--grace", self.grace],
             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
         end = time.monotonic() + PATIENCE
         while subprocess.run([PROGRAM, "jobs", "--server", self.socket], capture_output=True).returncode != 0:
@@ -50,11 +51,13 @@ class Server:
 class ServedTest(ProgramTest):
     """All tests of a class speak to one server."""
 
+    grace = "1s"
+
     @classmethod
     def setUpClass(cls):
         place = tempfile.TemporaryDirectory(prefix="sharewell-")
         cls.addClassCleanup(place.cleanup)
-        cls.server = Server(pathlib.Path(place.name))
+        cls.server = Server(pathlib.Path(place.name), cls.grace)
         cls.addClassCleanup(cls.end)
         cls.env = {**os.environ, "SHAREWELL_SERVER": cls.server.socket}
 
@@ -119,6 +122,11 @@ class ServedTest(ProgramTest):
 
     def wait_over(self, number):
         return self.wait_for(number, "finished", "failed", "cancelled")
+
+    def end_all(self, *numbers):
+        self.ask("cancel", *map(str, numbers))
+        for number in numbers:
+            self.wait_over(number)
 
 
 CPU = ("--gpus", "0", "--cpus", "0.1")
@@ -230,6 +238,33 @@ class Queue(ServedTest):
         self.assertEqual(names, ["slot"])
         self.assertIn("did you mean 'slot'", self.refused(2, "whatif", "--policy", "slt"))
 
+    def test_who_waits_is_told_when_it_should_start(self):
+        """Behind a time limit the limit is the latest."""
+        running = [self.submit("--exclusive", "--time", "1h", "--", "sleep", "100") for _ in range(2)]
+        done = self.said("submit", "--exclusive", "--name", "third", "--", "sleep", "100")
+        about = r"should\s+start\s+in\s+about\s+(1h\s00m|\d\d\smin)"
+        self.assertRegex(done, rf"^job \d+ third: waits: [^;]+;\s+{about}\n")
+        third = int(done.split()[1])
+        expected = self.job(third)["expected_start_ms"]
+        self.assertTrue(3000 < expected / 1e3 - time.time() < 3601, expected)
+        self.assertRegex(self.said("job", str(third)), about)
+        self.assertRegex(self.said("why", str(third)), f"(?m)^it {about}$")
+        self.assertRegex(self.said("jobs"), rf"(?s) starts in .*\n *{third}  third .* (1h 00m|\d\d min) ")
+        listed = {job["number"]: job["expected_start_ms"] for job in self.json("jobs")["jobs"]}
+        self.assertEqual([listed[number] for number in running], [None, None])
+        self.assertAlmostEqual(listed[third], expected, delta=60e3)
+        self.end_all(*running, third)
+
+    def test_behind_a_job_of_unknown_length_nobody_knows(self):
+        running = [self.submit("--exclusive", "--", "sleep", "100") for _ in range(2)]
+        done = self.said("submit", "--exclusive", "--name", "third", "--", "sleep", "100")
+        third = int(done.split()[1])
+        self.assertRegex(done, r"^job \d+ third: waits: ")
+        for words in (done, *(self.said(command, str(third)) for command in ("job", "why")), self.said("jobs")):
+            self.assertNotRegex(words, r"should\s+start|starts in")
+        self.assertIsNone(self.job(third)["expected_start_ms"])
+        self.end_all(*running, third)
+
     def test_hold_release_and_after(self):
         first = self.submit(*CPU, "--hold", "--", "true")
         then = self.submit(*CPU, "--after", str(first), "--", "true")
@@ -303,6 +338,22 @@ class Refused(ServedTest):
         self.refused(2, "logs", "1", "--tail", "x")
         self.refused(2, "whatif", "--days", "0")
 
+    def test_a_second_server_in_the_folder(self):
+        other = self.server.folder / "other.db"
+        before = sorted(self.server.folder.iterdir())
+        for existed in (False, True):
+            with self.subTest(existed=existed):
+                if existed:
+                    other.touch()
+                message = self.refused(1, "serve", "--gpus", "1xH200", "--store", str(other), "--socket",
+                                       str(self.folder / "s2"), "--listen", "127.0.0.1:0")
+                self.assertIn("give each store a folder of its own", message)
+                if not existed:
+                    self.assertEqual(sorted(self.server.folder.iterdir()), before, "nothing is left behind")
+        message = self.refused(1, "serve", "--gpus", "1xH200", "--store", str(self.server.folder / "store.db"), "--socket",
+                               str(self.folder / "s2"), "--listen", "127.0.0.1:0")
+        self.assertIn("another server has this store", message)
+
     def test_no_server(self):
         for command in COMMANDS:
             with self.subTest(command=command):
@@ -325,6 +376,7 @@ class Killed(ServedTest):
                 subprocess.Popen([PROGRAM, "submit", "--wait", "--after", str(runs), *CPU, "--", "true"], env=self.env,
                                  cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as waiter:
             after = int(waiter.stderr.readline().split()[1])
+            self.assertEqual(follower.stdout.readline(), b"begun\n")
             self.server.kill()
             self.assertIn("start one", self.refused(3, "jobs"))
             time.sleep(0.4)
@@ -334,12 +386,63 @@ class Killed(ServedTest):
             self.assertEqual(self.job(runs)["attempt"], 1)
             self.write("go", "")
             self.assertEqual(self.wait_over(runs)["exit_code"], 5)
-            self.assertEqual(follower.communicate(timeout=PATIENCE)[0], b"begun\ndone\n")
+            self.assertEqual(follower.communicate(timeout=PATIENCE)[0], b"done\n")
             self.ask("release", str(held))
             self.assertEqual(self.wait_over(held)["phase"], "finished")
             self.wait_over(after)  # whatever becomes of one whose forerunner failed
             waiter.communicate(timeout=PATIENCE)
         self.assertEqual(len(self.json("jobs", "--all")["jobs"]), 4)
+
+
+class LeavingTest(ServedTest):
+    """What is on its way out, and what is gone."""
+
+    grace = "60s"
+    stubborn = ("sh", "-c", "trap '' TERM; while [ ! -e go ]; do sleep 0.02; done")
+
+    def test_a_job_that_is_being_ended_says_so_and_why(self):
+        late = self.submit("--gpus", "0", "--time", "1s", "--", *self.stubborn)
+        self.wait_for(late, "stopping")
+        self.assertRegex(self.said("jobs"), r"\bending\b.*its time limit \(1 s\) is over")
+        self.assertIn("is being ended: its time limit (1 s) is over", self.said("job", str(late)))
+        self.assertIn("its time limit (1 s) is over", self.said("why", str(late)))
+        self.server.kill()
+        self.server.start()  # the next server knows it too, and does not start it again
+        self.wait_for(late, "stopping")
+        (self.folder / "go").touch()
+        self.assertEqual(self.wait_for(late, "failed")["note"], "its time limit (1 s) is over")
+        self.assertEqual(self.job(late)["attempt"], 1)
+
+        (self.folder / "go").unlink()
+        unwanted = self.submit("--gpus", "0", "--", *self.stubborn)
+        me = self.wait_for(unwanted, "running")["user"]
+        self.assertIn(f"is being ended: cancelled by {me}", self.said("cancel", str(unwanted)))
+        self.assertRegex(self.said("jobs"), rf"\bending\b.*cancelled by {re.escape(me)}")
+        (self.folder / "go").touch()
+        self.assertEqual(self.wait_for(unwanted, "cancelled")["note"], f"cancelled by {me}")
+
+    def test_logs_are_kept_for_a_month(self):
+        old, young, runs = (self.submit("--gpus", "0", "--", "sh", "-c", f"echo words; {rest}")
+                            for rest in ("true", "true", "sleep 1000"))
+        for number, phase in ((old, "finished"), (young, "finished"), (runs, "running")):
+            self.wait_for(number, phase)
+        logs = self.server.folder / "logs"
+        month_ago = time.time() - 31 * 86400
+        for number in (old, runs):
+            for path in (*(logs / str(number)).iterdir(), logs / str(number)):
+                os.utime(path, (month_ago, month_ago))
+        self.server.kill()
+        self.server.start()
+        end = time.monotonic() + PATIENCE
+        while (logs / str(old)).exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        for args in ((), ("-f",), ("--tail", "3"), ("--err",)):
+            self.assertIn(f"the logs of job {old} are not kept any more: they go 30 days after",
+                          self.refused(1, "logs", str(old), *args))
+        self.assertEqual(self.said("logs", str(young)), "words\n")
+        self.assertEqual(self.said("logs", str(runs)), "words\n")
+        self.assertEqual(self.job(old)["phase"], "finished")
 
 
 if __name__ == "__main__":

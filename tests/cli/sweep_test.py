@@ -3,6 +3,8 @@
 
 import csv
 import json
+import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -76,6 +78,16 @@ class Sweep(ProgramTest):
         self.assertEqual([cell["state"] for cell in document["cells"]], ["done"] * 3)
         self.assertEqual({curve["axis"] for curve in document["curves"]}, {"speed"})
         self.assertEqual(document["throughput_unit"], "samples_per_second")
+
+    def test_the_nvml_library_that_is_named_is_asked(self):
+        library = pathlib.Path(PROGRAM).resolve().parent / "libfake_nvml.so"
+        if not library.exists():
+            self.skipTest(f"{library.name} was not built beside the program")
+        self.sweep()
+        idle = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "nvml" / "h200-idle.json"
+        done = self.run_program("sweep", "s.toml", "--store", "none",
+                                env={**os.environ, "SHAREWELL_NVML_LIBRARY": str(library), "SHAREWELL_FAKE_NVML": str(idle)})
+        self.assertIn("tiny on NVIDIA H200, ", done.stdout, done.stderr)
 
     def test_a_changed_cell_is_run_the_others_are_not(self):
         self.sweep()

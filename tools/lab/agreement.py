@@ -1,6 +1,6 @@
 """Whether `sharewell profile` says what an independent sampler says: agreement.py sample | compare | table
 
-  agreement.py sample REF.jsonl                    samples the GPU as measure.py does, until it is ended
+  agreement.py sample REF.jsonl                    samples the GPU as measure.py does, until it is ended; needs pynvml
   agreement.py compare REF.jsonl PROFILE.json...   > data/h200/agreement.csv
   agreement.py table data/h200/agreement.csv       the table of docs/gpu.md
 
@@ -20,7 +20,10 @@ GPM = {'sm': 2, 'dram': 10}
 
 
 def sample(path):
-    import pynvml as nv
+    try:
+        import pynvml as nv
+    except ImportError:
+        sys.exit('agreement: needs pynvml: pip install nvidia-ml-py')
     nv.nvmlInit()
     gpu = nv.nvmlDeviceGetHandleByIndex(0)
 
@@ -69,6 +72,9 @@ def row_of(path, samples):
     here = [s for s in samples if begin < s['t'] <= end]
     # The loop is stopped when the window ends: an interval that reaches beyond it holds the stop, too.
     gpm = [s for s in here if s.get('since', 0) >= begin]
+    if not gpm:
+        sys.exit(f'agreement: {path}: no GPM interval of the reference lies within its window of {end - begin:.1f} s '
+                 f'({len(here)} samples do): run `sample` on a GPU with GPM (Hopper or later) all the while, and profile for 4 s or more')
     length = sum(s['t'] - s['since'] for s in gpm)
     mean = lambda name: sum(s['gpm'][name] * (s['t'] - s['since']) for s in gpm) / length
     # The call that the reference makes counts what the driver keeps for itself; ours leaves it out.

@@ -35,7 +35,17 @@ import sharewell  # noqa: E402
 import warm  # noqa: E402
 
 KEYS = {"arrival_seconds": (int, float), "workload": str, "batch": int, "precision": str, "workers": int, "steps": int}
+PRECISIONS = ("fp32", "tf32", "bf16")
+MOST = 1e9                                     # of anything; also tells what is no number
 CORES_MEASURED_ON = 16
+
+
+def good(key, kind, value):
+    if isinstance(value, bool) or not isinstance(value, kind):
+        return False
+    if kind is str:
+        return bool(value) and (key != "precision" or value in PRECISIONS)
+    return (1 if key in ("batch", "steps") else 0) <= value <= MOST
 
 
 def read_mix(path):
@@ -48,7 +58,7 @@ def read_mix(path):
         sys.exit(f"run_mix: {path}: it has no [[jobs]]")
     for number, job in enumerate(jobs):
         for key, kind in KEYS.items():
-            if not isinstance(job.get(key), kind) or (kind is not str and job[key] < (1 if key in ("batch", "steps") else 0)):
+            if not good(key, kind, job.get(key)):
                 sys.exit(f"run_mix: {path}: job {number + 1}: {key} is missing or wrong; see docs/mix.md")
     return sorted(jobs, key=lambda job: job["arrival_seconds"])
 
@@ -336,4 +346,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except sharewell.Error as e:
+        sys.exit(f"run_mix: {e}")

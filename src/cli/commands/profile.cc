@@ -62,7 +62,9 @@ class ProfileCommand : public Command {
     app.add_option("--warmup", warmup_, "how much of the start to leave out")
         ->type_name("auto|TIME")
         ->capture_default_str();
-    app.add_option("--for", for_, "how long to look after the warm-up; end: until the job ends")
+    app.add_option("--for", for_,
+                   "how long to look after the warm-up, six readings at least; end: until the job "
+                   "ends")
         ->type_name("settled|end|TIME")
         ->capture_default_str();
     app.add_option("--repeat", repeat_, "run it so many times; figures are means over the runs")

@@ -27,6 +27,7 @@ using Submissions = std::vector<core::Submission>;
 
 constexpr std::size_t kSubmitWidth = 100;
 constexpr std::size_t kMostConsidered = 1000;  // that a server looks at together
+constexpr core::Seconds kPatience{1};          // with when it should start
 
 // Sweeps of one server need names that differ, not secrets.
 std::string ArrayId() { return fmt::format("{:x}-{:x}", UnixNow() & 0xffffffffff, ::getpid()); }
@@ -162,8 +163,9 @@ class SubmitCommand : public Command {
   }
 
   Result<ExitCode> Submit(const ServerClient& client, const Submissions& jobs) const {
-    const auto answer = client.Submit(jobs);
+    auto answer = client.Submit(jobs);
     if (!answer) return tl::unexpected(answer.error());
+    PutExpectedStart(client, *answer);
     if (!wait_) {
       return PrintOut(flags_.json ? AsJson(*answer) : Result<std::string>(Submitted(*answer)));
     }
@@ -182,6 +184,16 @@ class SubmitCommand : public Command {
     auto told = PrintOut(flags_.json ? AsJson(*over) : Result<std::string>(text));
     if (!told) return told;
     return static_cast<ExitCode>(ExitCodeOf(*over));
+  }
+
+  // Of the first that waits. It is submitted whatever comes of this.
+  static void PutExpectedStart(const ServerClient& client, std::vector<JobRecord>& jobs) {
+    const auto waits = std::find_if(jobs.begin(), jobs.end(), [](const JobRecord& job) {
+      return job.phase == core::Phase::kWaiting;
+    });
+    if (waits == jobs.end()) return;
+    const auto now = client.Job(waits->number, kPatience);
+    if (now && now->phase == core::Phase::kWaiting) waits->expected_start = now->expected_start;
   }
 
   static Result<std::string> AsJson(const std::vector<JobRecord>& jobs) {

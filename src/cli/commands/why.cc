@@ -2,6 +2,7 @@
 
 #include "cli/server_flags.h"
 #include "cli/terminal.h"
+#include "cli/when.h"
 #include "report/job_tables.h"
 #include "report/table.h"
 
@@ -25,11 +26,14 @@ class WhyCommand : public Command {
     const auto body = client->Get(fmt::format("/jobs/{}/why", *number));
     if (!body) return tl::unexpected(body.error());
     if (flags_.json) return PrintOut(JsonText(*body));
-    const auto sentences = WhyFromAnswer(*body);
-    if (!sentences) return tl::unexpected(sentences.error());
+    auto why = WhyFromAnswer(*body);
+    if (!why) return tl::unexpected(why.error());
+    if (why->expected_start) {
+      why->sentences.push_back("it " + report::StartInWords(*why->expected_start, UnixNow()));
+    }
     const std::size_t width = std::min(OutWidth().value_or(kWhyWidth), kWhyWidth);
     std::string text;
-    for (const std::string& sentence : *sentences) {
+    for (const std::string& sentence : why->sentences) {
       text += report::Wrapped(report::PlainText(sentence), width, 2) + "\n";
     }
     return PrintOut(text);

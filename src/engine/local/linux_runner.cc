@@ -98,8 +98,9 @@ core::Result<void> LinuxRunner::Inside::Open() {
     if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   if (!locked) {
-    return core::FailedError("another server runs jobs in {}, or the folder cannot be used: {}",
-                             core::Shown(options.state), std::strerror(errno));
+    return core::FailedError(
+        "another server runs jobs in {}; give each store a folder of its own ({})",
+        core::Shown(options.state), std::strerror(errno));
   }
   wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll = ::epoll_create1(EPOLL_CLOEXEC);

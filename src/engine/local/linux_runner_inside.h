@@ -23,11 +23,12 @@ struct LinuxRunner::Inside {
     std::string folder;
     int supervisor = 0;  // its pid while it is our child; 0: an earlier server's
     int pidfd = -1;
-    int watch = -1;              // of the folder, until the command runs
+    int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
     std::unique_ptr<platform::ProgressFile> progress;
-    bool made = false;  // its folder is ours to remove
+    bool made = false;    // its folder is ours to remove
+    bool ending = false;  // told so
     bool ended = false;
     bool forgotten = false;  // it is to go without a word when it ends
   };
@@ -58,6 +59,7 @@ struct LinuxRunner::Inside {
   void Adopt(const RunId& id, const platform::JobSpec& spec);
   void LookAtStart(Run& run);
   void LookAtProgress(Run& run);
+  void LookAtEnding(Run& run);
   void EndIfGone(Run& run);  // its supervisor has ended, or may have
   RunEnd HowItEnded(Run& run);
   void Finish(Run& run, RunEnd end);

@@ -33,6 +33,7 @@ using Kind = RunEvent::Kind;
 // What became of one run.
 struct Told {
   bool started = false;
+  int endings = 0;
   std::optional<RunEnd> end;
   double steps = 0;
   int ends = 0;
@@ -81,6 +82,7 @@ class LinuxRunnerTest : public testing::Test {
       for (const RunEvent& event : events) {
         Told& told = told_[event.id];
         told.started = told.started || event.kind == Kind::kStarted;
+        told.endings += event.kind == Kind::kEnding ? 1 : 0;
         if (event.kind == Kind::kProgress) told.steps = event.steps;
         if (event.kind == Kind::kNote) told.notes += event.message;
         if (event.kind != Kind::kEnded) continue;
@@ -229,6 +231,31 @@ TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
   const RunId early = Start({"sleep", "1000"});
   runner_->Stop(early, Seconds(5));
   EXPECT_EQ(EndOf(early).exit_code, 143);
+}
+
+TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
+  auto timed = Request({"sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"});
+  timed.asked.time_limit = Seconds(0.3);
+  runner_->Start(timed);
+  Until([&] { return told_[timed.id].endings == 1; });
+  EXPECT_FALSE(told_[timed.id].end);
+  Open();  // another server is told the same
+  ASSERT_EQ(runner_->Recover().size(), 1U);
+  Until([&] { return told_[timed.id].endings == 2; });
+  runner_->Stop(timed.id, Seconds(0));
+  EXPECT_TRUE(EndOf(timed.id).timed_out);
+}
+
+TEST_F(LinuxRunnerTest, LogsAreAsOldAsTheEndOfTheirRun) {
+  const RunId id = Shell("echo words; sleep 0.3");
+  UntilStarted(id);
+  const std::string logs = platform::LogFolder(folder_.Path("state"), id.job);
+  const timespec old[] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, logs.c_str(), old, 0), 0);
+  EXPECT_EQ(EndOf(id).exit_code, 0);
+  struct stat folder {};
+  ASSERT_EQ(::stat(logs.c_str(), &folder), 0);
+  EXPECT_GT(folder.st_mtim.tv_sec, 1000);
 }
 
 TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {

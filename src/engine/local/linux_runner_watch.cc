@@ -82,7 +82,7 @@ void LinuxRunner::Inside::LookAtStart(Run& run) {
   if (run.command || run.ended) return;
   run.command = platform::ReadStarted(run.folder);
   if (!run.command) return;
-  if (run.watch >= 0) {
+  if (run.watch >= 0 && !run.request.asked.time_limit) {
     ::inotify_rm_watch(inotify, run.watch);
     by_watch.erase(run.watch);
     run.watch = -1;
@@ -103,6 +103,12 @@ void LinuxRunner::Inside::LookAtProgress(Run& run) {
         "it writes more to $SHAREWELL_PROGRESS than can be read: its steps are not counted any "
         "more";
   }
+}
+
+void LinuxRunner::Inside::LookAtEnding(Run& run) {
+  if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
+  run.ending = ::access((run.folder + "/" + platform::kEndingFile).c_str(), F_OK) == 0;
+  if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kEnding, run.request.id);
 }
 
 RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
@@ -182,6 +188,7 @@ void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
     run.pidfd = -1;
   }
   run.progress.reset();
+  platform::MarkLogs(options.state, id.job);
   if (run.group && !run.group->TryRemove()) leaving.push_back(std::move(run.group));
   run.group.reset();
   if (room) room->Return(id);
@@ -204,6 +211,7 @@ void LinuxRunner::Inside::Look() {
     Run& run = runs.at(id);
     LookAtStart(run);
     LookAtProgress(run);
+    LookAtEnding(run);
     if (run.pidfd >= 0) continue;
     if (run.supervisor == 0) Watch(run);
     EndIfGone(run);
@@ -246,7 +254,10 @@ void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
         std::memcpy(&event, room_for + at, sizeof event);
         at += static_cast<ssize_t>(sizeof event + event.len);
         const auto it = by_watch.find(event.wd);
-        if (it != by_watch.end()) LookAtStart(runs.at(it->second));
+        if (it == by_watch.end()) continue;
+        Run& run = runs.at(it->second);
+        LookAtStart(run);
+        LookAtEnding(run);
       }
     } else if (const auto it = by_pidfd.find(file); it != by_pidfd.end()) {
       EndIfGone(runs.at(it->second));

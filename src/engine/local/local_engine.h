@@ -79,7 +79,7 @@ class LocalEngine final : public Engine {
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
-  std::vector<RunEvent> TakeNotes();  // kStarted, kNote, kGpuLost, kGpuBack
+  std::vector<RunEvent> TakeNotes();  // kStarted, kEnding, kNote, kGpuLost, kGpuBack
 
   // Steps of the attempt under way; absent: none told.
   std::optional<double> StepsOf(core::JobId job) const;

@@ -173,6 +173,42 @@ TEST_F(LocalEngineTest, TellsHowRunsEnd) {
   EXPECT_THAT(Observe().failed, ElementsAre(lost));
 }
 
+TEST_F(LocalEngineTest, WhoseTimeWasOverIsNotQueuedAgain) {
+  const JobId job = Running({0}), other = Running({1});
+  engine_.Requeue(job);
+  engine_.Requeue(other);
+  runner_.events = {EndOf({1, 1}, 143, 15), EndOf({2, 1}, 143, 15)};
+  runner_.events[0].end.timed_out = true;
+  Observe();
+  EXPECT_THAT(seen_.failed, ElementsAre(job));
+  EXPECT_THAT(seen_.requeued, ElementsAre(other));
+}
+
+// A server runs for months: what is over is kept for as long as its end is spoken of.
+TEST_F(LocalEngineTest, WhatIsOverIsForgotten) {
+  const JobId job = Running({0}), stopped = Running({1});
+  runner_.Progress({1, 1}, 5);
+  runner_.Progress({2, 1}, 6);
+  Observe();
+  Stop(stopped);
+  engine_.Withdraw(stopped);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  EXPECT_THAT(Ends(), ElementsAre("1.1 finished"));
+  EXPECT_EQ(engine_.StepsOf(job), 5) << "asked for when its end is written down";
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(job), std::nullopt);
+  EXPECT_EQ(engine_.StepsOf(stopped), 6) << "its process is still there";
+  engine_.Cancel(job);
+  EXPECT_THAT(Observe().failed, IsEmpty()) << "it is over already";
+  runner_.events = {EndOf({2, 1}, 143, 15)};
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(stopped), 6);
+  EXPECT_THAT(Ends(), ElementsAre("2.1 requeued"));
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(stopped), std::nullopt);
+}
+
 TEST_F(LocalEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
   directory_.asked.gpu_memory = core::GiB(4);
   const JobId job = Running({0});
@@ -314,15 +350,16 @@ TEST_F(LocalEngineTest, WhatComesBeforeTheFirstStepIsStartUp) {
   runner_.Progress({1, 1}, 1);
   Observe(std::nullopt);
   ASSERT_THAT(seen_.progress, SizeIs(1));
-  EXPECT_EQ(seen_.progress[0].startup, Seconds(20));
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(19.9)) << "less the step itself: ten a second";
   Stop(a);
   runner_.events = {EndOf({1, 1}, 0)};
   Observe();
   Start(a, {0});
   runner_.now += Seconds(5);
-  runner_.Progress({1, 2}, 1);
+  runner_.Progress({1, 2}, 21);
   Observe(std::nullopt);
-  EXPECT_EQ(seen_.progress[0].startup, Seconds(25)) << "at every start";
+  EXPECT_NEAR(seen_.progress[0].startup.value, 19.9 + 3, 1e-9)
+      << "at every start; twenty steps in a lot";
 }
 
 TEST_F(LocalEngineTest, TellsProgressWhenItSaysSomething) {

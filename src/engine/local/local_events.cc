@@ -40,6 +40,7 @@ void LocalRuns::Take(const RunEvent& event) {
       std::erase_if(lost_, [&](GpuId gpu) { return gpus_[gpu.index()].uuid == event.gpu; });
       break;
     case Kind::kStarted:
+    case Kind::kEnding:
     case Kind::kNote:
       break;
   }
@@ -47,11 +48,21 @@ void LocalRuns::Take(const RunEvent& event) {
   news_ = true;
 }
 
+// What passed before its first steps were told, less what those take alone: they may come in lots.
+// A checkpoint may be older than the last step that was told.
+Seconds LocalRuns::StartUp(Seconds passed, double steps, std::optional<double> steps_alone) {
+  if (!steps_alone || *steps_alone <= 0) return passed;
+  return std::max(passed - Seconds(std::max(steps, 0.0) / *steps_alone), Seconds(0));
+}
+
 void LocalRuns::TakeProgress(const RunEvent& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
   Entry& job = jobs_.at(found->second);
-  if (!job.steps && job.run->began) job.startup += runner_.Now() - *job.run->began;
+  if (!job.steps && job.run->began) {
+    job.startup += StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before,
+                           directory_.StepsAlone(found->second));
+  }
   job.steps = event.steps;
   job.window.Tell(runner_.Now(), event.steps);
   if (!job.Runs()) return;
@@ -66,8 +77,11 @@ void LocalRuns::TakeProgress(const RunEvent& event) {
 Outcome LocalRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
   const RunRequest& request = job.run->at.request;
   if (job.run->leaves) {
-    // Told to end, it may have saved its work and left with any code, 0 among them.
-    return *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
+    // Told to end, it may have saved its work and left with any code, 0 among them. One whose time
+    // was over before somebody wanted it back in the queue (a server that came up meanwhile) is
+    // over.
+    const bool over = *job.run->leaves == Why::kRequeue && end.timed_out;
+    return over || *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
   }
   // By a server before this one, or as the machine was shut down: it may have saved its work.
   if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
@@ -187,6 +201,20 @@ void LocalRuns::TellEnds(Observation& out) {
     told->erase(std::unique(told->begin(), told->end()), told->end());
     for (const JobId id : *told) jobs_.at(id).believed = false;
   }
+  ForgetOver();
+  for (const auto* told : {&out.finished, &out.failed}) {
+    known_over_.insert(known_over_.end(), told->begin(), told->end());
+  }
+}
+
+void LocalRuns::ForgetOver() {
+  std::erase_if(known_over_, [&](JobId id) {
+    const bool told =
+        std::none_of(ended_.begin(), ended_.end(), [&](const Ended& end) { return end.job == id; });
+    if (!told || live_.contains(id)) return false;  // its last process is still on its way out
+    jobs_.erase(id);
+    return true;
+  });
 }
 
 }  // namespace sharewell::engine

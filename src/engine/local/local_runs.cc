@@ -86,6 +86,7 @@ void LocalRuns::Begin(JobId id, Entry& job) {
   for (const GpuId gpu : at.gpus) on_gpu_[gpu.index()].push_back(id);
   CompanyChanged(at.gpus);
   job.window.Clear();
+  if (job.steps) job.steps_before = *job.steps;
   job.steps.reset();
   job.settled = runner_.Now();
   job.rate = 0;
@@ -198,6 +199,11 @@ void LocalRuns::Throttle(JobId id, core::Ratio share) {
   }
 }
 
+void LocalRuns::Drop(JobId id) {
+  jobs_[id].over = true;
+  known_over_.push_back(id);
+}
+
 void LocalRuns::Withdraw(JobId id) {
   Entry& job = jobs_[id];
   if (job.believed) return Cancel(id);
@@ -205,8 +211,9 @@ void LocalRuns::Withdraw(JobId id) {
 }
 
 void LocalRuns::Cancel(JobId id) {
-  Entry& job = jobs_[id];
-  if (job.over) return;
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.over) return;
+  Entry& job = found->second;
   if (job.run) {
     // The end of what runs is its end: what was to come after is not spoken of.
     std::erase(starts_, id);
@@ -218,8 +225,9 @@ void LocalRuns::Cancel(JobId id) {
 }
 
 void LocalRuns::Requeue(JobId id) {
-  Entry& job = jobs_[id];
-  if (job.over || !job.believed) return;
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.over || !found->second.believed) return;
+  Entry& job = found->second;
   if (job.next) {
     requeued_.push_back(id);
     GiveUp(id, job, Outcome::kRequeued);

@@ -27,7 +27,7 @@ class LocalRuns {
   void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
   void Resize(core::JobId id, double cores);
   void Throttle(core::JobId id, core::Ratio share);
-  void Drop(core::JobId id) { jobs_[id].over = true; }
+  void Drop(core::JobId id);  // the loop has given it up
   void Withdraw(core::JobId id);
   void Cancel(core::JobId id);
   void Requeue(core::JobId id);
@@ -71,9 +71,10 @@ class LocalRuns {
     bool believed = false;  // the loop counts it as running
     bool over = false;      // finished or failed, told or about to be
     int ooms = 0;
-    std::optional<Run> run;     // its process is there
-    std::optional<Place> next;  // to be started when its place is free
-    std::optional<double> steps;
+    std::optional<Run> run;       // its process is there
+    std::optional<Place> next;    // to be started when its place is free
+    std::optional<double> steps;  // told in this run
+    double steps_before = 0;      // when it was last told to leave
     StepWindow window;
     core::Seconds attained, settled;  // work done, and when that was worked out
     core::Seconds startup;            // of all its runs, up to their first steps
@@ -98,15 +99,20 @@ class LocalRuns {
   void Over(core::JobId id, Entry& job, std::vector<core::JobId>& told);
   Outcome OutcomeOf(const Entry& job, const RunEnd& end) const;
   void Take(const RunEvent& event);
+  static core::Seconds StartUp(core::Seconds passed, double steps,
+                               std::optional<double> steps_alone);
   void TakeProgress(const RunEvent& event);
   void TakeEnd(const RunEvent& event);
   void LoseGpu(const std::string& uuid);
+  // Those that the loop knows to be over go one turn later: until then their figures are asked for.
+  void ForgetOver();
 
   Runner& runner_;
   const JobDirectory& directory_;
   const LocalOptions options_;
   std::vector<core::GivenGpu> gpus_;
-  std::map<core::JobId, Entry> jobs_;
+  std::map<core::JobId, Entry> jobs_;  // all that are not over, and those in known_over_
+  std::vector<core::JobId> known_over_;
   std::set<core::JobId> live_;                    // with a run or a start to come
   std::map<RunId, core::JobId> runs_;             // whose process is there
   std::vector<std::vector<core::JobId>> on_gpu_;  // processes, those that leave among them

@@ -51,6 +51,7 @@ struct RunEvent {
   enum class Kind : std::uint8_t {
     kStarted,   // the command runs
     kProgress,  // steps, as the job tells them
+    kEnding,    // its time limit is over, and it was told to end; again by a later server
     kEnded,     // nothing of it is left
     kNote,      // message: a limit that cannot be kept here, and why
     kGpuLost,   // gpu: it does not answer any more; message: why

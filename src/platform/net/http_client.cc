@@ -116,6 +116,12 @@ core::Error InWords(CURLcode code, const HttpRequest& request, const char* detai
               fmt::format("{}: no whole answer within {:g} s; the server is too slow, or something "
                           "between holds it back",
                           url, request.timeout.value)};
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_PARTIAL_FILE:
+      return {ErrorKind::kAbsent, fmt::format("{}: it went away before its answer was whole ({})",
+                                              url, curl_easy_strerror(code))};
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {ErrorKind::kUsage,
               fmt::format("{}: leads to something that is neither http nor https", url)};

@@ -160,6 +160,16 @@ TEST(HttpClient, SaysThatTheAnswerIsBroken) {
   EXPECT_FALSE(HttpSend({.url = noise.Url()}));
 }
 
+TEST(HttpClient, AServerThatGoesAwayInTheMiddleIsAbsent) {
+  for (const char* half : {"", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort"}) {
+    FixedServer server(half);
+    const auto answer = HttpSend({.url = server.Url()});
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, core::ErrorKind::kAbsent);
+    EXPECT_THAT(answer.error().message, HasSubstr("went away before its answer was whole"));
+  }
+}
+
 TEST(HttpClient, FetchWantsA200) {
   EXPECT_EQ(*Fetch({.url = FixedServer(Answer(200, "x")).Url()}), "x");
   FixedServer gone(Answer(404, "no"));

@@ -2,7 +2,8 @@
 // and its logs. docs/formats/jobs.md says what lies where.
 //
 //   <state>/jobs/17.1/     job 17, attempt 1, until its end has been stored
-//   <state>/logs/17/       what its attempts wrote, one after the other
+//   <state>/logs/17/       what its attempts wrote, one after the other, until it is old
+//   (old_logs.h)
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,9 @@ struct LogPiece {
 // Nothing written, or nothing there yet: empty.
 LogPiece ReadLog(const std::string& state, std::int64_t job, LogStream stream, std::int64_t offset,
                  std::size_t most);
+bool HasLogs(const std::string& state, std::int64_t job);   // false: it never ran, or they are gone
+void MarkLogs(const std::string& state, std::int64_t job);  // a run of it has just ended
+// All of them or none, whatever is killed when: what is left of it goes with RemoveOldLogs.
 void RemoveLogs(const std::string& state, std::int64_t job);
 
 // ---- The job's folder. One server at a time.

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 
 #include "platform/process/job_folder.h"
+#include "platform/process/old_logs.h"
 
 namespace sharewell::platform {
 namespace {
@@ -79,9 +81,20 @@ LogPiece ReadLog(const std::string& state, std::int64_t job, LogStream stream, s
   return piece;
 }
 
+bool HasLogs(const std::string& state, std::int64_t job) {
+  struct stat folder {};
+  return ::stat(LogFolder(state, job).c_str(), &folder) == 0;
+}
+
+void MarkLogs(const std::string& state, std::int64_t job) {
+  ::utimensat(AT_FDCWD, LogFolder(state, job).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
 void RemoveLogs(const std::string& state, std::int64_t job) {
+  const std::string folder = LogFolder(state, job);
+  const std::string gone = folder + kGoneEnding;
   std::error_code ignored;
-  fs::remove_all(LogFolder(state, job), ignored);
+  if (::rename(folder.c_str(), gone.c_str()) == 0) fs::remove_all(gone, ignored);
 }
 
 }  // namespace sharewell::platform

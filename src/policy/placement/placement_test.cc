@@ -342,7 +342,7 @@ TEST(Share, TheUnknownIsProfiledAndThenShared) {
   ASSERT_THAT(first.starts, SizeIs(1));
   EXPECT_EQ(first.starts[0].profile, core::Seconds(60));
   s->Start(unknown, first.starts[0].to);
-  s->Observe(unknown, core::Seconds(0), 1);
+  s->Observe(unknown, core::Seconds(0), 1, core::Seconds(0));
   s.At(10);
   const JobId other = s.Waiting({.seconds = 1e4, .busy = 0.2, .wants_cores = 2});
   const core::Change came[] = {{core::Change::Kind::kStarted, unknown},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -40,6 +41,7 @@ Api::Api(HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
 
 Api::~Api() {
   inside_->streams.reset();  // nothing is heard of any more
+  inside_->starts.Stop();    // before those that it hands answers to
   inside_->reading.Stop();
   inside_->studying_thread.Stop();
 }
@@ -53,7 +55,8 @@ ApiInside::ApiInside(HttpServer& http, Desk& at, Api::OpenJobs open, Studies stu
       options(given),
       access(given.access),
       reading(kMostReading),
-      studying_thread(given.most_studies) {}
+      studying_thread(given.most_studies),
+      starts(at.events(), studies.starts) {}
 
 void ApiInside::AddRoutes() {
   // Once for the head, before a body is taken; handlers ask again who it is.
@@ -87,14 +90,40 @@ bool ApiInside::Later(const Responder& responder, std::function<void()> work) {
   return false;
 }
 
-void ApiInside::Read(const std::string& path, Reader reader) {
+void ApiInside::ReadThen(const std::string& path, Handler reader) {
   Route("GET", path,
         [this, reader = std::move(reader)](HttpRequest request, const Who& who,
                                            const Responder& responder) {
           Later(responder, [reader, request = std::move(request), who, responder] {
-            responder.Answer(reader(request, who));
+            reader(request, who, responder);
           });
         });
+}
+
+void ApiInside::Read(const std::string& path, Reader reader) {
+  ReadThen(path, [reader = std::move(reader)](const HttpRequest& request, const Who& who,
+                                              const Responder& responder) {
+    responder.Answer(reader(request, who));
+  });
+}
+
+void ApiInside::AnswerExpecting(const Responder& responder, Jobs jobs,
+                                std::function<HttpResponse(const Jobs&)> make) {
+  const auto waits = [](const control::JobPtr& job) { return job->phase == core::Phase::kWaiting; };
+  if (std::none_of(jobs.begin(), jobs.end(), waits)) return responder.Answer(make(jobs));
+  starts.WhenKnown([this, responder, waits, jobs = std::move(jobs), make = std::move(make)] {
+    Later(responder, [this, responder, waits, jobs, make] {
+      Jobs told = jobs;
+      for (control::JobPtr& job : told) {
+        const auto start = waits(job) ? starts.Of(job->number) : std::nullopt;
+        if (!start) continue;
+        core::JobRecord with = *job;
+        with.expected_start = start;
+        job = std::make_shared<const core::JobRecord>(std::move(with));
+      }
+      responder.Answer(make(told));
+    });
+  });
 }
 
 void ApiInside::Study(const Who& who, const Responder& responder,

@@ -2,8 +2,8 @@
 // and answers into JSON; decides who may ask what (access.h).
 //
 // Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
-// Three threads work: the HTTP server's, one that reads (lists, files, the store) and one for
-// studies, which may take minutes.
+// Four threads work: the HTTP server's, one that reads (lists, files, the store), one for studies,
+// which may take minutes, and one that finds when jobs should start (expected_starts.h).
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 #include "core/result.h"
 #include "serve/access.h"
 #include "serve/api/desk.h"
+#include "serve/api/expected_starts.h"
 #include "serve/http_server.h"
 #include "store/job_store.h"
 
@@ -36,17 +37,19 @@ struct GpuFigures {
 };
 
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
-// objects. All but `gpu_figures`, `exposition` and `log_file` are called on the studies' thread;
-// those on the reading thread, and must be quick.
+// objects. All but `starts`, `gpu_figures`, `exposition` and `log_file` are called on the studies'
+// thread; the first on its own, the others on the reading thread, and must be quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
       simulate;
   // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
   std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
+  std::function<core::Result<Starts>()> starts;  // of the jobs that wait; empty: nobody knows
   std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
   std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
-  std::function<std::vector<LogPiece>(std::int64_t number, bool errors)> log_file;
+  // An error: nothing is there (any more), and why.
+  std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, bool errors)> log_file;
   std::function<std::string()> exposition;  // more for /metrics, in its format
 };
 

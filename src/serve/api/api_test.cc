@@ -32,6 +32,7 @@ class ApiTest : public ::testing::Test {
     studies.forecast = [](const auto& job) -> core::Result<std::string> {
       return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
     };
+    studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
     studies.simulate = [](const auto& policies, double days) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
     };
@@ -42,7 +43,8 @@ class ApiTest : public ::testing::Test {
     studies.gpu_figures = [] {
       return std::map<std::string, GpuFigures>{{"simulated-0", {0.5, 1e9, {}}}};
     };
-    studies.log_file = [this](std::int64_t, bool errors) {
+    studies.log_file = [this](std::int64_t, bool errors) -> core::Result<std::vector<LogPiece>> {
+      if (logs_gone_) return core::FailedError("they went after 30 days");
       return std::vector<LogPiece>{{folder_.Path(errors ? "err" : "out"), 100}};
     };
     api_ = std::make_unique<Api>(
@@ -81,6 +83,7 @@ class ApiTest : public ::testing::Test {
   const platform::TestFolder folder_;
   const std::string socket_ = folder_.Path("s.sock");
   FakeDesk desk_;
+  bool logs_gone_ = false;
   FakeJobStore store_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<Api> api_;
@@ -122,6 +125,23 @@ TEST_F(ApiTest, SubmitsShowsAndActs) {
   EXPECT_THAT(Ask("GET /api/v1/jobs/77"), HasSubstr("\"phase\":\"failed\""));
   EXPECT_THAT(Ask("GET /api/v1/jobs?phase=failed"), HasSubstr("\"number\":77"));
   EXPECT_THAT(Ask("POST /api/v1/jobs/77/hold"), StartsWith("HTTP/1.1 409 "));
+}
+
+TEST_F(ApiTest, AJobThatWaitsSaysWhenItShouldStart) {
+  const std::string known = "\"expected_start_ms\":1700000000005",
+                    unknown = "\"expected_start_ms\":null";
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr(known));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/why"), HasSubstr(known));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr(known));
+  // Nothing is known of the second, and nothing is expected of one that is held.
+  Ask("POST /api/v1/jobs", R"({"command":["b"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2/why"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), AllOf(HasSubstr(known), HasSubstr(unknown)));
+  Ask("POST /api/v1/jobs/1/hold");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), Not(HasSubstr(known)));
 }
 
 TEST_F(ApiTest, OthersSeeButDoNotTouch) {
@@ -194,6 +214,14 @@ TEST_F(ApiTest, LogsByOffset) {
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=both"), StartsWith("HTTP/1.1 400 "));
   Ask("POST /api/v1/jobs/1/cancel");
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=110"), HasSubstr("X-Ended: 1"));
+  logs_gone_ = true;
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"), StartsWith("HTTP/1.1 200 ")) << "it never ran";
+  core::JobRecord ran = *desk_.board().Find(1);
+  ran.started = 1;
+  desk_.jobs.Put(ran);
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"),
+              AllOf(StartsWith("HTTP/1.1 410 "), HasSubstr("they went after 30 days")));
+  logs_gone_ = false;
   // Whoever owns the folder puts a link there.
   ASSERT_EQ(::symlink(folder_.Path("out").c_str(), folder_.Path("err").c_str()), 0);
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=err"),

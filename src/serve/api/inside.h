@@ -12,6 +12,7 @@
 
 #include "serve/api/api.h"
 #include "serve/api/event_streams.h"
+#include "serve/api/expected_starts.h"
 #include "serve/api/worker.h"
 #include "serve/routes.h"
 
@@ -36,10 +37,16 @@ struct ApiInside : std::enable_shared_from_this<ApiInside> {
   // The same for what is read from board, files or store, on the reading thread.
   using Reader = std::function<HttpResponse(const HttpRequest&, const Who&)>;
   void Read(const std::string& path, Reader reader);
+  void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
   // A study, on its own thread; bounded, in all and for one user.
   void Study(const Who& who, const Responder& responder,
              std::function<core::Result<std::string>()> work);
   bool Later(const Responder& responder, std::function<void()> work);  // on the reading thread
+  // Answers with what `make` makes on the reading thread: where one of `jobs` waits, as soon as is
+  // known when it should start, and with that in its record.
+  using Jobs = std::vector<control::JobPtr>;
+  void AnswerExpecting(const Responder& responder, Jobs jobs,
+                       std::function<HttpResponse(const Jobs&)> make);
 
   // From the board, else from the store: the reading thread.
   core::Result<control::JobPtr> FindJob(std::int64_t number);
@@ -58,6 +65,7 @@ struct ApiInside : std::enable_shared_from_this<ApiInside> {
   std::mutex mutex;
   std::map<std::string, std::size_t> studying;  // by user; guarded by mutex
   Worker reading, studying_thread;
+  ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };
 

@@ -109,23 +109,26 @@ core::Result<std::vector<JobPtr>> Listed(ApiInside& api, const Listing& listing)
   return jobs;
 }
 
-HttpResponse List(ApiInside& api, const HttpRequest& request, const ApiInside::Who& who) {
+void List(ApiInside& api, const HttpRequest& request, const ApiInside::Who& who,
+          const Responder& responder) {
   const auto listing = ParseListing(ParseQuery(request.query));
-  if (!listing) return Problem(400, listing.error().message);
+  if (!listing) return responder.Answer(Problem(400, listing.error().message));
   auto jobs = Listed(api, *listing);
-  if (!jobs) return api.ErrorAnswer(jobs.error(), 500);
+  if (!jobs) return responder.Answer(api.ErrorAnswer(jobs.error(), 500));
   std::optional<std::int64_t> next;
   if (jobs->size() > static_cast<std::size_t>(listing->limit)) {
     jobs->pop_back();
     next = jobs->back()->number;
   }
-  std::string out = JobsText(*jobs, who);
-  out += ",\"counts\":{";
-  for (const auto& [phase, count] : api.desk.board().Counts()) {
-    out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
-  }
-  out += fmt::format("}},\"next\":{}}}", next ? std::to_string(*next) : "null");
-  return JsonAnswer(std::move(out));
+  api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) {
+    std::string out = JobsText(told, who);
+    out += ",\"counts\":{";
+    for (const auto& [phase, count] : api.desk.board().Counts()) {
+      out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
+    }
+    out += fmt::format("}},\"next\":{}}}", next ? std::to_string(*next) : "null");
+    return JsonAnswer(std::move(out));
+  });
 }
 
 // The policy's own reasons, and what else decides, one sentence each.
@@ -156,7 +159,9 @@ HttpResponse Explain(const JobRecord& job) {
       fmt::format("{{\"schema\":1,\"number\":{},\"phase\":\"{}\",\"why\":", job.number,
                   core::NameOf(job.phase));
   AppendList(out, WhyOf(job), store::AppendText);
-  return JsonAnswer(out + "}");
+  const auto& start = job.expected_start;
+  out += fmt::format(",\"expected_start_ms\":{}}}", start ? std::to_string(*start) : "null");
+  return JsonAnswer(std::move(out));
 }
 
 HttpResponse ShowLog(ApiInside& api, const HttpRequest& request, const ApiInside::Who& who,
@@ -173,7 +178,11 @@ HttpResponse ShowLog(ApiInside& api, const HttpRequest& request, const ApiInside
   if (!offset) return Problem(400, offset.error().message);
   const auto most = QueryNumber(query, "most", 1, kMostLog);
   if (!most) return Problem(400, most.error().message);
-  auto part = ReadLog(api.studies.log_file(job.number, stream == "err"), offset->value_or(0),
+  const auto pieces = api.studies.log_file(job.number, stream == "err");
+  if (!pieces && job.started && core::IsOver(job.phase)) {
+    return Problem(410, pieces.error().message);
+  }
+  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), offset->value_or(0),
                       static_cast<std::size_t>(most->value_or(kLog)));
   if (!part) return Problem(500, part.error().message);
   const bool ended = part->all && core::IsOver(job.phase);
@@ -201,27 +210,32 @@ void Act(ApiInside& api, control::Action action, const JobRecord& job, const cor
 }  // namespace
 
 void ApiInside::AddJobRoutes() {
-  Read("/api/v1/jobs",
-       [this](const HttpRequest& request, const Who& who) { return List(*this, request, who); });
+  ReadThen("/api/v1/jobs",
+           [this](const HttpRequest& request, const Who& who, const Responder& responder) {
+             List(*this, request, who, responder);
+           });
 
   // On the reading thread, and only where the board does not know it, from the store.
   const auto show = [this](const std::string& path, auto make) {
-    Read("/api/v1/jobs/{number}" + path, [this, make](const HttpRequest& request, const Who& who) {
-      const auto number = JobNumber(request);
-      if (!number) return NoJob(request.parameters.front());
-      const auto job = FindJob(*number);
-      if (!job) return ErrorAnswer(job.error(), 500);
-      if (*job == nullptr) return NoJob(request.parameters.front());
-      return make(request, who, **job);
-    });
+    ReadThen("/api/v1/jobs/{number}" + path,
+             [this, make](const HttpRequest& request, const Who& who, const Responder& responder) {
+               const auto number = JobNumber(request);
+               if (!number) return responder.Answer(NoJob(request.parameters.front()));
+               const auto job = FindJob(*number);
+               if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
+               if (*job == nullptr) return responder.Answer(NoJob(request.parameters.front()));
+               make(request, who, *job, responder);
+             });
   };
-  show("", [](const HttpRequest&, const Who& who, const JobRecord& job) {
-    return JsonAnswer(JobText(job, who));
+  show("", [this](const HttpRequest&, const Who& who, const JobPtr& job, const Responder& to) {
+    AnswerExpecting(to, {job},
+                    [who](const Jobs& told) { return JsonAnswer(JobText(*told.front(), who)); });
   });
-  show("/why", [](const HttpRequest&, const Who&, const JobRecord& job) { return Explain(job); });
-  show("/logs", [this](const HttpRequest& request, const Who& who, const JobRecord& job) {
-    return ShowLog(*this, request, who, job);
+  show("/why", [this](const HttpRequest&, const Who&, const JobPtr& job, const Responder& to) {
+    AnswerExpecting(to, {job}, [](const Jobs& told) { return Explain(*told.front()); });
   });
+  show("/logs", [this](const HttpRequest& request, const Who& who, const JobPtr& job,
+                       const Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
 
   using control::Action;
   for (const auto& [word, action] :

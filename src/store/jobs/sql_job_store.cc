@@ -16,7 +16,7 @@ namespace {
 // Writers of jobs wait for each other, not for those of samples (PostgreSQL).
 constexpr std::string_view kJobsLock = "jobs";
 // Removed in one transaction, so that the server need not wait long; and in one call.
-constexpr std::int64_t kTidyRows = 1000, kTidyRounds = 50;
+constexpr std::int64_t kTidyRows = 1000, kTidyRounds = 5;
 
 // FNV-1a: a key may be a whole command line, too long for an index and no text.
 std::int64_t HashOfKey(std::string_view key) {

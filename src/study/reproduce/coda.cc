@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include "platform/files/builtin_measurements.h"
-#include "study/reproduce/core_sweep.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/synergy.h"
 
@@ -51,21 +49,7 @@ trace::TraceJob JobOf(const core::Workload& workload, int gpus, std::optional<do
 core::Result<void> NeededRows(std::vector<ReproduceRow>& rows) {
   const auto curves = MeasuredCores();
   if (!curves) return tl::unexpected(curves.error());
-  for (const CoreCurve& curve : *curves) {
-    const auto at = std::find_if(curve.cells.begin(), curve.cells.end(),
-                                 [&](const CoreCell& c) { return c.cpus == curve.knee.at; });
-    SHAREWELL_CHECK(at != curve.cells.begin() && at != curve.cells.end());
-    const CoreCell& fewer = *std::prev(at);
-    const auto index = static_cast<std::size_t>(std::prev(at) - curve.cells.begin());
-    const double best = *std::max_element(curve.knee.fitted.begin(), curve.knee.fitted.end());
-    rows.push_back({"cores_needed_" + curve.label,
-                    {},
-                    curve.knee.at,
-                    "cores",
-                    fmt::format("{:g} cores keep {:.2f} %, ± {:.1f} %; of {:g} it uses {:.2f}",
-                                fewer.cpus, 100 * curve.knee.fitted[index] / best,
-                                100 * fewer.uncertainty, at->cpus, at->cores_in_use)});
-  }
+  for (const CoreCurve& curve : *curves) rows.push_back(CoresNeeded(curve));
   return {};
 }
 
@@ -379,6 +363,25 @@ core::Result<void> NetworkRow(std::vector<ReproduceRow>& rows) {
 }
 
 }  // namespace
+
+ReproduceRow CoresNeeded(const CoreCurve& curve) {
+  const CoreCell& needed = curve.At(curve.knee.at);
+  const auto index = static_cast<std::size_t>(&needed - curve.cells.data());
+  std::string fewer = "no fewer were tried";
+  if (index > 0) {
+    const CoreCell& cell = curve.cells[index - 1];
+    const double best = *std::max_element(curve.knee.fitted.begin(), curve.knee.fitted.end());
+    fewer = fmt::format("{:g} core{} keep{} {:.2f} %, ± {:.1f} %", cell.cpus,
+                        cell.cpus == 1 ? "" : "s", cell.cpus == 1 ? "s" : "",
+                        100 * curve.knee.fitted[index - 1] / best, 100 * cell.uncertainty);
+  }
+  return {"cores_needed_" + curve.label,
+          {},
+          curve.knee.at,
+          "cores",
+          fmt::format("keeps {:.2f} %; {}; of {:g} it uses {:.2f}", 100 * curve.knee.share, fewer,
+                      needed.cpus, needed.cores_in_use)};
+}
 
 core::Result<Experiment> Coda(const ReproduceOptions& options) {
   Experiment out;

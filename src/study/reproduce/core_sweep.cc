@@ -50,7 +50,7 @@ core::Result<std::vector<CoreCurve>> MeasuredCores() {
   for (CoreCurve& curve : curves) {
     std::vector<CurvePoint> points;
     for (const CoreCell& cell : curve.cells) {
-      points.emplace_back(cell.cpus, cell.samples_per_second);
+      points.push_back({cell.cpus, cell.samples_per_second, cell.uncertainty});
     }
     const auto knee = FindKnee(points);
     SHAREWELL_CHECK(knee.has_value());

@@ -21,6 +21,8 @@ using Number = std::optional<double>;
 
 constexpr double kLongest = 1e8;  // seconds; nothing real lasts longer
 constexpr std::size_t kMostJobs = 100000;
+constexpr double kMostCores = 1e6;
+constexpr double kLeastRate = 1e-9, kMostRate = 1e12;  // steps a second
 
 // Reads one key after the other and keeps the first that is wrong.
 class Reader {
@@ -72,11 +74,11 @@ void ReadTold(const Json& needs, RealJob& job, std::string& problem, const std::
     job.told.gpu = gpu->get<std::string>();
   }
   const auto amount = [&in](const char* key) { return in.Maybe(key, 0, 1e15); };
-  job.told.steps_per_second = amount("steps_per_second");
+  job.told.steps_per_second = in.Maybe("steps_per_second", kLeastRate, kMostRate);
   job.told.busy = in.Maybe("busy", 0, 1);
   job.told.sm = in.Maybe("sm", 0, 1);
   job.told.dram = in.Maybe("dram", 0, 1);
-  job.told.cpu_cores = amount("cpu_cores");
+  job.told.cpu_cores = in.Maybe("cpu_cores", 0, kMostCores);
   if (const Number v = amount("gpu_memory_bytes")) job.told.gpu_memory = core::Bytes(*v);
   if (const Number v = amount("host_memory_bytes")) job.told.host_memory = core::Bytes(*v);
   if (const Number v = amount("power_watts")) job.told.power = core::Watts(*v);
@@ -94,12 +96,20 @@ RealJob ReadJob(const Json& from, const std::string& where, std::string& problem
   job.workload.workers = static_cast<int>(in.Need("workers", 0, 1e6));
   job.submit = in.Need("submit_seconds", 0, kLongest);
   job.start = in.Need("start_seconds", 0, kLongest);
-  job.end = in.Need("end_seconds", job.start, kLongest);
+  job.end = in.Need("end_seconds", 0, kLongest);
+  if (job.start < job.submit) {
+    in.Wrong("start_seconds", fmt::format("it is {:g}, before the job was submitted at {:g}",
+                                          job.start, job.submit));
+  }
+  if (job.end < job.start) {
+    in.Wrong("end_seconds",
+             fmt::format("it is {:g}, before the job was started at {:g}", job.end, job.start));
+  }
   job.steady = in.Maybe("steady_seconds", 0, kLongest);
-  job.rate = in.Maybe("steps_per_second", 1e-9, 1e12);
-  job.alone_rate = in.Maybe("alone_steps_per_second", 1e-9, 1e12);
+  job.rate = in.Maybe("steps_per_second", kLeastRate, kMostRate);
+  job.alone_rate = in.Maybe("alone_steps_per_second", kLeastRate, kMostRate);
   job.steps = in.Maybe("steps", 1, 1e15);
-  job.cores = in.Maybe("cores_asked", 0, 1e6);
+  job.cores = in.Maybe("cores_asked", 0, kMostCores);
   job.attempts = static_cast<int>(in.Maybe("attempt", 0, 1e6).value_or(1));
   job.finished = in.Text("phase") == "finished";
   problem = in.problem();
@@ -121,7 +131,7 @@ std::string ClusterText(const Json* machine, std::string& problem) {
   } else {
     in.Wrong("gpus", "it is no list of 1 to 64 GPUs");
   }
-  const double cores = in.Need("cores", 1, 1e6);
+  const double cores = in.Need("cores", 1, kMostCores);
   const double memory = in.Need("memory_bytes", 1, 1e18);
   if (problem.empty()) problem = in.problem();
   if (!problem.empty()) return {};
@@ -168,11 +178,14 @@ Result<RealRun> ReadRealRun(const std::string& path) {
   run.warm = in.Flag("warm");
   run.complete = in.Flag("complete");
   run.busy = in.Maybe("busy_mean", 0, 1);
-  if (const Json* mix = in.Find("mix"); mix != nullptr) {
-    Reader inside(*mix, "mix");
-    run.mix = inside.Text("sha256");
-  }
   std::string problem = in.problem();
+  // Without it nobody knows whether two records are of one mix.
+  const Json* mix = in.Find("mix");
+  const Json nothing = Json::object();
+  Reader inside(mix == nullptr ? nothing : *mix, "mix");
+  run.mix = inside.Text("sha256");
+  if (run.mix.empty()) inside.Wrong("sha256", "it is empty");
+  if (problem.empty()) problem = inside.problem();
   run.cluster = ClusterText(in.Find("machine"), problem);
   const Json* jobs = in.Find("jobs");
   if (jobs == nullptr || !jobs->is_array() || jobs->empty() || jobs->size() > kMostJobs) {
@@ -182,6 +195,13 @@ Result<RealRun> ReadRealRun(const std::string& path) {
   for (const Json& job : *jobs) {
     if (!problem.empty()) break;
     run.jobs.push_back(ReadJob(job, fmt::format("job {}", run.jobs.size() + 1), problem));
+  }
+  // A makespan of 0 among them.
+  if (problem.empty() && std::all_of(run.jobs.begin(), run.jobs.end(),
+                                     [](const RealJob& job) { return job.end <= job.start; })) {
+    problem = fmt::format(
+        "job {}: 'end_seconds': it is {:g}, when it started, and so is every job's: nothing ran",
+        run.jobs.size(), run.jobs.back().end);
   }
   if (!problem.empty()) return refuse(problem);
   return run;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "platform/files/test_folder.h"
+#include "study/reproduce/coda.h"
 
 namespace sharewell::study {
 namespace {
@@ -121,9 +122,23 @@ TEST(Coda, SimplerModelsNeedMoreCores) {
   const TestFolder nothing;
   const auto e = Done("coda", 1, nothing.path());
   EXPECT_EQ(Ours(e, "cores_needed_alexnet"), 16);
-  EXPECT_EQ(Ours(e, "cores_needed_resnet50"), 8);
+  EXPECT_EQ(Ours(e, "cores_needed_resnet50"), 4);
   EXPECT_EQ(Ours(e, "cores_needed_vgg16"), 4);
-  EXPECT_EQ(Ours(e, "cores_needed_transformer"), 4);
+  EXPECT_EQ(Ours(e, "cores_needed_transformer"), 2);
+  EXPECT_EQ(Find(e, "cores_needed_resnet50")->note,
+            "keeps 98.78 %; 2 cores keep 64.04 %, ± 13.7 %; of 4 it uses 2.87");
+}
+
+TEST(Coda, OneThatNeedsOneCoreHasNoFewer) {
+  reproduce::CoreCurve curve{"small", {{1, 100, 0.01, 0.9}, {2, 100, 0.01, 0.9}}, {}};
+  curve.knee = {1, 1, {100, 100}};
+  const ReproduceRow row = reproduce::CoresNeeded(curve);
+  EXPECT_EQ(row.what, "cores_needed_small");
+  EXPECT_EQ(row.ours, 1);
+  EXPECT_EQ(row.note, "keeps 100.00 %; no fewer were tried; of 1 it uses 0.90");
+  curve.knee = {2, 1, {50, 100}};
+  EXPECT_EQ(reproduce::CoresNeeded(curve).note,
+            "keeps 100.00 %; 1 core keeps 50.00 %, ± 1.0 %; of 2 it uses 0.90");
 }
 
 TEST(Coda, SlimFreesWhatCanBeFreed) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/shown.h"
+#include "core/statistics.h"
 #include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/real_run.h"
@@ -21,7 +22,8 @@ using core::Result;
 using core::UsageError;
 using Number = std::optional<double>;
 
-constexpr double kBar = 0.10;  // of the simulator's makespan
+constexpr double kBar = 0.10;            // of the simulator's makespan
+constexpr double kSlowdownBound = 1.25;  // of a job by its neighbours
 
 // How long each job would take alone: by what the server was told of its rate, and (`here`) as it
 // was seen under slot on this machine. Start-up is as seen.
@@ -88,17 +90,14 @@ Result<Summary> Simulated(const RealRun& run, const RealRun* slot, bool here) {
   return done->summary;
 }
 
-// By neighbours: the rate alone over the rate it had, once warm; mean over jobs.
-Number SlowdownMean(const RealRun& run, const RealRun* slot) {
-  double sum = 0;
-  int known = 0;
+// By neighbours: the rate alone over the rate it had, once warm; of the jobs that tell both.
+std::vector<double> Slowdowns(const RealRun& run, const RealRun* slot) {
+  std::vector<double> out;
   for (std::size_t i = 0; i < run.jobs.size(); ++i) {
     const Number alone = slot != nullptr ? slot->jobs[i].rate : run.jobs[i].alone_rate;
-    if (!alone || !run.jobs[i].rate) continue;
-    sum += *alone / *run.jobs[i].rate;
-    ++known;
+    if (alone && run.jobs[i].rate) out.push_back(*alone / *run.jobs[i].rate);
   }
-  return known == 0 ? Number() : sum / known;
+  return out;
 }
 
 Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& out) {
@@ -121,6 +120,11 @@ Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& o
                         "ratio",
                         fmt::format("against the real one; at most {:.0f} % is the bar: {}",
                                     kBar * 100, std::abs(off) <= kBar ? "kept" : "missed")});
+    out.rows.push_back({"slowdown_simulated" + suffix + "_" + run.policy,
+                        {},
+                        simulated->slowdown_mean,
+                        "times",
+                        "by neighbours, in the simulator; mean over jobs"});
   }
   return {};
 }
@@ -157,9 +161,18 @@ void AddReal(const RealRun& run, const RealRun* slot, Experiment& out) {
   add("run_time", known ? Number(theirs->second.second) : Number(), run_time, "s",
       "first start to finish: what the paper calls JCT; its jobs are longer");
   add("jct", {}, run.Jct(), "s", "submit to finish");
-  add("slowdown_mean", {}, SlowdownMean(run, slot), "times",
+  const auto slowdowns = Slowdowns(run, slot);
+  add("slowdown_mean", {}, core::Mean(slowdowns), "times",
       slot != nullptr ? "rate under slot over rate here, mean over jobs"
                       : "rate of the profile over rate here, mean over jobs");
+  Number above;
+  if (!slowdowns.empty()) {
+    above = static_cast<double>(std::count_if(slowdowns.begin(), slowdowns.end(),
+                                              [](double s) { return s > kSlowdownBound; }));
+  }
+  add("slowdown_above_bound", {}, above, "count",
+      fmt::format("jobs slowed more than {:g} times, of {} whose slowdown is known", kSlowdownBound,
+                  slowdowns.size()));
   add("jobs_finished", {}, finished, "count", fmt::format("of {}", run.jobs.size()));
   add("started_again", {}, again, "count", "parted, or out of memory");
 }

@@ -71,6 +71,7 @@ TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
   EXPECT_NEAR(OursOf(*made, "jct_sharewell"), 22, 1e-9);
   EXPECT_NEAR(OursOf(*made, "slowdown_mean_sharewell"), 20.0 / 18, 1e-9);
   EXPECT_NEAR(OursOf(*made, "slowdown_mean_slot"), 1, 1e-9);
+  EXPECT_EQ(OursOf(*made, "slowdown_above_bound_sharewell"), 0);
   EXPECT_EQ(OursOf(*made, "jobs_finished_sharewell"), 2);
   // The simulator runs one after the other under slot, and both at once under sharewell.
   EXPECT_NEAR(OursOf(*made, "makespan_simulated_slot"), 40, 0.1);
@@ -79,6 +80,23 @@ TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
   const double shared = OursOf(*made, "makespan_simulated_sharewell");
   EXPECT_GT(shared, 21);
   EXPECT_LT(shared, 26);
+  for (const std::string here : {"", "here_"}) {
+    EXPECT_NEAR(OursOf(*made, "slowdown_simulated_" + here + "slot"), 1, 1e-9);
+    const double slowdown = OursOf(*made, "slowdown_simulated_" + here + "sharewell");
+    EXPECT_GT(slowdown, 1);
+    EXPECT_LT(slowdown, 1.25);
+  }
+}
+
+TEST(YeungReal, CountsJobsSlowedBeyondTheBound) {
+  const TestFolder folder;
+  // 18 s of steps alone, 25 s in company: both are slowed 1.39 times.
+  const auto made = YeungReal({folder.Write("slot.json", Record(kSlot)),
+                               folder.Write("sharewell.json", Record({"sharewell", 1, 27, 0.36}))});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(OursOf(*made, "slowdown_above_bound_sharewell"), 2);
+  EXPECT_EQ(RowOf(*made, "slowdown_above_bound_sharewell")->note,
+            "jobs slowed more than 1.25 times, of 2 whose slowdown is known");
 }
 
 TEST(YeungReal, TheMixOnAnH200KeepsItsBars) {
@@ -89,6 +107,7 @@ TEST(YeungReal, TheMixOnAnH200KeepsItsBars) {
   EXPECT_LT(OursOf(*made, "makespan_vs_slot_sharewell"), -0.335);
   EXPECT_LT(OursOf(*made, "jct_mean_vs_slot_sharewell"), 0);
   EXPECT_LT(OursOf(*made, "slowdown_mean_sharewell"), 1.25);
+  EXPECT_EQ(OursOf(*made, "slowdown_above_bound_slot"), 0);
   for (const std::string policy : {"slot", "pack", "sharewell"}) {
     EXPECT_EQ(OursOf(*made, "jobs_finished_" + policy), 20);
     EXPECT_LT(std::abs(OursOf(*made, "makespan_simulated_here_off_" + policy)), 0.1) << policy;
@@ -104,6 +123,7 @@ TEST(YeungReal, ComparesWithNothingThatIsNotGiven) {
     EXPECT_EQ(row.what.find("_here"), std::string::npos) << row.what;
   }
   EXPECT_FALSE(RowOf(*made, "slowdown_mean_sharewell")->ours);
+  EXPECT_FALSE(RowOf(*made, "slowdown_above_bound_sharewell")->ours);
 }
 
 TEST(YeungReal, RefusesWhatIsNoRecordAndSaysWhy) {
@@ -124,7 +144,19 @@ TEST(YeungReal, RefusesWhatIsNoRecordAndSaysWhy) {
   expect("{}", "no record of a mix");
   expect(with("\"schema\":1", "\"schema\":2"), "schema");
   expect(with("\"complete\":true", "\"complete\":false"), "not all of its jobs ended");
-  expect(with("\"end_seconds\":23", "\"end_seconds\":0.5"), "job 2: 'end_seconds'");
+  expect(with("\"end_seconds\":23", "\"end_seconds\":0.5"),
+         "job 2: 'end_seconds': it is 0.5, before the job was started at 1");
+  expect(with("\"submit_seconds\":1", "\"submit_seconds\":1.5"),
+         "job 2: 'start_seconds': it is 1, before the job was submitted at 1.5");
+  expect(with("\"steps_per_second\":26.39", "\"steps_per_second\":0"),
+         "job 1: needs: 'steps_per_second': it is '0', not a number from 1e-09 to");
+  expect(with("\"mix\":{\"sha256\":\"abc\"}", "\"mix\":{\"file\":\"m.toml\"}"),
+         "mix: 'sha256': it is missing");
+  expect(with("\"mix\":{\"sha256\":\"abc\"},", ""), "mix: 'sha256': it is missing");
+  expect(with("\"sha256\":\"abc\"", "\"sha256\":\"\""), "mix: 'sha256': it is empty");
+  std::string nothing_ran = with("\"end_seconds\":22", "\"end_seconds\":0");
+  nothing_ran.replace(nothing_ran.find("\"end_seconds\":23"), 16, "\"end_seconds\":1");
+  expect(nothing_ran, "job 2: 'end_seconds': it is 1, when it started");
   expect(with("\"batch\":16", "\"batch\":\"many\""), "job 1: 'batch'");
   expect(with("\"busy\":0.23", "\"busy\":23"), "job 1: needs: 'busy'");
   expect(with("\"model\":\"H200\"", "\"model\":\"H2000\""), "H2000");

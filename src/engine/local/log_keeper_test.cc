@@ -1,0 +1,52 @@
+#include "engine/local/log_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "platform/files/test_folder.h"
+#include "platform/process/job_folder.h"
+
+namespace sharewell::engine {
+namespace {
+
+TEST(LogKeeper, LooksAgainAndAgainUntilItGoes) {
+  const platform::TestFolder folder;
+  const auto make = [&](int job) {
+    std::filesystem::create_directories(platform::LogFolder(folder.path(), job));
+  };
+  const auto has = [&](int job) { return platform::HasLogs(folder.path(), job); };
+  const auto goes = [&](int job) {
+    for (int i = 0; i < 1000 && has(job); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return !has(job);
+  };
+  make(1);
+  make(2);
+  {
+    // All that is over is old at once.
+    const LogKeeper keeper(
+        folder.path(), [](std::int64_t job) { return job == 2; }, {.age = core::Seconds(-3600)},
+        core::Seconds(0.01));
+    EXPECT_TRUE(goes(1));
+    make(3);
+    EXPECT_TRUE(goes(3));
+  }
+  EXPECT_TRUE(has(2));
+}
+
+TEST(LogKeeper, AMonthIsKeptAndNobodyWaitsForIt) {
+  const platform::TestFolder folder;
+  std::filesystem::create_directories(platform::LogFolder(folder.path(), 1));
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const LogKeeper keeper(folder.path(), [](std::int64_t) { return false; });
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_TRUE(platform::HasLogs(folder.path(), 1));
+}
+
+}  // namespace
+}  // namespace sharewell::engine
