@@ -60,7 +60,8 @@ Case Make(int running) {
   for (int j = 0; j < running; ++j) {
     const core::GpuId gpu(static_cast<std::size_t>(j));
     out.snapshot->Start(core::JobId(static_cast<std::size_t>(j)), {{gpu}, {}, 1});
-    out.snapshot->Observe(core::JobId(static_cast<std::size_t>(j)), core::Seconds(0), 1);
+    out.snapshot->Observe(core::JobId(static_cast<std::size_t>(j)), core::Seconds(0), 1,
+                          core::Seconds(0));
   }
   return out;
 }
