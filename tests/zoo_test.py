@@ -13,7 +13,7 @@ import time
 import unittest
 
 ZOO = pathlib.Path(__file__).resolve().parents[1] / "zoo"
-LIBRARIES = ("common", "feeds", "progress")
+LIBRARIES = ("common", "feeds", "progress", "families", "warm")
 LOOPS = sorted(path for path in ZOO.glob("*.py") if path.stem not in LIBRARIES)
 
 

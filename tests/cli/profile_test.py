@@ -22,6 +22,7 @@ import os, time
 with open(os.environ["SHAREWELL_PROGRESS"], "a", buffering=1) as progress:
     while True:
         time.sleep(0.02)
+        sum(range(50_000))                     # more than the clock of CPU time can miss
         print("step", file=progress)
 """
 
