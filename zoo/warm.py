@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A process that has PyTorch imported, and forks a loop from itself when one is started: it then begins in tenths of a second.
+"""A process that has PyTorch imported, and forks a loop from itself when one is started, which then begins without importing it.
 
   python3 zoo/warm.py [WORKLOAD...] -- sharewell sweep zoo/cores.toml
 

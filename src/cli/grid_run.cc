@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "cli/out_folder.h"
 #include "cli/store_flag.h"
 #include "platform/process/cpu_set.h"
@@ -59,10 +57,7 @@ core::Result<void> GridRun::Prepare(const std::string& name, const char* ending)
   options_.run = study::Watch;
   options_.cpus = platform::AllowedCpus();
   // No GPU is no error: then CPU jobs are measured.
-  const char* library = std::getenv("SHAREWELL_NVML_LIBRARY");
-  if (auto gpus = collect::FindGpus(library == nullptr ? "" : library)) {
-    options_.gpus = *std::move(gpus);
-  }
+  if (auto gpus = collect::FindGpus(collect::GivenNvmlLibrary())) options_.gpus = *std::move(gpus);
   bar_ = std::make_unique<ProgressBar>();
   options_.progress = [this](const study::GridProgress& progress) { Show(progress); };
   return {};

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "cli/daemon.h"
@@ -39,7 +36,6 @@ using core::Result;
 namespace {
 
 constexpr rlim_t kFiles = 16384;
-constexpr int kLockTries = 50;  // every 20 ms
 
 // When this store first had a server: the zero of its clock, so that times of jobs go on over
 // restarts.
@@ -135,30 +131,12 @@ void KeepToOneself(const std::string& file) {
   for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
 }
 
-// Whether no other server runs jobs in the folder. The runner takes its lock for good; this says
-// what to do, and before a store is made that no server could use.
-Result<void> FolderIsFree(const std::string& folder) {
-  const int lock = ::open((folder + "/jobs/lock").c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock < 0) return {};  // no server has been here
-  // One that was killed while it started a supervisor is gone only when that has begun.
-  bool taken = true;
-  for (int i = 0; i < kLockTries && taken; ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    taken = ::flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  }
-  ::close(lock);
-  if (!taken) return {};
-  return core::FailedError(
-      "another server, with another store, runs jobs in {}; give each store a folder of its own "
-      "(--store FOLDER/store.db), or end that server first",
-      core::Shown(folder));
-}
-
 Result<void> Server::Parts::OpenStores() {
   if (options.store.find("://") == std::string::npos) {
     std::error_code ignored;  // opening it will say what is wrong
     if (!std::filesystem::exists(options.store, ignored)) {
-      if (auto free = FolderIsFree(StateFolder(options.store)); !free) return free;
+      if (auto free = engine::LinuxRunner::FolderIsFree(StateFolder(options.store)); !free)
+        return free;
     }
     std::filesystem::create_directories(StateFolder(options.store), ignored);
     KeepToOneself(options.store);
@@ -167,7 +145,7 @@ Result<void> Server::Parts::OpenStores() {
   if (!opened) return tl::unexpected(std::move(opened.error()));
   jobs = std::move(*opened);
   if (auto alone = jobs->BecomeServer(); !alone) return alone;
-  if (auto free = FolderIsFree(StateFolder(options.store)); !free) return free;
+  if (auto free = engine::LinuxRunner::FolderIsFree(StateFolder(options.store)); !free) return free;
   auto second = store::Open(options.store);
   if (!second) return tl::unexpected(std::move(second.error()));
   profiles = std::move(*second);

@@ -58,6 +58,18 @@ void ServerFlags::Add(CLI::App& app) {
   app.add_flag("--json", json, "print JSON")->disable_flag_override();
 }
 
+void AddJobFlag(CLI::App& app, std::string& job) {
+  app.add_option("job", job, "its number")->type_name("JOB")->required();
+}
+
+Result<AskedJob> FindJob(const std::string& job, const ServerFlags& flags) {
+  const auto number = ParseJob(job);
+  if (!number) return tl::unexpected(number.error());
+  auto client = flags.Find();
+  if (!client) return tl::unexpected(client.error());
+  return AskedJob{*number, std::move(*client)};
+}
+
 Result<std::int64_t> ParseJob(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();

@@ -24,6 +24,14 @@ struct ServerFlags {
   core::Result<ServerClient> Find() const { return ServerClient::Find(server); }
 };
 
+// One job that a command is about: its number, and the server that knows it.
+struct AskedJob {
+  std::int64_t number;
+  ServerClient client;
+};
+void AddJobFlag(CLI::App& app, std::string& job);
+core::Result<AskedJob> FindJob(const std::string& job, const ServerFlags& flags);
+
 // "17"; a usage error says where numbers come from.
 core::Result<std::int64_t> ParseJob(std::string_view text);
 // The same of several, and of ranges ("71-370"); rising, without repeats.

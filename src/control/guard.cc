@@ -16,7 +16,12 @@ using core::Seconds;
 
 constexpr double kAloneWindows = 4;  // over about so many windows the rate alone is averaged
 constexpr double kStalledGaps = 2;   // silent for so many of its longest gaps: it stands still
-constexpr Ratio kMost = 100;  // above, it stands still; a bound is broken whatever the figure
+
+// `alone` over `now`. Far above any bound it stands still, and the figure says nothing more.
+Ratio SlowdownOf(double alone, double now) {
+  constexpr Ratio kMost = 100;
+  return now * kMost <= alone ? kMost : alone / now;
+}
 
 bool ShareAGpu(const Standing& a, const Standing& b) {
   return std::any_of(a.gpus.begin(), a.gpus.end(), [&](core::GpuId gpu) {
@@ -40,7 +45,7 @@ Guard::Guard(const GuardOptions& options) : options_(options) {}
 std::optional<Ratio> Guard::Track::by_steps() const {
   const auto by = alone();
   if (!by || !rate) return std::nullopt;
-  return *rate * kMost <= *by ? kMost : *by / *rate;
+  return SlowdownOf(*by, *rate);
 }
 
 void Guard::Follow(Seconds now, const Standing& job, std::vector<JobId> company) {
@@ -150,7 +155,7 @@ void Guard::MeasureSm(Seconds now, const Standing& job, std::span<const Standing
   if (track.by_steps()) return;
   const auto speed = SilentSpeed(mean, all);
   if (!speed) return;
-  track.by_sm = *speed * kMost <= 1 ? kMost : 1 / *speed;
+  track.by_sm = SlowdownOf(1, *speed);
   track.of_several = silent > 1;
 }
 
@@ -205,7 +210,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
       const auto own = track.slowdown();
       const auto others = other.slowdown();
       // Half a measurement, or one of both together, is remembered only where it parts them.
-      const bool each = others && !(own == track.by_sm && track.of_several);
+      const bool each = others && (track.by_steps() || !track.of_several);
       if (own && (each || breaks)) {
         verdict.pairs.push_back({job.job, company[0]->job, std::min(1.0, 1 / *own),
                                  others ? std::min(1.0, 1 / *others) : 1});

@@ -128,7 +128,6 @@ core::Result<void> Service::Inside::OnPlan(const core::Snapshot&, const core::Pl
     for (const core::GpuId gpu : to.gpus) record.gpus.push_back(gpus[gpu.index()].gpu);
     record.cores = to.cores;
     record.beside = Beside(to.gpus, id);
-    record.expected_start.reset();
     record.resumed.reset();
   };
   for (const auto& back : plan.stops) {

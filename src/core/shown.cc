@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/shown_end.h"
 #include "core/utf8.h"
 
 namespace sharewell::core {

@@ -9,5 +9,8 @@ namespace sharewell::core {
 // In single quotes, at most 40 characters, control characters and broken UTF-8 replaced by '?'.
 // Never more than a few hundred bytes are looked at.
 std::string Shown(std::string_view value);
+// The same, but of a value that is too long the last 120 characters: a message of a program says
+// the reason last.
+std::string ShownEnd(std::string_view value);
 
 }  // namespace sharewell::core

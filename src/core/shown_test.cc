@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/shown_end.h"
-
 namespace sharewell::core {
 namespace {
 

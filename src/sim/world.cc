@@ -230,8 +230,10 @@ void World::AskHosts(JobId id, bool asks) {
 // Puts a job on its GPUs or takes it off, and marks whoever may feel it.
 void World::Place(JobId id, const Allocation& where, int sign) {
   State& state = states_[id.index()];
-  if (sign < 0) SettleProgress(id);
-  if (sign < 0) AskHosts(id, false);
+  if (sign < 0) {
+    SettleProgress(id);
+    AskHosts(id, false);
+  }
   cores_reserved_now_ = std::max(0.0, cores_reserved_now_ + sign * where.cores);
   for (GpuId gpu : where.gpus) {
     GpuState& g = gpus_[gpu.index()];

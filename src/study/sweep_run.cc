@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/shown_end.h"
+#include "core/shown.h"
 #include "core/suggest.h"
 #include "platform/files/mapped_file.h"
 #include "study/sweep.h"

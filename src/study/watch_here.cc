@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "collect/environment.h"
@@ -15,15 +14,9 @@ namespace {
 constexpr const char* kRoot = "/";
 constexpr std::size_t kMostAsked = 64;  // processes of one job that are looked into
 
-// Another library than the system's, as `sharewell doctor` has it.
-std::string NvmlLibrary() {
-  const char* given = std::getenv("SHAREWELL_NVML_LIBRARY");
-  return given == nullptr ? "" : given;
-}
-
 // Several of one model as "8 x NVIDIA H200".
 void AddGpuFacts(Facts& facts) {
-  const auto gpus = collect::FindGpus(NvmlLibrary());
+  const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
   if (!gpus) return;
   std::vector<std::pair<std::string, int>> models;
   for (const collect::GpuFacts& gpu : *gpus) {
@@ -71,7 +64,7 @@ WatchOptions WatchHere() {
   options.collectors = [](collect::JobSource& jobs) {
     collect::CollectorOptions wanted;
     wanted.jobs = &jobs;
-    wanted.nvml_library = NvmlLibrary();
+    wanted.nvml_library = collect::GivenNvmlLibrary();
     return collect::AllCollectors(wanted);
   };
   return options;

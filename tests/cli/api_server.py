@@ -3,15 +3,13 @@
 import http.client
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import time
 
-from program import PROGRAM
+from program import PATIENCE, PROGRAM, Speaker
 
-PATIENCE = 60
 
 
 class SocketConnection(http.client.HTTPConnection):
@@ -38,7 +36,7 @@ class Answer:
         return json.loads(self.bytes)
 
 
-class Server:
+class Server(Speaker):
     """Until it is stopped. `folder` holds its store, its socket and what it says."""
 
     def __init__(self, folder, *args, listen="127.0.0.1:0"):
@@ -52,20 +50,6 @@ class Server:
                 cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=os.environ)
         found = self.wait_for(r"https?://[^ ]*:(\d+)/api/v1")
         self.port = int(found[1])
-
-    def said(self):
-        return self.said_in.read_text(encoding="utf-8")
-
-    def wait_for(self, pattern):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            found = re.search(pattern, self.said())
-            if found:
-                return found
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.02)
-        raise AssertionError(f"{pattern} was never said: {self.said()}")
 
     def ask(self, method, path, body=None, headers=None, door=None):
         """`door`: another connection than the socket's; it is closed afterwards."""

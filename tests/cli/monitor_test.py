@@ -15,14 +15,13 @@ import urllib.error
 import urllib.request
 
 import exposition
-from program import PROGRAM, ProgramTest
+from program import PATIENCE, PROGRAM, ProgramTest, Speaker
 
-PATIENCE = 60
 UNIT = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "systemd" / "sharewell-monitor.service"
 DASHBOARD = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "grafana" / "sharewell-node.json"
 
 
-class Agent:
+class Agent(Speaker):
     """`sharewell monitor` on a port that was free, until it is stopped."""
 
     def __init__(self, folder, *args, listen="127.0.0.1:0", env=None):
@@ -30,24 +29,10 @@ class Agent:
         self.process = subprocess.Popen(
             [PROGRAM, "monitor", "--listen", listen, *args], cwd=folder, stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL, stderr=self.errors, env={**os.environ, **(env or {})})
-        self.path = folder / "stderr"
+        self.said_in = folder / "stderr"
         self.port = None
         if listen != "none":
             self.port = int(self.wait_for(r"http://[^ ]*:(\d+)/metrics")[1])
-
-    def said(self):
-        return self.path.read_text(encoding="utf-8")
-
-    def wait_for(self, pattern):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            found = re.search(pattern, self.said())
-            if found:
-                return found
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.02)
-        raise AssertionError(f"{pattern} was never said: {self.said()}")
 
     def get(self, path):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:

@@ -2,16 +2,37 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.environ["SHAREWELL"]
+PATIENCE = 60
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 # Rewrites the golden files instead of comparing: look at the difference before it is committed.
 UPDATE = bool(os.environ.get("SHAREWELL_UPDATE_GOLDEN"))
 
 TWO_JOBS = "id,submit_seconds,duration_seconds,gpus\na,0,100,1\nb,10,100,1\n"
+
+
+class Speaker:
+    """A program that runs on (`process`) and says things into a file (`said_in`)."""
+
+    def said(self):
+        return self.said_in.read_text(encoding="utf-8")
+
+    def wait_for(self, pattern):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = re.search(pattern, self.said())
+            if found:
+                return found
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"{pattern} was never said: {self.said()}")
 
 
 class ProgramTest(unittest.TestCase):

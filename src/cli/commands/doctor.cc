@@ -7,6 +7,7 @@
 #include "cli/machine_checks.h"
 #include "cli/store_flag.h"
 #include "cli/terminal.h"
+#include "collect/gpu/gpus.h"
 #include "collect/job_sources.h"
 #include "collect/registry.h"
 #include "report/health.h"
@@ -44,7 +45,7 @@ class DoctorCommand : public Command {
 
   core::Result<ExitCode> Run() override {
     const MachinePlaces places{.path = FromEnvironment("PATH"),
-                               .nvml_library = FromEnvironment("SHAREWELL_NVML_LIBRARY")};
+                               .nvml_library = collect::GivenNvmlLibrary()};
     std::vector<HealthRow> rows = Collectors(places);
     for (auto& part : {CheckGpus(places), CheckMachine(places)}) {
       rows.insert(rows.end(), part.begin(), part.end());

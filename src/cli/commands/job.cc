@@ -13,23 +13,22 @@ constexpr std::size_t kPageWidth = 100;
 class JobCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("job", job_, "its number")->type_name("JOB")->required();
+    AddJobFlag(app, job_);
     flags_.Add(app);
   }
 
   core::Result<ExitCode> Run() override {
-    const auto number = ParseJob(job_);
-    if (!number) return tl::unexpected(number.error());
-    const auto client = flags_.Find();
-    if (!client) return tl::unexpected(client.error());
+    const auto asked = FindJob(job_, flags_);
+    if (!asked) return tl::unexpected(asked.error());
+    const auto& [number, client] = *asked;
     if (flags_.json) {
-      const auto body = client->Get(fmt::format("/jobs/{}", *number));
+      const auto body = client.Get(fmt::format("/jobs/{}", number));
       return PrintOut(body ? JsonText(*body) : body);
     }
-    auto job = client->Job(*number);
+    auto job = client.Job(number);
     if (!job) return tl::unexpected(job.error());
     std::vector<core::JobRecord> one = {std::move(*job)};
-    const auto gpus = client->Gpus();
+    const auto gpus = client.Gpus();
     if (gpus) report::PutNeighbours(one, *gpus);
     return PrintOut(
         report::JobPage(one[0], UnixNow(), std::min(OutWidth().value_or(kPageWidth), kPageWidth)));

@@ -34,7 +34,7 @@ struct Stream {
 class LogsCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("job", job_, "its number")->type_name("JOB")->required();
+    AddJobFlag(app, job_);
     app.add_flag("-f,--follow", follow_, "go on until the job is over")->disable_flag_override();
     app.add_flag("--err", errors_, "what it wrote to stderr alone, and to stdout")
         ->disable_flag_override();

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -145,8 +144,7 @@ class MonitorCommand : public Command {
       if (!made) return tl::unexpected(made.error());
       writer = std::move(*made);
     }
-    const char* given = std::getenv("SHAREWELL_NVML_LIBRARY");
-    const std::string nvml = given == nullptr ? "" : given;
+    const std::string nvml = collect::GivenNvmlLibrary();
 
     collect::DiscoveredJobs jobs;
     serve::Exposition page(

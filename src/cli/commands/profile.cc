@@ -182,8 +182,7 @@ class ProfileCommand : public Command {
 
   // Which GPU the profile is of: the first that the job can see.
   void FindGpu() {
-    const char* library = std::getenv("SHAREWELL_NVML_LIBRARY");
-    const auto gpus = collect::FindGpus(library == nullptr ? "" : library);
+    const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
     if (!gpus) return;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     if (visible == nullptr) {

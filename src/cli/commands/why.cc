@@ -14,16 +14,15 @@ constexpr std::size_t kWhyWidth = 100;
 class WhyCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("job", job_, "its number")->type_name("JOB")->required();
+    AddJobFlag(app, job_);
     flags_.Add(app);
   }
 
   core::Result<ExitCode> Run() override {
-    const auto number = ParseJob(job_);
-    if (!number) return tl::unexpected(number.error());
-    const auto client = flags_.Find();
-    if (!client) return tl::unexpected(client.error());
-    const auto body = client->Get(fmt::format("/jobs/{}/why", *number));
+    const auto asked = FindJob(job_, flags_);
+    if (!asked) return tl::unexpected(asked.error());
+    const auto& [number, client] = *asked;
+    const auto body = client.Get(fmt::format("/jobs/{}/why", number));
     if (!body) return tl::unexpected(body.error());
     if (flags_.json) return PrintOut(JsonText(*body));
     auto why = WhyFromAnswer(*body);

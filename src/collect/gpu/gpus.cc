@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string_view>
 
 #include "collect/gpu/mig.h"
@@ -75,6 +76,11 @@ GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
 }
 
 }  // namespace
+
+std::string GivenNvmlLibrary() {
+  const char* given = std::getenv("SHAREWELL_NVML_LIBRARY");
+  return given == nullptr ? "" : given;
+}
 
 core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library) {
   NvmlSession session(library);

@@ -39,6 +39,9 @@ struct GpuFacts {
   friend bool operator==(const GpuFacts&, const GpuFacts&) = default;
 };
 
+// Where the user says that the driver's library lies ($SHAREWELL_NVML_LIBRARY); empty: nowhere.
+std::string GivenNvmlLibrary();
+
 // By index; at least one. A GPU that does not answer is among them, without a name.  kAbsent: no
 // driver, no GPU, or a driver that does not answer, and what to do about it. `library`: the
 // driver's library; empty: libnvidia-ml.so.1, where the loader finds it.

@@ -41,6 +41,30 @@ double SteadyNow() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+std::string LockOf(const std::string& state) { return state + "/jobs/lock"; }
+
+// False: errno says why. A server that was killed while it started a supervisor is gone only when
+// that has begun.
+bool Locked(int file, int how) {
+  bool locked = false;
+  for (int i = 0; i < kLockTries && file >= 0 && !locked; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    locked = ::flock(file, how | LOCK_NB) == 0;
+  }
+  return locked;
+}
+
+core::Result<void> NotLocked(const std::string& state) {
+  if (errno != EWOULDBLOCK) {
+    return core::FailedError("the folder {} cannot be used: {}", core::Shown(state),
+                             std::strerror(errno));
+  }
+  return core::FailedError(
+      "another server, with another store, runs jobs in {}; give each store a folder of its own "
+      "(--store FOLDER/store.db), or end that server first",
+      core::Shown(state));
+}
+
 core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -89,19 +113,8 @@ core::Result<void> LinuxRunner::Inside::Open() {
     return ok;
   }
   if (auto ok = MakeFolder(options.state + "/logs", perms::owner_all); !ok) return ok;
-  const std::string path = options.state + "/jobs/lock";
-  lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  // A server that was killed while it started a supervisor is gone only when that has begun.
-  bool locked = false;
-  for (int i = 0; i < kLockTries && lock >= 0 && !locked; ++i) {
-    locked = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
-    if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  if (!locked) {
-    return core::FailedError(
-        "another server runs jobs in {}; give each store a folder of its own ({})",
-        core::Shown(options.state), std::strerror(errno));
-  }
+  lock = ::open(LockOf(options.state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (!Locked(lock, LOCK_EX)) return NotLocked(options.state);
   wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll = ::epoll_create1(EPOLL_CLOEXEC);
   inotify = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -116,6 +129,15 @@ core::Result<void> LinuxRunner::Inside::Open() {
   if (options.cpus) room.emplace(*options.cpus);
   if (options.sharing) sharing.emplace(*options.sharing);
   return {};
+}
+
+core::Result<void> LinuxRunner::FolderIsFree(const std::string& state) {
+  const int file = ::open(LockOf(state).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};  // no server has been here
+  core::Result<void> answer;
+  if (!Locked(file, LOCK_SH) && errno == EWOULDBLOCK) answer = NotLocked(state);
+  ::close(file);
+  return answer;
 }
 
 core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions options) {

@@ -39,6 +39,9 @@ struct LinuxRunnerOptions {
 
 class LinuxRunner final : public Runner {
  public:
+  // Whether no other server runs jobs there. Open takes the lock for good; this is for who wants to
+  // know before anything is made.
+  static core::Result<void> FolderIsFree(const std::string& state);
   // Fails where the state folder cannot be used, another server uses it, or there is no supervisor.
   static core::Result<std::unique_ptr<LinuxRunner>> Open(LinuxRunnerOptions options);
   ~LinuxRunner() override;

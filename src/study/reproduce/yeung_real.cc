@@ -11,6 +11,7 @@
 
 #include "core/shown.h"
 #include "core/statistics.h"
+#include "interference/interference.h"
 #include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/real_run.h"
