@@ -29,8 +29,8 @@ bool ShareAGpu(const Standing& a, const Standing& b) {
   });
 }
 
-// Time in company and alone until the end, over what the whole run takes alone. It is in company
-// until it ends or the last of the others does.
+// Time beside others and alone until the end, over what the whole run takes alone. It is beside
+// others until it ends or the last of the others does.
 Ratio LifetimeSlowdown(const Standing& job, Ratio slowdown, std::optional<Seconds> others_end) {
   Seconds together = *job.left * slowdown;
   if (others_end) together = std::min(together, *others_end);
@@ -200,7 +200,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
   looked_ = now;
 
   Verdict verdict;
-  std::vector<JobId> parted;  // every member of a company that somebody leaves
+  std::vector<JobId> parted;  // every member of a co-location that somebody leaves
   for (const Standing& job : running) {
     const auto& company = companies[job.job];
     const bool breaks = Breaks(now, job, company);

@@ -1,6 +1,7 @@
-// Guard: the reactive half of sharing (seed 001's own conclusion). The prediction put jobs together
-// at once; the guard looks at what each really gets, learns how fast each is alone, and says which
-// company breaks a bound and who has to leave it. Pure: time and rates are handed in.
+// Guard: the reactive half of sharing (Yeung et al.'s own conclusion). The prediction put jobs
+// together at once; the guard looks at what each really gets, learns how fast each is alone, and
+// says which co-location breaks a bound and who has to leave it. Pure: time and rates are handed
+// in.
 //
 // A job is judged by its own steps. Its rate alone is what it was seen to do while it had its GPUs
 // to itself, else what its profile says. One that tells no steps is judged by how much of its GPU's
@@ -43,8 +44,9 @@ struct MeasuredPair {
 };
 
 struct Verdict {
-  std::vector<core::JobId> leave;   // the newcomer of a company that breaks somebody's bound
-  std::vector<MeasuredPair> pairs;  // companies of exactly two that were looked at for long enough
+  std::vector<core::JobId> leave;  // the newcomer of a co-location that breaks somebody's bound
+  std::vector<MeasuredPair>
+      pairs;  // co-locations of exactly two that were looked at for long enough
 };
 
 // What is known of one job's pace.
@@ -73,15 +75,16 @@ class Guard {
     core::Seconds started;
     std::vector<core::JobId> company;  // who shared with it when last looked
     core::Seconds company_since;
-    // When steps were told, since the company settled: the first is the last one that is a window
-    // old. `told_at`, `told_steps` and `longest_gap` between two of them are of the whole attempt.
+    // When steps were told, since the co-location settled: the first is the last one that is a
+    // window old. `told_at`, `told_steps` and `longest_gap` between two of them are of the whole
+    // attempt.
     std::vector<std::pair<core::Seconds, double>> steps;
     std::optional<core::Seconds> told_at;
     double told_steps = 0;
     core::Seconds longest_gap;
     std::optional<double> rate;  // over a whole window
     std::optional<double> alone_measured, alone_profile;
-    bool told = false;                                     // this company's pair was
+    bool told = false;                                     // this co-location's pair was
     std::vector<std::pair<core::Seconds, double>> active;  // SMs, over the last window
     std::optional<double> sm_measured, sm_profile;         // alone
     std::optional<core::Ratio> by_sm;                      // slowdown

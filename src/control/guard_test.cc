@@ -95,7 +95,7 @@ TEST_F(GuardTest, LearnsTheRateAloneAndPartsAPairThatBreaksTheBound) {
   verdict = Run(60);
   EXPECT_THAT(verdict.leave, IsEmpty());
   EXPECT_FALSE(guard.PaceOf(b).alone) << "who has ended is forgotten";
-  EXPECT_NEAR(*guard.PaceOf(a).alone, 10, 0.01) << "time in company did not count";
+  EXPECT_NEAR(*guard.PaceOf(a).alone, 10, 0.01) << "time beside others did not count";
 }
 
 TEST_F(GuardTest, AGoodPairStaysThroughNoiseAndIsRemembered) {

@@ -23,9 +23,9 @@ std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
 
 }  // namespace
 
-Service::Inside::Inside(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run,
-                        Advisor& advice, store::JobStore& store, const ServiceOptions& chosen,
-                        Sight* watch)
+Service::Impl::Impl(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run,
+                    Advisor& advice, store::JobStore& store, const ServiceOptions& chosen,
+                    Sight* watch)
     : cluster(all),
       runner(run),
       advisor(advice),
@@ -40,7 +40,7 @@ Service::Inside::Inside(const core::Cluster& all, std::vector<GpuView> views, en
 
 // A turn waits for something to happen, and ends with all of it decided and done. What is asked
 // from outside wakes it, is taken between two turns, and is decided on in the next.
-void Service::Inside::Work() {
+void Service::Impl::Work() {
   for (;;) {
     const core::Seconds began = runner.Now();
     TakeAsked();
@@ -75,12 +75,12 @@ void Service::Inside::Work() {
 
 // What is over may let others go, whose change is to be stored in its turn. What cannot be stored
 // stays owed, and View() says so.
-void Service::Inside::CommitAll() {
+void Service::Impl::CommitAll() {
   while (Commit() && !dirty.empty()) {
   }
 }
 
-void Service::Inside::AnswerSubmitted() {
+void Service::Impl::AnswerSubmitted() {
   for (Owed& waiting : std::exchange(answers, {})) {
     std::vector<JobPtr> told;
     for (const std::int64_t number : waiting.numbers) {
@@ -96,7 +96,7 @@ void Service::Inside::AnswerSubmitted() {
   }
 }
 
-void Service::Inside::Post(Asked what) {
+void Service::Impl::Post(Asked what) {
   {
     const std::lock_guard lock(mutex);
     asked.push_back(std::move(what));
@@ -107,66 +107,66 @@ void Service::Inside::Post(Asked what) {
 Service::Service(const core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
                  Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
                  Sight* sight)
-    : inside_(std::make_unique<Inside>(cluster, std::move(gpus), runner, advisor, jobs, options,
-                                       sight)) {}
+    : impl_(std::make_unique<Impl>(cluster, std::move(gpus), runner, advisor, jobs, options,
+                                   sight)) {}
 
 Service::~Service() { Stop(); }
 
 core::Result<void> Service::Start() {
-  if (auto restored = inside_->Restore(); !restored) return restored;
-  inside_->Publish();
-  inside_->thread = std::thread([this] { inside_->Work(); });
+  if (auto restored = impl_->Restore(); !restored) return restored;
+  impl_->Publish();
+  impl_->thread = std::thread([this] { impl_->Work(); });
   return {};
 }
 
 void Service::Stop() {
   {
-    const std::lock_guard lock(inside_->mutex);
-    inside_->stop = true;
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stop = true;
   }
-  inside_->engine.Wake();
-  if (inside_->thread.joinable()) inside_->thread.join();
+  impl_->engine.Wake();
+  if (impl_->thread.joinable()) impl_->thread.join();
 }
 
 void Service::Submit(std::vector<core::Submission> jobs, const core::Account& who,
                      Answer<std::vector<JobPtr>> answer) {
-  inside_->Post({std::move(jobs), who, std::move(answer), {}});
+  impl_->Post({std::move(jobs), who, std::move(answer), {}});
 }
 
 void Service::Act(Action action, std::int64_t number, const core::Account& who,
                   Answer<JobPtr> answer) {
-  inside_->Post({{}, who, {}, [this, action, number, who, answer = std::move(answer)] {
-                   if (auto done = inside_->DoAct(action, number, who); !done) {
-                     return answer(tl::unexpected(std::move(done.error())));
-                   }
-                   const JobPtr job = inside_->board.Find(number);
-                   if (job == nullptr) return answer(core::FailedError("job {} is gone", number));
-                   answer(job);
-                 }});
+  impl_->Post({{}, who, {}, [this, action, number, who, answer = std::move(answer)] {
+                 if (auto done = impl_->DoAct(action, number, who); !done) {
+                   return answer(tl::unexpected(std::move(done.error())));
+                 }
+                 const JobPtr job = impl_->board.Find(number);
+                 if (job == nullptr) return answer(core::FailedError("job {} is gone", number));
+                 answer(job);
+               }});
 }
 
 void Service::Drain(const std::string& gpu, bool drained, const core::Account& who,
                     Answer<void> answer) {
-  inside_->Post({{}, who, {}, [this, gpu, drained, who, answer = std::move(answer)] {
-                   answer(inside_->DoDrain(gpu, drained, who));
-                 }});
+  impl_->Post({{}, who, {}, [this, gpu, drained, who, answer = std::move(answer)] {
+                 answer(impl_->DoDrain(gpu, drained, who));
+               }});
 }
 
 void Service::Consider(core::Submission job, const core::Account& who,
                        Answer<core::JobRecord> answer) {
-  inside_->Post({{}, who, {}, [this, job = std::move(job), who, answer = std::move(answer)] {
-                   auto admitted = inside_->Admit({{job}, who, {}, {}}, inside_->next_number);
-                   if (!admitted) return answer(tl::unexpected(std::move(admitted.error())));
-                   answer(std::move(admitted->front()));
-                 }});
+  impl_->Post({{}, who, {}, [this, job = std::move(job), who, answer = std::move(answer)] {
+                 auto admitted = impl_->Admit({{job}, who, {}, {}}, impl_->next_number);
+                 if (!admitted) return answer(tl::unexpected(std::move(admitted.error())));
+                 answer(std::move(admitted->front()));
+               }});
 }
 
-const JobBoard& Service::board() const { return inside_->board; }
-EventHub& Service::events() { return inside_->hub; }
+const JobBoard& Service::board() const { return impl_->board; }
+EventHub& Service::events() { return impl_->hub; }
 
 ServiceView Service::View() const {
-  const std::lock_guard lock(inside_->mutex);
-  return inside_->view;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->view;
 }
 
 }  // namespace sharewell::control

@@ -109,8 +109,8 @@ class Service {
   void Consider(core::Submission job, const core::Account& who, Answer<core::JobRecord> answer);
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sharewell::control

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "control/service_inside.h"
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::control {
 
@@ -14,7 +15,7 @@ using core::Phase;
 using core::Result;
 using core::UsageError;
 
-void Service::Inside::TakeAsked() {
+void Service::Impl::TakeAsked() {
   std::vector<Asked> taken;
   {
     const std::lock_guard lock(mutex);
@@ -33,7 +34,7 @@ void Service::Inside::TakeAsked() {
   }
 }
 
-void Service::Inside::Count(const JobRecord& record, bool in) {
+void Service::Impl::Count(const JobRecord& record, bool in) {
   Share& share = live_of[record.user.name];
   const std::size_t bytes = BytesOf(record.asked);
   if (in) {
@@ -45,7 +46,7 @@ void Service::Inside::Count(const JobRecord& record, bool in) {
   if (--share.jobs == 0) live_of.erase(record.user.name);
 }
 
-Result<std::vector<JobRecord>> Service::Inside::Admit(const Asked& what, std::int64_t first) {
+Result<std::vector<JobRecord>> Service::Impl::Admit(const Asked& what, std::int64_t first) {
   if (what.jobs.empty()) return UsageError("nothing was submitted: give at least one job");
   const auto mine = live_of.find(what.who.name);
   const std::size_t have = mine == live_of.end() ? 0 : mine->second.jobs;
@@ -68,7 +69,7 @@ Result<std::vector<JobRecord>> Service::Inside::Admit(const Asked& what, std::in
   }
   std::vector<JobRecord> records;
   for (const core::Submission& job : what.jobs) {
-    if (auto fits = advisor.Check(job); !fits) return tl::unexpected(std::move(fits.error()));
+    RETURN_IF_ERROR(advisor.Check(job));
     JobRecord record;
     record.number = first + static_cast<std::int64_t>(records.size());
     record.user = what.who;
@@ -95,7 +96,7 @@ Result<std::vector<JobRecord>> Service::Inside::Admit(const Asked& what, std::in
   return records;
 }
 
-void Service::Inside::TakeSubmissions(std::span<Asked> submissions) {
+void Service::Impl::TakeSubmissions(std::span<Asked> submissions) {
   store::JobChanges changes;
   std::vector<Owed> admitted;
   std::int64_t next = next_number;
@@ -110,8 +111,8 @@ void Service::Inside::TakeSubmissions(std::span<Asked> submissions) {
       changes.events.push_back(
           {next_event + static_cast<std::int64_t>(changes.events.size()), record.submitted,
            "job.submitted", record.number,
-           fmt::format("job {} by {}: {}", record.number, core::Shown(record.user.name),
-                       core::Shown(core::ShownName(record.asked)))});
+           fmt::format("job {} by {}: {}", record.number, core::Quoted(record.user.name),
+                       core::Quoted(core::DisplayName(record.asked)))});
       owes.numbers.push_back(record.number);
       // Live before the next one is admitted: bounds count those of the same breath too.
       Count(record, true);
@@ -148,13 +149,13 @@ void Service::Inside::TakeSubmissions(std::span<Asked> submissions) {
   }
 }
 
-void Service::Inside::ComeAfter(const JobRecord& record) {
+void Service::Impl::ComeAfter(const JobRecord& record) {
   for (const std::int64_t before : record.asked.after) {
     if (live.contains(before)) dependents.emplace(before, record.number);
   }
 }
 
-std::string Service::Inside::Waits(const JobRecord& record) const {
+std::string Service::Impl::Waits(const JobRecord& record) const {
   if (record.asked.held) return "held: `sharewell release` lets it go";
   for (const std::int64_t before : record.asked.after) {
     if (const auto found = live.find(before); found != live.end()) {
@@ -165,7 +166,7 @@ std::string Service::Inside::Waits(const JobRecord& record) const {
   return {};
 }
 
-std::optional<std::int64_t> Service::Inside::FailedBefore(const JobRecord& record) const {
+std::optional<std::int64_t> Service::Impl::FailedBefore(const JobRecord& record) const {
   for (const std::int64_t before : record.asked.after) {
     if (live.count(before) != 0 || before >= next_number) continue;
     std::optional<Phase> how;
@@ -182,7 +183,7 @@ std::optional<std::int64_t> Service::Inside::FailedBefore(const JobRecord& recor
   return std::nullopt;
 }
 
-Result<void> Service::Inside::DoAct(Action action, std::int64_t number, const core::Account& who) {
+Result<void> Service::Impl::DoAct(Action action, std::int64_t number, const core::Account& who) {
   Live* job = Find(number);
   if (job == nullptr) {
     if (const JobPtr over = board.Find(number)) {
@@ -192,7 +193,7 @@ Result<void> Service::Inside::DoAct(Action action, std::int64_t number, const co
   }
   if (!who.admin && who.uid != job->record.user.uid) {
     return FailedError("job {} belongs to {}: you may not touch it", number,
-                       core::Shown(job->record.user.name));
+                       core::Quoted(job->record.user.name));
   }
   switch (action) {
     case Action::kCancel:
@@ -205,7 +206,7 @@ Result<void> Service::Inside::DoAct(Action action, std::int64_t number, const co
   return {};
 }
 
-Result<void> Service::Inside::DoCancel(Live& job, const core::Account& who) {
+Result<void> Service::Impl::DoCancel(Live& job, const core::Account& who) {
   if (core::IsOver(job.record.phase) || job.record.cancelled) return {};  // on its way
   JobRecord record = job.record;
   const bool runs = record.phase != Phase::kWaiting && record.phase != Phase::kHeld;
@@ -229,7 +230,7 @@ Result<void> Service::Inside::DoCancel(Live& job, const core::Account& who) {
   return {};
 }
 
-Result<void> Service::Inside::DoHold(Live& job) {
+Result<void> Service::Impl::DoHold(Live& job) {
   if (job.record.phase != Phase::kWaiting && job.record.phase != Phase::kHeld) {
     return FailedError(
         "job {} is {}: only a job that waits can be held; `sharewell cancel {}` ends it",
@@ -249,7 +250,7 @@ Result<void> Service::Inside::DoHold(Live& job) {
   return {};
 }
 
-Result<void> Service::Inside::DoRelease(Live& job) {
+Result<void> Service::Impl::DoRelease(Live& job) {
   if (job.record.phase != Phase::kHeld) {
     return FailedError("job {} is not held: it is {}", job.record.number,
                        core::NameOf(job.record.phase));
@@ -267,13 +268,13 @@ Result<void> Service::Inside::DoRelease(Live& job) {
   return {};
 }
 
-Result<void> Service::Inside::DoDrain(const std::string& name, bool drained,
-                                      const core::Account& who) {
+Result<void> Service::Impl::DoDrain(const std::string& name, bool drained,
+                                    const core::Account& who) {
   const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const GpuView& gpu) {
     return gpu.gpu.uuid == name || std::to_string(gpu.gpu.index) == name;
   });
   if (found == gpus.end()) {
-    return UsageError("there is no GPU {}; `sharewell top` lists them", core::Shown(name));
+    return UsageError("there is no GPU {}; `sharewell top` lists them", core::Quoted(name));
   }
   if (!who.admin) return FailedError("draining a GPU is for admins");
   if (found->drained == drained) return {};

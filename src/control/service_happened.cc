@@ -4,7 +4,7 @@
 
 #include "control/seen_needs.h"
 #include "control/service_inside.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 
 namespace sharewell::control {
 
@@ -31,13 +31,13 @@ std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
 
 }  // namespace
 
-void Service::Inside::AfterTurn() {
+void Service::Impl::AfterTurn() {
   for (const engine::RunEvent& note : engine.TakeNotes()) TakeNote(note);
   for (const engine::Ended& end : engine.TakeEnded()) TakeEnd(end);
   LookAtPaces();
 }
 
-void Service::Inside::TakeNote(const engine::RunEvent& note) {
+void Service::Impl::TakeNote(const engine::RunEvent& note) {
   using Kind = engine::RunEvent::Kind;
   if (note.kind == Kind::kGpuLost || note.kind == Kind::kGpuBack) {
     for (GpuView& gpu : gpus) {
@@ -72,7 +72,7 @@ void Service::Inside::TakeNote(const engine::RunEvent& note) {
   Touch(*job);
 }
 
-void Service::Inside::TakeEnd(const engine::Ended& end) {
+void Service::Impl::TakeEnd(const engine::Ended& end) {
   ended.push_back(end.run);
   Live* job = Find(end.run.job);
   if (job == nullptr || core::IsOver(job->record.phase)) return;
@@ -131,7 +131,7 @@ void Service::Inside::TakeEnd(const engine::Ended& end) {
   Touch(*job);
 }
 
-void Service::Inside::Learn(const Live& job) {
+void Service::Impl::Learn(const Live& job) {
   core::Profile profile = sight != nullptr ? sight->Seen(job.record.number) : core::Profile{};
   if (!profile.steps_per_second) {
     // Its own mean, where nobody was beside it.
@@ -145,7 +145,7 @@ void Service::Inside::Learn(const Live& job) {
   advisor.LearnRun(job.record, profile);
 }
 
-void Service::Inside::LookAtPaces() {
+void Service::Impl::LookAtPaces() {
   const core::Seconds now = snapshot.now();
   if (now < looked + kLookEvery) return;
   looked = now;
@@ -204,7 +204,7 @@ void Service::Inside::LookAtPaces() {
 }
 
 // Stored before it is acted on: a server that is killed in between must know that it asked.
-void Service::Inside::Part(core::JobId id) {
+void Service::Impl::Part(core::JobId id) {
   Live* job = Find(id);
   if (job == nullptr || job->record.phase != Phase::kRunning) return;
   JobRecord record = job->record;
@@ -221,7 +221,7 @@ void Service::Inside::Part(core::JobId id) {
   if (Commit(std::move(changes))) engine.Requeue(id);
 }
 
-void Service::Inside::ReleaseDependents(std::int64_t number, Phase how) {
+void Service::Impl::ReleaseDependents(std::int64_t number, Phase how) {
   const auto [begin, end] = dependents.equal_range(number);
   std::vector<std::int64_t> waiting;
   for (auto it = begin; it != end; ++it) waiting.push_back(it->second);
@@ -247,7 +247,7 @@ void Service::Inside::ReleaseDependents(std::int64_t number, Phase how) {
   }
 }
 
-void Service::Inside::SeatReservations() {
+void Service::Impl::SeatReservations() {
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const bool unusable = gpus[i].drained || !gpus[i].problem.empty();
     if (unusable == reservation[i].valid()) continue;
@@ -268,7 +268,7 @@ void Service::Inside::SeatReservations() {
   }
 }
 
-void Service::Inside::Publish() {
+void Service::Impl::Publish() {
   ServiceView now;
   now.gpus = gpus;
   for (std::size_t i = 0; i < gpus.size(); ++i) {

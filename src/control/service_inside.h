@@ -24,7 +24,7 @@ namespace sharewell::control {
 
 constexpr int kPartedAlone = 2;  // parted so often, a job is not put beside others again
 
-struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
+struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
   // A job that is not over.
   struct Live {
     core::JobRecord record;
@@ -45,8 +45,8 @@ struct Service::Inside final : Estimator, Recorder, engine::JobDirectory {
     Answer<std::vector<JobPtr>> answer;
   };
 
-  Inside(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run, Advisor& advice,
-         store::JobStore& store, const ServiceOptions& chosen, Sight* watch);
+  Impl(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run, Advisor& advice,
+       store::JobStore& store, const ServiceOptions& chosen, Sight* watch);
 
   // The loop's side.
   core::Estimate Believe(const core::Job& job) const override;

@@ -10,37 +10,37 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
-core::UnixMillis Service::Inside::Wall() const {
+core::UnixMillis Service::Impl::Wall() const {
   return wall_at_zero + static_cast<core::UnixMillis>(runner.Now().value * 1e3);
 }
 
-Service::Inside::Live* Service::Inside::Find(std::int64_t number) {
+Service::Impl::Live* Service::Impl::Find(std::int64_t number) {
   const auto found = live.find(number);
   return found == live.end() ? nullptr : &found->second;
 }
 
-Service::Inside::Live* Service::Inside::Find(core::JobId id) {
+Service::Impl::Live* Service::Impl::Find(core::JobId id) {
   if (id.index() >= number_of.size()) return nullptr;
   Live* job = Find(number_of[id.index()]);
   return job != nullptr && job->id == id ? job : nullptr;
 }
 
-const Service::Inside::Live* Service::Inside::Find(core::JobId id) const {
-  return const_cast<Inside*>(this)->Find(id);
+const Service::Impl::Live* Service::Impl::Find(core::JobId id) const {
+  return const_cast<Impl*>(this)->Find(id);
 }
 
-std::string Service::Inside::NameOf(core::JobId id) const {
+std::string Service::Impl::NameOf(core::JobId id) const {
   const Live* job = id.valid() ? Find(id) : nullptr;
   return job == nullptr ? std::string() : "job " + std::to_string(job->record.number);
 }
 
-core::Estimate Service::Inside::Believe(const core::Job& job) const {
+core::Estimate Service::Impl::Believe(const core::Job& job) const {
   const Live* found = Find(job.id);  // held or cancelled before it was ever looked at: none
   return advisor.EstimateOf(found == nullptr ? JobRecord{} : found->record);
 }
 
-core::Estimate Service::Inside::Measured(const core::Job& job) const {
-  auto* self = const_cast<Inside*>(this);  // the loop asks; the answer is a better belief
+core::Estimate Service::Impl::Measured(const core::Job& job) const {
+  auto* self = const_cast<Impl*>(this);  // the loop asks; the answer is a better belief
   Live* found = self->Find(job.id);
   if (found == nullptr) return advisor.EstimateOf({});
   if (sight != nullptr) {
@@ -52,7 +52,7 @@ core::Estimate Service::Inside::Measured(const core::Job& job) const {
   return advisor.EstimateOf(found->record);
 }
 
-engine::RunRequest Service::Inside::RequestOf(core::JobId id) const {
+engine::RunRequest Service::Impl::RequestOf(core::JobId id) const {
   engine::RunRequest request;
   if (const Live* job = Find(id); job != nullptr) {
     request.id = {job->record.number, job->record.attempt};
@@ -62,13 +62,13 @@ engine::RunRequest Service::Inside::RequestOf(core::JobId id) const {
   return request;
 }
 
-std::optional<double> Service::Inside::StepsAlone(core::JobId id) const {
+std::optional<double> Service::Impl::StepsAlone(core::JobId id) const {
   if (const auto alone = guard.PaceOf(id).alone) return alone;
   const Live* job = Find(id);
   return job == nullptr ? std::nullopt : StepsByProfile(*job);
 }
 
-std::optional<double> Service::Inside::StepsByProfile(const Live& job) {
+std::optional<double> Service::Impl::StepsByProfile(const Live& job) {
   // A rate that was measured or predicted on another GPU model says little about this one.
   const auto& profile = job.record.believed.profile;
   const auto& given = job.record.gpus;
@@ -76,19 +76,19 @@ std::optional<double> Service::Inside::StepsByProfile(const Live& job) {
                                                              : std::nullopt;
 }
 
-core::Ratio Service::Inside::RateAlone(core::JobId id) const {
+core::Ratio Service::Impl::RateAlone(core::JobId id) const {
   const core::JobView& job = snapshot.job(id);
   if (job.allocation.gpus.empty() || job.estimate.on.empty()) return 1;
   return job.estimate.On(cluster.ModelOf(job.allocation.gpus.front())).rate;
 }
 
-void Service::Inside::OnDecision(core::Seconds took) {
+void Service::Impl::OnDecision(core::Seconds took) {
   ++decided;
   heard = runner.Now() - took;
 }
 
-std::vector<std::int64_t> Service::Inside::Beside(const std::vector<core::GpuId>& on,
-                                                  core::JobId but) const {
+std::vector<std::int64_t> Service::Impl::Beside(const std::vector<core::GpuId>& on,
+                                                core::JobId but) const {
   std::set<std::int64_t> numbers;
   for (const core::GpuId gpu : on) {
     for (const core::JobId other : snapshot.residents(gpu).jobs()) {
@@ -99,7 +99,7 @@ std::vector<std::int64_t> Service::Inside::Beside(const std::vector<core::GpuId>
   return {numbers.begin(), numbers.end()};
 }
 
-std::string Service::Inside::Unusable() const {
+std::string Service::Impl::Unusable() const {
   std::string words;
   for (const GpuView& gpu : gpus) {
     if (gpu.drained) words += fmt::format("; GPU {} is drained", gpu.gpu.index);
@@ -109,7 +109,7 @@ std::string Service::Inside::Unusable() const {
 }
 
 // Stored before the engine is told. On failure nothing here has changed.
-core::Result<void> Service::Inside::OnPlan(const core::Snapshot&, const core::Plan& plan) {
+core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan& plan) {
   store::JobChanges changes;
   std::vector<const char*> told;  // the events' kinds, in the records' order
   const auto change = [&](core::JobId id, const core::Reason& reason,
@@ -178,7 +178,7 @@ core::Result<void> Service::Inside::OnPlan(const core::Snapshot&, const core::Pl
   return {};
 }
 
-core::Job Service::Inside::JobOf(const JobRecord& record, core::JobId id) {
+core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
   core::Job job;
   job.id = id;
   job.name = std::to_string(record.number);
@@ -200,9 +200,9 @@ core::Job Service::Inside::JobOf(const JobRecord& record, core::JobId id) {
   return job;
 }
 
-void Service::Inside::Enqueue(std::int64_t number) { enqueued.push_back(number); }
+void Service::Impl::Enqueue(std::int64_t number) { enqueued.push_back(number); }
 
-void Service::Inside::SubmitEnqueued() {
+void Service::Impl::SubmitEnqueued() {
   for (const std::int64_t number : std::exchange(enqueued, {})) {
     Live* job = Find(number);
     if (job == nullptr || job->record.phase != Phase::kWaiting) continue;  // cancelled meanwhile
@@ -212,19 +212,19 @@ void Service::Inside::SubmitEnqueued() {
   }
 }
 
-void Service::Inside::Touch(Live& job) {
+void Service::Impl::Touch(Live& job) {
   dirty.insert(job.record.number);
   board.Put(job.record);
 }
 
-void Service::Inside::Say(const char* kind, std::int64_t job, std::string text) {
+void Service::Impl::Say(const char* kind, std::int64_t job, std::string text) {
   const std::int64_t id = next_event + static_cast<std::int64_t>(owed.events.size());
   owed.events.push_back({id, Wall(), kind, job, std::move(text)});
 }
 
 // `extra.events` are numbered from next_event, as if nothing were owed; those that are owed come
 // first, as they happened first.
-core::Result<void> Service::Inside::Commit(store::JobChanges extra) {
+core::Result<void> Service::Impl::Commit(store::JobChanges extra) {
   store::JobChanges all = owed;
   const auto before = static_cast<std::int64_t>(all.events.size());
   for (const std::int64_t number : dirty) {
@@ -269,11 +269,11 @@ core::Result<void> Service::Inside::Commit(store::JobChanges extra) {
   return {};
 }
 
-void Service::Inside::ForgetEnded() {
+void Service::Impl::ForgetEnded() {
   for (const engine::RunId& run : std::exchange(ended, {})) runner.Forget(run);
 }
 
-void Service::Inside::Over(std::int64_t number) {
+void Service::Impl::Over(std::int64_t number) {
   Live* job = Find(number);
   if (job == nullptr) return;
   Count(job->record, false);

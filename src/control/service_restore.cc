@@ -5,6 +5,7 @@
 
 #include "control/sampler.h"
 #include "control/service_inside.h"
+#include "core/result.h"
 
 namespace sharewell::control {
 
@@ -12,29 +13,29 @@ using core::JobRecord;
 using core::Phase;
 using core::Result;
 
-Result<void> Service::Inside::Restore() {
+Result<void> Service::Impl::Restore() {
   // The runner's clock does not jump; the wall's is looked at once.
   const core::UnixMillis wall = SystemClock().Wall();
   wall_at_zero = wall - static_cast<core::UnixMillis>(runner.Now().value * 1e3);
   view.since = wall;
 
   auto last_number = jobs.LastNumber();
-  if (!last_number) return tl::unexpected(std::move(last_number.error()));
+  RETURN_IF_ERROR(last_number);
   auto last_event = jobs.LastEvent();
-  if (!last_event) return tl::unexpected(std::move(last_event.error()));
+  RETURN_IF_ERROR(last_event);
   auto drained = jobs.Kept("drained");
-  if (!drained) return tl::unexpected(std::move(drained.error()));
+  RETURN_IF_ERROR(drained);
   store::JobFilter over;
   over.phases = {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
   over.most = 2000;
   auto old = jobs.Jobs(over);
-  if (!old) return tl::unexpected(std::move(old.error()));
+  RETURN_IF_ERROR(old);
   store::JobFilter not_over;
   not_over.phases = {Phase::kHeld, Phase::kWaiting, Phase::kStarting, Phase::kRunning,
                      Phase::kStopping};
   not_over.most = std::numeric_limits<std::int32_t>::max();
   auto records = jobs.Jobs(not_over);
-  if (!records) return tl::unexpected(std::move(records.error()));
+  RETURN_IF_ERROR(records);
 
   next_number = *last_number + 1;
   next_event = *last_event + 1;
@@ -73,7 +74,7 @@ Result<void> Service::Inside::Restore() {
   return {};
 }
 
-void Service::Inside::EnqueueIfItFits(Live& job) {
+void Service::Impl::EnqueueIfItFits(Live& job) {
   if (auto fits = advisor.Check(job.record.asked); !fits) {
     job.record.phase = Phase::kHeld;
     job.record.asked.held = true;
@@ -83,8 +84,8 @@ void Service::Inside::EnqueueIfItFits(Live& job) {
   Enqueue(job.record.number);
 }
 
-void Service::Inside::RestoreOne(const JobRecord& record,
-                                 std::map<engine::RunId, engine::RunRequest>& runs) {
+void Service::Impl::RestoreOne(const JobRecord& record,
+                               std::map<engine::RunId, engine::RunRequest>& runs) {
   Live& job = live[record.number];
   board.Put(job.record);
   if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);

@@ -3,8 +3,8 @@
 //
 // For how long a step keeps SMs active hardly depends on who is beside it. So what is active now is
 // the sum over the jobs of what each keeps active alone, times its speed. Against what was measured
-// under MPS on an H200, the mean speed of a company comes out within 0.022 (111 pairs) and 0.029
-// (52 triples), without bias: study/silent_speed_test.cc.
+// under MPS on an H200, the mean speed of a co-location comes out within 0.022 (111 pairs) and
+// 0.029 (52 triples), without bias: study/prediction/silent_speed_test.cc.
 #pragma once
 
 #include <optional>

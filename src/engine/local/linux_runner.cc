@@ -19,11 +19,12 @@
 #include <system_error>
 #include <thread>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "engine/local/linux_runner_inside.h"
+#include "engine/local/run/supervised.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
-#include "platform/process/supervised.h"
 
 namespace sharewell::engine {
 namespace {
@@ -56,13 +57,13 @@ bool Locked(int file, int how) {
 
 core::Result<void> NotLocked(const std::string& state) {
   if (errno != EWOULDBLOCK) {
-    return core::FailedError("the folder {} cannot be used: {}", core::Shown(state),
+    return core::FailedError("the folder {} cannot be used: {}", core::Quoted(state),
                              std::strerror(errno));
   }
   return core::FailedError(
       "another server, with another store, runs jobs in {}; give each store a folder of its own "
       "(--store FOLDER/store.db), or end that server first",
-      core::Shown(state));
+      core::Quoted(state));
 }
 
 core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
@@ -70,18 +71,18 @@ core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
   fs::create_directories(path, error);
   if (!error) fs::permissions(path, mode, error);
   if (error) {
-    return core::FailedError("cannot use the folder {}: {}; jobs are kept there", core::Shown(path),
-                             error.message());
+    return core::FailedError("cannot use the folder {}: {}; jobs are kept there",
+                             core::Quoted(path), error.message());
   }
   return {};
 }
 
 }  // namespace
 
-LinuxRunner::Inside::Inside(LinuxRunnerOptions chosen)
+LinuxRunner::Impl::Impl(LinuxRunnerOptions chosen)
     : options(std::move(chosen)), looked(options.origin), zero(SteadyNow()) {}
 
-LinuxRunner::Inside::~Inside() {
+LinuxRunner::Impl::~Impl() {
   for (auto& [id, run] : runs) {
     if (run.group && !run.ended) run.group->Keep();
     if (run.pidfd >= 0) ::close(run.pidfd);
@@ -91,15 +92,15 @@ LinuxRunner::Inside::~Inside() {
   }
 }
 
-Seconds LinuxRunner::Inside::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
+Seconds LinuxRunner::Impl::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
 
-LinuxRunner::Inside::Run* LinuxRunner::Inside::Find(RunId id) {
+LinuxRunner::Impl::Run* LinuxRunner::Impl::Find(RunId id) {
   const auto it = runs.find(id);
   return it == runs.end() ? nullptr : &it->second;
 }
 
-core::Result<void> LinuxRunner::Inside::Open() {
-  if (auto found = options.supervisor.empty() ? platform::FindSupervisor()
+core::Result<void> LinuxRunner::Impl::Open() {
+  if (auto found = options.supervisor.empty() ? engine::FindSupervisor()
                                               : core::Result<std::string>(options.supervisor)) {
     supervisor = std::move(*found);
   } else {
@@ -144,24 +145,24 @@ core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions 
   std::error_code error;
   options.state = fs::absolute(options.state, error).lexically_normal().string();
   if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
-  auto inside = std::make_unique<Inside>(std::move(options));
-  if (auto ok = inside->Open(); !ok) return tl::unexpected(ok.error());
+  auto inside = std::make_unique<Impl>(std::move(options));
+  RETURN_IF_ERROR(inside->Open());
   return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(inside)));
 }
 
-LinuxRunner::LinuxRunner(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+LinuxRunner::LinuxRunner(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
 
 LinuxRunner::~LinuxRunner() = default;
 
-Seconds LinuxRunner::Now() { return inside_->Now(); }
+Seconds LinuxRunner::Now() { return impl_->Now(); }
 
 void LinuxRunner::Start(const RunRequest& request) {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   const auto [it, fresh] = in.runs.try_emplace(request.id);
   if (!fresh) return;  // it has been started
-  Inside::Run& run = it->second;
+  Impl::Run& run = it->second;
   run.request = request;
-  run.folder = platform::JobFolder(in.options.state, request.id.job, request.id.attempt);
+  run.folder = engine::JobFolder(in.options.state, request.id.job, request.id.attempt);
   if (auto started = in.StartRun(run); !started) {
     const bool absent = started.error().kind == core::ErrorKind::kAbsent;
     in.Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
@@ -169,13 +170,13 @@ void LinuxRunner::Start(const RunRequest& request) {
 }
 
 void LinuxRunner::Stop(RunId id, Seconds grace) {
-  Inside::Run* run = inside_->Find(id);
-  if (run != nullptr && !run->ended) inside_->Signal(*run, grace);
+  Impl::Run* run = impl_->Find(id);
+  if (run != nullptr && !run->ended) impl_->Signal(*run, grace);
 }
 
 void LinuxRunner::SetCores(RunId id, double cores) {
-  Inside& in = *inside_;
-  Inside::Run* run = in.Find(id);
+  Impl& in = *impl_;
+  Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended || !in.room) return;
   run->request.cores = cores;
   const std::vector<int> cpus = in.room->Resize(id, cores);
@@ -184,21 +185,21 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
   if (run->group) run->group->Change(limits);
   if (run->group == nullptr || !run->group->Bounds("cpuset")) {
-    const auto top = platform::SupervisorOf(run->folder);
-    if (top) platform::KeepTreeToCpus(*top, cpus);
+    const auto top = engine::SupervisorOf(run->folder);
+    if (top) engine::KeepTreeToCpus(*top, cpus);
   }
   // A server that comes later finds what it has now.
-  if (auto spec = platform::ReadSpec(run->folder)) {
+  if (auto spec = engine::ReadSpec(run->folder)) {
     spec->Set("cores", fmt::format("{}", cores));
     spec->Set("given_cpus", platform::FormatCpus(cpus));
     if (spec->Get("cpus")) spec->Set("cpus", platform::FormatCpus(cpus));
-    [[maybe_unused]] const auto written = platform::WriteSpec(run->folder, *spec);
+    [[maybe_unused]] const auto written = engine::WriteSpec(run->folder, *spec);
   }
 }
 
 void LinuxRunner::SetShare(RunId id, core::Ratio share) {
-  Inside& in = *inside_;
-  Inside::Run* run = in.Find(id);
+  Impl& in = *impl_;
+  Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended) return;
   const double all =
       static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
@@ -213,28 +214,28 @@ void LinuxRunner::SetShare(RunId id, core::Ratio share) {
 }
 
 std::vector<RunRequest> LinuxRunner::Recover() {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   std::vector<std::pair<RunId, std::string>> found;
   std::error_code error;
   for (fs::directory_iterator it(in.options.state + "/jobs", error), end; !error && it != end;
        it.increment(error)) {
-    const auto id = platform::JobOfFolder(it->path().filename().string());
+    const auto id = engine::JobOfFolder(it->path().filename().string());
     if (id) found.push_back({{id->first, id->second}, it->path().string()});
   }
   std::sort(found.begin(), found.end());
   std::vector<RunRequest> requests;
   for (const auto& [id, folder] : found) {
     if (in.runs.contains(id)) continue;
-    const auto spec = platform::ReadSpec(folder);
-    const auto life = platform::LifeOf(folder);
+    const auto spec = engine::ReadSpec(folder);
+    const auto life = engine::LifeOf(folder);
     const bool whole = spec && RequestIn(*spec).id == id;
-    if (life == platform::JobLife::kNever || (!whole && life != platform::JobLife::kAlive)) {
+    if (life == engine::JobLife::kNever || (!whole && life != engine::JobLife::kAlive)) {
       in.RemoveFolder(folder);  // it never was, or nothing can be told of it any more
     } else if (whole) {
       in.Adopt(id, *spec);
       requests.push_back(in.runs.at(id).request);
     } else {
-      Inside::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
+      Impl::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
       unknown.folder = folder;
       in.Signal(unknown, Seconds(0));
     }
@@ -251,7 +252,7 @@ std::vector<RunRequest> LinuxRunner::Recover() {
 }
 
 bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   while (true) {
     const Seconds now = in.Now();
     if (now >= in.looked + kLookEvery) in.Look();
@@ -278,25 +279,25 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
 
 void LinuxRunner::Wake() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto ignored = ::write(inside_->wake, &one, sizeof one);
+  [[maybe_unused]] const auto ignored = ::write(impl_->wake, &one, sizeof one);
 }
 
 void LinuxRunner::Forget(RunId id) {
-  Inside::Run* run = inside_->Find(id);
+  Impl::Run* run = impl_->Find(id);
   if (run == nullptr) return;
   run->forgotten = true;
   if (!run->ended) return;
-  if (run->made) inside_->RemoveFolder(run->folder);
-  inside_->runs.erase(id);
+  if (run->made) impl_->RemoveFolder(run->folder);
+  impl_->runs.erase(id);
 }
 
 std::optional<int> LinuxRunner::PidOf(RunId id) const {
-  const Inside::Run* run = inside_->Find(id);
+  const Impl::Run* run = impl_->Find(id);
   return run == nullptr || run->ended ? std::nullopt : run->command;
 }
 
 std::string LinuxRunner::CgroupOf(RunId id) const {
-  const Inside::Run* run = inside_->Find(id);
+  const Impl::Run* run = impl_->Find(id);
   return run == nullptr || !run->group ? std::string() : run->group->folder();
 }
 

@@ -14,38 +14,38 @@
 #include <utility>
 
 #include "engine/local/linux_runner_inside.h"
+#include "engine/local/run/job_files.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
-#include "platform/process/job_files.h"
 
 namespace sharewell::engine {
 namespace {
 
 using core::Seconds;
-using platform::JobLife;
+using engine::JobLife;
 
 constexpr std::size_t kLastWords = 4096;  // of each stream
 constexpr int kMostSignals = 256;         // taken at a time
 
-platform::ProgressOptions ProgressBounds(const std::string& folder) {
+engine::ProgressOptions ProgressBounds(const std::string& folder) {
   return {.most_at_once = 4 << 20, .most_behind = 64 << 20, .memory = folder + "/counted"};
 }
 
 }  // namespace
 
-RunEvent& LinuxRunner::Inside::Tell(RunEvent::Kind kind, RunId id) {
+RunEvent& LinuxRunner::Impl::Tell(RunEvent::Kind kind, RunId id) {
   RunEvent& event = pending.emplace_back();
   event.kind = kind;
   event.id = id;
   return event;
 }
 
-void LinuxRunner::Inside::Watch(Run& run) {
+void LinuxRunner::Impl::Watch(Run& run) {
   if (run.supervisor > 0) {
     run.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, run.supervisor, 0));
     if (run.pidfd >= 0) ::fcntl(run.pidfd, F_SETFD, FD_CLOEXEC);
   } else {
-    run.pidfd = platform::OpenSupervisor(run.folder);
+    run.pidfd = engine::OpenSupervisor(run.folder);
   }
   if (run.pidfd < 0) return;  // looked at once a second
   epoll_event event{};
@@ -55,11 +55,11 @@ void LinuxRunner::Inside::Watch(Run& run) {
   by_pidfd[run.pidfd] = run.request.id;
 }
 
-void LinuxRunner::Inside::Adopt(const RunId& id, const platform::JobSpec& spec) {
+void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
   Run& run = runs[id];
   run.request = RequestIn(spec);
   run.made = true;
-  run.folder = platform::JobFolder(options.state, id.job, id.attempt);
+  run.folder = engine::JobFolder(options.state, id.job, id.attempt);
   run.group = home->Again(GroupName(id));
   if (room) {
     std::optional<int> node;
@@ -78,21 +78,21 @@ void LinuxRunner::Inside::Adopt(const RunId& id, const platform::JobSpec& spec) 
   EndIfGone(run);
 }
 
-void LinuxRunner::Inside::LookAtStart(Run& run) {
+void LinuxRunner::Impl::LookAtStart(Run& run) {
   if (run.command || run.ended) return;
-  run.command = platform::ReadStarted(run.folder);
+  run.command = engine::ReadStarted(run.folder);
   if (!run.command) return;
   if (run.watch >= 0 && !run.request.asked.time_limit) {
     ::inotify_rm_watch(inotify, run.watch);
     by_watch.erase(run.watch);
     run.watch = -1;
   }
-  run.progress = std::make_unique<platform::ProgressFile>(
-      run.folder + "/" + platform::kProgressFile, ProgressBounds(run.folder));
+  run.progress = std::make_unique<engine::ProgressFile>(run.folder + "/" + engine::kProgressFile,
+                                                        ProgressBounds(run.folder));
   if (!run.forgotten) Tell(RunEvent::Kind::kStarted, run.request.id);
 }
 
-void LinuxRunner::Inside::LookAtProgress(Run& run) {
+void LinuxRunner::Impl::LookAtProgress(Run& run) {
   if (!run.progress) return;
   const bool flooded = run.progress->flooded();
   if (run.progress->Look() && !run.forgotten) {
@@ -105,15 +105,15 @@ void LinuxRunner::Inside::LookAtProgress(Run& run) {
   }
 }
 
-void LinuxRunner::Inside::LookAtEnding(Run& run) {
+void LinuxRunner::Impl::LookAtEnding(Run& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
-  run.ending = ::access((run.folder + "/" + platform::kEndingFile).c_str(), F_OK) == 0;
+  run.ending = ::access((run.folder + "/" + engine::kEndingFile).c_str(), F_OK) == 0;
   if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kEnding, run.request.id);
 }
 
-RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
+RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   RunEnd end;
-  const auto exit = platform::ReadExit(run.folder);
+  const auto exit = engine::ReadExit(run.folder);
   if (!exit) {
     end.exit_code = 128 + SIGKILL;
     end.lost = true;
@@ -126,15 +126,15 @@ RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
   end.stopped = exit->stopped && !exit->timed_out;
   end.ran = exit->ran;
   if (!exit->failed.empty()) {
-    const auto spec = platform::ReadSpec(run.folder);
-    end.message = StartFailure(*exit, spec ? *spec : platform::JobSpec());
+    const auto spec = engine::ReadSpec(run.folder);
+    end.message = StartFailure(*exit, spec ? *spec : engine::JobSpec());
     return end;
   }
   if (exit->stopped && !run.command) end.message = "it was stopped before it began";
   if (end.exit_code != 0 && !run.request.gpus.empty()) {
-    for (const auto stream : {platform::LogStream::kErr, platform::LogStream::kOut}) {
-      const auto last = platform::ReadLog(options.state, run.request.id.job, stream,
-                                          -static_cast<std::int64_t>(kLastWords), kLastWords);
+    for (const auto stream : {engine::LogStream::kErr, engine::LogStream::kOut}) {
+      const auto last = engine::ReadLog(options.state, run.request.id.job, stream,
+                                        -static_cast<std::int64_t>(kLastWords), kLastWords);
       end.out_of_memory = end.out_of_memory || SaysGpuIsFull(last.bytes);
     }
   }
@@ -149,7 +149,7 @@ RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
   return end;
 }
 
-void LinuxRunner::Inside::EndIfGone(Run& run) {
+void LinuxRunner::Impl::EndIfGone(Run& run) {
   if (run.ended) return;
   int status = 0;
   if (run.supervisor > 0) {
@@ -157,7 +157,7 @@ void LinuxRunner::Inside::EndIfGone(Run& run) {
     if (pid == 0) return;
     run.supervisor = 0;
   }
-  const JobLife life = platform::LifeOf(run.folder);
+  const JobLife life = engine::LifeOf(run.folder);
   if (life == JobLife::kAlive) return;
   LookAtStart(run);
   LookAtProgress(run);
@@ -169,12 +169,12 @@ void LinuxRunner::Inside::EndIfGone(Run& run) {
   if (life == JobLife::kLost) {
     // The kernel has killed the command with its supervisor; what it had started may be left.
     for (int i = 0; run.group && i < 10 && run.group->KillAll() > 0; ++i) ::usleep(10'000);
-    platform::KillMarked(run.folder);
+    engine::KillMarked(run.folder);
   }
   Finish(run, HowItEnded(run));
 }
 
-void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
+void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
   const RunId id = run.request.id;
   run.ended = true;
   if (run.watch >= 0) {
@@ -188,7 +188,7 @@ void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
     run.pidfd = -1;
   }
   run.progress.reset();
-  platform::MarkLogs(options.state, id.job);
+  engine::MarkLogs(options.state, id.job);
   if (run.group && !run.group->TryRemove()) leaving.push_back(std::move(run.group));
   run.group.reset();
   if (room) room->Return(id);
@@ -201,7 +201,7 @@ void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
   runs.erase(id);
 }
 
-void LinuxRunner::Inside::Look() {
+void LinuxRunner::Impl::Look() {
   looked = Now();
   std::vector<RunId> going;
   for (const auto& [id, run] : runs) {
@@ -238,7 +238,7 @@ void LinuxRunner::Inside::Look() {
   }
 }
 
-void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
+void LinuxRunner::Impl::TakeSignals(int timeout_ms) {
   epoll_event events[kMostSignals];
   const int count = ::epoll_wait(epoll, events, kMostSignals, timeout_ms);
   for (int i = 0; i < count; ++i) {
@@ -265,7 +265,7 @@ void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
   }
 }
 
-void LinuxRunner::Inside::Signal(const Run& run, Seconds grace) {
+void LinuxRunner::Impl::Signal(const Run& run, Seconds grace) {
   siginfo_t info{};
   info.si_signo = SIGTERM;
   info.si_code = SI_QUEUE;
@@ -276,15 +276,15 @@ void LinuxRunner::Inside::Signal(const Run& run, Seconds grace) {
     ::syscall(SYS_pidfd_send_signal, run.pidfd, SIGTERM, &info, 0);
   } else if (run.supervisor > 0) {
     ::sigqueue(run.supervisor, SIGTERM, info.si_value);
-  } else if (const int again = platform::OpenSupervisor(run.folder); again >= 0) {
+  } else if (const int again = engine::OpenSupervisor(run.folder); again >= 0) {
     ::syscall(SYS_pidfd_send_signal, again, SIGTERM, &info, 0);
     ::close(again);
   }
 }
 
-void LinuxRunner::Inside::RemoveFolder(const std::string& folder) const {
+void LinuxRunner::Impl::RemoveFolder(const std::string& folder) const {
   // The spec first: a supervisor that comes late has nothing to begin then, whatever else is gone.
-  ::unlink((folder + "/" + platform::kSpecFile).c_str());
+  ::unlink((folder + "/" + engine::kSpecFile).c_str());
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
 }

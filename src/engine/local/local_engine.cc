@@ -10,7 +10,7 @@ namespace sharewell::engine {
 using core::JobId;
 using core::Seconds;
 
-struct LocalEngine::Inside {
+struct LocalEngine::Impl {
   Runner& runner;
   LocalRuns runs;
 
@@ -18,8 +18,8 @@ struct LocalEngine::Inside {
   std::vector<core::Job> inbox;
   bool woken = false;
 
-  Inside(std::vector<core::GivenGpu> gpus, Runner& run, const JobDirectory& directory,
-         const LocalOptions& options)
+  Impl(std::vector<core::GivenGpu> gpus, Runner& run, const JobDirectory& directory,
+       const LocalOptions& options)
       : runner(run), runs(std::move(gpus), run, directory, options) {}
 
   // True: there was something in it, or somebody woke us.
@@ -37,12 +37,12 @@ struct LocalEngine::Inside {
 
 LocalEngine::LocalEngine(const core::Cluster&, std::vector<core::GivenGpu> gpus, Runner& runner,
                          const JobDirectory& directory, const LocalOptions& options)
-    : inside_(std::make_unique<Inside>(std::move(gpus), runner, directory, options)) {}
+    : impl_(std::make_unique<Impl>(std::move(gpus), runner, directory, options)) {}
 
 LocalEngine::~LocalEngine() = default;
 
 bool LocalEngine::Observe(std::optional<Seconds> wake, Observation& out) {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   out = {};
   for (bool ready = false; !ready;) {
     ready = in.TakeInbox(out) || in.runs.Owes();
@@ -62,8 +62,8 @@ bool LocalEngine::Observe(std::optional<Seconds> wake, Observation& out) {
 }
 
 void LocalEngine::Apply(const core::Plan& plan, Observation& out) {
-  LocalRuns& runs = inside_->runs;
-  const auto poll = [&] { runs.Wait(inside_->runner.Now()); };
+  LocalRuns& runs = impl_->runs;
+  const auto poll = [&] { runs.Wait(impl_->runner.Now()); };
   // What has ended by itself until now was not stopped by this plan.
   if (!plan.stops.empty() || !plan.moves.empty()) poll();
   runs.TakeTouched();
@@ -77,39 +77,39 @@ void LocalEngine::Apply(const core::Plan& plan, Observation& out) {
   for (const JobId id : plan.infeasible) runs.Drop(id);
   if (runs.TakeTouched() || !plan.stops.empty()) poll();
   out = {};
-  out.now = inside_->runner.Now();
+  out.now = impl_->runner.Now();
   runs.TellProgress(out);
 }
 
 void LocalEngine::Submit(core::Job job) {
   {
-    const std::lock_guard lock(inside_->mutex);
-    inside_->inbox.push_back(std::move(job));
+    const std::lock_guard lock(impl_->mutex);
+    impl_->inbox.push_back(std::move(job));
   }
-  inside_->runner.Wake();
+  impl_->runner.Wake();
 }
 
 void LocalEngine::Wake() {
   {
-    const std::lock_guard lock(inside_->mutex);
-    inside_->woken = true;
+    const std::lock_guard lock(impl_->mutex);
+    impl_->woken = true;
   }
-  inside_->runner.Wake();
+  impl_->runner.Wake();
 }
 
-void LocalEngine::Withdraw(JobId job) { inside_->runs.Withdraw(job); }
-void LocalEngine::Cancel(JobId job) { inside_->runs.Cancel(job); }
-void LocalEngine::Requeue(JobId job) { inside_->runs.Requeue(job); }
+void LocalEngine::Withdraw(JobId job) { impl_->runs.Withdraw(job); }
+void LocalEngine::Cancel(JobId job) { impl_->runs.Cancel(job); }
+void LocalEngine::Requeue(JobId job) { impl_->runs.Requeue(job); }
 
-void LocalEngine::Adopt(JobId job, const RunRequest& request) { inside_->runs.Adopt(job, request); }
+void LocalEngine::Adopt(JobId job, const RunRequest& request) { impl_->runs.Adopt(job, request); }
 
-std::vector<Ended> LocalEngine::TakeEnded() { return inside_->runs.TakeEnded(); }
-std::vector<RunEvent> LocalEngine::TakeNotes() { return inside_->runs.TakeNotes(); }
+std::vector<Ended> LocalEngine::TakeEnded() { return impl_->runs.TakeEnded(); }
+std::vector<RunEvent> LocalEngine::TakeNotes() { return impl_->runs.TakeNotes(); }
 
-std::optional<double> LocalEngine::StepsOf(JobId job) const { return inside_->runs.StepsOf(job); }
+std::optional<double> LocalEngine::StepsOf(JobId job) const { return impl_->runs.StepsOf(job); }
 
 std::optional<double> LocalEngine::StepsPerSecond(JobId job) const {
-  return inside_->runs.StepsPerSecond(job);
+  return impl_->runs.StepsPerSecond(job);
 }
 
 }  // namespace sharewell::engine

@@ -86,8 +86,8 @@ class LocalEngine final : public Engine {
   std::optional<double> StepsPerSecond(core::JobId job) const;  // lately
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sharewell::engine

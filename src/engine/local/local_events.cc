@@ -113,7 +113,7 @@ void LocalRuns::TakeEnd(const RunEvent& event) {
   job.attained += (now - job.settled) * std::exchange(job.rate, 0.0);
   job.settled = now;
   for (const GpuId gpu : run.at.gpus) std::erase(on_gpu_[gpu.index()], id);
-  CompanyChanged(run.at.gpus);
+  ResidentsChanged(run.at.gpus);
   ended_.push_back({id, run.at.request.id, event.end, outcome});
   switch (outcome) {
     case Outcome::kFinished:

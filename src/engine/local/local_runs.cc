@@ -60,7 +60,7 @@ void LocalRuns::Reckon(JobId id, Entry& job, bool told_steps) {
 }
 
 // Somebody came to these GPUs or left them: paces measured before say nothing any more.
-void LocalRuns::CompanyChanged(const std::vector<GpuId>& where) {
+void LocalRuns::ResidentsChanged(const std::vector<GpuId>& where) {
   for (const GpuId gpu : where) {
     for (const JobId id : on_gpu_[gpu.index()]) {
       jobs_[id].window.Clear();
@@ -84,7 +84,7 @@ void LocalRuns::Begin(JobId id, Entry& job) {
   std::optional<Seconds> profiled_at;
   if (at.profile) profiled_at = runner_.Now() + *at.profile;
   for (const GpuId gpu : at.gpus) on_gpu_[gpu.index()].push_back(id);
-  CompanyChanged(at.gpus);
+  ResidentsChanged(at.gpus);
   job.window.Clear();
   if (job.steps) job.steps_before = *job.steps;
   job.steps.reset();

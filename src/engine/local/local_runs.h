@@ -89,7 +89,7 @@ class LocalRuns {
 
   // Work done so far and the pace from now on, as well as they are known.
   void Reckon(core::JobId id, Entry& job, bool told_steps);
-  void CompanyChanged(const std::vector<core::GpuId>& where);
+  void ResidentsChanged(const std::vector<core::GpuId>& where);
   bool Free(const Entry& job) const;
   void Begin(core::JobId id, Entry& job);
   void BeginWhatCan();
