@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""The documents keep what they promise: relative links resolve, and every command and flag that
-README.md shows is one that the program has. The program is $SHAREWELL; without it, links only."""
+"""The documents keep what they promise: relative links resolve, every page of docs/ can be reached from
+docs/README.md, README.md and docs/ wrap at 120 characters, README.md is short, and every command and flag
+that README.md shows is one that the program has. The program is $SHAREWELL; without it, its commands are not
+checked."""
 
 import os
 import pathlib
@@ -17,6 +19,8 @@ LINK = re.compile(r"!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+\"[^\"\n]*\")?\s*\)|^
                   re.MULTILINE)
 FLAG = re.compile(r"--[a-z][a-z0-9-]*")
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*")
+WIDEST = 120
+README_LINES = 110
 
 
 def documents(root):
@@ -46,23 +50,59 @@ def without_code(text):
     return INLINE.sub(blank, FENCE.sub(blank, text))
 
 
+def links(root, path, text):
+    """(offset, target, file, anchor) of each link of a document that stays in the repository."""
+    for match in LINK.finditer(without_code(text)):
+        target = match[1] or match[2]
+        if re.match(r"[a-z][a-z0-9+.-]*:", target, re.IGNORECASE):
+            continue
+        place, _, anchor = target.partition("#")
+        place = urllib.parse.unquote(place.split("?")[0])
+        file = (root / place.lstrip("/") if place.startswith("/") else path.parent / place) \
+            if place else path
+        yield match.start(), target, file, anchor
+
+
 def check_links(root):
     for path in documents(root):
         text = path.read_text(encoding="utf-8")
-        name = path.relative_to(root)
-        for match in LINK.finditer(without_code(text)):
-            target = match[1] or match[2]
-            if re.match(r"[a-z][a-z0-9+.-]*:", target, re.IGNORECASE):
-                continue
-            place, _, anchor = target.partition("#")
-            place = urllib.parse.unquote(place.split("?")[0])
-            where = f"{name}:{line_of(text, match.start())}"
-            file = (root / place.lstrip("/") if place.startswith("/") else path.parent / place) \
-                if place else path
+        for offset, target, file, anchor in links(root, path, text):
+            where = f"{path.relative_to(root)}:{line_of(text, offset)}"
             if not file.exists():
                 yield f"{where}: the link {target} leads nowhere: mend the path or add the file"
             elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
                 yield f"{where}: {file.name} has no heading #{anchor}: mend the link"
+
+
+def check_index(root):
+    """Each page below docs/ is linked from docs/README.md, or from a page of docs/ that is."""
+    pages = {path.resolve() for path in (root / "docs").rglob("*.md")}
+    reached, ahead = set(), [(root / "docs" / "README.md").resolve()]
+    while ahead:
+        page = ahead.pop()
+        if page in reached or page not in pages:
+            continue
+        reached.add(page)
+        text = page.read_text(encoding="utf-8")
+        ahead += [file.resolve() for _, _, file, _ in links(root, page, text)]
+    for page in sorted(pages - reached):
+        yield f"{page.relative_to(root.resolve())}: no page of docs/ leads here: link it from docs/README.md"
+
+
+def check_width(root):
+    """Prose wraps; tables, code and pictures cannot."""
+    readme = root / "README.md"
+    pages = [page for page in (readme, *sorted((root / "docs").rglob("*.md"))) if page.exists()]
+    for page in pages:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        if page == readme and len(lines) > README_LINES:
+            yield f"README.md has {len(lines)} lines, {README_LINES} are allowed: move details to docs/"
+        in_code = False
+        for number, line in enumerate(lines, start=1):
+            in_code ^= line.lstrip().startswith(("```", "~~~"))
+            if len(line) > WIDEST and not in_code and not line.lstrip().startswith(("|", "<", "![")):
+                yield (f"{page.relative_to(root)}:{number}: {len(line)} characters, {WIDEST} are allowed: "
+                       "wrap the line")
 
 
 def commands(text):
@@ -144,7 +184,7 @@ def check_readme(root, program):
 
 
 def main():
-    found = list(check_links(ROOT))
+    found = [*check_links(ROOT), *check_index(ROOT), *check_width(ROOT)]
     program = os.environ.get("SHAREWELL")
     if program:
         found += check_readme(ROOT, program)
@@ -153,7 +193,7 @@ def main():
     for line in found:
         print(line, file=sys.stderr)
     if not found:
-        print("docs: links and commands hold")
+        print("docs: links, index, width and commands hold")
     return 1 if found else 0
 
 
