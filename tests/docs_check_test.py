@@ -33,7 +33,7 @@ class DocsCheck(unittest.TestCase):
 
     def readme(self, text):
         (self.root / "README.md").write_text(text)
-        return list(docs_check.check_readme(self.root, str(self.program)))
+        return list(docs_check.check_commands(self.root, str(self.program)))
 
     def test_links(self):
         self.assertEqual(self.links("# A b\n[x](sharewell) [y](#a-b) [z](https://example.org/q)"), [])
@@ -89,8 +89,16 @@ class DocsCheck(unittest.TestCase):
     def test_prose_is_no_command(self):
         self.assertEqual(self.readme("sharewell fly --high\n`git clone sharewell`"), [])
 
+    def test_pages_of_docs_are_looked_at_too(self):
+        self.docs(a="`sharewell fly`", formats__b="`sharewell simulate runs --high`")
+        found = list(docs_check.check_commands(self.root, str(self.program)))
+        self.assertEqual([line.split(":")[0] for line in found], ["docs/a.md", "docs/formats/b.md"])
+
+    def test_a_variable_is_no_command(self):
+        self.assertEqual(self.readme("`SHAREWELL=build/release/sharewell python3 x.py --fast`"), [])
+
     def test_no_readme(self):
-        self.assertEqual(list(docs_check.check_readme(self.root, str(self.program))), [])
+        self.assertEqual(list(docs_check.check_commands(self.root, str(self.program))), [])
 
 
 if __name__ == "__main__":
