@@ -14,6 +14,7 @@ namespace sharewell::cli {
 
 struct ServerOptions {
   std::string store;  // as store::Open has it
+  std::string state;  // the folder for jobs, logs and tokens
   std::string policy = "sharewell";
   std::string gpus;  // declared, simulated ones; empty: those that are here
   std::string node;
@@ -22,10 +23,6 @@ struct ServerOptions {
   core::Ratio max_slowdown = 1.25;
   core::Seconds grace{20};
 };
-
-// The folder for jobs, logs and tokens: the store's own, or, where that is a database elsewhere,
-// the default store's.
-std::string StateFolder(const std::string& store);
 
 class Server {
  public:

@@ -16,6 +16,10 @@ std::string StorePlace(const std::string& given) {
   return given.empty() ? store::DefaultStore() : given;
 }
 
+std::string StatePlace(const std::string& given, const std::string& store) {
+  return given.empty() ? store::StateFolder(store) : std::filesystem::absolute(given).string();
+}
+
 std::string ShownStore(const std::string& place) {
   if (!IsUrl(place)) return place;
   const auto user = place.find("://") + 3;

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/server.h"
 #include "cli/store_flag.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
@@ -62,7 +61,9 @@ class TokenCommand : public Command {
     app.add_flag("--admin", admin_, "create: it may touch all jobs and GPUs")
         ->disable_flag_override();
     app.add_option("--label", label_, "create: what it is for")->type_name("WORDS");
-    app.add_option("--store", store_, "the server's; its tokens lie beside it")->type_name("FILE");
+    app.add_option("--store", store_, "the server's store")->type_name("FILE");
+    app.add_option("--state", state_, "the server's folder for tokens (default: as serve has it)")
+        ->type_name("DIR");
     app.add_flag("--json", json_, "list: print JSON")->disable_flag_override();
   }
 
@@ -75,7 +76,7 @@ class TokenCommand : public Command {
     if ((action_ == "revoke") != !id_.empty()) {
       return UsageError("token: revoke takes an ID, the others none; `sharewell token list`");
     }
-    path_ = StateFolder(StorePlace(store_)) + "/" + std::string(serve::kTokenFile);
+    path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(serve::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();
     if (!text) return tl::unexpected(text.error());
     if (auto ok = WriteOut(*text); !ok) return tl::unexpected(ok.error());
@@ -132,7 +133,7 @@ class TokenCommand : public Command {
     return fmt::format("token {} of {} is revoked\n", gone->id, gone->account.name);
   }
 
-  std::string action_, id_, user_, label_, store_, path_;
+  std::string action_, id_, user_, label_, store_, state_, path_;
   bool admin_ = false, json_ = false;
 };
 
