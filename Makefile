@@ -2,7 +2,7 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build test run bench lint format fuzz asan tsan clean
+.PHONY: help setup build test soak run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -20,6 +20,9 @@ build: setup  ## build build/release/sharewell
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: release, asan, layers, format, fuzzers, clang-tidy"
 	@WERROR=$(WERROR) tools/test
+
+soak: setup  ## run what takes an hour: every figure, kills, fuzzing, a build for aarch64
+	@tools/soak
 
 # Where there is no GPU, two that are simulated: jobs are real processes all the same.
 run: build  ## start the server; `sharewell submit` from another terminal
