@@ -84,6 +84,8 @@ class Changed(unittest.TestCase):
         self.write("core/b.cc", SOURCE.replace("+", "*"))
         self.commit(OLD + 9 * 3600)
         self.assertEqual(tidy.landed()[0], landed)
+        os.environ["TIDY_BASE"] = "0" * 40
+        self.assertEqual(tidy.landed()[0], landed)
         os.environ["TIDY_BASE"] = "abc"
         self.assertEqual(tidy.landed()[0], "abc")
 
