@@ -21,6 +21,7 @@
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
 #include "platform/clock/wall_clock.h"
+#include "platform/files/trusted_path.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
 #include "server/job_watch.h"
@@ -85,12 +86,6 @@ class WatchSight final : public control::Sight {
   server::JobWatch& watch_;
 };
 
-std::string StateFolder(const std::string& store) {
-  const bool url = store.find("://") != std::string::npos;
-  const auto file = std::filesystem::absolute(url ? store::DefaultStore() : store);
-  return file.parent_path().string();
-}
-
 // In the order they are made; they go in the opposite one.
 struct Server::Parts {
   ServerOptions options;
@@ -118,6 +113,7 @@ struct Server::Parts {
     if (writer) writer->Stop();
   }
 
+  Result<void> CheckPlaces() const;
   Result<void> OpenStores();
   Result<void> MakeRunner();
   void MakeWatch();
@@ -132,21 +128,50 @@ void KeepToOneself(const std::string& file) {
   for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
 }
 
-Result<void> Server::Parts::OpenStores() {
-  if (options.store.find("://") == std::string::npos) {
-    std::error_code ignored;  // opening it will say what is wrong
-    if (!std::filesystem::exists(options.store, ignored)) {
-      if (auto free = engine::LinuxRunner::FolderIsFree(StateFolder(options.store)); !free)
-        return free;
-    }
-    std::filesystem::create_directories(StateFolder(options.store), ignored);
-    KeepToOneself(options.store);
+// Whoever can change the store or the folders of jobs decides what runs as whom: for root that must
+// be root alone.
+Result<void> Server::Parts::CheckPlaces() const {
+  if (::geteuid() != 0) return {};
+  std::vector<std::string> places = {options.state, options.state + "/jobs",
+                                     options.state + "/logs", options.state + "/mps"};
+  std::error_code ignored;  // what is not there is not planted there
+  for (const auto& run : std::filesystem::directory_iterator(options.state + "/jobs", ignored)) {
+    places.push_back(run.path().string());
   }
+  if (options.store.find("://") == std::string::npos) {
+    places.push_back(std::filesystem::path(options.store).parent_path().string());
+    for (const char* end : {"", "-wal", "-shm", "-journal"}) places.push_back(options.store + end);
+  }
+  for (const std::string& place : places) {
+    auto ours = platform::OnlyRootMayChange(place);
+    if (ours) continue;
+    return core::FailedError(
+        "{}: whoever may change it could make the server run any command as root; name folders "
+        "that root alone may write (--state DIR, --store DIR/store.db), or look at what lies there "
+        "and then chown root and chmod go-w it",
+        ours.error().message);
+  }
+  return {};
+}
+
+Result<void> Server::Parts::OpenStores() {
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // opening it will say what is wrong
+  const bool file = options.store.find("://") == std::string::npos;
+  if (file && !fs::exists(options.store, ignored)) {
+    if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  }
+  fs::create_directories(options.state, ignored);
+  if (file) fs::create_directories(fs::path(options.store).parent_path(), ignored);
+  // Again, now that they are there: in /tmp somebody else may have been quicker.
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  if (file) KeepToOneself(options.store);
   auto opened = store::OpenJobs(options.store);
   RETURN_IF_ERROR(opened);
   jobs = std::move(*opened);
   if (auto alone = jobs->BecomeServer(); !alone) return alone;
-  if (auto free = engine::LinuxRunner::FolderIsFree(StateFolder(options.store)); !free) return free;
+  if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
   auto second = store::Open(options.store);
   RETURN_IF_ERROR(second);
   profiles = std::move(*second);
@@ -157,7 +182,7 @@ Result<void> Server::Parts::MakeRunner() {
   const auto epoch = EpochOf(*jobs);
   RETURN_IF_ERROR(epoch);
   engine::LinuxRunnerOptions run;
-  run.state = StateFolder(options.store);
+  run.state = options.state;
   run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
   run.grace = options.grace;
   std::vector<int> nodes;
@@ -207,11 +232,10 @@ Result<void> Server::Parts::MakeApi() {
   http = std::move(*listening);
   desk = std::make_unique<api::ServiceDesk>(*service);
   api::ApiOptions api_options;
-  const std::string state = StateFolder(options.store);
-  api_options.access = {state + "/" + std::string(api::kTokenFile), options.admin_group,
+  api_options.access = {options.state + "/" + std::string(api::kTokenFile), options.admin_group,
                         ::geteuid()};
-  StudyParts parts{&machine,      &catalogue, service.get(),  watch.get(),
-                   options.store, state,      options.policy, options.max_slowdown};
+  StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
+                   options.store, options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
       *http, *desk, [place = options.store] { return store::OpenJobs(place); },
       ServerStudies(parts), api_options);
@@ -255,7 +279,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   parts->http->Start();
   // From now on the board knows all jobs that are not over.
   parts->keeper = std::make_unique<engine::LogKeeper>(
-      StateFolder(options.store), [&board = parts->service->board()](std::int64_t number) {
+      options.state, [&board = parts->service->board()](std::int64_t number) {
         const control::JobPtr job = board.Find(number);
         return job != nullptr && !core::IsOver(job->phase);
       });

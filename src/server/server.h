@@ -15,6 +15,7 @@ namespace sharewell::server {
 
 struct ServerOptions {
   std::string store;  // as store::Open has it
+  std::string state;  // the folder for jobs, logs and tokens
   std::string policy = "sharewell";
   std::string gpus;  // declared, simulated ones; empty: those that are here
   std::string node;
@@ -25,10 +26,6 @@ struct ServerOptions {
   // What goes wrong and comes right again while it runs. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
-
-// The folder for jobs, logs and tokens: the store's own, or, where that is a database elsewhere,
-// the default store's.
-std::string StateFolder(const std::string& store);
 
 class Server {
  public:

@@ -1,5 +1,6 @@
 // Real threads on a machine that may be busy: what is asserted is that work is done, that it is not
-// too much, and that everything ends. How well levels are held is tests/stress_bars.py's to say.
+// too much, and that everything ends. How well levels are held is tests/acceptance/stress.py's to
+// say.
 #include "stress/pressure.h"
 
 #include <dlfcn.h>

@@ -16,6 +16,10 @@ std::string StorePlace(const std::string& given) {
   return given.empty() ? store::DefaultStore() : given;
 }
 
+std::string StatePlace(const std::string& given, const std::string& store) {
+  return given.empty() ? store::StateFolder(store) : std::filesystem::absolute(given).string();
+}
+
 core::Result<std::unique_ptr<store::Store>> OpenStoreThatIsThere(const std::string& given) {
   const std::string place = StorePlace(given);
   std::error_code error;

@@ -11,6 +11,8 @@ namespace sharewell::cli {
 
 // What --store gave, or the default.
 std::string StorePlace(const std::string& given);
+// What --state gave, or the default for a store, as an absolute path.
+std::string StatePlace(const std::string& given, const std::string& store);
 
 // To read from: a file that is not there is an error, not an empty store.
 core::Result<std::unique_ptr<store::Store>> OpenStoreThatIsThere(const std::string& given);

@@ -62,11 +62,7 @@ std::string OwnSocket() {
   if (const std::string folder = ServerVariable("XDG_RUNTIME_DIR"); !folder.empty()) {
     return (fs::path(folder) / "sharewell.sock").string();
   }
-  const std::string place = store::DefaultStore();
-  const fs::path folder = platform::LooksLikeUrl(place)
-                              ? fs::path(ServerVariable("HOME")) / ".local" / "state" / "sharewell"
-                              : fs::path(place).parent_path();
-  return (folder / "sharewell.sock").string();
+  return store::StateFolder(store::DefaultStore()) + "/sharewell.sock";
 }
 
 std::string QueryText(std::string_view text) {

@@ -18,14 +18,9 @@ constexpr std::size_t kRowsAtOnce = 4096;
 
 class Compaction {
  public:
-  Compaction(Database& database, const std::string& node) : database_(database), node_(node) {}
-
-  core::Result<void> Start() {
-    auto extents = SelectExtents(database_, node_);
-    RETURN_IF_ERROR(extents);
-    known_ = std::move(*extents);
-    return {};
-  }
+  // `known`: the extents of the node's series.
+  Compaction(Database& database, const std::string& node, Extents known)
+      : database_(database), node_(node), known_(std::move(known)) {}
 
   core::Result<void> Minute(std::int64_t minute, const std::vector<Slice>& slices) {
     std::map<std::int64_t, std::vector<core::Point>> points;
@@ -109,8 +104,9 @@ class Compaction {
 
 core::Result<void> Compact(Database& database, const std::string& node, const Minutes& minutes) {
   if (minutes.empty()) return {};
-  Compaction compaction(database, node);
-  if (auto done = compaction.Start(); !done) return done;
+  auto extents = SelectExtents(database, node);
+  RETURN_IF_ERROR(extents);
+  Compaction compaction(database, node, std::move(*extents));
   for (const auto& [minute, slices] : minutes) {
     if (auto done = compaction.Minute(minute, slices); !done) return done;
   }

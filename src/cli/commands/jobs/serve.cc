@@ -36,6 +36,10 @@ class ServeCommand : public Command {
         ->type_name("NxMODEL,...|none");
     app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
+    app.add_option("--state", state_,
+                   "folder for jobs, logs and tokens (default: the store's folder; for a database, "
+                   "/var/lib/sharewell or ~/.local/state/sharewell)")
+        ->type_name("DIR");
     app.add_option("--socket", socket_, "where users of this machine come in")->type_name("FILE");
     app.add_option("--listen", listen_, "HTTP for others: on loopback, or anywhere with TLS")
         ->type_name("ADDRESS:PORT|none")
@@ -80,6 +84,7 @@ class ServeCommand : public Command {
     if (options_.store.find("://") == std::string::npos) {
       options_.store = std::filesystem::absolute(options_.store).string();
     }
+    options_.state = StatePlace(state_, options_.store);
     options_.node = server::HostName();
     options_.say = SayLine;
     const auto slowdown = ParseNumber("--max-slowdown", max_slowdown_, 1, 100);
@@ -132,7 +137,7 @@ class ServeCommand : public Command {
   }
 
   server::ServerOptions options_;
-  std::string socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_;
+  std::string state_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_;
   std::string max_slowdown_ = "1.25", grace_ = "20s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

@@ -22,7 +22,6 @@
 #include "report/measure/series.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
-#include "server/server.h"
 
 namespace sharewell::cli {
 namespace {
@@ -64,7 +63,9 @@ class TokenCommand : public Command {
     app.add_flag("--admin", admin_, "create: it may touch all jobs and GPUs")
         ->disable_flag_override();
     app.add_option("--label", label_, "create: what it is for")->type_name("WORDS");
-    app.add_option("--store", store_, "the server's; its tokens lie beside it")->type_name("FILE");
+    app.add_option("--store", store_, "the server's store")->type_name("FILE");
+    app.add_option("--state", state_, "the server's folder for tokens (default: as serve has it)")
+        ->type_name("DIR");
     app.add_flag("--json", json_, "list: print JSON")->disable_flag_override();
   }
 
@@ -77,7 +78,7 @@ class TokenCommand : public Command {
     if ((action_ == "revoke") != !id_.empty()) {
       return UsageError("token: revoke takes an ID, the others none; `sharewell token list`");
     }
-    path_ = server::StateFolder(StorePlace(store_)) + "/" + std::string(api::kTokenFile);
+    path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(api::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();
     RETURN_IF_ERROR(text);
     RETURN_IF_ERROR(WriteOut(*text));
@@ -134,7 +135,7 @@ class TokenCommand : public Command {
     return fmt::format("token {} of {} is revoked\n", gone->id, gone->account.name);
   }
 
-  std::string action_, id_, user_, label_, store_, path_;
+  std::string action_, id_, user_, label_, store_, state_, path_;
   bool admin_ = false, json_ = false;
 };
 

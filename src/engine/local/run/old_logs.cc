@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kBlock = 512;  // bytes, whatever the file system's own are
+constexpr double kStatBlock = 512;  // bytes, whatever the file system's own are
 
 struct Logs {
   core::UnixMillis newest = 0;  // the folder is marked when a run ends
@@ -30,7 +30,7 @@ void Count(const char* path, Logs& logs) {
   if (::lstat(path, &file) != 0) return;
   logs.newest = std::max<core::UnixMillis>(
       logs.newest, core::UnixMillis{file.st_mtim.tv_sec} * 1000 + file.st_mtim.tv_nsec / 1'000'000);
-  logs.bytes += static_cast<double>(file.st_blocks) * kBlock;
+  logs.bytes += static_cast<double>(file.st_blocks) * kStatBlock;
 }
 
 Logs LogsIn(const fs::path& folder, std::int64_t job) {

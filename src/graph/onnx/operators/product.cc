@@ -183,7 +183,7 @@ std::optional<Equation> EquationOf(const Node& node) {
     return equation;
   }
   // Without an arrow: the dots, then the letters that occur once, by alphabet.
-  if (dots) equation.out = ".";
+  if (dots) equation.out += '.';
   for (std::size_t letter = 0; letter < met.size(); ++letter) {
     if (letter != '.' && met[letter] == 1) equation.out += static_cast<char>(letter);
   }

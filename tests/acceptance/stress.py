@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The bars of `sharewell stress`, by a second program: each level within 5 % of its target and steady
+"""How well `sharewell stress` holds its levels, by a second program: each level within 5 % of its target and steady
 within 3 %, as the program measures itself and as this one sees it from outside.
 
 What is seen from outside, and never by asking the program:
@@ -11,7 +11,7 @@ What is seen from outside, and never by asking the program:
          fast it counts is how often all of it is touched
   pcie   the GPU's own counters, by nvidia-smi dmon
 
-Wants a machine that does nothing else. `SHAREWELL=build/release/sharewell tests/stress_bars.py`
+Wants a machine that does nothing else. `SHAREWELL=build/release/sharewell tests/acceptance/stress.py`
 """
 
 import argparse

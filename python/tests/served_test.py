@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """The Python client against the real server, on simulated GPUs: submit, wait, steps, logs, errors, a stop that is saved, a restart."""
 
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import textwrap
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import sharewell  # noqa: E402
@@ -98,6 +100,26 @@ class Served(unittest.TestCase):
         time.sleep(0.2)
         job.cancel()
         self.assertEqual((job.wait(60).phase, job.logs()), ("cancelled", "up\nsaved\n"))
+
+    def test_it_takes_the_variables_that_the_command_takes(self):
+        """The list stands in C++ and in Python, which cannot read each other: every name in either is set, and both submit."""
+        command = next(path for path in (ROOT / "src").rglob("submit_request.cc"))
+        names = set(re.findall(r'"([A-Z][A-Z_]+)"', command.read_text(encoding="utf-8"))) | sharewell.client._TAKEN
+        names |= {"LC_ALL", "CONDA_PREFIX", "SECRET_TOKEN"}
+        here = {**dict.fromkeys(names - {"LC_ALL"}, "/x"), "LC_ALL": "C", **os.environ, "SHAREWELL_SERVER": str(self.folder / "s")}
+        submit = "import sharewell, sys; print(sharewell.Client().submit(['/usr/bin/env'], gpus=0).number)"
+        seen = []
+        for words in ([os.environ["SHAREWELL"], "submit", "--gpus", "0", "--json", "--", "/usr/bin/env"],
+                      [sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); " + submit, str(ROOT / "python")]):
+            done = subprocess.run(words, env=here, cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            number = json.loads(done.stdout)["jobs"][0]["number"] if "{" in done.stdout else int(done.stdout)
+            job = self.client.job(number).wait(60)
+            lines = {line.split("=")[0] for line in job.logs().splitlines()}
+            seen.append({name for name in lines if not name.startswith("SHAREWELL_")})
+        self.assertEqual(seen[0], seen[1])
+        self.assertLessEqual({"HF_HOME", "LC_ALL", "CONDA_PREFIX"}, seen[0])
+        self.assertNotIn("SECRET_TOKEN", seen[0])
 
     def test_a_wait_outlives_the_server(self):
         job = self.python("time.sleep(3)", gpus=1)

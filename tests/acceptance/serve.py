@@ -1,8 +1,8 @@
-"""The server's bars, measured on the program in $SHAREWELL. Prints a table; fails below a bar.
+"""What the server takes and how fast it answers, measured on the program in $SHAREWELL, against the limits it must keep.
 
-  python3 tests/serve_bars.py [--jobs 10000] [--submissions 4000]
+  python3 tests/acceptance/serve.py [--jobs 10000] [--submissions 4000]
 
-Times are of this machine and of whatever else it does; what counts is that each bar is kept with room to spare.
+Times are of this machine and of whatever else it does; what counts is that each limit is kept with room to spare.
 """
 import argparse
 import json
@@ -31,10 +31,10 @@ class Asker(Local):
         return json.loads(text)
 
 
-def check(what, value, text, ok, bar):
-    rows.append((what, text.format(value), bar))
+def check(what, value, text, ok, limit):
+    rows.append((what, text.format(value), limit))
     if not ok:
-        missed.append(f"{what}: {text.format(value)}, the bar is {bar}")
+        missed.append(f"{what}: {text.format(value)}, the limit is {limit}")
 
 
 class Server:
@@ -168,7 +168,7 @@ def main():
         finally:
             server.stop()
             end_jobs(folder)
-    print("| what | measured | bar |\n|---|---|---|")
+    print("| what | measured | limit |\n|---|---|---|")
     for row in rows:
         print("| " + " | ".join(row) + " |")
     for line in missed:

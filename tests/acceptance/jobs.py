@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Many short real jobs through a server: each exit code right, none lost or run twice, nothing left behind.
 
-The same with the server killed (SIGKILL) again and again while they run. A small run is part of `make test`; the bar:
+The same with the server killed (SIGKILL) again and again while they run. A small run is part of `make test`, the long one of
+`make soak`:
 
-    SHAREWELL=build/release/sharewell python3 tests/jobs_bars.py --jobs 10000
-    SHAREWELL=build/release/sharewell python3 tests/jobs_bars.py --jobs 10000 --kills 50
+    SHAREWELL=build/release/sharewell python3 tests/acceptance/jobs.py --jobs 10000
+    SHAREWELL=build/release/sharewell python3 tests/acceptance/jobs.py --jobs 10000 --kills 50
 """
 
 import argparse
