@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "serve/api/api.h"
 #include "serve/api/fake_desk.h"
 #include "serve/test_client.h"

@@ -33,7 +33,7 @@ ALLOWED = {
     "engine/simulated": ("core", "platform", "sim"),
     "control": ("core", "policy/policy.h", "predict/predictor.h", "collect/collector.h",
                 "store/store.h", "store/job_store.h", "engine/engine.h", "engine/check_plan.h",
-                "engine/local/runner.h", "engine/local/local_engine.h"),
+                "engine/runner.h", "engine/live/live_engine.h"),
     "study": _BELOW_STUDY,
     "report": ("core", "store", "study/colocate_result.h", "study/evaluation.h", "study/forecast.h",
                "study/inspection.h",

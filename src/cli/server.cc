@@ -16,8 +16,8 @@
 #include "cli/server_studies.h"
 #include "cli/store_flag.h"
 #include "cli/when.h"
-#include "control/service.h"
-#include "control/store_writer.h"
+#include "control/sampling/store_writer.h"
+#include "control/service/service.h"
 #include "core/shown.h"
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
@@ -60,9 +60,9 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
 
 // Tells the watch which processes are whose. Not in the nameless namespace: Server's parts hold
 // one.
-class WatchSight final : public control::Sight {
+class WatchMonitor final : public control::JobMonitor {
  public:
-  WatchSight(const engine::LinuxRunner& runner, study::JobWatch& watch)
+  WatchMonitor(const engine::LinuxRunner& runner, study::JobWatch& watch)
       : runner_(runner), watch_(watch) {}
 
   void Began(const core::JobRecord& job) override {
@@ -75,7 +75,7 @@ class WatchSight final : public control::Sight {
   }
   void Ended(std::int64_t number) override { watch_.Remove(number); }
   core::Profile Seen(std::int64_t number) override { return watch_.Seen(number); }
-  control::Glimpse Now(std::int64_t number, const std::string& gpu) override {
+  control::JobReading Now(std::int64_t number, const std::string& gpu) override {
     return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};
   }
 
@@ -101,7 +101,7 @@ struct Server::Parts {
   std::unique_ptr<study::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<study::JobWatch> watch;
-  std::unique_ptr<WatchSight> sight;
+  std::unique_ptr<WatchMonitor> sight;
   std::unique_ptr<control::Service> service;
   std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<serve::ServiceDesk> desk;
@@ -195,7 +195,7 @@ void Server::Parts::MakeWatch() {
     if (!line.ends_with(": works")) SayLine(line);
   };
   watch = std::make_unique<study::JobWatch>(std::move(look));
-  sight = std::make_unique<WatchSight>(*runner, *watch);
+  sight = std::make_unique<WatchMonitor>(*runner, *watch);
 }
 
 Result<void> Server::Parts::MakeApi() {

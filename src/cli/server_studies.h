@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "control/service.h"
+#include "control/service/service.h"
 #include "platform/files/gpu_catalogue.h"
 #include "serve/api/api.h"
 #include "study/job_watch.h"

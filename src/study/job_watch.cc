@@ -18,7 +18,7 @@
 #include "collect/gpu/gpu_metrics.h"
 #include "collect/job_sources.h"
 #include "collect/registry.h"
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "study/job_track.h"
 
 namespace sharewell::study {

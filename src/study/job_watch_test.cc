@@ -10,7 +10,7 @@
 #include "collect/gpu/gpu_metrics.h"
 #include "collect/job_metrics.h"
 #include "collect/registry.h"
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "study/job_track.h"
 
 namespace sharewell::study {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/seen_needs.h"
+#include "control/loop/seen_needs.h"
 #include "core/shown.h"
 #include "core/suggest.h"
 #include "engine/local/container.h"

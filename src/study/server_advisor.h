@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "control/advisor.h"
+#include "control/service/advisor.h"
 #include "core/cluster.h"
 #include "core/metric.h"
 #include "core/result.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collect/gpu/gpus.h"
-#include "control/service.h"
+#include "control/service/service.h"
 #include "core/cluster.h"
 #include "core/result.h"
 #include "platform/files/gpu_catalogue.h"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "sim/world.h"
 
 namespace sharewell::fixtures {

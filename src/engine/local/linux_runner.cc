@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "core/shown.h"
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
 #include "platform/process/supervised.h"
@@ -78,10 +78,10 @@ core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
 
 }  // namespace
 
-LinuxRunner::Inside::Inside(LinuxRunnerOptions chosen)
+LinuxRunner::Impl::Impl(LinuxRunnerOptions chosen)
     : options(std::move(chosen)), looked(options.origin), zero(SteadyNow()) {}
 
-LinuxRunner::Inside::~Inside() {
+LinuxRunner::Impl::~Impl() {
   for (auto& [id, run] : runs) {
     if (run.group && !run.ended) run.group->Keep();
     if (run.pidfd >= 0) ::close(run.pidfd);
@@ -91,14 +91,14 @@ LinuxRunner::Inside::~Inside() {
   }
 }
 
-Seconds LinuxRunner::Inside::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
+Seconds LinuxRunner::Impl::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
 
-LinuxRunner::Inside::Run* LinuxRunner::Inside::Find(RunId id) {
+LinuxRunner::Impl::Run* LinuxRunner::Impl::Find(RunId id) {
   const auto it = runs.find(id);
   return it == runs.end() ? nullptr : &it->second;
 }
 
-core::Result<void> LinuxRunner::Inside::Open() {
+core::Result<void> LinuxRunner::Impl::Open() {
   if (auto found = options.supervisor.empty() ? platform::FindSupervisor()
                                               : core::Result<std::string>(options.supervisor)) {
     supervisor = std::move(*found);
@@ -144,22 +144,22 @@ core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions 
   std::error_code error;
   options.state = fs::absolute(options.state, error).lexically_normal().string();
   if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
-  auto inside = std::make_unique<Inside>(std::move(options));
-  if (auto ok = inside->Open(); !ok) return tl::unexpected(ok.error());
-  return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(inside)));
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (auto ok = impl->Open(); !ok) return tl::unexpected(ok.error());
+  return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(impl)));
 }
 
-LinuxRunner::LinuxRunner(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+LinuxRunner::LinuxRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 LinuxRunner::~LinuxRunner() = default;
 
-Seconds LinuxRunner::Now() { return inside_->Now(); }
+Seconds LinuxRunner::Now() { return impl_->Now(); }
 
 void LinuxRunner::Start(const RunRequest& request) {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   const auto [it, fresh] = in.runs.try_emplace(request.id);
   if (!fresh) return;  // it has been started
-  Inside::Run& run = it->second;
+  Impl::Run& run = it->second;
   run.request = request;
   run.folder = platform::JobFolder(in.options.state, request.id.job, request.id.attempt);
   if (auto started = in.StartRun(run); !started) {
@@ -169,13 +169,13 @@ void LinuxRunner::Start(const RunRequest& request) {
 }
 
 void LinuxRunner::Stop(RunId id, Seconds grace) {
-  Inside::Run* run = inside_->Find(id);
-  if (run != nullptr && !run->ended) inside_->Signal(*run, grace);
+  Impl::Run* run = impl_->Find(id);
+  if (run != nullptr && !run->ended) impl_->Signal(*run, grace);
 }
 
 void LinuxRunner::SetCores(RunId id, double cores) {
-  Inside& in = *inside_;
-  Inside::Run* run = in.Find(id);
+  Impl& in = *impl_;
+  Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended || !in.room) return;
   run->request.cores = cores;
   const std::vector<int> cpus = in.room->Resize(id, cores);
@@ -197,8 +197,8 @@ void LinuxRunner::SetCores(RunId id, double cores) {
 }
 
 void LinuxRunner::SetShare(RunId id, core::Ratio share) {
-  Inside& in = *inside_;
-  Inside::Run* run = in.Find(id);
+  Impl& in = *impl_;
+  Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended) return;
   const double all =
       static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
@@ -213,7 +213,7 @@ void LinuxRunner::SetShare(RunId id, core::Ratio share) {
 }
 
 std::vector<RunRequest> LinuxRunner::Recover() {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   std::vector<std::pair<RunId, std::string>> found;
   std::error_code error;
   for (fs::directory_iterator it(in.options.state + "/jobs", error), end; !error && it != end;
@@ -234,7 +234,7 @@ std::vector<RunRequest> LinuxRunner::Recover() {
       in.Adopt(id, *spec);
       requests.push_back(in.runs.at(id).request);
     } else {
-      Inside::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
+      Impl::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
       unknown.folder = folder;
       in.Signal(unknown, Seconds(0));
     }
@@ -251,7 +251,7 @@ std::vector<RunRequest> LinuxRunner::Recover() {
 }
 
 bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
-  Inside& in = *inside_;
+  Impl& in = *impl_;
   while (true) {
     const Seconds now = in.Now();
     if (now >= in.looked + kLookEvery) in.Look();
@@ -278,25 +278,25 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
 
 void LinuxRunner::Wake() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto ignored = ::write(inside_->wake, &one, sizeof one);
+  [[maybe_unused]] const auto ignored = ::write(impl_->wake, &one, sizeof one);
 }
 
 void LinuxRunner::Forget(RunId id) {
-  Inside::Run* run = inside_->Find(id);
+  Impl::Run* run = impl_->Find(id);
   if (run == nullptr) return;
   run->forgotten = true;
   if (!run->ended) return;
-  if (run->made) inside_->RemoveFolder(run->folder);
-  inside_->runs.erase(id);
+  if (run->made) impl_->RemoveFolder(run->folder);
+  impl_->runs.erase(id);
 }
 
 std::optional<int> LinuxRunner::PidOf(RunId id) const {
-  const Inside::Run* run = inside_->Find(id);
+  const Impl::Run* run = impl_->Find(id);
   return run == nullptr || run->ended ? std::nullopt : run->command;
 }
 
 std::string LinuxRunner::CgroupOf(RunId id) const {
-  const Inside::Run* run = inside_->Find(id);
+  const Impl::Run* run = impl_->Find(id);
   return run == nullptr || !run->group ? std::string() : run->group->folder();
 }
 

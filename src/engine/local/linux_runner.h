@@ -17,7 +17,7 @@
 #include "core/result.h"
 #include "engine/local/cpu_room.h"
 #include "engine/local/gpu_sharing.h"
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 
 namespace sharewell::engine {
 
@@ -62,10 +62,10 @@ class LinuxRunner final : public Runner {
   std::string CgroupOf(RunId id) const;
 
  private:
-  struct Inside;
-  explicit LinuxRunner(std::unique_ptr<Inside> inside);
+  struct Impl;
+  explicit LinuxRunner(std::unique_ptr<Impl> impl);
 
-  std::unique_ptr<Inside> inside_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sharewell::engine

@@ -12,7 +12,7 @@
 
 #include "core/shown.h"
 #include "engine/local/container.h"
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
 #include "platform/process/job_files.h"
@@ -45,12 +45,12 @@ bool MakeDirectory(const std::string& path, mode_t mode) {
 
 }  // namespace
 
-std::string LinuxRunner::Inside::GroupName(RunId id) const {
+std::string LinuxRunner::Impl::GroupName(RunId id) const {
   const std::string prefix = fmt::format("sharewell.{:08x}.", StateTag(options.state));
   return id.job == 0 ? prefix : fmt::format("{}{}.{}", prefix, id.job, id.attempt);
 }
 
-core::Result<void> LinuxRunner::Inside::PrepareFolder(Run& run) {
+core::Result<void> LinuxRunner::Impl::PrepareFolder(Run& run) {
   const auto failed = [&](const std::string& path) {
     return core::FailedError("cannot make {}: {}", core::Shown(path), std::strerror(errno));
   };
@@ -69,8 +69,8 @@ core::Result<void> LinuxRunner::Inside::PrepareFolder(Run& run) {
   return {};
 }
 
-void LinuxRunner::Inside::PrepareBounds(Run& run, platform::JobSpec& spec,
-                                        std::vector<std::string>& notes) {
+void LinuxRunner::Impl::PrepareBounds(Run& run, platform::JobSpec& spec,
+                                      std::vector<std::string>& notes) {
   const RunRequest& request = run.request;
   platform::CgroupLimits limits;
   limits.memory = request.asked.memory;
@@ -106,8 +106,8 @@ void LinuxRunner::Inside::PrepareBounds(Run& run, platform::JobSpec& spec,
   }
 }
 
-void LinuxRunner::Inside::PrepareUser(const Run& run, platform::Environment& environment,
-                                      platform::JobSpec& spec, std::vector<std::string>& notes) {
+void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& environment,
+                                    platform::JobSpec& spec, std::vector<std::string>& notes) {
   const core::Account& account = run.request.user;
   if (::geteuid() != 0) {
     if (account.uid != ::geteuid()) {
@@ -135,9 +135,9 @@ void LinuxRunner::Inside::PrepareUser(const Run& run, platform::Environment& env
   add("SHELL", known.user.shell);
 }
 
-core::Result<void> LinuxRunner::Inside::PrepareCommand(const Run& run,
-                                                       const GpuSharing::Joined& joined,
-                                                       platform::JobSpec& spec) {
+core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
+                                                     const GpuSharing::Joined& joined,
+                                                     platform::JobSpec& spec) {
   const RunRequest& request = run.request;
   if (request.asked.command.empty() || request.asked.command.front().empty()) {
     return core::UsageError("the command is empty; give a program to run");
@@ -178,7 +178,7 @@ core::Result<void> LinuxRunner::Inside::PrepareCommand(const Run& run,
   return {};
 }
 
-core::Result<void> LinuxRunner::Inside::StartRun(Run& run) {
+core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   const RunRequest& request = run.request;
   platform::JobSpec spec;
   if (!PutRequest(request, spec)) {

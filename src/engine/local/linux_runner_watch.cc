@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
 #include "platform/process/job_files.h"
@@ -33,14 +33,14 @@ platform::ProgressOptions ProgressBounds(const std::string& folder) {
 
 }  // namespace
 
-RunEvent& LinuxRunner::Inside::Tell(RunEvent::Kind kind, RunId id) {
+RunEvent& LinuxRunner::Impl::Tell(RunEvent::Kind kind, RunId id) {
   RunEvent& event = pending.emplace_back();
   event.kind = kind;
   event.id = id;
   return event;
 }
 
-void LinuxRunner::Inside::Watch(Run& run) {
+void LinuxRunner::Impl::Watch(Run& run) {
   if (run.supervisor > 0) {
     run.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, run.supervisor, 0));
     if (run.pidfd >= 0) ::fcntl(run.pidfd, F_SETFD, FD_CLOEXEC);
@@ -55,7 +55,7 @@ void LinuxRunner::Inside::Watch(Run& run) {
   by_pidfd[run.pidfd] = run.request.id;
 }
 
-void LinuxRunner::Inside::Adopt(const RunId& id, const platform::JobSpec& spec) {
+void LinuxRunner::Impl::Adopt(const RunId& id, const platform::JobSpec& spec) {
   Run& run = runs[id];
   run.request = RequestIn(spec);
   run.made = true;
@@ -78,7 +78,7 @@ void LinuxRunner::Inside::Adopt(const RunId& id, const platform::JobSpec& spec) 
   EndIfGone(run);
 }
 
-void LinuxRunner::Inside::LookAtStart(Run& run) {
+void LinuxRunner::Impl::LookAtStart(Run& run) {
   if (run.command || run.ended) return;
   run.command = platform::ReadStarted(run.folder);
   if (!run.command) return;
@@ -92,7 +92,7 @@ void LinuxRunner::Inside::LookAtStart(Run& run) {
   if (!run.forgotten) Tell(RunEvent::Kind::kStarted, run.request.id);
 }
 
-void LinuxRunner::Inside::LookAtProgress(Run& run) {
+void LinuxRunner::Impl::LookAtProgress(Run& run) {
   if (!run.progress) return;
   const bool flooded = run.progress->flooded();
   if (run.progress->Look() && !run.forgotten) {
@@ -105,13 +105,13 @@ void LinuxRunner::Inside::LookAtProgress(Run& run) {
   }
 }
 
-void LinuxRunner::Inside::LookAtEnding(Run& run) {
+void LinuxRunner::Impl::LookAtEnding(Run& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
   run.ending = ::access((run.folder + "/" + platform::kEndingFile).c_str(), F_OK) == 0;
   if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kEnding, run.request.id);
 }
 
-RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
+RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   RunEnd end;
   const auto exit = platform::ReadExit(run.folder);
   if (!exit) {
@@ -149,7 +149,7 @@ RunEnd LinuxRunner::Inside::HowItEnded(Run& run) {
   return end;
 }
 
-void LinuxRunner::Inside::EndIfGone(Run& run) {
+void LinuxRunner::Impl::EndIfGone(Run& run) {
   if (run.ended) return;
   int status = 0;
   if (run.supervisor > 0) {
@@ -174,7 +174,7 @@ void LinuxRunner::Inside::EndIfGone(Run& run) {
   Finish(run, HowItEnded(run));
 }
 
-void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
+void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
   const RunId id = run.request.id;
   run.ended = true;
   if (run.watch >= 0) {
@@ -201,7 +201,7 @@ void LinuxRunner::Inside::Finish(Run& run, RunEnd end) {
   runs.erase(id);
 }
 
-void LinuxRunner::Inside::Look() {
+void LinuxRunner::Impl::Look() {
   looked = Now();
   std::vector<RunId> going;
   for (const auto& [id, run] : runs) {
@@ -238,7 +238,7 @@ void LinuxRunner::Inside::Look() {
   }
 }
 
-void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
+void LinuxRunner::Impl::TakeSignals(int timeout_ms) {
   epoll_event events[kMostSignals];
   const int count = ::epoll_wait(epoll, events, kMostSignals, timeout_ms);
   for (int i = 0; i < count; ++i) {
@@ -265,7 +265,7 @@ void LinuxRunner::Inside::TakeSignals(int timeout_ms) {
   }
 }
 
-void LinuxRunner::Inside::Signal(const Run& run, Seconds grace) {
+void LinuxRunner::Impl::Signal(const Run& run, Seconds grace) {
   siginfo_t info{};
   info.si_signo = SIGTERM;
   info.si_code = SI_QUEUE;
@@ -282,7 +282,7 @@ void LinuxRunner::Inside::Signal(const Run& run, Seconds grace) {
   }
 }
 
-void LinuxRunner::Inside::RemoveFolder(const std::string& folder) const {
+void LinuxRunner::Impl::RemoveFolder(const std::string& folder) const {
   // The spec first: a supervisor that comes late has nothing to begin then, whatever else is gone.
   ::unlink((folder + "/" + platform::kSpecFile).c_str());
   std::error_code ignored;

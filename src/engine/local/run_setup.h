@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/job_folder.h"
 #include "platform/process/mps.h"
 

@@ -2,7 +2,7 @@
 // itself, so that a server that comes up later knows what runs.
 #pragma once
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/job_folder.h"
 
 namespace sharewell::engine {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "control/event_hub.h"
+#include "control/service/event_hub.h"
 #include "core/metric.h"
 #include "core/result.h"
 #include "serve/api/worker.h"

@@ -1,0 +1,92 @@
+// What the runner is made of.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/local/linux_runner.h"
+#include "engine/local/run_setup.h"
+#include "platform/process/cgroup_home.h"
+#include "platform/process/job_folder.h"
+#include "platform/process/progress_file.h"
+
+namespace sharewell::engine {
+
+struct LinuxRunner::Impl {
+  struct Run {
+    RunRequest request;  // with the cores it has now
+    std::string folder;
+    int supervisor = 0;  // its pid while it is our child; 0: an earlier server's
+    int pidfd = -1;
+    int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
+    std::optional<int> command;  // its pid, once it was told as started
+    std::unique_ptr<platform::Cgroup> group;
+    std::unique_ptr<platform::ProgressFile> progress;
+    bool made = false;    // its folder is ours to remove
+    bool ending = false;  // told so
+    bool ended = false;
+    bool forgotten = false;  // it is to go without a word when it ends
+  };
+  struct KnownUser {
+    RunUser user;
+    core::Seconds asked;
+  };
+
+  explicit Impl(LinuxRunnerOptions chosen);
+  ~Impl();
+
+  core::Seconds Now() const;
+  core::Result<void> Open();
+
+  // linux_runner_start.cc
+  core::Result<void> StartRun(Run& run);
+  // Its cores and control group. What cannot be bounded is added to `notes`.
+  void PrepareBounds(Run& run, platform::JobSpec& spec, std::vector<std::string>& notes);
+  core::Result<void> PrepareCommand(const Run& run, const GpuSharing::Joined& joined,
+                                    platform::JobSpec& spec);
+  core::Result<void> PrepareFolder(Run& run);
+  void PrepareUser(const Run& run, platform::Environment& environment, platform::JobSpec& spec,
+                   std::vector<std::string>& notes);
+  std::string GroupName(RunId id) const;
+
+  // linux_runner_watch.cc
+  void Watch(Run& run);  // hears of its start and its end
+  void Adopt(const RunId& id, const platform::JobSpec& spec);
+  void LookAtStart(Run& run);
+  void LookAtProgress(Run& run);
+  void LookAtEnding(Run& run);
+  void EndIfGone(Run& run);  // its supervisor has ended, or may have
+  RunEnd HowItEnded(Run& run);
+  void Finish(Run& run, RunEnd end);
+  void Look();  // once a second
+  void TakeSignals(int timeout_ms);
+  void Signal(const Run& run, core::Seconds grace);
+  void RemoveFolder(const std::string& folder) const;
+  RunEvent& Tell(RunEvent::Kind kind, RunId id);
+
+  Run* Find(RunId id);
+
+  const LinuxRunnerOptions options;
+  std::string supervisor;
+  std::optional<platform::CgroupHome> home;
+  std::optional<CpuRoom> room;
+  std::optional<GpuSharing> sharing;
+  std::map<RunId, Run> runs;  // until they are forgotten
+  std::map<int, RunId> by_watch, by_pidfd;
+  std::vector<std::unique_ptr<platform::Cgroup>> leaving;  // groups that were still busy
+  std::vector<RunEvent> pending;
+  std::map<std::uint32_t, KnownUser> users;
+  std::set<std::string> told;               // notes about this machine
+  std::map<std::string, std::string> lost;  // GPUs, when last looked
+  core::Seconds looked, busy_until;
+  double zero = 0;  // of the steady clock
+  int lock = -1, wake = -1, epoll = -1, inotify = -1;
+  bool woken = false;
+};
+
+}  // namespace sharewell::engine
