@@ -2,8 +2,8 @@
 // decisions, byte for byte. The local engine has stub processes and a manual clock (StubRunner).
 //
 // A simulated engine knows a job's new pace in the instant it changes; from real steps it shows
-// seconds later. So the stubs' pace is told by the directory, whose word counts until steps have
-// been told for a while after a change; the work done so far comes from the steps.
+// seconds later. So the stubs' pace is told to the engine, and counts until steps have been told
+// for a while after a change; the work done so far comes from the steps.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -71,39 +71,24 @@ DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engin
   return log;
 }
 
-class StubDirectory : public engine::JobDirectory {
- public:
-  explicit StubDirectory(const Case& c) : case_(c) {}
-  engine::RunRequest RequestOf(JobId job) const override {
-    engine::RunRequest request;
-    request.id = {static_cast<std::int64_t>(job.value) + 1, ++attempts_[job]};
-    request.asked.exclusive = case_.jobs[job.index()].exclusive;
-    return request;
-  }
-  std::optional<double> StepsAlone(JobId job) const override {
-    const double rate = runner->RateOf(job);
-    return rate > 0 ? std::optional(rate) : std::nullopt;
-  }
-  core::Ratio RateAlone(JobId job) const override { return runner->RateOf(job); }
-  const fixtures::StubRunner* runner = nullptr;
-
- private:
-  const Case& case_;
-  mutable std::map<JobId, int> attempts_;
-};
-
 DecisionLog DecideLocally(const Case& c, const std::string& name) {
   sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
   std::vector<core::GivenGpu> gpus;
   for (std::size_t i = 0; i < c.cluster.gpu_count(); ++i) {
     gpus.push_back({static_cast<int>(i), "simulated-" + std::to_string(i), "A"});
   }
-  engine::LiveEngine* door = nullptr;
-  fixtures::StubRunner runner(world, [&](const core::Job& job) { door->Submit(job); });
-  StubDirectory directory(c);
-  directory.runner = &runner;
-  engine::LiveEngine engine(c.cluster, gpus, runner, directory, {.grace = Seconds(0)});
-  door = &engine;
+  engine::LiveEngine* told = nullptr;
+  fixtures::StubRunner runner(
+      world,
+      [&](const core::Job& job) {
+        told->Submit(job, fixtures::StubRunner::RequestOf(job));
+        told->SetPace(job.id, {std::nullopt, 0});
+      },
+      [&](JobId job, core::Ratio rate) {
+        told->SetPace(job, {rate > 0 ? std::optional(rate) : std::nullopt, rate});
+      });
+  engine::LiveEngine engine(c.cluster, gpus, runner, {.grace = Seconds(0)});
+  told = &engine;
   DecisionLog log = Decide(c, name, engine);
   std::set<engine::RunId> ended;
   for (const auto& end : engine.TakeEnded()) {

@@ -79,6 +79,11 @@ void Loop::Learn(JobId id, core::Estimate estimate, bool measured) {
   Follow(*policy_);  // memos keep what they were first told
 }
 
+void Loop::Grow() {
+  snapshot_.Grow();
+  Follow(*policy_);
+}
+
 void Loop::Follow(const policy::Policy& policy) {
   policy_ = &policy;
   memo_ = policy.NewMemo();

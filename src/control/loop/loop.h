@@ -34,6 +34,8 @@ class Loop {
   void Seat(core::Job job, core::Estimate estimate, const core::Allocation& where);
   // It goes again, without the engine having been told of it.
   void Unseat(core::JobId id);
+  // Nodes were added to the snapshot's cluster. The policy begins with an empty memo.
+  void Grow();
   // More is known of a job now. `measured`: on itself.
   void Learn(core::JobId id, core::Estimate estimate, bool measured);
   // From now on this one decides; it must outlive the loop or the next one. It begins with an empty

@@ -45,6 +45,7 @@ class FakePolicy : public policy::Policy {
   explicit FakePolicy(Journal& journal) : journal_(journal) {}
   const std::string& Name() const override { return name_; }
   std::unique_ptr<policy::Memo> NewMemo() const override {
+    ++memos;
     return std::make_unique<policy::Memo>();
   }
   core::Plan Decide(const core::Snapshot&, std::span<const Change> changes,
@@ -58,6 +59,7 @@ class FakePolicy : public policy::Policy {
   }
   mutable std::vector<core::Plan> plans;
   mutable std::vector<Change> seen;
+  mutable int memos = 0;
 
  private:
   std::string name_ = "fake";
@@ -191,6 +193,19 @@ TEST_F(LoopTest, OneThatIsThereAlreadyTakesItsPlaceAndLeavesIt) {
   Tell(At(2));
   EXPECT_EQ(snapshot.idle_gpus(), 2);
   EXPECT_THAT(Seen(), ElementsAre(std::pair(Kind::kFinished, JobId(0))));
+}
+
+TEST_F(LoopTest, ANodeThatJoinsIsThereWithTheNextTurnAndForAFreshMemo) {
+  SubmitAndStart(0, 0);
+  core::Node node;
+  node.gpus = 2;
+  node.model = core::GpuModelId(0);
+  cluster.Add(node);
+  loop.Grow();
+  EXPECT_EQ(snapshot.idle_gpus(), 3);
+  EXPECT_EQ(policy.memos, 2);
+  SubmitAndStart(1, 3);
+  EXPECT_EQ(snapshot.residents(core::GpuId(3)).count(), 1);
 }
 
 TEST_F(LoopTest, ARequeuedJobWaitsAgain) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -35,6 +36,8 @@ class GpuTable {
   std::optional<core::GpuId> Named(std::string_view name) const;  // its index or uuid
   std::optional<core::GpuId> WithUuid(std::string_view uuid) const;
 
+  void Add(GpuView gpu) { gpus_.push_back(std::move(gpu)); }
+  void SetGpu(core::GpuId id, core::GivenGpu gpu) { gpus_[id.index()].gpu = std::move(gpu); }
   void SetDrained(core::GpuId id, bool drained) { gpus_[id.index()].drained = drained; }
   // Empty: it answers again. False: that was known.
   bool SetProblem(core::GpuId id, std::string problem);

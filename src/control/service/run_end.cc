@@ -13,6 +13,7 @@ std::string TimeIsOver(const JobRecord& record) {
 }
 
 std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
+  if (end.refused) return fmt::format("it could not be started: {}", end.message);
   if (!end.message.empty()) return end.message;
   if (end.timed_out) return TimeIsOver(record);
   if (end.lost) return "the machine or its supervisor went down under it";
@@ -42,6 +43,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       record.note = "it ran out of GPU memory beside others and is tried once more, alone";
       [[fallthrough]];
     case engine::Outcome::kRequeued:
+      if (end.refused) record.note = EndInWords(end, record) + "; it is tried again";
       if (record.cancelled) {
         record.phase = Phase::kCancelled;
       } else if (latest || record.phase == Phase::kStopping) {
@@ -50,7 +52,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       break;
   }
   if (record.phase == Phase::kCancelled) record.note = record.reason;  // by whom
-  if (latest || core::IsOver(record.phase)) record.exit_code = end.exit_code;
+  if ((latest || core::IsOver(record.phase)) && !end.refused) record.exit_code = end.exit_code;
   if (core::IsOver(record.phase)) record.ended = now;
 }
 

@@ -25,7 +25,7 @@ std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
 
 }  // namespace
 
-Service::Impl::Impl(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run,
+Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runner& run,
                     Advisor& advice, store::JobStore& store, const ServiceOptions& chosen,
                     JobMonitor* watch)
     : cluster(all),
@@ -36,11 +36,13 @@ Service::Impl::Impl(const core::Cluster& all, std::vector<GpuView> views, engine
       monitor(watch),
       snapshot(all),
       gpus(std::move(views)),
-      engine(all, GivenGpus(gpus.views()), run, *this, {.grace = chosen.grace}),
+      engine(all, GivenGpus(gpus.views()), run, {.grace = chosen.grace}),
       guard(chosen.guard),
       admission(chosen.limits, live, advice, board, store),
       outbox(store, live, board, hub, chosen.say),
-      reservation(gpus.size()) {}
+      reserved_gpus(gpus.size()),
+      reserved_nodes(all.nodes().size()),
+      node_is_down(all.nodes().size()) {}
 
 // A turn waits for something to happen, and ends with all of it decided and done. What is asked
 // from outside wakes it, is taken between two turns, and is decided on in the next.
@@ -123,6 +125,8 @@ void Service::Impl::Publish() {
     now.cores += cluster.node(node).cores.value_or(0);
     now.cores_given += snapshot.cores_used(node);
   }
+  if (cluster_copy == nullptr) cluster_copy = std::make_shared<const core::Cluster>(cluster);
+  now.cluster = cluster_copy;
   if (!cluster.nodes().empty()) now.node = cluster.nodes().front().name;
   now.policy = policy_name;
   now.store_up = outbox.problem().empty();
@@ -134,7 +138,7 @@ void Service::Impl::Publish() {
   view = std::move(now);
 }
 
-Service::Service(const core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
+Service::Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
                  Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
                  JobMonitor* monitor)
     : impl_(std::make_unique<Impl>(cluster, std::move(gpus), runner, advisor, jobs, options,

@@ -5,6 +5,16 @@
 // records), Outbox (what is owed to the store), GpuTable (which GPUs may be used), Guard (who slows
 // whom), LiveEngine (who runs) and Loop (who decides).
 //
+// One job has these shapes between the flag and the process, each on its own side of a border:
+//   core::Submission      what its user asked for: sent, stored, not changed by any decision
+//   core::JobRecord       that, and all that became of it: stored and shown
+//   LiveJob               a record that is not over, and what of it is true of this server alone
+//   core::Job             what a policy may know of it; a trace makes them without a command
+//   core::JobView         that in the snapshot: the estimate, its place, how far it is
+//   engine::RunRequest    one attempt, as a runner is handed it: a submission and a place
+//   LiveRuns::Entry, Run  the engine's book: the job, and its attempt to come or under way
+//   JobSpec               one attempt as text in its folder, for a supervisor that has libc alone
+//
 // Asking is possible from any thread and never waits: answers come on the loop's thread, once what
 // was asked is durable (and, for submissions, decided on for the first time). Answers must not
 // wait.
@@ -42,7 +52,8 @@ struct ServiceOptions {
 struct ServiceView {
   std::string node, policy;
   double cores = 0, cores_given = 0;
-  std::vector<GpuView> gpus;
+  std::vector<GpuView> gpus;                     // by GpuId
+  std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
   bool store_up = true;
   std::string store_problem;
   std::int64_t decisions = 0;
@@ -75,9 +86,10 @@ class Service {
   template <class T>
   using Answer = std::function<void(core::Result<T>)>;
 
-  // `jobs` is already its store's one server (BecomeServer). `gpus` by GpuId. All must outlive it;
+  // `jobs` is already its store's one server (BecomeServer). `gpus` by GpuId. Nodes that join are
+  // added to `cluster` on the loop's thread; others read it in View(). All must outlive it;
   // `monitor` may be null.
-  Service(const core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
+  Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
           Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
           JobMonitor* monitor = nullptr);
   ~Service();

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -32,13 +33,13 @@ constexpr int kEvictionsAlone = 2;  // evicted so often, a job is not put beside
 // predicted on another GPU model says little about this one.
 std::optional<double> StepsByProfile(const core::JobRecord& record);
 
-struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
+struct Service::Impl final : Estimator, Recorder {
   struct Owed {  // an answer that waits for the first decision
     std::vector<std::int64_t> numbers;
     Answer<std::vector<JobPtr>> answer;
   };
 
-  Impl(const core::Cluster& all, std::vector<GpuView> views, engine::Runner& run, Advisor& advice,
+  Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runner& run, Advisor& advice,
        store::JobStore& store, const ServiceOptions& chosen, JobMonitor* watch);
 
   // The loop's side.
@@ -46,10 +47,9 @@ struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
   core::Estimate Measured(const core::Job& job) override;
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
   void OnDecision(core::Seconds took) override;
-  // The engine's side.
-  engine::RunRequest RequestOf(core::JobId job) const override;
-  std::optional<double> StepsAlone(core::JobId job) const override;
-  core::Ratio RateAlone(core::JobId job) const override;
+  // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
+  void TellPace(const LiveJob& job, const core::Estimate& believed,
+                const std::vector<core::GpuId>& on);
 
   // The thread: service.cc.
   void Work();
@@ -80,7 +80,14 @@ struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
   void EnqueueIfItFits(LiveJob& job);  // admitted earlier, perhaps by another machine; else held
   void SubmitEnqueued();
   void ReleaseDependents(std::int64_t number, core::Phase how);
+
+  // GPUs and nodes that come and go: service_nodes.cc.
+  void TakeGpuNote(const engine::RunEvent& note);
+  void TakeNodeNote(const engine::RunEvent& note);
+  void AddNode(const engine::RunnerNode& node);
+  // Whatever is unusable has something on it that keeps jobs away.
   void SeatReservations();
+  void Reserve(core::JobId& by, bool unusable, int gpus_taken, const core::Allocation& where);
 
   // What became of runs: service_runs.cc.
   void AfterTurn();
@@ -96,7 +103,8 @@ struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
     outbox.AddEvent(Wall(), kind, job, std::move(text));
   }
 
-  const core::Cluster& cluster;
+  core::Cluster& cluster;                             // it grows
+  std::shared_ptr<const core::Cluster> cluster_copy;  // as readers see it; null: it has grown since
   engine::Runner& runner;
   Advisor& advisor;
   store::JobStore& jobs;
@@ -116,7 +124,9 @@ struct Service::Impl final : Estimator, Recorder, engine::JobDirectory {
   Mailbox mailbox;
 
   std::vector<std::int64_t> enqueued;
-  std::vector<core::JobId> reservation;  // by GpuId; not valid: it may be used
+  std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used
+  std::vector<core::JobId> reserved_nodes;  // by NodeId, likewise: their cores
+  std::vector<bool> node_is_down;           // by NodeId
   std::vector<Owed> answers;
   std::int64_t next_number = 1;
   core::UnixMillis wall_at_zero = 0;  // of the runner's clock

@@ -1,4 +1,4 @@
-// Into the loop's queue and out of it, and what the loop and the engine ask of the service.
+// Into the loop's queue and out of it, and what the loop asks of the service.
 #include <algorithm>
 #include <utility>
 
@@ -10,12 +10,6 @@ namespace sharewell::control {
 
 using core::JobRecord;
 using core::Phase;
-
-namespace {
-
-constexpr int kAboveAll = 1'000'000'000;  // a priority: no order takes its place away
-
-}  // namespace
 
 std::optional<double> StepsByProfile(const JobRecord& record) {
   const core::Profile& profile = record.believed.profile;
@@ -37,29 +31,20 @@ core::Estimate Service::Impl::Measured(const core::Job& job) {
         SeenNeeds(record.believed, monitor->Seen(record.number), record.cores, record.asked.gpus);
     outbox.Touch(*found);
   }
-  return advisor.EstimateOf(found->record);
+  core::Estimate estimate = advisor.EstimateOf(found->record);
+  TellPace(*found, estimate, snapshot.job(job.id).allocation.gpus);
+  return estimate;
 }
 
-engine::RunRequest Service::Impl::RequestOf(core::JobId id) const {
-  engine::RunRequest request;
-  if (const LiveJob* job = live.Find(id); job != nullptr) {
-    request.id = {job->record.number, job->record.attempt};
-    request.user = job->record.user;
-    request.asked = job->record.asked;
+void Service::Impl::TellPace(const LiveJob& job, const core::Estimate& believed,
+                             const std::vector<core::GpuId>& on) {
+  engine::LonePace pace;
+  pace.steps = guard.PaceOf(job.id).alone;
+  if (!pace.steps) pace.steps = StepsByProfile(job.record);
+  if (!on.empty() && !believed.on.empty()) {
+    pace.rate = believed.On(cluster.ModelOf(on.front())).rate;
   }
-  return request;
-}
-
-std::optional<double> Service::Impl::StepsAlone(core::JobId id) const {
-  if (const auto alone = guard.PaceOf(id).alone) return alone;
-  const LiveJob* job = live.Find(id);
-  return job == nullptr ? std::nullopt : StepsByProfile(job->record);
-}
-
-core::Ratio Service::Impl::RateAlone(core::JobId id) const {
-  const core::JobView& job = snapshot.job(id);
-  if (job.allocation.gpus.empty() || job.estimate.on.empty()) return 1;
-  return job.estimate.On(cluster.ModelOf(job.allocation.gpus.front())).rate;
+  engine.SetPace(job.id, pace);
 }
 
 void Service::Impl::OnDecision(core::Seconds took) {
@@ -73,6 +58,11 @@ core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan
   if (!changes.jobs.empty()) {
     if (auto kept = Commit(std::move(changes)); !kept) return kept;
   }
+  const auto place = [&](core::JobId id, const core::Allocation& to) {
+    if (const LiveJob* job = live.Find(id)) TellPace(*job, snapshot.job(id).estimate, to.gpus);
+  };
+  for (const auto& move : plan.moves) place(move.job, move.to);
+  for (const auto& start : plan.starts) place(start.job, start.to);
   // Why somebody waits is found out anew after a restart; it is shown, not stored.
   for (const auto& wait : plan.waits) {
     if (LiveJob* job = live.Find(wait.job)) {
@@ -120,7 +110,11 @@ void Service::Impl::SubmitEnqueued() {
   for (const std::int64_t number : std::exchange(enqueued, {})) {
     LiveJob* job = live.Find(number);
     if (job == nullptr || job->record.phase != Phase::kWaiting) continue;  // cancelled meanwhile
-    engine.Submit(JobOf(job->record, live.GiveId(*job)));
+    engine::RunRequest request;
+    request.id = {number, job->record.attempt};
+    request.user = job->record.user;
+    request.asked = job->record.asked;
+    engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
   }
 }
 
@@ -143,26 +137,6 @@ void Service::Impl::ReleaseDependents(std::int64_t number, Phase how) {
       }
     }
     outbox.Touch(*job);
-  }
-}
-
-void Service::Impl::SeatReservations() {
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const bool usable = gpus.usable(core::GpuId(i));
-    if (usable != reservation[i].valid()) continue;
-    if (usable) {
-      loop->Unseat(std::exchange(reservation[i], {}));
-      engine.Wake();  // somebody may have waited for it
-      continue;
-    }
-    core::Job job;
-    job.id = live.GiveIdToNobody();
-    job.name = "unusable";
-    job.exclusive = true;
-    job.priority = kAboveAll;
-    job.submit = snapshot.now();
-    reservation[i] = job.id;
-    loop->Seat(std::move(job), advisor.EstimateOf({}), {{core::GpuId(i)}, {}, 0});
   }
 }
 

@@ -143,8 +143,10 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
     outbox.Touch(job);
   }
   if (where.gpus.empty()) where.node = core::NodeId(0);
-  loop->Seat(std::move(seated), advisor.EstimateOf(record), where);
-  engine.Adopt(job.id, run);
+  const core::Estimate estimate = advisor.EstimateOf(record);
+  loop->Seat(std::move(seated), estimate, where);
+  engine.Adopt(job.id, run, record.attempt);
+  TellPace(job, estimate, where.gpus);
   if (record.cancelled) {
     engine.Cancel(job.id);
   } else if (record.phase == Phase::kStopping) {

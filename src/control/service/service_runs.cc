@@ -26,14 +26,8 @@ void Service::Impl::AfterTurn() {
 
 void Service::Impl::TakeNote(const engine::RunEvent& note) {
   using Kind = engine::RunEvent::Kind;
-  if (note.kind == Kind::kGpuLost || note.kind == Kind::kGpuBack) {
-    const bool lost = note.kind == Kind::kGpuLost;
-    const auto gpu = gpus.WithUuid(note.gpu);
-    if (!gpu || !gpus.SetProblem(*gpu, lost ? note.message : std::string())) return;
-    return Say(
-        lost ? "gpu.lost" : "gpu.back", 0,
-        fmt::format("GPU {}: {}", gpus.gpu(*gpu).index, lost ? note.message : "it answers again"));
-  }
+  if (note.kind == Kind::kGpuLost || note.kind == Kind::kGpuBack) return TakeGpuNote(note);
+  if (note.kind == Kind::kNodeCame || note.kind == Kind::kNodeWent) return TakeNodeNote(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;
@@ -139,6 +133,7 @@ void Service::Impl::LookAtPaces() {
   const Verdict verdict = guard.Look(now, running);
   for (const Standing& standing : running) {
     const Pace pace = guard.PaceOf(standing.job);
+    TellPace(*live.Find(standing.job), snapshot.job(standing.job).estimate, standing.gpus);
     if (!standing.steps && !pace.slowdown) continue;
     JobRecord& record = live.Find(standing.job)->record;
     record.steps = standing.steps;

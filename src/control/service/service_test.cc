@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <future>
-#include <map>
+#include <memory>
 #include <mutex>
-#include <set>
+#include <thread>
 
 #include "control/service/test_parts.h"
 #include "testing/builders.h"
@@ -22,86 +21,6 @@ using core::Result;
 using engine::RunEvent;
 using engine::RunId;
 using engine::RunRequest;
-
-class HandRunner final : public engine::Runner {
- public:
-  core::Seconds Now() override {
-    return core::Seconds(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count());
-  }
-  void Start(const RunRequest& request) override {
-    const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(started.insert(request.id).second) << "started twice";
-    running.insert(request.id);
-    events_.push_back(Of(RunEvent::Kind::kStarted, request.id));
-  }
-  void Stop(RunId id, core::Seconds) override { End(id, 143); }
-  void SetCores(RunId, double) override {}
-  void SetShare(RunId, core::Ratio) override {}
-  std::vector<RunRequest> Recover() override { return found; }
-  bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override {
-    std::unique_lock lock(mutex_);
-    const double most = until ? std::max(0.0, until->value - Now().value) : 60;
-    changed_.wait_for(lock, std::chrono::duration<double>(most),
-                      [&] { return woken_ || !events_.empty(); });
-    woken_ = false;
-    out.swap(events_);
-    events_.clear();
-    return true;
-  }
-  void Wake() override {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-    changed_.notify_all();
-  }
-  void Forget(RunId id) override {
-    const std::lock_guard lock(mutex_);
-    forgotten.insert(id);
-  }
-
-  void End(RunId id, int code, bool out_of_memory = false) {
-    const std::lock_guard lock(mutex_);
-    if (running.erase(id) == 0) return;
-    RunEvent event = Of(RunEvent::Kind::kEnded, id);
-    event.end.exit_code = code;
-    event.end.out_of_memory = out_of_memory;
-    events_.push_back(event);
-    changed_.notify_all();
-  }
-  bool Started(RunId id) {
-    const std::lock_guard lock(mutex_);
-    return started.count(id) != 0;
-  }
-  bool Running(RunId id) {
-    const std::lock_guard lock(mutex_);
-    return running.count(id) != 0;
-  }
-  bool RunsNothing() {
-    const std::lock_guard lock(mutex_);
-    return running.empty();
-  }
-  void Tell(RunEvent event) {
-    const std::lock_guard lock(mutex_);
-    events_.push_back(std::move(event));
-    changed_.notify_all();
-  }
-  static RunEvent Of(RunEvent::Kind kind, RunId id) {
-    RunEvent event;
-    event.kind = kind;
-    event.id = id;
-    return event;
-  }
-
-  std::set<RunId> started, running, forgotten;
-  std::vector<RunRequest> found;  // by Recover
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<RunEvent> events_;
-  bool woken_ = false;
-};
 
 class ServiceTest : public testing::Test {
  protected:

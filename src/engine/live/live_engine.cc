@@ -1,6 +1,7 @@
 #include "engine/live/live_engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "engine/live/live_runs.h"
@@ -13,31 +14,21 @@ using core::Seconds;
 struct LiveEngine::Impl {
   Runner& runner;
   LiveRuns runs;
-
-  std::mutex mutex;  // guards what follows
-  std::vector<core::Job> inbox;
-  bool woken = false;
-
-  Impl(std::vector<core::GivenGpu> gpus, Runner& run, const JobDirectory& directory,
-       const LiveOptions& options)
-      : runner(run), runs(std::move(gpus), run, directory, options) {}
+  std::vector<core::Job> inbox;    // submitted, not observed yet
+  std::atomic<bool> woken{false};  // any thread
 
   // True: there was something in it, or somebody woke us.
   bool TakeInbox(Observation& out) {
-    const std::lock_guard lock(mutex);
-    for (core::Job& job : inbox) {
-      runs.Know(job);
-      out.submitted.push_back(std::move(job));
-    }
     const bool any = !inbox.empty();
+    for (core::Job& job : inbox) out.submitted.push_back(std::move(job));
     inbox.clear();
-    return std::exchange(woken, false) || any;
+    return woken.exchange(false) || any;
   }
 };
 
-LiveEngine::LiveEngine(const core::Cluster&, std::vector<core::GivenGpu> gpus, Runner& runner,
-                       const JobDirectory& directory, const LiveOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(gpus), runner, directory, options)) {}
+LiveEngine::LiveEngine(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus,
+                       Runner& runner, const LiveOptions& options)
+    : impl_(new Impl{runner, LiveRuns(cluster, std::move(gpus), runner, options), {}, {}}) {}
 
 LiveEngine::~LiveEngine() = default;
 
@@ -46,7 +37,7 @@ bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
   out = {};
   for (bool ready = false; !ready;) {
     ready = in.TakeInbox(out) || in.runs.Owes();
-    std::optional<Seconds> until = in.runs.NextProfiled();
+    std::optional<Seconds> until = in.runs.NextDue();
     if (wake) until = until ? std::min(*until, *wake) : *wake;
     // What waits already does not keep us from hearing what happened meanwhile.
     if (ready) until = in.runner.Now();
@@ -81,19 +72,13 @@ void LiveEngine::Apply(const core::Plan& plan, Observation& out) {
   runs.TellProgress(out);
 }
 
-void LiveEngine::Submit(core::Job job) {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->inbox.push_back(std::move(job));
-  }
-  impl_->runner.Wake();
+void LiveEngine::Submit(core::Job job, RunRequest request) {
+  impl_->runs.Know(job, std::move(request));
+  impl_->inbox.push_back(std::move(job));
 }
 
 void LiveEngine::Wake() {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->woken = true;
-  }
+  impl_->woken = true;
   impl_->runner.Wake();
 }
 
@@ -101,7 +86,12 @@ void LiveEngine::Withdraw(JobId job) { impl_->runs.Withdraw(job); }
 void LiveEngine::Cancel(JobId job) { impl_->runs.Cancel(job); }
 void LiveEngine::Requeue(JobId job) { impl_->runs.Requeue(job); }
 
-void LiveEngine::Adopt(JobId job, const RunRequest& request) { impl_->runs.Adopt(job, request); }
+void LiveEngine::Adopt(JobId job, const RunRequest& run, int attempts) {
+  impl_->runs.Adopt(job, run, attempts);
+}
+
+void LiveEngine::SetPace(JobId job, const LonePace& pace) { impl_->runs.SetPace(job, pace); }
+void LiveEngine::AddNode(const RunnerNode& node) { impl_->runs.AddNode(node); }
 
 std::vector<Ended> LiveEngine::TakeEnded() { return impl_->runs.TakeEnded(); }
 std::vector<RunEvent> LiveEngine::TakeNotes() { return impl_->runs.TakeNotes(); }

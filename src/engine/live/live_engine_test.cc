@@ -49,6 +49,9 @@ class HandRunner : public Runner {
   void Stop(RunId id, Seconds grace) override {
     calls.push_back(fmt::format("stop {}.{} within {}", id.job, id.attempt, grace.value));
   }
+  void Cancel(RunId id, Seconds grace) override {
+    calls.push_back(fmt::format("cancel {}.{} within {}", id.job, id.attempt, grace.value));
+  }
   void SetCores(RunId id, double cores) override {
     calls.push_back(fmt::format("cores {}.{} {}", id.job, id.attempt, cores));
   }
@@ -78,20 +81,12 @@ class HandRunner : public Runner {
   RunRequest last;
 };
 
-class Directory : public JobDirectory {
- public:
-  RunRequest RequestOf(JobId job) const override {
-    RunRequest request;
-    request.id = {static_cast<std::int64_t>(job.value) + 1, ++attempts[job]};
-    request.asked = asked;
-    return request;
-  }
-  std::optional<double> StepsAlone(JobId) const override { return steps_alone; }
-  core::Ratio RateAlone(JobId) const override { return 2; }
-  core::Submission asked;
-  std::optional<double> steps_alone = 10;
-  mutable std::map<JobId, int> attempts;
-};
+RunRequest RequestFor(JobId job, core::Submission asked = {}) {
+  RunRequest request;
+  request.id = {static_cast<std::int64_t>(job.value) + 1, 0};
+  request.asked = std::move(asked);
+  return request;
+}
 
 class LiveEngineTest : public ::testing::Test {
  protected:
@@ -103,7 +98,8 @@ class LiveEngineTest : public ::testing::Test {
     core::Job job;
     job.id = JobId(submitted_++);
     job.exclusive = exclusive;
-    engine_.Submit(job);
+    engine_.Submit(job, RequestFor(job.id, asked_));
+    engine_.SetPace(job.id, {10, 2});
     return job.id;
   }
   const Observation& Observe(std::optional<double> wake = 0) {
@@ -146,8 +142,8 @@ class LiveEngineTest : public ::testing::Test {
 
   core::Cluster cluster_;
   HandRunner runner_;
-  Directory directory_;
-  LiveEngine engine_{cluster_, Gpus(), runner_, directory_, {.grace = Seconds(7)}};
+  core::Submission asked_;  // of what is submitted from now on
+  LiveEngine engine_{cluster_, Gpus(), runner_, {.grace = Seconds(7)}};
   std::size_t submitted_ = 0;
   Observation seen_;
   bool more_ = true;
@@ -166,11 +162,11 @@ TEST_F(LiveEngineTest, TellsHowRunsEnd) {
   EXPECT_THAT(Ends(), ElementsAre("4.1 requeued", "3.1 failed", "2.1 failed", "1.1 finished"));
   EXPECT_THAT(Ends(), IsEmpty());
 
-  directory_.asked.requeue = false;
-  Start(lost, {0});
-  runner_.events = {EndOf({4, 2}, 137, 9)};
+  asked_.requeue = false;
+  const JobId never_again = Running({0});
+  runner_.events = {EndOf({5, 1}, 137, 9)};
   runner_.events[0].end.lost = true;
-  EXPECT_THAT(Observe().failed, ElementsAre(lost));
+  EXPECT_THAT(Observe().failed, ElementsAre(never_again));
 }
 
 TEST_F(LiveEngineTest, WhoseTimeWasOverIsNotQueuedAgain) {
@@ -210,7 +206,7 @@ TEST_F(LiveEngineTest, WhatIsOverIsForgotten) {
 }
 
 TEST_F(LiveEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
-  directory_.asked.gpu_memory = core::GiB(4);
+  asked_.gpu_memory = core::GiB(4);
   const JobId job = Running({0});
   EXPECT_TRUE(runner_.last.shares);
   EXPECT_EQ(runner_.last.gpu_memory, core::GiB(4));
@@ -305,7 +301,9 @@ TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
   Observe();
   EXPECT_THAT(seen_.failed, ElementsAre(a));
   EXPECT_THAT(seen_.requeued, ElementsAre(c));
-  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 3.1 within 7"));
+  EXPECT_THAT(runner_.TakeCalls(),
+              ElementsAre("stop 1.1 within 7", "cancel 1.1 within 7", "stop 3.1 within 7"))
+      << "a runner must hear that it does not go back into the queue";
   EXPECT_THAT(Ends(), ElementsAre("1.1 failed", "3.1 requeued"));
 
   const JobId d = Submit();
@@ -319,12 +317,12 @@ TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
 
 TEST_F(LiveEngineTest, ALostGpuEndsWhatIsOnIt) {
   const JobId a = Running({0, 1}), b = Running({1});
-  directory_.asked.requeue = false;
+  asked_.requeue = false;
   const JobId c = Running({0});
   runner_.events = {EventOf(Kind::kGpuLost, {})};
   runner_.events[0].gpu = "GPU-0";
   Observe();
-  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 3.1 within 7"));
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "cancel 3.1 within 7"));
   runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 143, 15)};
   Observe();
   EXPECT_THAT(seen_.requeued, ElementsAre(a));
@@ -398,7 +396,8 @@ TEST_F(LiveEngineTest, TellsProgressWhenItSaysSomething) {
   EXPECT_EQ(seen_.progress[0].rate, 1);
 
   // Without a pace to hold them against, steps say nothing: time counts.
-  directory_.steps_alone.reset();
+  engine_.SetPace(a, {std::nullopt, 2});
+  engine_.SetPace(b, {std::nullopt, 2});
   runner_.now += Seconds(6);
   runner_.Progress({2, 1}, 7);
   Observe(std::nullopt);
@@ -406,7 +405,7 @@ TEST_F(LiveEngineTest, TellsProgressWhenItSaysSomething) {
   EXPECT_EQ(seen_.progress[0].job, b);
   EXPECT_EQ(seen_.progress[0].attained, Seconds(18));
   // From a checkpoint: what was done before is kept.
-  directory_.steps_alone = 10;
+  engine_.SetPace(a, {10, 2});
   Stop(a);
   runner_.events = {EndOf({1, 1}, 0)};
   Observe();
@@ -433,7 +432,7 @@ TEST_F(LiveEngineTest, GoesOnWithWhatAnEarlierServerStarted) {
   request.id = {8, 3};
   request.gpus = {Gpus()[1]};
   request.shares = true;
-  engine_.Adopt(JobId(0), request);
+  engine_.Adopt(JobId(0), request, 3);
   submitted_ = 1;
   const JobId b = Submit();
   ASSERT_THAT(Observe().progress, SizeIs(1));
@@ -469,6 +468,7 @@ class RandomRunner : public HandRunner {
     if (found == processes_.end() || std::exchange(found->second.told, true)) return;
     found->second.end = std::min(found->second.end, now + Seconds(dice_.Pick({0, 0.01, 1, 7})));
   }
+  void Cancel(RunId id, Seconds grace) override { Stop(id, grace); }
   bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
     auto next = processes_.end();
     for (auto it = processes_.begin(); it != processes_.end(); ++it) {
@@ -518,10 +518,9 @@ std::string RandomHistory(std::uint64_t seed) {
   fixtures::Dice dice(seed);
   const core::Cluster cluster = fixtures::ClusterBuilder().Node(4).Build();
   RandomRunner runner(dice);
-  Directory directory;
   std::vector<core::GivenGpu> gpus;
   for (int i = 0; i < 4; ++i) gpus.push_back({i, fmt::format("GPU-{}", i), "A"});
-  LiveEngine engine(cluster, gpus, runner, directory, {});
+  LiveEngine engine(cluster, gpus, runner);
   core::Snapshot snapshot(cluster);
   std::map<RunId, int> ends;
   std::size_t submitted = 0, over = 0;
@@ -532,7 +531,7 @@ std::string RandomHistory(std::uint64_t seed) {
       core::Job job;
       job.id = JobId(submitted++);
       job.gpus = dice.Between(0, 2);
-      engine.Submit(job);
+      engine.Submit(job, RequestFor(job.id));
     }
     for (std::size_t j = 0; j < snapshot.job_count(); ++j) {
       const auto state = snapshot.job(JobId(j)).state;

@@ -16,43 +16,80 @@ namespace {
 // Each turn costs a decision, so progress alone makes one only when it says something.
 constexpr double kWorthTelling = 0.05;
 constexpr Seconds kTellEvery(5);
+// After a start that was refused, and twice that after each further one.
+constexpr Seconds kTryAgain(1);
+constexpr Seconds kTryAgainMost(60);
+
+// What passed before its first steps were told, less what those take alone: they may come in lots.
+// A checkpoint may be older than the last step that was told.
+Seconds StartUp(Seconds passed, double steps, std::optional<double> steps_alone) {
+  if (!steps_alone || *steps_alone <= 0) return passed;
+  return std::max(passed - Seconds(std::max(steps, 0.0) / *steps_alone), Seconds(0));
+}
 
 }  // namespace
 
 bool LiveRuns::Wait(std::optional<Seconds> until) {
+  if (list_at_ && runner_.Now() >= *list_at_) {
+    list_at_ = runner_.Now() + *runner_.ListEvery();
+    runner_.List(++commands_);
+  }
   std::vector<RunEvent> events;
   const bool more = runner_.Wait(until, events);
   for (const RunEvent& event : events) Take(event);
+  if (!starts_.empty()) BeginWhatCan();  // one that was refused may have waited for long enough
   return more;
 }
 
 void LiveRuns::Take(const RunEvent& event) {
   using Kind = RunEvent::Kind;
   switch (event.kind) {
+    case Kind::kStarted:
+      return TakeStart(event);
+    case Kind::kRefused:
+      return TakeRefusal(event);
     case Kind::kProgress:
       return TakeProgress(event);
     case Kind::kEnded:
       return TakeEnd(event);
-    case Kind::kGpuLost:
-      LoseGpu(event.gpu);
-      break;
-    case Kind::kGpuBack:
-      std::erase_if(lost_, [&](GpuId gpu) { return gpus_[gpu.index()].uuid == event.gpu; });
-      break;
-    case Kind::kStarted:
     case Kind::kEnding:
     case Kind::kNote:
-      break;
+      return Note(event);
+    case Kind::kGpuLost:
+      return TakeLostGpu(event);
+    case Kind::kGpuBack:
+      return TakeGpuBack(event);
+    case Kind::kNodeCame:
+      return TakeNodeCame(event);
+    case Kind::kNodeWent:
+      return TakeNodeWent(event);
+    case Kind::kListed:
+      return TakeList(event.list);
   }
+}
+
+void LiveRuns::Note(const RunEvent& event) {
   notes_.push_back(event);
   news_ = true;
 }
 
-// What passed before its first steps were told, less what those take alone: they may come in lots.
-// A checkpoint may be older than the last step that was told.
-Seconds LiveRuns::StartUp(Seconds passed, double steps, std::optional<double> steps_alone) {
-  if (!steps_alone || *steps_alone <= 0) return passed;
-  return std::max(passed - Seconds(std::max(steps, 0.0) / *steps_alone), Seconds(0));
+void LiveRuns::TakeStart(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end()) return;  // it has ended: this comes late
+  Entry& job = jobs_.at(found->second);
+  if (std::exchange(job.run->started, true)) return;
+  job.refusals = 0;
+  Note(event);
+  notes_.back().kind = RunEvent::Kind::kStarted;  // a list says so by the way
+}
+
+void LiveRuns::TakeRefusal(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end() || jobs_.at(found->second).run->started) return;
+  RunEvent end = event;
+  end.end.refused = true;
+  end.end.message = event.message;
+  TakeEnd(end);
 }
 
 void LiveRuns::TakeProgress(const RunEvent& event) {
@@ -60,13 +97,13 @@ void LiveRuns::TakeProgress(const RunEvent& event) {
   if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
   Entry& job = jobs_.at(found->second);
   if (!job.steps && job.run->began) {
-    job.startup += StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before,
-                           directory_.StepsAlone(found->second));
+    job.startup +=
+        StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before, job.pace.steps);
   }
   job.steps = event.steps;
   job.window.Tell(runner_.Now(), event.steps);
   if (!job.Runs()) return;
-  Reckon(found->second, job, true);
+  Reckon(job, true);
   job.fresh = true;
   if (std::abs(job.rate - job.told_rate) > kWorthTelling * job.told_rate ||
       runner_.Now() - job.told_at >= kTellEvery) {
@@ -75,7 +112,7 @@ void LiveRuns::TakeProgress(const RunEvent& event) {
 }
 
 Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
-  const RunRequest& request = job.run->at.request;
+  const RunRequest& request = job.run->request;
   if (job.run->leaves) {
     // Told to end, it may have saved its work and left with any code, 0 among them. One whose time
     // was over before somebody wanted it back in the queue (a server that came up meanwhile) is
@@ -83,6 +120,7 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
     const bool over = *job.run->leaves == Why::kRequeue && end.timed_out;
     return over || *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
   }
+  if (end.refused) return Outcome::kRequeued;
   // By a server before this one, or as the machine was shut down: it may have saved its work.
   if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
   if (end.timed_out) return Outcome::kFailed;
@@ -112,9 +150,13 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
   const Seconds now = runner_.Now();
   job.attained += (now - job.settled) * std::exchange(job.rate, 0.0);
   job.settled = now;
-  for (const GpuId gpu : run.at.gpus) std::erase(on_gpu_[gpu.index()], id);
-  ResidentsChanged(run.at.gpus);
-  ended_.push_back({id, run.at.request.id, event.end, outcome});
+  if (event.end.refused) {
+    job.attained = run.attained;  // what it was believed to do, it did not
+    job.not_before = now + std::min(kTryAgain * std::exp2(job.refusals++), kTryAgainMost);
+  }
+  for (const GpuId gpu : run.gpus) std::erase(on_gpu_[gpu.index()], id);
+  ResidentsChanged(run.gpus);
+  ended_.push_back({id, run.request.id, event.end, outcome});
   switch (outcome) {
     case Outcome::kFinished:
       Over(id, job, finished_);
@@ -133,33 +175,12 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
   BeginWhatCan();
 }
 
-void LiveRuns::LoseGpu(const std::string& uuid) {
-  const auto which = std::find_if(gpus_.begin(), gpus_.end(),
-                                  [&](const core::GivenGpu& gpu) { return gpu.uuid == uuid; });
-  if (which == gpus_.end()) return;
-  const GpuId gpu(static_cast<std::size_t>(which - gpus_.begin()));
-  lost_.insert(gpu);
-  const auto has = [&](const Place& place) {
-    return std::find(place.gpus.begin(), place.gpus.end(), gpu) != place.gpus.end();
-  };
-  for (const JobId id : std::vector<JobId>(live_.begin(), live_.end())) {
-    Entry& job = jobs_.at(id);
-    if (job.next && has(*job.next)) {
-      requeued_.push_back(id);
-      GiveUp(id, job, Outcome::kRequeued);
-    }
-    if (job.Runs() && has(job.run->at)) {
-      Leave(job, job.run->at.request.asked.requeue ? Why::kRequeue : Why::kFail);
-    }
-  }
-}
-
 void LiveRuns::TellProgress(Observation& out) {
   news_ = false;  // notes are taken when the turn is over, those of its plan too
   for (const JobId id : live_) {
     Entry& job = jobs_.at(id);
     if (!job.fresh || !job.Runs()) continue;
-    Reckon(id, job, false);
+    Reckon(job, false);
     out.progress.push_back({id, job.attained, job.rate, job.startup});
     job.told_at = out.now;
     job.told_rate = job.rate;

@@ -19,37 +19,53 @@ bool HasId(const Ids& ids, const Wanted& id) {
 
 }  // namespace
 
-LiveRuns::LiveRuns(std::vector<core::GivenGpu> gpus, Runner& runner, const JobDirectory& directory,
+LiveRuns::LiveRuns(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus, Runner& runner,
                    const LiveOptions& options)
-    : runner_(runner),
-      directory_(directory),
-      options_(options),
-      gpus_(std::move(gpus)),
-      on_gpu_(gpus_.size()) {}
+    : runner_(runner), options_(options), gpus_(std::move(gpus)), on_gpu_(gpus_.size()) {
+  for (const core::Node& node : cluster.nodes()) {
+    nodes_.push_back(
+        {node.name, node.first_gpu.index(), static_cast<std::size_t>(node.gpus), true});
+  }
+  if (const auto every = runner_.ListEvery()) list_at_ = runner_.Now() + *every;
+}
 
-void LiveRuns::Know(const core::Job& job) { jobs_[job.id].exclusive = job.exclusive; }
+void LiveRuns::Know(const core::Job& job, RunRequest request) {
+  Entry& entry = jobs_[job.id];
+  entry.exclusive = job.exclusive;
+  entry.request = std::move(request);
+}
 
-void LiveRuns::Adopt(JobId id, const RunRequest& request) {
+void LiveRuns::Adopt(JobId id, const RunRequest& request, int attempts) {
   Entry& job = jobs_[id];
   job.exclusive = !request.gpus.empty() && !request.shares;
   job.believed = true;
-  Place at{request, {}, {}, 1};
+  job.request.id = {request.id.job, attempts};
+  job.request.user = request.user;
+  job.request.asked = request.asked;
+  Run run;
+  run.request = request;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (!HasId(request.gpus, gpus_[i])) continue;
-    at.gpus.emplace_back(i);
+    run.gpus.emplace_back(i);
     on_gpu_[i].push_back(id);
+  }
+  for (std::size_t i = 0; i < nodes_.size() && request.gpus.empty(); ++i) {
+    if (HasId(request.nodes, nodes_[i].name)) run.node = core::NodeId(i);
   }
   job.settled = runner_.Now();
   job.fresh = job.due = true;
-  job.run = Run{std::move(at), {}, {}, {}};
+  job.run = std::move(run);
   runs_[request.id] = id;
   live_.insert(id);
 }
 
-void LiveRuns::Reckon(JobId id, Entry& job, bool told_steps) {
+void LiveRuns::SetPace(JobId id, const LonePace& pace) {
+  if (const auto found = jobs_.find(id); found != jobs_.end()) found->second.pace = pace;
+}
+
+void LiveRuns::Reckon(Entry& job, bool told_steps) {
   const Seconds now = runner_.Now();
-  const core::Ratio alone = directory_.RateAlone(id);
-  const std::optional<double> steps_alone = directory_.StepsAlone(id);
+  const auto& [steps_alone, alone] = job.pace;
   job.attained += (now - job.settled) * job.rate;
   job.settled = now;
   job.rate = alone;
@@ -71,6 +87,7 @@ void LiveRuns::ResidentsChanged(const std::vector<GpuId>& where) {
 
 bool LiveRuns::Free(const Entry& job) const {
   if (job.run) return false;  // its own last attempt leaves
+  if (runner_.Now() < job.not_before) return false;
   return std::none_of(job.next->gpus.begin(), job.next->gpus.end(), [&](GpuId gpu) {
     const auto& here = on_gpu_[gpu.index()];
     return std::any_of(here.begin(), here.end(),
@@ -79,23 +96,26 @@ bool LiveRuns::Free(const Entry& job) const {
 }
 
 void LiveRuns::Begin(JobId id, Entry& job) {
-  Place at = std::move(*job.next);
+  const Seconds now = runner_.Now();
+  job.run = std::move(*job.next);
   job.next.reset();
-  std::optional<Seconds> profiled_at;
-  if (at.profile) profiled_at = runner_.Now() + *at.profile;
-  for (const GpuId gpu : at.gpus) on_gpu_[gpu.index()].push_back(id);
-  ResidentsChanged(at.gpus);
+  Run& run = *job.run;
+  if (run.profile) run.profiled_at = now + *run.profile;
+  for (const GpuId gpu : run.gpus) on_gpu_[gpu.index()].push_back(id);
+  ResidentsChanged(run.gpus);
   job.window.Clear();
   if (job.steps) job.steps_before = *job.steps;
   job.steps.reset();
-  job.settled = runner_.Now();
+  job.settled = now;
   job.rate = 0;
   job.fresh = job.due = true;
-  runs_[at.request.id] = id;
+  run.attained = job.attained;
+  run.command = ++commands_;
+  run.began = now;
+  runs_[run.request.id] = id;
   touched_ = true;
-  runner_.Start(at.request);
-  if (at.share < 1) runner_.SetShare(at.request.id, at.share);
-  job.run = Run{std::move(at), runner_.Now(), profiled_at, {}};
+  runner_.Start(run.request);
+  if (run.share < 1) runner_.SetShare(run.request.id, run.share);
 }
 
 void LiveRuns::BeginWhatCan() {
@@ -111,11 +131,23 @@ void LiveRuns::BeginWhatCan() {
 
 void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds> profile) {
   Entry& job = jobs_[id];
-  if (job.over) return;
-  Place place{directory_.RequestOf(id), to.gpus, profile, 1};
-  RunRequest& request = place.request;
-  if (request.id.job == 0) return;  // nobody's: it keeps a GPU from being used
-  request.gpus.clear();
+  if (job.over || job.request.id.job == 0) return;  // nobody's: it keeps a GPU from being used
+  ++job.request.id.attempt;
+  Run run;
+  run.request = job.request;
+  run.gpus = to.gpus;
+  run.profile = profile;
+  if (to.gpus.empty()) run.node = to.node;
+  RunRequest& request = run.request;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const KnownNode& node = nodes_[i];
+    const auto here = [&](GpuId gpu) {
+      return gpu.index() >= node.first_gpu && gpu.index() < node.first_gpu + node.gpus;
+    };
+    if (run.node == core::NodeId(i) || std::any_of(to.gpus.begin(), to.gpus.end(), here)) {
+      request.nodes.push_back(node.name);
+    }
+  }
   for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
   request.cores = to.cores;
   request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0;
@@ -123,9 +155,10 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   // without one.
   if (request.shares) request.gpu_memory = request.asked.gpu_memory;
   job.believed = true;
-  job.next = std::move(place);
+  const bool usable = Usable(run);
+  job.next = std::move(run);
   live_.insert(id);
-  if (std::any_of(to.gpus.begin(), to.gpus.end(), [&](GpuId gpu) { return lost_.contains(gpu); })) {
+  if (!usable) {
     requeued_.push_back(id);
     GiveUp(id, job, Outcome::kRequeued);
   } else if (Free(job)) {
@@ -149,15 +182,25 @@ void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome) {
 void LiveRuns::Leave(Entry& job, Why why) {
   if (!job.Runs()) {
     // Whoever gave it up for good is not overruled.
-    if (*job.run->leaves != Why::kFail) job.run->leaves = why;
+    if (*job.run->leaves == Why::kFail) return;
+    job.run->leaves = why;
+    if (why == Why::kFail) SendStop(*job.run);
     return;
   }
   const Seconds now = runner_.Now();
   job.attained += (now - job.settled) * std::exchange(job.rate, 0.0);
   job.settled = now;
   job.run->leaves = why;
+  SendStop(*job.run);
+}
+
+void LiveRuns::SendStop(const Run& run) {
   touched_ = true;
-  runner_.Stop(job.run->at.request.id, options_.grace);
+  if (run.leaves == Why::kFail) {
+    runner_.Cancel(run.request.id, options_.grace);
+  } else {
+    runner_.Stop(run.request.id, options_.grace);
+  }
 }
 
 void LiveRuns::LeaveByPlan(JobId id) {
@@ -174,7 +217,11 @@ void LiveRuns::StopByPlan(JobId id) {
 
 void LiveRuns::ArriveByPlan(JobId id, const core::Allocation& to) {
   // What ran out of memory in the same moment is told so, and decided on anew.
-  if (!HasId(out_of_memory_, id)) Start(id, to, std::nullopt);
+  if (HasId(out_of_memory_, id)) {
+    ++jobs_[id].request.id.attempt;  // it was decided on
+  } else {
+    Start(id, to, std::nullopt);
+  }
 }
 
 void LiveRuns::Resize(JobId id, double cores) {
@@ -184,7 +231,7 @@ void LiveRuns::Resize(JobId id, double cores) {
   } else if (job.Runs()) {
     job.window.Clear();
     job.fresh = touched_ = true;
-    runner_.SetCores(job.run->at.request.id, cores);
+    runner_.SetCores(job.run->request.id, cores);
   }
 }
 
@@ -195,7 +242,7 @@ void LiveRuns::Throttle(JobId id, core::Ratio share) {
   } else if (job.Runs()) {
     job.window.Clear();
     job.fresh = touched_ = true;
-    runner_.SetShare(job.run->at.request.id, share);
+    runner_.SetShare(job.run->request.id, share);
   }
 }
 
@@ -238,12 +285,13 @@ void LiveRuns::Requeue(JobId id) {
 
 bool LiveRuns::TakeTouched() { return std::exchange(touched_, false); }
 
-std::optional<Seconds> LiveRuns::NextProfiled() const {
-  std::optional<Seconds> next;
+std::optional<Seconds> LiveRuns::NextDue() const {
+  std::optional<Seconds> next = list_at_;
+  const auto also = [&](Seconds at) { next = next ? std::min(*next, at) : at; };
   for (const JobId id : live_) {
     const Entry& job = jobs_.at(id);
-    if (!job.Runs() || !job.run->profiled_at) continue;
-    next = next ? std::min(*next, *job.run->profiled_at) : *job.run->profiled_at;
+    if (job.Runs() && job.run->profiled_at) also(*job.run->profiled_at);
+    if (job.next && !job.run && job.not_before > runner_.Now()) also(job.not_before);
   }
   return next;
 }
