@@ -16,7 +16,7 @@
 
 #include "api/api.h"
 #include "api/fake_desk.h"
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "http/test_client.h"
 
 namespace sharewell::serve {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/service.h"
+#include "control/service/service.h"
 
 namespace sharewell::api {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/worker.h"
-#include "control/event_hub.h"
+#include "control/service/event_hub.h"
 #include "core/metric.h"
 #include "core/result.h"
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "control/sampler.h"
-#include "control/store_writer.h"
+#include "control/sampling/sampler.h"
+#include "control/sampling/store_writer.h"
 #include "core/metric.h"
 
 namespace sharewell::api {

@@ -1,4 +1,5 @@
-// The machines: nodes of one GPU model each, GPUs numbered node by node. Immutable once built.
+// The machines: nodes of one GPU model each, GPUs numbered node by node. A cluster only grows, at
+// its end: ids stay what they are. A node that goes keeps its place.
 #pragma once
 
 #include <optional>
@@ -31,6 +32,9 @@ class Cluster {
   Cluster() = default;
   // REQUIRES: every node with GPUs names a model below models.size().
   Cluster(std::vector<GpuModel> models, std::vector<Node> nodes);
+  // The last node, with the last GPUs. REQUIRES: as above. Whoever keeps tables by node or GPU is
+  // told (Snapshot::Grow).
+  NodeId Add(Node node);
 
   const std::vector<GpuModel>& models() const { return models_; }
   const std::vector<Node>& nodes() const { return nodes_; }

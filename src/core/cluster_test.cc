@@ -37,6 +37,23 @@ TEST(Cluster, SumsUpTheNodesOfAModel) {
   EXPECT_FALSE(cluster.CoresAGpu(GpuModelId(1)));
 }
 
+TEST(Cluster, GrowsAtItsEnd) {
+  Cluster cluster = fixtures::ClusterBuilder().Model("A").Model("B").Node(2).Cores(8).Build();
+  Node node;
+  node.name = "new";
+  node.model = GpuModelId(1);
+  node.gpus = 3;
+  node.cores = 6;
+  EXPECT_EQ(cluster.Add(node), NodeId(1));
+  EXPECT_EQ(cluster.gpu_count(), 5U);
+  EXPECT_EQ(cluster.NodeOf(GpuId(1)), NodeId(0)) << "ids stay";
+  EXPECT_EQ(cluster.NodeOf(GpuId(4)), NodeId(1));
+  EXPECT_EQ(cluster.node(NodeId(1)).first_gpu, GpuId(2));
+  EXPECT_EQ(cluster.largest_node(), 3);
+  EXPECT_EQ(cluster.CountOf(GpuModelId(1)), 3);
+  EXPECT_EQ(cluster.CoresAGpu(GpuModelId(1)), 2);
+}
+
 TEST(Cluster, MayBeEmpty) {
   EXPECT_EQ(Cluster().gpu_count(), 0U);
   EXPECT_EQ(Cluster().largest_node(), 0);

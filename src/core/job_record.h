@@ -48,7 +48,7 @@ struct JobRecord {
   std::optional<UnixMillis> ended;
   std::optional<UnixMillis> expected_start;  // of one that waits, as shown; it is never stored
   int attempt = 0;                           // how often it was started
-  int ooms = 0, parted = 0;
+  int ooms = 0, evicted = 0;
   bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
   double cores = 0;            // given

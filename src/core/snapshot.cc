@@ -21,16 +21,20 @@ void Residents::Remove(JobId job) {
 }
 
 Snapshot::Snapshot(const Cluster& cluster, Seconds restart_cost)
-    : cluster_(&cluster),
-      default_restart_cost_(restart_cost),
-      residents_(cluster.gpu_count()),
-      changed_(cluster.gpu_count(), Seconds(-1)),
-      cores_used_(cluster.nodes().size(), 0.0),
-      cpu_only_cores_(cluster.nodes().size(), 0.0) {
-  for (const Node& node : cluster.nodes()) {
-    idle_.push_back(node.gpus);
-    idle_total_ += node.gpus;
+    : cluster_(&cluster), default_restart_cost_(restart_cost) {
+  Grow();
+}
+
+void Snapshot::Grow() {
+  const auto& nodes = cluster_->nodes();
+  for (std::size_t i = idle_.size(); i < nodes.size(); ++i) {
+    idle_.push_back(nodes[i].gpus);
+    idle_total_ += nodes[i].gpus;
   }
+  residents_.resize(cluster_->gpu_count());
+  changed_.resize(cluster_->gpu_count(), Seconds(-1));
+  cores_used_.resize(nodes.size(), 0.0);
+  cpu_only_cores_.resize(nodes.size(), 0.0);
 }
 
 Seconds Snapshot::attained(const JobView& view) const {

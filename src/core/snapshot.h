@@ -107,6 +107,7 @@ class Snapshot {
 
   // Writing: the loop.
   void AdvanceTo(Seconds now);
+  void Grow();  // nodes were added to the cluster: they are here from now on, idle
   void Submit(Job job, Estimate estimate);  // REQUIRES: job.id == job_count()
   void Start(JobId id, const Allocation& to);
   void Stop(JobId id);

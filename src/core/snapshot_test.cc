@@ -253,6 +253,27 @@ TEST(Snapshot, MovingIsLeavingAndComing) {
   EXPECT_THAT(s->running(), UnorderedElementsAre(id));
 }
 
+TEST(Snapshot, GrowsWithItsCluster) {
+  Cluster cluster = ClusterBuilder().Node(1).Cores(4).Build();
+  Snapshot snapshot(cluster);
+  snapshot.Submit(fixtures::JobOf({}, 0), fixtures::EstimateOf({}, cluster));
+  snapshot.Start(JobId(0), OnGpus({0}, 2));
+  Node node;
+  node.gpus = 2;
+  node.model = GpuModelId(0);
+  cluster.Add(node);
+  snapshot.Grow();
+  EXPECT_EQ(snapshot.idle_gpus(), 2);
+  EXPECT_EQ(snapshot.idle_gpus(NodeId(0)), 0) << "what was there stays";
+  EXPECT_EQ(snapshot.cores_used(NodeId(0)), 2);
+  EXPECT_EQ(snapshot.cores_used(NodeId(1)), 0);
+  snapshot.Move(JobId(0), OnGpus({2}, 2));
+  EXPECT_EQ(snapshot.idle_gpus(NodeId(1)), 1);
+  EXPECT_EQ(snapshot.cores_used(NodeId(1)), 2);
+  snapshot.Grow();
+  EXPECT_EQ(snapshot.idle_gpus(), 2) << "nothing is new";
+}
+
 TEST(SnapshotDeathTest, WhatCannotHappenEndsTheProgram) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   const JobId id = s.Waiting({});

@@ -1,5 +1,6 @@
-// Engine: carries a plan out and says what happened. The only door between the loop and the
-// cluster, simulated or real. One thread.
+// Engine: carries a plan out and says what happened: what the loop sees of a cluster, simulated or
+// real. SimulatedEngine drives a simulated world; LiveEngine (live/live_engine.h) drives any Runner
+// (runner.h), which is where processes, Slurm and Kubernetes differ. One thread.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ struct Observation {
   core::Seconds now;
   std::vector<core::Job> submitted;
   std::vector<core::JobId> finished, failed, out_of_memory;
-  std::vector<core::JobId> requeued;  // ended before their time; back in the queue, work kept
+  // Ended before their time, or their start was refused: back in the queue, work kept.
+  std::vector<core::JobId> requeued;
   std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
   std::vector<Progress> progress;     // running jobs whose rate changed
 };
@@ -33,7 +35,8 @@ class Engine {
   virtual ~Engine() = default;
   // Waits until something happens, or until `wake`. False when nothing ever will: all is done.
   virtual bool Observe(std::optional<core::Seconds> wake, Observation& out) = 0;
-  // REQUIRES: CheckPlan passed. Fills out.progress with what the plan changed.
+  // REQUIRES: CheckPlan passed. Fills out.progress with what the plan changed. Never waits: what
+  // takes time is told by a later Observe.
   virtual void Apply(const core::Plan& plan, Observation& out) = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
-#include "control/seen_needs.h"
+#include "control/loop/seen_needs.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "catalogue/gpu_catalogue.h"
-#include "control/advisor.h"
+#include "control/service/advisor.h"
 #include "core/cluster.h"
 #include "core/metric.h"
 #include "core/result.h"

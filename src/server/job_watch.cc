@@ -18,7 +18,7 @@
 #include "collect/job_sources.h"
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/registry.h"
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "server/job_track.h"
 
 namespace sharewell::server {

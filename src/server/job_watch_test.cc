@@ -10,7 +10,7 @@
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
 #include "collect/registry.h"
-#include "control/sampler.h"
+#include "control/sampling/sampler.h"
 #include "server/job_track.h"
 
 namespace sharewell::server {

@@ -14,8 +14,8 @@
 
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
-#include "control/service.h"
-#include "control/store_writer.h"
+#include "control/sampling/store_writer.h"
+#include "control/service/service.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "engine/local/linux_runner.h"
@@ -62,9 +62,9 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
 
 // Tells the watch which processes are whose. Not in the nameless namespace: Server's parts hold
 // one.
-class WatchSight final : public control::Sight {
+class WatchMonitor final : public control::JobMonitor {
  public:
-  WatchSight(const engine::LinuxRunner& runner, server::JobWatch& watch)
+  WatchMonitor(const engine::LinuxRunner& runner, server::JobWatch& watch)
       : runner_(runner), watch_(watch) {}
 
   void Began(const core::JobRecord& job) override {
@@ -77,7 +77,7 @@ class WatchSight final : public control::Sight {
   }
   void Ended(std::int64_t number) override { watch_.Remove(number); }
   core::Profile Seen(std::int64_t number) override { return watch_.Seen(number); }
-  control::Glimpse Now(std::int64_t number, const std::string& gpu) override {
+  control::JobReading Now(std::int64_t number, const std::string& gpu) override {
     return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};
   }
 
@@ -97,7 +97,7 @@ struct Server::Parts {
   std::unique_ptr<server::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<server::JobWatch> watch;
-  std::unique_ptr<WatchSight> sight;
+  std::unique_ptr<WatchMonitor> monitor;
   std::unique_ptr<control::Service> service;
   std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<api::ServiceDesk> desk;
@@ -221,7 +221,7 @@ void Server::Parts::MakeWatch() {
     if (!line.ends_with(": works")) options.say(line);
   };
   watch = std::make_unique<server::JobWatch>(std::move(look));
-  sight = std::make_unique<WatchSight>(*runner, *watch);
+  monitor = std::make_unique<WatchMonitor>(*runner, *watch);
 }
 
 Result<void> Server::Parts::MakeApi() {
@@ -272,7 +272,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   service.say = options.say;
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
                                                       *parts->runner, *parts->advisor, *parts->jobs,
-                                                      service, parts->sight.get());
+                                                      service, parts->monitor.get());
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());

@@ -51,7 +51,8 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   study::WhatIfOptions options;
   options.now = now;
   options.max_slowdown = parts.max_slowdown;
-  const auto result = study::WhatIf(played, parts.machine->cluster, *shared, policies, options);
+  const auto result =
+      study::WhatIf(played, *parts.service->View().cluster, *shared, policies, options);
   RETURN_IF_ERROR(result);
   return report::WhatIfJson(*result);
 }
@@ -68,7 +69,8 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::S
   for (const control::JobPtr& job : live) records.push_back(job.get());
   std::vector<core::GivenGpu> gpus;
   std::vector<core::GpuId> closed;
-  for (const control::GpuView& gpu : parts.service->View().gpus) {
+  const control::ServiceView view = parts.service->View();
+  for (const control::GpuView& gpu : view.gpus) {
     if (gpu.drained || !gpu.problem.empty()) closed.emplace_back(gpus.size());
     gpus.push_back(gpu.gpu);
   }
@@ -79,7 +81,7 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::S
   }
   options.policy = parts.policy;
   options.max_slowdown = parts.max_slowdown;
-  return study::Forecast(records, parts.machine->cluster, gpus, closed, *shared,
+  return study::Forecast(records, *view.cluster, gpus, closed, *shared,
                          asked != nullptr ? &considered : nullptr, options);
 }
 

@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
-#include "control/service.h"
+#include "control/service/service.h"
 #include "server/job_watch.h"
 #include "server/this_machine.h"
 

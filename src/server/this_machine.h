@@ -7,7 +7,7 @@
 
 #include "catalogue/gpu_catalogue.h"
 #include "collect/gpu/gpus.h"
-#include "control/service.h"
+#include "control/service/service.h"
 #include "core/cluster.h"
 #include "core/result.h"
 

@@ -18,17 +18,20 @@ JobId JobOfRun(RunId id) { return JobId(static_cast<std::size_t>(id.job - 1)); }
 
 }  // namespace
 
-StubRunner::StubRunner(sim::World& world, std::function<void(const core::Job&)> submit)
-    : world_(world), submit_(std::move(submit)) {}
-
-core::Ratio StubRunner::RateOf(JobId job) const {
-  const auto found = rates_.find(job);
-  return found == rates_.end() ? 0 : found->second;
+engine::RunRequest StubRunner::RequestOf(const core::Job& job) {
+  engine::RunRequest request;
+  request.id = {static_cast<std::int64_t>(job.id.value) + 1, 0};
+  request.asked.exclusive = job.exclusive;
+  return request;
 }
+
+StubRunner::StubRunner(sim::World& world, std::function<void(const core::Job&)> submit,
+                       std::function<void(JobId, core::Ratio)> pace)
+    : world_(world), submit_(std::move(submit)), pace_(std::move(pace)) {}
 
 void StubRunner::Start(const engine::RunRequest& request) {
   const JobId job = JobOfRun(request.id);
-  SHAREWELL_CHECK(running_.try_emplace(job, request.id).second);
+  SHAREWELL_CHECK(running_.try_emplace(job, request).second);
   core::Allocation to;
   to.cores = request.cores;
   for (const core::GivenGpu& gpu : request.gpus) {
@@ -44,7 +47,7 @@ void StubRunner::Start(const engine::RunRequest& request) {
 void StubRunner::Tell(RunEvent::Kind kind, JobId job, RunEnd end) {
   RunEvent event;
   event.kind = kind;
-  event.id = running_.at(job);
+  event.id = running_.at(job).id;
   event.end = std::move(end);
   told_.push_back(std::move(event));
 }
@@ -56,7 +59,7 @@ void StubRunner::End(JobId job, RunEnd end) {
 
 void StubRunner::Stop(RunId id, core::Seconds) {
   const auto found = running_.find(JobOfRun(id));
-  if (found == running_.end() || found->second != id) return;
+  if (found == running_.end() || found->second.id != id) return;
   world_.Stop(found->first);
   RunEnd end;
   end.signal = 15;
@@ -75,12 +78,38 @@ void StubRunner::SetShare(RunId id, core::Ratio share) {
   touched_ = true;
 }
 
+void StubRunner::NodeGoes(const std::string& name) {
+  RunEvent went;
+  went.kind = RunEvent::Kind::kNodeWent;
+  went.node.name = name;
+  told_.push_back(std::move(went));
+  std::vector<JobId> lost;
+  for (const auto& [job, request] : running_) {
+    const auto& nodes = request.nodes;
+    if (std::find(nodes.begin(), nodes.end(), name) != nodes.end()) lost.push_back(job);
+  }
+  RunEnd end;
+  end.lost = true;
+  for (const JobId job : lost) {
+    world_.Stop(job);
+    End(job, end);
+  }
+  touched_ = touched_ || !lost.empty();
+}
+
+void StubRunner::NodeComes(const engine::RunnerNode& node) {
+  RunEvent came;
+  came.kind = RunEvent::Kind::kNodeCame;
+  came.node = node;
+  told_.push_back(std::move(came));
+}
+
 void StubRunner::TellProgress() {
   for (const JobId job : std::exchange(begun_, {})) {
     if (running_.contains(job)) Tell(RunEvent::Kind::kStarted, job);
   }
   for (const sim::Progress& p : events_.progress) {
-    rates_[p.job] = p.rate;
+    pace_(p.job, p.rate);
     Tell(RunEvent::Kind::kProgress, p.job);
     told_.back().steps = p.attained.value;
   }

@@ -3,24 +3,29 @@
 // engine does with the same world.
 //
 // Runs are of job RunId::job - 1. A process tells as its steps the work it has done, and how fast
-// it goes from now on can be asked: with a directory that answers with RateOf for the pace alone
-// and for the steps alone, a step is exactly a second of work, and nothing is lost to rounding.
+// it goes from now on is told before that: with this for the pace alone and for the steps alone, a
+// step is exactly a second of work, and nothing is lost to rounding.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "sim/world.h"
 
 namespace sharewell::fixtures {
 
 class StubRunner : public engine::Runner {
  public:
-  // `submit` is called when the world's own jobs are submitted.
-  StubRunner(sim::World& world, std::function<void(const core::Job&)> submit);
+  // Of a job: its number, and no attempt yet.
+  static engine::RunRequest RequestOf(const core::Job& job);
+
+  // `submit` is called when the world's own jobs are submitted, `pace` when one's rate changes.
+  StubRunner(sim::World& world, std::function<void(const core::Job&)> submit,
+             std::function<void(core::JobId, core::Ratio)> pace);
 
   core::Seconds Now() override { return world_.now(); }
   void Start(const engine::RunRequest& request) override;
@@ -32,7 +37,10 @@ class StubRunner : public engine::Runner {
   void Wake() override {}
   void Forget(engine::RunId) override {}
 
-  core::Ratio RateOf(core::JobId job) const;  // as the world last told it
+  // A node goes, with all that runs on it, or comes. The world itself has all nodes from the start.
+  void NodeGoes(const std::string& name);
+  void NodeComes(const engine::RunnerNode& node);
+
   int starts() const { return starts_; }
   std::size_t running() const { return running_.size(); }
 
@@ -45,8 +53,8 @@ class StubRunner : public engine::Runner {
 
   sim::World& world_;
   std::function<void(const core::Job&)> submit_;
-  std::map<core::JobId, engine::RunId> running_;
-  std::map<core::JobId, core::Ratio> rates_;
+  std::function<void(core::JobId, core::Ratio)> pace_;
+  std::map<core::JobId, engine::RunRequest> running_;
   std::vector<engine::RunEvent> told_;
   std::vector<core::JobId> begun_;
   sim::Events events_;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/mps.h"
 
 namespace sharewell::engine {

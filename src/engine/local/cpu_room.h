@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/cpu_set.h"
 
 namespace sharewell::engine {

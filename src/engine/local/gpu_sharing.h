@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/mps.h"
 
 namespace sharewell::engine {

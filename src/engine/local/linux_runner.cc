@@ -21,7 +21,7 @@
 
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run/supervised.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
@@ -145,12 +145,12 @@ core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions 
   std::error_code error;
   options.state = fs::absolute(options.state, error).lexically_normal().string();
   if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
-  auto inside = std::make_unique<Impl>(std::move(options));
-  RETURN_IF_ERROR(inside->Open());
-  return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(inside)));
+  auto impl = std::make_unique<Impl>(std::move(options));
+  RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(impl)));
 }
 
-LinuxRunner::LinuxRunner(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
+LinuxRunner::LinuxRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 LinuxRunner::~LinuxRunner() = default;
 

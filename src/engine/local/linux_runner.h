@@ -17,7 +17,7 @@
 #include "core/result.h"
 #include "engine/local/cpu_room.h"
 #include "engine/local/gpu_sharing.h"
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 
 namespace sharewell::engine {
 
@@ -63,7 +63,7 @@ class LinuxRunner final : public Runner {
 
  private:
   struct Impl;
-  explicit LinuxRunner(std::unique_ptr<Impl> inside);
+  explicit LinuxRunner(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl_;
 };

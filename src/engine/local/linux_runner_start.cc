@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "engine/local/container.h"
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run/job_files.h"
 #include "engine/local/run/supervised.h"
 #include "engine/local/run_spec.h"

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "engine/local/linux_runner_inside.h"
+#include "engine/local/linux_runner_impl.h"
 #include "engine/local/run/job_files.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"

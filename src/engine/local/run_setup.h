@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/local/run/job_folder.h"
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 #include "platform/process/mps.h"
 
 namespace sharewell::engine {

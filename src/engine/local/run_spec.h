@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/local/run/job_folder.h"
-#include "engine/local/runner.h"
+#include "engine/runner.h"
 
 namespace sharewell::engine {
 

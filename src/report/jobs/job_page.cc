@@ -127,8 +127,8 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   if (job.started) JobLine(out, "started", Ago(*job.started, now), width);
   if (job.attempt > 1) {
     JobLine(out, "attempts",
-            fmt::format("{}, of them {} out of GPU memory and {} parted from neighbours",
-                        job.attempt, job.ooms, job.parted),
+            fmt::format("{}, of them {} out of GPU memory and {} evicted", job.attempt, job.ooms,
+                        job.evicted),
             width);
   }
   if (job.ended) JobLine(out, "ended", Ago(*job.ended, now), width);

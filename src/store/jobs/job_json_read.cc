@@ -224,7 +224,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Whole("expected_start_ms", record.expected_start);
   reader.Whole("attempt", record.attempt);
   reader.Whole("ooms", record.ooms);
-  reader.Whole("parted", record.parted);
+  reader.Whole("parted", record.evicted);
   reader.Flag("cancelled", record.cancelled);
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});

@@ -61,7 +61,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.expected_start = 1'700'000'004'000;
   job.attempt = 2;
   job.ooms = 1;
-  job.parted = 3;
+  job.evicted = 3;
   job.cancelled = true;
   job.gpus = {{0, "GPU-1f", "H200"}, {3, "GPU-2e", "H200"}};
   job.cores = 4.5;

@@ -1,5 +1,5 @@
 // What silent_speed.h claims, against the co-locations that were measured under MPS.
-#include "control/silent_speed.h"
+#include "control/loop/silent_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "control/loop.h"
+#include "control/loop/loop.h"
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
@@ -116,7 +116,7 @@ class QueuePlayer {
     sim::World world(scenario.cluster, scenario.jobs, scenario.truth, scenario.interference, {});
     StandingEngine engine(world);
     engine.Stand(now_, seats_);
-    const PlayEstimator estimator(history_.believed);
+    PlayEstimator estimator(history_.believed);
     recorder_ = std::make_unique<PlayRecorder>(scenario.jobs.size());
     for (const auto& [job, where] : seats_) recorder_->Seated(job);
     control::Loop loop(snapshot, policy, engine, estimator, *recorder_);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "control/estimator.h"
-#include "control/recorder.h"
+#include "control/loop/estimator.h"
+#include "control/loop/recorder.h"
 #include "core/plan.h"
 #include "core/result.h"
 
@@ -41,7 +41,7 @@ class PlayEstimator final : public control::Estimator {
  public:
   explicit PlayEstimator(const std::vector<core::Estimate>& believed) : believed_(believed) {}
   core::Estimate Believe(const core::Job& job) const override { return believed_[job.id.index()]; }
-  core::Estimate Measured(const core::Job& job) const override { return believed_[job.id.index()]; }
+  core::Estimate Measured(const core::Job& job) override { return believed_[job.id.index()]; }
 
  private:
   const std::vector<core::Estimate>& believed_;

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "control/loop.h"
+#include "control/loop/loop.h"
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
@@ -20,7 +20,7 @@ class SimulatedEstimator : public control::Estimator {
   core::Estimate Believe(const core::Job& job) const override {
     return sim::Believe(job, truth_[job.id.index()], options_);
   }
-  core::Estimate Measured(const core::Job& job) const override {
+  core::Estimate Measured(const core::Job& job) override {
     return sim::Measured(job, truth_[job.id.index()], options_);
   }
 

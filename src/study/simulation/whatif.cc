@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/loop.h"
+#include "control/loop/loop.h"
 #include "core/numbers/statistics.h"
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
@@ -40,7 +40,7 @@ core::Result<WhatIfRow> Replay(const JobHistory& history, const std::string& nam
                    {1, options.restart_cost});
   engine::SimulatedEngine engine(world);
   core::Snapshot snapshot(scenario.cluster, options.restart_cost);
-  const PlayEstimator estimator(history.believed);
+  PlayEstimator estimator(history.believed);
   PlayRecorder recorder(scenario.jobs.size());
   control::Loop loop(snapshot, **policy, engine, estimator, recorder);
   for (;;) {

@@ -1,0 +1,139 @@
+#include "control/loop/loop.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/check_plan.h"
+
+namespace sharewell::control {
+namespace {
+
+// When what was decided could not be kept (a full disk).
+constexpr core::Seconds kAskAgain(1);
+
+}  // namespace
+
+using core::Change;
+using core::JobId;
+using core::JobState;
+
+Loop::Loop(core::Snapshot& snapshot, const policy::Policy& policy, engine::Engine& engine,
+           Estimator& estimator, Recorder& recorder)
+    : snapshot_(snapshot),
+      policy_(&policy),
+      engine_(engine),
+      estimator_(estimator),
+      recorder_(recorder),
+      memo_(policy.NewMemo()) {}
+
+void Loop::Write(const engine::Observation& observed) {
+  snapshot_.AdvanceTo(observed.now);
+  for (JobId id : observed.finished) {
+    snapshot_.Finish(id, JobState::kFinished);
+    changes_.push_back({Change::Kind::kFinished, id});
+  }
+  for (JobId id : observed.failed) {
+    snapshot_.Finish(id, JobState::kFailed);
+    changes_.push_back({Change::Kind::kFailed, id});
+  }
+  for (JobId id : observed.out_of_memory) {
+    snapshot_.CountOom(id);
+    snapshot_.Stop(id);
+    changes_.push_back({Change::Kind::kStopped, id});
+  }
+  for (JobId id : observed.requeued) {
+    if (snapshot_.job(id).state != JobState::kRunning) continue;  // a plan stopped it meanwhile
+    snapshot_.Stop(id);
+    changes_.push_back({Change::Kind::kStopped, id});
+  }
+  for (const auto& p : observed.progress) {
+    if (snapshot_.job(p.job).state == JobState::kRunning)
+      snapshot_.Observe(p.job, p.attained, p.rate, p.startup);
+  }
+  for (JobId id : observed.profiled) {
+    if (snapshot_.job(id).state != JobState::kRunning) continue;
+    snapshot_.SetEstimate(id, estimator_.Measured(snapshot_.job(id).job), true);
+    changes_.push_back({Change::Kind::kProfiled, id});
+  }
+  for (const core::Job& job : observed.submitted) {
+    snapshot_.Submit(job, estimator_.Believe(job));
+    changes_.push_back({Change::Kind::kSubmitted, job.id});
+  }
+}
+
+void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& where) {
+  const JobId id = job.id;
+  snapshot_.Submit(std::move(job), std::move(estimate));
+  snapshot_.Start(id, where);
+  changes_.push_back({Change::Kind::kSubmitted, id});
+  changes_.push_back({Change::Kind::kStarted, id});
+}
+
+void Loop::Unseat(JobId id) {
+  snapshot_.Finish(id, JobState::kFinished);
+  changes_.push_back({Change::Kind::kFinished, id});
+}
+
+void Loop::Learn(JobId id, core::Estimate estimate, bool measured) {
+  snapshot_.SetEstimate(id, std::move(estimate), measured);
+  Follow(*policy_);  // memos keep what they were first told
+}
+
+void Loop::Grow() {
+  snapshot_.Grow();
+  Follow(*policy_);
+}
+
+void Loop::Follow(const policy::Policy& policy) {
+  policy_ = &policy;
+  memo_ = policy.NewMemo();
+  changes_.clear();
+}
+
+core::Result<bool> Loop::Turn() {
+  if (!engine_.Observe(wake_, observed_)) return false;
+  Write(observed_);
+
+  const auto begin = std::chrono::steady_clock::now();
+  const core::Plan plan = policy_->Decide(snapshot_, changes_, *memo_);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  recorder_.OnDecision(core::Seconds(took.count()));
+  changes_.clear();
+  wake_ = plan.wake_at;
+
+  if (auto ok = engine::CheckPlan(snapshot_, plan); !ok) {
+    return tl::unexpected(
+        std::move(ok.error()).Within("policy " + policy_->Name() + " made a bad plan"));
+  }
+  if (const auto kept = recorder_.OnPlan(snapshot_, plan); !kept) {
+    const core::Seconds again = snapshot_.now() + kAskAgain;
+    wake_ = wake_ ? std::min(*wake_, again) : again;
+    return true;
+  }
+  for (const auto& stop : plan.stops) {
+    snapshot_.Stop(stop.job);
+    changes_.push_back({Change::Kind::kStopped, stop.job});
+  }
+  for (const auto& move : plan.moves) {
+    snapshot_.Move(move.job, move.to);
+    changes_.push_back({Change::Kind::kMoved, move.job});
+  }
+  for (const auto& resize : plan.resizes) snapshot_.Resize(resize.job, resize.cores);
+  for (const auto& throttle : plan.throttles) snapshot_.SetThrottle(throttle.job, throttle.share);
+  for (const auto& start : plan.starts) {
+    snapshot_.Start(start.job, start.to);
+    changes_.push_back({Change::Kind::kStarted, start.job});
+  }
+  for (JobId id : plan.infeasible) {
+    snapshot_.Finish(id, JobState::kFailed);
+    changes_.push_back({Change::Kind::kFailed, id});
+  }
+  engine_.Apply(plan, observed_);
+  for (const auto& p : observed_.progress) {
+    if (snapshot_.job(p.job).state == JobState::kRunning)
+      snapshot_.Observe(p.job, p.attained, p.rate, p.startup);
+  }
+  return true;
+}
+
+}  // namespace sharewell::control

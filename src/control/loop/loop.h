@@ -1,0 +1,59 @@
+// The one loop: observe > estimate > decide > check > record > apply. The same for the simulator
+// and for real machines; they differ in the engine and the estimator only.
+//
+// A plan is recorded before it is applied: who was started must be known to a server that is killed
+// in between. What cannot be recorded is not applied.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "control/loop/estimator.h"
+#include "control/loop/recorder.h"
+#include "core/result.h"
+#include "core/snapshot.h"
+#include "engine/engine.h"
+#include "policy/policy.h"
+
+namespace sharewell::control {
+
+class Loop {
+ public:
+  // All must outlive it.
+  Loop(core::Snapshot& snapshot, const policy::Policy& policy, engine::Engine& engine,
+       Estimator& estimator, Recorder& recorder);
+
+  // One turn. False when all is done. An error is a policy's bug: its plan was refused, nothing of
+  // it was applied.
+  core::Result<bool> Turn();
+
+  // Between turns, on the same thread:
+  // A job that is at its place already, whatever the policy thinks of it: found running after a
+  // restart, or something that keeps a GPU from being used. REQUIRES: job.id == job_count().
+  void Seat(core::Job job, core::Estimate estimate, const core::Allocation& where);
+  // It goes again, without the engine having been told of it.
+  void Unseat(core::JobId id);
+  // Nodes were added to the snapshot's cluster. The policy begins with an empty memo.
+  void Grow();
+  // More is known of a job now. `measured`: on itself.
+  void Learn(core::JobId id, core::Estimate estimate, bool measured);
+  // From now on this one decides; it must outlive the loop or the next one. It begins with an empty
+  // memo, which by the law of policies gives the same plan.
+  void Follow(const policy::Policy& policy);
+
+ private:
+  void Write(const engine::Observation& observed);
+
+  core::Snapshot& snapshot_;
+  const policy::Policy* policy_;
+  engine::Engine& engine_;
+  Estimator& estimator_;
+  Recorder& recorder_;
+  std::unique_ptr<policy::Memo> memo_;
+  std::vector<core::Change> changes_;
+  std::optional<core::Seconds> wake_;
+  engine::Observation observed_;
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,343 @@
+// The laws that hold for every policy, on random clusters and job mixes: every plan passes the
+// check, no job is lost, the same case gives the same bytes, time never goes back, a new memo gives
+// the same plan, nothing that could run is dropped, nobody starves, and nobody reads truth.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "control/loop/loop.h"
+#include "testing/plan_text.h"
+#include "testing/policies.h"
+#include "testing/random_case.h"
+#include "testing/simulated_case.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::JobId;
+using core::Seconds;
+using fixtures::Case;
+using fixtures::CaseOf;
+using fixtures::CaseOptions;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::RandomCase;
+using End = sim::JobOutcome::End;
+
+// Belief of the case, whatever the world it is run in.
+class CaseEstimator : public Estimator {
+ public:
+  explicit CaseEstimator(const Case& c) : case_(c) {}
+  core::Estimate Believe(const core::Job& job) const override {
+    return sim::Believe(job, case_.truth[job.id.index()], case_.belief);
+  }
+  core::Estimate Measured(const core::Job& job) override {
+    return sim::Measured(job, case_.truth[job.id.index()], case_.belief);
+  }
+
+ private:
+  const Case& case_;
+};
+
+// Decides twice, with the memo it kept and with a new one, and notes where the plans differ.
+class TwiceDecided : public policy::Policy {
+ public:
+  explicit TwiceDecided(std::unique_ptr<policy::Policy> inner) : inner_(std::move(inner)) {}
+  const std::string& Name() const override { return inner_->Name(); }
+  std::unique_ptr<policy::Memo> NewMemo() const override { return inner_->NewMemo(); }
+  core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change> since_last,
+                    policy::Memo& memo) const override {
+    core::Plan plan = inner_->Decide(snapshot, since_last, memo);
+    if (!difference_.empty()) return plan;
+    const auto fresh = inner_->NewMemo();
+    const std::string kept = fixtures::ActionsOf(plan);
+    const std::string anew = fixtures::ActionsOf(inner_->Decide(snapshot, since_last, *fresh));
+    if (kept != anew) {
+      difference_ = fmt::format("at {} the kept memo says\n{}and a new one\n{}",
+                                snapshot.now().value, kept, anew);
+    }
+    return plan;
+  }
+  const std::string& difference() const { return difference_; }
+
+ private:
+  std::unique_ptr<policy::Policy> inner_;
+  mutable std::string difference_;
+};
+
+class Decisions : public Recorder {
+ public:
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
+    if (snapshot.now() < last) monotone = false;
+    last = snapshot.now();
+    const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
+    if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
+    return {};
+  }
+  void OnDecision(Seconds) override {}
+  std::string text;
+  bool monotone = true;
+  Seconds last;
+};
+
+struct Course {
+  std::string error;       // why a plan was refused; empty: none was
+  std::string difference;  // between a kept and a new memo
+  std::string decisions;
+  bool monotone = true;
+  bool ended = true;
+  std::vector<sim::JobOutcome> outcomes;
+};
+
+constexpr int kMostTurns = 100000;
+
+Course RunCase(const Case& c, const std::string& name, policy::Options options = {}) {
+  options.interference = &c.interference;
+  TwiceDecided policy(fixtures::MakePolicy(name, options));
+  fixtures::SimulatedCase simulated(c);
+  core::Snapshot snapshot(c.cluster, Seconds(30));
+  CaseEstimator estimator(c);
+  Decisions decisions;
+  Loop loop(snapshot, policy, simulated.engine, estimator, decisions);
+  Course run;
+  for (int turn = 0;; ++turn) {
+    const auto more = loop.Turn();
+    if (!more) run.error = more.error().message;
+    if (turn == kMostTurns) run.ended = false;
+    if (!more || !*more || !run.ended) break;
+  }
+  run.difference = policy.difference();
+  run.decisions = std::move(decisions.text);
+  run.monotone = decisions.monotone;
+  run.outcomes = simulated.world.outcomes();
+  return run;
+}
+
+class EveryPolicy : public ::testing::TestWithParam<std::string> {};
+
+std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '+', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Laws, EveryPolicy, ::testing::ValuesIn(fixtures::EveryPolicy()), TestName);
+
+constexpr std::uint64_t kCases = 200;
+
+// What one run must be, whatever the policy.
+void ExpectLawful(const Case& c, const std::string& policy, const Course& run) {
+  ASSERT_EQ(run.error, "") << "every plan passes the check";
+  EXPECT_EQ(run.difference, "") << "a new memo gives the same plan";
+  EXPECT_TRUE(run.monotone) << "time never goes back";
+  EXPECT_TRUE(run.ended) << "the run ends";
+  for (std::size_t j = 0; j < run.outcomes.size(); ++j) {
+    const auto& outcome = run.outcomes[j];
+    const JobSpec& spec = c.specs[j];
+    SCOPED_TRACE(fmt::format("job {} of {} GPUs", j, spec.gpus));
+    EXPECT_NE(outcome.end, End::kUnfinished) << "no job is lost";
+    EXPECT_EQ(outcome.end == End::kInfeasible,
+              !fixtures::CouldRun(c.cluster, spec, fixtures::GivesCoresAsAsked(policy)))
+        << "dropped are those that cannot run, and no others";
+    if (outcome.end == End::kFailed) {
+      EXPECT_TRUE(fixtures::MayRunOutAlone(c.cluster, spec)) << "fails only what does not fit";
+    }
+    if (outcome.first_start) {
+      EXPECT_GE(*outcome.first_start, c.jobs[j].submit);
+      EXPECT_GE(outcome.finish, *outcome.first_start);
+      EXPECT_LE(outcome.run_time.value, (outcome.finish - *outcome.first_start).value + 1e-6);
+    }
+  }
+}
+
+TEST_P(EveryPolicy, KeepsTheLawsOnRandomCases) {
+  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+    SCOPED_TRACE(fmt::format("case {}", seed));
+    const Case c = RandomCase(seed);
+    ExpectLawful(c, GetParam(), RunCase(c, GetParam()));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(EveryPolicy, GivesTheSameBytesTwice) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Case c = RandomCase(seed);
+    EXPECT_EQ(RunCase(c, GetParam()).decisions, RunCase(c, GetParam()).decisions)
+        << "case " << seed;
+  }
+}
+
+// Belief of one case in the world of another. The policy is told the first, so what it does may not
+// depend on the second until it has seen it: plans agree as long as observations did.
+class Journal : public engine::Engine {
+ public:
+  explicit Journal(engine::Engine& inner) : inner_(inner) {}
+  bool Observe(std::optional<Seconds> wake, engine::Observation& out) override {
+    const bool more = inner_.Observe(wake, out);
+    told.push_back(more ? fixtures::TextOf(out) : "done");
+    return more;
+  }
+  void Apply(const core::Plan& plan, engine::Observation& out) override {
+    planned.push_back(fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan));
+    inner_.Apply(plan, out);
+    answered.push_back(fixtures::TextOf(out));
+  }
+  std::vector<std::string> told, planned, answered;  // a line a turn
+
+ private:
+  engine::Engine& inner_;
+};
+
+Journal RunBelieving(const Case& belief, const Case& world, const std::string& name,
+                     fixtures::SimulatedCase& simulated, int turns) {
+  policy::Options options;
+  options.interference = &belief.interference;
+  const auto policy = fixtures::MakePolicy(name, options);
+  core::Snapshot snapshot(belief.cluster, Seconds(30));
+  CaseEstimator estimator(belief);
+  Decisions decisions;
+  Journal journal(simulated.engine);
+  Loop loop(snapshot, *policy, journal, estimator, decisions);
+  for (int turn = 0; turn < turns; ++turn) {
+    const auto more = loop.Turn();
+    if (!more || !*more) break;
+  }
+  EXPECT_EQ(world.jobs, belief.jobs) << "what users state is no secret";
+  return journal;
+}
+
+TEST_P(EveryPolicy, ReadsNoTruth) {
+  std::size_t compared = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const Case belief = RandomCase(seed);
+    Case other = belief;
+    fixtures::Dice dice(seed + 1000);
+    const int what = static_cast<int>(seed % 3);
+    for (auto& truth : other.truth) {
+      if (what == 0) truth.work = truth.work * dice.LogUniform(0.2, 5);
+      for (auto& on : truth.on) {
+        if (what == 1) on.demand.gpu_memory = on.demand.gpu_memory * dice.LogUniform(0.2, 5);
+        if (what == 2) {
+          on.rate *= dice.LogUniform(0.5, 2);
+          on.demand.busy = dice.Uniform(0, 1);
+          on.demand.sm = dice.Uniform(0, 1);
+          on.demand.cpu_cores = dice.Uniform(0, 8);
+        }
+      }
+    }
+    fixtures::SimulatedCase world(belief);
+    fixtures::SimulatedCase other_world(other);
+    const Journal a = RunBelieving(belief, belief, GetParam(), world, 60);
+    const Journal b = RunBelieving(belief, other, GetParam(), other_world, 60);
+    for (std::size_t turn = 0; turn < a.planned.size() && turn < b.planned.size(); ++turn) {
+      if (a.told[turn] != b.told[turn]) break;
+      EXPECT_EQ(a.planned[turn], b.planned[turn]) << "case " << seed << ", turn " << turn;
+      ++compared;
+      if (a.answered[turn] != b.answered[turn]) break;
+    }
+  }
+  EXPECT_GE(compared, 30U) << "the first plan of every case at the least";
+}
+
+class NonPreempting : public ::testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Laws, NonPreempting,
+                         ::testing::ValuesIn(fixtures::NonPreemptingPolicies()), TestName);
+
+constexpr double kHour = 3600;
+constexpr double kDay = 24 * kHour;
+
+// A saturated stream of short jobs that fill a GPU each, and one that the order or its size would
+// keep waiting: it starts a day after it was submitted, plus what is needed to clear its place.
+TEST_P(NonPreempting, NobodyStarvesOnASaturatedStream) {
+  const JobSpec gang{.name = "gang", .seconds = 2 * kHour, .submit = 600, .gpus = 4};
+  const JobSpec longest{.name = "long", .seconds = 40 * kHour, .submit = 600, .busy = 0.05};
+  for (const JobSpec& patient : {gang, longest}) {
+    std::vector<JobSpec> specs;
+    for (int k = 0; k < 4 * 80; ++k) {
+      // A job an hour long every 15 minutes on four GPUs, and a few more at the beginning.
+      const double submit = k < 12 ? 0 : (k - 12) * kHour / 4;
+      specs.push_back({.seconds = kHour, .submit = submit, .busy = 1, .sm = 1, .user = 1});
+      specs.back().exclusive = true;
+    }
+    specs.push_back(patient);
+    std::stable_sort(specs.begin(), specs.end(),
+                     [](const auto& a, const auto& b) { return a.submit < b.submit; });
+    const Case c = CaseOf(ClusterBuilder().Node(4).Build(), specs);
+    const Course run = RunCase(c, GetParam());
+    ExpectLawful(c, GetParam(), run);
+    for (std::size_t j = 0; j < specs.size(); ++j) {
+      if (specs[j].name.empty() || !run.outcomes[j].first_start) continue;
+      EXPECT_LE((*run.outcomes[j].first_start - c.jobs[j].submit).value, kDay + 4 * kHour)
+          << specs[j].name;
+    }
+  }
+}
+
+// What sharewell promises: where belief is exact and the model does not err, nobody is stretched by
+// its neighbours beyond the bound, over its whole run. Returns the worst stretch.
+double ExpectWithinBound(const CaseOptions& options) {
+  double worst = 1;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    for (const double bound : {1.1, 1.25, 1.6}) {
+      Case c = RandomCase(seed, options);
+      c.belief = {0, 0, seed};
+      c.interference = fixtures::WithoutResidual();
+      policy::Options policy_options;
+      policy_options.max_slowdown = bound;
+      const Course run = RunCase(c, "sharewell", policy_options);
+      ExpectLawful(c, "sharewell", run);
+      for (std::size_t j = 0; j < run.outcomes.size(); ++j) {
+        const auto& outcome = run.outcomes[j];
+        if (outcome.end != End::kFinished || outcome.undisturbed.value <= 0) continue;
+        const double slowdown =
+            (outcome.run_time - outcome.restarting).value / outcome.undisturbed.value;
+        EXPECT_LE(slowdown, bound + 1e-4) << "case " << seed << ", job " << j;
+        worst = std::max(worst, slowdown);
+      }
+      if (::testing::Test::HasFailure()) return worst;
+    }
+  }
+  return worst;
+}
+
+TEST(Sharewell, KeepsItsSlowdownBoundOverALifetimeWhereItKnowsTheTruth) {
+  CaseOptions options;
+  options.host_limits = false;
+  options.misfits = false;
+  options.most_models = 1;
+  EXPECT_GT(ExpectWithinBound(options), 1.3) << "it does share";
+}
+
+TEST(Sharewell, KeepsItsSlowdownBoundWhileItExchangesOverGenerations) {
+  CaseOptions options;
+  options.host_limits = false;
+  options.misfits = false;
+  options.gangs = false;
+  options.constraints = false;
+  options.cpu_only = false;
+  EXPECT_GT(ExpectWithinBound(options), 1.3) << "it does share";
+}
+
+TEST(Priority, GoesFirstUnderEveryOrder) {
+  for (const std::string& name : fixtures::EveryPolicy()) {
+    // Long before short, small before large and the other way round: only priority decides.
+    for (const double seconds : {50.0, 5000.0}) {
+      JobSpec low{.seconds = 500, .exclusive = true, .priority = 0};
+      JobSpec high{.seconds = seconds, .exclusive = true, .priority = 5};
+      const Case c = CaseOf(ClusterBuilder().Node(1).Build(), {low, high});
+      const Course run = RunCase(c, name);
+      ExpectLawful(c, name, run);
+      ASSERT_TRUE(run.outcomes[0].first_start && run.outcomes[1].first_start) << name;
+      EXPECT_LT(*run.outcomes[1].first_start, *run.outcomes[0].first_start)
+          << name << ": " << seconds << " s at priority 5 against 500 s at 0";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::control

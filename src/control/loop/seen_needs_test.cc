@@ -1,0 +1,62 @@
+#include "control/loop/seen_needs.h"
+
+#include <gtest/gtest.h>
+
+namespace sharewell::control {
+namespace {
+
+using core::GiB;
+using core::Source;
+
+TEST(SeenNeeds, WhatWasSeenStandsBeforeWhatWasBelieved) {
+  core::Needs believed;
+  believed.source = Source::kPredicted;
+  believed.from = "net.onnx";
+  believed.profile.workload.name = "net";
+  believed.profile.gpu = "H200";
+  believed.profile.busy = 0.9;
+  believed.profile.steps_per_second = 5;
+  believed.profile.gpu_memory = GiB(40);
+  believed.gpu_memory_upper = GiB(45);
+  core::Profile seen;
+  seen.gpu = "H200";
+  seen.cpu_cores = 2;
+  core::Needs needs = SeenNeeds(believed, seen, 8, 1);
+  EXPECT_EQ(needs.source, Source::kPredicted) << "nothing of the GPU was seen";
+  EXPECT_EQ(needs.profile.busy, 0.9);
+  EXPECT_EQ(needs.profile.cpu_cores, 2);
+  seen.busy = 0.3;
+  seen.gpu_memory = GiB(10);
+  needs = SeenNeeds(believed, seen, 8, 1);
+  EXPECT_EQ(needs.source, Source::kMeasured);
+  EXPECT_EQ(needs.profile.workload.name, "net");
+  EXPECT_EQ(needs.profile.busy, 0.3);
+  EXPECT_EQ(needs.profile.steps_per_second, 5) << "was not seen";
+  EXPECT_FALSE(needs.gpu_memory_upper) << "was of another figure";
+  seen.gpu = "A100";
+  EXPECT_FALSE(SeenNeeds(believed, seen, 8, 1).profile.steps_per_second) << "of another GPU";
+}
+
+TEST(SeenNeeds, AStarvedJobNeedsMoreThanItUsed) {
+  EXPECT_EQ(CoresNeeded(2, 8, 1), 2);
+  EXPECT_EQ(CoresNeeded(7.8, 8, 1), 12);
+  EXPECT_EQ(CoresNeeded(3.9, 8, 2), 6) << "a GPU";
+  EXPECT_EQ(CoresNeeded(3, 0, 1), 3) << "was not bounded";
+}
+
+TEST(SmAlone, IsKnownOfAJobThatWasMeasuredAndTrains) {
+  core::Needs believed;
+  believed.source = core::Source::kMeasured;
+  believed.profile.gpu = "H200";
+  believed.profile.sm = 0.4;
+  believed.profile.gpu_memory = core::Bytes(100);
+  EXPECT_EQ(SmAlone(believed, "H200", core::Bytes(80)), 0.4);
+  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(79))) << "it loads";
+  EXPECT_FALSE(SmAlone(believed, "H200", {}));
+  EXPECT_FALSE(SmAlone(believed, "A100", core::Bytes(80)));
+  believed.source = core::Source::kPredicted;
+  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(80)));
+}
+
+}  // namespace
+}  // namespace sharewell::control

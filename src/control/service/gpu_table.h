@@ -1,0 +1,56 @@
+// GpuTable: the GPUs by GpuId, as people see them: which are drained, which do not answer, and what
+// keeps an unusable one from being used. The loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/job_record.h"
+#include "core/units.h"
+
+namespace sharewell::control {
+
+// A GPU as people see it.
+struct GpuView {
+  core::GivenGpu gpu;
+  core::Bytes memory;
+  bool simulated = false;
+  bool drained = false;
+  std::string problem;  // it does not answer; empty: it does
+  std::vector<std::int64_t> jobs;
+};
+
+class GpuTable {
+ public:
+  explicit GpuTable(std::vector<GpuView> gpus) : gpus_(std::move(gpus)) {}
+
+  std::size_t size() const { return gpus_.size(); }
+  const std::vector<GpuView>& views() const { return gpus_; }  // `jobs` is not filled in
+  const core::GivenGpu& gpu(core::GpuId id) const { return gpus_[id.index()].gpu; }
+  bool usable(core::GpuId id) const;
+  std::optional<core::GpuId> Named(std::string_view name) const;  // its index or uuid
+  std::optional<core::GpuId> WithUuid(std::string_view uuid) const;
+
+  void Add(GpuView gpu) { gpus_.push_back(std::move(gpu)); }
+  void SetGpu(core::GpuId id, core::GivenGpu gpu) { gpus_[id.index()].gpu = std::move(gpu); }
+  void SetDrained(core::GpuId id, bool drained) { gpus_[id.index()].drained = drained; }
+  // Empty: it answers again. False: that was known.
+  bool SetProblem(core::GpuId id, std::string problem);
+
+  // The drained ones as they are stored, with one of them changed; and read again.
+  std::string DrainedText(core::GpuId changed, bool drained) const;
+  void ReadDrained(std::string_view text);
+
+  // Which take no jobs and why, as the end of a sentence; empty: all do.
+  std::string UnusableText() const;
+
+ private:
+  std::vector<GpuView> gpus_;
+};
+
+}  // namespace sharewell::control

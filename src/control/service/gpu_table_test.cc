@@ -1,0 +1,49 @@
+#include "control/service/gpu_table.h"
+
+#include <gtest/gtest.h>
+
+namespace sharewell::control {
+namespace {
+
+GpuTable Two() {
+  GpuView a, b;
+  a.gpu = {0, "GPU-a", "H200"};
+  b.gpu = {4, "GPU-b", "H200"};
+  return GpuTable({a, b});
+}
+
+TEST(GpuTable, FindsByIndexAndUuid) {
+  const GpuTable gpus = Two();
+  EXPECT_EQ(gpus.Named("4"), core::GpuId(1));
+  EXPECT_EQ(gpus.Named("GPU-a"), core::GpuId(0));
+  EXPECT_EQ(gpus.Named("1"), std::nullopt);
+  EXPECT_EQ(gpus.WithUuid("GPU-b"), core::GpuId(1));
+  EXPECT_EQ(gpus.WithUuid("4"), std::nullopt);
+}
+
+TEST(GpuTable, ADrainedOrLostGpuIsNotUsableAndSaysWhy) {
+  GpuTable gpus = Two();
+  EXPECT_EQ(gpus.UnusableText(), "");
+  gpus.SetDrained(core::GpuId(0), true);
+  EXPECT_TRUE(gpus.SetProblem(core::GpuId(1), "fell off the bus"));
+  EXPECT_FALSE(gpus.SetProblem(core::GpuId(1), "fell off the bus")) << "that was known";
+  EXPECT_FALSE(gpus.usable(core::GpuId(0)));
+  EXPECT_FALSE(gpus.usable(core::GpuId(1)));
+  EXPECT_EQ(gpus.UnusableText(), "; GPU 0 is drained; GPU 4: fell off the bus");
+  EXPECT_TRUE(gpus.SetProblem(core::GpuId(1), ""));
+  EXPECT_TRUE(gpus.usable(core::GpuId(1)));
+}
+
+TEST(GpuTable, WhatIsDrainedIsWrittenAndReadAgain) {
+  GpuTable gpus = Two();
+  const std::string text = gpus.DrainedText(core::GpuId(1), true);
+  EXPECT_EQ(text, "GPU-b\n");
+  GpuTable again = Two();
+  again.ReadDrained(text);
+  EXPECT_TRUE(again.usable(core::GpuId(0)));
+  EXPECT_FALSE(again.usable(core::GpuId(1)));
+  EXPECT_EQ(again.DrainedText(core::GpuId(1), false), "");
+}
+
+}  // namespace
+}  // namespace sharewell::control

@@ -1,0 +1,71 @@
+#include "control/service/job_board.h"
+
+#include <iterator>
+#include <utility>
+
+namespace sharewell::control {
+
+std::size_t BytesOf(const core::Submission& job) {
+  std::size_t bytes = sizeof(core::JobRecord) + job.folder.size();
+  for (const std::string& word : job.command) bytes += word.size();
+  for (const auto& [name, value] : job.environment) bytes += name.size() + value.size();
+  return bytes;
+}
+
+JobBoard::JobBoard(std::size_t most_over, std::size_t most_over_bytes)
+    : most_over_(most_over), most_over_bytes_(most_over_bytes) {}
+
+void JobBoard::Put(core::JobRecord record) {
+  const std::int64_t number = record.number;
+  const bool over = core::IsOver(record.phase);
+  auto job = std::make_shared<const core::JobRecord>(std::move(record));
+  const std::lock_guard lock(mutex_);
+  if (!over) {
+    live_[number] = std::move(job);
+    return;
+  }
+  live_.erase(number);
+  const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) {
+    over_bytes_ -= BytesOf(place->second->asked);
+    over_.erase(place);
+  };
+  if (const auto before = over_.find(number); before != over_.end()) take(before);
+  over_bytes_ += BytesOf(job->asked);
+  over_[number] = std::move(job);
+  while (over_.size() > 1 && (over_.size() > most_over_ || over_bytes_ > most_over_bytes_)) {
+    const auto oldest = over_.begin();
+    take(oldest->first == number ? std::next(oldest) : oldest);  // who put it up asks for it next
+  }
+}
+
+JobPtr JobBoard::Find(std::int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = live_.find(number); found != live_.end()) return found->second;
+  const auto found = over_.find(number);
+  return found == over_.end() ? nullptr : found->second;
+}
+
+std::vector<JobPtr> JobBoard::Live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobPtr> jobs;
+  jobs.reserve(live_.size());
+  for (const auto& [number, job] : live_) jobs.push_back(job);
+  return jobs;
+}
+
+std::vector<JobPtr> JobBoard::Over() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobPtr> jobs;
+  jobs.reserve(over_.size());
+  for (const auto& [number, job] : over_) jobs.push_back(job);
+  return jobs;
+}
+
+std::map<core::Phase, std::size_t> JobBoard::Counts() const {
+  const std::lock_guard lock(mutex_);
+  std::map<core::Phase, std::size_t> counts;
+  for (const auto& [number, job] : live_) ++counts[job->phase];
+  return counts;
+}
+
+}  // namespace sharewell::control

@@ -1,0 +1,52 @@
+#include "control/service/job_board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sharewell::control {
+namespace {
+
+using core::Phase;
+using testing::ElementsAre;
+
+core::JobRecord Job(std::int64_t number, Phase phase, std::size_t bytes = 0) {
+  core::JobRecord job;
+  job.number = number;
+  job.phase = phase;
+  job.asked.command = {std::string(bytes, 'x')};
+  return job;
+}
+
+std::vector<std::int64_t> Numbers(const std::vector<JobPtr>& jobs) {
+  std::vector<std::int64_t> numbers;
+  for (const JobPtr& job : jobs) numbers.push_back(job->number);
+  return numbers;
+}
+
+TEST(JobBoard, KeepsAllThatLiveAndTheLastOfThoseThatAreOver) {
+  JobBoard board(3);
+  for (std::int64_t number = 1; number <= 9; ++number) board.Put(Job(number, Phase::kWaiting));
+  for (const std::int64_t number : {4, 5, 6, 7, 5}) board.Put(Job(number, Phase::kFinished));
+  EXPECT_THAT(Numbers(board.Live()), ElementsAre(1, 2, 3, 8, 9));
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre(5, 6, 7));
+  EXPECT_EQ(board.Find(4), nullptr);
+  board.Put(Job(1, Phase::kCancelled));
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre(1, 6, 7)) << "who ended just now is asked for";
+  EXPECT_EQ(board.Counts().at(Phase::kWaiting), 4U);
+}
+
+TEST(JobBoard, LongCommandsAreNotKeptByTheThousand) {
+  JobBoard board(1000, 100'000);
+  for (std::int64_t number = 1; number <= 5; ++number) {
+    board.Put(Job(number, Phase::kFinished, 40'000));
+  }
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre(4, 5));
+  board.Put(Job(6, Phase::kFinished, 500'000));
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre(6)) << "the last one always";
+  for (int again = 0; again < 10; ++again) board.Put(Job(7, Phase::kFinished, 40'000));
+  board.Put(Job(8, Phase::kFinished, 40'000));
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre(7, 8));
+}
+
+}  // namespace
+}  // namespace sharewell::control

@@ -1,0 +1,77 @@
+#include "control/service/live_jobs.h"
+
+#include <utility>
+
+#include "control/service/job_board.h"
+#include "core/result.h"
+
+namespace sharewell::control {
+
+LiveJob& LiveJobs::Add(core::JobRecord record) {
+  Share& share = shares_[record.user.name];
+  ++share.jobs;
+  share.bytes += BytesOf(record.asked);
+  const auto [place, fresh] = jobs_.try_emplace(record.number);
+  SHAREWELL_CHECK(fresh);
+  place->second.record = std::move(record);
+  return place->second;
+}
+
+void LiveJobs::Remove(std::int64_t number) {
+  const auto found = jobs_.find(number);
+  SHAREWELL_CHECK(found != jobs_.end());
+  const core::JobRecord& record = found->second.record;
+  const auto share = shares_.find(record.user.name);
+  share->second.bytes -= BytesOf(record.asked);
+  if (--share->second.jobs == 0) shares_.erase(share);
+  jobs_.erase(found);
+}
+
+const LiveJob* LiveJobs::Find(std::int64_t number) const {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+LiveJob* LiveJobs::Find(std::int64_t number) {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const LiveJob* LiveJobs::Find(core::JobId id) const {
+  if (id.index() >= number_of_.size()) return nullptr;
+  const LiveJob* job = Find(number_of_[id.index()]);
+  return job != nullptr && job->id == id ? job : nullptr;
+}
+
+LiveJob* LiveJobs::Find(core::JobId id) {
+  if (id.index() >= number_of_.size()) return nullptr;
+  LiveJob* job = Find(number_of_[id.index()]);
+  return job != nullptr && job->id == id ? job : nullptr;
+}
+
+LiveJobs::Share LiveJobs::ShareOf(const std::string& user) const {
+  const auto found = shares_.find(user);
+  return found == shares_.end() ? Share{} : found->second;
+}
+
+std::string LiveJobs::NameOf(core::JobId id) const {
+  const LiveJob* job = Find(id);
+  return job == nullptr ? std::string() : "job " + std::to_string(job->record.number);
+}
+
+core::JobId LiveJobs::GiveId(LiveJob& job) {
+  job.id = core::JobId(number_of_.size());
+  number_of_.push_back(job.record.number);
+  return job.id;
+}
+
+core::JobId LiveJobs::GiveIdToNobody() {
+  number_of_.push_back(0);
+  return core::JobId(number_of_.size() - 1);
+}
+
+core::UserId LiveJobs::UserIdOf(const std::string& name) {
+  return users_.try_emplace(name, core::UserId(users_.size())).first->second;
+}
+
+}  // namespace sharewell::control

@@ -1,0 +1,60 @@
+// LiveJobs: the jobs that are not over: their records, the ids that the snapshot knows them by, and
+// how much each user has here. The loop's thread.
+//
+// A job's number is for ever. Its id in the snapshot is given when it is queued, and another one
+// when it is queued anew after it was held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/job_record.h"
+
+namespace sharewell::control {
+
+struct LiveJob {
+  core::JobRecord record;
+  core::JobId id;          // in the snapshot; not valid: held, or not queued yet
+  bool alone = true;       // nobody shared with it in this attempt
+  bool adopted = false;    // it ran before this server did: what went before was not seen
+  bool elsewhere = false;  // on GPUs that are not here any more
+};
+
+class LiveJobs {
+ public:
+  // Of one user.
+  struct Share {
+    std::size_t jobs = 0;
+    std::size_t bytes = 0;  // of their commands and environments
+  };
+
+  LiveJob& Add(core::JobRecord record);  // REQUIRES: there is none of that number
+  void Remove(std::int64_t number);      // REQUIRES: it is there
+
+  // Null: there is none. Pointers stay valid until the job is removed.
+  LiveJob* Find(std::int64_t number);
+  const LiveJob* Find(std::int64_t number) const;
+  // Null: nobody has that id, or not any more.
+  LiveJob* Find(core::JobId id);
+  const LiveJob* Find(core::JobId id) const;
+  std::size_t size() const { return jobs_.size(); }
+  Share ShareOf(const std::string& user) const;
+  std::string NameOf(core::JobId id) const;  // "job 7"; empty: there is none
+
+  // The snapshot's next id: it must be submitted there before another one is given.
+  core::JobId GiveId(LiveJob& job);
+  core::JobId GiveIdToNobody();  // for what keeps a GPU from being used
+  core::UserId UserIdOf(const std::string& name);
+
+ private:
+  std::map<std::int64_t, LiveJob> jobs_;
+  std::vector<std::int64_t> number_of_;  // by JobId; 0: nobody
+  std::map<std::string, Share> shares_;
+  std::map<std::string, core::UserId> users_;
+};
+
+}  // namespace sharewell::control

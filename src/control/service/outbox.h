@@ -1,0 +1,69 @@
+// Outbox: what is owed to the store, to readers and to listeners. The loop's thread.
+//
+// What happened is owed until it is stored: records that changed, events, pairs that were measured,
+// and runs whose remains may go once their end is durable. What is asked for or decided is handed
+// to Commit before it is done, and not done where Commit fails.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/service/event_hub.h"
+#include "control/service/job_board.h"
+#include "control/service/live_jobs.h"
+#include "core/result.h"
+#include "engine/runner.h"
+#include "store/job_store.h"
+
+namespace sharewell::control {
+
+class Outbox {
+ public:
+  using Say = std::function<void(const std::string&)>;
+
+  // All must outlive it. `say`, where set, hears once when nothing can be stored, and once when it
+  // can again.
+  Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Say say);
+  void ContinueAfter(std::int64_t last_event) { next_event_ = last_event + 1; }
+
+  // Its record has changed: readers see that at once.
+  void Touch(const LiveJob& job);
+  void AddEvent(core::UnixMillis at, std::string kind, std::int64_t job, std::string text);
+  void AddShared(core::SharedRun run);
+  void AddEnded(engine::RunId run);
+
+  struct Stored {
+    std::vector<std::pair<std::int64_t, core::Phase>> over;  // live jobs whose end is stored now
+    std::vector<engine::RunId> ended;                        // may be forgotten now
+  };
+  // Writes what is owed, and `changes` after it. Events are numbered here: ids in `changes` are not
+  // looked at. Then the records of `changes` stand in the live jobs and on the board, and events
+  // have been published. On failure nothing is written and nothing has changed: what was owed stays
+  // owed.
+  core::Result<Stored> Commit(store::JobChanges changes = {});
+
+  bool owes_records() const { return !dirty_.empty(); }
+  const std::string& problem() const {
+    return problem_;
+  }  // empty: the store takes what it is given
+
+ private:
+  core::Result<void> Write(const store::JobChanges& all);
+
+  store::JobStore& store_;
+  LiveJobs& live_;
+  JobBoard& board_;
+  EventHub& hub_;
+  const Say say_;
+  std::int64_t next_event_ = 1;
+  store::JobChanges owed_;
+  std::set<std::int64_t> dirty_;  // numbers
+  std::vector<engine::RunId> ended_;
+  std::string problem_;
+};
+
+}  // namespace sharewell::control

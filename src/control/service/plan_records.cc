@@ -1,0 +1,108 @@
+#include "control/service/plan_records.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+
+namespace {
+
+class Changes {
+ public:
+  Changes(const core::Snapshot& snapshot, const LiveJobs& live, const GpuTable& gpus,
+          core::UnixMillis now)
+      : snapshot_(snapshot), live_(live), gpus_(gpus), now_(now) {}
+
+  // Null: it is nobody's, it keeps a GPU from being used.
+  JobRecord* Change(core::JobId id, const core::Reason& reason, const char* kind) {
+    const LiveJob* job = live_.Find(id);
+    if (job == nullptr) return nullptr;
+    kinds_.push_back(kind);
+    changes_.jobs.push_back(job->record);
+    JobRecord& record = changes_.jobs.back();
+    record.reason = core::InWords(reason, live_.NameOf(reason.job));
+    return &record;
+  }
+
+  void Place(core::JobId id, const core::Reason& reason, const char* kind,
+             const core::Allocation& to) {
+    JobRecord* record = Change(id, reason, kind);
+    if (record == nullptr) return;
+    record->phase = Phase::kStarting;
+    ++record->attempt;
+    record->gpus.clear();
+    for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
+    record->cores = to.cores;
+    record->beside = JobsOn(to.gpus, id, snapshot_, live_);
+    record->resumed.reset();
+  }
+
+  store::JobChanges Take() && {
+    for (std::size_t i = 0; i < changes_.jobs.size(); ++i) {
+      const JobRecord& record = changes_.jobs[i];
+      std::string place;
+      for (const auto& gpu : record.gpus) place += fmt::format(" GPU {}", gpu.index);
+      changes_.events.push_back({0, now_, kinds_[i], record.number,
+                                 fmt::format("job {}:{}{} {}", record.number, place,
+                                             place.empty() ? "" : ":", record.reason)});
+    }
+    return std::move(changes_);
+  }
+
+ private:
+  const core::Snapshot& snapshot_;
+  const LiveJobs& live_;
+  const GpuTable& gpus_;
+  const core::UnixMillis now_;
+  store::JobChanges changes_;
+  std::vector<const char*> kinds_;  // of the events, in the records' order
+};
+
+}  // namespace
+
+std::vector<std::int64_t> JobsOn(const std::vector<core::GpuId>& gpus, core::JobId but,
+                                 const core::Snapshot& snapshot, const LiveJobs& live) {
+  std::set<std::int64_t> numbers;
+  for (const core::GpuId gpu : gpus) {
+    for (const core::JobId other : snapshot.residents(gpu).jobs()) {
+      const LiveJob* job = other == but ? nullptr : live.Find(other);
+      if (job != nullptr) numbers.insert(job->record.number);
+    }
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapshot,
+                            const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now) {
+  Changes changes(snapshot, live, gpus, now);
+  for (const auto& stop : plan.stops) {
+    if (JobRecord* record = changes.Change(stop.job, stop.reason, "job.stopped")) {
+      record->phase = Phase::kStopping;
+      record->reason += "; it goes back into the queue";
+    }
+  }
+  for (const auto& move : plan.moves) changes.Place(move.job, move.reason, "job.moved", move.to);
+  for (const auto& resize : plan.resizes) {
+    JobRecord* record = changes.Change(resize.job, resize.reason, "job.resized");
+    if (record != nullptr) record->cores = resize.cores;
+  }
+  for (const auto& start : plan.starts) {
+    changes.Place(start.job, start.reason, "job.placed", start.to);
+  }
+  for (const core::JobId id : plan.infeasible) {
+    const core::Reason never{core::ReasonKind::kInfeasible, {}, 0, 0};
+    if (JobRecord* record = changes.Change(id, never, "job.failed")) {
+      record->phase = Phase::kFailed;
+      record->note = "it could never run here: " + record->reason;
+      record->ended = now;
+    }
+  }
+  return std::move(changes).Take();
+}
+
+}  // namespace sharewell::control

@@ -1,0 +1,96 @@
+#include "control/service/plan_records.h"
+
+#include <gmock/gmock.h>
+
+#include "testing/builders.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::JobId;
+using core::Phase;
+using core::ReasonKind;
+using fixtures::OnGpus;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PlanRecordsTest : public ::testing::Test {
+ protected:
+  PlanRecordsTest() : snapshot_(fixtures::ClusterBuilder().Node(2).Build()) {
+    GpuView a, b;
+    a.gpu = {0, "GPU-a", "A"};
+    b.gpu = {1, "GPU-b", "A"};
+    gpus_ = GpuTable({a, b});
+  }
+  // Job 10 + i has the id i.
+  JobId Job(std::optional<std::size_t> gpu) {
+    core::JobRecord record;
+    record.number = 10 + static_cast<std::int64_t>(live_.size());
+    record.phase = gpu ? Phase::kRunning : Phase::kWaiting;
+    live_.GiveId(live_.Add(record));
+    return gpu ? snapshot_.Running({}, {*gpu}) : snapshot_.Waiting({});
+  }
+  store::JobChanges Records(const core::Plan& plan) {
+    return RecordsOf(plan, *snapshot_, live_, gpus_, 77);
+  }
+
+  fixtures::SnapshotBuilder snapshot_;
+  LiveJobs live_;
+  GpuTable gpus_{{}};
+};
+
+TEST_F(PlanRecordsTest, AStartIsTheNextAttemptAtItsPlaceBesideWhoIsThere) {
+  Job(1);
+  const JobId id = Job(std::nullopt);
+  live_.Find(id)->record.attempt = 4;
+  live_.Find(id)->record.resumed = 5;
+  core::Plan plan;
+  plan.starts.push_back({id, OnGpus({1}, 3), {}, {ReasonKind::kGoodNeighbour, JobId(0), 1, 1}});
+  const auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 1U);
+  const core::JobRecord& record = changes.jobs[0];
+  EXPECT_EQ(record.number, 11);
+  EXPECT_EQ(record.phase, Phase::kStarting);
+  EXPECT_EQ(record.attempt, 5);
+  EXPECT_EQ(record.cores, 3);
+  EXPECT_EQ(record.gpus.at(0).uuid, "GPU-b");
+  EXPECT_THAT(record.beside, ElementsAre(10));
+  EXPECT_EQ(record.resumed, std::nullopt);
+  EXPECT_THAT(record.reason, HasSubstr("job 10"));
+  ASSERT_EQ(changes.events.size(), 1U);
+  EXPECT_EQ(changes.events[0].kind, "job.placed");
+  EXPECT_EQ(changes.events[0].time, 77);
+  EXPECT_THAT(changes.events[0].text, HasSubstr("job 11: GPU 1: "));
+  EXPECT_EQ(live_.Find(id)->record.attempt, 4) << "nothing is changed here";
+}
+
+TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
+  const JobId stopped = Job(0), resized = Job(1), never = Job(std::nullopt);
+  core::Plan plan;
+  plan.stops.push_back({stopped, {ReasonKind::kPreempted, resized, 0, 0}});
+  plan.resizes.push_back({resized, 6, {}});
+  plan.infeasible = {never};
+  const auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 3U);
+  EXPECT_EQ(changes.jobs[0].phase, Phase::kStopping);
+  EXPECT_THAT(changes.jobs[0].reason, HasSubstr("; it goes back into the queue"));
+  EXPECT_EQ(changes.jobs[1].cores, 6);
+  EXPECT_EQ(changes.jobs[1].phase, Phase::kRunning);
+  EXPECT_EQ(changes.jobs[2].phase, Phase::kFailed);
+  EXPECT_EQ(changes.jobs[2].ended, 77);
+  EXPECT_THAT(changes.jobs[2].note, HasSubstr("it could never run here"));
+}
+
+TEST_F(PlanRecordsTest, WhatKeepsAGpuFromBeingUsedHasNoRecord) {
+  live_.GiveIdToNobody();
+  const JobId nobody = snapshot_.Running({}, {0});
+  core::Plan plan;
+  plan.stops.push_back({nobody, {}});
+  EXPECT_THAT(Records(plan).jobs, IsEmpty());
+  EXPECT_THAT(Records(plan).events, IsEmpty());
+  EXPECT_THAT(JobsOn({core::GpuId(0)}, {}, *snapshot_, live_), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sharewell::control

@@ -1,0 +1,59 @@
+#include "control/service/run_end.h"
+
+#include <fmt/format.h>
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+
+std::string TimeIsOver(const JobRecord& record) {
+  return fmt::format("its time limit ({} s) is over",
+                     record.asked.time_limit.value_or(core::Seconds(0)).value);
+}
+
+std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
+  if (end.refused) return fmt::format("it could not be started: {}", end.message);
+  if (!end.message.empty()) return end.message;
+  if (end.timed_out) return TimeIsOver(record);
+  if (end.lost) return "the machine or its supervisor went down under it";
+  if (end.signal != 0) return fmt::format("ended by signal {}", end.signal);
+  return {};
+}
+
+void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& record) {
+  const engine::RunEnd& end = ended.end;
+  const bool latest = record.attempt == ended.run.attempt;
+  if (latest && record.resumed) {
+    record.run_time +=
+        end.ran ? *end.ran : core::Seconds(static_cast<double>(now - *record.resumed) / 1e3);
+  }
+  switch (ended.outcome) {
+    case engine::Outcome::kFinished:
+      record.phase = Phase::kFinished;
+      break;
+    case engine::Outcome::kFailed:
+      record.phase = record.cancelled ? Phase::kCancelled : Phase::kFailed;
+      if (const std::string words = EndInWords(end, record); !words.empty() && !record.cancelled) {
+        record.note = words;
+      }
+      break;
+    case engine::Outcome::kOutOfMemory:
+      ++record.ooms;
+      record.note = "it ran out of GPU memory beside others and is tried once more, alone";
+      [[fallthrough]];
+    case engine::Outcome::kRequeued:
+      if (end.refused) record.note = EndInWords(end, record) + "; it is tried again";
+      if (record.cancelled) {
+        record.phase = Phase::kCancelled;
+      } else if (latest || record.phase == Phase::kStopping) {
+        record.phase = Phase::kWaiting;
+      }
+      break;
+  }
+  if (record.phase == Phase::kCancelled) record.note = record.reason;  // by whom
+  if ((latest || core::IsOver(record.phase)) && !end.refused) record.exit_code = end.exit_code;
+  if (core::IsOver(record.phase)) record.ended = now;
+}
+
+}  // namespace sharewell::control

@@ -1,0 +1,72 @@
+#include "control/service/run_end.h"
+
+#include <gtest/gtest.h>
+
+namespace sharewell::control {
+namespace {
+
+using core::Phase;
+using engine::Outcome;
+
+class RunEndTest : public ::testing::Test {
+ protected:
+  RunEndTest() {
+    record_.number = 3;
+    record_.attempt = 2;
+    record_.phase = Phase::kRunning;
+    record_.resumed = 1000;
+    record_.asked.time_limit = core::Seconds(90);
+  }
+  void End(Outcome outcome, engine::RunEnd end = {}, int attempt = 2) {
+    WriteEnd({{}, {3, attempt}, std::move(end), outcome}, 6000, record_);
+  }
+  core::JobRecord record_;
+};
+
+TEST_F(RunEndTest, AFinishedRunEndsItsJob) {
+  End(Outcome::kFinished);
+  EXPECT_EQ(record_.phase, Phase::kFinished);
+  EXPECT_EQ(record_.ended, 6000);
+  EXPECT_EQ(record_.run_time, core::Seconds(5)) << "by the wall, where nobody says better";
+  EXPECT_EQ(record_.exit_code, 0);
+  EXPECT_EQ(record_.note, "");
+}
+
+TEST_F(RunEndTest, AFailedOneSaysWhy) {
+  End(Outcome::kFailed, {.exit_code = 137, .signal = 9, .ran = core::Seconds(4)});
+  EXPECT_EQ(record_.phase, Phase::kFailed);
+  EXPECT_EQ(record_.note, "ended by signal 9");
+  EXPECT_EQ(record_.exit_code, 137);
+  EXPECT_EQ(record_.run_time, core::Seconds(4));
+  EXPECT_EQ(EndInWords({.timed_out = true}, record_), "its time limit (90 s) is over");
+}
+
+TEST_F(RunEndTest, WhoWasCancelledIsCancelledHoweverItEnds) {
+  for (const Outcome how : {Outcome::kFailed, Outcome::kRequeued, Outcome::kOutOfMemory}) {
+    record_.cancelled = true;
+    record_.phase = Phase::kStopping;
+    record_.reason = "cancelled by ann";
+    End(how, {.signal = 15});
+    EXPECT_EQ(record_.phase, Phase::kCancelled);
+    EXPECT_EQ(record_.note, "cancelled by ann");
+  }
+}
+
+TEST_F(RunEndTest, BackInTheQueueItIsNotOver) {
+  End(Outcome::kOutOfMemory, {.exit_code = 1});
+  EXPECT_EQ(record_.phase, Phase::kWaiting);
+  EXPECT_EQ(record_.ooms, 1);
+  EXPECT_EQ(record_.ended, std::nullopt);
+}
+
+TEST_F(RunEndTest, TheEndOfAnEarlierAttemptIsNotThisOnes) {
+  record_.phase = Phase::kStarting;  // a move: the place it left is empty now
+  record_.resumed.reset();
+  End(Outcome::kRequeued, {.exit_code = 143}, 1);
+  EXPECT_EQ(record_.phase, Phase::kStarting);
+  EXPECT_EQ(record_.exit_code, std::nullopt);
+  EXPECT_EQ(record_.run_time, core::Seconds(0));
+}
+
+}  // namespace
+}  // namespace sharewell::control

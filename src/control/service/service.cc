@@ -1,0 +1,210 @@
+#include "control/service/service.h"
+
+#include <utility>
+
+#include "control/service/plan_records.h"
+#include "control/service/service_impl.h"
+#include "core/numbers/statistics.h"
+#include "core/result.h"
+
+namespace sharewell::control {
+
+using core::Phase;
+
+namespace {
+
+constexpr core::Seconds kTidyEvery(60);  // a little at a time: others wait meanwhile
+constexpr core::UnixMillis kKeepMillis = core::UnixMillis{365} * 86'400'000;
+constexpr std::int64_t kKeepEvents = 100'000;
+
+std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
+  std::vector<core::GivenGpu> gpus;
+  gpus.reserve(views.size());
+  for (const GpuView& view : views) gpus.push_back(view.gpu);
+  return gpus;
+}
+
+}  // namespace
+
+Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runner& run,
+                    Advisor& advice, store::JobStore& store, const ServiceOptions& chosen,
+                    JobMonitor* watch)
+    : cluster(all),
+      runner(run),
+      advisor(advice),
+      jobs(store),
+      options(chosen),
+      monitor(watch),
+      snapshot(all),
+      gpus(std::move(views)),
+      engine(all, GivenGpus(gpus.views()), run, {.grace = chosen.grace}),
+      guard(chosen.guard),
+      admission(chosen.limits, live, advice, board, store),
+      outbox(store, live, board, hub, chosen.say),
+      reserved_gpus(gpus.size()),
+      reserved_nodes(all.nodes().size()),
+      node_is_down(all.nodes().size()) {}
+
+// A turn waits for something to happen, and ends with all of it decided and done. What is asked
+// from outside wakes it, is taken between two turns, and is decided on in the next.
+void Service::Impl::Work() {
+  for (;;) {
+    const core::Seconds began = runner.Now();
+    mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
+    const core::Seconds asked_took = runner.Now() - began;
+    if (mailbox.closed()) break;
+    if (enqueued.empty()) AnswerSubmitted();  // held ones: no turn will come for them
+    SubmitEnqueued();
+    const auto turned = loop->Turn();
+    if (!turned) {
+      // A policy's bug. Nothing of its plan was done; the next event asks it again.
+      Say("server.error", 0, turned.error().message);
+    } else if (!*turned) {
+      break;  // a test's runner has come to its end
+    }
+    AfterTurn();
+    SeatReservations();
+    CommitAll();
+    turns.push_back((asked_took + runner.Now() - heard).value);
+    if (turns.size() > 1000) turns.pop_front();
+    Publish();
+    AnswerSubmitted();
+    if (runner.Now() >= tidy_at) {
+      tidy_at = runner.Now() + kTidyEvery;
+      (void)jobs.TidyJobs(Wall() - kKeepMillis, kKeepEvents);  // next time, if not now
+    }
+  }
+  CommitAll();
+}
+
+core::UnixMillis Service::Impl::Wall() const {
+  return wall_at_zero + static_cast<core::UnixMillis>(runner.Now().value * 1e3);
+}
+
+core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
+  auto stored = outbox.Commit(std::move(changes));
+  RETURN_IF_ERROR(stored);
+  for (const auto& [number, how] : stored->over) {
+    live.Remove(number);
+    ReleaseDependents(number, how);
+  }
+  for (const engine::RunId& run : stored->ended) runner.Forget(run);
+  return {};
+}
+
+// What is over may let others go, whose change is to be stored in its turn. What cannot be stored
+// stays owed, and View() says so.
+void Service::Impl::CommitAll() {
+  while (Commit() && outbox.owes_records()) {
+  }
+}
+
+void Service::Impl::AnswerSubmitted() {
+  for (Owed& waiting : std::exchange(answers, {})) {
+    std::vector<JobPtr> told;
+    for (const std::int64_t number : waiting.numbers) {
+      LiveJob* job = live.Find(number);
+      if (job != nullptr && job->record.phase == Phase::kWaiting && job->record.reason.empty()) {
+        job->record.reason =
+            "not enough CPU cores are left for it now";  // policies say why of GPUs
+        board.Put(job->record);
+      }
+      if (JobPtr shown = board.Find(number)) told.push_back(std::move(shown));
+    }
+    waiting.answer(std::move(told));
+  }
+}
+
+void Service::Impl::Publish() {
+  ServiceView now;
+  now.gpus = gpus.views();
+  for (std::size_t i = 0; i < now.gpus.size(); ++i) {
+    now.gpus[i].jobs = JobsOn({core::GpuId(i)}, {}, snapshot, live);
+  }
+  for (std::size_t i = 0; i < cluster.nodes().size(); ++i) {
+    const core::NodeId node(i);
+    now.cores += cluster.node(node).cores.value_or(0);
+    now.cores_given += snapshot.cores_used(node);
+  }
+  if (cluster_copy == nullptr) cluster_copy = std::make_shared<const core::Cluster>(cluster);
+  now.cluster = cluster_copy;
+  if (!cluster.nodes().empty()) now.node = cluster.nodes().front().name;
+  now.policy = policy_name;
+  now.store_up = outbox.problem().empty();
+  now.store_problem = outbox.problem();
+  now.decisions = decided;
+  now.decision_p99 = core::Seconds(core::Quantile({turns.begin(), turns.end()}, 0.99).value_or(0));
+  const std::lock_guard lock(view_mutex);
+  now.since = view.since;
+  view = std::move(now);
+}
+
+Service::Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
+                 Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
+                 JobMonitor* monitor)
+    : impl_(std::make_unique<Impl>(cluster, std::move(gpus), runner, advisor, jobs, options,
+                                   monitor)) {}
+
+Service::~Service() { Stop(); }
+
+core::Result<void> Service::Start() {
+  if (auto restored = impl_->Restore(); !restored) return restored;
+  impl_->Publish();
+  impl_->thread = std::thread([this] { impl_->Work(); });
+  return {};
+}
+
+void Service::Stop() {
+  impl_->mailbox.Close();
+  impl_->engine.Wake();
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+void Service::Do(std::function<void()> action) {
+  impl_->mailbox.Do(std::move(action));
+  impl_->engine.Wake();
+}
+
+void Service::Submit(std::vector<core::Submission> jobs, const core::Account& who,
+                     Answer<std::vector<JobPtr>> answer) {
+  impl_->mailbox.Submit({std::move(jobs), who, std::move(answer)});
+  impl_->engine.Wake();
+}
+
+void Service::Act(Action action, std::int64_t number, const core::Account& who,
+                  Answer<JobPtr> answer) {
+  Do([this, action, number, who, answer = std::move(answer)] {
+    if (auto done = impl_->Act(action, number, who); !done) {
+      return answer(tl::unexpected(std::move(done.error())));
+    }
+    const JobPtr job = impl_->board.Find(number);
+    if (job == nullptr) return answer(core::FailedError("job {} is gone", number));
+    answer(job);
+  });
+}
+
+void Service::Drain(const std::string& gpu, bool drained, const core::Account& who,
+                    Answer<void> answer) {
+  Do([this, gpu, drained, who, answer = std::move(answer)] {
+    answer(impl_->Drain(gpu, drained, who));
+  });
+}
+
+void Service::Consider(core::Submission job, const core::Account& who,
+                       Answer<core::JobRecord> answer) {
+  Do([this, job = std::move(job), who, answer = std::move(answer)] {
+    auto admitted = impl_->admission.Admit({&job, 1}, who, impl_->next_number, impl_->Wall());
+    if (!admitted) return answer(tl::unexpected(std::move(admitted.error())));
+    answer(std::move(admitted->front()));
+  });
+}
+
+const JobBoard& Service::board() const { return impl_->board; }
+EventHub& Service::events() { return impl_->hub; }
+
+ServiceView Service::View() const {
+  const std::lock_guard lock(impl_->view_mutex);
+  return impl_->view;
+}
+
+}  // namespace sharewell::control

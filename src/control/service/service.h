@@ -1,0 +1,123 @@
+// Service: the server's heart. The queue, the loop on a thread of its own, and what became of every
+// job: stored before it is acted on, shown to readers, told to listeners.
+//
+// It is made of: Mailbox (what was asked), Admission (who may come in, who is held), LiveJobs (the
+// records), Outbox (what is owed to the store), GpuTable (which GPUs may be used), Guard (who slows
+// whom), LiveEngine (who runs) and Loop (who decides).
+//
+// One job has these shapes between the flag and the process, each on its own side of a border:
+//   core::Submission      what its user asked for: sent, stored, not changed by any decision
+//   core::JobRecord       that, and all that became of it: stored and shown
+//   LiveJob               a record that is not over, and what of it is true of this server alone
+//   core::Job             what a policy may know of it; a trace makes them without a command
+//   core::JobView         that in the snapshot: the estimate, its place, how far it is
+//   engine::RunRequest    one attempt, as a runner is handed it: a submission and a place
+//   LiveRuns::Entry, Run  the engine's book: the job, and its attempt to come or under way
+//   JobSpec               one attempt as text in its folder, for a supervisor that has libc alone
+//
+// Asking is possible from any thread and never waits: answers come on the loop's thread, once what
+// was asked is durable (and, for submissions, decided on for the first time). Answers must not
+// wait.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/loop/guard.h"
+#include "control/service/admission.h"
+#include "control/service/advisor.h"
+#include "control/service/event_hub.h"
+#include "control/service/gpu_table.h"
+#include "control/service/job_board.h"
+#include "core/cluster.h"
+#include "core/result.h"
+#include "core/submission.h"
+#include "engine/runner.h"
+#include "store/job_store.h"
+
+namespace sharewell::control {
+
+struct ServiceOptions {
+  AdmissionLimits limits = {};
+  core::Ratio max_slowdown = 1.25;
+  core::Seconds grace{20};
+  // What goes wrong and comes right again with the store; on the loop's thread.
+  std::function<void(const std::string&)> say = {};
+  GuardOptions guard = {};
+};
+
+struct ServiceView {
+  std::string node, policy;
+  double cores = 0, cores_given = 0;
+  std::vector<GpuView> gpus;                     // by GpuId
+  std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
+  bool store_up = true;
+  std::string store_problem;
+  std::int64_t decisions = 0;
+  // Of the last 1,000 turns: taking what was asked, deciding, storing, doing; waiting is not in it.
+  core::Seconds decision_p99;
+  core::UnixMillis since = 0;
+};
+
+enum class Action : std::uint8_t { kCancel, kHold, kRelease };
+
+// What is read of a job on one GPU now.
+struct JobReading {
+  std::optional<core::Ratio> sm;          // of its GPU's SMs, that all jobs there keep active
+  std::optional<core::Bytes> gpu_memory;  // the most it held so far
+};
+
+// JobMonitor: watches the processes of running jobs. Told and asked on the loop's thread; never
+// waits.
+class JobMonitor {
+ public:
+  virtual ~JobMonitor() = default;
+  virtual void Began(const core::JobRecord& job) = 0;
+  virtual void Ended(std::int64_t number) = 0;
+  virtual core::Profile Seen(std::int64_t number) = 0;  // what it was seen to need so far
+  virtual JobReading Now(std::int64_t number, const std::string& gpu) = 0;  // `gpu`: its uuid
+};
+
+class Service {
+ public:
+  template <class T>
+  using Answer = std::function<void(core::Result<T>)>;
+
+  // `jobs` is already its store's one server (BecomeServer). `gpus` by GpuId. Nodes that join are
+  // added to `cluster` on the loop's thread; others read it in View(). All must outlive it;
+  // `monitor` may be null.
+  Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
+          Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
+          JobMonitor* monitor = nullptr);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Reads what the store knows, finds runs of an earlier server again, and starts the loop.
+  core::Result<void> Start();
+  void Stop();  // the loop ends; jobs run on
+
+  // Any thread. All of a submission's jobs or none; their numbers follow each other.
+  void Submit(std::vector<core::Submission> jobs, const core::Account& who,
+              Answer<std::vector<JobPtr>> answer);
+  void Act(Action action, std::int64_t number, const core::Account& who, Answer<JobPtr> answer);
+  // `gpu`: its index or uuid. Admins alone.
+  void Drain(const std::string& gpu, bool drained, const core::Account& who, Answer<void> answer);
+
+  // Any thread.
+  const JobBoard& board() const;
+  EventHub& events();
+  ServiceView View() const;
+  // What is believed of it, and whether it could ever run here; nothing is submitted.
+  void Consider(core::Submission job, const core::Account& who, Answer<core::JobRecord> answer);
+
+ private:
+  struct Impl;
+  void Do(std::function<void()> action);  // on the loop's thread
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,145 @@
+// How the service's parts are wired together. Everything here belongs to the loop's thread, except
+// the mailbox, the board, the hub and the view.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control/loop/estimator.h"
+#include "control/loop/guard.h"
+#include "control/loop/loop.h"
+#include "control/loop/recorder.h"
+#include "control/service/admission.h"
+#include "control/service/gpu_table.h"
+#include "control/service/live_jobs.h"
+#include "control/service/mailbox.h"
+#include "control/service/outbox.h"
+#include "control/service/service.h"
+#include "core/snapshot.h"
+#include "engine/live/live_engine.h"
+
+namespace sharewell::control {
+
+constexpr int kEvictionsAlone = 2;  // evicted so often, a job is not put beside others again
+
+// Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
+// predicted on another GPU model says little about this one.
+std::optional<double> StepsByProfile(const core::JobRecord& record);
+
+struct Service::Impl final : Estimator, Recorder {
+  struct Owed {  // an answer that waits for the first decision
+    std::vector<std::int64_t> numbers;
+    Answer<std::vector<JobPtr>> answer;
+  };
+
+  Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runner& run, Advisor& advice,
+       store::JobStore& store, const ServiceOptions& chosen, JobMonitor* watch);
+
+  // The loop's side.
+  core::Estimate Believe(const core::Job& job) const override;
+  core::Estimate Measured(const core::Job& job) override;
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
+  void OnDecision(core::Seconds took) override;
+  // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
+  void TellPace(const LiveJob& job, const core::Estimate& believed,
+                const std::vector<core::GpuId>& on);
+
+  // The thread: service.cc.
+  void Work();
+  void AnswerSubmitted();
+  void Publish();  // the view
+  core::UnixMillis Wall() const;
+  core::Result<void> Commit(store::JobChanges changes = {});
+  void CommitAll();
+
+  // How a server comes to life: service_restore.cc.
+  core::Result<void> Restore();
+  void RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
+  void RestoreHeld(LiveJob& job);
+  void RestoreRun(LiveJob& job, const engine::RunRequest& run);
+
+  // What users ask: service_actions.cc.
+  void TakeSubmissions(std::span<SubmitRequest> requests);
+  core::Result<void> Act(Action action, std::int64_t number, const core::Account& who);
+  core::Result<void> Cancel(const LiveJob& job, const core::Account& who);
+  core::Result<void> Hold(LiveJob& job);
+  core::Result<void> Release(LiveJob& job);
+  core::Result<void> Drain(const std::string& gpu, bool drained, const core::Account& who);
+
+  // Into the loop's queue and out of it: service_queue.cc.
+  core::Job JobOf(const core::JobRecord& record, core::JobId id);
+  // With the next turn. Ids are given then: a reservation may come before.
+  void Enqueue(std::int64_t number) { enqueued.push_back(number); }
+  void EnqueueIfItFits(LiveJob& job);  // admitted earlier, perhaps by another machine; else held
+  void SubmitEnqueued();
+  void ReleaseDependents(std::int64_t number, core::Phase how);
+
+  // GPUs and nodes that come and go: service_nodes.cc.
+  void TakeGpuNote(const engine::RunEvent& note);
+  void TakeNodeNote(const engine::RunEvent& note);
+  void AddNode(const engine::RunnerNode& node);
+  // Whatever is unusable has something on it that keeps jobs away.
+  void SeatReservations();
+  void Reserve(core::JobId& by, bool unusable, int gpus_taken, const core::Allocation& where);
+
+  // What became of runs: service_runs.cc.
+  void AfterTurn();
+  void TakeNote(const engine::RunEvent& note);
+  void TakeEnd(const engine::Ended& ended);
+  void LookAtPaces();
+  std::vector<Standing> Standings();
+  void LearnPairs(const std::vector<MeasuredPair>& pairs);
+  void Evict(core::JobId id);
+  void LearnRun(const LiveJob& job);
+
+  void Say(const char* kind, std::int64_t job, std::string text) {
+    outbox.AddEvent(Wall(), kind, job, std::move(text));
+  }
+
+  core::Cluster& cluster;                             // it grows
+  std::shared_ptr<const core::Cluster> cluster_copy;  // as readers see it; null: it has grown since
+  engine::Runner& runner;
+  Advisor& advisor;
+  store::JobStore& jobs;
+  const ServiceOptions options;
+  JobMonitor* const monitor;  // may be null
+
+  core::Snapshot snapshot;
+  GpuTable gpus;
+  engine::LiveEngine engine;
+  std::optional<Loop> loop;
+  Guard guard;
+  JobBoard board;
+  EventHub hub;
+  LiveJobs live;
+  Admission admission;
+  Outbox outbox;
+  Mailbox mailbox;
+
+  std::vector<std::int64_t> enqueued;
+  std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used
+  std::vector<core::JobId> reserved_nodes;  // by NodeId, likewise: their cores
+  std::vector<bool> node_is_down;           // by NodeId
+  std::vector<Owed> answers;
+  std::int64_t next_number = 1;
+  core::UnixMillis wall_at_zero = 0;  // of the runner's clock
+  core::Seconds looked;               // at paces
+  core::Seconds tidy_at;              // old jobs and events are dropped next
+  core::Seconds heard;                // when the turn under way had heard what happened
+  std::deque<double> turns;           // the last ones' seconds
+  std::int64_t decided = 0;
+  std::string policy_name;
+
+  std::mutex view_mutex;  // guards `view`
+  ServiceView view;
+  std::thread thread;
+};
+
+}  // namespace sharewell::control

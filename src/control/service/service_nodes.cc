@@ -1,0 +1,122 @@
+// GPUs and nodes that come and go, and what keeps those from being used that are not there.
+#include <algorithm>
+#include <utility>
+
+#include "control/service/service_impl.h"
+
+namespace sharewell::control {
+
+namespace {
+
+constexpr int kAboveAll = 1'000'000'000;  // a priority: no order takes its place away
+
+std::optional<core::NodeId> NodeNamed(const core::Cluster& cluster, const std::string& name) {
+  const auto& nodes = cluster.nodes();
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [&](const core::Node& node) { return node.name == name; });
+  if (found == nodes.end()) return std::nullopt;
+  return core::NodeId(static_cast<std::size_t>(found - nodes.begin()));
+}
+
+// Absent: the cluster does not know it, or there are several.
+std::optional<core::GpuModelId> ModelOf(const engine::RunnerNode& node,
+                                        const core::Cluster& cluster) {
+  if (node.gpus.empty()) return core::GpuModelId();
+  const auto same = [&](const core::GivenGpu& gpu) { return gpu.model == node.gpus[0].model; };
+  if (!std::all_of(node.gpus.begin(), node.gpus.end(), same)) return std::nullopt;
+  for (std::size_t i = 0; i < cluster.models().size(); ++i) {
+    if (cluster.models()[i].name == node.gpus[0].model) return core::GpuModelId(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Service::Impl::TakeGpuNote(const engine::RunEvent& note) {
+  const bool lost = note.kind == engine::RunEvent::Kind::kGpuLost;
+  const auto gpu = gpus.WithUuid(note.gpu);
+  if (!gpu || !gpus.SetProblem(*gpu, lost ? note.message : std::string())) return;
+  Say(lost ? "gpu.lost" : "gpu.back", 0,
+      fmt::format("GPU {}: {}", gpus.gpu(*gpu).index, lost ? note.message : "it answers again"));
+}
+
+void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
+  const std::string& name = note.node.name;
+  const bool went = note.kind == engine::RunEvent::Kind::kNodeWent;
+  const auto node = NodeNamed(cluster, name);
+  if (!node) return went ? void() : AddNode(note.node);
+  const std::string why = note.message.empty() ? "it is gone" : note.message;
+  node_is_down[node->index()] = went;
+  const std::size_t first = cluster.node(*node).first_gpu.index();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(cluster.node(*node).gpus); ++i) {
+    const core::GpuId gpu(first + i);
+    if (!went) gpus.SetGpu(gpu, note.node.gpus[i]);
+    gpus.SetProblem(gpu, went ? fmt::format("node {}: {}", name, why) : std::string());
+  }
+  Say(went ? "node.lost" : "node.back", 0,
+      fmt::format("node {}: {}", name, went ? why : "it is back"));
+  engine.Wake();  // decide with it, or without
+}
+
+void Service::Impl::AddNode(const engine::RunnerNode& node) {
+  const auto model = ModelOf(node, cluster);
+  if (!model) {
+    return Say("node.unusable", 0,
+               fmt::format("node {} is not used: its GPUs must be of one model that this server "
+                           "knows, and the first is {}",
+                           node.name, node.gpus[0].model));
+  }
+  core::Node added;
+  added.name = node.name;
+  added.model = *model;
+  added.gpus = static_cast<int>(node.gpus.size());
+  added.cores = node.cores;
+  added.memory = node.memory;
+  cluster.Add(std::move(added));
+  cluster_copy = nullptr;
+  for (const core::GivenGpu& gpu : node.gpus) {
+    GpuView added_gpu;
+    added_gpu.gpu = gpu;
+    added_gpu.memory = node.gpu_memory;
+    gpus.Add(std::move(added_gpu));
+  }
+  reserved_gpus.resize(gpus.size());
+  reserved_nodes.resize(cluster.nodes().size());
+  node_is_down.resize(cluster.nodes().size());
+  loop->Grow();
+  engine.AddNode(node);
+  Say("node.joined", 0,
+      fmt::format("node {} with {} GPUs is used from now on", node.name, node.gpus.size()));
+  engine.Wake();
+}
+
+void Service::Impl::SeatReservations() {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    Reserve(reserved_gpus[i], !gpus.usable(core::GpuId(i)), 1, {{core::GpuId(i)}, {}, 0});
+  }
+  for (std::size_t i = 0; i < reserved_nodes.size(); ++i) {
+    const core::NodeId node(i);
+    Reserve(reserved_nodes[i], node_is_down[i], 0,
+            {{}, node, cluster.node(node).cores.value_or(0)});
+  }
+}
+
+void Service::Impl::Reserve(core::JobId& by, bool unusable, int gpus_taken,
+                            const core::Allocation& where) {
+  if (unusable == by.valid()) return;
+  if (!unusable) {
+    loop->Unseat(std::exchange(by, {}));
+    engine.Wake();  // somebody may have waited for it
+    return;
+  }
+  core::Job job;
+  job.id = by = live.GiveIdToNobody();
+  job.name = "unusable";
+  job.gpus = gpus_taken;
+  job.exclusive = true;
+  job.priority = kAboveAll;
+  job.submit = snapshot.now();
+  loop->Seat(std::move(job), advisor.EstimateOf({}), where);
+}
+
+}  // namespace sharewell::control

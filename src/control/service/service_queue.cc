@@ -1,0 +1,143 @@
+// Into the loop's queue and out of it, and what the loop asks of the service.
+#include <algorithm>
+#include <utility>
+
+#include "control/loop/seen_needs.h"
+#include "control/service/plan_records.h"
+#include "control/service/service_impl.h"
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+
+std::optional<double> StepsByProfile(const JobRecord& record) {
+  const core::Profile& profile = record.believed.profile;
+  const bool here = record.gpus.empty() || record.gpus.front().model == profile.gpu;
+  return here ? profile.steps_per_second : std::nullopt;
+}
+
+core::Estimate Service::Impl::Believe(const core::Job& job) const {
+  const LiveJob* found = live.Find(job.id);  // held or cancelled before it was ever looked at: none
+  return advisor.EstimateOf(found == nullptr ? JobRecord{} : found->record);
+}
+
+core::Estimate Service::Impl::Measured(const core::Job& job) {
+  LiveJob* found = live.Find(job.id);
+  if (found == nullptr) return advisor.EstimateOf({});
+  if (monitor != nullptr) {
+    JobRecord& record = found->record;
+    record.believed =
+        SeenNeeds(record.believed, monitor->Seen(record.number), record.cores, record.asked.gpus);
+    outbox.Touch(*found);
+  }
+  core::Estimate estimate = advisor.EstimateOf(found->record);
+  TellPace(*found, estimate, snapshot.job(job.id).allocation.gpus);
+  return estimate;
+}
+
+void Service::Impl::TellPace(const LiveJob& job, const core::Estimate& believed,
+                             const std::vector<core::GpuId>& on) {
+  engine::LonePace pace;
+  pace.steps = guard.PaceOf(job.id).alone;
+  if (!pace.steps) pace.steps = StepsByProfile(job.record);
+  if (!on.empty() && !believed.on.empty()) {
+    pace.rate = believed.On(cluster.ModelOf(on.front())).rate;
+  }
+  engine.SetPace(job.id, pace);
+}
+
+void Service::Impl::OnDecision(core::Seconds took) {
+  ++decided;
+  heard = runner.Now() - took;
+}
+
+// Stored before the engine is told. On failure nothing here has changed.
+core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan& plan) {
+  store::JobChanges changes = RecordsOf(plan, snapshot, live, gpus, Wall());
+  if (!changes.jobs.empty()) {
+    if (auto kept = Commit(std::move(changes)); !kept) return kept;
+  }
+  const auto place = [&](core::JobId id, const core::Allocation& to) {
+    if (const LiveJob* job = live.Find(id)) TellPace(*job, snapshot.job(id).estimate, to.gpus);
+  };
+  for (const auto& move : plan.moves) place(move.job, move.to);
+  for (const auto& start : plan.starts) place(start.job, start.to);
+  // Why somebody waits is found out anew after a restart; it is shown, not stored.
+  for (const auto& wait : plan.waits) {
+    if (LiveJob* job = live.Find(wait.job)) {
+      job->record.reason =
+          core::InWords(wait.reason, live.NameOf(wait.reason.job)) + gpus.UnusableText();
+      board.Put(job->record);
+    }
+  }
+  return {};
+}
+
+core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
+  core::Job job;
+  job.id = id;
+  job.name = std::to_string(record.number);
+  job.user = live.UserIdOf(record.user.name);
+  job.workload = advisor.WorkloadOf(record.asked);
+  job.gpus = record.asked.gpus;
+  job.cores = record.asked.cores;
+  for (std::size_t i = 0; i < cluster.models().size(); ++i) {
+    const auto& wanted = record.asked.gpu_models;
+    if (std::find(wanted.begin(), wanted.end(), cluster.models()[i].name) != wanted.end()) {
+      job.allowed_models.emplace_back(i);
+    }
+  }
+  // Out of memory, or twice beside others it could not bear: alone from now on.
+  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.evicted >= kEvictionsAlone;
+  job.priority = record.asked.priority;
+  job.max_slowdown = record.asked.max_slowdown;
+  job.submit = core::Seconds(static_cast<double>(record.submitted - wall_at_zero) / 1e3);
+  return job;
+}
+
+void Service::Impl::EnqueueIfItFits(LiveJob& job) {
+  if (auto fits = advisor.Check(job.record.asked); !fits) {
+    job.record.phase = Phase::kHeld;
+    job.record.asked.held = true;
+    job.record.reason = "held, as this machine is not what it was: " + fits.error().message;
+    return outbox.Touch(job);
+  }
+  Enqueue(job.record.number);
+}
+
+void Service::Impl::SubmitEnqueued() {
+  for (const std::int64_t number : std::exchange(enqueued, {})) {
+    LiveJob* job = live.Find(number);
+    if (job == nullptr || job->record.phase != Phase::kWaiting) continue;  // cancelled meanwhile
+    engine::RunRequest request;
+    request.id = {number, job->record.attempt};
+    request.user = job->record.user;
+    request.asked = job->record.asked;
+    engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
+  }
+}
+
+void Service::Impl::ReleaseDependents(std::int64_t number, Phase how) {
+  for (const std::int64_t other : admission.TakeDependents(number)) {
+    LiveJob* job = live.Find(other);
+    if (job == nullptr || job->record.phase != Phase::kHeld) continue;
+    JobRecord& record = job->record;
+    if (how != Phase::kFinished) {
+      record.phase = Phase::kCancelled;
+      record.ended = Wall();
+      record.note = fmt::format("job {}, which it was to come after, {}", number,
+                                how == Phase::kFailed ? "failed" : "was cancelled");
+      Say("job.cancelled", other, fmt::format("job {}: {}", other, record.note));
+    } else {
+      record.reason = admission.WhyHeld(record);
+      if (record.reason.empty()) {
+        record.phase = Phase::kWaiting;
+        Enqueue(other);
+      }
+    }
+    outbox.Touch(*job);
+  }
+}
+
+}  // namespace sharewell::control

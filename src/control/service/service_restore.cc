@@ -1,0 +1,160 @@
+// How a server comes to life: what the store knows, and what still runs.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "control/sampling/sampler.h"
+#include "control/service/service_impl.h"
+#include "core/result.h"
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+using core::Result;
+
+Result<void> Service::Impl::Restore() {
+  // The runner's clock does not jump; the wall's is looked at once.
+  const core::UnixMillis wall = SystemClock().Wall();
+  wall_at_zero = wall - static_cast<core::UnixMillis>(runner.Now().value * 1e3);
+  view.since = wall;
+
+  auto last_number = jobs.LastNumber();
+  RETURN_IF_ERROR(last_number);
+  auto last_event = jobs.LastEvent();
+  RETURN_IF_ERROR(last_event);
+  auto drained = jobs.Kept("drained");
+  RETURN_IF_ERROR(drained);
+  store::JobFilter over;
+  over.phases = {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
+  over.most = 2000;
+  auto old = jobs.Jobs(over);
+  RETURN_IF_ERROR(old);
+  store::JobFilter not_over;
+  not_over.phases = {Phase::kHeld, Phase::kWaiting, Phase::kStarting, Phase::kRunning,
+                     Phase::kStopping};
+  not_over.most = std::numeric_limits<std::int32_t>::max();
+  auto records = jobs.Jobs(not_over);
+  RETURN_IF_ERROR(records);
+
+  next_number = *last_number + 1;
+  outbox.ContinueAfter(*last_event);
+  gpus.ReadDrained(drained->value_or(""));
+  snapshot.AdvanceTo(runner.Now());
+  const policy::Policy& policy = advisor.Policy();
+  policy_name = policy.Name();
+  loop.emplace(snapshot, policy, engine, *this, *this);
+  for (JobRecord& record : *old) board.Put(std::move(record));
+
+  std::map<engine::RunId, engine::RunRequest> runs;
+  for (engine::RunRequest& run : runner.Recover()) {
+    const engine::RunId id = run.id;
+    runs.emplace(id, std::move(run));
+  }
+  std::sort(records->begin(), records->end(),
+            [](const JobRecord& a, const JobRecord& b) { return a.number < b.number; });
+  for (const JobRecord& record : *records) live.Add(record);  // all, before one looks for another
+  for (const JobRecord& record : *records) RestoreOne(*live.Find(record.number), runs);
+  // Whose job is over, or was started anew: what is left of such a run has no owner.
+  for (const auto& [id, run] : runs) {
+    runner.Stop(id, core::Seconds(0));
+    outbox.AddEnded(id);
+  }
+  SeatReservations();
+  if (options.say && !records->empty()) {
+    options.say(fmt::format("{} jobs were found again, {} of them running", records->size(),
+                            snapshot.running().size()));
+  }
+  CommitAll();
+  return {};
+}
+
+void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {
+  JobRecord& record = job.record;
+  board.Put(record);
+  if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
+  if (record.phase == Phase::kHeld) return RestoreHeld(job);
+
+  auto run = runs.find({record.number, record.attempt});
+  // Killed in the middle of a move: the attempt before is the one that runs. It is on its way out.
+  if (run == runs.end() && record.attempt > 1) {
+    run = runs.find({record.number, record.attempt - 1});
+    if (run != runs.end()) record.phase = Phase::kStopping;
+  }
+  if (run != runs.end()) {
+    RestoreRun(job, run->second);
+    runs.erase(run);
+    return;
+  }
+  // Decided but never started, or the machine went down.
+  if (record.cancelled) {
+    record.phase = Phase::kCancelled;
+    record.note = record.reason;  // by whom
+  } else if (record.asked.requeue || record.phase == Phase::kStarting) {
+    record.phase = Phase::kWaiting;
+    record.note = "it was not running any more when the server came back; queued again";
+    EnqueueIfItFits(job);
+  } else {
+    record.phase = Phase::kFailed;
+    record.note = "it was not running any more when the server came back";
+  }
+  if (core::IsOver(record.phase)) record.ended = Wall();
+  Say("job.requeued", record.number,
+      fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
+  outbox.Touch(job);
+}
+
+void Service::Impl::RestoreHeld(LiveJob& job) {
+  JobRecord& record = job.record;
+  admission.AddDependent(record);
+  record.reason = admission.WhyHeld(record);
+  if (const auto failed = admission.FailedBefore(record, next_number)) {
+    record.phase = Phase::kCancelled;
+    record.ended = Wall();
+    record.note = fmt::format("job {}, which it was to come after, did not finish well", *failed);
+    Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, record.note));
+  } else if (record.reason.empty()) {
+    record.phase = Phase::kWaiting;
+    EnqueueIfItFits(job);
+  } else {
+    return;
+  }
+  outbox.Touch(job);
+}
+
+void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
+  JobRecord& record = job.record;
+  const bool older = run.id.attempt != record.attempt;
+  const auto& given = older ? run.gpus : record.gpus;
+  core::Allocation where;
+  where.cores = record.cores;
+  for (const core::GivenGpu& gpu : given) {
+    if (const auto here = gpus.WithUuid(gpu.uuid)) where.gpus.push_back(*here);
+  }
+  std::sort(where.gpus.begin(), where.gpus.end());
+  core::Job seated = JobOf(record, live.GiveId(job));
+  job.adopted = true;
+  if (where.gpus.size() != given.size()) {
+    // Its GPU is not here now (another --gpus, a driver that does not answer). It runs on all the
+    // same, and is counted for its cores alone.
+    job.elsewhere = true;
+    seated.gpus = 0;
+    where.gpus.clear();
+    record.note = "its GPU is not here any more; it runs on";
+    outbox.Touch(job);
+  }
+  if (where.gpus.empty()) where.node = core::NodeId(0);
+  const core::Estimate estimate = advisor.EstimateOf(record);
+  loop->Seat(std::move(seated), estimate, where);
+  engine.Adopt(job.id, run, record.attempt);
+  TellPace(job, estimate, where.gpus);
+  if (record.cancelled) {
+    engine.Cancel(job.id);
+  } else if (record.phase == Phase::kStopping) {
+    engine.Requeue(job.id);
+  } else {
+    Say("job.found", record.number, fmt::format("job {} was found again", record.number));
+  }
+}
+
+}  // namespace sharewell::control

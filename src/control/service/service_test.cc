@@ -1,0 +1,359 @@
+// The service over a runner that is played by hand and a store in memory: what users are promised.
+#include "control/service/service.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "control/service/test_parts.h"
+#include "testing/builders.h"
+#include "testing/policies.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::Phase;
+using core::Result;
+using engine::RunEvent;
+using engine::RunId;
+using engine::RunRequest;
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() : cluster_(fixtures::ClusterBuilder().Node(1).Build()) { Restart(); }
+
+  void Restart() {
+    service_.reset();
+    runner_ = std::make_unique<HandRunner>();
+    runner_->found = found_;
+    runner_->running.clear();
+    for (const RunRequest& run : found_) {
+      runner_->started.insert(run.id);
+      runner_->running.insert(run.id);
+    }
+    GpuView gpu;
+    gpu.gpu = {0, uuid_, "V100"};
+    ServiceOptions options;
+    options.limits.most_waiting_of_one = 5;
+    service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, *runner_, advisor_,
+                                         jobs_, options);
+    ASSERT_TRUE(service_->Start());
+  }
+  static core::Submission Job(int gpus = 1) {
+    core::Submission job;
+    job.command = {"train"};
+    job.gpus = gpus;
+    return job;
+  }
+  template <class T, class Ask>
+  static Result<T> Wait(Ask ask) {
+    auto promise = std::make_shared<std::promise<Result<T>>>();
+    auto answer = promise->get_future();
+    ask([promise](Result<T> result) { promise->set_value(std::move(result)); });
+    if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+      return core::FailedError("no answer");
+    }
+    return answer.get();
+  }
+  Result<std::vector<JobPtr>> Submit(std::vector<core::Submission> all,
+                                     const core::Account& who = kAnn) {
+    return Wait<std::vector<JobPtr>>(
+        [&](auto answer) { service_->Submit(std::move(all), who, std::move(answer)); });
+  }
+  Result<JobPtr> Act(Action action, std::int64_t number, const core::Account& who = kAnn) {
+    return Wait<JobPtr>([&](auto answer) { service_->Act(action, number, who, answer); });
+  }
+  Result<void> Drain(bool drained, const core::Account& who = kRoot) {
+    return Wait<void>([&](auto answer) { service_->Drain("0", drained, who, answer); });
+  }
+  // The phase it is in, or comes to within 30 s.
+  Phase Comes(std::int64_t number, Phase to) {
+    Phase phase = Phase::kHeld;
+    for (int i = 0; i < 3000; ++i) {
+      const JobPtr job = service_->board().Find(number);
+      if (job != nullptr) phase = job->phase;
+      if (job != nullptr && phase == to) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return phase;
+  }
+
+  core::Cluster cluster_;
+  PlainAdvisor advisor_{fixtures::MakePolicy("slot", {})};
+  MemoryJobs jobs_;
+  std::vector<RunRequest> found_;
+  std::string uuid_ = "GPU-0";
+  std::unique_ptr<HandRunner> runner_;
+  std::unique_ptr<Service> service_;
+};
+
+TEST_F(ServiceTest, AJobIsStoredStartedAndItsEndIsKept) {
+  const auto told = Submit({Job()});
+  ASSERT_TRUE(told);
+  EXPECT_EQ((*told)[0]->number, 1);
+  EXPECT_NE((*told)[0]->phase, Phase::kWaiting);  // decided when the answer comes
+  EXPECT_EQ((*told)[0]->gpus.at(0).uuid, "GPU-0");
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  service_->Stop();
+  EXPECT_EQ(jobs_.jobs.at(1).phase, Phase::kFinished);
+  EXPECT_EQ(jobs_.jobs.at(1).exit_code, 0);
+  EXPECT_TRUE(runner_->forgotten.count({1, 1}));
+  EXPECT_EQ(advisor_.learnt, std::vector<std::int64_t>{1});
+}
+
+TEST_F(ServiceTest, OneWaitsForTheOtherAndSaysWhy) {
+  ASSERT_TRUE(Submit({Job(), Job()}));
+  const JobPtr second = service_->board().Find(2);
+  EXPECT_EQ(second->phase, Phase::kWaiting);
+  EXPECT_NE(second->reason.find("idle GPU"), std::string::npos) << second->reason;
+  runner_->End({1, 1}, 3);
+  EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, WhatCannotBeStoredIsNotDone) {
+  ASSERT_TRUE(Submit({Job()}));
+  {
+    const std::lock_guard lock(jobs_.mutex);
+    jobs_.full = true;
+  }
+  const auto refused = Submit({Job(0)});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos);
+  EXPECT_FALSE(Act(Action::kCancel, 1));
+  runner_->End({1, 1}, 0);  // that happened all the same, and is stored once it can be
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  EXPECT_FALSE(service_->View().store_up);
+  {
+    const std::lock_guard lock(jobs_.mutex);
+    EXPECT_EQ(jobs_.jobs.at(1).phase, Phase::kRunning);
+    jobs_.full = false;
+  }
+  const auto next = Submit({Job(0)});
+  ASSERT_TRUE(next);
+  EXPECT_EQ((*next)[0]->number, 2);  // the refused one never had a number
+  service_->Stop();
+  EXPECT_EQ(jobs_.jobs.at(1).phase, Phase::kFinished);
+}
+
+TEST_F(ServiceTest, CancelEndsWhatRunsAndWhatWaits) {
+  ASSERT_TRUE(Submit({Job(), Job(), Job()}));
+  EXPECT_FALSE(Act(Action::kCancel, 2, kBob));
+  ASSERT_TRUE(Act(Action::kCancel, 2));
+  EXPECT_EQ(Comes(2, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_EQ(service_->board().Find(2)->note, "cancelled by ann");
+  ASSERT_TRUE(Act(Action::kCancel, 1, kRoot));
+  EXPECT_EQ(Comes(1, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_EQ(service_->board().Find(1)->note, "cancelled by root");
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  EXPECT_FALSE(Act(Action::kCancel, 1));   // it is over
+  EXPECT_FALSE(Act(Action::kCancel, 99));  // there is none
+}
+
+TEST_F(ServiceTest, WhoseTimeIsOverIsOnItsWayOutAndWhy) {
+  core::Submission timed = Job();
+  timed.time_limit = core::Seconds(90);
+  ASSERT_TRUE(Submit({timed}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->Tell(HandRunner::Of(RunEvent::Kind::kEnding, {1, 1}));
+  EXPECT_EQ(Comes(1, Phase::kStopping), Phase::kStopping);
+  EXPECT_EQ(service_->board().Find(1)->reason, "its time limit (90 s) is over");
+  RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});
+  end.end.exit_code = 143;
+  end.end.timed_out = true;
+  runner_->Tell(end);
+  EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
+  EXPECT_EQ(service_->board().Find(1)->note, "its time limit (90 s) is over");
+}
+
+TEST_F(ServiceTest, AHeldJobWaitsForItsRelease) {
+  core::Submission held = Job();
+  held.held = true;
+  ASSERT_TRUE(Submit({held}));  // answered though there is nothing to decide
+  ASSERT_TRUE(Submit({Job(), Job()}));
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kHeld);
+  ASSERT_TRUE(Act(Action::kHold, 3));
+  runner_->End({2, 1}, 0);
+  EXPECT_EQ(Comes(2, Phase::kFinished), Phase::kFinished);
+  EXPECT_TRUE(runner_->RunsNothing());
+  ASSERT_TRUE(Act(Action::kRelease, 3));
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  ASSERT_TRUE(Act(Action::kRelease, 1));
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kWaiting);
+  EXPECT_FALSE(Act(Action::kHold, 3));  // it runs
+}
+
+TEST_F(ServiceTest, AfterAnotherMeansAfterItHasFinishedWell) {
+  core::Submission then = Job(0);
+  then.after = {1};
+  ASSERT_TRUE(Submit({Job(), then}));
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kHeld);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+  then.after = {3};
+  ASSERT_TRUE(Submit({Job(), then}));
+  runner_->End({3, 1}, 1);
+  EXPECT_EQ(Comes(4, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_FALSE(Submit({then}));  // it has failed already
+  then.after = {77};
+  EXPECT_FALSE(Submit({then}));
+}
+
+TEST_F(ServiceTest, ADrainedGpuTakesNoNewJobs) {
+  EXPECT_FALSE(Drain(true, kAnn));
+  ASSERT_TRUE(Submit({Job()}));
+  ASSERT_TRUE(Drain(true));
+  ASSERT_TRUE(Submit({Job()}));
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kWaiting);
+  Restart();  // it stays drained
+  EXPECT_TRUE(service_->View().gpus.at(0).drained);
+  ASSERT_TRUE(Submit({Job(0)}));
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kWaiting);
+  ASSERT_TRUE(Drain(false));
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, AGpuThatIsLostIsLikeADrainedOne) {
+  RunEvent lost = HandRunner::Of(RunEvent::Kind::kGpuLost, {});
+  lost.gpu = "GPU-0";
+  lost.message = "it has fallen off the bus";
+  runner_->Tell(lost);
+  for (int i = 0; i < 1000 && service_->View().gpus.at(0).problem.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kWaiting);
+  lost.kind = RunEvent::Kind::kGpuBack;
+  runner_->Tell(lost);
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, AfterARestartRunsAreFoundAgainAndTheLostOnesQueued) {
+  core::Submission never = Job(0);
+  never.requeue = false;
+  ASSERT_TRUE(Submit({Job(), Job(), Job(0), never}));
+  EXPECT_EQ(Comes(4, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  RunRequest run;
+  run.id = {1, 1};
+  run.gpus = {{0, "GPU-0", "V100"}};
+  run.asked = Job();
+  found_ = {run};
+  Restart();
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kRunning);
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  EXPECT_TRUE(runner_->Started({3, 2}));  // a second attempt, not the first again
+  EXPECT_EQ(Comes(4, Phase::kFailed), Phase::kFailed);
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kWaiting);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+  EXPECT_FALSE(runner_->Started({1, 2}));
+}
+
+TEST_F(ServiceTest, WhatIsLeftOfAJobThatWasOverGoesAtOnce) {
+  ASSERT_TRUE(Submit({Job(0)}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  RunRequest left;  // by a server that was killed before it had removed the folder
+  left.id = {1, 1};
+  found_ = {left};
+  Restart();
+  EXPECT_TRUE(runner_->forgotten.contains({1, 1}));
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kFinished);
+}
+
+TEST_F(ServiceTest, WhoseGpuIsGoneAfterARestartRunsOn) {
+  ASSERT_TRUE(Submit({Job(), Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  RunRequest run;
+  run.id = {1, 1};
+  run.gpus = {{0, "GPU-0", "V100"}};
+  run.asked = Job();
+  found_ = {run};
+  uuid_ = "GPU-9";
+  advisor_.most = 0;  // what waits does not fit any more
+  Restart();
+  EXPECT_EQ(service_->board().Find(1)->phase, Phase::kRunning);
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kHeld);
+  EXPECT_TRUE(runner_->Running({1, 1}));
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  advisor_.most = 8;
+  ASSERT_TRUE(Act(Action::kRelease, 2));
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, AMoveThatWasCutShortGoesOnFromTheQueue) {
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  service_->Stop();
+  jobs_.jobs.at(1).attempt = 2;  // decided and stored; the server was killed before it was done
+  jobs_.jobs.at(1).phase = Phase::kStarting;
+  RunRequest run;
+  run.id = {1, 1};
+  run.gpus = {{0, "GPU-0", "V100"}};
+  run.asked = Job();
+  found_ = {run};
+  Restart();
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  EXPECT_FALSE(runner_->Running({1, 1}));  // told to end before the next began
+  EXPECT_TRUE(runner_->Running({1, 3}));
+}
+
+TEST_F(ServiceTest, WhoComesAfterOneThatFailedGoesWithItAndSoOn) {
+  core::Submission second = Job(0), third = Job(0);
+  second.after = {1};
+  third.after = {2};
+  ASSERT_TRUE(Submit({Job(), second, third}));
+  runner_->End({1, 1}, 1);
+  EXPECT_EQ(Comes(3, Phase::kCancelled), Phase::kCancelled);
+  service_->Stop();
+  EXPECT_EQ(jobs_.jobs.at(2).phase, Phase::kCancelled);
+  EXPECT_EQ(jobs_.jobs.at(3).phase, Phase::kCancelled);
+}
+
+TEST_F(ServiceTest, AskedToEndBySomebodyElseItIsQueuedAgain) {
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});
+  end.end.stopped = true;  // a machine that is shut down; it saved its work and left with 0
+  runner_->Tell(end);
+  for (int i = 0; i < 1000 && !runner_->Started({1, 2}); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, OutOfMemoryIsTriedOnceMore) {
+  ASSERT_TRUE(Submit({Job()}));
+  runner_->End({1, 1}, 1, true);
+  for (int i = 0; i < 1000 && !runner_->Started({1, 2}); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(service_->board().Find(1)->ooms, 1);
+  runner_->End({1, 2}, 1, true);
+  EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
+}
+
+TEST_F(ServiceTest, OneUserCannotFillTheQueue) {
+  EXPECT_FALSE(Submit(std::vector<core::Submission>(6, Job())));
+  ASSERT_TRUE(Submit(std::vector<core::Submission>(5, Job())));
+  EXPECT_FALSE(Submit({Job()}));
+  EXPECT_TRUE(Submit({Job()}, kBob));
+  EXPECT_FALSE(Submit({Job(9)}, kBob));
+  EXPECT_FALSE(Submit({}, kBob));
+}
+
+}  // namespace
+}  // namespace sharewell::control

@@ -1,0 +1,188 @@
+// Stand-ins for the tests of this room: a runner that is played by hand, a store in memory, an
+// advisor that lets everybody in, and three people.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/service/advisor.h"
+#include "engine/runner.h"
+#include "policy/policy.h"
+#include "store/job_store.h"
+
+namespace sharewell::control {
+
+// A runner that is played by hand, on the real clock.
+class HandRunner final : public engine::Runner {
+ public:
+  core::Seconds Now() override {
+    return core::Seconds(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count());
+  }
+  void Start(const engine::RunRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(started.insert(request.id).second) << "started twice";
+    if (refuse > 0) {
+      --refuse;
+      events_.push_back(Of(engine::RunEvent::Kind::kRefused, request.id));
+      events_.back().message = "no licence is free";
+      return;
+    }
+    running.insert(request.id);
+    events_.push_back(Of(engine::RunEvent::Kind::kStarted, request.id));
+  }
+  void Stop(engine::RunId id, core::Seconds) override { End(id, 143); }
+  void SetCores(engine::RunId, double) override {}
+  void SetShare(engine::RunId, core::Ratio) override {}
+  std::vector<engine::RunRequest> Recover() override { return found; }
+  bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override {
+    std::unique_lock lock(mutex_);
+    const double most = until ? std::max(0.0, until->value - Now().value) : 60;
+    changed_.wait_for(lock, std::chrono::duration<double>(most),
+                      [&] { return woken_ || !events_.empty(); });
+    woken_ = false;
+    out.swap(events_);
+    events_.clear();
+    return true;
+  }
+  void Wake() override {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_all();
+  }
+  void Forget(engine::RunId id) override {
+    const std::lock_guard lock(mutex_);
+    forgotten.insert(id);
+  }
+
+  void End(engine::RunId id, int code, bool out_of_memory = false) {
+    const std::lock_guard lock(mutex_);
+    if (running.erase(id) == 0) return;
+    engine::RunEvent event = Of(engine::RunEvent::Kind::kEnded, id);
+    event.end.exit_code = code;
+    event.end.out_of_memory = out_of_memory;
+    events_.push_back(event);
+    changed_.notify_all();
+  }
+  bool Started(engine::RunId id) {
+    const std::lock_guard lock(mutex_);
+    return started.count(id) != 0;
+  }
+  bool Running(engine::RunId id) {
+    const std::lock_guard lock(mutex_);
+    return running.count(id) != 0;
+  }
+  bool RunsNothing() {
+    const std::lock_guard lock(mutex_);
+    return running.empty();
+  }
+  void Tell(engine::RunEvent event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+    changed_.notify_all();
+  }
+  static engine::RunEvent Of(engine::RunEvent::Kind kind, engine::RunId id) {
+    engine::RunEvent event;
+    event.kind = kind;
+    event.id = id;
+    return event;
+  }
+
+  std::set<engine::RunId> started, running, forgotten;
+  std::vector<engine::RunRequest> found;  // by Recover
+  int refuse = 0;                         // the next starts; set it before the service runs
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<engine::RunEvent> events_;
+  bool woken_ = false;
+};
+
+class MemoryJobs final : public store::JobStore {
+ public:
+  core::Result<void> Write(const store::JobChanges& changes) override {
+    const std::lock_guard lock(mutex);
+    if (full) return core::FailedError("the disk is full");
+    for (const auto& job : changes.jobs) jobs[job.number] = job;
+    for (const auto& event : changes.events) {
+      EXPECT_EQ(event.id, last_event + 1);
+      last_event = event.id;
+    }
+    for (const auto& [name, value] : changes.kept) kept[name] = value;
+    return {};
+  }
+  core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
+    const std::lock_guard lock(mutex);
+    std::vector<core::JobRecord> found;
+    for (const auto& [number, job] : jobs) {
+      if (filter.number == number) found.push_back(job);
+      for (const core::Phase phase : filter.phases) {
+        if (job.phase == phase) found.push_back(job);
+      }
+    }
+    return found;
+  }
+  core::Result<std::int64_t> LastNumber() override {
+    return jobs.empty() ? 0 : jobs.rbegin()->first;
+  }
+  core::Result<std::int64_t> LastEvent() override { return last_event; }
+  core::Result<std::vector<core::Event>> Events(std::int64_t, std::size_t) override { return {}; }
+  core::Result<std::vector<core::SharedRun>> SharedRuns() override { return {}; }
+  core::Result<std::optional<std::string>> Kept(const std::string& name) override {
+    const auto found = kept.find(name);
+    return found == kept.end() ? std::nullopt : std::optional(found->second);
+  }
+  core::Result<void> TidyJobs(core::UnixMillis, std::int64_t) override { return {}; }
+  core::Result<void> BecomeServer() override { return {}; }
+
+  std::mutex mutex;
+  bool full = false;
+  std::map<std::int64_t, core::JobRecord> jobs;
+  std::map<std::string, std::string> kept;
+  std::int64_t last_event = 0;
+};
+
+class PlainAdvisor final : public Advisor {
+ public:
+  explicit PlainAdvisor(std::unique_ptr<policy::Policy> policy) : policy_(std::move(policy)) {}
+  core::Result<void> Check(const core::Submission& job) override {
+    if (job.gpus > most) return core::UsageError("there are not so many GPUs");
+    return {};
+  }
+  core::Needs NeedsOf(const core::Submission&) override { return {}; }
+  core::Estimate EstimateOf(const core::JobRecord&) override {
+    core::Estimate estimate;
+    estimate.on.resize(1);
+    return estimate;
+  }
+  core::WorkloadId WorkloadOf(const core::Submission&) override { return {}; }
+  const policy::Policy& Policy() override { return *policy_; }
+  void LearnShared(const core::SharedRun&) override {}
+  void LearnRun(const core::JobRecord& record, const core::Profile&) override {
+    learnt.push_back(record.number);
+  }
+  std::vector<std::int64_t> learnt;
+  int most = 8;
+
+ private:
+  std::unique_ptr<policy::Policy> policy_;
+};
+
+inline const core::Account kAnn{"ann", 1000, 1000, false};
+inline const core::Account kBob{"bob", 1001, 1001, false};
+inline const core::Account kRoot{"root", 0, 0, true};
+
+}  // namespace sharewell::control

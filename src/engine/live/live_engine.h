@@ -1,0 +1,99 @@
+// LiveEngine: carries plans out through a Runner, and tells the loop what happened in the loop's
+// own words. The same for processes on this machine and for a cluster's manager: all that is common
+// to them is here (runner.h says why). The same scenario through it and through the simulated
+// engine gives the same decisions (local_parity_test.cc).
+//
+// What a plan frees is not free before the run is gone: a start onto a GPU (or, for exclusive use,
+// beside a job) that something still leaves waits for that, however long the loop believes it has
+// been running. A start that was refused goes back into the queue, with the reason; a next one of
+// the same job waits a while, longer each time. A runner whose answers may be lost is asked for
+// them again.
+//
+// It is handed what it needs: a job's request when it is submitted, its pace when it is placed and
+// whenever more is learnt. Nothing is fetched from whoever owns it.
+//
+// Apply and all commands return at once: none waits for the runner.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/job.h"
+#include "engine/engine.h"
+#include "engine/runner.h"
+
+namespace sharewell::engine {
+
+// How fast a job is alone where it is placed.
+struct LonePace {
+  // Steps a second; absent: not known, and the job is taken to run at `rate`.
+  std::optional<double> steps;
+  core::Ratio rate = 1;  // work (seconds alone on the reference model) a second
+};
+
+// What a run's end means for the queue.
+enum class Outcome : std::uint8_t { kFinished, kFailed, kOutOfMemory, kRequeued };
+
+struct Ended {
+  core::JobId job;
+  RunId run;
+  RunEnd end;
+  Outcome outcome = Outcome::kFailed;
+};
+
+struct LiveOptions {
+  core::Seconds grace{20};  // between SIGTERM and SIGKILL
+  int most_ooms = 1;        // so often it is tried again, alone; then it has failed
+};
+
+class LiveEngine final : public Engine {
+ public:
+  // The runner must outlive it. `gpus`: by GpuId of `cluster`, which is read here alone.
+  LiveEngine(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus, Runner& runner,
+             const LiveOptions& options = {});
+  ~LiveEngine() override;
+
+  bool Observe(std::optional<core::Seconds> wake, Observation& out) override;
+  void Apply(const core::Plan& plan, Observation& out) override;
+
+  void Wake();  // any thread: an Observe that waits returns
+
+  // All else on the loop's thread.
+  // Seen by the next Observe. Of the request, `user`, `asked` and `id` count: its job, and how many
+  // attempts were made before. Each start and move that is applied is the next attempt.
+  void Submit(core::Job job, RunRequest request);
+  // A waiting job leaves the queue (held, cancelled); told as failed. It may come back under
+  // another id.
+  void Withdraw(core::JobId job);
+  // A running job is ended, and told as failed once it is gone.
+  void Cancel(core::JobId job);
+  // A running job is ended, and goes back into the queue once it is gone (it shared badly, or its
+  // GPU is lost).
+  void Requeue(core::JobId job);
+  // Found running after a restart: the job is there already, as `run` was started. `attempts` were
+  // decided on so far.
+  void Adopt(core::JobId job, const RunRequest& run, int attempts);
+  void SetPace(core::JobId job, const LonePace& pace);
+  // A node that was told to have come, and is new: its GPUs have the next GpuIds. REQUIRES: the
+  // cluster has it as its last node.
+  void AddNode(const RunnerNode& node);
+
+  // What ended, what was noted and what was lost since the last call: for records and users.
+  std::vector<Ended> TakeEnded();
+  // kStarted, kEnding, kNote; kGpuLost, kGpuBack; kNodeCame, kNodeWent: once each time it changed.
+  std::vector<RunEvent> TakeNotes();
+
+  // Steps of the attempt under way; absent: none told.
+  std::optional<double> StepsOf(core::JobId job) const;
+  std::optional<double> StepsPerSecond(core::JobId job) const;  // lately
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::engine

@@ -1,0 +1,608 @@
+#include "engine/live/live_engine.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "core/snapshot.h"
+#include "testing/builders.h"
+#include "testing/random_case.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::JobId;
+using core::Seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = RunEvent::Kind;
+
+RunEvent EventOf(Kind kind, RunId id) {
+  RunEvent event;
+  event.kind = kind;
+  event.id = id;
+  return event;
+}
+
+RunEvent EndOf(RunId id, int code, int signal = 0) {
+  RunEvent event = EventOf(Kind::kEnded, id);
+  event.end.exit_code = code;
+  event.end.signal = signal;
+  return event;
+}
+
+// Tells what the test says, and notes what it is told.
+class HandRunner : public Runner {
+ public:
+  Seconds Now() override { return now; }
+  void Start(const RunRequest& request) override {
+    std::string gpus;
+    for (const auto& gpu : request.gpus) gpus += fmt::format(" {}", gpu.index);
+    calls.push_back(fmt::format("start {}.{}{}{}", request.id.job, request.id.attempt, gpus,
+                                request.shares ? " shared" : ""));
+    last = request;
+  }
+  void Stop(RunId id, Seconds grace) override {
+    calls.push_back(fmt::format("stop {}.{} within {}", id.job, id.attempt, grace.value));
+  }
+  void Cancel(RunId id, Seconds grace) override {
+    calls.push_back(fmt::format("cancel {}.{} within {}", id.job, id.attempt, grace.value));
+  }
+  void SetCores(RunId id, double cores) override {
+    calls.push_back(fmt::format("cores {}.{} {}", id.job, id.attempt, cores));
+  }
+  void SetShare(RunId id, core::Ratio share) override {
+    calls.push_back(fmt::format("share {}.{} {}", id.job, id.attempt, share));
+  }
+  std::vector<RunRequest> Recover() override { return {}; }
+  bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
+    out.insert(out.end(), events.begin(), events.end());
+    const bool any = !events.empty();
+    events.clear();
+    if (!any && until && *until > now) now = *until;
+    return any || until.has_value();
+  }
+  void Wake() override {}
+  void Forget(RunId) override {}
+
+  void Progress(RunId id, double steps) {
+    events.push_back(EventOf(Kind::kProgress, id));
+    events.back().steps = steps;
+  }
+  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
+
+  Seconds now;
+  std::vector<RunEvent> events;
+  std::vector<std::string> calls;
+  RunRequest last;
+};
+
+RunRequest RequestFor(JobId job, core::Submission asked = {}) {
+  RunRequest request;
+  request.id = {static_cast<std::int64_t>(job.value) + 1, 0};
+  request.asked = std::move(asked);
+  return request;
+}
+
+class LiveEngineTest : public ::testing::Test {
+ protected:
+  LiveEngineTest() : cluster_(fixtures::ClusterBuilder().Node(2).Cores(8).Build()) {}
+
+  static std::vector<core::GivenGpu> Gpus() { return {{0, "GPU-0", "A"}, {1, "GPU-1", "A"}}; }
+
+  JobId Submit(bool exclusive = false) {
+    core::Job job;
+    job.id = JobId(submitted_++);
+    job.exclusive = exclusive;
+    engine_.Submit(job, RequestFor(job.id, asked_));
+    engine_.SetPace(job.id, {10, 2});
+    return job.id;
+  }
+  const Observation& Observe(std::optional<double> wake = 0) {
+    std::optional<Seconds> at;
+    if (wake) at = runner_.now + Seconds(*wake);
+    more_ = engine_.Observe(at, seen_);
+    return seen_;
+  }
+  const Observation& Apply(const core::Plan& plan) {
+    engine_.Apply(plan, seen_);
+    return seen_;
+  }
+  const Observation& Start(JobId job, std::vector<std::size_t> gpus,
+                           std::optional<Seconds> profile = {}) {
+    core::Plan plan;
+    plan.starts.push_back({job, fixtures::OnGpus(gpus, 2), profile, {}});
+    return Apply(plan);
+  }
+  const Observation& Stop(JobId job) {
+    core::Plan plan;
+    plan.stops.push_back({job, {}});
+    return Apply(plan);
+  }
+  JobId Running(std::vector<std::size_t> gpus) {
+    const JobId job = Submit();
+    Observe();
+    Start(job, std::move(gpus));
+    runner_.TakeCalls();
+    return job;
+  }
+  std::vector<std::string> Ends() {
+    std::vector<std::string> text;
+    for (const Ended& end : engine_.TakeEnded()) {
+      const char* outcomes[] = {"finished", "failed", "out of memory", "requeued"};
+      text.push_back(fmt::format("{}.{} {}", end.run.job, end.run.attempt,
+                                 outcomes[static_cast<int>(end.outcome)]));
+    }
+    return text;
+  }
+
+  core::Cluster cluster_;
+  HandRunner runner_;
+  core::Submission asked_;  // of what is submitted from now on
+  LiveEngine engine_{cluster_, Gpus(), runner_, {.grace = Seconds(7)}};
+  std::size_t submitted_ = 0;
+  Observation seen_;
+  bool more_ = true;
+};
+
+TEST_F(LiveEngineTest, TellsHowRunsEnd) {
+  const JobId good = Running({0}), bad = Running({0}), late = Running({1}), lost = Running({1});
+  runner_.events = {EndOf({4, 1}, 137, 9), EndOf({3, 1}, 143, 15), EndOf({2, 1}, 3),
+                    EndOf({1, 1}, 0)};
+  runner_.events[0].end.lost = true;
+  runner_.events[1].end.timed_out = true;
+  Observe();
+  EXPECT_THAT(seen_.finished, ElementsAre(good));
+  EXPECT_THAT(seen_.failed, ElementsAre(bad, late)) << "by job, whatever came first";
+  EXPECT_THAT(seen_.requeued, ElementsAre(lost));
+  EXPECT_THAT(Ends(), ElementsAre("4.1 requeued", "3.1 failed", "2.1 failed", "1.1 finished"));
+  EXPECT_THAT(Ends(), IsEmpty());
+
+  asked_.requeue = false;
+  const JobId never_again = Running({0});
+  runner_.events = {EndOf({5, 1}, 137, 9)};
+  runner_.events[0].end.lost = true;
+  EXPECT_THAT(Observe().failed, ElementsAre(never_again));
+}
+
+TEST_F(LiveEngineTest, WhoseTimeWasOverIsNotQueuedAgain) {
+  const JobId job = Running({0}), other = Running({1});
+  engine_.Requeue(job);
+  engine_.Requeue(other);
+  runner_.events = {EndOf({1, 1}, 143, 15), EndOf({2, 1}, 143, 15)};
+  runner_.events[0].end.timed_out = true;
+  Observe();
+  EXPECT_THAT(seen_.failed, ElementsAre(job));
+  EXPECT_THAT(seen_.requeued, ElementsAre(other));
+}
+
+// A server runs for months: what is over is kept for as long as its end is spoken of.
+TEST_F(LiveEngineTest, WhatIsOverIsForgotten) {
+  const JobId job = Running({0}), stopped = Running({1});
+  runner_.Progress({1, 1}, 5);
+  runner_.Progress({2, 1}, 6);
+  Observe();
+  Stop(stopped);
+  engine_.Withdraw(stopped);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  EXPECT_THAT(Ends(), ElementsAre("1.1 finished"));
+  EXPECT_EQ(engine_.StepsOf(job), 5) << "asked for when its end is written down";
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(job), std::nullopt);
+  EXPECT_EQ(engine_.StepsOf(stopped), 6) << "its process is still there";
+  engine_.Cancel(job);
+  EXPECT_THAT(Observe().failed, IsEmpty()) << "it is over already";
+  runner_.events = {EndOf({2, 1}, 143, 15)};
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(stopped), 6);
+  EXPECT_THAT(Ends(), ElementsAre("2.1 requeued"));
+  Observe();
+  EXPECT_EQ(engine_.StepsOf(stopped), std::nullopt);
+}
+
+TEST_F(LiveEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
+  asked_.gpu_memory = core::GiB(4);
+  const JobId job = Running({0});
+  EXPECT_TRUE(runner_.last.shares);
+  EXPECT_EQ(runner_.last.gpu_memory, core::GiB(4));
+  runner_.events = {EndOf({1, 1}, 1)};
+  runner_.events[0].end.out_of_memory = true;
+  EXPECT_THAT(Observe().out_of_memory, ElementsAre(job));
+  Start(job, {0});
+  EXPECT_FALSE(runner_.last.shares);
+  EXPECT_EQ(runner_.last.gpu_memory, std::nullopt) << "a larger bound: none";
+  runner_.events = {EndOf({1, 2}, 1)};
+  runner_.events[0].end.out_of_memory = true;
+  EXPECT_THAT(Observe().failed, ElementsAre(job));
+  EXPECT_THAT(Ends(), ElementsAre("1.1 out of memory", "1.2 failed"));
+}
+
+TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
+  const JobId a = Running({0}), b = Submit(), c = Submit();
+  Observe();
+  core::Plan plan;
+  plan.stops.push_back({a, {}});
+  plan.starts.push_back({b, fixtures::OnGpus({0}), {}, {}});
+  EXPECT_THAT(Apply(plan).progress, IsEmpty());
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
+  // Later plans: another one onto the same GPU waits too, elsewhere it need not.
+  Start(c, {0, 1});
+  Start(a, {1});
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty()) << "its own last attempt is still there";
+  Stop(b);
+  EXPECT_THAT(Ends(), ElementsAre("2.1 requeued")) << "it never began";
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  EXPECT_THAT(seen_.finished, IsEmpty()) << "it was told to end, and has saved its work";
+  EXPECT_THAT(seen_.requeued, IsEmpty()) << "the loop knows";
+  EXPECT_THAT(seen_.progress, SizeIs(2)) << "who begins is told";
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 3.1 0 1 shared", "start 1.2 1 shared"));
+  EXPECT_THAT(Ends(), ElementsAre("1.1 requeued"));
+}
+
+TEST_F(LiveEngineTest, WhatEndedBeforeItWasStoppedKeepsItsEnd) {
+  const JobId a = Running({0}), b = Running({1});
+  core::Plan plan;
+  plan.stops.push_back({a, {}});
+  plan.moves.push_back({b, fixtures::OnGpus({0}), false, {}});
+  runner_.events = {EndOf({1, 1}, 0), EndOf({2, 1}, 0)};
+  Apply(plan);
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty());
+  EXPECT_THAT(Observe().finished, ElementsAre(a, b));
+
+  const JobId c = Running({0});
+  Stop(c);
+  engine_.Cancel(c);
+  runner_.events = {EndOf({3, 1}, 0)};
+  EXPECT_THAT(Observe().failed, ElementsAre(c)) << "told so, though the loop has it in the queue";
+  EXPECT_THAT(Ends(), ElementsAre("1.1 finished", "2.1 finished", "3.1 failed"));
+}
+
+TEST_F(LiveEngineTest, MovesLeaveBeforeTheyArrive) {
+  const JobId a = Running({0}), b = Running({1});
+  core::Plan plan;
+  plan.moves.push_back({a, fixtures::OnGpus({1}), false, {}});
+  plan.moves.push_back({b, fixtures::OnGpus({0}), false, {}});
+  Apply(plan);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 2.1 within 7"));
+  plan = {};
+  plan.resizes.push_back({a, 5, {}});
+  Apply(plan);
+  runner_.events = {EndOf({1, 1}, 143, 15)};
+  Observe();
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty()) << "the other is still where it wants to go";
+  runner_.events = {EndOf({2, 1}, 143, 15)};
+  Observe();
+  EXPECT_THAT(seen_.requeued, IsEmpty());
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.2 1 shared", "start 2.2 0 shared"));
+  plan = {};
+  plan.resizes.push_back({b, 1, {}});
+  plan.throttles.push_back({b, 0.5, {}});
+  Apply(plan);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("cores 2.2 1", "share 2.2 0.5"));
+}
+
+TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
+  const JobId a = Running({0}), b = Submit(), c = Running({1});
+  Observe();
+  engine_.Withdraw(b);
+  EXPECT_THAT(Observe(std::nullopt).failed, ElementsAre(b));
+  Stop(a);
+  Start(a, {1});
+  engine_.Cancel(a);  // its start waits for its own last attempt
+  engine_.Requeue(c);
+  EXPECT_THAT(Observe().failed, IsEmpty());
+  runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 0)};
+  Observe();
+  EXPECT_THAT(seen_.failed, ElementsAre(a));
+  EXPECT_THAT(seen_.requeued, ElementsAre(c));
+  EXPECT_THAT(runner_.TakeCalls(),
+              ElementsAre("stop 1.1 within 7", "cancel 1.1 within 7", "stop 3.1 within 7"))
+      << "a runner must hear that it does not go back into the queue";
+  EXPECT_THAT(Ends(), ElementsAre("1.1 failed", "3.1 requeued"));
+
+  const JobId d = Submit();
+  engine_.Withdraw(d);
+  EXPECT_THAT(Observe().failed, IsEmpty()) << "it is not known yet";
+  EXPECT_THAT(seen_.submitted, SizeIs(1));
+  EXPECT_THAT(Observe(std::nullopt).failed, ElementsAre(d));
+  Observe(std::nullopt);
+  EXPECT_FALSE(more_);
+}
+
+TEST_F(LiveEngineTest, ALostGpuEndsWhatIsOnIt) {
+  const JobId a = Running({0, 1}), b = Running({1});
+  asked_.requeue = false;
+  const JobId c = Running({0});
+  runner_.events = {EventOf(Kind::kGpuLost, {})};
+  runner_.events[0].gpu = "GPU-0";
+  Observe();
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "cancel 3.1 within 7"));
+  runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 143, 15)};
+  Observe();
+  EXPECT_THAT(seen_.requeued, ElementsAre(a));
+  EXPECT_THAT(seen_.failed, ElementsAre(c));
+  Start(a, {0});
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty()) << "nothing is started there";
+  EXPECT_THAT(Observe(std::nullopt).requeued, ElementsAre(a));
+  runner_.events = {EventOf(Kind::kGpuBack, {})};
+  runner_.events[0].gpu = "GPU-0";
+  Observe();
+  Start(a, {0});
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.3 0 shared"));
+  EXPECT_THAT(engine_.TakeNotes(), SizeIs(2));
+  EXPECT_EQ(engine_.StepsOf(b), std::nullopt);
+}
+
+TEST_F(LiveEngineTest, WhatComesBeforeTheFirstStepIsStartUp) {
+  const JobId a = Submit();
+  Observe();
+  Start(a, {0});
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(0)) << "not known yet";
+  runner_.now += Seconds(20);
+  runner_.Progress({1, 1}, 1);
+  Observe(std::nullopt);
+  ASSERT_THAT(seen_.progress, SizeIs(1));
+  EXPECT_EQ(seen_.progress[0].startup, Seconds(19.9)) << "less the step itself: ten a second";
+  Stop(a);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  Start(a, {0});
+  runner_.now += Seconds(5);
+  runner_.Progress({1, 2}, 21);
+  Observe(std::nullopt);
+  EXPECT_NEAR(seen_.progress[0].startup.value, 19.9 + 3, 1e-9)
+      << "at every start; twenty steps in a lot";
+}
+
+TEST_F(LiveEngineTest, TellsProgressWhenItSaysSomething) {
+  const JobId a = Submit();
+  Observe();
+  Start(a, {0});
+  ASSERT_THAT(seen_.progress, SizeIs(1));
+  EXPECT_EQ(seen_.progress[0].rate, 2) << "believed, until steps are told";
+  // Full speed is 10 steps a second, which is 2 seconds of work.
+  for (int second = 1; second <= 4; ++second) {
+    runner_.now += Seconds(1);
+    runner_.Progress({1, 1}, 10.0 * second);
+    Observe(std::nullopt);
+    EXPECT_FALSE(more_) << "as it was believed: no turn for that";
+  }
+  EXPECT_EQ(engine_.StepsPerSecond(a), 10);
+  EXPECT_EQ(engine_.StepsOf(a), 40);
+  runner_.now += Seconds(1);
+  runner_.Progress({1, 1}, 50);
+  ASSERT_THAT(Observe(std::nullopt).progress, SizeIs(1)) << "now and then all the same";
+  EXPECT_EQ(seen_.progress[0].attained, Seconds(10));
+  EXPECT_EQ(seen_.progress[0].rate, 2);
+
+  // Somebody comes: what was measured before is not the pace beside him.
+  const JobId b = Submit();
+  Observe();
+  ASSERT_THAT(Start(b, {0}).progress, SizeIs(2));
+  for (int second = 1; second <= 3; ++second) {
+    runner_.now += Seconds(1);
+    runner_.Progress({1, 1}, 50 + 5.0 * second);
+    Observe(std::nullopt);
+  }
+  ASSERT_TRUE(more_) << "half the pace is news";
+  ASSERT_THAT(seen_.progress, SizeIs(1));
+  EXPECT_EQ(seen_.progress[0].attained, Seconds(13));
+  EXPECT_EQ(seen_.progress[0].rate, 1);
+
+  // Without a pace to hold them against, steps say nothing: time counts.
+  engine_.SetPace(a, {std::nullopt, 2});
+  engine_.SetPace(b, {std::nullopt, 2});
+  runner_.now += Seconds(6);
+  runner_.Progress({2, 1}, 7);
+  Observe(std::nullopt);
+  ASSERT_THAT(seen_.progress, SizeIs(1));
+  EXPECT_EQ(seen_.progress[0].job, b);
+  EXPECT_EQ(seen_.progress[0].attained, Seconds(18));
+  // From a checkpoint: what was done before is kept.
+  engine_.SetPace(a, {10, 2});
+  Stop(a);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  EXPECT_EQ(Start(a, {1}).progress[0].attained, Seconds(19)) << "13, and 6 seconds at rate 1";
+  runner_.now += Seconds(5);
+  runner_.Progress({1, 2}, 80);
+  Observe(std::nullopt);
+  EXPECT_EQ(seen_.progress[0].attained, Seconds(16)) << "it knows better where it stands";
+}
+
+TEST_F(LiveEngineTest, TellsWhoRanAloneForAWhile) {
+  const JobId a = Submit();
+  Observe();
+  Start(a, {0}, Seconds(60));
+  Observe(std::nullopt);
+  EXPECT_EQ(seen_.now, Seconds(60));
+  EXPECT_THAT(seen_.profiled, ElementsAre(a));
+  Observe(std::nullopt);
+  EXPECT_FALSE(more_);
+}
+
+TEST_F(LiveEngineTest, GoesOnWithWhatAnEarlierServerStarted) {
+  RunRequest request;
+  request.id = {8, 3};
+  request.gpus = {Gpus()[1]};
+  request.shares = true;
+  engine_.Adopt(JobId(0), request, 3);
+  submitted_ = 1;
+  const JobId b = Submit();
+  ASSERT_THAT(Observe().progress, SizeIs(1));
+  engine_.Requeue(JobId(0));
+  Start(b, {1});
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 8.3 within 7"));
+  runner_.events = {EndOf({8, 3}, 0), EndOf({99, 1}, 0)};
+  EXPECT_THAT(Observe().requeued, ElementsAre(JobId(0)));
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1 1 shared"));
+}
+
+// Processes that end when they like, and take their time when they are told to.
+class RandomRunner : public HandRunner {
+ public:
+  explicit RandomRunner(fixtures::Dice& dice) : dice_(dice) {}
+  void Start(const RunRequest& request) override {
+    HandRunner::Start(request);
+    ASSERT_TRUE(started.insert(request.id).second) << "started twice";
+    for (const auto& [id, other] : processes_) {
+      ASSERT_NE(id.job, request.id.job) << "two attempts at once";
+      for (const auto& gpu : other.gpus) {
+        const auto& mine = request.gpus;
+        if (std::find(mine.begin(), mine.end(), gpu) == mine.end()) continue;
+        ASSERT_FALSE(other.told) << "its place is still being left";
+        ASSERT_LT(CountOn(gpu), 2) << "no more than were decided on";
+      }
+    }
+    processes_[request.id] = {now + Seconds(dice_.LogUniform(0.01, 200)), false, request.gpus};
+  }
+  void Stop(RunId id, Seconds grace) override {
+    HandRunner::Stop(id, grace);
+    const auto found = processes_.find(id);
+    if (found == processes_.end() || std::exchange(found->second.told, true)) return;
+    found->second.end = std::min(found->second.end, now + Seconds(dice_.Pick({0, 0.01, 1, 7})));
+  }
+  void Cancel(RunId id, Seconds grace) override { Stop(id, grace); }
+  bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
+    auto next = processes_.end();
+    for (auto it = processes_.begin(); it != processes_.end(); ++it) {
+      if (next == processes_.end() || it->second.end < next->second.end) next = it;
+    }
+    if (next == processes_.end() || (until && *until < next->second.end)) {
+      if (until) now = std::max(now, *until);
+      return until.has_value();
+    }
+    now = std::max(now, next->second.end);
+    if (dice_.Chance(0.3)) {
+      HandRunner::Progress(next->first, dice_.Uniform(0, 100));
+      out.insert(out.end(), events.begin(), events.end());
+      events.clear();
+    }
+    out.push_back(EndOf(next->first, dice_.Chance(0.7) ? 0 : 1));
+    out.back().end.out_of_memory = dice_.Chance(0.1);
+    out.back().end.lost = dice_.Chance(0.05);
+    processes_.erase(next);
+    if (dice_.Chance(0.05)) {
+      out.push_back(EventOf(dice_.Chance(0.5) ? Kind::kGpuLost : Kind::kGpuBack, {}));
+      out.back().gpu = fmt::format("GPU-{}", dice_.Between(0, 3));
+    }
+    return true;
+  }
+  bool quiet() const { return processes_.empty(); }
+  std::set<RunId> started;
+
+ private:
+  struct Process {
+    Seconds end;
+    bool told = false;
+    std::vector<core::GivenGpu> gpus;
+  };
+  int CountOn(const core::GivenGpu& gpu) const {
+    return static_cast<int>(std::count_if(processes_.begin(), processes_.end(), [&](auto& one) {
+      const auto& gpus = one.second.gpus;
+      return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
+    }));
+  }
+  fixtures::Dice& dice_;
+  std::map<RunId, Process> processes_;
+};
+
+// A loop that decides by chance. The snapshot's own checks say when it was told what cannot be.
+std::string RandomHistory(std::uint64_t seed) {
+  fixtures::Dice dice(seed);
+  const core::Cluster cluster = fixtures::ClusterBuilder().Node(4).Build();
+  RandomRunner runner(dice);
+  std::vector<core::GivenGpu> gpus;
+  for (int i = 0; i < 4; ++i) gpus.push_back({i, fmt::format("GPU-{}", i), "A"});
+  LiveEngine engine(cluster, gpus, runner);
+  core::Snapshot snapshot(cluster);
+  std::map<RunId, int> ends;
+  std::size_t submitted = 0, over = 0;
+  const std::size_t jobs = 40;
+  Observation seen;
+  for (int turn = 0; turn < 3000 && !::testing::Test::HasFatalFailure(); ++turn) {
+    if (submitted < jobs && dice.Chance(0.4)) {
+      core::Job job;
+      job.id = JobId(submitted++);
+      job.gpus = dice.Between(0, 2);
+      engine.Submit(job, RequestFor(job.id));
+    }
+    for (std::size_t j = 0; j < snapshot.job_count(); ++j) {
+      const auto state = snapshot.job(JobId(j)).state;
+      if (state == core::JobState::kRunning && dice.Chance(0.02)) engine.Requeue(JobId(j));
+      if (state == core::JobState::kRunning && dice.Chance(0.01)) engine.Cancel(JobId(j));
+      if (state == core::JobState::kWaiting && dice.Chance(0.005)) engine.Withdraw(JobId(j));
+    }
+    EXPECT_TRUE(engine.Observe(runner.now + Seconds(dice.Pick({0, 0.5, 5})), seen));
+    snapshot.AdvanceTo(seen.now);
+    for (const JobId id : seen.finished) snapshot.Finish(id, core::JobState::kFinished);
+    for (const JobId id : seen.failed) snapshot.Finish(id, core::JobState::kFailed);
+    for (const JobId id : seen.out_of_memory) snapshot.Stop(id);
+    for (const JobId id : seen.requeued) snapshot.Stop(id);
+    over += seen.finished.size() + seen.failed.size();
+    for (const auto& job : seen.submitted) {
+      snapshot.Submit(job, fixtures::EstimateOf({}, cluster));
+    }
+
+    core::Plan plan;
+    for (std::size_t j = 0; j < snapshot.job_count(); ++j) {
+      const JobId id(j);
+      const auto& view = snapshot.job(id);
+      const auto room = [&] {
+        core::Allocation to;
+        for (std::size_t g = 0; g < 4 && static_cast<int>(to.gpus.size()) < view.job.gpus; ++g) {
+          if (snapshot.residents(core::GpuId(g)).count() < 2) to.gpus.emplace_back(g);
+        }
+        if (to.gpus.empty()) to.node = core::NodeId(0);
+        return to;
+      };
+      if (view.state == core::JobState::kRunning && dice.Chance(0.05)) {
+        plan.stops.push_back({id, {}});
+        snapshot.Stop(id);
+      } else if (view.state == core::JobState::kRunning && dice.Chance(0.03)) {
+        const auto to = room();
+        if (static_cast<int>(to.gpus.size()) < view.job.gpus) continue;
+        plan.moves.push_back({id, to, false, {}});
+        snapshot.Move(id, to);
+      } else if (view.state == core::JobState::kWaiting && dice.Chance(0.3)) {
+        const auto to = room();
+        if (static_cast<int>(to.gpus.size()) < view.job.gpus) continue;
+        plan.starts.push_back({id, to, {}, {}});
+        snapshot.Start(id, to);
+      }
+    }
+    engine.Apply(plan, seen);
+    for (const Ended& end : engine.TakeEnded()) ++ends[end.run];
+    if (over == jobs && runner.quiet()) break;
+  }
+  EXPECT_EQ(over, jobs) << "each job comes to one end";
+  EXPECT_TRUE(engine.Observe(runner.now, seen));
+  for (const Ended& end : engine.TakeEnded()) ++ends[end.run];
+  for (const auto& [run, count] : ends) EXPECT_EQ(count, 1) << run.job << "." << run.attempt;
+  for (const RunId& run : runner.started) {
+    EXPECT_TRUE(ends.contains(run)) << run.job << "." << run.attempt << " has no end";
+  }
+  std::string log;
+  for (const std::string& call : runner.calls) log += call + "\n";
+  return log;
+}
+
+TEST(LiveEngineHistories, NothingIsLostDoubledOrOverCommitted) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("history {}", seed));
+    const std::string log = RandomHistory(seed);
+    if (seed <= 5) {
+      EXPECT_EQ(RandomHistory(seed), log) << "the same twice";
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::engine

@@ -1,0 +1,241 @@
+// What the runner tells, what it means for the queue, and what the loop hears of it.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/live/live_runs.h"
+
+namespace sharewell::engine {
+
+using core::GpuId;
+using core::JobId;
+using core::Seconds;
+
+namespace {
+
+// Each turn costs a decision, so progress alone makes one only when it says something.
+constexpr double kWorthTelling = 0.05;
+constexpr Seconds kTellEvery(5);
+// After a start that was refused, and twice that after each further one.
+constexpr Seconds kTryAgain(1);
+constexpr Seconds kTryAgainMost(60);
+
+// What passed before its first steps were told, less what those take alone: they may come in lots.
+// A checkpoint may be older than the last step that was told.
+Seconds StartUp(Seconds passed, double steps, std::optional<double> steps_alone) {
+  if (!steps_alone || *steps_alone <= 0) return passed;
+  return std::max(passed - Seconds(std::max(steps, 0.0) / *steps_alone), Seconds(0));
+}
+
+}  // namespace
+
+bool LiveRuns::Wait(std::optional<Seconds> until) {
+  if (list_at_ && runner_.Now() >= *list_at_) {
+    list_at_ = runner_.Now() + *runner_.ListEvery();
+    runner_.List(++commands_);
+  }
+  std::vector<RunEvent> events;
+  const bool more = runner_.Wait(until, events);
+  for (const RunEvent& event : events) Take(event);
+  if (!starts_.empty()) BeginWhatCan();  // one that was refused may have waited for long enough
+  return more;
+}
+
+void LiveRuns::Take(const RunEvent& event) {
+  using Kind = RunEvent::Kind;
+  switch (event.kind) {
+    case Kind::kStarted:
+      return TakeStart(event);
+    case Kind::kRefused:
+      return TakeRefusal(event);
+    case Kind::kProgress:
+      return TakeProgress(event);
+    case Kind::kEnded:
+      return TakeEnd(event);
+    case Kind::kEnding:
+    case Kind::kNote:
+      return Note(event);
+    case Kind::kGpuLost:
+      return TakeLostGpu(event);
+    case Kind::kGpuBack:
+      return TakeGpuBack(event);
+    case Kind::kNodeCame:
+      return TakeNodeCame(event);
+    case Kind::kNodeWent:
+      return TakeNodeWent(event);
+    case Kind::kListed:
+      return TakeList(event.list);
+  }
+}
+
+void LiveRuns::Note(const RunEvent& event) {
+  notes_.push_back(event);
+  news_ = true;
+}
+
+void LiveRuns::TakeStart(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end()) return;  // it has ended: this comes late
+  Entry& job = jobs_.at(found->second);
+  if (std::exchange(job.run->started, true)) return;
+  job.refusals = 0;
+  Note(event);
+  notes_.back().kind = RunEvent::Kind::kStarted;  // a list says so by the way
+}
+
+void LiveRuns::TakeRefusal(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end() || jobs_.at(found->second).run->started) return;
+  RunEvent end = event;
+  end.end.refused = true;
+  end.end.message = event.message;
+  TakeEnd(end);
+}
+
+void LiveRuns::TakeProgress(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
+  Entry& job = jobs_.at(found->second);
+  if (!job.steps && job.run->began) {
+    job.startup +=
+        StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before, job.pace.steps);
+  }
+  job.steps = event.steps;
+  job.window.Tell(runner_.Now(), event.steps);
+  if (!job.Runs()) return;
+  Reckon(job, true);
+  job.fresh = true;
+  if (std::abs(job.rate - job.told_rate) > kWorthTelling * job.told_rate ||
+      runner_.Now() - job.told_at >= kTellEvery) {
+    job.due = true;
+  }
+}
+
+Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
+  const RunRequest& request = job.run->request;
+  if (job.run->leaves) {
+    // Told to end, it may have saved its work and left with any code, 0 among them. One whose time
+    // was over before somebody wanted it back in the queue (a server that came up meanwhile) is
+    // over.
+    const bool over = *job.run->leaves == Why::kRequeue && end.timed_out;
+    return over || *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
+  }
+  if (end.refused) return Outcome::kRequeued;
+  // By a server before this one, or as the machine was shut down: it may have saved its work.
+  if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
+  if (end.timed_out) return Outcome::kFailed;
+  if (end.exit_code == 0 && end.signal == 0) return Outcome::kFinished;
+  // A job that is kept alone though its user did not ask for it ran out in an earlier life.
+  const bool before = job.exclusive && !request.asked.exclusive;
+  const int ooms = std::max(job.ooms, before ? 1 : 0);
+  return end.out_of_memory && ooms < options_.most_ooms ? Outcome::kOutOfMemory : Outcome::kFailed;
+}
+
+void LiveRuns::Over(JobId id, Entry& job, std::vector<JobId>& told) {
+  // What was to begin after it does not.
+  std::erase(starts_, id);
+  job.next.reset();
+  if (!std::exchange(job.over, true)) told.push_back(id);
+}
+
+void LiveRuns::TakeEnd(const RunEvent& event) {
+  const auto found = runs_.find(event.id);
+  if (found == runs_.end()) return;  // no run of ours
+  const JobId id = found->second;
+  runs_.erase(found);
+  Entry& job = jobs_.at(id);
+  const Outcome outcome = OutcomeOf(job, event.end);
+  const Run run = std::move(*job.run);
+  job.run.reset();
+  const Seconds now = runner_.Now();
+  job.attained += (now - job.settled) * std::exchange(job.rate, 0.0);
+  job.settled = now;
+  if (event.end.refused) {
+    job.attained = run.attained;  // what it was believed to do, it did not
+    job.not_before = now + std::min(kTryAgain * std::exp2(job.refusals++), kTryAgainMost);
+  }
+  for (const GpuId gpu : run.gpus) std::erase(on_gpu_[gpu.index()], id);
+  ResidentsChanged(run.gpus);
+  ended_.push_back({id, run.request.id, event.end, outcome});
+  switch (outcome) {
+    case Outcome::kFinished:
+      Over(id, job, finished_);
+      break;
+    case Outcome::kFailed:
+      Over(id, job, failed_);
+      break;
+    case Outcome::kOutOfMemory:
+      out_of_memory_.push_back(id);
+      break;
+    case Outcome::kRequeued:
+      if (run.leaves != Why::kPlan) requeued_.push_back(id);
+      break;
+  }
+  if (!job.next) live_.erase(id);
+  BeginWhatCan();
+}
+
+void LiveRuns::TellProgress(Observation& out) {
+  news_ = false;  // notes are taken when the turn is over, those of its plan too
+  for (const JobId id : live_) {
+    Entry& job = jobs_.at(id);
+    if (!job.fresh || !job.Runs()) continue;
+    Reckon(job, false);
+    out.progress.push_back({id, job.attained, job.rate, job.startup});
+    job.told_at = out.now;
+    job.told_rate = job.rate;
+    job.fresh = job.due = false;
+  }
+}
+
+bool LiveRuns::TellProfiled(Observation& out) {
+  const Seconds now = runner_.Now();
+  for (const JobId id : live_) {
+    Entry& job = jobs_.at(id);
+    if (!job.Runs() || !job.run->profiled_at || *job.run->profiled_at > now) continue;
+    job.run->profiled_at.reset();
+    out.profiled.push_back(id);
+  }
+  return !out.profiled.empty();
+}
+
+void LiveRuns::TellEnds(Observation& out) {
+  // What was submitted and withdrawn at once is told in two turns.
+  for (const JobId id : std::exchange(failed_, {})) {
+    const bool news = std::any_of(out.submitted.begin(), out.submitted.end(),
+                                  [&](const core::Job& job) { return job.id == id; });
+    (news ? failed_ : out.failed).push_back(id);
+  }
+  out.finished = std::exchange(finished_, {});
+  for (const JobId id : std::exchange(out_of_memory_, {})) {
+    Entry& job = jobs_.at(id);
+    if (!job.believed || job.over) continue;  // the loop has it in the queue already
+    ++job.ooms;
+    out.out_of_memory.push_back(id);
+  }
+  for (const JobId id : std::exchange(requeued_, {})) {
+    const Entry& job = jobs_.at(id);
+    if (job.believed && !job.over) out.requeued.push_back(id);
+  }
+  for (auto* told : {&out.finished, &out.failed, &out.out_of_memory, &out.requeued}) {
+    std::sort(told->begin(), told->end());
+    told->erase(std::unique(told->begin(), told->end()), told->end());
+    for (const JobId id : *told) jobs_.at(id).believed = false;
+  }
+  ForgetOver();
+  for (const auto* told : {&out.finished, &out.failed}) {
+    known_over_.insert(known_over_.end(), told->begin(), told->end());
+  }
+}
+
+void LiveRuns::ForgetOver() {
+  std::erase_if(known_over_, [&](JobId id) {
+    const bool told =
+        std::none_of(ended_.begin(), ended_.end(), [&](const Ended& end) { return end.job == id; });
+    if (!told || live_.contains(id)) return false;  // its last process is still on its way out
+    jobs_.erase(id);
+    return true;
+  });
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,324 @@
+#include "engine/live/live_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace sharewell::engine {
+
+using core::GpuId;
+using core::JobId;
+using core::Seconds;
+
+namespace {
+
+template <class Ids, class Wanted>
+bool HasId(const Ids& ids, const Wanted& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+LiveRuns::LiveRuns(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus, Runner& runner,
+                   const LiveOptions& options)
+    : runner_(runner), options_(options), gpus_(std::move(gpus)), on_gpu_(gpus_.size()) {
+  for (const core::Node& node : cluster.nodes()) {
+    nodes_.push_back(
+        {node.name, node.first_gpu.index(), static_cast<std::size_t>(node.gpus), true});
+  }
+  if (const auto every = runner_.ListEvery()) list_at_ = runner_.Now() + *every;
+}
+
+void LiveRuns::Know(const core::Job& job, RunRequest request) {
+  Entry& entry = jobs_[job.id];
+  entry.exclusive = job.exclusive;
+  entry.request = std::move(request);
+}
+
+void LiveRuns::Adopt(JobId id, const RunRequest& request, int attempts) {
+  Entry& job = jobs_[id];
+  job.exclusive = !request.gpus.empty() && !request.shares;
+  job.believed = true;
+  job.request.id = {request.id.job, attempts};
+  job.request.user = request.user;
+  job.request.asked = request.asked;
+  Run run;
+  run.request = request;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    if (!HasId(request.gpus, gpus_[i])) continue;
+    run.gpus.emplace_back(i);
+    on_gpu_[i].push_back(id);
+  }
+  for (std::size_t i = 0; i < nodes_.size() && request.gpus.empty(); ++i) {
+    if (HasId(request.nodes, nodes_[i].name)) run.node = core::NodeId(i);
+  }
+  job.settled = runner_.Now();
+  job.fresh = job.due = true;
+  job.run = std::move(run);
+  runs_[request.id] = id;
+  live_.insert(id);
+}
+
+void LiveRuns::SetPace(JobId id, const LonePace& pace) {
+  if (const auto found = jobs_.find(id); found != jobs_.end()) found->second.pace = pace;
+}
+
+void LiveRuns::Reckon(Entry& job, bool told_steps) {
+  const Seconds now = runner_.Now();
+  const auto& [steps_alone, alone] = job.pace;
+  job.attained += (now - job.settled) * job.rate;
+  job.settled = now;
+  job.rate = alone;
+  if (!job.steps || !steps_alone || *steps_alone <= 0 || alone <= 0) return;
+  const double work_a_step = alone / *steps_alone;
+  if (told_steps) job.attained = Seconds(*job.steps * work_a_step);
+  if (const auto lately = job.window.PerSecond()) job.rate = *lately * work_a_step;
+}
+
+// Somebody came to these GPUs or left them: paces measured before say nothing any more.
+void LiveRuns::ResidentsChanged(const std::vector<GpuId>& where) {
+  for (const GpuId gpu : where) {
+    for (const JobId id : on_gpu_[gpu.index()]) {
+      jobs_[id].window.Clear();
+      jobs_[id].fresh = true;
+    }
+  }
+}
+
+bool LiveRuns::Free(const Entry& job) const {
+  if (job.run) return false;  // its own last attempt leaves
+  if (runner_.Now() < job.not_before) return false;
+  return std::none_of(job.next->gpus.begin(), job.next->gpus.end(), [&](GpuId gpu) {
+    const auto& here = on_gpu_[gpu.index()];
+    return std::any_of(here.begin(), here.end(),
+                       [&](JobId other) { return !jobs_.at(other).Runs(); });
+  });
+}
+
+void LiveRuns::Begin(JobId id, Entry& job) {
+  const Seconds now = runner_.Now();
+  job.run = std::move(*job.next);
+  job.next.reset();
+  Run& run = *job.run;
+  if (run.profile) run.profiled_at = now + *run.profile;
+  for (const GpuId gpu : run.gpus) on_gpu_[gpu.index()].push_back(id);
+  ResidentsChanged(run.gpus);
+  job.window.Clear();
+  if (job.steps) job.steps_before = *job.steps;
+  job.steps.reset();
+  job.settled = now;
+  job.rate = 0;
+  job.fresh = job.due = true;
+  run.attained = job.attained;
+  run.command = ++commands_;
+  run.began = now;
+  runs_[run.request.id] = id;
+  touched_ = true;
+  runner_.Start(run.request);
+  if (run.share < 1) runner_.SetShare(run.request.id, run.share);
+}
+
+void LiveRuns::BeginWhatCan() {
+  for (const JobId id : std::exchange(starts_, {})) {
+    Entry& job = jobs_.at(id);
+    if (Free(job)) {
+      Begin(id, job);
+    } else {
+      starts_.push_back(id);
+    }
+  }
+}
+
+void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds> profile) {
+  Entry& job = jobs_[id];
+  if (job.over || job.request.id.job == 0) return;  // nobody's: it keeps a GPU from being used
+  ++job.request.id.attempt;
+  Run run;
+  run.request = job.request;
+  run.gpus = to.gpus;
+  run.profile = profile;
+  if (to.gpus.empty()) run.node = to.node;
+  RunRequest& request = run.request;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const KnownNode& node = nodes_[i];
+    const auto here = [&](GpuId gpu) {
+      return gpu.index() >= node.first_gpu && gpu.index() < node.first_gpu + node.gpus;
+    };
+    if (run.node == core::NodeId(i) || std::any_of(to.gpus.begin(), to.gpus.end(), here)) {
+      request.nodes.push_back(node.name);
+    }
+  }
+  for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
+  request.cores = to.cores;
+  request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0;
+  // No share of the threads: measured on an H200, pairs that complement each other are fastest
+  // without one.
+  if (request.shares) request.gpu_memory = request.asked.gpu_memory;
+  job.believed = true;
+  const bool usable = Usable(run);
+  job.next = std::move(run);
+  live_.insert(id);
+  if (!usable) {
+    requeued_.push_back(id);
+    GiveUp(id, job, Outcome::kRequeued);
+  } else if (Free(job)) {
+    Begin(id, job);
+  } else {
+    starts_.push_back(id);
+  }
+}
+
+void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome) {
+  RunEnd end;
+  end.signal = 15;
+  end.exit_code = 128 + end.signal;
+  end.message = "it was stopped before it began";
+  ended_.push_back({id, job.next->request.id, std::move(end), outcome});
+  std::erase(starts_, id);
+  job.next.reset();
+  if (!job.run) live_.erase(id);
+}
+
+void LiveRuns::Leave(Entry& job, Why why) {
+  if (!job.Runs()) {
+    // Whoever gave it up for good is not overruled.
+    if (*job.run->leaves == Why::kFail) return;
+    job.run->leaves = why;
+    if (why == Why::kFail) SendStop(*job.run);
+    return;
+  }
+  const Seconds now = runner_.Now();
+  job.attained += (now - job.settled) * std::exchange(job.rate, 0.0);
+  job.settled = now;
+  job.run->leaves = why;
+  SendStop(*job.run);
+}
+
+void LiveRuns::SendStop(const Run& run) {
+  touched_ = true;
+  if (run.leaves == Why::kFail) {
+    runner_.Cancel(run.request.id, options_.grace);
+  } else {
+    runner_.Stop(run.request.id, options_.grace);
+  }
+}
+
+void LiveRuns::LeaveByPlan(JobId id) {
+  Entry& job = jobs_[id];
+  if (job.next) GiveUp(id, job, Outcome::kRequeued);
+  if (job.run) Leave(job, Why::kPlan);
+  std::erase(requeued_, id);  // the plan says where it goes
+}
+
+void LiveRuns::StopByPlan(JobId id) {
+  LeaveByPlan(id);
+  jobs_[id].believed = false;
+}
+
+void LiveRuns::ArriveByPlan(JobId id, const core::Allocation& to) {
+  // What ran out of memory in the same moment is told so, and decided on anew.
+  if (HasId(out_of_memory_, id)) {
+    ++jobs_[id].request.id.attempt;  // it was decided on
+  } else {
+    Start(id, to, std::nullopt);
+  }
+}
+
+void LiveRuns::Resize(JobId id, double cores) {
+  Entry& job = jobs_[id];
+  if (job.next) {
+    job.next->request.cores = cores;
+  } else if (job.Runs()) {
+    job.window.Clear();
+    job.fresh = touched_ = true;
+    runner_.SetCores(job.run->request.id, cores);
+  }
+}
+
+void LiveRuns::Throttle(JobId id, core::Ratio share) {
+  Entry& job = jobs_[id];
+  if (job.next) {
+    job.next->share = share;
+  } else if (job.Runs()) {
+    job.window.Clear();
+    job.fresh = touched_ = true;
+    runner_.SetShare(job.run->request.id, share);
+  }
+}
+
+void LiveRuns::Drop(JobId id) {
+  jobs_[id].over = true;
+  known_over_.push_back(id);
+}
+
+void LiveRuns::Withdraw(JobId id) {
+  Entry& job = jobs_[id];
+  if (job.believed) return Cancel(id);
+  Over(id, job, failed_);  // what is left of its last attempt leaves as it was told to
+}
+
+void LiveRuns::Cancel(JobId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.over) return;
+  Entry& job = found->second;
+  if (job.run) {
+    // The end of what runs is its end: what was to come after is not spoken of.
+    std::erase(starts_, id);
+    job.next.reset();
+    return Leave(job, Why::kFail);
+  }
+  if (job.next) GiveUp(id, job, Outcome::kFailed);
+  Over(id, job, failed_);
+}
+
+void LiveRuns::Requeue(JobId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.over || !found->second.believed) return;
+  Entry& job = found->second;
+  if (job.next) {
+    requeued_.push_back(id);
+    GiveUp(id, job, Outcome::kRequeued);
+  } else if (job.Runs()) {
+    Leave(job, Why::kRequeue);
+  }
+}
+
+bool LiveRuns::TakeTouched() { return std::exchange(touched_, false); }
+
+std::optional<Seconds> LiveRuns::NextDue() const {
+  std::optional<Seconds> next = list_at_;
+  const auto also = [&](Seconds at) { next = next ? std::min(*next, at) : at; };
+  for (const JobId id : live_) {
+    const Entry& job = jobs_.at(id);
+    if (job.Runs() && job.run->profiled_at) also(*job.run->profiled_at);
+    if (job.next && !job.run && job.not_before > runner_.Now()) also(job.not_before);
+  }
+  return next;
+}
+
+bool LiveRuns::Owes() const {
+  if (news_ || !finished_.empty() || !failed_.empty() || !out_of_memory_.empty() ||
+      !requeued_.empty()) {
+    return true;
+  }
+  return std::any_of(live_.begin(), live_.end(), [&](JobId id) {
+    const Entry& job = jobs_.at(id);
+    return job.due && job.Runs();
+  });
+}
+
+std::vector<Ended> LiveRuns::TakeEnded() { return std::exchange(ended_, {}); }
+
+std::vector<RunEvent> LiveRuns::TakeNotes() { return std::exchange(notes_, {}); }
+
+std::optional<double> LiveRuns::StepsOf(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? std::nullopt : found->second.steps;
+}
+
+std::optional<double> LiveRuns::StepsPerSecond(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? std::nullopt : found->second.window.PerSecond();
+}
+
+}  // namespace sharewell::engine

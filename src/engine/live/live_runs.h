@@ -1,0 +1,160 @@
+// LiveRuns: the live engine's book of who runs, who waits for a place that is still being left,
+// which nodes are up, and what the loop has yet to be told. The loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/live/live_engine.h"
+#include "engine/live/step_window.h"
+
+namespace sharewell::engine {
+
+class LiveRuns {
+ public:
+  LiveRuns(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus, Runner& runner,
+           const LiveOptions& options);
+
+  void Know(const core::Job& job, RunRequest request);
+  void Adopt(core::JobId id, const RunRequest& run, int attempts);
+  void SetPace(core::JobId id, const LonePace& pace);
+  void AddNode(const RunnerNode& node);
+
+  void StopByPlan(core::JobId id);
+  void LeaveByPlan(core::JobId id);  // the first half of a move
+  void ArriveByPlan(core::JobId id, const core::Allocation& to);
+  void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
+  void Resize(core::JobId id, double cores);
+  void Throttle(core::JobId id, core::Ratio share);
+  void Drop(core::JobId id);  // the loop has given it up
+  void Withdraw(core::JobId id);
+  void Cancel(core::JobId id);
+  void Requeue(core::JobId id);
+
+  // Hears what happened until `until`. False: nothing ever will.
+  bool Wait(std::optional<core::Seconds> until);
+  // The runner was told something since this was last asked, and may have to tell something.
+  bool TakeTouched();
+  // When there is something to do without anything happening: somebody has run alone for as long as
+  // was asked, a start that was refused is tried again, the runner is asked for what is there.
+  std::optional<core::Seconds> NextDue() const;
+  bool Owes() const;  // there is something to tell that is worth a turn
+  void TellEnds(Observation& out);
+  bool TellProfiled(Observation& out);
+  void TellProgress(Observation& out);
+  std::vector<Ended> TakeEnded();
+  std::vector<RunEvent> TakeNotes();
+  std::optional<double> StepsOf(core::JobId id) const;
+  std::optional<double> StepsPerSecond(core::JobId id) const;
+
+ private:
+  // Why a run was told to end.
+  enum class Why : std::uint8_t {
+    kPlan,     // the loop decided so, and already counts it as stopped or moved
+    kRequeue,  // the loop is told once it is gone
+    kFail,     // likewise
+  };
+  // One attempt, to come or under way.
+  struct Run {
+    RunRequest request;
+    std::vector<core::GpuId> gpus;
+    core::NodeId node;                     // of a CPU-only job
+    std::optional<core::Seconds> profile;  // tell when it has run alone for so long
+    core::Ratio share = 1;
+    std::uint64_t command = 0;           // the number of its start; 0: an earlier server's
+    std::optional<core::Seconds> began;  // absent: to come, or an earlier server began it
+    std::optional<core::Seconds> profiled_at;
+    core::Seconds attained;     // by its job, when it began
+    bool started = false;       // told so
+    std::optional<Why> leaves;  // absent: it was not told to
+  };
+  struct Entry {
+    RunRequest request;  // as it was submitted; its id is that of the last attempt
+    LonePace pace;
+    bool exclusive = false;
+    bool believed = false;  // the loop counts it as running
+    bool over = false;      // finished or failed, told or about to be
+    int ooms = 0;
+    int refusals = 0;             // one after the other
+    core::Seconds not_before;     // it is not started again
+    std::optional<Run> run;       // its process is there, or on its way
+    std::optional<Run> next;      // to be started when its place is free
+    std::optional<double> steps;  // told in this run
+    double steps_before = 0;      // when it was last told to leave
+    StepWindow window;
+    core::Seconds attained, settled;  // work done, and when that was worked out
+    core::Seconds startup;            // of all its runs, up to their first steps
+    core::Ratio rate = 0;
+    core::Seconds told_at;
+    core::Ratio told_rate = 0;
+    bool fresh = false;  // more is known than was told
+    bool due = false;    // and it is worth a turn
+
+    bool Runs() const { return run && !run->leaves; }
+  };
+  struct KnownNode {  // by NodeId
+    std::string name;
+    std::size_t first_gpu = 0, gpus = 0;
+    bool up = true;
+  };
+
+  // Work done so far and the pace from now on, as well as they are known.
+  void Reckon(Entry& job, bool told_steps);
+  void ResidentsChanged(const std::vector<core::GpuId>& where);
+  bool Free(const Entry& job) const;
+  bool Usable(const Run& run) const;  // its GPUs and its node are there
+  void Begin(core::JobId id, Entry& job);
+  void BeginWhatCan();
+  // The loop had it started, but its process never was.
+  void GiveUp(core::JobId id, Entry& job, Outcome outcome);
+  void Leave(Entry& job, Why why);
+  void SendStop(const Run& run);
+  void Over(core::JobId id, Entry& job, std::vector<core::JobId>& told);
+  Outcome OutcomeOf(const Entry& job, const RunEnd& end) const;
+
+  void Take(const RunEvent& event);
+  void Note(const RunEvent& event);
+  void TakeStart(const RunEvent& event);
+  void TakeRefusal(const RunEvent& event);
+  void TakeProgress(const RunEvent& event);
+  void TakeEnd(const RunEvent& event);
+  // live_nodes.cc
+  void TakeLostGpu(const RunEvent& event);
+  void TakeGpuBack(const RunEvent& event);
+  void TakeNodeCame(const RunEvent& event);
+  void TakeNodeWent(const RunEvent& event);
+  void TakeList(const RunList& list);
+  void TakeNodes(const std::vector<RunnerNode>& up);
+  void LeaveUnusable();  // all whose GPU or node is lost
+  KnownNode* NodeNamed(const std::string& name);
+
+  // Those that the loop knows to be over go one turn later: until then their figures are asked for.
+  void ForgetOver();
+
+  Runner& runner_;
+  const LiveOptions options_;
+  std::vector<core::GivenGpu> gpus_;
+  std::vector<KnownNode> nodes_;
+  std::set<std::string> offered_;      // nodes that came and were not added
+  std::map<core::JobId, Entry> jobs_;  // all that are not over, and those in known_over_
+  std::vector<core::JobId> known_over_;
+  std::set<core::JobId> live_;                    // with a run or a start to come
+  std::map<RunId, core::JobId> runs_;             // whose process is there
+  std::vector<std::vector<core::JobId>> on_gpu_;  // processes, those that leave among them
+  std::vector<core::JobId> starts_;               // to come, in the order they were decided
+  std::set<core::GpuId> lost_;
+  std::vector<core::JobId> finished_, failed_, out_of_memory_, requeued_;  // to be told
+  std::vector<Ended> ended_;
+  std::vector<RunEvent> notes_;
+  std::uint64_t commands_ = 0;  // starts and lists so far: a list knows of those before it
+  std::uint64_t listed_ = 0;    // the youngest list that was heard
+  std::optional<core::Seconds> list_at_;
+  bool news_ = false;  // a note that no turn was made for
+  bool touched_ = false;
+};
+
+}  // namespace sharewell::engine

@@ -1,0 +1,154 @@
+// Runner: the seam between the server and whatever carries jobs out: processes on this machine
+// (local/linux_runner.h), a Slurm or a Kubernetes cluster, a fake in tests. The service takes any
+// of them.
+//
+// Why the seam is here and not at Engine: Engine is what the loop sees, simulated or real. Between
+// the loop and anything real lies the same bookkeeping, whatever runs the jobs: who is believed to
+// run, whose place is still being left, which answer is still owed, what an end means for the
+// queue. LiveEngine (live/live_engine.h) keeps it once: submit, start, stop, cancel, requeue,
+// adopt. What is left is starting and stopping runs and telling what became of them, and that is
+// this face.
+//
+//   local       Start: a supervisor and its command   Stop, Cancel: SIGTERM, later SIGKILL
+//   Slurm       Start: update (place) and release     Stop: requeue and hold   Cancel: scancel
+//   Kubernetes  Start: bind and drop the gate         Stop, Cancel: delete the pod; Wait: a watch
+//
+// Nothing here waits, except Wait, and Recover before the loop begins: a runner that has to ask a
+// remote manager does so on a thread of its own and tells the answer as an event. An answer may
+// come late, twice, or after one that is younger. Where one may be lost too, ListEvery says so, and
+// LiveEngine finds it again with List.
+//
+// Jobs that the cluster's own users submit there (sbatch) are not taken yet. They will be one more
+// event, kSubmitted, with an Account, a Submission and the manager's own id; the service will hand
+// it to its mailbox like any other submission, so that admission and the store treat it alike, and
+// the RunRequest of its start will name that id. Nothing else of this face has to change.
+//
+// One thread, except Wake.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/job_record.h"
+#include "core/units.h"
+
+namespace sharewell::engine {
+
+// One start of one job: its folder is named so, and is made once.
+struct RunId {
+  std::int64_t job = 0;
+  int attempt = 0;
+
+  friend auto operator<=>(const RunId&, const RunId&) = default;
+};
+
+struct RunRequest {
+  RunId id;
+  core::Account user;
+  core::Submission asked;
+  std::vector<std::string> nodes;    // by name: those of its GPUs, or the one of a CPU-only job
+  std::vector<core::GivenGpu> gpus;  // node by node
+  double cores = 0;                  // 0: not bounded
+  // On a GPU that others may share: what it may take of it. Absent: not bounded.
+  std::optional<core::Ratio> thread_share;
+  std::optional<core::Bytes> gpu_memory;  // pinned device memory limit
+  bool shares = false;                    // others are, or may come to be, on the same GPU
+};
+
+struct RunEnd {
+  int exit_code = 0;  // as a shell has it: 128 + signal
+  int signal = 0;
+  bool out_of_memory = false;  // of a GPU
+  bool timed_out = false;      // its own time limit
+  bool lost = false;           // the machine went down under it, or its supervisor was killed
+  bool stopped = false;        // somebody asked it to end: us, or a machine that was shut down
+  bool refused = false;        // it never began: kRefused
+  std::optional<core::Seconds> ran = {};  // as its supervisor saw it
+  std::string message = {};  // why it could not be started, or what is known; may be empty
+};
+
+// A node as it comes: GPUs of one model, which is one of those that the cluster was opened with.
+struct RunnerNode {
+  std::string name;
+  double cores = 0;
+  std::optional<core::Bytes> memory;
+  std::vector<core::GivenGpu> gpus;
+  core::Bytes gpu_memory{};  // of each
+
+  friend bool operator==(const RunnerNode&, const RunnerNode&) = default;
+};
+
+// What is there, all at once: the answer to List.
+struct RunList {
+  struct Item {
+    RunId id;
+    bool started = false;         // false: it is about to be
+    std::optional<RunEnd> end{};  // it has ended and was not forgotten
+  };
+  std::uint64_t token = 0;  // of the List it answers
+  std::vector<Item> runs;
+  std::vector<RunnerNode> nodes;  // that are up
+};
+
+struct RunEvent {
+  enum class Kind : std::uint8_t {
+    kStarted,   // the command runs
+    kRefused,   // it was not started, and may be later or elsewhere; message: why. What never could
+                // be started ends instead
+    kProgress,  // steps, as the job tells them
+    kEnding,    // its time limit is over, and it was told to end; again by a later server
+    kEnded,     // nothing of it is left
+    kNote,      // message: a limit that cannot be kept here, and why
+    kGpuLost,   // gpu: it does not answer any more; message: why
+    kGpuBack,
+    kNodeCame,  // node: a new one, or one that went
+    kNodeWent,  // node.name; message: why. kEnded follows for each run that was there, as soon as
+                // nothing of it can run on
+    kListed,    // list
+  };
+  Kind kind = Kind::kEnded;
+  RunId id;
+  double steps = 0;  // kProgress: so far in this attempt
+  RunEnd end;        // kEnded
+  std::string gpu;   // uuid
+  std::string message;
+  RunnerNode node;
+  RunList list;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual core::Seconds Now() = 0;  // never goes back
+  // kStarted, kRefused or kEnded follows. Again: nothing happens.
+  virtual void Start(const RunRequest& request) = 0;
+  // SIGTERM, and SIGKILL after the grace; kEnded follows. Again, or of a run that is not there:
+  // nothing happens. A run that is stopped before its start was carried out is not started.
+  virtual void Stop(RunId id, core::Seconds grace) = 0;
+  // A Stop of a job that does not go back into the queue, perhaps after a Stop. The same where a
+  // job has nothing beside its runs.
+  virtual void Cancel(RunId id, core::Seconds grace) { Stop(id, grace); }
+  virtual void SetCores(RunId id, double cores) = 0;
+  virtual void SetShare(RunId id, core::Ratio share) = 0;  // of its cores' time
+  // What an earlier server started and has not ended, or ended meanwhile: each is told by events as
+  // if this one had started it. The requests are as they were given to Start. May wait.
+  virtual std::vector<RunRequest> Recover() = 0;
+  // How often to look for answers that were lost. Absent: none ever is, List is not used.
+  virtual std::optional<core::Seconds> ListEvery() const { return std::nullopt; }
+  // kListed follows, with this token. It knows of every command given before this call: each was
+  // carried out by then, or never will be.
+  virtual void List(std::uint64_t /*token*/) {}
+  // All that happened, in the order it was heard of; waits for the first until `until` or Wake().
+  // Does not wait where `until` is not after Now(). Absent: for ever. False where nothing ever will
+  // (a test's script is over).
+  virtual bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) = 0;
+  virtual void Wake() = 0;  // any thread; a Wait that is not under way yet returns at once
+  // What has ended and been stored may be forgotten: its folder goes, its logs stay as asked.
+  virtual void Forget(RunId id) = 0;
+};
+
+}  // namespace sharewell::engine

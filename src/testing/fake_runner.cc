@@ -1,0 +1,209 @@
+#include "testing/fake_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sharewell::fixtures {
+
+using core::Seconds;
+using engine::RunEnd;
+using engine::RunEvent;
+using engine::RunId;
+
+FakeRunner::FakeRunner(std::vector<engine::RunnerNode> nodes, const FakeRunnerOptions& options)
+    : options_(options), dice_(options.seed) {
+  for (engine::RunnerNode& node : nodes) up_[node.name] = std::move(node);
+}
+
+bool FakeRunner::Up(const std::string& node) const { return up_.contains(node); }
+
+RunEvent FakeRunner::Of(RunEvent::Kind kind, RunId id) const {
+  RunEvent event;
+  event.kind = kind;
+  event.id = id;
+  return event;
+}
+
+// Commands arrive in the order they were given.
+void FakeRunner::Send(Command command) {
+  Seconds arrives = now_ + Seconds(dice_.Uniform(0, options_.command.value));
+  if (!sent_.empty()) arrives = std::max(arrives, sent_.back().arrives);
+  sent_.push_back({arrives, std::move(command)});
+}
+
+void FakeRunner::Start(const engine::RunRequest& request) {
+  if (dice_.Chance(options_.lose_command)) return;
+  Send(StartCommand{request});
+}
+
+void FakeRunner::Stop(RunId id, Seconds grace) {
+  if (dice_.Chance(options_.lose_command)) return;
+  Send(StopCommand{id, grace});
+}
+
+// A list that gets lost would only be asked for again.
+void FakeRunner::List(std::uint64_t token) { Send(ListCommand{token}); }
+
+void FakeRunner::SetLoss(double commands, double answers) {
+  options_.lose_command = commands;
+  options_.lose = answers;
+}
+
+void FakeRunner::Forget(RunId id) { ended_.erase(id); }
+
+void FakeRunner::Tell(RunEvent event) {
+  if (dice_.Chance(options_.lose)) return;
+  const int times = dice_.Chance(options_.twice) ? 2 : 1;
+  for (int i = 0; i < times; ++i) {
+    const double delay = dice_.Chance(options_.late) ? dice_.Uniform(0, options_.latest.value) : 0;
+    answers_.emplace(now_ + Seconds(delay), event);
+  }
+}
+
+void FakeRunner::CarryOut(const StartCommand& start) {
+  const engine::RunRequest& request = start.request;
+  const RunId id = request.id;
+  if (running_.contains(id) || ended_.contains(id)) return;  // it has been started
+  if (stopped_.contains(id)) {
+    RunEnd end;
+    end.stopped = true;
+    end.message = "it was stopped before it began";
+    return End(id, std::move(end));
+  }
+  const bool up = std::all_of(request.nodes.begin(), request.nodes.end(),
+                              [&](const std::string& node) { return Up(node); });
+  if (!up || dice_.Chance(options_.refuse)) {
+    RunEvent refused = Of(RunEvent::Kind::kRefused, id);
+    refused.message = up ? "the queue of the manager is full" : "its node is down";
+    return Tell(std::move(refused));
+  }
+  for (const auto& [other, process] : running_) {
+    if (other.job == id.job && wrong.empty()) {
+      wrong =
+          fmt::format("job {} runs twice: attempts {} and {}", id.job, other.attempt, id.attempt);
+    }
+  }
+  if (request.nodes.empty() && wrong.empty()) wrong = fmt::format("job {} has no node", id.job);
+  const double lasts = dice_.LogUniform(options_.shortest.value, options_.longest.value);
+  running_[id] = {request, now_ + Seconds(lasts), false};
+  ++began_[id.job];
+  Tell(Of(RunEvent::Kind::kStarted, id));
+}
+
+void FakeRunner::CarryOut(const StopCommand& stop) {
+  stopped_.insert(stop.id);
+  const auto found = running_.find(stop.id);
+  if (found == running_.end() || std::exchange(found->second.told, true)) return;
+  const Seconds leaves = now_ + stop.grace * dice_.Pick({0, 0, 0.5, 1});
+  found->second.ends = std::min(found->second.ends, leaves);
+}
+
+void FakeRunner::CarryOut(const ListCommand& list) {
+  RunEvent event = Of(RunEvent::Kind::kListed, {});
+  event.list.token = list.token;
+  for (const auto& [id, process] : running_) event.list.runs.push_back({id, true, std::nullopt});
+  for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
+  for (const auto& [name, node] : up_) event.list.nodes.push_back(node);
+  Tell(std::move(event));
+}
+
+void FakeRunner::End(RunId id, RunEnd end) {
+  running_.erase(id);
+  ended_[id] = end;
+  RunEvent event = Of(RunEvent::Kind::kEnded, id);
+  event.end = std::move(end);
+  Tell(std::move(event));
+}
+
+void FakeRunner::NodeGoes(const std::string& name) {
+  if (up_.erase(name) == 0) return;
+  RunEvent went = Of(RunEvent::Kind::kNodeWent, {});
+  went.node.name = name;
+  went.message = "it does not answer";
+  Tell(std::move(went));
+  std::vector<RunId> lost;
+  for (const auto& [id, process] : running_) {
+    const auto& nodes = process.request.nodes;
+    if (std::find(nodes.begin(), nodes.end(), name) != nodes.end()) lost.push_back(id);
+  }
+  RunEnd end;
+  end.lost = true;
+  for (const RunId& id : lost) End(id, end);
+}
+
+void FakeRunner::NodeComes(const engine::RunnerNode& node) {
+  up_[node.name] = node;
+  RunEvent came = Of(RunEvent::Kind::kNodeCame, {});
+  came.node = node;
+  Tell(std::move(came));
+}
+
+std::vector<engine::RunRequest> FakeRunner::Recover() {
+  while (!sent_.empty()) {  // what the earlier server asked for arrives, or never will
+    now_ = std::max(now_, sent_.front().arrives);
+    Happen();
+  }
+  answers_.clear();  // they were for the earlier one
+  std::vector<engine::RunRequest> found;
+  for (const auto& [id, process] : running_) {
+    found.push_back(process.request);
+    Tell(Of(RunEvent::Kind::kStarted, id));
+  }
+  return found;
+}
+
+std::optional<Seconds> FakeRunner::Next() const {
+  std::optional<Seconds> next;
+  const auto also = [&](Seconds at) { next = next ? std::min(*next, at) : at; };
+  if (!sent_.empty()) also(sent_.front().arrives);
+  if (!answers_.empty()) also(answers_.begin()->first);
+  for (const auto& [id, process] : running_) also(process.ends);
+  return next;
+}
+
+void FakeRunner::Happen() {
+  while (!sent_.empty() && sent_.front().arrives <= now_) {
+    const Sent next = std::move(sent_.front());
+    sent_.erase(sent_.begin());
+    std::visit([this](const auto& command) { CarryOut(command); }, next.command);
+  }
+  std::vector<RunId> over;
+  for (const auto& [id, process] : running_) {
+    if (process.ends <= now_) over.push_back(id);
+  }
+  for (const RunId& id : over) {
+    RunEnd end;
+    if (running_.at(id).told) {
+      end.signal = 15;
+      end.exit_code = 143;
+      end.stopped = true;
+    } else {
+      ++finished_[id.job];
+    }
+    End(id, std::move(end));
+  }
+}
+
+bool FakeRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
+  for (;;) {
+    Happen();
+    while (!answers_.empty() && answers_.begin()->first <= now_) {
+      out.push_back(std::move(answers_.begin()->second));
+      answers_.erase(answers_.begin());
+    }
+    if (!out.empty()) return true;
+    const std::optional<Seconds> next = Next();
+    if (!next && !until) return false;
+    if (until && (!next || *next > *until)) {
+      now_ = std::max(now_, *until);
+      return true;
+    }
+    now_ = std::max(now_, *next);
+  }
+}
+
+bool FakeRunner::quiet() const { return running_.empty() && sent_.empty() && answers_.empty(); }
+
+}  // namespace sharewell::fixtures

@@ -1,0 +1,107 @@
+// FakeRunner: a cluster's manager, played by chance: commands take time, starts are refused,
+// answers come late, twice, after younger ones, or never. The same seed gives the same history.
+//
+// What is really there is kept apart from what was told of it, and checked: no job runs twice at a
+// time, and nothing is started on a node that is down. `wrong` says what went wrong first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/runner.h"
+#include "testing/random_case.h"
+
+namespace sharewell::fixtures {
+
+struct FakeRunnerOptions {
+  std::uint64_t seed = 1;
+  // Chances, of each start or answer.
+  double refuse = 0;        // a start
+  double lose_command = 0;  // a start or a stop never arrives
+  double lose = 0;          // an answer never comes
+  double twice = 0;         // an answer comes twice
+  double late = 0;          // an answer takes up to `latest`, and others overtake it
+  core::Seconds latest{40};
+  core::Seconds command{0.5};               // the most that a command takes to arrive
+  core::Seconds shortest{1}, longest{200};  // runs
+  std::optional<core::Seconds> list_every;
+};
+
+class FakeRunner : public engine::Runner {
+ public:
+  FakeRunner(std::vector<engine::RunnerNode> nodes, const FakeRunnerOptions& options);
+
+  core::Seconds Now() override { return now_; }
+  void Start(const engine::RunRequest& request) override;
+  void Stop(engine::RunId id, core::Seconds grace) override;
+  void SetCores(engine::RunId, double) override {}
+  void SetShare(engine::RunId, core::Ratio) override {}
+  std::vector<engine::RunRequest> Recover() override;
+  std::optional<core::Seconds> ListEvery() const override { return options_.list_every; }
+  void List(std::uint64_t token) override;
+  bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
+  void Wake() override {}
+  void Forget(engine::RunId id) override;
+
+  void SetLoss(double commands, double answers);  // from now on
+  // A node goes, with all that runs on it, or comes: a new one, or one that went.
+  void NodeGoes(const std::string& name);
+  void NodeComes(const engine::RunnerNode& node);
+
+  bool quiet() const;  // nothing runs, and nothing is on its way
+  // By number of job: how often a command of it really ran, and how often it ran to its own end.
+  const std::map<std::int64_t, int>& began() const { return began_; }
+  const std::map<std::int64_t, int>& finished() const { return finished_; }
+  std::string wrong;
+
+ private:
+  struct Process {
+    engine::RunRequest request;
+    core::Seconds ends;  // by itself
+    bool told = false;   // to stop
+  };
+  struct StartCommand {
+    engine::RunRequest request;
+  };
+  struct StopCommand {
+    engine::RunId id;
+    core::Seconds grace;
+  };
+  struct ListCommand {
+    std::uint64_t token = 0;
+  };
+  using Command = std::variant<StartCommand, StopCommand, ListCommand>;
+  struct Sent {
+    core::Seconds arrives;
+    Command command;
+  };
+
+  void Send(Command command);
+  void CarryOut(const StartCommand& start);
+  void CarryOut(const StopCommand& stop);
+  void CarryOut(const ListCommand& list);
+  void End(engine::RunId id, engine::RunEnd end);
+  void Tell(engine::RunEvent event);
+  engine::RunEvent Of(engine::RunEvent::Kind kind, engine::RunId id) const;
+  bool Up(const std::string& node) const;
+  std::optional<core::Seconds> Next() const;  // when something happens
+  void Happen();                              // all that is due
+
+  FakeRunnerOptions options_;
+  Dice dice_;
+  core::Seconds now_;
+  std::map<std::string, engine::RunnerNode> up_;
+  std::vector<Sent> sent_;  // in the order they were given: they arrive so
+  std::map<engine::RunId, Process> running_;
+  std::map<engine::RunId, engine::RunEnd> ended_;  // and not forgotten
+  std::set<engine::RunId> stopped_;                // told to, whether there or not
+  std::multimap<core::Seconds, engine::RunEvent> answers_;
+  std::map<std::int64_t, int> began_, finished_;
+};
+
+}  // namespace sharewell::fixtures
