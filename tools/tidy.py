@@ -29,7 +29,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "lint"  # configured with clang, without precompiled headers
 CACHE = ROOT / "build" / "tidy"
-BATCH = 6
+BATCH = 10
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LANDING_SECONDS = 6 * 3600
 TOKEN = re.compile(r"""

@@ -293,7 +293,7 @@ TEST_F(ApiTest, TenThousandJobsAreListedAtOnce) {
   const std::string all = Tcp("GET /api/v1/jobs?live=1&limit=10000");
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
   EXPECT_THAT(all, AllOf(HasSubstr("\"number\":10000,"), HasSubstr("\"next\":null}")));
-  EXPECT_LT(took.count(), 5) << "even on a loaded machine, under a sanitizer";
+  EXPECT_LT(took.count(), 20) << "even on a loaded machine, under ThreadSanitizer";
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1e3));
 }
 

@@ -24,7 +24,7 @@ using core::FailedError;
 using core::Quoted;
 using core::UsageError;
 
-constexpr int kThreads = 4;
+constexpr int kDiskThreads = 4;
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr double kMostFile = 256.0 * (1 << 20);
 constexpr double kLeastFile = 32.0 * (1 << 20);
@@ -186,7 +186,7 @@ core::Result<DiskWorkersMade> DiskWorkers(const DiskPlan& plan) {
   RETURN_IF_ERROR(OpenIn(plan.folder, *file));
   RETURN_IF_ERROR(Fill(plan.folder, size, *file));
   DiskWorkersMade made{{}, static_cast<double>(file->size), file->direct};
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kDiskThreads; ++i) {
     made.workers.push_back({std::make_unique<DiskWorker>(file, plan.write), plan.cpus});
   }
   return made;

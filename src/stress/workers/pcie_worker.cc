@@ -8,7 +8,7 @@
 namespace sharewell::stress {
 namespace {
 
-constexpr int kThreads = 2;
+constexpr int kPcieThreads = 2;
 constexpr auto kHalf = static_cast<std::size_t>(kPcieMostPiece);
 constexpr unsigned kBlockingSync = 4;  // CU_CTX_SCHED_BLOCKING_SYNC: waiting takes no CPU
 constexpr unsigned kNonBlocking = 1;   // CU_STREAM_NON_BLOCKING: apart from the default stream
@@ -113,7 +113,7 @@ core::Result<PcieWorkersMade> PcieWorkers(const std::string& library, int gpu,
   const auto held = HeldContext::Hold(*driver, *found);
   RETURN_IF_ERROR(held);
   PcieWorkersMade made{{}, *found};
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kPcieThreads; ++i) {
     made.workers.push_back({std::make_unique<PcieWorker>(*held, direction), cpus});
   }
   return made;
