@@ -132,7 +132,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
                     std::function<core::Result<std::string>()> work) {
   const std::string name = who ? who->name : std::string();
   {
-    const std::lock_guard lock(mutex);
+    const platform::MutexLock lock(mutex);
     std::size_t& mine = studying[name];
     if (mine >= options.most_studies_of_one) {
       return responder.Answer(
@@ -141,7 +141,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
     ++mine;
   }
   const auto done = [this, name] {
-    const std::lock_guard lock(mutex);
+    const platform::MutexLock lock(mutex);
     if (--studying[name] == 0) studying.erase(name);
   };
   const bool put = studying_thread.Put([this, responder, work = std::move(work), done] {

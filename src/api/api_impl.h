@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "api/expected_starts.h"
 #include "api/worker.h"
 #include "http/routes.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -63,8 +63,8 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   ApiOptions options;
   Access access;                           // the server's thread
   std::unique_ptr<store::JobStore> store;  // the reading thread
-  std::mutex mutex;
-  std::map<std::string, std::size_t> studying;  // by user; guarded by mutex
+  platform::Mutex mutex;
+  std::map<std::string, std::size_t> studying SHAREWELL_GUARDED_BY(mutex);  // by user
   Worker reading, studying_thread;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;

@@ -31,7 +31,7 @@ EventStreams::EventStreams(http::HttpServer& server, control::EventHub& hub, Pas
 EventStreams::~EventStreams() { hub_.Leave(ticket_); }
 
 void EventStreams::OnEvent(const std::shared_ptr<const core::Event>& event) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (pending_.size() >= kMostPending) {
     overrun_ = true;
     return;
@@ -44,7 +44,7 @@ void EventStreams::Drain() {
   std::vector<std::shared_ptr<const core::Event>> events;
   bool overrun = false;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     events.swap(pending_);
     overrun = std::exchange(overrun_, false);
   }

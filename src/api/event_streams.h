@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "control/service/event_hub.h"
 #include "core/result.h"
 #include "http/http_server.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -67,9 +67,10 @@ class EventStreams {
   std::uint64_t next_id_ = 1;
   std::uint64_t ticket_ = 0;
 
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<const core::Event>> pending_;  // on their way to the server's thread
-  bool overrun_ = false;                                     // more came than can wait
+  platform::Mutex mutex_;
+  // On their way to the server's thread.
+  std::vector<std::shared_ptr<const core::Event>> pending_ SHAREWELL_GUARDED_BY(mutex_);
+  bool overrun_ SHAREWELL_GUARDED_BY(mutex_) = false;  // more came than can wait
 };
 
 // As it is sent: id, event, data.

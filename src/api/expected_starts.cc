@@ -37,7 +37,7 @@ std::optional<ExpectedStarts::Clock::time_point> ExpectedStarts::Next() const {
 void ExpectedStarts::WhenKnown(std::function<void()> then) {
   bool waits = false, begin = false;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     begin = !working_ && Next();
     working_ = working_ || begin;
     waits = working_ && took_ <= options_.patience;
@@ -52,7 +52,7 @@ void ExpectedStarts::Work() {
   for (bool first = true;; first = false) {
     std::optional<Clock::time_point> next;
     {
-      const std::lock_guard lock(mutex_);
+      const platform::MutexLock lock(mutex_);
       if (asked_.empty() && !first) {
         working_ = false;
         return;
@@ -62,7 +62,7 @@ void ExpectedStarts::Work() {
     if (next) std::this_thread::sleep_until(*next);
     std::vector<std::function<void()>> asked;
     {
-      const std::lock_guard lock(mutex_);
+      const platform::MutexLock lock(mutex_);
       asked.swap(asked_);
     }
     if (next) FindAnew();
@@ -81,7 +81,7 @@ void ExpectedStarts::FindAnew() {
     found = Starts();  // nobody knows; jobs are shown without it
   }
   const auto end = Clock::now();
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   starts_ = found ? std::move(*found) : Starts();
   found_ = end;
   event_ = event;
@@ -89,7 +89,7 @@ void ExpectedStarts::FindAnew() {
 }
 
 std::optional<core::UnixMillis> ExpectedStarts::Of(std::int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!found_ || InSeconds(Clock::now() - *found_) > options_.oldest) return std::nullopt;
   const auto start = starts_.find(number);
   return start == starts_.end() ? std::nullopt : std::optional(start->second);

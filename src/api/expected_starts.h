@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "control/service/event_hub.h"
 #include "core/metric.h"
 #include "core/result.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -47,21 +47,21 @@ class ExpectedStarts {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // When one is to be found; absent: what is there will do, or has to. REQUIRES: mutex_ is held.
-  std::optional<Clock::time_point> Next() const;
+  // When one is to be found; absent: what is there will do, or has to.
+  std::optional<Clock::time_point> Next() const SHAREWELL_REQUIRES(mutex_);
   void Work();  // on its own thread
   void FindAnew();
 
   const control::EventHub& events_;
   const Find find_;
   const ExpectedStartsOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
-  Starts starts_;
-  std::optional<Clock::time_point> found_;
-  std::int64_t event_ = 0;  // the last one when it was found
-  core::Seconds took_;
-  bool working_ = false;
-  std::vector<std::function<void()>> asked_;
+  mutable platform::Mutex mutex_;
+  Starts starts_ SHAREWELL_GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> found_ SHAREWELL_GUARDED_BY(mutex_);
+  std::int64_t event_ SHAREWELL_GUARDED_BY(mutex_) = 0;  // the last one when it was found
+  core::Seconds took_ SHAREWELL_GUARDED_BY(mutex_);
+  bool working_ SHAREWELL_GUARDED_BY(mutex_) = false;
+  std::vector<std::function<void()>> asked_ SHAREWELL_GUARDED_BY(mutex_);
   Worker worker_;  // the last: it uses all of the above
 };
 

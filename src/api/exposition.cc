@@ -269,12 +269,13 @@ Exposition::Exposition(std::string hostname, FindGpus find_gpus, control::Clock&
 
 void Exposition::LearnGpus(const core::Batch& batch) {
   const bool all_known =
-      std::all_of(batch.readings.begin(), batch.readings.end(), [this](const Reading& r) {
-        return r.metric->instance != kGpu ||
-               std::any_of(gpus_.begin(), gpus_.end(), [&](const GpuLabels& gpu) {
-                 return r.instance.substr(0, r.instance.find(':')) == gpu.instance;
-               });
-      });
+      std::all_of(batch.readings.begin(), batch.readings.end(),
+                  [this](const Reading& r) SHAREWELL_REQUIRES(mutex_) {
+                    return r.metric->instance != kGpu ||
+                           std::any_of(gpus_.begin(), gpus_.end(), [&](const GpuLabels& gpu) {
+                             return r.instance.substr(0, r.instance.find(':')) == gpu.instance;
+                           });
+                  });
   const nanoseconds now = clock_.Steady();
   if (all_known || (looked_for_gpus_ && now - *looked_for_gpus_ < kLookAgain)) return;
   looked_for_gpus_ = now;
@@ -283,7 +284,7 @@ void Exposition::LearnGpus(const core::Batch& batch) {
 
 void Exposition::Take(const control::CollectorState& state,
                       const std::shared_ptr<const core::Batch>& batch) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!state.Up()) {
     latest_.erase(state.name);
     return;
@@ -294,7 +295,7 @@ void Exposition::Take(const control::CollectorState& state,
 }
 
 std::string Exposition::Text(const AgentFigures& agent) const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   Page page(hostname_, gpus_);
   const nanoseconds now = clock_.Steady();
   for (const auto& [name, latest] : latest_) {

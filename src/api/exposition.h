@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "control/sampling/sampler.h"
 #include "control/sampling/store_writer.h"
 #include "core/metric.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -57,15 +57,15 @@ class Exposition {
     std::chrono::nanoseconds taken{0}, keep{0};
   };
 
-  void LearnGpus(const core::Batch& batch);  // under the lock
+  void LearnGpus(const core::Batch& batch) SHAREWELL_REQUIRES(mutex_);
 
   const std::string hostname_;
   const FindGpus find_gpus_;
   control::Clock& clock_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Latest> latest_;  // by collector
-  std::vector<GpuLabels> gpus_;
-  std::optional<std::chrono::nanoseconds> looked_for_gpus_;
+  mutable platform::Mutex mutex_;
+  std::map<std::string, Latest> latest_ SHAREWELL_GUARDED_BY(mutex_);  // by collector
+  std::vector<GpuLabels> gpus_ SHAREWELL_GUARDED_BY(mutex_);
+  std::optional<std::chrono::nanoseconds> looked_for_gpus_ SHAREWELL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sharewell::api

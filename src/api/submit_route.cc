@@ -1,13 +1,13 @@
 // POST /jobs: submissions, for real or to see what would become of them.
 #include <fmt/format.h>
 
-#include <mutex>
 #include <utility>
 
 #include "api/api_impl.h"
 #include "api/bodies.h"
 #include "api/json_words.h"
 #include "core/result.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 namespace {
@@ -47,9 +47,10 @@ void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Accoun
 struct Considered {
   std::vector<core::Submission> jobs;
   core::Account who;
+  platform::Mutex mutex;
+  std::size_t missing SHAREWELL_GUARDED_BY(mutex) = 0;
+  // Written with the mutex held, and read once nothing is missing.
   std::vector<JobPtr> records;
-  std::mutex mutex;
-  std::size_t missing = 0;
   std::optional<core::Error> error;
 };
 
@@ -73,13 +74,16 @@ void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Acco
   all->jobs = std::move(jobs);
   all->who = who;
   all->records.resize(all->jobs.size());
-  all->missing = all->jobs.size();
+  {
+    const platform::MutexLock lock(all->mutex);
+    all->missing = all->jobs.size();
+  }
   for (std::size_t i = 0; i < all->records.size(); ++i) {
     api.desk.Consider(
         all->jobs[i], who,
         [all, i, responder, weak = api.weak_from_this()](core::Result<core::JobRecord> record) {
           {
-            const std::lock_guard lock(all->mutex);
+            const platform::MutexLock lock(all->mutex);
             if (record) {
               all->records[i] = std::make_shared<const core::JobRecord>(std::move(*record));
             } else if (!all->error) {

@@ -12,7 +12,7 @@ Worker::~Worker() { Stop(); }
 
 bool Worker::Put(std::function<void()> work) {
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     if (stop_ || waiting_.size() >= most_waiting_) return false;
     waiting_.push_back(std::move(work));
   }
@@ -23,7 +23,7 @@ bool Worker::Put(std::function<void()> work) {
 void Worker::Stop() {
   std::deque<std::function<void()>> dropped;  // goes without the lock
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     stop_ = true;
     dropped.swap(waiting_);
   }
@@ -35,8 +35,8 @@ void Worker::Run() {
   for (;;) {
     std::function<void()> work;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+      platform::MutexLock lock(mutex_);
+      wake_.wait(lock, [this]() SHAREWELL_REQUIRES(mutex_) { return stop_ || !waiting_.empty(); });
       if (stop_) return;
       work = std::move(waiting_.front());
       waiting_.pop_front();

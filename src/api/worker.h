@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -25,10 +26,10 @@ class Worker {
   void Run();
 
   const std::size_t most_waiting_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> waiting_;
-  bool stop_ = false;
+  platform::Mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<std::function<void()>> waiting_ SHAREWELL_GUARDED_BY(mutex_);
+  bool stop_ SHAREWELL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // the last: it uses all of the above
 };
 

@@ -14,7 +14,7 @@ namespace wire {
 Mailbox::Mailbox() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void Mailbox::Post(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!open_) return;
   waiting_.push_back(std::move(work));
   if (waiting_.size() > 1) return;  // it is on its way already
@@ -23,7 +23,7 @@ void Mailbox::Post(std::function<void()> work) {
 }
 
 std::vector<std::function<void()>> Mailbox::Take() {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   std::uint64_t count = 0;
   [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
   return std::exchange(waiting_, {});
@@ -31,7 +31,7 @@ std::vector<std::function<void()>> Mailbox::Take() {
 
 void Mailbox::Close() {
   std::vector<std::function<void()>> dropped;  // goes without the lock: it may post
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   open_ = false;
   dropped.swap(waiting_);
 }

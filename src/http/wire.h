@@ -5,13 +5,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "http/http_message.h"
 #include "http/listener.h"
+#include "platform/mutex.h"
 
 namespace sharewell::http::wire {
 
@@ -28,9 +28,9 @@ class Mailbox {
   bool Mine() const { return owner_ == std::this_thread::get_id(); }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::function<void()>> waiting_;
-  bool open_ = true;
+  platform::Mutex mutex_;
+  std::vector<std::function<void()>> waiting_ SHAREWELL_GUARDED_BY(mutex_);
+  bool open_ SHAREWELL_GUARDED_BY(mutex_) = true;
   Fd wake_;
   std::atomic<std::thread::id> owner_{};
 };

@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
+#include "platform/mutex.h"
 #include "server/job_track.h"
 
 namespace sharewell::server {
@@ -52,7 +52,7 @@ class ToldJobs final : public collect::JobSource {
   const std::vector<collect::RunningJob>& Running() override {
     std::vector<Told> told;
     {
-      const std::lock_guard lock(mutex_);
+      const platform::MutexLock lock(mutex_);
       told.swap(told_);
     }
     for (const auto& [name, process] : told) {
@@ -64,13 +64,13 @@ class ToldJobs final : public collect::JobSource {
  private:
   using Told = std::pair<std::string, std::optional<WatchedProcess>>;
   void Tell(Told told) {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     std::erase_if(told_, [&](const Told& before) { return before.first == told.first; });
     told_.push_back(std::move(told));
   }
 
-  std::mutex mutex_;
-  std::vector<Told> told_;  // guarded by mutex_
+  platform::Mutex mutex_;
+  std::vector<Told> told_ SHAREWELL_GUARDED_BY(mutex_);
   collect::TreeJobs trees_;
 };
 
@@ -80,14 +80,16 @@ struct JobWatch::Impl {
   JobWatchOptions options;
   ToldJobs source;
   std::unique_ptr<control::Sampler> sampler;
-  mutable std::mutex mutex;
+  mutable platform::Mutex mutex;
   std::condition_variable_any wake;
-  std::map<std::int64_t, JobTrack> running;               // guarded by mutex, as all below
-  std::deque<std::pair<std::int64_t, JobTrack>> removed;  // the latest last
-  std::map<std::string, GpuNow> now;                      // by instance
-  std::map<std::string, int> silent;  // by instance: looks in a row that found nothing of it
-  std::string problem;                // the GPUs' collector's own words
-  std::jthread thread;                // the last: it uses all of the above
+  std::map<std::int64_t, JobTrack> running SHAREWELL_GUARDED_BY(mutex);
+  // The latest last.
+  std::deque<std::pair<std::int64_t, JobTrack>> removed SHAREWELL_GUARDED_BY(mutex);
+  std::map<std::string, GpuNow> now SHAREWELL_GUARDED_BY(mutex);  // by instance
+  // By instance: looks in a row that found nothing of it.
+  std::map<std::string, int> silent SHAREWELL_GUARDED_BY(mutex);
+  std::string problem SHAREWELL_GUARDED_BY(mutex);  // the GPUs' collector's own words
+  std::jthread thread;                              // the last: it uses all of the above
 
   const WatchedGpu* Find(const std::string& uuid) const {
     const auto it = std::find_if(options.gpus.begin(), options.gpus.end(),
@@ -96,7 +98,7 @@ struct JobWatch::Impl {
   }
 
   // Who has its GPUs to itself, after somebody came or went.
-  void Colocation() {
+  void Colocation() SHAREWELL_REQUIRES(mutex) {
     for (auto& [number, track] : running) {
       bool shares = false;
       for (const auto& [other, beside] : running) {
@@ -109,7 +111,7 @@ struct JobWatch::Impl {
   }
 
   void Take(const core::Batch& batch) {
-    const std::lock_guard lock(mutex);
+    const platform::MutexLock lock(mutex);
     const core::Seconds time(static_cast<double>(batch.time) / 1e3);
     for (const core::Reading& reading : batch.readings) {
       if (!reading.job.empty()) {
@@ -125,7 +127,7 @@ struct JobWatch::Impl {
   // A GPU that was once read and then is not, several times in a row, is lost.
   void CountSilent(const control::CollectorState& state, const core::Batch& batch) {
     if (state.name != "nvml") return;
-    const std::lock_guard lock(mutex);
+    const platform::MutexLock lock(mutex);
     problem = state.problem;
     for (auto& [instance, looks] : silent) ++looks;
     for (const core::Reading& reading : batch.readings) {
@@ -135,7 +137,7 @@ struct JobWatch::Impl {
     }
   }
 
-  void TakeNow(const core::Reading& reading) {
+  void TakeNow(const core::Reading& reading) SHAREWELL_REQUIRES(mutex) {
     if (reading.metric == &collect::kGpuBusy) now[reading.instance].busy = reading.value;
     if (reading.metric == &collect::kGpuSm) now[reading.instance].sm = reading.value;
     if (reading.metric == &collect::kGpuMemoryUsed) {
@@ -149,12 +151,11 @@ struct JobWatch::Impl {
   void Run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       const core::Seconds pause = sampler->Step();
-      std::unique_lock lock(mutex);
-      const auto wait = [&](core::Seconds most, bool resting) {
-        wake.wait_for(lock, stop, std::chrono::duration<double>(most.value),
-                      [&] { return resting && !running.empty(); });
-      };
-      running.empty() ? wait(options.resting, true) : wait(pause, false);
+      platform::MutexLock lock(mutex);
+      const bool resting = running.empty();
+      const core::Seconds most = resting ? options.resting : pause;
+      wake.wait_for(lock, stop, std::chrono::duration<double>(most.value),
+                    [&]() SHAREWELL_REQUIRES(mutex) { return resting && !running.empty(); });
     }
   }
 };
@@ -206,7 +207,7 @@ void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
     if (!gpu->instance.empty()) instances.insert(gpu->instance);
   }
   {
-    const std::lock_guard lock(in.mutex);
+    const platform::MutexLock lock(in.mutex);
     in.running.insert_or_assign(number,
                                 JobTrack(std::move(instances), std::move(model), gpus.size()));
     if (!gpus.empty()) in.Colocation();
@@ -217,7 +218,7 @@ void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
 void JobWatch::Remove(std::int64_t number) {
   Impl& in = *impl_;
   in.source.Remove(WatchName(number));
-  const std::lock_guard lock(in.mutex);
+  const platform::MutexLock lock(in.mutex);
   const auto it = in.running.find(number);
   if (it == in.running.end()) return;
   in.removed.emplace_back(number, it->second);
@@ -229,7 +230,7 @@ void JobWatch::Remove(std::int64_t number) {
 
 std::map<std::string, std::string> JobWatch::Lost() const {
   const Impl& in = *impl_;
-  const std::lock_guard lock(in.mutex);
+  const platform::MutexLock lock(in.mutex);
   std::map<std::string, std::string> lost;
   for (const WatchedGpu& gpu : in.options.gpus) {
     const auto silent = in.silent.find(gpu.instance);
@@ -243,7 +244,7 @@ core::Profile JobWatch::Seen(std::int64_t number) const {
   const Impl& in = *impl_;
   JobTrack track;
   {
-    const std::lock_guard lock(in.mutex);
+    const platform::MutexLock lock(in.mutex);
     const auto gone = std::find_if(in.removed.rbegin(), in.removed.rend(),
                                    [&](const auto& entry) { return entry.first == number; });
     if (const auto it = in.running.find(number); it != in.running.end()) {
@@ -258,7 +259,7 @@ core::Profile JobWatch::Seen(std::int64_t number) const {
 }
 
 std::optional<core::Bytes> JobWatch::GpuMemoryOf(std::int64_t number) const {
-  const std::lock_guard lock(impl_->mutex);
+  const platform::MutexLock lock(impl_->mutex);
   const auto it = impl_->running.find(number);
   if (it == impl_->running.end() || !it->second.gpu_memory()) return std::nullopt;
   return core::Bytes(*it->second.gpu_memory());
@@ -267,7 +268,7 @@ std::optional<core::Bytes> JobWatch::GpuMemoryOf(std::int64_t number) const {
 GpuNow JobWatch::Now(const std::string& uuid) const {
   const WatchedGpu* gpu = impl_->Find(uuid);
   if (gpu == nullptr || gpu->instance.empty()) return {};
-  const std::lock_guard lock(impl_->mutex);
+  const platform::MutexLock lock(impl_->mutex);
   const auto it = impl_->now.find(gpu->instance);
   return it == impl_->now.end() ? GpuNow() : it->second;
 }

@@ -70,8 +70,10 @@ core::Result<std::unique_ptr<PacedThreads>> PacedThreads::Start(std::vector<Plac
     return core::FailedError("cannot start a thread: {}; ask for fewer CPUs with --cpus",
                              error.what());
   }
-  std::unique_lock lock(self->mutex_);
-  self->changed_.wait(lock, [&] { return self->prepared_ == count || !self->first_error_; });
+  platform::MutexLock lock(self->mutex_);
+  self->changed_.wait(lock, [&]() SHAREWELL_REQUIRES(self->mutex_) {
+    return self->prepared_ == count || !self->first_error_;
+  });
   if (!self->first_error_) {
     core::Error error = self->first_error_.error();
     lock.unlock();
@@ -85,7 +87,7 @@ PacedThreads::~PacedThreads() {
 }
 
 void PacedThreads::SetRate(double rate, double piece, int threads) {
-  const std::scoped_lock lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   const double now = SteadySeconds();
   pacer_.SetRate(rate, piece, now);
   seconds_.Restart(now);
@@ -96,17 +98,17 @@ void PacedThreads::SetRate(double rate, double piece, int threads) {
 }
 
 void PacedThreads::RestartSeconds() {
-  const std::scoped_lock lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   seconds_.Restart(SteadySeconds());
 }
 
 std::vector<double> PacedThreads::TakeSeconds() {
-  const std::scoped_lock lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   return seconds_.Take(SteadySeconds());
 }
 
 PacedThreads::Totals PacedThreads::Total() {
-  const std::scoped_lock lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   return totals_;
 }
 
@@ -119,7 +121,7 @@ void PacedThreads::Live(const std::stop_token& stop, int index, const PlacedWork
     ready = core::FailedError("out of memory ({})", error.what());
   }
   {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     ++prepared_;
     if (!ready && first_error_) first_error_ = ready;
     changed_.notify_all();
@@ -128,10 +130,11 @@ void PacedThreads::Live(const std::stop_token& stop, int index, const PlacedWork
 }
 
 void PacedThreads::Work(const std::stop_token& stop, int index, Worker& worker) {
-  std::unique_lock lock(mutex_);
+  platform::MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     if (index >= totals_.active) {
-      changed_.wait(lock, stop, [&] { return index < totals_.active; });
+      changed_.wait(lock, stop,
+                    [&]() SHAREWELL_REQUIRES(mutex_) { return index < totals_.active; });
       continue;
     }
     const double asked = SteadySeconds();
@@ -139,7 +142,7 @@ void PacedThreads::Work(const std::stop_token& stop, int index, Worker& worker) 
     const int epoch = epoch_;
     const double due = pacer_.Reserve(asked);
     const double piece = pacer_.piece();
-    const auto replaced = [&] { return epoch_ != epoch; };
+    const auto replaced = [&]() SHAREWELL_REQUIRES(mutex_) { return epoch_ != epoch; };
     if (std::isinf(due)) {
       changed_.wait(lock, stop, replaced);
       continue;

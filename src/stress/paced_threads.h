@@ -4,12 +4,12 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/result.h"
+#include "platform/mutex.h"
 #include "stress/pacer.h"
 #include "stress/workers/worker.h"
 
@@ -51,18 +51,18 @@ class PacedThreads {
   PacedThreads() = default;
   void Live(const std::stop_token& stop, int index, const PlacedWorker& placed);
   void Work(const std::stop_token& stop, int index, Worker& worker);
-  void CallForHelp(double now);
+  void CallForHelp(double now) SHAREWELL_REQUIRES(mutex_);
 
-  std::mutex mutex_;
+  platform::Mutex mutex_;
   std::condition_variable_any changed_;
-  // All below under the mutex.
-  Pacer pacer_;
-  SecondSeries seconds_;
-  Totals totals_;
-  int epoch_ = 0;  // of the schedule: a reservation of an older one is void
-  double helped_ = 0;
-  int prepared_ = 0;
-  core::Result<void> first_error_;
+  Pacer pacer_ SHAREWELL_GUARDED_BY(mutex_);
+  SecondSeries seconds_ SHAREWELL_GUARDED_BY(mutex_);
+  Totals totals_ SHAREWELL_GUARDED_BY(mutex_);
+  // Of the schedule: a reservation of an older one is void.
+  int epoch_ SHAREWELL_GUARDED_BY(mutex_) = 0;
+  double helped_ SHAREWELL_GUARDED_BY(mutex_) = 0;
+  int prepared_ SHAREWELL_GUARDED_BY(mutex_) = 0;
+  core::Result<void> first_error_ SHAREWELL_GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;  // last: they end before what they use
 };

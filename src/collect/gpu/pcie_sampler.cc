@@ -16,7 +16,7 @@ PcieSampler::PcieSampler(const nvml::Api& api)
 
 void PcieSampler::Read(const std::vector<NvmlSeat>& gpus, std::vector<core::Reading>& out) {
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     out.insert(out.end(), measured_.begin(), measured_.end());
     measured_.clear();
     wanted_ = gpus;
@@ -25,8 +25,8 @@ void PcieSampler::Read(const std::vector<NvmlSeat>& gpus, std::vector<core::Read
 }
 
 void PcieSampler::Run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (wake_.wait(lock, stop, [this] { return !wanted_.empty(); })) {
+  platform::MutexLock lock(mutex_);
+  while (wake_.wait(lock, stop, [this]() SHAREWELL_REQUIRES(mutex_) { return !wanted_.empty(); })) {
     const std::vector<NvmlSeat> gpus = std::exchange(wanted_, {});
     lock.unlock();
     std::vector<core::Reading> found;

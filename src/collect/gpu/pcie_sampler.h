@@ -6,7 +6,6 @@
 
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 
 #include "collect/gpu/nvml/nvml_session.h"
 #include "core/metric.h"
+#include "platform/mutex.h"
 
 namespace sharewell::collect {
 
@@ -29,11 +29,11 @@ class PcieSampler {
   void Run(const std::stop_token& stop);
 
   const nvml::Api& api_;
-  std::mutex mutex_;
+  platform::Mutex mutex_;
   std::condition_variable_any wake_;
-  std::vector<NvmlSeat> wanted_;         // guarded by mutex_
-  std::vector<core::Reading> measured_;  // guarded by mutex_
-  std::jthread thread_;                  // the last: it uses the others
+  std::vector<NvmlSeat> wanted_ SHAREWELL_GUARDED_BY(mutex_);
+  std::vector<core::Reading> measured_ SHAREWELL_GUARDED_BY(mutex_);
+  std::jthread thread_;  // the last: it uses the others
 };
 
 }  // namespace sharewell::collect

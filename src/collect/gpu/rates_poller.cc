@@ -18,7 +18,7 @@ RatesPoller::RatesPoller(const nvml::Api& api)
     : api_(api), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 void RatesPoller::Watch(const std::vector<NvmlSeat>& gpus) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   watched_.clear();
   for (const NvmlSeat& seat : gpus) {
     if (seat.code == nvml::kSuccess) watched_[seat.index] = seat.handle;
@@ -38,7 +38,7 @@ std::optional<GpuRates> RatesPoller::Look(nvml::Device gpu) const {
 std::optional<GpuRates> RatesPoller::Take(const NvmlSeat& seat) {
   Sum sum;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     sum = std::exchange(sums_[seat.index], {});
   }
   if (sum.looks == 0) return Look(seat.handle);
@@ -46,7 +46,7 @@ std::optional<GpuRates> RatesPoller::Take(const NvmlSeat& seat) {
 }
 
 void RatesPoller::Run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  platform::MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, PollPeriod(watched_.size()), [] { return false; });
     const std::map<int, nvml::Device> watched = watched_;

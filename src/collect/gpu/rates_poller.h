@@ -7,13 +7,13 @@
 
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "collect/gpu/nvml/nvml_session.h"
+#include "platform/mutex.h"
 
 namespace sharewell::collect {
 
@@ -42,11 +42,11 @@ class RatesPoller {
   void Run(const std::stop_token& stop);
 
   const nvml::Api& api_;
-  std::mutex mutex_;
+  platform::Mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<int, nvml::Device> watched_;  // by index; guarded by mutex_
-  std::map<int, Sum> sums_;              // by index; guarded by mutex_
-  std::jthread thread_;                  // the last: it uses the others
+  std::map<int, nvml::Device> watched_ SHAREWELL_GUARDED_BY(mutex_);  // by index
+  std::map<int, Sum> sums_ SHAREWELL_GUARDED_BY(mutex_);              // by index
+  std::jthread thread_;  // the last: it uses the others
 };
 
 }  // namespace sharewell::collect

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 namespace {
@@ -91,7 +92,7 @@ Sampler::Sampler(std::vector<Watched> watched, std::vector<Sink> sinks, Say say,
 Sampler::~Sampler() = default;
 
 std::vector<CollectorState> Sampler::States() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   std::vector<CollectorState> states;
   for (const auto& seat : seats_) states.push_back(seat->state);
   return states;
@@ -151,7 +152,7 @@ void Sampler::Settle(Seat& seat, core::Result<void>&& answer, nanoseconds took, 
   const std::int64_t missed = std::max<std::int64_t>((now - seat.due) / seat.interval, 0);
   seat.due = due;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     seat.state.standing = standing;
     seat.state.problem = answer ? std::string() : OneLine(std::move(answer.error().message));
     seat.state.last_duration = InSeconds(took);
@@ -190,9 +191,9 @@ void Sampler::SayStanding(Seat& seat) {
 }
 
 void Sampler::Run(const std::stop_token& stop) {
-  std::mutex mutex;
+  platform::Mutex mutex;
   std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
+  platform::MutexLock lock(mutex);
   while (!stop.stop_requested()) {
     const auto pause = duration<double>(Step().value);
     wake.wait_for(lock, stop, pause, [] { return false; });

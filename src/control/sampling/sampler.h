@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -27,6 +26,7 @@
 #include "collect/collector.h"
 #include "core/metric.h"
 #include "core/units.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 
@@ -93,7 +93,8 @@ class Sampler {
   std::chrono::nanoseconds origin_;    // of the grid
   std::chrono::nanoseconds offset_;    // wall minus steady
   std::chrono::nanoseconds followed_;  // when the wall clock was last looked at
-  mutable std::mutex mutex_;           // guards every Seat::state
+  mutable platform::Mutex
+      mutex_;  // every Seat::state is written with it held, and read so elsewhere
 };
 
 // What this process has cost so far.

@@ -64,7 +64,7 @@ bool StoreWriter::Bound() {
 void StoreWriter::Put(const std::shared_ptr<const core::Batch>& batch) {
   if (batch->readings.empty()) return;
   const std::size_t bytes = BytesOf(*batch);
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (stop_) return;
   const bool half_before = state_.waiting_bytes > options_.most_bytes / 2;
   queue_.push_back({batch, bytes});
@@ -75,13 +75,13 @@ void StoreWriter::Put(const std::shared_ptr<const core::Batch>& batch) {
 }
 
 StoreWriterState StoreWriter::State() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   return state_;
 }
 
 void StoreWriter::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_one();
@@ -92,12 +92,13 @@ void StoreWriter::Work() {
   bool last = false;
   while (!last) {
     {
-      std::unique_lock lock(mutex_);
+      platform::MutexLock lock(mutex_);
       // Once for a flood, not again and again while the store fails.
       const bool flooded = state_.waiting_bytes > options_.most_bytes / 2;
-      wake_.wait_until(lock, SteadyClock::now() + Span(options_.sync), [&] {
-        return stop_ || (!flooded && state_.waiting_bytes > options_.most_bytes / 2);
-      });
+      wake_.wait_until(
+          lock, SteadyClock::now() + Span(options_.sync), [&]() SHAREWELL_REQUIRES(mutex_) {
+            return stop_ || (!flooded && state_.waiting_bytes > options_.most_bytes / 2);
+          });
       last = stop_;
     }
     Settle(AppendAndSync());
@@ -113,7 +114,7 @@ core::Result<void> StoreWriter::AppendAndSync() {
   }
   std::deque<Waiting> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     taken.swap(queue_);
     state_.waiting_bytes = 0;
   }
@@ -130,7 +131,7 @@ core::Result<void> StoreWriter::AppendAndSync() {
     taken.pop_front();
   }
   if (!taken.empty()) {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     while (!taken.empty()) {
       state_.waiting_bytes += taken.back().bytes;
       queue_.push_front(std::move(taken.back()));
@@ -144,7 +145,7 @@ core::Result<void> StoreWriter::AppendAndSync() {
 core::Result<void> StoreWriter::Sync() {
   auto outcome = store_->Sync();
   if (outcome) {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     state_.written += std::exchange(appended_, 0);
   }
   return outcome;
@@ -153,7 +154,7 @@ core::Result<void> StoreWriter::Sync() {
 void StoreWriter::Settle(const core::Result<void>& outcome) {
   std::int64_t dropped = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     state_.up = outcome.has_value();
     state_.problem = outcome ? std::string() : outcome.error().message;
     dropped = state_.dropped;

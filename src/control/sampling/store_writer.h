@@ -14,13 +14,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/units.h"
+#include "platform/mutex.h"
 #include "store/store.h"
 
 namespace sharewell::control {
@@ -69,7 +69,7 @@ class StoreWriter {
   core::Result<void> Sync();
   void Settle(const core::Result<void>& outcome);
   void TidyWhenDue();
-  bool Bound();  // under the lock; whether something had to go
+  bool Bound() SHAREWELL_REQUIRES(mutex_);  // whether something had to go
 
   const std::string node_;
   const Open open_;
@@ -81,11 +81,11 @@ class StoreWriter {
   bool said_up_ = true, said_full_ = false;
   std::int64_t said_dropped_ = 0;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Waiting> queue_;
-  StoreWriterState state_;
-  bool stop_ = false;
+  mutable platform::Mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Waiting> queue_ SHAREWELL_GUARDED_BY(mutex_);
+  StoreWriterState state_ SHAREWELL_GUARDED_BY(mutex_);
+  bool stop_ SHAREWELL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // the last: it uses all of the above
 };
 

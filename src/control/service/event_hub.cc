@@ -7,7 +7,7 @@ namespace sharewell::control {
 EventHub::EventHub(std::size_t most_kept) : most_kept_(most_kept) {}
 
 void EventHub::Publish(core::Event event) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   last_ = event.id;
   kept_.push_back(std::make_shared<const core::Event>(std::move(event)));
   for (const auto& [ticket, listener] : listeners_) listener(kept_.back());
@@ -15,7 +15,7 @@ void EventHub::Publish(core::Event event) {
 }
 
 EventHub::Joined EventHub::Join(std::int64_t after, Listener listener) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   Joined joined;
   joined.ticket = next_ticket_++;
   joined.from = kept_.empty() ? last_ + 1 : kept_.front()->id;
@@ -27,12 +27,12 @@ EventHub::Joined EventHub::Join(std::int64_t after, Listener listener) {
 }
 
 void EventHub::Leave(std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   listeners_.erase(ticket);
 }
 
 std::int64_t EventHub::Last() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   return last_;
 }
 

@@ -8,10 +8,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/job_record.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 
@@ -36,12 +36,12 @@ class EventHub {
   std::int64_t Last() const;         // id of the last that was published; 0: none was
 
  private:
-  mutable std::mutex mutex_;
-  std::size_t most_kept_;
-  std::deque<std::shared_ptr<const core::Event>> kept_;
-  std::map<std::uint64_t, Listener> listeners_;
-  std::uint64_t next_ticket_ = 1;
-  std::int64_t last_ = 0;  // id
+  mutable platform::Mutex mutex_;
+  const std::size_t most_kept_;
+  std::deque<std::shared_ptr<const core::Event>> kept_ SHAREWELL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Listener> listeners_ SHAREWELL_GUARDED_BY(mutex_);
+  std::uint64_t next_ticket_ SHAREWELL_GUARDED_BY(mutex_) = 1;
+  std::int64_t last_ SHAREWELL_GUARDED_BY(mutex_) = 0;  // id
 };
 
 }  // namespace sharewell::control

@@ -19,13 +19,13 @@ void JobBoard::Put(core::JobRecord record) {
   const std::int64_t number = record.number;
   const bool over = core::IsOver(record.phase);
   auto job = std::make_shared<const core::JobRecord>(std::move(record));
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!over) {
     live_[number] = std::move(job);
     return;
   }
   live_.erase(number);
-  const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) {
+  const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) SHAREWELL_REQUIRES(mutex_) {
     over_bytes_ -= BytesOf(place->second->asked);
     over_.erase(place);
   };
@@ -39,14 +39,14 @@ void JobBoard::Put(core::JobRecord record) {
 }
 
 JobPtr JobBoard::Find(std::int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (const auto found = live_.find(number); found != live_.end()) return found->second;
   const auto found = over_.find(number);
   return found == over_.end() ? nullptr : found->second;
 }
 
 std::vector<JobPtr> JobBoard::Live() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   std::vector<JobPtr> jobs;
   jobs.reserve(live_.size());
   for (const auto& [number, job] : live_) jobs.push_back(job);
@@ -54,7 +54,7 @@ std::vector<JobPtr> JobBoard::Live() const {
 }
 
 std::vector<JobPtr> JobBoard::Over() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   std::vector<JobPtr> jobs;
   jobs.reserve(over_.size());
   for (const auto& [number, job] : over_) jobs.push_back(job);
@@ -62,7 +62,7 @@ std::vector<JobPtr> JobBoard::Over() const {
 }
 
 std::map<core::Phase, std::size_t> JobBoard::Counts() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   std::map<core::Phase, std::size_t> counts;
   for (const auto& [number, job] : live_) ++counts[job->phase];
   return counts;

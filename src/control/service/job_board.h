@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/job_record.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 
@@ -31,10 +31,11 @@ class JobBoard {
   std::map<core::Phase, std::size_t> Counts() const;  // of live jobs
 
  private:
-  mutable std::mutex mutex_;
+  mutable platform::Mutex mutex_;
   const std::size_t most_over_, most_over_bytes_;
-  std::size_t over_bytes_ = 0;
-  std::map<std::int64_t, JobPtr> live_, over_;
+  std::size_t over_bytes_ SHAREWELL_GUARDED_BY(mutex_) = 0;
+  std::map<std::int64_t, JobPtr> live_ SHAREWELL_GUARDED_BY(mutex_), over_
+      SHAREWELL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sharewell::control

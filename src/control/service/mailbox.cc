@@ -5,29 +5,29 @@
 namespace sharewell::control {
 
 void Mailbox::Submit(SubmitRequest request) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   letters_.push_back({std::move(request), {}});
 }
 
 void Mailbox::Do(std::function<void()> action) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   letters_.push_back({{}, std::move(action)});
 }
 
 void Mailbox::Close() {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   closed_ = true;
 }
 
 bool Mailbox::closed() const {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   return closed_;
 }
 
 void Mailbox::Deliver(const std::function<void(std::span<SubmitRequest>)>& submit) {
   std::vector<Letter> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     taken.swap(letters_);
   }
   std::vector<SubmitRequest> together;

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "control/service/job_board.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 
@@ -39,9 +39,9 @@ class Mailbox {
     std::function<void()> action;  // empty: it is a submission
   };
 
-  mutable std::mutex mutex_;
-  std::vector<Letter> letters_;
-  bool closed_ = false;
+  mutable platform::Mutex mutex_;
+  std::vector<Letter> letters_ SHAREWELL_GUARDED_BY(mutex_);
+  bool closed_ SHAREWELL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sharewell::control

@@ -134,7 +134,7 @@ void Service::Impl::Publish() {
   now.store_problem = outbox.problem();
   now.decisions = decided;
   now.decision_p99 = core::Seconds(core::Quantile({turns.begin(), turns.end()}, 0.99).value_or(0));
-  const std::lock_guard lock(view_mutex);
+  const platform::MutexLock lock(view_mutex);
   now.since = view.since;
   view = std::move(now);
 }
@@ -203,7 +203,7 @@ const JobBoard& Service::board() const { return impl_->board; }
 EventHub& Service::events() { return impl_->hub; }
 
 ServiceView Service::View() const {
-  const std::lock_guard lock(impl_->view_mutex);
+  const platform::MutexLock lock(impl_->view_mutex);
   return impl_->view;
 }
 

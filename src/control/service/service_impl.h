@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +23,7 @@
 #include "control/service/service.h"
 #include "core/snapshot.h"
 #include "engine/live/live_engine.h"
+#include "platform/mutex.h"
 
 namespace sharewell::control {
 
@@ -137,8 +137,8 @@ struct Service::Impl final : Estimator, Recorder {
   std::int64_t decided = 0;
   std::string policy_name;
 
-  std::mutex view_mutex;  // guards `view`
-  ServiceView view;
+  platform::Mutex view_mutex;
+  ServiceView view SHAREWELL_GUARDED_BY(view_mutex);
   std::thread thread;
 };
 

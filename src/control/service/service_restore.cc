@@ -17,7 +17,10 @@ Result<void> Service::Impl::Restore() {
   // The runner's clock does not jump; the wall's is looked at once.
   const core::UnixMillis wall = SystemClock().Wall();
   wall_at_zero = wall - static_cast<core::UnixMillis>(runner.Now().value * 1e3);
-  view.since = wall;
+  {
+    const platform::MutexLock lock(view_mutex);
+    view.since = wall;
+  }
 
   auto last_number = jobs.LastNumber();
   RETURN_IF_ERROR(last_number);

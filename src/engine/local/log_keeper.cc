@@ -19,7 +19,7 @@ LogKeeper::LogKeeper(std::string state, std::function<bool(std::int64_t job)> li
 
 LogKeeper::~LogKeeper() {
   {
-    const std::lock_guard lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -35,7 +35,7 @@ void LogKeeper::Work() {
     engine::RemoveOldLogs(state_, kept_, now.count(), live_, stop_);
     const std::chrono::duration<double> took = steady_clock::now() - begin;
     const std::chrono::duration<double> rest(std::max(every_.value, took.count() * kRest));
-    std::unique_lock lock(mutex_);
+    platform::MutexLock lock(mutex_);
     wake_.wait_for(lock, rest, [this] { return stop_.load(); });
   }
 }

@@ -6,12 +6,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "core/units.h"
 #include "engine/local/run/old_logs.h"
+#include "platform/mutex.h"
 
 namespace sharewell::engine {
 
@@ -32,8 +32,8 @@ class LogKeeper {
   const std::function<bool(std::int64_t)> live_;
   const engine::LogRetention kept_;
   const core::Seconds every_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  platform::Mutex mutex_;
+  std::condition_variable_any wake_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;  // the last: it uses all of the above
 };

@@ -9,8 +9,9 @@
 #include <cstring>
 #include <ctime>
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "platform/mutex.h"
 
 namespace sharewell::store {
 namespace {
@@ -30,7 +31,7 @@ class FileLock final : public ServerLock {
   explicit FileLock(std::string path) : where_(std::move(path)), path_(where_ + "-server") {}
   ~FileLock() override {
     if (file_ < 0) return;
-    const std::lock_guard guard(mutex_);
+    const platform::MutexLock guard(mutex_);
     held_.erase(id_);
     ::close(file_);
   }
@@ -39,7 +40,7 @@ class FileLock final : public ServerLock {
 
   core::Result<void> Hold(Database&) override {
     if (file_ >= 0) return {};
-    const std::lock_guard guard(mutex_);
+    const platform::MutexLock guard(mutex_);
     struct stat status {};
     if (::stat(path_.c_str(), &status) == 0) {
       const auto held = held_.find({status.st_dev, status.st_ino});
@@ -92,13 +93,14 @@ class FileLock final : public ServerLock {
     return text;
   }
 
-  static std::mutex mutex_;
-  static std::map<FileId, pid_t> held_;  // by whom: a forked child has it not
+  static platform::Mutex mutex_;
+  static std::map<FileId, pid_t> held_
+      SHAREWELL_GUARDED_BY(mutex_);  // by whom: a forked child has it not
   std::string where_, path_;
   int file_ = -1;
   FileId id_;
 };
-std::mutex FileLock::mutex_;
+platform::Mutex FileLock::mutex_;
 std::map<FileLock::FileId, pid_t> FileLock::held_;
 
 class AdvisoryLock final : public ServerLock {

@@ -10,11 +10,12 @@
 namespace sharewell::store {
 
 std::shared_ptr<WriterTurns> WriterTurns::Of(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<WriterTurns>> all;
+  static platform::Mutex mutex;
+  static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<WriterTurns>> all SHAREWELL_GUARDED_BY(
+      mutex);
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::make_shared<WriterTurns>();
-  const std::lock_guard guard(mutex);
+  const platform::MutexLock guard(mutex);
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
   auto& known = all[{status.st_dev, status.st_ino}];
   // Shared: by all connections to that file, whichever goes last.
@@ -24,11 +25,11 @@ std::shared_ptr<WriterTurns> WriterTurns::Of(const std::string& path) {
 }
 
 bool WriterTurns::Take(int milliseconds) {
-  std::unique_lock lock(mutex_);
+  platform::MutexLock lock(mutex_);
   const std::uint64_t mine = next_++;
   line_.push_back(mine);
   if (changed_.wait_for(lock, std::chrono::milliseconds(milliseconds),
-                        [&] { return line_.front() == mine; })) {
+                        [&]() SHAREWELL_REQUIRES(mutex_) { return line_.front() == mine; })) {
     return true;
   }
   line_.erase(std::find(line_.begin(), line_.end(), mine));
@@ -36,7 +37,7 @@ bool WriterTurns::Take(int milliseconds) {
 }
 
 void WriterTurns::Release() {
-  const std::lock_guard guard(mutex_);
+  const platform::MutexLock guard(mutex_);
   line_.pop_front();
   changed_.notify_all();
 }

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "platform/mutex.h"
 
 namespace sharewell::store {
 
@@ -22,10 +23,10 @@ class WriterTurns {
   void Release();  // REQUIRES: it was taken
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::uint64_t> line_;  // the first one's turn it is
-  std::uint64_t next_ = 0;
+  platform::Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::uint64_t> line_ SHAREWELL_GUARDED_BY(mutex_);  // the first one's turn it is
+  std::uint64_t next_ SHAREWELL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sharewell::store

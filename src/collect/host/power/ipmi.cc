@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 
 #include "collect/host/files.h"
@@ -14,6 +13,7 @@
 #include "collect/host_collectors.h"
 #include "collect/metrics/host_metrics.h"
 #include "platform/files/text.h"
+#include "platform/mutex.h"
 #include "platform/process/find_program.h"
 
 namespace sharewell::collect {
@@ -78,12 +78,11 @@ class IpmiCollector final : public Collector {
   IpmiOptions options_;
   std::optional<IpmiTool> tool_;
 
-  std::mutex mutex_;
+  platform::Mutex mutex_;
   std::condition_variable_any wake_;
-  // Behind mutex_.
-  std::vector<core::Reading> latest_;
-  std::string failure_;
-  std::optional<Clock::time_point> read_;
+  std::vector<core::Reading> latest_ SHAREWELL_GUARDED_BY(mutex_);
+  std::string failure_ SHAREWELL_GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> read_ SHAREWELL_GUARDED_BY(mutex_);
 
   std::jthread worker_;  // last: it stops before the others go
 };
@@ -111,7 +110,7 @@ Health IpmiCollector::Probe() {
     return {Health::State::kAbsent, fmt::format("only root may use {}", device),
             "sudo sharewell monitor"};
   }
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!failure_.empty()) {
     return {
         latest_.empty() ? Health::State::kAbsent : Health::State::kPartly, failure_,
@@ -124,7 +123,7 @@ Health IpmiCollector::Probe() {
 }
 
 void IpmiCollector::Publish(core::Result<std::vector<core::Reading>> result) {
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (result) {
     latest_ = std::move(*result);
     failure_.clear();
@@ -161,7 +160,7 @@ void IpmiCollector::Work(const std::stop_token& stop) {
       result->insert(result->end(), sensors.begin(), sensors.end());
     }
     Publish(std::move(result));
-    std::unique_lock lock(mutex_);
+    platform::MutexLock lock(mutex_);
     wake_.wait_for(lock, stop, every, [] { return false; });
   }
 }
@@ -179,7 +178,7 @@ core::Result<void> IpmiCollector::Collect(std::vector<core::Reading>& out) {
     }
     worker_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
   }
-  const std::lock_guard lock(mutex_);
+  const platform::MutexLock lock(mutex_);
   if (!failure_.empty()) unread.Add("IPMI", failure_);
   // What a controller said long ago is not how it is now.
   if (!read_ || Clock::now() - *read_ > std::chrono::duration<double>(3 * options_.every.value)) {
