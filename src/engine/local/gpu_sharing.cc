@@ -23,7 +23,7 @@ using SharingClock = std::chrono::steady_clock;
 // The next run mostly comes soon, and a server takes a second to be ready.
 constexpr auto kLinger = std::chrono::seconds(10);
 // One that did not start is not waited for again with every run.
-constexpr auto kTryAgain = std::chrono::minutes(1);
+constexpr auto kTryMpsAgain = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -84,7 +84,7 @@ std::string GpuSharing::Provide(const std::string& uuid, std::uint32_t uid,
     notes.push_back("the MPS daemon of this GPU had died; a new one was started");
   }
   const auto refused = refused_.find(uuid);
-  if (refused != refused_.end() && SharingClock::now() - refused->second < kTryAgain) {
+  if (refused != refused_.end() && SharingClock::now() - refused->second < kTryMpsAgain) {
     return "its MPS daemon did not start a moment ago";
   }
   const std::string folder = FolderOf(uuid);
