@@ -179,6 +179,10 @@ void FakeRunner::Happen() {
       end.signal = 15;
       end.exit_code = 143;
       end.stopped = true;
+    } else if (dice_.Chance(options_.fail)) {
+      end.exit_code = 1;
+      end.out_of_memory = dice_.Chance(0.4);
+      end.lost = dice_.Chance(0.2);
     } else {
       ++finished_[id.job];
     }

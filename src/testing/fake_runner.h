@@ -20,7 +20,8 @@ namespace sharewell::fixtures {
 
 struct FakeRunnerOptions {
   std::uint64_t seed = 1;
-  // Chances, of each start or answer.
+  // Chances, of each run, start or answer.
+  double fail = 0;          // a run ends with another code, some out of memory or lost
   double refuse = 0;        // a start
   double lose_command = 0;  // a start or a stop never arrives
   double lose = 0;          // an answer never comes
