@@ -2,7 +2,7 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build test run bench lint format fuzz asan tsan clean
+.PHONY: help setup build test soak run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -18,20 +18,23 @@ build: setup  ## build build/release/sharewell
 	@tools/compile release $(WERROR) sharewell sharewell-supervise
 
 test: setup  ## build release and asan, run every test and every check
-	@echo "test: release, asan, layers, format, fuzzers, clang-tidy"
+	@echo "test: layers, format, release, asan, tsan, fuzzers, clang-tidy"
 	@WERROR=$(WERROR) tools/test
+
+soak: setup  ## run what takes an hour: every figure, kills, fuzzing, a build for aarch64
+	@tools/soak
 
 # Where there is no GPU, two that are simulated: jobs are real processes all the same.
 run: build  ## start the server; `sharewell submit` from another terminal
 	@echo "run: build/release/sharewell serve (Ctrl-C ends it, jobs run on)"
 	@build/release/sharewell serve $(if $(wildcard /dev/nvidiactl),,--gpus 2xH200)
 
-bench: build  ## run the benchmarks, compare with bench/baseline.json
+bench: build  ## run the benchmarks; tools/bench.py --keep keeps a run to compare with
 	@echo "bench: running every benchmark in build/release"
 	@tools/compile release $(WERROR)
 	@python3 tools/bench.py build/release
 
-lint: setup  ## layers, format and clang-tidy
+lint: setup  ## layers, format and clang-tidy over every source
 	@echo "lint: layers, format, clang-tidy"
 	@python3 tools/check_layers.py
 	@tools/format --check
@@ -52,8 +55,7 @@ asan: setup  ## build and test with AddressSanitizer and UBSan
 
 tsan: setup  ## build and test what has threads with ThreadSanitizer
 	@echo "tsan: compiling and testing build/tsan"
-	@UNIT_TESTS="control;serve" tools/compile tsan $(WERROR) control_tests serve_tests
-	@tools/run_ctest tsan -R '^(control|serve)\.'
+	@WERROR=$(WERROR) tools/tsan
 
 clean:  ## remove build/
 	@echo "clean: removing build/"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
-#include "platform/files/builtin_measurements.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/numbers/random.h"
 #include "policy/registry.h"
 #include "sim/belief.h"
-#include "study/scenario.h"
+#include "study/simulation/scenario.h"
 
 namespace sharewell {
 namespace {
@@ -28,7 +28,7 @@ struct Case {
 };
 
 Case Make(int running) {
-  const auto catalogue = platform::GpuCatalogue::Builtin();
+  const auto catalogue = catalogue::GpuCatalogue::Builtin();
   std::vector<core::Node> nodes(kNodes);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     nodes[n].name = "n" + std::to_string(n);
@@ -50,7 +50,7 @@ Case Make(int running) {
   auto model = catalogue.Find("H200");
   auto scenario =
       study::BuildScenario(trace, "bench", core::Cluster({*model}, std::move(nodes)),
-                           platform::BuiltinMeasurements(), catalogue, study::ScenarioOptions());
+                           catalogue::BuiltinMeasurements(), catalogue, study::ScenarioOptions());
   out.scenario = std::move(*scenario);
   out.snapshot = std::make_unique<core::Snapshot>(out.scenario.cluster);
   for (std::size_t j = 0; j < out.scenario.jobs.size(); ++j) {

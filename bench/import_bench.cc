@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "collect/import/kineto.h"
+#include "import/kineto.h"
 
 namespace sharewell::collect {
 namespace {

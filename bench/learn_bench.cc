@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "predict/learn/model.h"
 #include "predict/learn/serialize.h"
 

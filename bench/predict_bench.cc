@@ -13,14 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/random.h"
+#include "catalogue/gpu_catalogue.h"
+#include "core/numbers/random.h"
 #include "graph/read.h"
-#include "platform/files/gpu_catalogue.h"
 #include "platform/files/mapped_file.h"
 #include "predict/train.h"
-#include "study/model_file.h"
-#include "study/prediction.h"
-#include "study/training_rows.h"
+#include "study/prediction/model_file.h"
+#include "study/prediction/prediction.h"
+#include "study/prediction/training_rows.h"
 
 namespace sharewell {
 namespace {
@@ -42,7 +42,7 @@ void ReadAndPredict(benchmark::State& state, const std::string& file) {
   const std::string path = "data/h200/onnx/" + file;
   const auto mapped = platform::MappedFile::Open(path);
   const auto trained = study::BuiltinModel();
-  const auto gpu = platform::GpuCatalogue::Builtin().Find("H200");
+  const auto gpu = catalogue::GpuCatalogue::Builtin().Find("H200");
   if (!mapped || !trained || !gpu) {
     state.SkipWithError("run it in the repository's root: its graphs lie in data/h200/onnx");
     return;
@@ -180,7 +180,7 @@ BENCHMARK(ReadLargeFile)->Unit(benchmark::kMillisecond)->Iterations(kRounds);
 // Ours, and again with every figure off by a few percent until there are 500.
 void Train(benchmark::State& state) {
   auto set = study::ReadTrainingSet({"data/h200/profiles.csv", "data/h200/profiles-2.csv"},
-                                    platform::GpuCatalogue::Builtin());
+                                    catalogue::GpuCatalogue::Builtin());
   if (!set) {
     state.SkipWithError("run it in the repository's root: its profiles lie in data/h200");
     return;

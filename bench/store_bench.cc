@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "platform/files/test_folder.h"
 #include "store/postgres/test_server.h"
 #include "store/store.h"

@@ -56,7 +56,9 @@ if(SHAREWELL_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "SHAREWELL_FUZZ needs clang (libFuzzer): use `cmake --preset asan`")
   endif()
-  add_compile_options(-fsanitize=fuzzer-no-link)
+  # clang 14 for aarch64 turns a switch over coverage counters into a table that points into sections which the
+  # linker discards ("relocation against discarded section __sancov_cntrs"): without such tables it links.
+  add_compile_options(-fsanitize=fuzzer-no-link "SHELL:-mllvm -switch-to-lookup=false")
 endif()
 if(SHAREWELL_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)

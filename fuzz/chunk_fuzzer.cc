@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "store/chunk.h"
-#include "store/rollup.h"
-#include "store/segment.h"
-#include "store/slot.h"
+#include "store/samples/chunk.h"
+#include "store/samples/rollup.h"
+#include "store/samples/segment.h"
+#include "store/samples/slot.h"
 
 namespace {
 

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include "platform/files/cluster_file.h"
+#include "catalogue/cluster_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace platform = sharewell::platform;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static const platform::GpuCatalogue catalogue = platform::GpuCatalogue::Builtin();
-  const auto cluster = platform::ReadClusterText(text, "fuzz.toml", catalogue);
+  static const catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
+  const auto cluster = catalogue::ReadClusterText(text, "fuzz.toml", catalogue);
   if (!cluster) {
     if (cluster.error().message.empty()) __builtin_trap();
     return 0;

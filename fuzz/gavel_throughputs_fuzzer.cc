@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "platform/files/gavel_throughputs.h"
+#include "catalogue/gavel_throughputs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto measured = sharewell::platform::ReadGavelThroughputs(text, "fuzz");
+  const auto measured = sharewell::catalogue::ReadGavelThroughputs(text, "fuzz");
   if (!measured) {
     if (measured.error().message.empty()) __builtin_trap();
     return 0;

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include "platform/files/gpu_catalogue.h"
+#include "catalogue/gpu_catalogue.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace platform = sharewell::platform;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static const platform::GpuCatalogue builtin = platform::GpuCatalogue::Builtin();
-  platform::GpuCatalogue catalogue = builtin;
+  static const catalogue::GpuCatalogue builtin = catalogue::GpuCatalogue::Builtin();
+  catalogue::GpuCatalogue catalogue = builtin;
   const auto read = catalogue.ExtendFrom(text, "fuzz.csv");
   if (!read && (read.error().message.empty() || catalogue.models() != builtin.models())) {
     __builtin_trap();

@@ -5,23 +5,23 @@
 #include <cstdint>
 #include <string_view>
 
-#include "serve/access.h"
-#include "serve/api/bodies.h"
-#include "serve/http_reader.h"
-#include "serve/routes.h"
-#include "serve/tokens.h"
+#include "api/access.h"
+#include "api/bodies.h"
+#include "api/tokens.h"
+#include "http/http_reader.h"
+#include "http/routes.h"
 
 namespace {
 
-using sharewell::serve::HttpRequest;
-using sharewell::serve::RequestReader;
+using sharewell::http::HttpRequest;
+using sharewell::http::RequestReader;
 
 constexpr std::size_t kMostHeader = 8192;
 constexpr std::size_t kMostBody = 65536;
 
 void Serve(const HttpRequest& request) {
   static const auto kTable = [] {
-    sharewell::serve::RouteTable table;
+    sharewell::http::RouteTable table;
     table.Add("GET", "/api/v1/jobs");
     table.Add("POST", "/api/v1/jobs");
     table.Add("GET", "/api/v1/jobs/{number}/logs");
@@ -34,16 +34,16 @@ void Serve(const HttpRequest& request) {
   for (const auto& parameter : match.parameters) {
     if (parameter.empty()) __builtin_trap();
   }
-  if (sharewell::serve::ParseQuery(request.query).size() > 100) __builtin_trap();
-  static sharewell::serve::Access access({"/nonexistent/tokens", {}, 1});
+  if (sharewell::http::ParseQuery(request.query).size() > 100) __builtin_trap();
+  static sharewell::api::Access access({"/nonexistent/tokens", {}, 1});
   const auto who = access.Admit(request);
   // Nobody has a token here, so nobody may write.
   if (who && (*who || (request.method != "GET" && request.method != "HEAD"))) __builtin_trap();
-  const auto jobs = sharewell::serve::ParseSubmissions(request.body);
+  const auto jobs = sharewell::api::ParseSubmissions(request.body);
   if (jobs ? jobs->empty() : jobs.error().message.empty()) __builtin_trap();
-  const auto asked = sharewell::serve::ParseWhatIf(request.body);
+  const auto asked = sharewell::api::ParseWhatIf(request.body);
   if (!asked && asked.error().message.empty()) __builtin_trap();
-  const auto tokens = sharewell::serve::ParseTokens(request.body);
+  const auto tokens = sharewell::api::ParseTokens(request.body);
   if (!tokens && tokens.error().message.empty()) __builtin_trap();
 }
 

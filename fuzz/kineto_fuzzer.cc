@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collect/import/kineto.h"
+#include "import/kineto.h"
 
 namespace {
 
 void Check(std::string_view text) {
-  const auto record = sharewell::collect::ReadKinetoText(text, "fuzz.json");
+  const auto record = sharewell::imports::ReadKinetoText(text, "fuzz.json");
   if (!record) {
     if (record.error().message.empty()) __builtin_trap();
     return;

@@ -5,19 +5,19 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collect/import/kernel_table.h"
-#include "collect/import/ncu.h"
+#include "import/kernel_table.h"
+#include "import/ncu.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto record = sharewell::collect::ReadNcuText(text, "fuzz.csv");
+  const auto record = sharewell::imports::ReadNcuText(text, "fuzz.csv");
   if (!record) {
     if (record.error().message.empty()) __builtin_trap();
     return 0;
   }
   if (record->kernels.empty()) __builtin_trap();
   auto kernels = record->kernels;
-  kernels.push_back(sharewell::collect::WholeOf(record->kernels));
+  kernels.push_back(sharewell::imports::WholeOf(record->kernels));
   for (const auto& kernel : kernels) {
     if (kernel.launches < 1 || !(kernel.time.value >= 0) || !std::isfinite(kernel.time.value)) {
       __builtin_trap();

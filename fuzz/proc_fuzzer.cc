@@ -10,13 +10,13 @@
 #include "collect/host/cgroup.h"
 #include "collect/host/cpu.h"
 #include "collect/host/disk.h"
-#include "collect/host/ipmi.h"
 #include "collect/host/memory.h"
 #include "collect/host/network.h"
-#include "collect/host/perf_events.h"
+#include "collect/host/perf/perf_events.h"
+#include "collect/host/power/ipmi.h"
+#include "collect/host/power/rapl.h"
 #include "collect/host/pressure.h"
 #include "collect/host/process.h"
-#include "collect/host/rapl.h"
 
 namespace collect = sharewell::collect;
 

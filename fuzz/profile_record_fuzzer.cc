@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/profile_json.h"
+#include "store/profiles/profile_json.h"
 
 namespace store = sharewell::store;
 

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "platform/files/profiles_file.h"
+#include "catalogue/profiles_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto profiles = sharewell::platform::ReadProfilesText(text, "fuzz.csv");
+  const auto profiles = sharewell::catalogue::ReadProfilesText(text, "fuzz.csv");
   if (!profiles) {
     if (profiles.error().message.empty()) __builtin_trap();
     return 0;

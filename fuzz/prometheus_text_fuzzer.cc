@@ -5,18 +5,18 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collect/import/dcgm.h"
-#include "collect/metrics.h"
+#include "collect/metrics/metrics.h"
+#include "import/dcgm.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto exposition = sharewell::collect::ReadPrometheusText(text, "fuzz");
+  const auto exposition = sharewell::imports::ReadPrometheusText(text, "fuzz");
   if (!exposition) {
     if (exposition.error().message.empty()) __builtin_trap();
     return 0;
   }
   const auto samples =
-      sharewell::collect::FromSamples(*exposition, "node", 1, sharewell::collect::AllMetrics());
+      sharewell::imports::FromSamples(*exposition, "node", 1, sharewell::collect::AllMetrics());
   std::int64_t taken = 0;
   for (const auto& [node, batch] : samples.batches) {
     if (node.empty()) __builtin_trap();

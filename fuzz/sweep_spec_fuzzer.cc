@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "study/colocate_spec.h"
-#include "study/grid_spec.h"
+#include "study/measure/grid/colocate_spec.h"
+#include "study/measure/grid/grid_spec.h"
 
 namespace {
 

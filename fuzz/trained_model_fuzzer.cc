@@ -41,7 +41,7 @@ void Ask(const predict::Predictor& predictor) {
   }
 }
 
-void Ask(const predict::Together& together) {
+void Ask(const predict::ColocationModel& together) {
   std::vector<predict::Resident> residents(3);
   residents[0].demand.busy = residents[0].demand.sm = 0.5;
   residents[1].demand.busy = 1;

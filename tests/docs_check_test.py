@@ -1,4 +1,4 @@
-"""tests/docs_check.py finds a dead link, an unknown command and an unknown flag."""
+"""tests/docs_check.py finds a dead link, a lost page, a long line, an unknown command and an unknown flag."""
 
 import pathlib
 import stat
@@ -33,13 +33,43 @@ class DocsCheck(unittest.TestCase):
 
     def readme(self, text):
         (self.root / "README.md").write_text(text)
-        return list(docs_check.check_readme(self.root, str(self.program)))
+        return list(docs_check.check_commands(self.root, str(self.program)))
 
     def test_links(self):
         self.assertEqual(self.links("# A b\n[x](sharewell) [y](#a-b) [z](https://example.org/q)"), [])
         self.assertEqual(len(self.links("[x](gone.md)")), 1)
         self.assertEqual(len(self.links("[x](#gone)")), 1)
         self.assertEqual(self.links("`[x](gone.md)`\n```\n[x](gone.md)\n```\n"), [])
+
+    def docs(self, **pages):
+        (self.root / "docs" / "formats").mkdir(parents=True)
+        for name, text in pages.items():
+            (self.root / "docs" / (name.replace("__", "/") + ".md")).write_text(text)
+
+    def test_pages_that_can_be_reached(self):
+        self.docs(README="[a](a.md)", a="[b](formats/b.md)", formats__b="[a](../a.md)")
+        self.assertEqual(list(docs_check.check_index(self.root)), [])
+
+    def test_lost_page(self):
+        self.docs(README="[a](a.md)", a="", formats__b="[a](../a.md)")
+        found = list(docs_check.check_index(self.root))
+        self.assertEqual(len(found), 1)
+        self.assertIn("docs/formats/b.md", found[0])
+
+    def test_width(self):
+        long = "x" * 121
+        self.docs(README=f"| {long} |\n```\n{long}\n```\n<img {long}>\n![{long}](x)\n{long[1:]}\n")
+        self.assertEqual(list(docs_check.check_width(self.root)), [])
+        (self.root / "docs" / "a.md").write_text(f"short\n{long}\n")
+        found = list(docs_check.check_width(self.root))
+        self.assertEqual(len(found), 1)
+        self.assertIn("docs/a.md:2:", found[0])
+
+    def test_length_of_the_readme(self):
+        (self.root / "README.md").write_text("line\n" * 110)
+        self.assertEqual(list(docs_check.check_width(self.root)), [])
+        (self.root / "README.md").write_text("line\n" * 111)
+        self.assertEqual(len(list(docs_check.check_width(self.root))), 1)
 
     def test_commands_that_exist(self):
         self.assertEqual(self.readme(
@@ -59,8 +89,16 @@ class DocsCheck(unittest.TestCase):
     def test_prose_is_no_command(self):
         self.assertEqual(self.readme("sharewell fly --high\n`git clone sharewell`"), [])
 
+    def test_pages_of_docs_are_looked_at_too(self):
+        self.docs(a="`sharewell fly`", formats__b="`sharewell simulate runs --high`")
+        found = list(docs_check.check_commands(self.root, str(self.program)))
+        self.assertEqual([line.split(":")[0] for line in found], ["docs/a.md", "docs/formats/b.md"])
+
+    def test_a_variable_is_no_command(self):
+        self.assertEqual(self.readme("`SHAREWELL=build/release/sharewell python3 x.py --fast`"), [])
+
     def test_no_readme(self):
-        self.assertEqual(list(docs_check.check_readme(self.root, str(self.program))), [])
+        self.assertEqual(list(docs_check.check_commands(self.root, str(self.program))), [])
 
 
 if __name__ == "__main__":

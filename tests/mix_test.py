@@ -66,11 +66,11 @@ class Warm(unittest.TestCase):
         self.script.write_text(textwrap.dedent(f"""
             import sys
             sys.path.insert(0, {str(ROOT / "zoo")!r})
-            import warm
-            warm.hand_over()
+            import hand_over
+            hand_over.hand_over()
             import os, time
             if sys.argv[1] == "fails": sys.exit("it cannot")
-            print(os.environ["WHO"], sorted(os.sched_getaffinity(0)), os.getcwd(), warm.control_groups() == os.environ["GROUPS"], flush=True)
+            print(os.environ["WHO"], sorted(os.sched_getaffinity(0)), os.getcwd(), hand_over.control_groups() == os.environ["GROUPS"], flush=True)
             if sys.argv[1] == "stays": time.sleep(60)
             """), encoding="utf-8")
         self.start_warm()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The zoo: every loop compiles and says kindly what it lacks; the one that needs nothing runs, tells of its steps and ends well."""
 
+import ast
 import importlib.util
 import json
 import os
@@ -13,7 +14,7 @@ import time
 import unittest
 
 ZOO = pathlib.Path(__file__).resolve().parents[1] / "zoo"
-LIBRARIES = ("common", "feeds", "progress", "families", "warm")
+LIBRARIES = ("common", "feeds", "progress", "families", "hand_over", "warm")
 LOOPS = sorted(path for path in ZOO.glob("*.py") if path.stem not in LIBRARIES)
 
 
@@ -23,6 +24,25 @@ class Loops(unittest.TestCase):
             compile(path.read_text(encoding="utf-8"), str(path), "exec")
         self.assertLessEqual({"vision", "language", "speech", "recommend", "recurrent", "mlp", "jax_zoo", "plain"},
                              {path.stem for path in LOOPS})
+
+    def test_no_module_reaches_itself(self):
+        """Over any imports, those inside functions too."""
+        imports = {}
+        for path in ZOO.glob("*.py"):
+            names = set()
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    names.update(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    names.add(node.module)
+            imports[path.stem] = names
+        for start in imports:
+            reached, left = set(), [start]
+            while left:
+                more = imports.get(left.pop(), set()) - reached
+                reached |= more
+                left.extend(more)
+            self.assertNotIn(start, reached, f"{start}.py imports itself in a circle")
 
     def test_what_is_missing_is_said(self):
         for path in LOOPS:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every benchmark of a build and compares with bench/baseline.json, where that is there.
+"""Runs every benchmark of a build; says by which ratio each differs from a run that was kept on this machine.
 
-    tools/bench.py build/release            run and compare; never fails on a slow run
-    tools/bench.py build/release --keep     run and make this the baseline
+    tools/bench.py build/release --keep     run, and keep it in build/bench.json
+    tools/bench.py build/release            run, and compare with what is kept
 
-A baseline speaks for the machine it was measured on; its context names that machine's CPU count and clock.
+Times are CPU time. They say nothing about another machine, so none are in the repository: to judge a change, keep
+a run of the commit before it. Fails only where a benchmark does; a ratio is for people to judge.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BASELINE = ROOT / "bench" / "baseline.json"
+KEPT = ROOT / "build" / "bench.json"
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -24,9 +25,8 @@ def run(program):
     if done.returncode != 0:
         sys.exit(f"bench: {program.name} failed with status {done.returncode}")
     report = json.loads(done.stdout)
-    times = {b["name"]: b["cpu_time"] * NANOSECONDS[b["time_unit"]] for b in report["benchmarks"]
-             if b.get("run_type") != "aggregate" and "error_message" not in b}
-    return report["context"], times
+    return {b["name"]: b["cpu_time"] * NANOSECONDS[b["time_unit"]] for b in report["benchmarks"]
+            if b.get("run_type") != "aggregate" and "error_message" not in b}
 
 
 def human(nanoseconds):
@@ -39,31 +39,30 @@ def human(nanoseconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--keep", action="store_true", help="make this run the baseline")
+    parser.add_argument("--keep", action="store_true", help="keep this run to compare later ones with")
     args = parser.parse_args()
-    before = json.loads(BASELINE.read_text()) if BASELINE.exists() else {"cpu_time_ns": {}}
+    before = json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
     programs = [args.build.resolve() / source.stem for source in sorted((ROOT / "bench").glob("*_bench.cc"))]
     if not programs:
         print("bench: there is no bench/*_bench.cc yet")
         return 0
     now = {}
-    context = {}
     for program in programs:
         if not program.exists():
             sys.exit(f"bench: {program.name} is not built: add sharewell_bench({program.name[:-6]} DEPS ...) "
                      "to bench/CMakeLists.txt")
-        context, times = run(program)
-        for name, value in times.items():
+        for name, value in run(program).items():
             key = f"{program.name[:-6]}/{name}"
             now[key] = value
-            old = before["cpu_time_ns"].get(key)
-            change = f"{100 * (value / old - 1):+6.1f} %" if old else "new"
+            old = before.get(key)
+            change = f"x {value / old:.2f}" if old else ("new" if before else "")
             print(f"{key:<60} {human(value):>10}  {change}")
     if args.keep:
-        machine = {key: context[key] for key in ("num_cpus", "mhz_per_cpu") if key in context}
-        BASELINE.write_text(json.dumps({"context": machine, "cpu_time_ns": now}, indent=2) + "\n")
-        print(f"bench: kept as {BASELINE.relative_to(ROOT)}")
+        KEPT.write_text(json.dumps(now, indent=2) + "\n")
+        print(f"bench: kept in {KEPT.relative_to(ROOT)}")
+    elif not before:
+        print("bench: no run is kept here to compare with: tools/bench.py build/release --keep")
     return 0
 
 

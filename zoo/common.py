@@ -9,10 +9,10 @@ import os
 import signal
 import sys
 
+import hand_over
 import progress
-import warm
 
-warm.hand_over()
+hand_over.hand_over()
 
 try:
     import torch

@@ -11,4 +11,11 @@ from .training import on_stop, report_step, stopping
 from .transport import Error, ServerError, Unreachable
 
 __all__ = ["Client", "Error", "Event", "Job", "ServerError", "Unreachable", "on_stop", "report_step", "stopping"]
-__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> str:
+    """`__version__`: of the package as it was installed; the sources by themselves do not know it."""
+    if name != "__version__":
+        raise AttributeError(f"module 'sharewell' has no attribute {name!r}")
+    from importlib import metadata
+    return metadata.version("sharewell")

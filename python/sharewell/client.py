@@ -12,6 +12,7 @@ from .transport import ServerError, Transport, Unreachable
 _OVER = ("finished", "failed", "cancelled")
 _SILENCE = 45.0  # seconds: the server says something on an event stream at least every 15
 _POLL = 1.0
+# As `sharewell submit` has it; tests/served_test.py holds the two equal.
 _TAKEN = frozenset("PATH HOME USER LOGNAME SHELL LANG TZ VIRTUAL_ENV PYTHONPATH LD_LIBRARY_PATH XDG_CACHE_HOME HF_HOME TORCH_HOME".split())
 _AWAY = 60.0  # seconds that a server may take to come back
 

@@ -6,10 +6,11 @@
 #include <exception>
 #include <new>
 
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/args/command.h"
+#include "cli/args/help.h"
 #include "cli/terminal.h"
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
 #include "core/version.h"
 #include "platform/files/text.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 using core::Result;
 using core::UsageError;
-using platform::Shown;
+using platform::Quoted;
 
 ExitCode CodeOf(core::ErrorKind kind) {
   switch (kind) {
@@ -33,7 +34,7 @@ ExitCode CodeOf(core::ErrorKind kind) {
 }
 
 Result<ExitCode> Print(std::string_view text) {
-  if (auto ok = WriteOut(text); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(WriteOut(text));
   return kOk;
 }
 
@@ -58,10 +59,10 @@ std::string InWords(const CLI::ParseError& error, const CLI::App& app) {
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || word.front() != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
-    return fmt::format("unknown flag {}{}", Shown(flag), core::DidYouMean(flag, FlagNames(app)));
+    return fmt::format("unknown flag {}{}", Quoted(flag), core::DidYouMean(flag, FlagNames(app)));
   }
   if (const auto rest = app.remaining(); !rest.empty()) {
-    return fmt::format("unexpected argument {}", Shown(rest.front()));
+    return fmt::format("unexpected argument {}", Quoted(rest.front()));
   }
   const std::string_view what = error.what();
   for (const CLI::Option* option : app.get_options()) {
@@ -103,7 +104,7 @@ Result<void> CheckNoFlagIsAValue(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {
       if (std::find(flags.begin(), flags.end(), value) != flags.end()) {
-        return UsageError("{} needs a value, and {} is a flag", option->get_name(), Shown(value));
+        return UsageError("{} needs a value, and {} is a flag", option->get_name(), Quoted(value));
       }
     }
   }
@@ -158,7 +159,7 @@ Result<ExitCode> Dispatch(const std::vector<std::string>& args) {
     for (const auto& entry : Commands()) known.emplace_back(entry.name);
   }
   return UsageError("unknown {} {}{}\nTry 'sharewell --help'.", flag ? "flag" : "command",
-                    Shown(first), core::DidYouMean(first, known));
+                    Quoted(first), core::DidYouMean(first, known));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/command.h"
+#include "cli/args/command.h"
 
 namespace sharewell::cli {
 namespace {
@@ -62,6 +62,8 @@ void WriteErr(std::string_view text) { WriteAll(STDERR_FILENO, text); }
 void WriteError(std::string_view message) {
   if (!message.empty()) WriteErr(fmt::format("sharewell: {}\n", message));
 }
+
+void SayLine(const std::string& line) { WriteErr(fmt::format("sharewell: {}\n", line)); }
 
 void ExitOnInterrupt() {
   struct sigaction before {};

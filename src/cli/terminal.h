@@ -21,6 +21,8 @@ core::Result<void> WriteOut(std::string_view text);
 void WriteErr(std::string_view text);
 // "sharewell: MESSAGE" on stderr. Nothing is said for an empty message.
 void WriteError(std::string_view message);
+// "sharewell: LINE" on stderr, for what a command that runs on has to tell. Any thread.
+void SayLine(const std::string& line);
 
 // From now on SIGINT clears the progress bar and ends the program with 130.
 void ExitOnInterrupt();

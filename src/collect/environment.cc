@@ -7,7 +7,7 @@
 
 #include "collect/host/files.h"
 #include "collect/host/memory.h"
-#include "collect/host/perf_events.h"
+#include "collect/host/perf/perf_events.h"
 #include "collect/host/scan.h"
 
 namespace sharewell::collect {

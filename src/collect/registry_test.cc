@@ -9,7 +9,7 @@
 
 #include "collect/host/test_host.h"
 #include "collect/job_sources.h"
-#include "collect/metrics.h"
+#include "collect/metrics/metrics.h"
 
 namespace sharewell::collect {
 namespace {

@@ -1,6 +1,6 @@
 // Metric: one thing that a collector can say. Each is a constant in the header of its collector
-// (collect/*_metrics.h); collect/metrics.h lists them all, and docs/metrics.md, /metrics and the
-// names in the store come from that list.
+// (collect/*_metrics.h); collect/metrics/metrics.h lists them all, and docs/metrics.md, /metrics
+// and the names in the store come from that list.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ struct Move {
   JobId job;
   Allocation to;
   bool free =
-      false;  // the policy's model says that this move costs no restart (seed 001's reactive)
+      false;  // the policy's model says that this move costs no restart (Yeung et al.'s reactive)
   Reason reason;
 };
 struct Stop {  // back into the queue, its work kept

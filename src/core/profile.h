@@ -67,12 +67,12 @@ struct Measurements {
 
 // Any number of workloads measured together on one GPU: `steps_per_second` and `alone`, in the same
 // sitting, have one entry for each.
-struct CompanyMeasurement {
+struct GroupMeasurement {
   std::vector<Workload> workloads;
   std::vector<double> steps_per_second;
   std::vector<double> alone;
 
-  friend bool operator==(const CompanyMeasurement&, const CompanyMeasurement&) = default;
+  friend bool operator==(const GroupMeasurement&, const GroupMeasurement&) = default;
 };
 
 }  // namespace sharewell::core

@@ -1,6 +1,6 @@
 // ProfileRecord: a profile as it is kept: the figures that scheduler and predictor read, all the
-// others beside them, and under which circumstances they were measured (seed 000's tables II, IV
-// and VII).
+// others beside them, and under which circumstances they were measured (Takayama et al.'s tables
+// II, IV and VII).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Figure {
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
-// What one kernel does to the GPU, by Nsight Compute or Kineto (seed 004's table 1). Shares of the
-// GPU's peak, 0..1.
+// What one kernel does to the GPU, by Nsight Compute or Kineto (Ryu and Chun's table 1). Shares of
+// the GPU's peak, 0..1.
 struct KernelFigure {
   std::string name;
   std::int64_t launches = 0;

@@ -51,5 +51,14 @@ tl::unexpected<Error> FailedError(fmt::format_string<Args...> format, Args&&... 
 
 }  // namespace sharewell::core
 
+// Ends the function with the error of a Result (of any type, named or made on the spot), or
+// does nothing. The function's own Result may be of another type.
+#define RETURN_IF_ERROR(...)                                      \
+  do {                                                            \
+    if (auto&& checked_result = (__VA_ARGS__); !checked_result) { \
+      return tl::unexpected(std::move(checked_result.error()));   \
+    }                                                             \
+  } while (false)
+
 #define SHAREWELL_CHECK(condition) \
   ((condition) ? void(0) : ::sharewell::core::CheckFailed(#condition, __FILE__, __LINE__))

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace sharewell::core {
 namespace {
@@ -31,7 +31,7 @@ std::string WorkloadKey(const Submission& submission) {
   return key;
 }
 
-std::string ShownName(const Submission& submission) {
+std::string DisplayName(const Submission& submission) {
   if (!submission.name.empty() || submission.command.empty()) return submission.name;
   std::string name(WithoutFolder(submission.command.front()));
   // "python train.py" is told from "python eval.py" by its second word.

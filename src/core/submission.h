@@ -66,6 +66,6 @@ struct Submission {
 std::string WorkloadKey(const Submission& submission);
 
 // The name people see: the given one, or the command's first words, without folders.
-std::string ShownName(const Submission& submission);
+std::string DisplayName(const Submission& submission);
 
 }  // namespace sharewell::core

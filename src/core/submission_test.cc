@@ -16,11 +16,11 @@ Submission Of(std::vector<std::string> command) {
 TEST(Submission, IsShownByItsNameOrByItsFirstWords) {
   Submission named = Of({"python3", "train.py"});
   named.name = "resnet";
-  EXPECT_EQ(ShownName(named), "resnet");
-  EXPECT_EQ(ShownName(Of({"/usr/bin/python3", "src/train.py", "--lr", "1"})), "python3 train.py");
-  EXPECT_EQ(ShownName(Of({"sleep", "-h"})), "sleep");
-  EXPECT_EQ(ShownName(Of({"a\nb\xff"})), "a?b?");
-  EXPECT_EQ(ShownName(Of({std::string(1000, 'x')})).size(), 40U);
+  EXPECT_EQ(DisplayName(named), "resnet");
+  EXPECT_EQ(DisplayName(Of({"/usr/bin/python3", "src/train.py", "--lr", "1"})), "python3 train.py");
+  EXPECT_EQ(DisplayName(Of({"sleep", "-h"})), "sleep");
+  EXPECT_EQ(DisplayName(Of({"a\nb\xff"})), "a?b?");
+  EXPECT_EQ(DisplayName(Of({std::string(1000, 'x')})).size(), 40U);
 }
 
 TEST(Submission, RunsOfTheSameThingHaveTheSameKey) {

@@ -6,17 +6,17 @@
 #include <cmath>
 #include <exception>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::graph {
 namespace {
 
 using nlohmann::json;
 
-std::string ShownJson(const json& value) {
+std::string QuotedJson(const json& value) {
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   // Never throws: broken UTF-8 is replaced.
-  return core::Shown(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return core::Quoted(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ std::optional<std::int64_t> JsonObject::WholeFrom(const json& value, std::string
   }
   if (whole && *whole >= range.least && *whole <= range.most) return whole;
   Fail(key, fmt::format("must be a whole number from {} to {}, not {}", range.least, range.most,
-                        ShownJson(value)));
+                        QuotedJson(value)));
   return std::nullopt;
 }
 
@@ -81,7 +81,7 @@ double JsonObject::Number(std::string_view key, double least, double most, doubl
     const auto number = value->get<double>();
     if (std::isfinite(number) && number >= least && number <= most) return number;
   }
-  Fail(key, fmt::format("must be a number from {} to {}, not {}", least, most, ShownJson(*value)));
+  Fail(key, fmt::format("must be a number from {} to {}, not {}", least, most, QuotedJson(*value)));
   return fallback;
 }
 
@@ -89,7 +89,7 @@ bool JsonObject::Bool(std::string_view key, bool fallback) {
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  Fail(key, fmt::format("must be true or false, not {}", ShownJson(*value)));
+  Fail(key, fmt::format("must be true or false, not {}", QuotedJson(*value)));
   return fallback;
 }
 
@@ -97,7 +97,7 @@ std::string JsonObject::Text(std::string_view key, const std::string& fallback) 
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get<std::string>();
-  Fail(key, fmt::format("must be a text in quotes, not {}", ShownJson(*value)));
+  Fail(key, fmt::format("must be a text in quotes, not {}", QuotedJson(*value)));
   return fallback;
 }
 
@@ -120,7 +120,7 @@ Dims JsonObject::Wholes(std::string_view key, Range range, std::size_t count,
 }
 
 void JsonObject::Fail(std::string_view key, const std::string& problem) {
-  FailWith(fmt::format("{} {}", core::Shown(key), problem));
+  FailWith(fmt::format("{} {}", core::Quoted(key), problem));
 }
 
 void JsonObject::FailWith(const std::string& message) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "graph/huggingface/config.h"
 #include "graph/json_object.h"
 #include "graph/layers/layers.h"
@@ -158,7 +158,7 @@ core::Result<Graph> ReadAny(std::string_view bytes, const std::string& name,
   return core::UsageError(
       "{}: is no model file that we know (it begins with {}); we read ONNX, torch.export (.pt2), "
       "Hugging Face's config.json and our layer list (docs/formats/model-graphs.md)",
-      name, core::Shown(bytes.substr(0, 12)));
+      name, core::Quoted(bytes.substr(0, 12)));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 
 namespace sharewell::graph {
 namespace {

@@ -13,8 +13,8 @@
 // add neighbours up, and judge it: 0.097, without bias (min(1, 1/sum of busy): 0.136). So do the
 // 45 pairs of a later sitting (data/h200/pairs-2.csv), over 53 workloads: 0.078. A fit to both
 // sittings gains little there and loses on the triples, so the coefficients were left.
-// study/scenario_test.cc (pairs) and study/triples_test.cc hold these figures. What it errs by for
-// jobs of a kind is learnt in predict/together.h.
+// study/simulation/scenario_test.cc (pairs) and study/prediction/triples_test.cc hold these
+// figures. What it errs by for jobs of a kind is learnt in predict/colocation/colocation.h.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@
 namespace sharewell::interference {
 
 // One job on a GPU.
-struct Tenant {
+struct Resident {
   core::WorkloadId workload;             // to look measured pairs up
   const core::Demand* demand = nullptr;  // on this GPU model
   core::Ratio contention =
@@ -52,17 +52,18 @@ class Interference {
   explicit Interference(PairTable pairs, Coefficients coefficients = {})
       : pairs_(std::move(pairs)), coefficients_(coefficients) {}
 
-  // Speed of tenants[i] beside the others on one GPU of `model`: measured where they are exactly
+  // Speed of residents[i] beside the others on one GPU of `model`: measured where they are exactly
   // two and the pair was measured, else modelled. 1 when alone.
-  core::Ratio Speed(core::GpuModelId model, std::span<const Tenant> tenants, std::size_t i) const;
+  core::Ratio Speed(core::GpuModelId model, std::span<const Resident> residents,
+                    std::size_t i) const;
 
   // True when nobody's speed had to be guessed: each is measured in this pair or has known demands.
-  bool Knows(core::GpuModelId model, std::span<const Tenant> tenants) const;
+  bool Knows(core::GpuModelId model, std::span<const Resident> residents) const;
 
   // False where two of them were seen to run out of memory together.
-  bool Fits(core::GpuModelId model, std::span<const Tenant> tenants) const;
+  bool Fits(core::GpuModelId model, std::span<const Resident> residents) const;
 
-  bool Measured(core::GpuModelId model, std::span<const Tenant> tenants) const;
+  bool Measured(core::GpuModelId model, std::span<const Resident> residents) const;
   const Coefficients& coefficients() const { return coefficients_; }
 
  private:

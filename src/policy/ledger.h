@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/max_tree.h"
+#include "core/numbers/max_tree.h"
 #include "core/snapshot.h"
 #include "interference/interference.h"
 
@@ -54,8 +54,8 @@ class Ledger {
                                                    core::GpuModelId model, int count,
                                                    double cores_a_gpu) const;
 
-  // GPUs of `model` that have company but room for more, busiest-first-fit style: the lowest GPU
-  // from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.
+  // GPUs of `model` that have co-location but room for more, busiest-first-fit style: the lowest
+  // GPU from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.
   std::size_t FirstOpen(core::GpuModelId model, core::Ratio busy, std::size_t from) const;
   // At most `count` of them, least loaded first, ties by number.
   std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
@@ -87,7 +87,7 @@ class Ledger {
   std::vector<int> idle_;
   int idle_total_ = 0;
   std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
-  std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where company is allowed
+  std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
   std::vector<std::set<std::pair<double, std::uint32_t>>>
       by_load_;  // by model: (-room, GPU) of open_
   std::vector<bool> closed_;

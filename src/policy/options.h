@@ -12,9 +12,9 @@ struct Options {
   // The most that neighbours may stretch a job's whole run, as planned (sharewell, complement),
   // where the job states no bound of its own.
   core::Ratio max_slowdown = 1.25;
-  int max_jobs_on_gpu = 3;  // seed 001
+  int max_jobs_on_gpu = 3;  // Yeung et al.
   // match: how long a job waits for the GPU model that suits it, in its own durations, before it
-  // takes any. Infinite: seed 000's estimate, which lets a type starve.
+  // takes any. Infinite: Takayama et al.'s estimate, which lets a type starve.
   double match_patience = 1;
   // What is believed of interference: the model and the measured pairs, without the world's
   // residual.

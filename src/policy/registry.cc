@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
 #include "policy/composed.h"
 #include "policy/order/decreasing.h"
 #include "policy/order/drain.h"
@@ -141,7 +142,7 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
     } else {
       return Unknown(name, text);
     }
-    if (!ok) return tl::unexpected(ok.error());
+    RETURN_IF_ERROR(ok);
     if (plus == std::string_view::npos) break;
     parts.remove_prefix(plus + 1);
   }

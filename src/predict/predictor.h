@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "predict/base.h"
 #include "predict/figure.h"
-#include "predict/learn/conformal.h"
+#include "predict/learn/judge/conformal.h"
 #include "predict/learn/model.h"
 
 namespace sharewell::predict {

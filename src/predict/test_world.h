@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "core/result.h"
 #include "graph/layers/layers.h"
 #include "predict/features.h"

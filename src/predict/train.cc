@@ -4,8 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "core/result.h"
 #include "predict/features.h"
-#include "predict/learn/grid_search.h"
+#include "predict/learn/judge/grid_search.h"
 #include "predict/learn/scaler.h"
 
 namespace sharewell::predict {
@@ -57,14 +58,14 @@ core::Result<LearnerSpec> Chosen(const TrainOptions& options, Figure figure,
   const LearnerSpec ours = SpecFor(options.learner, figure);
   if (!Searches(options, figure)) return ours;
   const auto grid = learn::Grid(options.learner);
-  if (!grid) return tl::unexpected(grid.error());
+  RETURN_IF_ERROR(grid);
   std::vector<LearnerSpec> specs{ours};
   specs.insert(specs.end(), grid->begin(), grid->end());
   const std::set<std::string> families(table.groups.begin(), table.groups.end());
   const auto folds = families.size() > 1 ? learn::GroupFolds(table.groups, kSearchFolds)
                                          : learn::RandomFolds(table.rows(), kSearchFolds, 1);
   const auto choice = learn::GridSearch(specs, table, folds);
-  if (!choice) return tl::unexpected(choice.error());
+  RETURN_IF_ERROR(choice);
   return specs[choice->best];
 }
 
@@ -128,9 +129,9 @@ class Trainer {
       const learn::Table table = TableOf(rows, chosen, figure);
       if (table.rows() < kFewest) continue;
       const auto spec = Chosen(options, figure, table);
-      if (!spec) return tl::unexpected(spec.error());
+      RETURN_IF_ERROR(spec);
       auto regressor = learn::Fit(*spec, table);
-      if (!regressor) return tl::unexpected(regressor.error());
+      RETURN_IF_ERROR(regressor);
       out.learned_[f].residual = std::move(*regressor);
     }
     return out;
@@ -242,7 +243,7 @@ core::Result<HeldOut> HoldOutPrepared(std::span<const Prepared> rows,
   std::size_t done = 0;
   for (const learn::Split& split : splits) {
     auto predictor = Trainer::Fit(rows, split.train, options);
-    if (!predictor) return tl::unexpected(predictor.error());
+    RETURN_IF_ERROR(predictor);
     for (const std::size_t i : split.test) {
       const Prediction prediction = predictor->Predict(rows[i].row->query);
       Figures figures;
@@ -259,13 +260,13 @@ core::Result<HeldOut> HoldOutPrepared(std::span<const Prepared> rows,
 core::Result<HeldOut> HoldOut(std::span<const Row> rows, std::span<const learn::Split> splits,
                               const TrainOptions& options) {
   const auto prepared = Prepare(rows);
-  if (!prepared) return tl::unexpected(prepared.error());
+  RETURN_IF_ERROR(prepared);
   return HoldOutPrepared(*prepared, splits, options);
 }
 
 core::Result<Predictor> Train(std::span<const Row> rows, const TrainOptions& options) {
   const auto prepared = Prepare(rows);
-  if (!prepared) return tl::unexpected(prepared.error());
+  RETURN_IF_ERROR(prepared);
   std::vector<std::string> families;
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -277,9 +278,9 @@ core::Result<Predictor> Train(std::span<const Row> rows, const TrainOptions& opt
                                                ? learn::GroupFolds(families, options.folds)
                                                : learn::RandomFolds(rows.size(), options.folds, 1);
   const auto held_out = HoldOutPrepared(*prepared, splits, options);
-  if (!held_out) return tl::unexpected(held_out.error());
+  RETURN_IF_ERROR(held_out);
   auto predictor = Trainer::Fit(*prepared, all, options);
-  if (!predictor) return tl::unexpected(predictor.error());
+  RETURN_IF_ERROR(predictor);
   Trainer::Calibrate(*predictor, rows, *held_out);
   Trainer::Remember(*predictor, *prepared, *held_out);
   return predictor;

@@ -8,8 +8,8 @@
 
 #include "core/result.h"
 #include "graph/graph.h"
+#include "predict/learn/judge/split.h"
 #include "predict/learn/spec.h"
-#include "predict/learn/split.h"
 #include "predict/predictor.h"
 
 namespace sharewell::predict {

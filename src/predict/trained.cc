@@ -3,10 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/result.h"
+#include "predict/colocation/colocation_file.h"
 #include "predict/features.h"
 #include "predict/learn/json_reading.h"
 #include "predict/learn/serialize.h"
-#include "predict/together_file.h"
 
 namespace sharewell::predict {
 namespace {
@@ -99,7 +100,7 @@ class PredictorFile {
       if (reader.failed()) return reader.Error();
       if (!residual.is_null()) {
         auto read = learn::RegressorFromJson(residual);
-        if (!read) return tl::unexpected(read.error());
+        RETURN_IF_ERROR(read);
         reader.Expect(read->features() == FeatureNames(static_cast<Figure>(f)),
                       "{} was learnt from other features than this version has", name);
         if (reader.failed()) return reader.Error();
@@ -107,7 +108,7 @@ class PredictorFile {
       }
       if (!interval.is_null()) {
         auto read = learn::ConformalFromJson(interval);
-        if (!read) return tl::unexpected(read.error());
+        RETURN_IF_ERROR(read);
         out.learned_[f].interval = std::move(*read);
       }
     }
@@ -151,13 +152,13 @@ core::Result<Trained> ReadTrained(std::string_view text) {
                 kVersion);
   if (reader.failed()) return reader.Error();
   auto predictor = PredictorFile::Take(value);
-  if (!predictor) return tl::unexpected(predictor.error());
+  RETURN_IF_ERROR(predictor);
   Trained out{std::move(*predictor), std::nullopt};
   const json& together = reader.At(value, "together");
   if (reader.failed()) return reader.Error();
   if (!together.is_null()) {
-    auto read = TogetherFromJson(together);
-    if (!read) return tl::unexpected(read.error());
+    auto read = ColocationFromJson(together);
+    RETURN_IF_ERROR(read);
     out.together = std::move(*read);
   }
   return out;

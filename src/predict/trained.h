@@ -16,14 +16,14 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "predict/colocation/colocation.h"
 #include "predict/predictor.h"
-#include "predict/together.h"
 
 namespace sharewell::predict {
 
 struct Trained {
   Predictor predictor;
-  std::optional<Together> together;  // absent: trained without pairs
+  std::optional<ColocationModel> together;  // absent: trained without pairs
 };
 
 std::string Write(const Trained& trained);

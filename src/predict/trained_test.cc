@@ -19,8 +19,8 @@ const TestWorld& World() {
   return world;
 }
 
-Together Neighbours() {
-  std::vector<Company> companies;
+ColocationModel Neighbours() {
+  std::vector<Colocation> groups;
   for (int k = 0; k < 30; ++k) {
     Resident a, b;
     a.workload = {"a" + std::to_string(k), 16, "bf16", 4};
@@ -29,9 +29,9 @@ Together Neighbours() {
     a.demand.busy = b.demand.busy = 0.9;
     a.demand.sm = 0.02 * k;
     a.step = b.step = core::Seconds(0.03);
-    companies.push_back({{a, b}, {0.9 - 0.01 * k, 0.8 - 0.005 * k}});
+    groups.push_back({{a, b}, {0.9 - 0.01 * k, 0.8 - 0.005 * k}});
   }
-  return Together::Fit(companies).value();
+  return ColocationModel::Fit(groups).value();
 }
 
 const Trained& Whole() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 namespace sharewell::sim {
 namespace {

@@ -21,7 +21,7 @@ struct PredictedFigures {
 };
 
 struct BeliefOptions {
-  double figures = 0.154;                 // S of every figure; 0: exact. Seed 001's own accuracy
+  double figures = 0.154;  // S of every figure; 0: exact. Yeung et al.'s own accuracy
   std::optional<double> durations = 0.3;  // S of the duration; absent: durations are unknown
   std::uint64_t seed = 1;
   // By WorkloadId; where it is absent or the table ends, figures are drawn.

@@ -23,8 +23,8 @@ struct TrueJob {
 core::Ratio KernelStretch(const core::GpuModel& from, const core::GpuModel& to);
 
 // A profile measured on `from`, carried over to `to`: the GPU's part of a step (its busy share) is
-// stretched, the host's is not. That is Amdahl's law, and seed 000's finding that jobs with a high
-// GPU utilisation gain most from the better GPU. The rate is relative to the job on `from`.
+// stretched, the host's is not. That is Amdahl's law, and Takayama et al.'s finding that jobs with
+// a high GPU utilisation gain most from the better GPU. The rate is relative to the job on `from`.
 core::ModelEstimate CarryOver(const core::Demand& measured, const core::GpuModel& from,
                               const core::GpuModel& to);
 

@@ -64,8 +64,8 @@ TEST(CarryOver, SharesStayShares) {
   EXPECT_LE(on.demand.dram, 1);
 }
 
-// Seed 000, tables VI (utilisation on the V100) and IX (training times): what it measured against
-// what CarryOver says from the utilisation alone.
+// Takayama et al., tables VI (utilisation on the V100) and IX (training times): what it measured
+// against what CarryOver says from the utilisation alone.
 TEST(CarryOver, AgreesWithSeed000sTrainingTimes) {
   struct Row {
     const char* name;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "core/result.h"
 
 namespace sharewell::sim {
@@ -22,11 +22,11 @@ using core::Seconds;
 // A job that does not fit dies when it allocates, which is soon but not at once.
 constexpr Seconds kOomAfter{10};
 
-// Seed 003: gangs over nodes lose 25-30 % on 10 Gb/s; their all-reduce time shrinks with bandwidth.
+// CODA: gangs over nodes lose 25-30 % on 10 Gb/s; their all-reduce time shrinks with bandwidth.
 constexpr double kAllReduceShare = 0.379;  // of a step, at 10 Gb/s: 1 / 1.379 = 0.725
 constexpr core::BytesPerSecond kAllReduceAt{1.25e9};
 
-// Seed 003 again: waiting for the network, no gang over nodes could use more than two cores a node.
+// CODA again: waiting for the network, no gang over nodes could use more than two cores a node.
 constexpr double kCoresANodeInGangs = 2;
 
 bool Near(double a, double b) {
@@ -272,7 +272,7 @@ void World::Place(JobId id, const Allocation& where, int sign) {
 
 bool World::RunsOutOfMemory(JobId id, bool alone) const {
   const State& state = states_[id.index()];
-  std::array<interference::Tenant, core::kMaxJobsOnGpu> tenants;
+  std::array<interference::Resident, core::kMaxJobsOnGpu> residents;
   for (GpuId gpu : state.where.gpus) {
     const auto model = cluster_->ModelOf(gpu);
     if ((*truth_)[id.index()].on[model.index()].rate <= 0) return true;
@@ -282,10 +282,10 @@ bool World::RunsOutOfMemory(JobId id, bool alone) const {
       if (alone && other != id) continue;
       const core::Demand& d = DemandOn(other, gpu);
       used += d.gpu_memory;
-      tenants[n++] = {(*jobs_)[other.index()].workload, &d, 1};
+      residents[n++] = {(*jobs_)[other.index()].workload, &d, 1};
     }
     if (used > cluster_->model(model).memory) return true;
-    if (!interference_->Fits(model, std::span(tenants).first(n))) return true;
+    if (!interference_->Fits(model, std::span(residents).first(n))) return true;
   }
   return false;
 }
@@ -367,18 +367,18 @@ void World::Finish(JobId id, JobOutcome::End end) {
   outcomes_[id.index()].finish = now_;
 }
 
-Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Tenant> tenants,
+Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
                        std::size_t i) const {
-  const Ratio speed = interference_->Speed(model, tenants, i);
-  if (tenants.size() <= 1 || interference_->Measured(model, tenants)) return speed;
-  // The same company always errs the same way: the draw is by the workloads, not by the jobs.
-  std::array<std::uint32_t, core::kMaxJobsOnGpu> company{};
-  for (std::size_t k = 0; k < tenants.size(); ++k) company[k] = tenants[k].workload.value;
-  std::sort(company.begin(), company.begin() + static_cast<std::ptrdiff_t>(tenants.size()));
-  std::uint64_t hash = core::HashOf({options_.seed, model.value, tenants[i].workload.value});
-  for (std::size_t k = 0; k < tenants.size(); ++k) hash = core::HashOf({hash, company[k]});
+  const Ratio speed = interference_->Speed(model, residents, i);
+  if (residents.size() <= 1 || interference_->Measured(model, residents)) return speed;
+  // The same co-location always errs the same way: the draw is by the workloads, not by the jobs.
+  std::array<std::uint32_t, core::kMaxJobsOnGpu> group{};
+  for (std::size_t k = 0; k < residents.size(); ++k) group[k] = residents[k].workload.value;
+  std::sort(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(residents.size()));
+  std::uint64_t hash = core::HashOf({options_.seed, model.value, residents[i].workload.value});
+  for (std::size_t k = 0; k < residents.size(); ++k) hash = core::HashOf({hash, group[k]});
   const auto& errs = interference_->coefficients();
-  const double sigma = tenants.size() == 2 ? errs.residual : errs.residual_of_three;
+  const double sigma = residents.size() == 2 ? errs.residual : errs.residual_of_three;
   const double residual = std::exp(sigma * core::Normal(hash));
   return std::clamp(speed * residual, interference::kSlowest, 1.0);
 }
@@ -386,16 +386,16 @@ Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Ten
 void World::NeighbourSpeeds(GpuId gpu) {
   GpuState& g = gpus_[gpu.index()];
   const auto model = cluster_->ModelOf(gpu);
-  std::array<interference::Tenant, core::kMaxJobsOnGpu> tenants;
+  std::array<interference::Resident, core::kMaxJobsOnGpu> residents;
   std::size_t n = 0;
   for (JobId id : g.residents.jobs()) {
     if (StartsUp(id)) continue;
-    tenants[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1};
+    residents[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1};
   }
-  std::size_t at = 0;  // in tenants
+  std::size_t at = 0;  // in residents
   for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
     const JobId id = g.residents.jobs()[i];
-    const Ratio speed = StartsUp(id) ? 1 : TrueSpeed(model, std::span(tenants).first(n), at++);
+    const Ratio speed = StartsUp(id) ? 1 : TrueSpeed(model, std::span(residents).first(n), at++);
     g.speed[i] = static_cast<float>(speed);
     MarkJob(id);
   }

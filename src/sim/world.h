@@ -8,7 +8,7 @@
 //     measured, with a seeded residual of the size that model is known to err by),
 //   its speed on the host: GPU share + host share / what the node's memory bandwidth and PCIe
 //   leave, its throughput on the cores it was given (cores are modelled where the node states
-//   them), the network, where it spans nodes that state theirs (seed 003: 25-30 % lost on 10 Gb/s).
+//   them), the network, where it spans nodes that state theirs (CODA: 25-30 % lost on 10 Gb/s).
 // While a job starts up (libraries, context, weights, loader) it holds its place and asks nothing
 // of its GPUs and hosts: its neighbours do not feel it, and it does not feel them. A restart's cost
 // is not like that: part of it is work done again.
@@ -155,7 +155,7 @@ class World {
   void MarkNode(core::NodeId node);
   bool StartsUp(core::JobId id) const { return states_[id.index()].loaded_at > now_; }
   void NeighbourSpeeds(core::GpuId gpu);
-  core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Tenant> tenants,
+  core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
                         std::size_t i) const;
   core::Ratio HostSpeed(core::JobId id) const;
   void UpdateRate(core::JobId id, Events& out);

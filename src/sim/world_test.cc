@@ -123,7 +123,7 @@ double Beside(const JobSpec& self, const JobSpec& other) {
   const core::Cluster cluster = Gpus(1);
   const auto a = fixtures::TruthOf(self, cluster).on[0].demand;
   const auto b = fixtures::TruthOf(other, cluster).on[0].demand;
-  const std::vector<interference::Tenant> pair{{{}, &a, 1}, {{}, &b, 1}};
+  const std::vector<interference::Resident> pair{{{}, &a, 1}, {{}, &b, 1}};
   return fixtures::WithoutResidual().Speed(GpuModelId(0), pair, 0);
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 #include "store/test_place.h"

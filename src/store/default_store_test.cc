@@ -21,5 +21,13 @@ TEST(DefaultStore, IsWhatTheEnvironmentSays) {
             root ? "/var/lib/sharewell/store.db" : "/home/me/.local/state/sharewell/store.db");
 }
 
+TEST(StateFolder, IsBesideAFileAndNeverNamedByAnAddress) {
+  EXPECT_EQ(StateFolder("/somewhere/store.db"), "/somewhere");
+  const std::string address = "postgresql://me:secret@host/db";
+  ::setenv("SHAREWELL_STORE", address.c_str(), 1);
+  ::setenv("XDG_STATE_HOME", "/state", 1);
+  EXPECT_EQ(StateFolder(address), ::geteuid() == 0 ? "/var/lib/sharewell" : "/state/sharewell");
+}
+
 }  // namespace
 }  // namespace sharewell::store

@@ -3,7 +3,8 @@
 #include <charconv>
 #include <string>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "core/version.h"
 
 namespace sharewell::store {
@@ -97,33 +98,26 @@ CREATE TABLE kept(name TEXT PRIMARY KEY, value BYTEA NOT NULL);
 // How many steps the store has taken; refuses more than `known`.
 core::Result<std::size_t> StepsTaken(Database& database, const Schema& schema) {
   std::int64_t has_meta = 0;
-  if (auto asked =
-          database.Run(schema.has_meta, {}, [&](const Row& row) { has_meta = row.Integer(0); });
-      !asked) {
-    return tl::unexpected(std::move(asked.error()));
-  }
+  RETURN_IF_ERROR(
+      database.Run(schema.has_meta, {}, [&](const Row& row) { has_meta = row.Integer(0); }));
   if (has_meta == 0) return 0;
   // No number yet: another process is making the store, and this transaction began before it ended.
   std::string taken = "0", writer = "another program";
-  if (auto asked = database.Run("SELECT name, value FROM meta", {},
-                                [&](const Row& row) {
-                                  if (row.Bytes(0) == "schema") taken = row.Bytes(1);
-                                  if (row.Bytes(0) == "written_by") writer = row.Bytes(1);
-                                });
-      !asked) {
-    return tl::unexpected(std::move(asked.error()));
-  }
+  RETURN_IF_ERROR(database.Run("SELECT name, value FROM meta", {}, [&](const Row& row) {
+    if (row.Bytes(0) == "schema") taken = row.Bytes(1);
+    if (row.Bytes(0) == "written_by") writer = row.Bytes(1);
+  }));
   std::size_t steps = 0;
   const auto [end, error] = std::from_chars(taken.data(), taken.data() + taken.size(), steps);
   if (error != std::errc() || end != taken.data() + taken.size()) {
     return core::UsageError("{}: its schema is {}, which is no number: this is no Sharewell store",
-                            database.where(), core::Shown(taken));
+                            database.where(), core::Quoted(taken));
   }
   if (steps > schema.steps.size()) {
     return core::UsageError(
         "{}: was written by {} with schema {}, and this program (sharewell {}) knows schemas up to "
         "{}: update sharewell, or name another store",
-        database.where(), core::Shown(writer), steps, core::kVersion, schema.steps.size());
+        database.where(), core::Quoted(writer), steps, core::kVersion, schema.steps.size());
   }
   return steps;
 }
@@ -147,16 +141,16 @@ Schema PostgresSchema() {
 core::Result<void> Migrate(Database& database, const Schema& schema) {
   {
     auto reading = Transaction::Begin(database, Access::kRead);
-    if (!reading) return tl::unexpected(std::move(reading.error()));
+    RETURN_IF_ERROR(reading);
     const auto taken = StepsTaken(database, schema);
-    if (!taken) return tl::unexpected(taken.error());
+    RETURN_IF_ERROR(taken);
     if (*taken == schema.steps.size()) return reading->Commit();
   }
   auto writing = Transaction::Begin(database, Access::kWrite);
-  if (!writing) return tl::unexpected(std::move(writing.error()));
+  RETURN_IF_ERROR(writing);
   // Again: another process may have been at it meanwhile.
   const auto taken = StepsTaken(database, schema);
-  if (!taken) return tl::unexpected(taken.error());
+  RETURN_IF_ERROR(taken);
   for (std::size_t i = *taken; i < schema.steps.size(); ++i) {
     if (auto done = database.Script(schema.steps[i]); !done) return done;
   }

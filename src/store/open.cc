@@ -1,6 +1,7 @@
 #include <string_view>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "store/open_database.h"
 #include "store/postgres/postgres_database.h"
 #include "store/sql_store.h"
@@ -21,14 +22,14 @@ core::Result<std::unique_ptr<Database>> OpenDatabase(const std::string& where) {
   const std::size_t scheme = where.find("://");
   if (scheme != std::string::npos && where.find('/') > scheme) {
     return core::UsageError("a store is a file or a postgresql:// address, and {}:// is neither",
-                            core::Shown(std::string_view(where).substr(0, scheme)));
+                            core::Quoted(std::string_view(where).substr(0, scheme)));
   }
   return OpenSqlite(where);
 }
 
 core::Result<std::unique_ptr<Store>> Open(const std::string& where) {
   auto database = OpenDatabase(where);
-  if (!database) return tl::unexpected(std::move(database.error()));
+  RETURN_IF_ERROR(database);
   return std::make_unique<SqlStore>(std::move(*database));
 }
 

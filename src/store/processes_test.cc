@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 #include "store/test_place.h"

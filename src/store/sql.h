@@ -79,9 +79,7 @@ class Transaction {
  public:
   static core::Result<Transaction> Begin(Database& database, Access access,
                                          std::string_view lock = {}) {
-    if (auto begun = database.Begin(access, lock); !begun) {
-      return tl::unexpected(std::move(begun.error()));
-    }
+    RETURN_IF_ERROR(database.Begin(access, lock));
     return Transaction(database);
   }
   ~Transaction() {

@@ -5,8 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "store/chunk.h"
-#include "store/slot.h"
+#include "core/result.h"
+#include "store/samples/chunk.h"
+#include "store/samples/slot.h"
 
 namespace sharewell::store {
 namespace {
@@ -57,7 +58,7 @@ core::Result<std::set<std::int64_t>> OpenMinutes(Database& database, const std::
         if (open.size() < kOpenMinutes) open.insert(minute);
         if (!open.contains(minute)) closed.push_back(minute);
       });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return open;
 }
 
@@ -77,7 +78,7 @@ core::Result<void> SqlStore::Sync() {
 
 core::Result<void> SqlStore::ForgetIdsIfSomeAreGone() {
   const auto generation = MetaNumber(*database_, "generation", 0);
-  if (!generation) return tl::unexpected(generation.error());
+  RETURN_IF_ERROR(generation);
   if (*generation == generation_) return {};
   generation_ = *generation;
   for (auto& [name, node] : pending_.nodes()) node.ForgetIds();
@@ -97,7 +98,7 @@ core::Result<std::vector<std::int64_t>> SqlStore::SeriesIds(PendingNode& node) {
   for (bool last : {false, true}) {
     const auto rows =
         SelectSeries(*database_, {.node = node.name(), .metric = {}, .instance = {}, .job = {}});
-    if (!rows) return tl::unexpected(rows.error());
+    RETURN_IF_ERROR(rows);
     std::unordered_map<std::string, const SeriesRow*> known;
     for (const SeriesRow& row : *rows) known[NameOf(row.key)] = &row;
     std::vector<std::vector<Value>> missing;
@@ -118,7 +119,7 @@ core::Result<std::vector<std::int64_t>> SqlStore::SeriesIds(PendingNode& node) {
     if (missing.empty() || last) break;
     auto made = database_->Upsert(
         {"series", {"node", "metric", "instance", "job"}, {"unit", "kind"}}, missing);
-    if (!made) return tl::unexpected(std::move(made.error()));
+    RETURN_IF_ERROR(made);
   }
   if (std::any_of(ids.begin(), ids.end(), [](std::int64_t id) { return id >= kSeriesLimit; })) {
     return core::FailedError("{}: has no room for more series (it has had {}); begin a new store",
@@ -129,14 +130,14 @@ core::Result<std::vector<std::int64_t>> SqlStore::SeriesIds(PendingNode& node) {
 
 core::Result<void> SqlStore::SyncNode(PendingNode& node) {
   auto writing = Transaction::Begin(*database_, Access::kWrite, node.name());
-  if (!writing) return tl::unexpected(std::move(writing.error()));
+  RETURN_IF_ERROR(writing);
   if (auto done = ForgetIdsIfSomeAreGone(); !done) return done;
   const auto ids = SeriesIds(node);
-  if (!ids) return tl::unexpected(ids.error());
+  RETURN_IF_ERROR(ids);
   const Minutes added = ByMinute(node, *ids);
   std::vector<std::int64_t> closed;
   const auto open = OpenMinutes(*database_, node.name(), added, closed);
-  if (!open) return tl::unexpected(open.error());
+  RETURN_IF_ERROR(open);
 
   Minutes over;
   for (const std::int64_t minute : closed) over[minute];

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "store/compact.h"
-#include "store/pending.h"
-#include "store/rows.h"
+#include "store/samples/compact.h"
+#include "store/samples/pending.h"
+#include "store/samples/rows.h"
 #include "store/sql.h"
 #include "store/store.h"
 

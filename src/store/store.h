@@ -107,4 +107,10 @@ core::Result<std::unique_ptr<Store>> Open(const std::string& where);
 // /var/lib/sharewell/store.db.
 std::string DefaultStore();
 
+// The folder for what a server keeps apart from its store (jobs, logs, tokens), unless it is told
+// another: the store's own; where the store is a database elsewhere, sharewell in $XDG_STATE_HOME
+// or ~/.local/state, for root /var/lib/sharewell. Nothing of an address goes into a path: it may
+// hold a password.
+std::string StateFolder(const std::string& store);
+
 }  // namespace sharewell::store

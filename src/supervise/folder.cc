@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "platform/process/job_files.h"
+#include "engine/local/run/job_files.h"
 
 namespace sharewell::supervise {
 namespace {
@@ -38,14 +38,14 @@ bool ReserveExit(int folder) {
 
 int Claim(const char* path, int& folder) {
   folder = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const int lock = folder < 0 ? -1 : OpenNew(folder, platform::kLockFile, 0);
+  const int lock = folder < 0 ? -1 : OpenNew(folder, engine::kLockFile, 0);
   if (lock < 0) return kCannot;
   // A server that has just come up may hold it while it looks; it never keeps it.
   while (::flock(lock, LOCK_EX) != 0) {
     if (errno != EINTR) return kCannot;
   }
-  if (Exists(folder, platform::kVoidFile) || Exists(folder, platform::kExitFile) ||
-      Exists(folder, platform::kBegunFile)) {
+  if (Exists(folder, engine::kVoidFile) || Exists(folder, engine::kExitFile) ||
+      Exists(folder, engine::kBegunFile)) {
     return kRefused;
   }
   char pid[32];
@@ -57,7 +57,7 @@ int Claim(const char* path, int& folder) {
 }
 
 bool Begin(int folder) {
-  const int file = OpenNew(folder, platform::kBegunFile, O_EXCL);
+  const int file = OpenNew(folder, engine::kBegunFile, O_EXCL);
   if (file >= 0) ::close(file);
   return file >= 0;
 }
@@ -67,14 +67,14 @@ void WriteStarted(int folder, pid_t command) {
   if (file < 0) return;
   ::dprintf(file, "pid %d\n", static_cast<int>(command));
   ::close(file);
-  ::renameat(folder, kStartedDraft, folder, platform::kStartedFile);
+  ::renameat(folder, kStartedDraft, folder, engine::kStartedFile);
 }
 
 void WriteEnding(int folder) {
   const int file = OpenNew(folder, kEndingDraft, 0);
   if (file < 0) return;
   ::close(file);
-  ::renameat(folder, kEndingDraft, folder, platform::kEndingFile);  // the server hears of renames
+  ::renameat(folder, kEndingDraft, folder, engine::kEndingFile);  // the server hears of renames
 }
 
 bool IsGone(int folder) {
@@ -88,7 +88,7 @@ bool WriteExit(int folder, const char* text, int size) {
   const bool done = ::pwrite(file, text, static_cast<std::size_t>(size), 0) == size &&
                     ::ftruncate(file, size) == 0 && ::fsync(file) == 0;
   ::close(file);
-  if (!done || ::renameat(folder, kExitDraft, folder, platform::kExitFile) != 0) return false;
+  if (!done || ::renameat(folder, kExitDraft, folder, engine::kExitFile) != 0) return false;
   ::fsync(folder);
   return true;
 }

@@ -18,7 +18,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "platform/process/job_files.h"
+#include "engine/local/run/job_files.h"
 #include "supervise/detach.h"
 #include "supervise/folder.h"
 #include "supervise/log.h"
@@ -74,7 +74,7 @@ bool TellExit(const Supervisor& self) {
       "%s\ncode %d\nsignal %d\ntimed_out %d\nstopped %d\nkilled %d\n%sbegun_ms %lld\nended_ms "
       "%lld\n"
       "ran_ms %lld\ncpu_ms %lld\nmost_memory_kib %ld\nlost_output %lld\nend\n",
-      platform::kExitHead, code, signal, self.timed_out ? 1 : 0, self.stopped ? 1 : 0,
+      engine::kExitHead, code, signal, self.timed_out ? 1 : 0, self.stopped ? 1 : 0,
       self.killed ? 1 : 0, failed, static_cast<long long>(self.begun_wall),
       static_cast<long long>(Clock(CLOCK_REALTIME)), static_cast<long long>(Now() - self.begun),
       millis(self.used.ru_utime) + millis(self.used.ru_stime), self.used.ru_maxrss,
@@ -267,7 +267,7 @@ int Run(const char* path) {
     if (self.killed || WIFSIGNALED(self.status)) RunCleanup(self.spec, self.oom_score);
   } else {
     self.failure.error = errno;
-    std::strcpy(self.failure.where, platform::kFailedFork);
+    std::strcpy(self.failure.where, engine::kFailedFork);
     self.status = 126 << 8;
   }
   CloseLog(self.out);

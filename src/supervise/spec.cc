@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "platform/process/job_files.h"
+#include "engine/local/run/job_files.h"
 
 namespace sharewell::supervise {
 namespace {
@@ -109,11 +109,11 @@ bool ReadUser(const Records& records, Spec& out) {
 
 bool ReadSpec(int folder, Spec& out) {
   std::size_t size = 0;
-  char* bytes = ReadWhole(folder, platform::kSpecFile, size);
-  constexpr std::size_t kHead = sizeof platform::kSpecHead, kEnd = sizeof platform::kSpecEnd;
+  char* bytes = ReadWhole(folder, engine::kSpecFile, size);
+  constexpr std::size_t kHead = sizeof engine::kSpecHead, kEnd = sizeof engine::kSpecEnd;
   if (bytes == nullptr || size < kHead + kEnd ||
-      std::memcmp(bytes, platform::kSpecHead, kHead) != 0 ||
-      std::memcmp(bytes + size - kEnd, platform::kSpecEnd, kEnd) != 0) {
+      std::memcmp(bytes, engine::kSpecHead, kHead) != 0 ||
+      std::memcmp(bytes + size - kEnd, engine::kSpecEnd, kEnd) != 0) {
     return false;
   }
   const Records records{bytes + kHead, bytes + size - kEnd};

@@ -16,7 +16,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "platform/process/job_files.h"
+#include "engine/local/run/job_files.h"
 
 namespace sharewell::supervise {
 namespace {
@@ -96,17 +96,17 @@ bool BecomeUser(const Spec& spec) {
                                 const Ends& ends) {
   ::setsid();
   if (oom_score[0] != 0) WriteText("/proc/self/oom_score_adj", oom_score);
-  if (!ends.entered && !EnterGroups(spec)) Fail(ends, platform::kFailedGroup);
+  if (!ends.entered && !EnterGroups(spec)) Fail(ends, engine::kFailedGroup);
   if (spec.cpus != nullptr && ::sched_setaffinity(0, spec.cpus_size, spec.cpus) != 0) {
-    Fail(ends, platform::kFailedCpus);
+    Fail(ends, engine::kFailedCpus);
   }
-  if (!PlaceFiles(ends)) Fail(ends, platform::kFailedFiles);
+  if (!PlaceFiles(ends)) Fail(ends, engine::kFailedFiles);
   LimitProcesses(spec.most_processes);
-  if (spec.has_user && !BecomeUser(spec)) Fail(ends, platform::kFailedUser);
+  if (spec.has_user && !BecomeUser(spec)) Fail(ends, engine::kFailedUser);
   // After the change of users, which clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != ends.parent) ::_exit(126);
-  if (::chdir(spec.folder) != 0) Fail(ends, platform::kFailedFolder);
+  if (::chdir(spec.folder) != 0) Fail(ends, engine::kFailedFolder);
   ::umask(S_IWGRP | S_IWOTH);
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
@@ -114,7 +114,7 @@ bool BecomeUser(const Spec& spec) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   environ = spec.environment.words;  // its PATH is where the command is looked for
   ::execvp(command.words[0], command.words);
-  Fail(ends, platform::kFailedExec);
+  Fail(ends, engine::kFailedExec);
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 
 #include <utility>
 
+#include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
-#include "platform/files/gpu_catalogue.h"
 
 namespace sharewell::fixtures {
 
 core::GpuModel CatalogueModel(const std::string& name) {
-  const auto model = platform::GpuCatalogue::Builtin().Find(name);
+  const auto model = catalogue::GpuCatalogue::Builtin().Find(name);
   SHAREWELL_CHECK(model.has_value());
   return *model;
 }

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "collect/gpu/nvml_api.h"
+#include "collect/gpu/nvml/nvml_api.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 namespace sharewell::fixtures {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/suggest.h"
+#include "catalogue/workload_columns.h"
+#include "core/text/suggest.h"
 #include "platform/files/csv.h"
 #include "platform/files/text.h"
-#include "platform/files/workload_columns.h"
 #include "trace/assemble.h"
 
 namespace sharewell::trace {
@@ -35,7 +35,7 @@ struct Columns {
         duration(csv.Require("duration_seconds")),
         gpus(csv.Find("gpus")),
         user(csv.Find("user")),
-        workload(platform::WorkloadColumns::Find(csv)),
+        workload(catalogue::WorkloadColumns::Find(csv)),
         cores(csv.Find("cores")),
         gpu_memory(csv.Find("gpu_memory_gb")),
         host_memory(csv.Find("host_memory_gb")),
@@ -48,7 +48,7 @@ struct Columns {
         startup(csv.Find("startup_seconds")) {}
 
   Column id, submit, duration, gpus, user;
-  platform::WorkloadColumns workload;
+  catalogue::WorkloadColumns workload;
   Column cores, gpu_memory, host_memory, gpu_models, exclusive, priority, restart, steps,
       host_bandwidth, startup;
 };
@@ -107,7 +107,7 @@ void RemarkUnknown(const std::vector<std::string>& header, Trace& trace) {
   const auto& known = KnownColumns();
   for (const auto& column : header) {
     if (column.empty() || std::find(known.begin(), known.end(), column) != known.end()) continue;
-    trace.remarks.push_back(fmt::format("column {} is not used{}", platform::Shown(column),
+    trace.remarks.push_back(fmt::format("column {} is not used{}", platform::Quoted(column),
                                         core::DidYouMean(column, known)));
   }
 }

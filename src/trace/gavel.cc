@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "platform/files/gavel_throughputs.h"
+#include "catalogue/gavel_throughputs.h"
 #include "trace/assemble.h"
 
 namespace sharewell::trace {
@@ -33,7 +33,7 @@ core::Result<Trace> ReadGavel(std::string_view text, const std::string& name) {
     job.steps = csv.Number(steps, {0, 1e15, true});
     job.gpus = static_cast<int>(csv.Integer(scale_factor, 1, kMostGpus));
     job.workload =
-        core::Workload{platform::GavelWorkload(csv.RequiredText(type), job.gpus), 0, "", 0};
+        core::Workload{catalogue::GavelWorkload(csv.RequiredText(type), job.gpus), 0, "", 0};
     trace.jobs.push_back(std::move(job));
   }
   if (!csv.ok()) return csv.error();

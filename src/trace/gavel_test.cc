@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "platform/files/interference_file.h"
+#include "catalogue/pairs_file.h"
 #include "platform/files/test_folder.h"
 #include "trace/reader.h"
 
@@ -64,7 +64,7 @@ TEST(GavelTrace, ReadsTheRealTraceAndEveryJobHasARate) {
   EXPECT_EQ(std::count_if(trace->jobs.begin(), trace->jobs.end(),
                           [](const auto& job) { return job.gpus == 1; }),
             71);
-  const auto rates = platform::ReadInterference(rates_path);
+  const auto rates = catalogue::ReadPairs(rates_path);
   ASSERT_TRUE(rates) << rates.error().message;
   std::set<std::string> on_v100;
   for (const auto& profile : rates->profiles) {

@@ -3,7 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/text.h"
 #include "trace/csv.h"
@@ -40,7 +41,7 @@ core::Result<const TraceFormat*> ByName(const std::string& wanted) {
     if (format.name == wanted) return &format;
   }
   const auto names = FormatNames();
-  return core::UsageError("unknown trace format {}{}; the formats are {}", platform::Shown(wanted),
+  return core::UsageError("unknown trace format {}{}; the formats are {}", platform::Quoted(wanted),
                           core::DidYouMean(wanted, names), fmt::join(names, ", "));
 }
 
@@ -63,7 +64,7 @@ core::Result<const TraceFormat*> ByContents(std::string_view text, const std::st
   for (const auto& format : kFormats) list += fmt::format("\n  {:<8}{}", format.name, format.help);
   const auto line = text.substr(0, text.substr(0, 4096).find('\n'));
   return core::UsageError("{}: no known trace format begins with {}; name one with --format:{}",
-                          name, platform::Shown(line), list);
+                          name, platform::Quoted(line), list);
 }
 
 }  // namespace
@@ -72,14 +73,14 @@ std::span<const TraceFormat> TraceFormats() { return kFormats; }
 
 core::Result<Trace> ReadTrace(const std::string& path, const std::optional<std::string>& format) {
   const auto file = platform::MappedFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
+  RETURN_IF_ERROR(file);
   return ReadTraceText(file->text(), path, format);
 }
 
 core::Result<Trace> ReadTraceText(std::string_view text, const std::string& name,
                                   const std::optional<std::string>& format) {
   const auto chosen = format ? ByName(*format) : ByContents(text, name);
-  if (!chosen) return tl::unexpected(chosen.error());
+  RETURN_IF_ERROR(chosen);
   return (*chosen)->read(text, name);
 }
 

@@ -15,7 +15,8 @@ class Doctor(ProgramTest):
         for line in text.splitlines():
             if not line.lstrip().startswith("mend: "):
                 self.assertLessEqual(len(line), 100, line)
-        self.assertRegex(text, r"(?m)^  cpu +works  ")
+        # Not every machine tells its clock: then the collector works in part.
+        self.assertRegex(text, r"(?m)^  cpu +(works|partly)  ")
         self.assertRegex(text, r"\d+ of \d+ work, in part at least\.\n$")
         self.assertNotIn("\x1b", text)
 

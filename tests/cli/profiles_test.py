@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """profiles: what was measured, listed, shown, compared, exported and deleted. Round trips of records
-with GPUs are in src/cli/commands/profiles_test.cc."""
+with GPUs are in src/cli/commands/measure/profiles_test.cc."""
 
 import json
 import unittest

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """stress: short runs of each pressure, what is refused, and that nothing is left behind.
 
-How well levels are held is tests/stress_bars.py's to say: here the machine may be busy, so exit 4
+How well levels are held is tests/acceptance/stress.py's to say: here the machine may be busy, so exit 4
 (not held) is as good as 0.
 """
 

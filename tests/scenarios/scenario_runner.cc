@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "study/simulate.h"
+#include "study/simulation/simulate.h"
 #include "testing/builders.h"
 
 namespace sharewell {

@@ -19,8 +19,8 @@ BEGAN = time.time()
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python"), str(HERE.parents[1] / "zoo")]
 
+import hand_over  # noqa: E402
 import sharewell  # noqa: E402
-import warm  # noqa: E402
 
 
 def arguments(words):
@@ -101,7 +101,7 @@ def main():
     if args.stub:
         stub(args)
     else:
-        warm.hand_over()
+        hand_over.hand_over()
         train(args)
 
 

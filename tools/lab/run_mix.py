@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "python"), str(ROOT / "zoo")]
 
+import hand_over  # noqa: E402
 import mix_needs  # noqa: E402
 import mix_plot  # noqa: E402
 import nvml  # noqa: E402
@@ -232,7 +233,7 @@ def watch(args, policy, jobs, server, client, folder):
         time.sleep(max(0.0, began + job["arrival_seconds"] / args.faster - time.time()))
         keep = os.path.join(folder, f"kept-{number}")
         asked = {"gpus": 1, "cores": cores_asked(args, job), **({"needs": needs} if needs else {}),
-                 **({"environment": {**os.environ, warm.VARIABLE: args.warm_socket}} if args.warm else {})}
+                 **({"environment": {**os.environ, hand_over.VARIABLE: args.warm_socket}} if args.warm else {})}
         submitted.append(client.submit(command_of(args, job, needs, keep), name=f"{number + 1}:{job['workload']}", folder=str(ROOT), **asked))
         print(f"  {time.time() - began:6.1f} s  {submitted[-1].name} is job {submitted[-1].number}: {submitted[-1].phase}", flush=True)
     until = began + args.limit
@@ -331,7 +332,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     lost = 0
     with contextlib.ExitStack() as stack:
-        args.warm_socket = os.environ.pop(warm.VARIABLE, None)
+        args.warm_socket = os.environ.pop(hand_over.VARIABLE, None)
         if not args.stub and not args.warm_socket:  # without --warm: for the page cache alone
             began = time.time()
             args.warm_socket = stack.enter_context(warm.Warm({job["workload"] for job in jobs})).path

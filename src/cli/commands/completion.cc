@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/completion.h"
+#include "cli/args/completion.h"
 #include "cli/terminal.h"
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
 #include "platform/files/text.h"
 
 namespace sharewell::cli {
@@ -23,9 +24,9 @@ class CompletionCommand : public Command {
     if (!script) {
       const auto shells = Shells();
       return core::UsageError("completion: {} is not allowed; give bash, zsh or fish{}",
-                              platform::Shown(shell_), core::DidYouMean(shell_, shells));
+                              platform::Quoted(shell_), core::DidYouMean(shell_, shells));
     }
-    if (auto ok = WriteOut(*script); !ok) return tl::unexpected(ok.error());
+    RETURN_IF_ERROR(WriteOut(*script));
     return kOk;
   }
 

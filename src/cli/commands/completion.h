@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "cli/command.h"
+#include "cli/args/command.h"
 
 namespace sharewell::cli {
 

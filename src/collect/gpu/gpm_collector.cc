@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "collect/gpu/gpu_metrics.h"
-#include "collect/gpu/mig.h"
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/mig.h"
+#include "collect/gpu/nvml/nvml_session.h"
+#include "collect/metrics/gpu_metrics.h"
 
 namespace sharewell::collect {
 namespace {

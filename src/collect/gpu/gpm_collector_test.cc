@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "collect/gpu/gpu_metrics.h"
+#include "collect/metrics/gpu_metrics.h"
 #include "testing/recorded_nvml.h"
 
 namespace sharewell::collect {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <set>
 
-#include "collect/gpu/gpu_metrics.h"
-#include "collect/gpu/mig.h"
+#include "collect/gpu/nvml/mig.h"
+#include "collect/metrics/gpu_metrics.h"
 
 namespace sharewell::collect {
 namespace {

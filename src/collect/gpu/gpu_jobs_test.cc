@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "collect/gpu/gpu_metrics.h"
+#include "collect/metrics/gpu_metrics.h"
 #include "testing/recorded_nvml.h"
 
 namespace sharewell::collect {

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "collect/gpu/mig.h"
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/mig.h"
+#include "collect/gpu/nvml/nvml_session.h"
+#include "core/result.h"
 
 namespace sharewell::collect {
 namespace {
@@ -84,7 +85,7 @@ std::string GivenNvmlLibrary() {
 
 core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library) {
   NvmlSession session(library);
-  if (auto begun = session.Begin(); !begun) return tl::unexpected(begun.error());
+  RETURN_IF_ERROR(session.Begin());
   std::vector<GpuFacts> facts;
   for (const NvmlSeat& seat : session.gpus()) facts.push_back(GpuFactsOf(session.api(), seat));
   return facts;

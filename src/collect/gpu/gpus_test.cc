@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "collect/gpu/gpu_metrics.h"
-#include "collect/gpu/nvidia_cards.h"
+#include "collect/gpu/nvml/nvidia_cards.h"
+#include "collect/metrics/gpu_metrics.h"
 #include "platform/files/test_folder.h"
 #include "testing/recorded_nvml.h"
 

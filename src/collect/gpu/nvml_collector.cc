@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "collect/gpu/gpu_jobs.h"
+#include "collect/gpu/nvml/nvml_session.h"
 #include "collect/gpu/nvml_gpu.h"
-#include "collect/gpu/nvml_session.h"
 #include "collect/gpu/pcie_sampler.h"
 #include "collect/gpu/rates_poller.h"
 #include "collect/gpu/xid_watch.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "collect/gpu/gpu_metrics.h"
+#include "collect/metrics/gpu_metrics.h"
 #include "testing/recorded_nvml.h"
 
 namespace sharewell::collect {

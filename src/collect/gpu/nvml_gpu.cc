@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "collect/gpu/gpu_metrics.h"
-#include "collect/gpu/mig.h"
+#include "collect/gpu/nvml/mig.h"
+#include "collect/metrics/gpu_metrics.h"
 
 namespace sharewell::collect {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collect/gpu/energy_counter.h"
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/nvml_session.h"
 #include "collect/gpu/pace.h"
 #include "collect/gpu/rates_poller.h"
 #include "core/metric.h"

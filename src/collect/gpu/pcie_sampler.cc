@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "collect/gpu/gpu_metrics.h"
+#include "collect/metrics/gpu_metrics.h"
 
 namespace sharewell::collect {
 namespace {

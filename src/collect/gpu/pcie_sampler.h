@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/nvml_session.h"
 #include "core/metric.h"
 
 namespace sharewell::collect {

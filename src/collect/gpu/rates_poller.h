@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/nvml_session.h"
 
 namespace sharewell::collect {
 

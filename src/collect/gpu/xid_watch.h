@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/gpu/nvml_session.h"
+#include "collect/gpu/nvml/nvml_session.h"
 #include "core/metric.h"
 
 namespace sharewell::collect {

@@ -11,7 +11,7 @@
 #include "collect/host/files.h"
 #include "collect/host/scan.h"
 #include "collect/host_collectors.h"
-#include "collect/host_metrics.h"
+#include "collect/metrics/host_metrics.h"
 
 namespace sharewell::collect {
 namespace {

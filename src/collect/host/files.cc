@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 16 * 1024;
 constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
-constexpr int kShownUnread = 3;
+constexpr int kQuotedUnread = 3;
 constexpr std::size_t kMostNameBytes = 80;
 
 // A captured tree may hold anything: a pipe must not make us wait, nor a terminal become ours.
@@ -166,14 +166,14 @@ std::string ErrorText(int error) {
 
 void Unread::Add(std::string_view what, int error) {
   if (error != ENOENT && error != ENODEV) absent_ = false;
-  if (count_++ < kShownUnread) {
+  if (count_++ < kQuotedUnread) {
     text_ += fmt::format("{}{}: {}", text_.empty() ? "" : "; ", what, ErrorText(error));
   }
 }
 
 void Unread::Add(std::string_view what, std::string_view why) {
   absent_ = false;
-  if (count_++ < kShownUnread) {
+  if (count_++ < kQuotedUnread) {
     text_ += fmt::format("{}{}: {}", text_.empty() ? "" : "; ", what, why);
   }
 }
@@ -181,7 +181,7 @@ void Unread::Add(std::string_view what, std::string_view why) {
 core::Result<void> Unread::Outcome() const {
   if (count_ == 0) return {};
   std::string text = text_;
-  if (count_ > kShownUnread) text += fmt::format("; and {} more", count_ - kShownUnread);
+  if (count_ > kQuotedUnread) text += fmt::format("; and {} more", count_ - kQuotedUnread);
   return tl::unexpected(core::Error{absent_ ? core::ErrorKind::kAbsent : core::ErrorKind::kFailed,
                                     text + "; `sharewell doctor` says what would mend it"});
 }

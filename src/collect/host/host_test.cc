@@ -7,12 +7,12 @@
 #include "collect/host/disk.h"
 #include "collect/host/memory.h"
 #include "collect/host/network.h"
+#include "collect/host/power/rapl.h"
 #include "collect/host/pressure.h"
-#include "collect/host/rapl.h"
 #include "collect/host/rising.h"
 #include "collect/host/test_host.h"
 #include "collect/host_collectors.h"
-#include "collect/host_metrics.h"
+#include "collect/metrics/host_metrics.h"
 
 namespace sharewell::collect {
 namespace {

@@ -14,7 +14,7 @@
 #include "collect/host/ledger.h"
 #include "collect/host/process.h"
 #include "collect/host_collectors.h"
-#include "collect/host_metrics.h"
+#include "collect/metrics/host_metrics.h"
 
 namespace sharewell::collect {
 namespace {

@@ -7,8 +7,8 @@
 #include "collect/host/process.h"
 #include "collect/host/test_host.h"
 #include "collect/host_collectors.h"
-#include "collect/host_metrics.h"
 #include "collect/job_sources.h"
+#include "collect/metrics/host_metrics.h"
 
 namespace sharewell::collect {
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/result.h"
+
 namespace sharewell::control {
 namespace {
 
@@ -106,7 +108,7 @@ void StoreWriter::Work() {
 core::Result<void> StoreWriter::AppendAndSync() {
   if (!store_) {
     auto opened = open_();
-    if (!opened) return tl::unexpected(opened.error());
+    RETURN_IF_ERROR(opened);
     store_ = std::move(*opened);
   }
   std::deque<Waiting> taken;

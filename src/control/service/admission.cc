@@ -41,10 +41,10 @@ Result<void> Admission::KeepsToLimits(std::span<const core::Submission> jobs,
 Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission> jobs,
                                                 const core::Account& who, std::int64_t first,
                                                 core::UnixMillis now) const {
-  if (auto kept = KeepsToLimits(jobs, who); !kept) return tl::unexpected(std::move(kept.error()));
+  RETURN_IF_ERROR(KeepsToLimits(jobs, who));
   std::vector<JobRecord> records;
   for (const core::Submission& job : jobs) {
-    if (auto fits = advisor_.Check(job); !fits) return tl::unexpected(std::move(fits.error()));
+    RETURN_IF_ERROR(advisor_.Check(job));
     JobRecord record;
     record.number = first + static_cast<std::int64_t>(records.size());
     record.user = who;

@@ -62,9 +62,7 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
   Stored stored;
-  if (!Empty(all)) {
-    if (auto written = Write(all); !written) return tl::unexpected(std::move(written.error()));
-  }
+  if (!Empty(all)) RETURN_IF_ERROR(Write(all));
   owed_ = {};
   dirty_.clear();
   next_event_ = next;

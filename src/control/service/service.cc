@@ -4,7 +4,7 @@
 
 #include "control/service/plan_records.h"
 #include "control/service/service_impl.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 
 namespace sharewell::control {
 
@@ -82,7 +82,7 @@ core::UnixMillis Service::Impl::Wall() const {
 
 core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
   auto stored = outbox.Commit(std::move(changes));
-  if (!stored) return tl::unexpected(std::move(stored.error()));
+  RETURN_IF_ERROR(stored);
   for (const auto& [number, how] : stored->over) {
     live.Remove(number);
     ReleaseDependents(number, how);

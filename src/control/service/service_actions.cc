@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "control/service/service_impl.h"
-#include "core/shown.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::control {
 
@@ -27,8 +27,8 @@ void Service::Impl::TakeSubmissions(std::span<SubmitRequest> requests) {
     for (JobRecord& record : *records) {
       changes.events.push_back(
           {0, record.submitted, "job.submitted", record.number,
-           fmt::format("job {} by {}: {}", record.number, core::Shown(record.user.name),
-                       core::Shown(core::ShownName(record.asked)))});
+           fmt::format("job {} by {}: {}", record.number, core::Quoted(record.user.name),
+                       core::Quoted(core::DisplayName(record.asked)))});
       owes.numbers.push_back(record.number);
       // Live before the next one is admitted: bounds count those of the same breath too.
       live.Add(record);
@@ -71,7 +71,7 @@ Result<void> Service::Impl::Act(Action action, std::int64_t number, const core::
   }
   if (!who.admin && who.uid != job->record.user.uid) {
     return FailedError("job {} belongs to {}: you may not touch it", number,
-                       core::Shown(job->record.user.name));
+                       core::Quoted(job->record.user.name));
   }
   switch (action) {
     case Action::kCancel:
@@ -149,7 +149,7 @@ Result<void> Service::Impl::Release(LiveJob& job) {
 Result<void> Service::Impl::Drain(const std::string& name, bool drained, const core::Account& who) {
   const auto found = gpus.Named(name);
   if (!found)
-    return UsageError("there is no GPU {}; `sharewell top` lists them", core::Shown(name));
+    return UsageError("there is no GPU {}; `sharewell top` lists them", core::Quoted(name));
   if (!who.admin) return FailedError("draining a GPU is for admins");
   if (gpus.views()[found->index()].drained == drained) return {};
   store::JobChanges changes;

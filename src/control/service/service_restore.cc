@@ -19,22 +19,22 @@ Result<void> Service::Impl::Restore() {
   view.since = wall;
 
   auto last_number = jobs.LastNumber();
-  if (!last_number) return tl::unexpected(std::move(last_number.error()));
+  RETURN_IF_ERROR(last_number);
   auto last_event = jobs.LastEvent();
-  if (!last_event) return tl::unexpected(std::move(last_event.error()));
+  RETURN_IF_ERROR(last_event);
   auto drained = jobs.Kept("drained");
-  if (!drained) return tl::unexpected(std::move(drained.error()));
+  RETURN_IF_ERROR(drained);
   store::JobFilter over;
   over.phases = {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
   over.most = 2000;
   auto old = jobs.Jobs(over);
-  if (!old) return tl::unexpected(std::move(old.error()));
+  RETURN_IF_ERROR(old);
   store::JobFilter not_over;
   not_over.phases = {Phase::kHeld, Phase::kWaiting, Phase::kStarting, Phase::kRunning,
                      Phase::kStopping};
   not_over.most = std::numeric_limits<std::int32_t>::max();
   auto records = jobs.Jobs(not_over);
-  if (!records) return tl::unexpected(std::move(records.error()));
+  RETURN_IF_ERROR(records);
 
   next_number = *last_number + 1;
   outbox.ContinueAfter(*last_event);

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <utility>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "platform/process/cpu_set.h"
 #include "platform/process/find_program.h"
 
@@ -104,7 +104,7 @@ core::Result<void> CheckImage(std::string_view image) {
   const auto wrong = [&](std::string_view why) {
     return core::UsageError(
         "{} is no name of an image: {}; write for example docker.io/pytorch/pytorch:2.7.0",
-        core::Shown(image.substr(0, 80)), why);
+        core::Quoted(image.substr(0, 80)), why);
   };
   if (image.empty()) return wrong("it is empty");
   if (image.size() > kMostImage) {
@@ -114,7 +114,7 @@ core::Result<void> CheckImage(std::string_view image) {
   for (const char c : image) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
         std::string_view("._-/:@+").find(c) == std::string_view::npos) {
-      return wrong(fmt::format("{} cannot be part of it", core::Shown(std::string(1, c))));
+      return wrong(fmt::format("{} cannot be part of it", core::Quoted(std::string(1, c))));
     }
   }
   return {};

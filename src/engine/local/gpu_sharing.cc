@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "platform/process/find_program.h"
 
 namespace sharewell::engine {

@@ -19,11 +19,12 @@
 #include <system_error>
 #include <thread>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "engine/local/linux_runner_impl.h"
+#include "engine/local/run/supervised.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
-#include "platform/process/supervised.h"
 
 namespace sharewell::engine {
 namespace {
@@ -56,13 +57,13 @@ bool Locked(int file, int how) {
 
 core::Result<void> NotLocked(const std::string& state) {
   if (errno != EWOULDBLOCK) {
-    return core::FailedError("the folder {} cannot be used: {}", core::Shown(state),
+    return core::FailedError("the folder {} cannot be used: {}", core::Quoted(state),
                              std::strerror(errno));
   }
   return core::FailedError(
       "another server, with another store, runs jobs in {}; give each store a folder of its own "
       "(--store FOLDER/store.db), or end that server first",
-      core::Shown(state));
+      core::Quoted(state));
 }
 
 core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
@@ -70,8 +71,8 @@ core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
   fs::create_directories(path, error);
   if (!error) fs::permissions(path, mode, error);
   if (error) {
-    return core::FailedError("cannot use the folder {}: {}; jobs are kept there", core::Shown(path),
-                             error.message());
+    return core::FailedError("cannot use the folder {}: {}; jobs are kept there",
+                             core::Quoted(path), error.message());
   }
   return {};
 }
@@ -99,7 +100,7 @@ LinuxRunner::Impl::Run* LinuxRunner::Impl::Find(RunId id) {
 }
 
 core::Result<void> LinuxRunner::Impl::Open() {
-  if (auto found = options.supervisor.empty() ? platform::FindSupervisor()
+  if (auto found = options.supervisor.empty() ? engine::FindSupervisor()
                                               : core::Result<std::string>(options.supervisor)) {
     supervisor = std::move(*found);
   } else {
@@ -145,7 +146,7 @@ core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions 
   options.state = fs::absolute(options.state, error).lexically_normal().string();
   if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
   auto impl = std::make_unique<Impl>(std::move(options));
-  if (auto ok = impl->Open(); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(impl->Open());
   return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(impl)));
 }
 
@@ -161,7 +162,7 @@ void LinuxRunner::Start(const RunRequest& request) {
   if (!fresh) return;  // it has been started
   Impl::Run& run = it->second;
   run.request = request;
-  run.folder = platform::JobFolder(in.options.state, request.id.job, request.id.attempt);
+  run.folder = engine::JobFolder(in.options.state, request.id.job, request.id.attempt);
   if (auto started = in.StartRun(run); !started) {
     const bool absent = started.error().kind == core::ErrorKind::kAbsent;
     in.Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
@@ -184,15 +185,15 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
   if (run->group) run->group->Change(limits);
   if (run->group == nullptr || !run->group->Bounds("cpuset")) {
-    const auto top = platform::SupervisorOf(run->folder);
-    if (top) platform::KeepTreeToCpus(*top, cpus);
+    const auto top = engine::SupervisorOf(run->folder);
+    if (top) engine::KeepTreeToCpus(*top, cpus);
   }
   // A server that comes later finds what it has now.
-  if (auto spec = platform::ReadSpec(run->folder)) {
+  if (auto spec = engine::ReadSpec(run->folder)) {
     spec->Set("cores", fmt::format("{}", cores));
     spec->Set("given_cpus", platform::FormatCpus(cpus));
     if (spec->Get("cpus")) spec->Set("cpus", platform::FormatCpus(cpus));
-    [[maybe_unused]] const auto written = platform::WriteSpec(run->folder, *spec);
+    [[maybe_unused]] const auto written = engine::WriteSpec(run->folder, *spec);
   }
 }
 
@@ -218,17 +219,17 @@ std::vector<RunRequest> LinuxRunner::Recover() {
   std::error_code error;
   for (fs::directory_iterator it(in.options.state + "/jobs", error), end; !error && it != end;
        it.increment(error)) {
-    const auto id = platform::JobOfFolder(it->path().filename().string());
+    const auto id = engine::JobOfFolder(it->path().filename().string());
     if (id) found.push_back({{id->first, id->second}, it->path().string()});
   }
   std::sort(found.begin(), found.end());
   std::vector<RunRequest> requests;
   for (const auto& [id, folder] : found) {
     if (in.runs.contains(id)) continue;
-    const auto spec = platform::ReadSpec(folder);
-    const auto life = platform::LifeOf(folder);
+    const auto spec = engine::ReadSpec(folder);
+    const auto life = engine::LifeOf(folder);
     const bool whole = spec && RequestIn(*spec).id == id;
-    if (life == platform::JobLife::kNever || (!whole && life != platform::JobLife::kAlive)) {
+    if (life == engine::JobLife::kNever || (!whole && life != engine::JobLife::kAlive)) {
       in.RemoveFolder(folder);  // it never was, or nothing can be told of it any more
     } else if (whole) {
       in.Adopt(id, *spec);

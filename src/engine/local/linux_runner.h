@@ -27,7 +27,7 @@ struct LinuxRunnerOptions {
   core::Seconds grace{20};                    // after a time limit; Stop() brings its own
   core::Bytes log_limit{64.0 * 1024 * 1024};  // of each of a job's two streams
   int most_processes = 4096;                  // of a run
-  std::string supervisor;                     // the program; empty: platform::FindSupervisor()
+  std::string supervisor;                     // the program; empty: engine::FindSupervisor()
   std::optional<CpuRoom::Layout> cpus;        // absent: runs are not kept to CPUs of their own
   std::map<std::string, int> gpu_nodes;       // uuid -> NUMA node, where it is known
   std::optional<SharingOptions> sharing;      // absent: GPUs are shared by turns

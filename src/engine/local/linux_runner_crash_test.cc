@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "engine/local/linux_runner.h"
+#include "engine/local/run/job_folder.h"
 #include "platform/files/test_folder.h"
 #include "platform/process/descendants.h"
-#include "platform/process/job_folder.h"
 
 namespace sharewell::engine {
 namespace {
@@ -91,7 +91,7 @@ TEST(LinuxRunnerCrash, ManyShortRunsLeaveNothing) {
         begun[{started + 1, 1}] = Clock::now();
         runner.Start(RequestFor(folder, started + 1, 1, kind.first));
         const std::string run = folder.Path("state/jobs/") + std::to_string(started + 1) + ".1";
-        if (const auto spec = platform::ReadSpec(run)) {
+        if (const auto spec = engine::ReadSpec(run)) {
           for (const auto procs : spec->All("enter")) groups.emplace(procs);
         }
       }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "engine/local/linux_runner.h"
+#include "engine/local/run/job_folder.h"
+#include "engine/local/run/progress_file.h"
 #include "engine/local/run_setup.h"
 #include "platform/process/cgroup_home.h"
-#include "platform/process/job_folder.h"
-#include "platform/process/progress_file.h"
 
 namespace sharewell::engine {
 
@@ -26,7 +26,7 @@ struct LinuxRunner::Impl {
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
-    std::unique_ptr<platform::ProgressFile> progress;
+    std::unique_ptr<engine::ProgressFile> progress;
     bool made = false;    // its folder is ours to remove
     bool ending = false;  // told so
     bool ended = false;
@@ -46,17 +46,17 @@ struct LinuxRunner::Impl {
   // linux_runner_start.cc
   core::Result<void> StartRun(Run& run);
   // Its cores and control group. What cannot be bounded is added to `notes`.
-  void PrepareBounds(Run& run, platform::JobSpec& spec, std::vector<std::string>& notes);
+  void PrepareBounds(Run& run, engine::JobSpec& spec, std::vector<std::string>& notes);
   core::Result<void> PrepareCommand(const Run& run, const GpuSharing::Joined& joined,
-                                    platform::JobSpec& spec);
+                                    engine::JobSpec& spec);
   core::Result<void> PrepareFolder(Run& run);
-  void PrepareUser(const Run& run, platform::Environment& environment, platform::JobSpec& spec,
+  void PrepareUser(const Run& run, platform::Environment& environment, engine::JobSpec& spec,
                    std::vector<std::string>& notes);
   std::string GroupName(RunId id) const;
 
   // linux_runner_watch.cc
   void Watch(Run& run);  // hears of its start and its end
-  void Adopt(const RunId& id, const platform::JobSpec& spec);
+  void Adopt(const RunId& id, const engine::JobSpec& spec);
   void LookAtStart(Run& run);
   void LookAtProgress(Run& run);
   void LookAtEnding(Run& run);

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <limits>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "engine/local/container.h"
 #include "engine/local/linux_runner_impl.h"
+#include "engine/local/run/job_files.h"
+#include "engine/local/run/supervised.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
-#include "platform/process/job_files.h"
-#include "platform/process/supervised.h"
 
 namespace sharewell::engine {
 namespace {
@@ -52,14 +53,14 @@ std::string LinuxRunner::Impl::GroupName(RunId id) const {
 
 core::Result<void> LinuxRunner::Impl::PrepareFolder(Run& run) {
   const auto failed = [&](const std::string& path) {
-    return core::FailedError("cannot make {}: {}", core::Shown(path), std::strerror(errno));
+    return core::FailedError("cannot make {}: {}", core::Quoted(path), std::strerror(errno));
   };
   // One that is there has been used: no run is ever started twice.
   if (!MakeDirectory(run.folder, 0711)) return failed(run.folder);
   run.made = true;
-  const std::string logs = platform::LogFolder(options.state, run.request.id.job);
+  const std::string logs = engine::LogFolder(options.state, run.request.id.job);
   if (!MakeDirectory(logs, 0700) && errno != EEXIST) return failed(logs);
-  const std::string progress = run.folder + "/" + platform::kProgressFile;
+  const std::string progress = run.folder + "/" + engine::kProgressFile;
   const int file = ::open(progress.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return failed(progress);
   const auto& user = run.request.user;
@@ -69,7 +70,7 @@ core::Result<void> LinuxRunner::Impl::PrepareFolder(Run& run) {
   return {};
 }
 
-void LinuxRunner::Impl::PrepareBounds(Run& run, platform::JobSpec& spec,
+void LinuxRunner::Impl::PrepareBounds(Run& run, engine::JobSpec& spec,
                                       std::vector<std::string>& notes) {
   const RunRequest& request = run.request;
   platform::CgroupLimits limits;
@@ -107,13 +108,13 @@ void LinuxRunner::Impl::PrepareBounds(Run& run, platform::JobSpec& spec,
 }
 
 void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& environment,
-                                    platform::JobSpec& spec, std::vector<std::string>& notes) {
+                                    engine::JobSpec& spec, std::vector<std::string>& notes) {
   const core::Account& account = run.request.user;
   if (::geteuid() != 0) {
     if (account.uid != ::geteuid()) {
       notes.push_back(
           fmt::format("it runs as the server's user, not as {}: only root can change that",
-                      core::Shown(account.name)));
+                      core::Quoted(account.name)));
     }
     return;
   }
@@ -137,27 +138,27 @@ void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& envir
 
 core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
                                                      const GpuSharing::Joined& joined,
-                                                     platform::JobSpec& spec) {
+                                                     engine::JobSpec& spec) {
   const RunRequest& request = run.request;
   if (request.asked.command.empty() || request.asked.command.front().empty()) {
     return core::UsageError("the command is empty; give a program to run");
   }
   std::vector<std::string> notes = joined.notes;
   platform::Environment environment =
-      RunEnvironment(request, run.folder + "/" + platform::kProgressFile, joined.environment);
+      RunEnvironment(request, run.folder + "/" + engine::kProgressFile, joined.environment);
   PrepareUser(run, environment, spec, notes);
   std::vector<std::string> words = request.asked.command;
   if (!request.asked.image.empty()) {
     if (auto ok = CheckImage(request.asked.image); !ok) return ok;
     const auto runtime = FindContainerRuntime();
-    if (!runtime) return tl::unexpected(runtime.error());
+    RETURN_IF_ERROR(runtime);
     ContainerPlace place;
     if (const auto cpus = spec.Get("given_cpus"); cpus && request.cores > 0) {
       place.cpus = platform::ParseCpus(*cpus).value_or(std::vector<int>());
     }
     place.memory = request.asked.memory;
     place.in_cgroup = !run.group->procs().empty();
-    place.folders = {run.folder + "/" + platform::kProgressFile};
+    place.folders = {run.folder + "/" + engine::kProgressFile};
     if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
     place.environment = environment;
     words = ContainerCommand(*runtime, request, place);
@@ -167,7 +168,7 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
   for (const std::string& word : words) spec.Put("arg", word);
   for (const auto& [name, value] : environment) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos) {
-      return core::UsageError("{} is no name of an environment variable", core::Shown(name));
+      return core::UsageError("{} is no name of an environment variable", core::Quoted(name));
     }
     spec.Put("env", name + "=" + value);
   }
@@ -180,7 +181,7 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
 
 core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   const RunRequest& request = run.request;
-  platform::JobSpec spec;
+  engine::JobSpec spec;
   if (!PutRequest(request, spec)) {
     return core::UsageError("an argument, a name or a value of the environment has a zero byte");
   }
@@ -194,18 +195,18 @@ core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   }
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
-  spec.Put("logs", platform::LogFolder(options.state, request.id.job));
+  spec.Put("logs", engine::LogFolder(options.state, request.id.job));
   spec.Put("log_limit", fmt::format("{:.0f}", options.log_limit.value));
   spec.Put("grace_ms", Millis(options.grace));
   if (request.asked.time_limit) {
     spec.Put("time_limit_ms",
              fmt::format("{:.0f}", std::clamp(request.asked.time_limit->value * 1e3, 1.0, 9e15)));
   }
-  if (auto ok = platform::WriteSpec(run.folder, spec); !ok) return ok;
+  if (auto ok = engine::WriteSpec(run.folder, spec); !ok) return ok;
   if (inotify >= 0) run.watch = ::inotify_add_watch(inotify, run.folder.c_str(), IN_MOVED_TO);
   if (run.watch >= 0) by_watch[run.watch] = request.id;
-  const auto pid = platform::StartSupervisor(supervisor, run.folder);
-  if (!pid) return tl::unexpected(pid.error());
+  const auto pid = engine::StartSupervisor(supervisor, run.folder);
+  RETURN_IF_ERROR(pid);
   run.supervisor = *pid;
   Watch(run);
   return {};

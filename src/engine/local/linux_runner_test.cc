@@ -16,16 +16,16 @@
 #include <set>
 #include <thread>
 
+#include "engine/local/run/job_folder.h"
 #include "platform/files/test_folder.h"
 #include "platform/process/cgroup_home.h"
 #include "platform/process/descendants.h"
-#include "platform/process/job_folder.h"
 
 namespace sharewell::engine {
 namespace {
 
 using core::Seconds;
-using platform::LogStream;
+using engine::LogStream;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Kind = RunEvent::Kind;
@@ -100,7 +100,7 @@ class LinuxRunnerTest : public testing::Test {
     Until([&] { return told_[id].started; });
   }
   std::string Log(RunId id, LogStream stream = LogStream::kOut) {
-    return platform::ReadLog(folder_.Path("state"), id.job, stream, 0, 1 << 20).bytes;
+    return engine::ReadLog(folder_.Path("state"), id.job, stream, 0, 1 << 20).bytes;
   }
   static bool Runs(int pid) {
     platform::ProcessStat stat;
@@ -249,7 +249,7 @@ TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
 TEST_F(LinuxRunnerTest, LogsAreAsOldAsTheEndOfTheirRun) {
   const RunId id = Shell("echo words; sleep 0.3");
   UntilStarted(id);
-  const std::string logs = platform::LogFolder(folder_.Path("state"), id.job);
+  const std::string logs = engine::LogFolder(folder_.Path("state"), id.job);
   const timespec old[] = {{1000, 0}, {1000, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, logs.c_str(), old, 0), 0);
   EXPECT_EQ(EndOf(id).exit_code, 0);
@@ -262,20 +262,20 @@ TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {
   const RunId id = Shell("echo first; seq 1 20000; echo last; echo words >&2");
   ASSERT_EQ(EndOf(id).exit_code, 0);
   const std::string state = folder_.Path("state");
-  const auto parts = platform::LogFiles(state, id.job, LogStream::kOut);
+  const auto parts = engine::LogFiles(state, id.job, LogStream::kOut);
   ASSERT_EQ(parts.size(), 2U);
-  EXPECT_EQ(platform::LogFile(state, id.job, LogStream::kOut), parts.back().second);
+  EXPECT_EQ(engine::LogFile(state, id.job, LogStream::kOut), parts.back().second);
   std::uintmax_t kept = 0;
   for (const auto& part : parts) kept += std::filesystem::file_size(part.second);
   EXPECT_LE(kept, 16384U);
-  const auto all = platform::ReadLog(state, id.job, LogStream::kOut, 0, 1 << 20);
+  const auto all = engine::ReadLog(state, id.job, LogStream::kOut, 0, 1 << 20);
   EXPECT_GT(all.begin, 0);  // the beginning is gone
   EXPECT_EQ(all.begin, parts.front().first);
   EXPECT_EQ(all.next, 108'894 + 6 + 5);  // seq's bytes, and ours
   EXPECT_EQ(all.end, all.next);
-  const auto last = platform::ReadLog(state, id.job, LogStream::kOut, -5, 100);
+  const auto last = engine::ReadLog(state, id.job, LogStream::kOut, -5, 100);
   EXPECT_EQ(last.bytes, "last\n");
-  const auto piece = platform::ReadLog(state, id.job, LogStream::kOut, all.end - 11, 5);
+  const auto piece = engine::ReadLog(state, id.job, LogStream::kOut, all.end - 11, 5);
   EXPECT_EQ(piece.bytes, "20000");
   EXPECT_EQ(piece.next, all.end - 6);
   EXPECT_EQ(Log(id, LogStream::kErr), "words\n");
@@ -287,7 +287,7 @@ TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {
   runner_->Start(again);
   EXPECT_EQ(EndOf(again.id).exit_code, 0);
   EXPECT_EQ(Log(id, LogStream::kErr), "words\nmore\n");
-  platform::RemoveLogs(state, id.job);
+  engine::RemoveLogs(state, id.job);
   EXPECT_EQ(Log(id, LogStream::kErr), "");
 }
 
@@ -339,7 +339,7 @@ TEST_F(LinuxRunnerTest, AnotherServerFindsEveryRun) {
   }
   // Decided, never begun: the server was killed between the two.
   std::filesystem::create_directory(folder_.Path("state/jobs/99.1"));
-  const auto supervisor = platform::SupervisorOf(folder_.Path("state/jobs/3.1"));
+  const auto supervisor = engine::SupervisorOf(folder_.Path("state/jobs/3.1"));
   ASSERT_TRUE(supervisor);
   EndOf(quick);
   told_.clear();

@@ -14,20 +14,20 @@
 #include <utility>
 
 #include "engine/local/linux_runner_impl.h"
+#include "engine/local/run/job_files.h"
 #include "engine/local/run_spec.h"
 #include "platform/process/cpu_set.h"
-#include "platform/process/job_files.h"
 
 namespace sharewell::engine {
 namespace {
 
 using core::Seconds;
-using platform::JobLife;
+using engine::JobLife;
 
 constexpr std::size_t kLastWords = 4096;  // of each stream
 constexpr int kMostSignals = 256;         // taken at a time
 
-platform::ProgressOptions ProgressBounds(const std::string& folder) {
+engine::ProgressOptions ProgressBounds(const std::string& folder) {
   return {.most_at_once = 4 << 20, .most_behind = 64 << 20, .memory = folder + "/counted"};
 }
 
@@ -45,7 +45,7 @@ void LinuxRunner::Impl::Watch(Run& run) {
     run.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, run.supervisor, 0));
     if (run.pidfd >= 0) ::fcntl(run.pidfd, F_SETFD, FD_CLOEXEC);
   } else {
-    run.pidfd = platform::OpenSupervisor(run.folder);
+    run.pidfd = engine::OpenSupervisor(run.folder);
   }
   if (run.pidfd < 0) return;  // looked at once a second
   epoll_event event{};
@@ -55,11 +55,11 @@ void LinuxRunner::Impl::Watch(Run& run) {
   by_pidfd[run.pidfd] = run.request.id;
 }
 
-void LinuxRunner::Impl::Adopt(const RunId& id, const platform::JobSpec& spec) {
+void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
   Run& run = runs[id];
   run.request = RequestIn(spec);
   run.made = true;
-  run.folder = platform::JobFolder(options.state, id.job, id.attempt);
+  run.folder = engine::JobFolder(options.state, id.job, id.attempt);
   run.group = home->Again(GroupName(id));
   if (room) {
     std::optional<int> node;
@@ -80,15 +80,15 @@ void LinuxRunner::Impl::Adopt(const RunId& id, const platform::JobSpec& spec) {
 
 void LinuxRunner::Impl::LookAtStart(Run& run) {
   if (run.command || run.ended) return;
-  run.command = platform::ReadStarted(run.folder);
+  run.command = engine::ReadStarted(run.folder);
   if (!run.command) return;
   if (run.watch >= 0 && !run.request.asked.time_limit) {
     ::inotify_rm_watch(inotify, run.watch);
     by_watch.erase(run.watch);
     run.watch = -1;
   }
-  run.progress = std::make_unique<platform::ProgressFile>(
-      run.folder + "/" + platform::kProgressFile, ProgressBounds(run.folder));
+  run.progress = std::make_unique<engine::ProgressFile>(run.folder + "/" + engine::kProgressFile,
+                                                        ProgressBounds(run.folder));
   if (!run.forgotten) Tell(RunEvent::Kind::kStarted, run.request.id);
 }
 
@@ -107,13 +107,13 @@ void LinuxRunner::Impl::LookAtProgress(Run& run) {
 
 void LinuxRunner::Impl::LookAtEnding(Run& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
-  run.ending = ::access((run.folder + "/" + platform::kEndingFile).c_str(), F_OK) == 0;
+  run.ending = ::access((run.folder + "/" + engine::kEndingFile).c_str(), F_OK) == 0;
   if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kEnding, run.request.id);
 }
 
 RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   RunEnd end;
-  const auto exit = platform::ReadExit(run.folder);
+  const auto exit = engine::ReadExit(run.folder);
   if (!exit) {
     end.exit_code = 128 + SIGKILL;
     end.lost = true;
@@ -126,15 +126,15 @@ RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   end.stopped = exit->stopped && !exit->timed_out;
   end.ran = exit->ran;
   if (!exit->failed.empty()) {
-    const auto spec = platform::ReadSpec(run.folder);
-    end.message = StartFailure(*exit, spec ? *spec : platform::JobSpec());
+    const auto spec = engine::ReadSpec(run.folder);
+    end.message = StartFailure(*exit, spec ? *spec : engine::JobSpec());
     return end;
   }
   if (exit->stopped && !run.command) end.message = "it was stopped before it began";
   if (end.exit_code != 0 && !run.request.gpus.empty()) {
-    for (const auto stream : {platform::LogStream::kErr, platform::LogStream::kOut}) {
-      const auto last = platform::ReadLog(options.state, run.request.id.job, stream,
-                                          -static_cast<std::int64_t>(kLastWords), kLastWords);
+    for (const auto stream : {engine::LogStream::kErr, engine::LogStream::kOut}) {
+      const auto last = engine::ReadLog(options.state, run.request.id.job, stream,
+                                        -static_cast<std::int64_t>(kLastWords), kLastWords);
       end.out_of_memory = end.out_of_memory || SaysGpuIsFull(last.bytes);
     }
   }
@@ -157,7 +157,7 @@ void LinuxRunner::Impl::EndIfGone(Run& run) {
     if (pid == 0) return;
     run.supervisor = 0;
   }
-  const JobLife life = platform::LifeOf(run.folder);
+  const JobLife life = engine::LifeOf(run.folder);
   if (life == JobLife::kAlive) return;
   LookAtStart(run);
   LookAtProgress(run);
@@ -169,7 +169,7 @@ void LinuxRunner::Impl::EndIfGone(Run& run) {
   if (life == JobLife::kLost) {
     // The kernel has killed the command with its supervisor; what it had started may be left.
     for (int i = 0; run.group && i < 10 && run.group->KillAll() > 0; ++i) ::usleep(10'000);
-    platform::KillMarked(run.folder);
+    engine::KillMarked(run.folder);
   }
   Finish(run, HowItEnded(run));
 }
@@ -188,7 +188,7 @@ void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
     run.pidfd = -1;
   }
   run.progress.reset();
-  platform::MarkLogs(options.state, id.job);
+  engine::MarkLogs(options.state, id.job);
   if (run.group && !run.group->TryRemove()) leaving.push_back(std::move(run.group));
   run.group.reset();
   if (room) room->Return(id);
@@ -276,7 +276,7 @@ void LinuxRunner::Impl::Signal(const Run& run, Seconds grace) {
     ::syscall(SYS_pidfd_send_signal, run.pidfd, SIGTERM, &info, 0);
   } else if (run.supervisor > 0) {
     ::sigqueue(run.supervisor, SIGTERM, info.si_value);
-  } else if (const int again = platform::OpenSupervisor(run.folder); again >= 0) {
+  } else if (const int again = engine::OpenSupervisor(run.folder); again >= 0) {
     ::syscall(SYS_pidfd_send_signal, again, SIGTERM, &info, 0);
     ::close(again);
   }
@@ -284,7 +284,7 @@ void LinuxRunner::Impl::Signal(const Run& run, Seconds grace) {
 
 void LinuxRunner::Impl::RemoveFolder(const std::string& folder) const {
   // The spec first: a supervisor that comes late has nothing to begin then, whatever else is gone.
-  ::unlink((folder + "/" + platform::kSpecFile).c_str());
+  ::unlink((folder + "/" + engine::kSpecFile).c_str());
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
 }

@@ -12,7 +12,7 @@ constexpr int kRest = 50;  // times as long as it worked: hundreds of thousands 
 }  // namespace
 
 LogKeeper::LogKeeper(std::string state, std::function<bool(std::int64_t job)> live,
-                     const platform::LogRetention& kept, core::Seconds every)
+                     const engine::LogRetention& kept, core::Seconds every)
     : state_(std::move(state)), live_(std::move(live)), kept_(kept), every_(every), thread_([this] {
         Work();
       }) {}
@@ -32,7 +32,7 @@ void LogKeeper::Work() {
     const auto begin = steady_clock::now();
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
         system_clock::now().time_since_epoch());
-    platform::RemoveOldLogs(state_, kept_, now.count(), live_, stop_);
+    engine::RemoveOldLogs(state_, kept_, now.count(), live_, stop_);
     const std::chrono::duration<double> took = steady_clock::now() - begin;
     const std::chrono::duration<double> rest(std::max(every_.value, took.count() * kRest));
     std::unique_lock lock(mutex_);

@@ -1,4 +1,4 @@
-// LogKeeper: removes what is old of a state folder's logs (platform/process/old_logs.h), every few
+// LogKeeper: removes what is old of a state folder's logs (engine/local/run/old_logs.h), every few
 // minutes on a thread of its own: a disk that is slow holds up nobody.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/units.h"
-#include "platform/process/old_logs.h"
+#include "engine/local/run/old_logs.h"
 
 namespace sharewell::engine {
 
@@ -20,7 +20,7 @@ class LogKeeper {
   // Begins at once. `live` is asked on the keeper's thread, and must know all jobs that are not
   // over.
   LogKeeper(std::string state, std::function<bool(std::int64_t job)> live,
-            const platform::LogRetention& kept = {}, core::Seconds every = core::Seconds(300));
+            const engine::LogRetention& kept = {}, core::Seconds every = core::Seconds(300));
   ~LogKeeper();
   LogKeeper(const LogKeeper&) = delete;
   LogKeeper& operator=(const LogKeeper&) = delete;
@@ -30,7 +30,7 @@ class LogKeeper {
 
   const std::string state_;
   const std::function<bool(std::int64_t)> live_;
-  const platform::LogRetention kept_;
+  const engine::LogRetention kept_;
   const core::Seconds every_;
   std::mutex mutex_;
   std::condition_variable wake_;

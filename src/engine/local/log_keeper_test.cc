@@ -5,8 +5,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "engine/local/run/job_folder.h"
 #include "platform/files/test_folder.h"
-#include "platform/process/job_folder.h"
 
 namespace sharewell::engine {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 TEST(LogKeeper, LooksAgainAndAgainUntilItGoes) {
   const platform::TestFolder folder;
   const auto make = [&](int job) {
-    std::filesystem::create_directories(platform::LogFolder(folder.path(), job));
+    std::filesystem::create_directories(engine::LogFolder(folder.path(), job));
   };
-  const auto has = [&](int job) { return platform::HasLogs(folder.path(), job); };
+  const auto has = [&](int job) { return engine::HasLogs(folder.path(), job); };
   const auto goes = [&](int job) {
     for (int i = 0; i < 1000 && has(job); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -39,13 +39,13 @@ TEST(LogKeeper, LooksAgainAndAgainUntilItGoes) {
 
 TEST(LogKeeper, AMonthIsKeptAndNobodyWaitsForIt) {
   const platform::TestFolder folder;
-  std::filesystem::create_directories(platform::LogFolder(folder.path(), 1));
+  std::filesystem::create_directories(engine::LogFolder(folder.path(), 1));
   const auto begin = std::chrono::steady_clock::now();
   {
     const LogKeeper keeper(folder.path(), [](std::int64_t) { return false; });
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
-  EXPECT_TRUE(platform::HasLogs(folder.path(), 1));
+  EXPECT_TRUE(engine::HasLogs(folder.path(), 1));
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
+#include "engine/local/run/job_files.h"
 #include "platform/process/find_program.h"
-#include "platform/process/job_files.h"
 
 namespace sharewell::engine {
 
@@ -72,24 +72,24 @@ RunUser UserOf(const core::Account& account) {
   return user;
 }
 
-std::string StartFailure(const platform::JobExit& exit, const platform::JobSpec& spec) {
+std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spec) {
   const std::string why = std::strerror(exit.error);
   const auto shown = [&](std::string_view key) {
-    return core::Shown(spec.Get(key).value_or(std::string_view()));
+    return core::Quoted(spec.Get(key).value_or(std::string_view()));
   };
-  if (exit.failed == platform::kFailedFolder) {
+  if (exit.failed == engine::kFailedFolder) {
     return fmt::format("cannot start in folder {}: {}", shown("folder"), why);
   }
-  if (exit.failed == platform::kFailedGroup) {
+  if (exit.failed == engine::kFailedGroup) {
     return fmt::format("cannot enter its control group {}: {}", shown("enter"), why);
   }
-  if (exit.failed == platform::kFailedCpus) {
+  if (exit.failed == engine::kFailedCpus) {
     return fmt::format("cannot run on CPUs {}: {}", shown("cpus"), why);
   }
-  if (exit.failed == platform::kFailedUser) {
+  if (exit.failed == engine::kFailedUser) {
     return fmt::format("cannot become user {}: {}", shown("user"), why);
   }
-  if (exit.failed != platform::kFailedExec) {
+  if (exit.failed != engine::kFailedExec) {
     return fmt::format("cannot start {}: {}", shown("arg"), why);
   }
   if (exit.error == E2BIG) {
@@ -119,9 +119,9 @@ std::string StartFailure(const platform::JobExit& exit, const platform::JobSpec&
   }
   const auto found = platform::FindProgram(program, path);
   if (!found) return found.error().message;
-  if (exit.error != ENOENT) return fmt::format("cannot run {}: {}", core::Shown(*found), why);
+  if (exit.error != ENOENT) return fmt::format("cannot run {}: {}", core::Quoted(*found), why);
   return fmt::format("cannot run {}: the interpreter that its first line names is not there",
-                     core::Shown(*found));
+                     core::Quoted(*found));
 }
 
 bool SaysGpuIsFull(std::string_view output) {

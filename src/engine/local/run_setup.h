@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/local/run/job_folder.h"
 #include "engine/runner.h"
-#include "platform/process/job_folder.h"
 #include "platform/process/mps.h"
 
 namespace sharewell::engine {
@@ -23,7 +23,7 @@ struct RunUser {
 RunUser UserOf(const core::Account& account);
 
 // Why it could not be started, in words.
-std::string StartFailure(const platform::JobExit& exit, const platform::JobSpec& spec);
+std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spec);
 // The last words of a program that a GPU had no memory for.
 bool SaysGpuIsFull(std::string_view output);
 

@@ -10,7 +10,7 @@ namespace sharewell::engine {
 namespace {
 
 using core::Quantity;
-using platform::JobSpec;
+using engine::JobSpec;
 
 // One function names all fields; it is called with one that writes them and with one that reads.
 template <class Request, class F>

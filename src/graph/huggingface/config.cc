@@ -6,8 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "core/shown.h"
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
 #include "graph/huggingface/family.h"
 
 namespace sharewell::graph {
@@ -91,7 +92,7 @@ void ReadHead(JsonObject& keys, Request& request) {
       "architectures",
       fmt::format("names {}, whose head we do not know; we know those that end in {}. Put the "
                   "nearest there, or export the model (torch.export, ONNX)",
-                  core::Shown(name), fmt::join(endings, ", ")));
+                  core::Quoted(name), fmt::join(endings, ", ")));
 }
 
 void ReadLabels(JsonObject& keys, Request& request) {
@@ -108,7 +109,7 @@ void ReadBinding(const Binding& binding, Takes takes, JsonObject& keys, Request&
     const bool target = dimension == "target" && takes == Takes::kTokensAndTarget;
     if (!seq && !target) {
       keys.FailWith(fmt::format(
-          "has no open dimension {}; {}", core::Shown(dimension),
+          "has no open dimension {}; {}", core::Quoted(dimension),
           takes == Takes::kImage    ? "its sizes are image_size and patch_size, in the file itself"
           : takes == Takes::kTokens ? "it has one, seq: the tokens of a sample"
                                     : "it has seq and target: the tokens of encoder and decoder"));
@@ -180,7 +181,7 @@ core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
                                const Binding& binding) {
   using namespace huggingface;  // NOLINT(google-build-using-namespace): this file's own
   const auto config = ParseJson(bytes, name, kLargestConfig);
-  if (!config) return tl::unexpected(config.error());
+  RETURN_IF_ERROR(config);
   if (!config->is_object()) {
     return core::UsageError("{}: is no configuration: a JSON object is expected", name);
   }
@@ -196,7 +197,7 @@ core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
     return core::UsageError(
         "{}: 'model_type' {} is none we can build{}; we can build {}. Export others with "
         "torch.export or torch.onnx",
-        name, core::Shown(request.type), core::DidYouMean(request.type, types),
+        name, core::Quoted(request.type), core::DidYouMean(request.type, types),
         fmt::join(types, ", "));
   }
   ReadHead(keys, request);
@@ -207,7 +208,7 @@ core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
   if (!keys.ok()) return tl::unexpected(*keys.error());
   graph.format = "Hugging Face " + request.type;
   if (const auto version = keys.Text("transformers_version", ""); !version.empty()) {
-    const std::string shown = core::Shown(version);
+    const std::string shown = core::Quoted(version);
     graph.producer = "transformers " + shown.substr(1, shown.size() - 2);
   }
   if (!keys.ok()) return tl::unexpected(*keys.error());

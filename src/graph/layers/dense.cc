@@ -56,7 +56,7 @@ TensorId BuildAttention(Layer& layer) {
   if (layer.with.size() > 1 || other.size() != 3 || other[0] != layer.in()[0]) {
     keys.Fail("with",
               fmt::format("must be one layer of [{}, tokens, features] to attend to, not {}",
-                          layer.in()[0], ShownDims(other)));
+                          layer.in()[0], DimsText(other)));
   }
   if (keys.ok() && width % heads != 0) {
     keys.Fail("heads", fmt::format("is {}, which does not divide the {} features", heads, width));

@@ -62,6 +62,6 @@ TensorId BuildMean(Layer& layer);
 TensorId BuildConcat(Layer& layer);
 TensorId BuildPointwise(Layer& layer);
 
-std::string ShownDims(const Dims& dims);  // "[8, 3, 224, 224]"
+std::string DimsText(const Dims& dims);  // "[8, 3, 224, 224]"
 
 }  // namespace sharewell::graph::layers

@@ -6,15 +6,16 @@
 #include <map>
 #include <utility>
 
-#include "core/shown.h"
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
 #include "graph/layers/layer.h"
 
 namespace sharewell::graph {
 namespace layers {
 namespace {
 
-using core::Shown;
+using core::Quoted;
 using nlohmann::json;
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
@@ -112,7 +113,7 @@ class Reader {
           "dtype",
           fmt::format(
               "is {}; we know float32, float16, bfloat16, float64, int64, int32, uint8 and bool",
-              Shown(dtype)));
+              Quoted(dtype)));
     }
     if (!keys.ok()) return Keep(keys);
     const TensorId id = builder_.Input(name, std::move(dims), type->second);
@@ -134,11 +135,11 @@ class Reader {
         if (bound != name) continue;
         if (value >= 1 && value <= kLargestDim) return value;
         keys.Fail("shape", fmt::format("cannot have {} as {}; give a number from 1 to {}", value,
-                                       Shown(name), kLargestDim));
+                                       Quoted(name), kLargestDim));
         return 1;
       }
-      keys.Fail("shape", fmt::format("leaves {} open; bind it, as in --bind {}=128", Shown(name),
-                                     Shown(name).substr(1, Shown(name).size() - 2)));
+      keys.Fail("shape", fmt::format("leaves {} open; bind it, as in --bind {}=128", Quoted(name),
+                                     Quoted(name).substr(1, Quoted(name).size() - 2)));
       return 1;
     }
     keys.Fail("shape", fmt::format("has a size that is neither a number from 1 to {} nor a name",
@@ -151,9 +152,9 @@ class Reader {
       if (error_ || std::find(open_.begin(), open_.end(), bound) != open_.end()) continue;
       error_ = core::Error{
           core::ErrorKind::kUsage,
-          fmt::format("{}: has no open dimension {}; {}", file_, Shown(bound),
+          fmt::format("{}: has no open dimension {}; {}", file_, Quoted(bound),
                       open_.empty() ? std::string("its inputs leave none open but the batch")
-                                    : fmt::format("it has {}", Shown(open_.front())))};
+                                    : fmt::format("it has {}", Quoted(open_.front())))};
     }
   }
 
@@ -187,7 +188,7 @@ class Reader {
         if (known.size() < kMostNamed) known.push_back(other);
       }
       keys.Fail(key, fmt::format("names {}, but no layer or input before it is called so{}",
-                                 Shown(name), core::DidYouMean(name, known)));
+                                 Quoted(name), core::DidYouMean(name, known)));
     };
     if (value.is_array() && value.size() > kMostNamed) {
       keys.Fail(key, fmt::format("names {} layers; we read up to {}", value.size(), kMostNamed));
@@ -225,7 +226,7 @@ class Reader {
     const std::string type = untyped.Text("type", "");
     Keep(untyped);
     if (error_) return;
-    const std::string shown = Shown(type);
+    const std::string shown = Quoted(type);
     JsonObject keys(json_layer,
                     fmt::format("{}: {} ({})", file_, path, shown.substr(1, shown.size() - 2)));
     if (type == "repeat") return ReadRepeat(json_layer, keys, path, prefix, depth);
@@ -234,7 +235,7 @@ class Reader {
         std::find_if(types.begin(), types.end(), [&](const Type& one) { return one.name == type; });
     if (known == types.end()) {
       const auto names = LayerTypes();
-      return fail(fmt::format("'type' {} is no layer we know{}; we know {}", Shown(type),
+      return fail(fmt::format("'type' {} is no layer we know{}; we know {}", Quoted(type),
                               core::DidYouMean(type, names), fmt::join(names, ", ")));
     }
     auto allowed = Words(known->keys);
@@ -301,7 +302,7 @@ std::vector<std::string> LayerTypes() {
 core::Result<Graph> ReadLayers(std::string_view bytes, const std::string& name,
                                const Binding& binding) {
   const auto root = ParseJson(bytes, name, layers::kLargestFile);
-  if (!root) return tl::unexpected(root.error());
+  RETURN_IF_ERROR(root);
   if (!root->is_object()) {
     return core::UsageError(
         "{}: is no layer list: a JSON object with inputs and layers is expected", name);

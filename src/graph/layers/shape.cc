@@ -72,7 +72,7 @@ TensorId BuildReshape(Layer& layer) {
   if (std::count_if(out.begin(), out.end(), [](std::int64_t dim) { return dim < 1; }) > 0 ||
       ProductOf(out) != all || all > kLargestDim) {
     layer.keys.Fail(
-        "shape", fmt::format("must hold as many elements as {}, the input", ShownDims(layer.in())));
+        "shape", fmt::format("must hold as many elements as {}, the input", DimsText(layer.in())));
     return layer.x;
   }
   return layer.builder.Apply(Kind::kView, "Reshape", {layer.x}, out, layer.name);
@@ -140,7 +140,7 @@ TensorId BuildConcat(Layer& layer) {
     if (part != out) {
       layer.keys.Fail("with",
                       fmt::format("names a layer of {}, which does not fit {} but for dimension {}",
-                                  ShownDims(layer.builder.dims(id)), ShownDims(layer.in()), dim));
+                                  DimsText(layer.builder.dims(id)), DimsText(layer.in()), dim));
       return layer.x;
     }
   }
@@ -161,7 +161,7 @@ TensorId BuildPointwise(Layer& layer) {
     if (Broadcasts(other, out)) continue;
     if (!Broadcasts(out, other)) {
       layer.keys.Fail("with", fmt::format("names a layer of {}, which does not fit {}",
-                                          ShownDims(other), ShownDims(out)));
+                                          DimsText(other), DimsText(out)));
       return layer.x;
     }
     out = other;

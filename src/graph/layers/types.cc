@@ -72,11 +72,11 @@ constexpr Type kTypes[] = {
 
 std::span<const Type> Types() { return kTypes; }
 
-std::string ShownDims(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
+std::string DimsText(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
 
 bool Layer::NeedsRank(std::size_t least, std::size_t most, std::string_view as) {
   if (in().size() >= least && in().size() <= most) return true;
-  keys.FailWith(fmt::format("needs an input of {}, but gets {}", as, ShownDims(in())));
+  keys.FailWith(fmt::format("needs an input of {}, but gets {}", as, DimsText(in())));
   return false;
 }
 
@@ -89,7 +89,7 @@ bool Layer::Fits(const Dims& out) {
                                 [](std::int64_t dim) { return dim >= 1 && dim <= kLargestDim; });
   if (!fits) {
     keys.FailWith(fmt::format("would turn {} into {}, which no tensor can be; check its sizes",
-                              ShownDims(in()), ShownDims(out)));
+                              DimsText(in()), DimsText(out)));
   }
   return fits;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "graph/layers/layer.h"
 
 namespace sharewell::graph::layers {
@@ -30,7 +30,7 @@ std::optional<ConvShape> ReadConv(Layer& layer) {
   if (padding != nullptr && padding->is_string()) {
     if (*padding != "same") {
       keys.Fail("padding", "must be a number, a list of numbers or \"same\", not " +
-                               core::Shown(padding->get<std::string>()));
+                               core::Quoted(padding->get<std::string>()));
     }
     for (std::size_t i = 0; i < spatial; ++i) {
       shape.padding.push_back(shape.dilation[i] * (shape.kernel[i] - 1) / 2);

@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
 #include "graph/onnx/node.h"
 
 namespace sharewell::graph::onnx {
@@ -43,15 +44,15 @@ core::Result<void> CheckNames(const std::vector<const wire::ValueInfo*>& inputs,
   }
   for (const auto& [name, value] : binding.named) {
     if (value < 1 || value > kLargestDim) {
-      return core::UsageError("{} is bound to {}; a dimension is at least 1", Shown(name), value);
+      return core::UsageError("{} is bound to {}; a dimension is at least 1", Quoted(name), value);
     }
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     if (known.empty()) {
       return core::UsageError(
           "{} is bound, but every dimension of the inputs is fixed in the file: leave it out",
-          Shown(name));
+          Quoted(name));
     }
-    return core::UsageError("no input has an open dimension {}{}", Shown(name),
+    return core::UsageError("no input has an open dimension {}{}", Quoted(name),
                             core::DidYouMean(name, known));
   }
   return {};
@@ -61,9 +62,7 @@ core::Result<void> CheckNames(const std::vector<const wire::ValueInfo*>& inputs,
 
 core::Result<BoundInputs> BindInputs(const std::vector<const wire::ValueInfo*>& inputs,
                                      const Binding& binding) {
-  if (auto checked = CheckNames(inputs, binding); !checked) {
-    return tl::unexpected(std::move(checked).error());
-  }
+  RETURN_IF_ERROR(CheckNames(inputs, binding));
   BoundInputs bound;
   // Names first: a name that leads one input is the batch wherever else it stands.
   for (const wire::ValueInfo* input : inputs) {
@@ -88,7 +87,7 @@ core::Result<BoundInputs> BindInputs(const std::vector<const wire::ValueInfo*>& 
     Dims& dims = bound.dims.emplace_back();
     if (!input->dims) continue;
     if (input->dims->size() > kMostDims) {
-      return core::UsageError("the input {} has more than {} dimensions", Shown(input->name),
+      return core::UsageError("the input {} has more than {} dimensions", Quoted(input->name),
                               kMostDims);
     }
     for (std::size_t i = 0; i < input->dims->size(); ++i) {
@@ -96,7 +95,7 @@ core::Result<BoundInputs> BindInputs(const std::vector<const wire::ValueInfo*>& 
       if (!Open(dim)) {
         if (*dim.value > kLargestDim) {
           return core::UsageError("the input {} has a dimension of {}: no tensor is that large",
-                                  Shown(input->name), *dim.value);
+                                  Quoted(input->name), *dim.value);
         }
         dims.push_back(*dim.value);
         if (i > 0) continue;
@@ -124,7 +123,7 @@ core::Result<BoundInputs> BindInputs(const std::vector<const wire::ValueInfo*>& 
   if (unbound.empty()) return bound;
   std::string list, example;
   for (std::size_t i = 0; i < std::min<std::size_t>(unbound.size(), 8); ++i) {
-    list += (i == 0 ? "" : ", ") + Shown(unbound[i]);
+    list += (i == 0 ? "" : ", ") + Quoted(unbound[i]);
     example += fmt::format(" --bind {}=128", unbound[i]);
   }
   if (unbound.size() > 8) list += fmt::format(" and {} more", unbound.size() - 8);

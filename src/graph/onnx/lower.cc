@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/onnx/layout.h"
+#include "graph/onnx/operators/layout.h"
 
 namespace sharewell::graph::onnx {
 namespace {
@@ -67,7 +67,7 @@ std::string UnknownShape(const Node& node, const Values& values) {
   for (const TensorId id : node.inputs) {
     if (id != kAbsent && !values.tensors[Index(id)].dims) {
       return fmt::format("the shape of its operand {} is not known",
-                         Shown(values.tensors[Index(id)].name));
+                         Quoted(values.tensors[Index(id)].name));
     }
   }
   return "its shape hangs on values that are only known when the model runs";
@@ -109,7 +109,7 @@ Op Lowered(const Node& node, const Rule* rule, const Values& values) {
     } else {
       op.why_unknown = node.domain().empty() ? "this operator is not known here"
                                              : fmt::format("this operator of {} is not known here",
-                                                           Shown(node.domain()));
+                                                           Quoted(node.domain()));
     }
     return op;
   }

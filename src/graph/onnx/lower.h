@@ -3,7 +3,7 @@
 
 #include "graph/graph.h"
 #include "graph/onnx/node.h"
-#include "graph/onnx/rules.h"
+#include "graph/onnx/operators/rules.h"
 
 namespace sharewell::graph::onnx {
 

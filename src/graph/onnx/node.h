@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "graph/graph.h"
 #include "graph/onnx/values.h"
 #include "graph/onnx/wire.h"
 
 namespace sharewell::graph::onnx {
 
-using core::Shown;
+using core::Quoted;
 
 // Where a value comes from; a result comes from all that its operands come from.
 enum Origin : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/result.h"
 #include "graph/onnx/inputs.h"
 #include "graph/onnx/node.h"
 #include "graph/onnx/reader.h"
@@ -70,7 +71,7 @@ core::Result<Graph> Read(std::string_view bytes, const Binding& binding) {
     if (initialized.count(input.name) == 0) inputs.push_back(&input);
   }
   auto bound = onnx::BindInputs(inputs, binding);
-  if (!bound) return tl::unexpected(std::move(bound).error());
+  RETURN_IF_ERROR(bound);
 
   onnx::Reader reader(model, *bound, true);
   auto graph = reader.Read(file);

@@ -83,8 +83,8 @@ core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> 
   return core::UsageError(
       "the node {} ({}) needs its own result: the graph has a cycle, so nothing can run it; export "
       "the model again",
-      Shown(nodes[at].name.empty() ? nodes[at].outputs.front() : nodes[at].name),
-      Shown(nodes[at].type));
+      Quoted(nodes[at].name.empty() ? nodes[at].outputs.front() : nodes[at].name),
+      Quoted(nodes[at].type));
 }
 
 }  // namespace sharewell::graph::onnx

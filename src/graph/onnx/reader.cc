@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "graph/onnx/lower.h"
+#include "graph/onnx/operators/rules.h"
 #include "graph/onnx/order.h"
-#include "graph/onnx/rules.h"
 
 namespace sharewell::graph::onnx {
 namespace {
@@ -27,7 +27,7 @@ std::string Called(const wire::Node& node) {
   const std::string_view name = !node.name.empty()      ? node.name
                                 : !node.outputs.empty() ? node.outputs.front()
                                                         : std::string_view();
-  return fmt::format("the node {} ({})", Shown(name), Shown(node.type));
+  return fmt::format("the node {} ({})", Quoted(name), Quoted(node.type));
 }
 
 // native_batch_norm returns a tuple: its first part is "getitem", "getitem_3", ... A convolution
@@ -71,7 +71,7 @@ TensorId Reader::Add(std::string_view name) {
 
 bool Reader::Define(std::string_view name, TensorId id, Scope& scope) {
   if (scope.names.emplace(name, id).second) return true;
-  return Fail(fmt::format("the value {} is made twice; export the model again", Shown(name)));
+  return Fail(fmt::format("the value {} is made twice; export the model again", Quoted(name)));
 }
 
 std::optional<TensorId> Reader::Find(std::string_view name, const Scope& scope) const {
@@ -107,7 +107,7 @@ bool Reader::ReadInitializers(const wire::Graph& graph, Scope& scope) {
     if (!sane) {
       return Fail(
           fmt::format("the initializer {} has a shape that no tensor has; is the file damaged?",
-                      Shown(data.name)));
+                      Quoted(data.name)));
     }
     tensor.dims = data.dims;
     fact.numbers = NumbersOf(data);
@@ -148,7 +148,7 @@ core::Result<Graph> Reader::Read(const wire::Graph& graph) {
     const auto id = good ? Find(output.name, scope) : std::nullopt;
     if (good && !id) {
       good = Fail(fmt::format("the output {} is made by no node; export the model again",
-                              Shown(output.name)));
+                              Quoted(output.name)));
     }
     if (id && *id != kAbsent) result.outputs.push_back(*id);
   }
@@ -204,7 +204,7 @@ bool Reader::Operands(const wire::Node& wire, Scope& scope, std::vector<TensorId
     const auto id = Find(name, scope);
     if (!id) {
       return Fail(fmt::format("{} reads {}, which nothing makes; export the model again",
-                              Called(wire), Shown(name)));
+                              Called(wire), Quoted(name)));
     }
     ids.push_back(*id);
   }
@@ -372,7 +372,7 @@ bool Reader::Body(const wire::Graph& body, const std::vector<TensorId>& argument
     const auto id = Find(output.name, inner);
     if (!id) {
       return Fail(
-          fmt::format("the output {} of a subgraph is made by no node", Shown(output.name)));
+          fmt::format("the output {} of a subgraph is made by no node", Quoted(output.name)));
     }
     results.push_back(*id);
   }

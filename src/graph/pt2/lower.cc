@@ -6,14 +6,15 @@
 #include <cmath>
 #include <utility>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "graph/pt2/arithmetic.h"
 
 namespace sharewell::graph::pt2 {
 namespace {
 
+using core::Quoted;
 using core::Result;
-using core::Shown;
 using simdjson::SUCCESS;
 using simdjson::dom::array;
 using simdjson::dom::element;
@@ -142,7 +143,7 @@ Result<TensorId> Lowering::Make(Scope& scope, std::string_view name, Role role,
     for (const std::int64_t dim : tensor.dims.value_or(Dims())) {
       if (dim < 0 || dim > kLargestDim) {
         return core::UsageError("{}: tensor {} has a dimension of {}; no tensor has (0 to {})",
-                                file_, Shown(name), dim, kLargestDim);
+                                file_, Quoted(name), dim, kLargestDim);
       }
     }
     const auto strides = sizes_.All(meta->second["strides"]);
@@ -168,7 +169,7 @@ Result<std::vector<TensorId>> Lowering::FindAll(Scope& scope, const TensorNames&
   ids.reserve(names.size());
   for (const std::string_view name : names) {
     const auto id = Find(scope, name);
-    if (!id) return tl::unexpected(id.error());
+    RETURN_IF_ERROR(id);
     ids.push_back(*id);
   }
   return ids;
@@ -179,7 +180,7 @@ Result<std::vector<TensorId>> Lowering::MakeAll(Scope& scope, const TensorNames&
   for (const std::string_view name : names) {
     if (name.empty()) continue;
     const auto id = Make(scope, name, Role::kActivation);
-    if (!id) return tl::unexpected(id.error());
+    RETURN_IF_ERROR(id);
     ids.push_back(*id);
   }
   return ids;
@@ -226,18 +227,18 @@ Result<void> Lowering::One(Scope& scope, const Node& node, int depth) {
   at.op.name = node.name();
   at.op.kind = at.what.kind;
   auto inputs = FindAll(scope, node.Inputs());
-  if (!inputs) return tl::unexpected(inputs.error());
+  RETURN_IF_ERROR(inputs);
   at.op.inputs = *std::move(inputs);
   DropTrailingAbsent(at.op.inputs);
   auto outputs = MakeAll(scope, node.Outputs());
-  if (!outputs) return tl::unexpected(outputs.error());
+  RETURN_IF_ERROR(outputs);
   at.op.outputs = *std::move(outputs);
   if (target.host || at.op.outputs.empty()) {
     at.op.kind = Kind::kHost;
     return Push(std::move(at.op));
   }
   if (!known) {
-    at.op.why_unknown = fmt::format("no rule for {}", Shown(node.target()));
+    at.op.why_unknown = fmt::format("no rule for {}", Quoted(node.target()));
     return Push(std::move(at.op));
   }
   if (at.what.rule == Rule::kSequence || at.what.rule == Rule::kPackedSequence) {
@@ -441,7 +442,7 @@ Result<std::vector<TensorId>> Lowering::Inline(const std::vector<TensorId>& oper
       ++i;
     }
   }
-  if (auto done = All(inner, graph, depth + 1); !done) return tl::unexpected(done.error());
+  RETURN_IF_ERROR(All(inner, graph, depth + 1));
   TensorNames made;
   if (graph["outputs"].get(list) == SUCCESS) {
     for (const element output : list) AppendTensors(output, made);
@@ -459,7 +460,7 @@ Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vect
         kDeepestGraph);
   }
   const auto operands = FindAll(scope, node.Operands());
-  if (!operands) return tl::unexpected(operands.error());
+  RETURN_IF_ERROR(operands);
   const bool wrapper = target.find(".wrap") != std::string_view::npos ||
                        target.ends_with(".invoke_subgraph") || target.ends_with(".hints_wrapper") ||
                        target.ends_with(".tag_activation_checkpoint");
@@ -468,10 +469,10 @@ Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vect
     op.type = Split(target).type;
     op.name = node.name();
     op.inputs = *operands;
-    op.why_unknown = fmt::format("how often {} runs its graph is not known", Shown(target));
+    op.why_unknown = fmt::format("how often {} runs its graph is not known", Quoted(target));
     DropTrailingAbsent(op.inputs);
     auto outputs = MakeAll(scope, node.Outputs());
-    if (!outputs) return tl::unexpected(outputs.error());
+    RETURN_IF_ERROR(outputs);
     op.outputs = *std::move(outputs);
     return Push(std::move(op));
   }
@@ -481,7 +482,7 @@ Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vect
   Branch kept;
   for (const element graph : graphs) {
     auto made = Inline(*operands, graph, depth);
-    if (!made) return tl::unexpected(made.error());
+    RETURN_IF_ERROR(made);
     Branch branch = TakeBack(ops, tensors);
     branch.outputs = *std::move(made);
     if (branch.macs > kept.macs) kept = std::move(branch);
@@ -498,9 +499,8 @@ Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vect
     if (wanted[i].empty()) continue;
     if (i < kept.outputs.size() && kept.outputs[i] != kAbsent) {
       scope.ids[wanted[i]] = kept.outputs[i];
-    } else if (const auto id = Make(scope, wanted[i], Role::kActivation); !id) {
-      return tl::unexpected(id.error());
-    }
+    } else
+      RETURN_IF_ERROR(Make(scope, wanted[i], Role::kActivation));
   }
   return {};
 }

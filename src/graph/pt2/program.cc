@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "graph/pt2/lower.h"
 #include "graph/pt2/sizes.h"
 
@@ -171,7 +172,7 @@ Result<Graph> ReadProgram(std::string_view json, const std::string& name, const 
   graph.format = "torch.export";
   graph.batch = binding.batch;
   if (const auto version = Text(root["torch_version"]); !version.empty()) {
-    const std::string shown = core::Shown(version);
+    const std::string shown = core::Quoted(version);
     graph.producer = "pytorch " + shown.substr(1, shown.size() - 2);
   }
   Lowering::Scope scope = Lowering::ScopeOf(body);
@@ -187,16 +188,16 @@ Result<Graph> ReadProgram(std::string_view json, const std::string& name, const 
       user_inputs.push_back(meta->second);
   }
   auto sizes = Sizes::Bind(tensor_values, user_inputs, name, binding);
-  if (!sizes) return tl::unexpected(sizes.error());
+  RETURN_IF_ERROR(sizes);
 
   Lowering lowering(graph, *sizes, name);
   for (const Input& input : inputs) {
     if (scope.ids.contains(input.name)) continue;
     const auto id = lowering.Make(scope, input.name, input.role, input.shown);
-    if (!id) return tl::unexpected(id.error());
+    RETURN_IF_ERROR(id);
     if (input.role == Role::kInput) graph.inputs.push_back(*id);
   }
-  if (auto done = lowering.All(scope, body); !done) return tl::unexpected(done.error());
+  RETURN_IF_ERROR(lowering.All(scope, body));
   if (graph.ops.empty()) {
     return core::UsageError("{}: its graph has no operators, so there is nothing to cost", name);
   }
@@ -206,7 +207,7 @@ Result<Graph> ReadProgram(std::string_view json, const std::string& name, const 
     }
   }
   if (!sizes->has_open_batch()) {
-    if (auto fixed = FixBatch(graph, name, binding); !fixed) return tl::unexpected(fixed.error());
+    RETURN_IF_ERROR(FixBatch(graph, name, binding));
   }
   return graph;
 }

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "graph/pt2/program.h"
 #include "graph/pt2/zip.h"
 
@@ -70,7 +71,7 @@ tl::unexpected<core::Error> NoProgram(const Zip& zip, const std::string& name) {
 core::Result<Graph> ReadPt2(std::string_view bytes, const std::string& name,
                             const Binding& binding) {
   const auto zip = Zip::Open(bytes, name);
-  if (!zip) return tl::unexpected(zip.error());
+  RETURN_IF_ERROR(zip);
   std::vector<const ZipEntry*> programs;
   for (const ZipEntry& entry : zip->entries()) {
     if (IsProgram(entry.name)) programs.push_back(&entry);
@@ -79,7 +80,7 @@ core::Result<Graph> ReadPt2(std::string_view bytes, const std::string& name,
   if (programs.size() > 1) {
     std::vector<std::string> shown;
     for (const ZipEntry* entry : programs) {
-      shown.push_back(shown.size() == kMostShown ? "..." : core::Shown(entry->name));
+      shown.push_back(shown.size() == kMostShown ? "..." : core::Quoted(entry->name));
       if (shown.size() > kMostShown) break;
     }
     return core::UsageError(
@@ -92,7 +93,7 @@ core::Result<Graph> ReadPt2(std::string_view bytes, const std::string& name,
                             programs[0]->size, kLargestJson);
   }
   const auto json = zip->Read(*programs[0]);
-  if (!json) return tl::unexpected(json.error());
+  RETURN_IF_ERROR(json);
   return pt2::ReadProgram(*json, name, binding);
 }
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::graph::pt2 {
 namespace {
@@ -41,7 +41,7 @@ std::string List(const std::vector<std::string>& names) {
       shown.emplace_back("...");
       break;
     }
-    shown.push_back(core::Shown(name));
+    shown.push_back(core::Quoted(name));
   }
   return fmt::format("{}", fmt::join(shown, ", "));
 }
@@ -72,13 +72,13 @@ core::Result<Sizes> Sizes::Bind(simdjson::dom::object tensor_values,
   const std::vector<std::string> all(open.symbols.begin(), open.symbols.end());
   for (const auto& [symbol, value] : binding.named) {
     if (!open.symbols.contains(symbol)) {
-      return core::UsageError("{}: has no open dimension {}; {}", name, core::Shown(symbol),
+      return core::UsageError("{}: has no open dimension {}; {}", name, core::Quoted(symbol),
                               all.empty() ? std::string("all its sizes are fixed")
                                           : "its open dimensions are " + List(all));
     }
     if (value < 0 || value > kLargestDim) {
       return core::UsageError("{}: dimension {} cannot be {}; give a number from 0 to {}", name,
-                              core::Shown(symbol), value, kLargestDim);
+                              core::Quoted(symbol), value, kLargestDim);
     }
     sizes.symbols_[symbol] = value;
   }

@@ -5,12 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::graph::pt2 {
 namespace {
 
-using core::Shown;
+using core::Quoted;
 
 constexpr std::size_t kMostEntries = 1'000'000;
 constexpr std::size_t kEndSize = 22;
@@ -144,7 +144,7 @@ core::Result<Zip> Zip::Open(std::string_view bytes, const std::string& name) {
 
 core::Result<std::string_view> Zip::Read(const ZipEntry& entry) const {
   const auto refuse = [&](std::string_view why) {
-    return core::UsageError("{}: entry {} {}", name_, Shown(entry.name), why);
+    return core::UsageError("{}: entry {} {}", name_, Quoted(entry.name), why);
   };
   if (entry.flags & 1) return refuse("is encrypted; export the model again without a password");
   if (entry.method != 0 || entry.packed != entry.size) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 #include "platform/files/text.h"
 
 namespace sharewell::platform {
@@ -87,7 +87,7 @@ void CsvReader::ReadHeader(CsvOptions options) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i] == sorted[i - 1] && !sorted[i].empty()) {
-      FailRow(fmt::format("two columns are named {}; rename or remove one", Shown(sorted[i])));
+      FailRow(fmt::format("two columns are named {}; rename or remove one", Quoted(sorted[i])));
       return;
     }
   }
@@ -102,8 +102,9 @@ CsvReader::Column CsvReader::Require(std::string_view column) {
   const Column found = Find(column);
   if (!found) {
     const auto nearest = core::Nearest(column, header_);
-    FailFile(fmt::format("has no column '{}', which is required{}", column,
-                         nearest ? fmt::format("; is it the one named {}?", Shown(*nearest)) : ""));
+    FailFile(
+        fmt::format("has no column '{}', which is required{}", column,
+                    nearest ? fmt::format("; is it the one named {}?", Quoted(*nearest)) : ""));
   }
   return found;
 }
@@ -280,7 +281,7 @@ void CsvReader::Fail(Column column, std::string_view problem) {
   const auto text = Text(column);
   error_ = core::Error{core::ErrorKind::kUsage,
                        fmt::format("{}: line {}{}: {} {}", name_, row_line_, where,
-                                   text.empty() ? "an empty field" : Shown(text), problem)};
+                                   text.empty() ? "an empty field" : Quoted(text), problem)};
 }
 
 void CsvReader::FailRow(std::string_view problem) {

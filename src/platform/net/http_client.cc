@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/shown.h"
-#include "core/suggest.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
 #include "platform/files/text.h"
 
 namespace sharewell::platform {
@@ -76,8 +77,8 @@ std::string Told(std::string_view url) {
   const auto begin = url.find("://");
   const auto end = begin == std::string_view::npos ? begin : url.find_first_of("/?#", begin + 3);
   const auto at = url.substr(0, end).rfind('@');
-  if (begin == std::string_view::npos || at == std::string_view::npos) return core::Shown(url);
-  return core::Shown(std::string(url.substr(0, begin + 3)) + std::string(url.substr(at + 1)));
+  if (begin == std::string_view::npos || at == std::string_view::npos) return core::Quoted(url);
+  return core::Quoted(std::string(url.substr(0, begin + 3)) + std::string(url.substr(at + 1)));
 }
 
 core::Result<void> CheckUrl(const std::string& url) {
@@ -101,11 +102,11 @@ core::Error InWords(CURLcode code, const HttpRequest& request, const char* detai
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return {ErrorKind::kAbsent, fmt::format("{}: the host {} is not known; check its spelling",
-                                              url, core::Shown(HostOfUrl(request.url)))};
+                                              url, core::Quoted(HostOfUrl(request.url)))};
     case CURLE_COULDNT_CONNECT:
       if (!request.unix_socket.empty()) {
         return {ErrorKind::kAbsent,
-                fmt::format("{}: nothing answers there", core::Shown(request.unix_socket))};
+                fmt::format("{}: nothing answers there", core::Quoted(request.unix_socket))};
       }
       return {ErrorKind::kAbsent,
               fmt::format("{}: nothing answers there; check host and port, and that the exporter "
@@ -178,7 +179,7 @@ std::string HostOfUrl(std::string_view url) {
 }
 
 core::Result<HttpAnswer> HttpSend(const HttpRequest& request) {
-  if (auto ok = CheckUrl(request.url); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(CheckUrl(request.url));
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, CloseCurl> curl(ready == CURLE_OK ? curl_easy_init() : nullptr);
   if (!curl) return core::FailedError("libcurl cannot be started");
@@ -237,7 +238,7 @@ core::Result<HttpAnswer> HttpSend(const HttpRequest& request) {
 
 core::Result<std::string> Fetch(const HttpRequest& request) {
   auto answer = HttpSend(request);
-  if (!answer) return tl::unexpected(answer.error());
+  RETURN_IF_ERROR(answer);
   if (answer->status == kOkStatus) return std::move(answer->body);
   const std::string url = Told(request.url);
   if (answer->status == 404) {

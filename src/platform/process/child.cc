@@ -17,7 +17,8 @@
 #include <cstring>
 #include <thread>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "platform/process/child_start.h"
 #include "platform/process/descendants.h"
 #include "platform/process/output_relay.h"
@@ -73,7 +74,7 @@ core::Result<void> OpenOutput(const ChildOutput& output, int ours, ChildFile& fi
   if (output.to == ChildOutput::To::kFile) {
     file.Reset(::open(output.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (file.number < 0) {
-      return core::FailedError("cannot write {}: {}", core::Shown(output.file),
+      return core::FailedError("cannot write {}: {}", core::Quoted(output.file),
                                std::strerror(errno));
     }
     childs = file.number;
@@ -81,7 +82,7 @@ core::Result<void> OpenOutput(const ChildOutput& output, int ours, ChildFile& fi
   const bool nowhere = output.to == ChildOutput::To::kNull;
   if (output.seen) {
     auto made = OutputRelay::Make(nowhere ? -1 : childs, output.seen);
-    if (!made) return tl::unexpected(made.error());
+    RETURN_IF_ERROR(made);
     relay = std::move(*made);
     childs = relay->child_end();
   } else if (nowhere) {
@@ -114,17 +115,11 @@ core::Result<std::unique_ptr<Child>> Child::Start(const ChildOptions& options) {
   auto state = std::make_unique<State>();
   ChildStart start;
   const std::string mark = NewMark();
-  if (auto ok = OpenOutput(options.out, STDOUT_FILENO, state->out_file, state->out, start.out);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = OpenOutput(options.err, STDERR_FILENO, state->err_file, state->err, start.err);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
+  RETURN_IF_ERROR(OpenOutput(options.out, STDOUT_FILENO, state->out_file, state->out, start.out));
+  RETURN_IF_ERROR(OpenOutput(options.err, STDERR_FILENO, state->err_file, state->err, start.err));
   start.own_session = !(options.reads_stdin && InForeground());
   const auto pid = StartProcess(options, mark, start);
-  if (!pid) return tl::unexpected(pid.error());
+  RETURN_IF_ERROR(pid);
   for (OutputRelay* relay : state->Relays()) {
     if (relay != nullptr) relay->CloseChildEnd();
   }

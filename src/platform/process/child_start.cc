@@ -12,7 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "platform/process/cpu_set.h"
 #include "platform/process/find_program.h"
 
@@ -20,7 +21,7 @@ namespace sharewell::platform {
 namespace {
 
 using core::FailedError;
-using core::Shown;
+using core::Quoted;
 using core::UsageError;
 
 // What did not work in the child before its program ran.
@@ -79,14 +80,14 @@ std::vector<std::string> EnvironmentWith(const ChildOptions& options, const std:
 core::Result<void> CheckTexts(const ChildOptions& options) {
   for (const std::string& text : options.command) {
     if (text.find('\0') != text.npos) {
-      return UsageError("an argument of {} has a zero byte in it", Shown(options.command.front()));
+      return UsageError("an argument of {} has a zero byte in it", Quoted(options.command.front()));
     }
   }
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos ||
         value.find('\0') != value.npos) {
       return UsageError("{} is no name of an environment variable, or its value has a zero byte",
-                        Shown(name));
+                        Quoted(name));
     }
   }
   return {};
@@ -95,7 +96,7 @@ core::Result<void> CheckTexts(const ChildOptions& options) {
 core::Result<void> PrepareBounds(const ChildOptions& options, Prepared& ready) {
   for (const std::string& path : options.cgroup_procs) {
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0) return FailedError("cannot open {}: {}", Shown(path), std::strerror(errno));
+    if (file < 0) return FailedError("cannot open {}: {}", Quoted(path), std::strerror(errno));
     ready.groups.push_back(file);
   }
   if (options.cpus.empty()) return {};
@@ -175,35 +176,35 @@ core::Error StartFailureInWords(const StartFailure& failure, const ChildOptions&
   switch (failure.step) {
     case StartFailure::kGroup:
       return FailedError("cannot enter the control group {}: {}",
-                         Shown(options.cgroup_procs[static_cast<std::size_t>(failure.which)]), why)
+                         Quoted(options.cgroup_procs[static_cast<std::size_t>(failure.which)]), why)
           .value();
     case StartFailure::kCpus:
       return UsageError("cannot run on CPUs {}: {}; this process may use {}",
                         FormatCpus(options.cpus), why, FormatCpus(AllowedCpus()))
           .value();
     case StartFailure::kFolder:
-      return UsageError("cannot start in folder {}: {}", Shown(options.folder), why).value();
+      return UsageError("cannot start in folder {}: {}", Quoted(options.folder), why).value();
     case StartFailure::kFiles:
-      return FailedError("cannot redirect the output of {}: {}", Shown(program), why).value();
+      return FailedError("cannot redirect the output of {}: {}", Quoted(program), why).value();
     case StartFailure::kExec:
       break;
   }
   if (failure.error == ENOENT) {
     return UsageError("cannot run {}: the interpreter that its first line names is not there",
-                      Shown(program))
+                      Quoted(program))
         .value();
   }
   if (failure.error == E2BIG) {
     return UsageError(
                "cannot run {}: its arguments and environment are too long; pass them in a "
                "file",
-               Shown(program))
+               Quoted(program))
         .value();
   }
   if (failure.error == ENOEXEC) {
-    return UsageError("cannot run {}: it is no program for this machine", Shown(program)).value();
+    return UsageError("cannot run {}: it is no program for this machine", Quoted(program)).value();
   }
-  return UsageError("cannot run {}: {}", Shown(program), why).value();
+  return UsageError("cannot run {}: {}", Quoted(program), why).value();
 }
 
 }  // namespace
@@ -211,10 +212,10 @@ core::Error StartFailureInWords(const StartFailure& failure, const ChildOptions&
 core::Result<int> StartProcess(const ChildOptions& options, const std::string& mark,
                                const ChildStart& start) {
   if (options.command.empty()) return UsageError("there is no command to run");
-  if (auto ok = CheckTexts(options); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(CheckTexts(options));
   const char* path = std::getenv("PATH");
   auto program = FindProgram(options.command.front(), path != nullptr ? path : "/usr/bin:/bin");
-  if (!program) return tl::unexpected(program.error());
+  RETURN_IF_ERROR(program);
 
   Prepared ready;
   // Found from where we are, run from where it starts.
@@ -234,7 +235,7 @@ core::Result<int> StartProcess(const ChildOptions& options, const std::string& m
   }
   ready.argv = Pointers(ready.arguments);
   ready.envp = Pointers(ready.environment);
-  if (auto ok = PrepareBounds(options, ready); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(PrepareBounds(options, ready));
   ready.folder = options.folder.empty() ? nullptr : options.folder.c_str();
   ready.own_session = start.own_session;
   ready.null_stdin = !options.reads_stdin;
@@ -244,7 +245,7 @@ core::Result<int> StartProcess(const ChildOptions& options, const std::string& m
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return FailedError("cannot start {}: no pipe: {}", Shown(*program), std::strerror(errno));
+    return FailedError("cannot start {}: no pipe: {}", Quoted(*program), std::strerror(errno));
   }
   // Out of the way of stdin, stdout and stderr, should we have been started without one of them.
   ready.failure = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
@@ -262,7 +263,7 @@ core::Result<int> StartProcess(const ChildOptions& options, const std::string& m
   }
   ::close(ends[0]);
   if (pid < 0) {
-    return FailedError("cannot start {}: {}", Shown(*program), std::strerror(fork_error));
+    return FailedError("cannot start {}: {}", Quoted(*program), std::strerror(fork_error));
   }
   if (got == 0) return pid;
   ::waitpid(pid, nullptr, 0);

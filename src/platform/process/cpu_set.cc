@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "platform/files/text.h"
 
 namespace sharewell::platform {
@@ -41,7 +41,7 @@ core::Result<std::vector<int>> ParseCpus(std::string_view text) {
     return core::UsageError(
         "{} is no set of CPUs: {} is neither a number up to {} nor a range; "
         "write 0-3,8",
-        core::Shown(text), core::Shown(part), kMostCpu);
+        core::Quoted(text), core::Quoted(part), kMostCpu);
   };
   std::size_t begin = 0;
   while (begin <= text.size()) {

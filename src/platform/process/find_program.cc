@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/shown.h"
-#include "core/suggest.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
 
 namespace sharewell::platform {
 namespace {
 
 namespace fs = std::filesystem;
-using core::Shown;
+using core::Quoted;
 using core::UsageError;
 
 constexpr std::size_t kMostCandidates = 20'000;
@@ -37,12 +37,12 @@ core::Result<std::string> Checked(const std::string& file) {
   const auto status = fs::status(file, error);
   if (!fs::exists(status)) {
     const int why = error ? error.value() : ENOENT;
-    return UsageError("cannot run {}: {}", Shown(file), std::strerror(why));
+    return UsageError("cannot run {}: {}", Quoted(file), std::strerror(why));
   }
-  if (fs::is_directory(status)) return UsageError("cannot run {}: it is a folder", Shown(file));
+  if (fs::is_directory(status)) return UsageError("cannot run {}: it is a folder", Quoted(file));
   if (::access(file.c_str(), X_OK) != 0) {
-    return UsageError("cannot run {}: {}; is it meant to be run? `chmod +x` allows it", Shown(file),
-                      std::strerror(errno));
+    return UsageError("cannot run {}: {}; is it meant to be run? `chmod +x` allows it",
+                      Quoted(file), std::strerror(errno));
   }
   return file;
 }
@@ -78,10 +78,10 @@ core::Result<std::string> FindProgram(const std::string& name, const std::string
   if (!seen.empty()) return Checked(seen);
   std::error_code error;
   if (fs::exists(name, error) && !fs::is_directory(name, error)) {
-    return UsageError("command {} not found in PATH; for the file here write ./{}", Shown(name),
-                      core::Shown(name));
+    return UsageError("command {} not found in PATH; for the file here write ./{}", Quoted(name),
+                      core::Quoted(name));
   }
-  return UsageError("command {} not found in PATH{}", Shown(name), Suggestion(name, folders));
+  return UsageError("command {} not found in PATH{}", Quoted(name), Suggestion(name, folders));
 }
 
 }  // namespace sharewell::platform

@@ -19,7 +19,8 @@
 #include <fstream>
 #include <thread>
 
-#include "core/shown.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "platform/process/descendants.h"
 #include "platform/process/find_program.h"
 
@@ -103,7 +104,7 @@ core::Result<ControlAnswer> RunControl(const std::string& program,
 
   const MemoryFile in(input), out("");
   if (in.number() < 0 || out.number() < 0) {
-    return core::FailedError("cannot start {}: {}", core::Shown(program), std::strerror(errno));
+    return core::FailedError("cannot start {}: {}", core::Quoted(program), std::strerror(errno));
   }
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -125,7 +126,7 @@ core::Result<ControlAnswer> RunControl(const std::string& program,
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (code != 0) {
-    return core::FailedError("cannot start {}: {}", core::Shown(program), std::strerror(code));
+    return core::FailedError("cannot start {}: {}", core::Quoted(program), std::strerror(code));
   }
   ControlAnswer answer;
   int status = 0;
@@ -162,7 +163,7 @@ Environment DaemonEnvironment(const MpsOptions& options) {
 
 core::Result<bool> Answers(const std::string& program, const std::string& pipes) {
   auto answer = RunControl(program, {}, {{"CUDA_MPS_PIPE_DIRECTORY", pipes}}, "get_server_list\n");
-  if (!answer) return tl::unexpected(answer.error());
+  RETURN_IF_ERROR(answer);
   return answer->ended && answer->code == 0;
 }
 
@@ -184,26 +185,26 @@ bool Lives(pid_t pid) {
 
 core::Result<bool> MpsRuns(const std::string& pipes, const std::string& program) {
   const auto found = FindControl(program);
-  if (!found) return tl::unexpected(found.error());
+  RETURN_IF_ERROR(found);
   return Answers(*found, pipes);
 }
 
 core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& options) {
   const auto program = FindControl(options.program);
-  if (!program) return tl::unexpected(program.error());
+  RETURN_IF_ERROR(program);
   if (options.folder.empty() || options.folder.size() > kMostFolder) {
     return core::UsageError("{}: a folder for MPS must have a name of 1 to {} characters",
-                            core::Shown(options.folder), kMostFolder);
+                            core::Quoted(options.folder), kMostFolder);
   }
   std::error_code error;
   for (const std::string& folder : {PipesIn(options.folder), LogsIn(options.folder)}) {
     fs::create_directories(folder, error);
     if (error) {
-      return core::FailedError("{}: cannot be made: {}", core::Shown(folder), error.message());
+      return core::FailedError("{}: cannot be made: {}", core::Quoted(folder), error.message());
     }
   }
   const auto runs = Answers(*program, PipesIn(options.folder));
-  if (!runs) return tl::unexpected(runs.error());
+  RETURN_IF_ERROR(runs);
   if (*runs) {
     return core::UsageError(
         "{0}: an MPS daemon already runs there; end it first: echo quit | "
@@ -211,13 +212,13 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& opti
         options.folder, PipesIn(options.folder), options.program);
   }
   const auto answer = RunControl(*program, {"-d"}, DaemonEnvironment(options), "");
-  if (!answer) return tl::unexpected(answer.error());
+  RETURN_IF_ERROR(answer);
   if (!answer->ended || answer->code != 0) {
     return core::FailedError("the MPS daemon does not start: {}; its log: {}/control.log",
                              !answer->ended ? "it does not come back within 10 s"
                              : answer->text.empty()
                                  ? fmt::format("it ends with code {}", answer->code)
-                                 : core::Shown(answer->text.substr(0, answer->text.find('\n'))),
+                                 : core::Quoted(answer->text.substr(0, answer->text.find('\n'))),
                              LogsIn(options.folder));
   }
   return std::unique_ptr<MpsServer>(new MpsServer(options, *program));
@@ -225,11 +226,11 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& opti
 
 core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& options) {
   const auto program = FindControl(options.program);
-  if (!program) return tl::unexpected(program.error());
+  RETURN_IF_ERROR(program);
   // Not asked when nobody can be there: asking takes its time.
   const auto runs = Lives(DaemonPid(options.folder)) ? Answers(*program, PipesIn(options.folder))
                                                      : core::Result<bool>(false);
-  if (!runs) return tl::unexpected(runs.error());
+  RETURN_IF_ERROR(runs);
   if (!*runs) {
     return tl::unexpected(
         core::Error{core::ErrorKind::kAbsent, options.folder + ": no MPS daemon runs there"});

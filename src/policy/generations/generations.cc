@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "policy/company.h"
+#include "policy/colocation.h"
 #include "policy/generations/exchange.h"
 #include "policy/ledger.h"
 #include "policy/order/drain.h"
@@ -87,11 +87,11 @@ void FillRates(const Snapshot& snapshot, const Options& options, const std::vect
     for (std::size_t a = 0; a < kinds && options.max_jobs_on_gpu > 1; ++a) {
       for (std::size_t b = a; b < kinds; ++b) {
         const JobId pair[] = {example[a], example[b]};
-        const Company company(snapshot, *options.interference, models[m], pair);
-        if (alone[a] <= 0 || alone[b] <= 0 || !company.Fits()) continue;
-        if (!company.KeepsBoundsNow(options.max_slowdown)) continue;
-        beside[a][b] = alone[a] * company.Speed(0);
-        beside[b][a] = alone[b] * company.Speed(1);
+        const Colocation group(snapshot, *options.interference, models[m], pair);
+        if (alone[a] <= 0 || alone[b] <= 0 || !group.Fits()) continue;
+        if (!group.KeepsBoundsNow(options.max_slowdown)) continue;
+        beside[a][b] = alone[a] * group.Speed(0);
+        beside[b][a] = alone[b] * group.Speed(1);
       }
     }
   }
@@ -193,8 +193,8 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
                           0};
       if (other != kNobody) {
         const JobId pair[] = {live[i], live[static_cast<std::size_t>(other)]};
-        const Company company(snapshot, *options.interference, cluster.ModelOf(gpu), pair);
-        reason = {ReasonKind::kGoodNeighbour, pair[1], company.Speed(0), company.Speed(1)};
+        const Colocation group(snapshot, *options.interference, cluster.ModelOf(gpu), pair);
+        reason = {ReasonKind::kGoodNeighbour, pair[1], group.Speed(0), group.Speed(1)};
       }
       if (view.state == JobState::kRunning) {
         plan.moves.push_back({live[i], std::move(to), false, reason});

@@ -1,6 +1,6 @@
 // Over generations: how `sharewell` uses a small cluster of several GPU models, where which job
-// sits on which model matters more than anything else (seed 000's question, with sharing). At every
-// event and every 20 minutes it asks anew who should run where:
+// sits on which model matters more than anything else (Takayama et al.'s question, with sharing).
+// At every event and every 20 minutes it asks anew who should run where:
 //
 //   1. Prices: what each job's work is worth when everything is to be done soonest (market.h).
 //   2. Weights: a job's price times (sqrt(mean size / its size) + 10 m / max(1 - u^4, 0.1)). The

@@ -1,4 +1,5 @@
-// decreasing: the largest predicted utilisation first, as first-fit decreasing packs (seed 001).
+// decreasing: the largest predicted utilisation first, as first-fit decreasing packs (Yeung et
+// al.).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// gain: who gains most from the better GPU goes first (seed 000, section IV.D). The gain of a job
-// is its believed rate on the best GPU model it may use over that on the worst.
+// gain: who gains most from the better GPU goes first (Takayama et al., section IV.D). The gain of
+// a job is its believed rate on the best GPU model it may use over that on the worst.
 #pragma once
 
 #include <memory>

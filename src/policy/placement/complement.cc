@@ -1,6 +1,6 @@
 #include "policy/placement/complement.h"
 
-#include "policy/company.h"
+#include "policy/colocation.h"
 #include "policy/host_room.h"
 
 namespace sharewell::policy {
@@ -25,21 +25,21 @@ class Complement : public Placement {
       const GpuModelId model(m);
       if (!Allowed(view, model)) continue;
       for (GpuId gpu : context.ledger.LeastLoaded(model, kCandidates)) {
-        Company company(context.snapshot, *context.options.interference, model,
-                        context.ledger.residents(gpu).jobs());
-        const core::JobId neighbour = company.job(0);
-        const double before = company.SumOfSpeeds();
-        company.Join(view.job.id);
-        const double gain = company.SumOfSpeeds() - before;
-        if (gain <= best_sum || !company.KeepsBoundsNow(context.options.max_slowdown)) continue;
-        if (!company.Fits() || !HostHasRoom(context, view, gpu)) continue;
+        Colocation group(context.snapshot, *context.options.interference, model,
+                         context.ledger.residents(gpu).jobs());
+        const core::JobId neighbour = group.job(0);
+        const double before = group.SumOfSpeeds();
+        group.Join(view.job.id);
+        const double gain = group.SumOfSpeeds() - before;
+        if (gain <= best_sum || !group.KeepsBoundsNow(context.options.max_slowdown)) continue;
+        if (!group.Fits() || !HostHasRoom(context, view, gpu)) continue;
         auto to = Beside(context, view, gpu);
         if (!to) continue;
         best_sum = gain;
-        best = Chosen{std::move(*to),
-                      {ReasonKind::kGoodNeighbour, neighbour, company.Speed(company.size() - 1),
-                       company.Slowest()},
-                      {}};
+        best = Chosen{
+            std::move(*to),
+            {ReasonKind::kGoodNeighbour, neighbour, group.Speed(group.size() - 1), group.Slowest()},
+            {}};
       }
     }
     if (best) return *std::move(best);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/company.h"
+#include "policy/colocation.h"
 #include "policy/foresight.h"
 #include "policy/host_room.h"
 #include "policy/order/drain.h"
@@ -96,24 +96,24 @@ class Share : public Placement {
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
-    Company company(context.snapshot, *context.options.interference, model,
-                    context.ledger.residents(gpu).jobs());
-    const core::JobId neighbour = company.job(0);
-    const double before = company.SumOfSpeeds();
-    company.Join(view.job.id);
-    const double gain = company.SumOfSpeeds() - before;
+    Colocation group(context.snapshot, *context.options.interference, model,
+                     context.ledger.residents(gpu).jobs());
+    const core::JobId neighbour = group.job(0);
+    const double before = group.SumOfSpeeds();
+    group.Join(view.job.id);
+    const double gain = group.SumOfSpeeds() - before;
     const bool better = !best.chosen || gain > best.gain ||
                         (gain == best.gain && gpu < best.chosen->to.gpus.front());
-    if (gain < 0 || !better || !company.Fits()) return;
-    if (!company.KeepsLifetimeBounds(context.options.max_slowdown)) return;
+    if (gain < 0 || !better || !group.Fits()) return;
+    if (!group.KeepsLifetimeBounds(context.options.max_slowdown)) return;
     if (!HostHasRoom(context, view, gpu)) return;
     auto to = Beside(context, view, gpu);
     if (!to) return;
     best.gain = gain;
-    best.chosen = Chosen{std::move(*to),
-                         {ReasonKind::kGoodNeighbour, neighbour, company.Speed(company.size() - 1),
-                          company.Slowest()},
-                         {}};
+    best.chosen = Chosen{
+        std::move(*to),
+        {ReasonKind::kGoodNeighbour, neighbour, group.Speed(group.size() - 1), group.Slowest()},
+        {}};
   }
 };
 

@@ -21,7 +21,7 @@ class Sizing {
 // most clusters do; where the node's cores are not known either, what the job can use.
 std::unique_ptr<Sizing> NewAskedSizing();
 
-// The cores a job can use and no more (seed 003): the fewest whole cores that keep 98 % of its
+// The cores a job can use and no more (CODA): the fewest whole cores that keep 98 % of its
 // throughput, linear in its GPUs on one node; over several nodes the network leaves time to prepare
 // data, and two cores a node are enough.
 std::unique_ptr<Sizing> NewSlimSizing();

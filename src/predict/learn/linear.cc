@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/learn/cholesky.h"
+#include "predict/learn/gaussian/cholesky.h"
 #include "predict/learn/target_mean.h"
-#include "predict/learn/tree_ensemble.h"
+#include "predict/learn/trees/tree_ensemble.h"
 
 namespace sharewell::predict::learn {
 

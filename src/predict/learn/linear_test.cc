@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "predict/learn/cholesky.h"
+#include "predict/learn/gaussian/cholesky.h"
 #include "predict/learn/test_tables.h"
 
 namespace sharewell::predict::learn {

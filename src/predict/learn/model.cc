@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/result.h"
+
 namespace sharewell::predict::learn {
 namespace {
 
@@ -71,14 +73,14 @@ core::Result<Regressor::Model> FitModel(const LinearOptions& options, const Tabl
 }
 core::Result<Regressor::Model> FitModel(const GaussianOptions& options, const Table& table) {
   auto fitted = FitGaussian(options, table);
-  if (!fitted) return tl::unexpected(std::move(fitted.error()));
+  RETURN_IF_ERROR(fitted);
   return std::move(*fitted);
 }
 core::Result<Regressor::Model> FitModel(const MeanOptions& options, const Table& table) {
   MeanModel out;
   for (const LearnerSpec& spec : options.members) {
     auto fitted = std::visit([&](const auto& o) { return FitModel(o, table); }, spec.options);
-    if (!fitted) return tl::unexpected(std::move(fitted.error()));
+    RETURN_IF_ERROR(fitted);
     std::visit(
         [&](auto& member) {
           // A mean of means is refused by LearnerSpec::Check.
@@ -111,10 +113,10 @@ std::vector<double> Regressor::Importance() const {
 }
 
 core::Result<Regressor> Fit(const LearnerSpec& spec, const Table& table) {
-  if (auto checked = spec.Check(); !checked) return tl::unexpected(std::move(checked.error()));
-  if (auto checked = table.Check(); !checked) return tl::unexpected(std::move(checked.error()));
+  RETURN_IF_ERROR(spec.Check());
+  RETURN_IF_ERROR(table.Check());
   auto model = std::visit([&](const auto& o) { return FitModel(o, table); }, spec.options);
-  if (!model) return tl::unexpected(std::move(model.error()));
+  RETURN_IF_ERROR(model);
   return Regressor(table.features, std::move(*model));
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "predict/learn/gaussian.h"
+#include "predict/learn/gaussian/gaussian.h"
 #include "predict/learn/linear.h"
 #include "predict/learn/spec.h"
 #include "predict/learn/table.h"
-#include "predict/learn/tree_ensemble.h"
+#include "predict/learn/trees/tree_ensemble.h"
 
 namespace sharewell::predict::learn {
 

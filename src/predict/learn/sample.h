@@ -1,4 +1,4 @@
-// Chance for learners: subsets and orders as pure functions of a seed (core/random.h).
+// Chance for learners: subsets and orders as pure functions of a seed (core/numbers/random.h).
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 namespace sharewell::predict::learn {
 

@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "predict/learn/conformal.h"
+#include "predict/learn/judge/conformal.h"
 #include "predict/learn/model.h"
 
 namespace sharewell::predict::learn {

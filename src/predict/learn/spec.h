@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/result.h"
-#include "predict/learn/boosting.h"
-#include "predict/learn/forest.h"
-#include "predict/learn/gaussian.h"
+#include "predict/learn/gaussian/gaussian.h"
 #include "predict/learn/linear.h"
+#include "predict/learn/trees/boosting.h"
+#include "predict/learn/trees/forest.h"
 
 namespace sharewell::predict::learn {
 

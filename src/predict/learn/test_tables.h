@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "predict/learn/table.h"
 
 namespace sharewell::predict::learn {

@@ -1,7 +1,7 @@
 // Jobs and submissions out of JSON.
 #include <fmt/format.h>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 #include "store/job_store.h"
 #include "store/jobs/json_text.h"
 #include "store/jobs/object_reader.h"
@@ -32,7 +32,7 @@ void ReadSource(ObjectReader& reader, core::Source& source) {
   } else if (name == "assumed") {
     source = core::Source::kAssumed;
   } else {
-    reader.Fail("source", core::Shown(name) + " is not measured, predicted or assumed");
+    reader.Fail("source", core::Quoted(name) + " is not measured, predicted or assumed");
   }
 }
 
@@ -96,7 +96,7 @@ void AddVariable(ObjectReader& reader, core::Submission& asked, std::string name
                     : value.find('\0') != std::string::npos ? "has a NUL character in it"
                                                             : nullptr;
   if (why != nullptr) {
-    reader.Fail("environment", fmt::format("{} {}", core::Shown(name), why));
+    reader.Fail("environment", fmt::format("{} {}", core::Quoted(name), why));
   }
   asked.environment.emplace_back(std::move(name), std::move(value));
 }
@@ -158,7 +158,7 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
     if (reader.trust() == Trust::kSent && !asked.folder.empty() &&
         (asked.folder.front() != '/' || asked.folder.size() > kMostPath)) {
       reader.Fail("folder", fmt::format("{} is no absolute path of at most {} bytes",
-                                        core::Shown(asked.folder), kMostPath));
+                                        core::Quoted(asked.folder), kMostPath));
     }
   }
   ReadEnvironment(reader, asked);
@@ -206,7 +206,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   if (const auto named = core::PhaseNamed(phase)) {
     record.phase = *named;
   } else {
-    reader.Fail("phase", core::Shown(phase) + " is none that this program knows");
+    reader.Fail("phase", core::Quoted(phase) + " is none that this program knows");
   }
   ReadAsked(reader, asked);
   reader.Whole("gpus_asked", asked.gpus, 0, 100'000);

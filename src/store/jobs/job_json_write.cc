@@ -179,7 +179,7 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   const core::Submission& asked = record.asked;
   JobWriter writer(out);
   writer.Field("number", record.number);
-  writer.Text("name", core::ShownName(asked));
+  writer.Text("name", core::DisplayName(asked));
   writer.Text("user", record.user.name);
   writer.Field("uid", std::int64_t{record.user.uid});
   writer.Field("gid", std::int64_t{record.user.gid});

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace sharewell::store {
 namespace {

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "core/shown.h"
-#include "core/suggest.h"
-#include "core/utf8.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
+#include "core/text/utf8.h"
 #include "store/jobs/json_text.h"
 
 namespace sharewell::store {
@@ -19,8 +19,8 @@ using ReaderJson = ObjectReader::Json;
 constexpr int kDeepestJob = 16;
 constexpr int kMostKeys = 10'100;  // of one object: an environment's
 
-std::string ShownJson(const ReaderJson& json) {
-  if (json.is_string()) return core::Shown(json.get_ref<const std::string&>());
+std::string QuotedJson(const ReaderJson& json) {
+  if (json.is_string()) return core::Quoted(json.get_ref<const std::string&>());
   if (json.is_array()) return "a list";
   if (json.is_object()) return "an object";
   return json.dump();
@@ -56,7 +56,7 @@ ObjectReader::ObjectReader(const Json& object, std::string place, Trust trust, s
   if (!object.is_object()) {
     std::string name = place_.empty() ? "" : place_.substr(0, place_.size() - 1);
     place_.clear();
-    Fail(name, fmt::format("{} is no object", ShownJson(object)));
+    Fail(name, fmt::format("{} is no object", QuotedJson(object)));
   }
 }
 
@@ -78,11 +78,11 @@ std::optional<std::int64_t> ObjectReader::WholeOf(std::string_view key, const Js
       json.is_number_unsigned() &&
       json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (!json.is_number_integer() && !too_large) {
-    Fail(key, fmt::format("{} is no whole number", ShownJson(json)));
+    Fail(key, fmt::format("{} is no whole number", QuotedJson(json)));
     return std::nullopt;
   }
   if (too_large || json.get<std::int64_t>() < least || json.get<std::int64_t>() > most) {
-    Fail(key, fmt::format("{} is not from {} to {}", ShownJson(json), least, most));
+    Fail(key, fmt::format("{} is not from {} to {}", QuotedJson(json), least, most));
     return std::nullopt;
   }
   return json.get<std::int64_t>();
@@ -93,9 +93,9 @@ void ObjectReader::Number(const char* key, std::optional<double>& value, Within 
   if (json == nullptr) return;
   const double number = json->is_number() ? json->get<double>() : 0;
   if (!json->is_number() || !std::isfinite(number)) {
-    Fail(key, fmt::format("{} is no number", ShownJson(*json)));
+    Fail(key, fmt::format("{} is no number", QuotedJson(*json)));
   } else if (trust_ == Trust::kSent && !(number >= within.least && number <= within.most)) {
-    Fail(key, fmt::format("{} is not from {} to {}", ShownJson(*json), within.least, within.most));
+    Fail(key, fmt::format("{} is not from {} to {}", QuotedJson(*json), within.least, within.most));
   } else {
     value = number;
   }
@@ -111,7 +111,7 @@ void ObjectReader::Flag(const char* key, bool& value) {
   const Json* json = Member(key);
   if (json == nullptr) return;
   if (!json->is_boolean()) {
-    return Fail(key, fmt::format("{} is neither true nor false", ShownJson(*json)));
+    return Fail(key, fmt::format("{} is neither true nor false", QuotedJson(*json)));
   }
   value = json->get<bool>();
 }
@@ -119,20 +119,20 @@ void ObjectReader::Flag(const char* key, bool& value) {
 std::optional<std::string> ObjectReader::TextOf(std::string_view key, const Json& json,
                                                 std::size_t most) {
   if (!json.is_string()) {
-    Fail(key, fmt::format("{} is no text", ShownJson(json)));
+    Fail(key, fmt::format("{} is no text", QuotedJson(json)));
     return std::nullopt;
   }
   const auto& text = json.get_ref<const std::string&>();
   if (trust_ == Trust::kStored) return text;
   if (std::any_of(text.begin(), text.end(), core::IsControl)) {
-    Fail(key, fmt::format("{} has a control character in it", core::Shown(text)));
+    Fail(key, fmt::format("{} has a control character in it", core::Quoted(text)));
     return std::nullopt;
   }
   const auto characters = static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
   if (characters > most) {
-    Fail(key, fmt::format("{} has {} characters, and {} is the most", core::Shown(text), characters,
-                          most));
+    Fail(key, fmt::format("{} has {} characters, and {} is the most", core::Quoted(text),
+                          characters, most));
     return std::nullopt;
   }
   return text;
@@ -153,9 +153,9 @@ std::optional<std::string> ObjectReader::BytesOf(std::string_view key, const Jso
     bytes = FromBase64(json["bytes"].get_ref<const std::string&>());
   }
   if (!bytes) {
-    Fail(key, fmt::format(R"({} is neither text nor {{"bytes":"BASE64"}})", ShownJson(json)));
+    Fail(key, fmt::format(R"({} is neither text nor {{"bytes":"BASE64"}})", QuotedJson(json)));
   } else if (bytes->find('\0') != std::string::npos) {
-    Fail(key, fmt::format("{} has a NUL character in it", core::Shown(*bytes)));
+    Fail(key, fmt::format("{} has a NUL character in it", core::Quoted(*bytes)));
     bytes.reset();
   }
   return bytes;
@@ -165,7 +165,7 @@ void ObjectReader::Each(const char* key, std::size_t most,
                         const std::function<void(const Json&)>& take) {
   const Json* json = Member(key);
   if (json == nullptr) return;
-  if (!json->is_array()) return Fail(key, fmt::format("{} is no list", ShownJson(*json)));
+  if (!json->is_array()) return Fail(key, fmt::format("{} is no list", QuotedJson(*json)));
   if (trust_ == Trust::kSent && json->size() > most) {
     return Fail(key, fmt::format("has {} entries, and {} is the most", json->size(), most));
   }
@@ -179,7 +179,7 @@ void ObjectReader::RefuseOthers() {
   if (!ok() || trust_ == Trust::kStored) return;
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-      Fail("", fmt::format("{}{} is no key that is known here{}", place_, core::Shown(key),
+      Fail("", fmt::format("{}{} is no key that is known here{}", place_, core::Quoted(key),
                            core::DidYouMean(key, known_)));
       return;
     }
@@ -193,7 +193,7 @@ std::optional<nlohmann::ordered_json> ParseObject(std::string_view text, std::st
   }
   auto json = ReaderJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
-    error = fmt::format("this is no JSON (in UTF-8): {}", core::Shown(text));
+    error = fmt::format("this is no JSON (in UTF-8): {}", core::Quoted(text));
     return std::nullopt;
   }
   return json;

@@ -7,8 +7,9 @@
 #include <limits>
 #include <map>
 
+#include "core/result.h"
 #include "store/open_database.h"
-#include "store/pending.h"
+#include "store/samples/pending.h"
 
 namespace sharewell::store {
 namespace {
@@ -118,7 +119,7 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
 
 core::Result<void> SqlJobStore::Write(const JobChanges& changes) {
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
-  if (!writing) return tl::unexpected(std::move(writing.error()));
+  RETURN_IF_ERROR(writing);
   core::Result<void> done;
   if (server_) done = lock_->Hold(*database_);
   if (done && !changes.jobs.empty()) done = PutJobs(changes.jobs);
@@ -130,7 +131,7 @@ core::Result<void> SqlJobStore::Write(const JobChanges& changes) {
 core::Result<void> SqlJobStore::Read(const std::string& sql, std::span<const Value> values,
                                      const RowReader& read) {
   auto reading = Transaction::Begin(*database_, Access::kRead);
-  if (!reading) return tl::unexpected(std::move(reading.error()));
+  RETURN_IF_ERROR(reading);
   auto done = database_->Run(sql, values, read);
   if (done) done = reading->Commit();
   return done;
@@ -169,7 +170,7 @@ core::Result<std::vector<core::JobRecord>> SqlJobStore::Jobs(const JobFilter& fi
     records.push_back(std::move(*record));
   });
   if (done) done = whole;
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return records;
 }
 
@@ -177,7 +178,7 @@ core::Result<std::int64_t> SqlJobStore::LastNumber() {
   std::int64_t last = 0;
   auto done = Read("SELECT COALESCE(MAX(number), 0) FROM job", {},
                    [&](const Row& row) { last = row.Integer(0); });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return last;
 }
 
@@ -185,7 +186,7 @@ core::Result<std::int64_t> SqlJobStore::LastEvent() {
   std::int64_t last = 0;
   auto done = Read("SELECT COALESCE(MAX(id), 0) FROM job_event", {},
                    [&](const Row& row) { last = row.Integer(0); });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return last;
 }
 
@@ -198,7 +199,7 @@ core::Result<std::vector<core::Event>> SqlJobStore::Events(std::int64_t after, s
              events.push_back({row.Integer(0), row.Integer(1), std::string(row.Bytes(2)),
                                row.Integer(3), std::string(row.Bytes(4))});
            });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return events;
 }
 
@@ -210,7 +211,7 @@ core::Result<std::vector<core::SharedRun>> SqlJobStore::SharedRuns() {
                                      std::string(row.Bytes(2)), NumberIn(row.Bytes(3)),
                                      NumberIn(row.Bytes(4)), row.Integer(5) != 0, row.Integer(6)});
                    });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return runs;
 }
 
@@ -220,17 +221,17 @@ core::Result<std::optional<std::string>> SqlJobStore::Kept(const std::string& na
   const Value values[] = {std::string_view(stored)};
   auto done = Read("SELECT value FROM kept WHERE name = $1", values,
                    [&](const Row& row) { value = row.Bytes(0); });
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return value;
 }
 
 core::Result<std::int64_t> SqlJobStore::RemoveSome(const std::string& sql, std::int64_t bound) {
   std::int64_t removed = 0;
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
-  if (!writing) return tl::unexpected(std::move(writing.error()));
+  RETURN_IF_ERROR(writing);
   auto done = database_->Run(sql, {bound, kTidyRows}, [&](const Row&) { ++removed; });
   if (done) done = writing->Commit();
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return removed;
 }
 
@@ -246,7 +247,7 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
   for (const auto& [sql, bound] : {std::pair(&jobs, ended_before), std::pair(&events, keep)}) {
     for (std::int64_t round = 0; round < kTidyRounds; ++round) {
       const auto removed = RemoveSome(*sql, bound);
-      if (!removed) return tl::unexpected(removed.error());
+      RETURN_IF_ERROR(removed);
       if (*removed < kTidyRows) break;
     }
   }
@@ -255,7 +256,7 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
 
 core::Result<void> SqlJobStore::BecomeServer() {
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
-  if (!writing) return tl::unexpected(std::move(writing.error()));
+  RETURN_IF_ERROR(writing);
   auto done = lock_->Hold(*database_);
   const std::string who = ThisServer();
   const std::vector<Value> row{std::string_view(kServerName), Blob{who}};
@@ -267,7 +268,7 @@ core::Result<void> SqlJobStore::BecomeServer() {
 
 core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where) {
   auto database = OpenDatabase(where);
-  if (!database) return tl::unexpected(std::move(database.error()));
+  RETURN_IF_ERROR(database);
   auto lock = IsPostgres(where) ? NewAdvisoryLock() : NewFileLock(where);
   return std::make_unique<SqlJobStore>(std::move(*database), std::move(lock));
 }

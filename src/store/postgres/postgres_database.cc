@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "core/result.h"
 #include "store/migrations.h"
 #include "store/postgres/password.h"
 #include "store/postgres/wire.h"
@@ -109,7 +110,7 @@ class PostgresDatabase final : public Database {
                          const RowReader& read) override {
     const Parameters parameters(values);
     auto name = Prepared(sql, parameters);
-    if (!name) return tl::unexpected(std::move(name.error()));
+    RETURN_IF_ERROR(name);
     const Answer answer(PQexecPrepared(connection_.get(), (*name)->c_str(), parameters.count(),
                                        parameters.values(), parameters.lengths(),
                                        parameters.formats(), /*resultFormat=*/1));
@@ -200,7 +201,7 @@ class PostgresDatabase final : public Database {
     const std::string name = fmt::format("s{}", statements_.size());
     const Answer made(PQprepare(connection_.get(), name.c_str(), sql.c_str(), parameters.count(),
                                 parameters.types()));
-    if (auto done = Check(made.get()); !done) return tl::unexpected(std::move(done.error()));
+    RETURN_IF_ERROR(Check(made.get()));
     return &statements_.emplace(sql, name).first->second;
   }
 
@@ -236,7 +237,7 @@ class PostgresDatabase final : public Database {
 core::Result<void> CheckEncoding(Database& database) {
   std::string encoding;
   auto reading = Transaction::Begin(database, Access::kRead);
-  if (!reading) return tl::unexpected(std::move(reading.error()));
+  RETURN_IF_ERROR(reading);
   auto done = database.Run("SELECT current_setting('server_encoding')", {},
                            [&](const Row& row) { encoding = row.Bytes(0); });
   if (!done) return done;
@@ -254,7 +255,7 @@ core::Result<std::unique_ptr<Database>> OpenPostgres(const std::string& url) {
   auto done = database->Connect();
   if (done) done = CheckEncoding(*database);
   if (done) done = Migrate(*database, PostgresSchema());
-  if (!done) return tl::unexpected(std::move(done.error()));
+  RETURN_IF_ERROR(done);
   return database;
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/result.h"
 #include "store/migrations.h"
 #include "store/sqlite/sqlite_error.h"
 #include "store/sqlite/writer_turns.h"
@@ -70,12 +71,12 @@ class SqliteDatabase final : public Database {
   core::Result<void> Run(const std::string& sql, std::span<const Value> values,
                          const RowReader& read) override {
     auto statement = Prepared(sql);
-    if (!statement) return tl::unexpected(std::move(statement.error()));
+    RETURN_IF_ERROR(statement);
     return Step(*statement, values, read);
   }
   core::Result<void> Upsert(const Table& table, std::span<const std::vector<Value>> rows) override {
     auto statement = Prepared(UpsertSql(table));
-    if (!statement) return tl::unexpected(std::move(statement.error()));
+    RETURN_IF_ERROR(statement);
     for (const auto& row : rows) {
       if (auto done = Step(*statement, row, {}); !done) return done;
     }
@@ -169,16 +170,10 @@ core::Result<void> MakeFolder(const std::string& path) {
 core::Result<bool> IsOurs(Database& database) {
   std::int64_t owner = 0, tables = 0;
   // Tables first: who makes the store at this moment marks it as ours before it makes them.
-  if (auto asked = database.Run("SELECT COUNT(*) FROM sqlite_master", {},
-                                [&](const Row& row) { tables = row.Integer(0); });
-      !asked) {
-    return tl::unexpected(std::move(asked.error()));
-  }
-  if (auto asked = database.Run("PRAGMA application_id", {},
-                                [&](const Row& row) { owner = row.Integer(0); });
-      !asked) {
-    return tl::unexpected(std::move(asked.error()));
-  }
+  RETURN_IF_ERROR(database.Run("SELECT COUNT(*) FROM sqlite_master", {},
+                               [&](const Row& row) { tables = row.Integer(0); }));
+  RETURN_IF_ERROR(
+      database.Run("PRAGMA application_id", {}, [&](const Row& row) { owner = row.Integer(0); }));
   if (owner == kApplicationId || (owner == 0 && tables == 0)) return owner != 0;
   return core::UsageError(
       "{}: is a SQLite database of another program; nothing was changed: name another file",
@@ -197,7 +192,7 @@ core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
     return core::UsageError("{}: is no file; name one, or a file that is not there yet", path);
   }
   if (!exists) {
-    if (auto made = MakeFolder(path); !made) return tl::unexpected(std::move(made.error()));
+    RETURN_IF_ERROR(MakeFolder(path));
   }
   // A name such as ":memory:" or "file:x" means a file of that name.
   const std::string name = path.starts_with('/') ? path : "./" + path;
@@ -211,12 +206,9 @@ core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
   const bool writable = sqlite3_db_readonly(opened, "main") == 0;
   auto database = std::make_unique<SqliteDatabase>(path, std::move(handle));
   const auto ours = IsOurs(*database);
-  if (!ours) return tl::unexpected(ours.error());
+  RETURN_IF_ERROR(ours);
   // Reading needs little memory, and an agent should take little.
-  if (auto done = database->Script("PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
-      !done) {
-    return tl::unexpected(std::move(done.error()));
-  }
+  RETURN_IF_ERROR(database->Script("PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY"));
   if (writable) {
     // The log's files stay when the last one closes: who may only read needs them.
     int keep = 1;
@@ -227,11 +219,9 @@ core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
     if (done && !*ours) {
       done = database->Script(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
     }
-    if (!done) return tl::unexpected(std::move(done.error()));
+    RETURN_IF_ERROR(done);
   }
-  if (auto done = Migrate(*database, SqliteSchema()); !done) {
-    return tl::unexpected(std::move(done.error()));
-  }
+  RETURN_IF_ERROR(Migrate(*database, SqliteSchema()));
   return database;
 }
 

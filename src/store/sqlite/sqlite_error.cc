@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/shown.h"
+#include "core/text/quoted.h"
 
 namespace sharewell::store {
 
@@ -29,7 +29,7 @@ std::string LockHolder(const std::string& path) {
       if (held != place) continue;
       std::string command;
       std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), command);
-      return fmt::format("process {} ({})", pid, core::Shown(command));
+      return fmt::format("process {} ({})", pid, core::Quoted(command));
     }
   }
   return {};

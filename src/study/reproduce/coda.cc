@@ -6,7 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "platform/files/builtin_measurements.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/result.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/synergy.h"
 
@@ -26,11 +27,11 @@ core::Result<OneJob> RunOne(const core::Measurements& measurements, trace::Trace
                             const std::string& nodes, const std::string& policy,
                             const SimulateOptions& options) {
   auto cluster = ClusterOf(nodes);
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   const auto scenario = World({std::move(job)}, *std::move(cluster), measurements, "coda");
-  if (!scenario) return tl::unexpected(scenario.error());
+  RETURN_IF_ERROR(scenario);
   const auto run = RunAll(*scenario, policy, options);
-  if (!run) return tl::unexpected(run.error());
+  RETURN_IF_ERROR(run);
   return OneJob{*run->summary.cores_reserved, run->outcomes.front().run_time.value};
 }
 
@@ -48,7 +49,7 @@ trace::TraceJob JobOf(const core::Workload& workload, int gpus, std::optional<do
 
 core::Result<void> NeededRows(std::vector<ReproduceRow>& rows) {
   const auto curves = MeasuredCores();
-  if (!curves) return tl::unexpected(curves.error());
+  RETURN_IF_ERROR(curves);
   for (const CoreCurve& curve : *curves) rows.push_back(CoresNeeded(curve));
   return {};
 }
@@ -70,7 +71,7 @@ constexpr std::array<OwnCurve, 4> kOwn{{
 // The fastest row, with the curve that all its rows make. Where more workers were faster on fewer
 // cores, the slower row is left out: a curve rises in both.
 core::Measurements CurveOf(const OwnCurve& own) {
-  const core::Measurements builtin = platform::FirstSitting();
+  const core::Measurements builtin = catalogue::FirstSitting();
   std::vector<core::Profile> rows;
   for (const auto& p : builtin.profiles) {
     if (p.workload.name == own.name && p.workload.batch == own.batch &&
@@ -153,8 +154,8 @@ core::Result<void> RunCurve(const SynergyCurve& curve, const SimulateOptions& op
   const auto job = JobOf(curve.profile.workload, curve.gpus, kAsked * curve.gpus);
   const auto asked = RunOne(measurements, job, nodes, "fifo+slot+asked", options);
   const auto slim = RunOne(measurements, job, nodes, "fifo+slot+slim", options);
-  if (!asked) return tl::unexpected(asked.error());
-  if (!slim) return tl::unexpected(slim.error());
+  RETURN_IF_ERROR(asked);
+  RETURN_IF_ERROR(slim);
   into.Add(asked->cores, slim->cores, slim->run / asked->run);
   return {};
 }
@@ -188,13 +189,13 @@ core::Result<void> MixedRows(const std::vector<SynergyCurve>& curves,
   }
   auto cluster = ClusterOf(
       fmt::format("[[nodes]]\ncount = {}\ngpus = 8\ngpu = \"V100\"\ncores = 24\n", (gpus + 7) / 8));
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   const auto scenario = World(std::move(jobs), *std::move(cluster), measurements, "coda");
-  if (!scenario) return tl::unexpected(scenario.error());
+  RETURN_IF_ERROR(scenario);
   const auto asked = RunAll(*scenario, "fifo+slot+asked", ExactOptions());
   const auto slim = RunAll(*scenario, "fifo+slot+slim", ExactOptions());
-  if (!asked) return tl::unexpected(asked.error());
-  if (!slim) return tl::unexpected(slim.error());
+  RETURN_IF_ERROR(asked);
+  RETURN_IF_ERROR(slim);
   const auto note = fmt::format(
       "{} jobs at once on {} nodes of 8 V100 and 24 cores; slim gives more than 3 where it helps",
       slim->summary.jobs, (gpus + 7) / 8);
@@ -290,7 +291,7 @@ std::vector<trace::TraceJob> JobsBeside(const core::Workload& workload) {
 
 core::Result<Beside> MeanSpeeds(const Scenario& scenario, const std::string& policy) {
   const auto run = RunAll(scenario, policy, ExactOptions());
-  if (!run) return tl::unexpected(run.error());
+  RETURN_IF_ERROR(run);
   Figures figures;
   for (std::size_t j = 0; j < kTraining + kCpuOnly; ++j) {
     figures.Add(scenario.jobs[j].gpus > 0 ? "training" : "cpu",
@@ -316,14 +317,14 @@ core::Result<void> BesideRows(std::vector<ReproduceRow>& rows) {
                              "the paper: insensitive in 1N1G"}}) {
     auto cluster =
         ClusterOf("[[nodes]]\ngpus = 4\ngpu = \"H200\"\ncores = 64\nmemory_bandwidth_gbs = 50\n");
-    if (!cluster) return tl::unexpected(cluster.error());
+    RETURN_IF_ERROR(cluster);
     const auto scenario =
-        World(JobsBeside(c.workload), *std::move(cluster), platform::FirstSitting(), "coda");
-    if (!scenario) return tl::unexpected(scenario.error());
+        World(JobsBeside(c.workload), *std::move(cluster), catalogue::FirstSitting(), "coda");
+    RETURN_IF_ERROR(scenario);
     const auto asked = MeanSpeeds(*scenario, "fifo+slot+asked");
     const auto slim = MeanSpeeds(*scenario, "fifo+slot+slim");
-    if (!asked) return tl::unexpected(asked.error());
-    if (!slim) return tl::unexpected(slim.error());
+    RETURN_IF_ERROR(asked);
+    RETURN_IF_ERROR(slim);
     const std::string label = c.label;
     rows.push_back({"speed_beside_cpu_jobs_" + label, c.paper, asked->training, "ratio",
                     std::string("asked: CPU-only jobs not slowed; ") + c.note});
@@ -347,15 +348,15 @@ core::Result<void> BesideRows(std::vector<ReproduceRow>& rows) {
 }
 
 core::Result<void> NetworkRow(std::vector<ReproduceRow>& rows) {
-  const core::Measurements measurements = platform::FirstSitting();
+  const core::Measurements measurements = catalogue::FirstSitting();
   const auto job = JobOf({"tv:resnet50@224", 64, "bf16", 4}, 4, {});
   const std::string node = "gpu = \"H200\"\nnetwork_gbs = 1.25\n";  // 10 Gb/s
   const auto one =
       RunOne(measurements, job, "[[nodes]]\ngpus = 4\n" + node, "slot", ExactOptions());
   const auto two =
       RunOne(measurements, job, "[[nodes]]\ncount = 2\ngpus = 2\n" + node, "slot", ExactOptions());
-  if (!one) return tl::unexpected(one.error());
-  if (!two) return tl::unexpected(two.error());
+  RETURN_IF_ERROR(one);
+  RETURN_IF_ERROR(two);
   rows.push_back({"gang_2_nodes_10_gbps", -0.275, one->run / two->run - 1, "ratio",
                   "2N4G against 1N4G; the paper: 25-30 % lost. Ours is set to the middle of that: "
                   "it shows the model at work, not that it is right"});
@@ -399,10 +400,10 @@ core::Result<Experiment> Coda(const ReproduceOptions& options) {
       "the part without kernels suffers; host "
       "traffic of a training job is taken as twice its PCIe traffic.",
   };
-  if (auto ok = NeededRows(out.rows); !ok) return tl::unexpected(ok.error());
-  if (auto ok = OwnRows(out.rows); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(NeededRows(out.rows));
+  RETURN_IF_ERROR(OwnRows(out.rows));
   const auto curves = ReadSynergy(options.data);
-  if (!curves) return tl::unexpected(curves.error());
+  RETURN_IF_ERROR(curves);
   if (curves->empty()) {
     out.assumptions.push_back(
         "Synergy's 33 CPU curves are not here, so the rows synergy_* are left out: put "
@@ -412,10 +413,10 @@ core::Result<Experiment> Coda(const ReproduceOptions& options) {
     out.assumptions.push_back(
         "synergy_*: throughput against cores of Synergy's models on V100, largest memory; each job "
         "alone on a node that has 3 cores a GPU, as asked.");
-    if (auto ok = SynergyRows(*curves, options, out.rows); !ok) return tl::unexpected(ok.error());
+    RETURN_IF_ERROR(SynergyRows(*curves, options, out.rows));
   }
-  if (auto ok = BesideRows(out.rows); !ok) return tl::unexpected(ok.error());
-  if (auto ok = NetworkRow(out.rows); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(BesideRows(out.rows));
+  RETURN_IF_ERROR(NetworkRow(out.rows));
   return out;
 }
 

@@ -1,9 +1,9 @@
-// Seed 003: how many cores a training job needs, and what CPU-only jobs beside it cost.
+// CODA: how many cores a training job needs, and what CPU-only jobs beside it cost.
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
 #include "study/reproduce/core_sweep.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

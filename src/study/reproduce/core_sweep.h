@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "study/knee.h"
+#include "study/measure/grid/knee.h"
 
 namespace sharewell::study::reproduce {
 

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/files/builtin_measurements.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/result.h"
 #include "study/reproduce/core_sweep.h"
 #include "study/reproduce/experiment.h"
 
@@ -120,9 +121,9 @@ core::Result<Experiment> Dube(const ReproduceOptions&) {
       "To measure it on a machine of your own: sharewell sweep zoo/cores.toml.",
   };
   const auto curves = MeasuredCores();
-  if (!curves) return tl::unexpected(curves.error());
+  RETURN_IF_ERROR(curves);
   CoreRows(*curves, out.rows);
-  const core::Measurements all = platform::FirstSitting();
+  const core::Measurements all = catalogue::FirstSitting();
   for (const Gain& gain : Gains()) {
     const core::Profile *from = Measured(all, gain.from), *to = Measured(all, gain.to);
     SHAREWELL_CHECK(from != nullptr && to != nullptr);

@@ -1,8 +1,8 @@
-// Seed 002: what more CPUs and a larger batch are worth to a training job.
+// Dube and Sura: what more CPUs and a larger batch are worth to a training job.
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

@@ -6,16 +6,16 @@
 #include <numeric>
 #include <utility>
 
-#include "core/random.h"
-#include "platform/files/cluster_file.h"
-#include "platform/files/gpu_catalogue.h"
+#include "catalogue/cluster_file.h"
+#include "catalogue/gpu_catalogue.h"
+#include "core/numbers/random.h"
 
 namespace sharewell::study::reproduce {
 
 core::Result<core::Cluster> ClusterOf(const std::string& cluster) {
-  const auto catalogue = platform::GpuCatalogue::Builtin();
-  if (cluster.find('[') == std::string::npos) return platform::ReadCluster(cluster, catalogue);
-  return platform::ReadClusterText(cluster, "the experiment's cluster", catalogue);
+  const auto catalogue = catalogue::GpuCatalogue::Builtin();
+  if (cluster.find('[') == std::string::npos) return catalogue::ReadCluster(cluster, catalogue);
+  return catalogue::ReadClusterText(cluster, "the experiment's cluster", catalogue);
 }
 
 core::Result<Scenario> World(std::vector<trace::TraceJob> jobs, core::Cluster cluster,
@@ -23,7 +23,7 @@ core::Result<Scenario> World(std::vector<trace::TraceJob> jobs, core::Cluster cl
                              std::uint64_t seed) {
   const trace::Trace trace{"reproduce", std::move(jobs), {}};
   return BuildScenario(trace, name, std::move(cluster), measurements,
-                       platform::GpuCatalogue::Builtin(), ScenarioOptions{1, seed});
+                       catalogue::GpuCatalogue::Builtin(), ScenarioOptions{1, seed});
 }
 
 SimulateOptions ExactOptions() {

@@ -10,9 +10,9 @@
 #include "core/cluster.h"
 #include "core/profile.h"
 #include "core/result.h"
-#include "study/reproduce.h"
-#include "study/scenario.h"
-#include "study/simulate.h"
+#include "study/reproduce/reproduce.h"
+#include "study/simulation/scenario.h"
+#include "study/simulation/simulate.h"
 #include "trace/trace_job.h"
 
 namespace sharewell::study::reproduce {
@@ -50,7 +50,7 @@ class Figures {
 // "39:40:33"
 std::string ClockTime(double seconds);
 
-// 2 minutes to 2 hours, log-uniform: seed 001's range, drawn by seed and job.
+// 2 minutes to 2 hours, log-uniform: Yeung et al.'s range, drawn by seed and job.
 core::Seconds DrawnDuration(std::uint64_t seed, std::uint64_t job);
 
 }  // namespace sharewell::study::reproduce

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/shown.h"
-#include "platform/files/gpu_catalogue.h"
+#include "catalogue/gpu_catalogue.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "platform/files/mapped_file.h"
 
 namespace sharewell::study::reproduce {
@@ -38,7 +39,7 @@ class Reader {
     if (value == nullptr) return std::nullopt;
     const double number = value->is_number() ? value->get<double>() : std::nan("");
     if (number >= least && number <= most) return number;
-    Wrong(key, fmt::format("it is {}, not a number from {} to {}", core::Shown(value->dump()),
+    Wrong(key, fmt::format("it is {}, not a number from {} to {}", core::Quoted(value->dump()),
                            least, most));
     return std::nullopt;
   }
@@ -135,10 +136,10 @@ std::string ClusterText(const Json* machine, std::string& problem) {
   const double memory = in.Need("memory_bytes", 1, 1e18);
   if (problem.empty()) problem = in.problem();
   if (!problem.empty()) return {};
-  if (const auto known = platform::GpuCatalogue::Builtin().Find(model); known) {
+  if (const auto known = catalogue::GpuCatalogue::Builtin().Find(model); known) {
     model = known->name;
   } else {
-    problem = fmt::format("machine: its GPU model {} is in no catalogue", core::Shown(model));
+    problem = fmt::format("machine: its GPU model {} is in no catalogue", core::Quoted(model));
     return {};
   }
   return fmt::format("[[nodes]]\ngpus = {}\ngpu = \"{}\"\ncores = {:.0f}\nmemory_gb = {:.3f}\n",
@@ -162,10 +163,10 @@ double RealRun::Jct() const {
 Result<RealRun> ReadRealRun(const std::string& path) {
   const auto refuse = [&path](const std::string& why) {
     return UsageError("{}: {}; give records that tools/lab/run_mix.py wrote (docs/formats/run.md)",
-                      core::Shown(path), why);
+                      core::Quoted(path), why);
   };
   const auto file = platform::MappedFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
+  RETURN_IF_ERROR(file);
   const Json json = Json::parse(file->text(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return refuse("it is no JSON object");
   Reader in(json, "the record");

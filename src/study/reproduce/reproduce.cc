@@ -1,8 +1,8 @@
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 #include "study/reproduce/coda.h"
 #include "study/reproduce/dube.h"
 #include "study/reproduce/ryu.h"

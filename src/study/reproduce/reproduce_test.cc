@@ -1,4 +1,4 @@
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/random.h"
-#include "platform/files/builtin_measurements.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/numbers/random.h"
+#include "core/result.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/ryu_measured.h"
 
@@ -59,22 +60,22 @@ core::Result<Scenario> TableWorld() {
     jobs.push_back(std::move(job));
   }
   auto cluster = ClusterOf("1x1xTITAN RTX");
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   return World(std::move(jobs), *std::move(cluster), measurements, "ryu");
 }
 
 // Epoch time of model `a` packed with `b`, over that alone.
 double Stretch(const Scenario& world, std::size_t a, std::size_t b) {
-  const auto tenant = [&](std::size_t i) {
-    return interference::Tenant{world.jobs[i].workload, &world.truth[i].on[0].demand, 1};
+  const auto resident = [&](std::size_t i) {
+    return interference::Resident{world.jobs[i].workload, &world.truth[i].on[0].demand, 1};
   };
-  const std::array tenants{tenant(a), tenant(b)};
-  return 1 / world.interference.Speed(core::GpuModelId(0), tenants, 0);
+  const std::array residents{resident(a), resident(b)};
+  return 1 / world.interference.Speed(core::GpuModelId(0), residents, 0);
 }
 
 core::Result<void> PackingRows(std::vector<ReproduceRow>& rows) {
   const auto world = TableWorld();
-  if (!world) return tl::unexpected(world.error());
+  RETURN_IF_ERROR(world);
   const auto index = [](std::string_view name) {
     for (std::size_t i = 0; i < kModels.size(); ++i) {
       if (kModels[i].name == name) return i;
@@ -135,17 +136,17 @@ std::vector<trace::TraceJob> Jobs(std::uint64_t seed) {
 core::Result<void> RunSeed(std::uint64_t seed, const core::Measurements& measurements,
                            Figures& figures) {
   auto cluster = ClusterOf(kCluster);
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   const double gpus = static_cast<double>(cluster->gpu_count());
   const auto scenario = World(Jobs(seed), *std::move(cluster), measurements, "ryu", seed);
-  if (!scenario) return tl::unexpected(scenario.error());
+  RETURN_IF_ERROR(scenario);
   double work = 0;
   for (const auto& truth : scenario->truth) work += truth.work.value;
   SimulateOptions options;
   options.belief = {0.154, 0, seed};
   for (const std::string policy : kPolicies) {
     const auto run = RunAll(*scenario, policy, options);
-    if (!run) return tl::unexpected(run.error());
+    RETURN_IF_ERROR(run);
     const Summary& s = run->summary;
     figures.Add(policy + ".slowdown", *s.slowdown_mean);
     figures.Add(policy + ".p95", *s.slowdown_p95);
@@ -172,15 +173,15 @@ core::Result<Experiment> Ryu(const ReproduceOptions& options) {
                   kJobs, kBetweenArrivals.value, kCluster, options.seeds),
       "speed_sum_*: work done in a second of a GPU in use, alone = 1.",
   };
-  if (auto ok = PackingRows(out.rows); !ok) return tl::unexpected(ok.error());
-  if (auto ok = MeasuredPackingRows(out); !ok) return tl::unexpected(ok.error());
-  if (auto ok = KernelRows(out); !ok) return tl::unexpected(ok.error());
-  const core::Measurements measurements = platform::FirstSitting();
+  RETURN_IF_ERROR(PackingRows(out.rows));
+  RETURN_IF_ERROR(MeasuredPackingRows(out));
+  RETURN_IF_ERROR(KernelRows(out));
+  const core::Measurements measurements = catalogue::FirstSitting();
   Figures figures;
   const auto seeds = static_cast<std::size_t>(options.seeds);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     if (options.progress) options.progress("seeds", seed - 1, seeds);
-    if (auto ok = RunSeed(seed, measurements, figures); !ok) return tl::unexpected(ok.error());
+    RETURN_IF_ERROR(RunSeed(seed, measurements, figures));
   }
   if (options.progress) options.progress("seeds", seeds, seeds);
   for (const std::string policy : kPolicies) {

@@ -1,8 +1,8 @@
-// Seed 004: which jobs contend on one GPU, and what a scheduler makes of knowing it.
+// Ryu and Chun: which jobs contend on one GPU, and what a scheduler makes of knowing it.
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "platform/files/builtin_measurements.h"
+#include "catalogue/builtin_measurements.h"
+#include "catalogue/pairs_file.h"
+#include "core/result.h"
 #include "platform/files/csv.h"
 #include "platform/files/embedded.h"
-#include "platform/files/interference_file.h"
 #include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
@@ -119,7 +120,7 @@ void SummaryRows(const std::vector<Packed>& packed, std::vector<ReproduceRow>& r
                   MeanStretch(packed),
                   "times",
                   fmt::format("{} epochs in {} pairs", packed.size(), packed.size() / 2)});
-  // Alone it was slower than in most company, so its own stretches are too small.
+  // Alone it was slower than in most co-location, so its own stretches are too small.
   double alone = 0, fastest = 0;
   for (const Packed& p : packed) {
     if (p.base->name != std::string_view("data2vec")) continue;
@@ -130,12 +131,12 @@ void SummaryRows(const std::vector<Packed>& packed, std::vector<ReproduceRow>& r
                   {},
                   alone / fastest,
                   "ratio",
-                  fmt::format("{:.2f} steps/s alone, up to {:.2f} in company", alone, fastest)});
+                  fmt::format("{:.2f} steps/s alone, up to {:.2f} beside others", alone, fastest)});
 }
 
 // The first sitting's pairs, of somewhat other workloads: does it repeat?
 void EarlierRows(std::vector<ReproduceRow>& rows) {
-  const auto packed = PackedPairs(platform::FirstSitting());
+  const auto packed = PackedPairs(catalogue::FirstSitting());
   for (const Kind& base : kKinds) {
     for (const Kind& other : kKinds) {
       const Told* told = ToldOf(base, other);
@@ -164,14 +165,15 @@ struct KernelFigure {
 
 core::Result<void> MeasuredPackingRows(Experiment& experiment) {
   const auto measured =
-      platform::ReadInterferenceText(platform::EmbeddedH200Packing(), "data/h200/packing.csv");
-  if (!measured) return tl::unexpected(measured.error());
+      catalogue::ReadPairsText(platform::EmbeddedH200Packing(), "data/h200/packing.csv");
+  RETURN_IF_ERROR(measured);
   const auto packed = PackedPairs(*measured);
   SHAREWELL_CHECK(!packed.empty());
   experiment.assumptions.push_back(
       "measured_*: epoch time packed over alone as sharewell colocate measured it on one H200 "
       "under MPS (data/h200/packing.csv); the paper: TITAN RTX. Below 1, a loop was faster in "
-      "company than alone: Data2Vec, which waits for the host, is so beside every neighbour. To "
+      "co-location than alone: Data2Vec, which waits for the host, is so beside every neighbour. "
+      "To "
       "measure your own: sharewell colocate zoo/packing.toml.");
   experiment.assumptions.push_back(
       "earlier_*: the same from the first sitting (data/h200/pairs.csv), with wav2vec2 for "

@@ -1,8 +1,8 @@
-// Seed 004's packing matrix and kernel table as we measured them on an H200.
+// Ryu and Chun's packing matrix and kernel table as we measured them on an H200.
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

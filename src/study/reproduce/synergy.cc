@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "core/result.h"
 #include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
 
@@ -35,7 +36,7 @@ core::Result<std::vector<SynergyCurve>> ReadSynergy(std::string folder) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return out;
   const auto file = platform::MappedFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
+  RETURN_IF_ERROR(file);
 
   platform::CsvReader csv(file->text(), path);
   const auto model = csv.Require("model");

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/result.h"
 #include "study/reproduce/experiment.h"
 
 namespace sharewell::study::reproduce {
@@ -90,7 +91,7 @@ core::Result<Scenario> JobsAtOnce(int jobs, bool evenly) {
     trace.push_back(std::move(job));
   }
   auto cluster = ClusterOf("10x1xV100-16GB+10x1xP100");
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   return World(std::move(trace), *std::move(cluster), TableIx(), "takayama");
 }
 
@@ -145,7 +146,7 @@ core::Result<Outcome> Run(const Scenario& scenario, const std::string& policy, d
   SimulateOptions options = ExactOptions();
   options.policy.match_patience = patience;
   auto run = RunAll(scenario, policy, options);
-  if (!run) return tl::unexpected(run.error());
+  RETURN_IF_ERROR(run);
   return Outcome{*run->summary.makespan, run->summary.gpu_hours * 3600};
 }
 
@@ -156,8 +157,8 @@ struct Outcomes {
 core::Result<Outcomes> RunEach(int jobs) {
   const auto free = JobsAtOnce(jobs, false);
   const auto split = JobsAtOnce(jobs, true);
-  if (!free) return tl::unexpected(free.error());
-  if (!split) return tl::unexpected(split.error());
+  RETURN_IF_ERROR(free);
+  RETURN_IF_ERROR(split);
   const double bound = policy::Options{}.match_patience;
   Outcomes out;
   for (const auto& [scenario, policy, patience, into] :
@@ -166,7 +167,7 @@ core::Result<Outcomes> RunEach(int jobs) {
         std::tuple(&*free, kMatch, std::numeric_limits<double>::infinity(), &out.match),
         std::tuple(&*free, kMatch, bound, &out.bounded)}) {
     auto outcome = Run(*scenario, policy, patience);
-    if (!outcome) return tl::unexpected(outcome.error());
+    RETURN_IF_ERROR(outcome);
     *into = *outcome;
   }
   return out;
@@ -224,7 +225,7 @@ core::Result<Experiment> Takayama(const ReproduceOptions& options) {
   for (std::size_t i = 0; i < kTableX.size(); ++i) {
     if (options.progress) options.progress("runs", i, kTableX.size());
     const auto outcomes = RunEach(kTableX[i].jobs);
-    if (!outcomes) return tl::unexpected(outcomes.error());
+    RETURN_IF_ERROR(outcomes);
     AddRows(kTableX[i], *outcomes, out.rows);
   }
   if (options.progress) options.progress("runs", kTableX.size(), kTableX.size());

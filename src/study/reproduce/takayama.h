@@ -1,8 +1,8 @@
-// Seed 000, section IV.D: GPU generations by gain (Table IX in, Table X out).
+// Takayama et al., section IV.D: GPU generations by gain (Table IX in, Table X out).
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/random.h"
-#include "platform/files/builtin_measurements.h"
-#include "study/predicted_belief.h"
-#include "study/prediction.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/numbers/random.h"
+#include "core/result.h"
+#include "study/prediction/prediction.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/yeung_real.h"
+#include "study/simulation/predicted_belief.h"
 
 namespace sharewell::study::reproduce {
 namespace {
@@ -57,11 +58,11 @@ core::Result<void> ComparePredicted(const Scenario& scenario, const predict::Pre
                                     SimulateOptions options, Figures& figures) {
   options.belief.predicted = PredictedBelief(scenario, predictor);
   const auto predicted = RunAll(scenario, "sharewell", options);
-  if (!predicted) return tl::unexpected(predicted.error());
+  RETURN_IF_ERROR(predicted);
   options.belief.predicted.clear();
   options.belief.figures = 0;
   const auto exact = RunAll(scenario, "sharewell", options);
-  if (!exact) return tl::unexpected(exact.error());
+  RETURN_IF_ERROR(exact);
   figures.Add("predicted_vs_exact", *predicted->summary.makespan / *exact->summary.makespan - 1);
   figures.Add("predicted_ooms", static_cast<double>(predicted->summary.ooms));
   return {};
@@ -71,16 +72,16 @@ core::Result<void> RunSeed(std::uint64_t seed, const Variant& variant,
                            const core::Measurements& measurements,
                            const predict::Predictor& predictor, Figures& figures) {
   auto cluster = ClusterOf(kCluster);
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   const auto scenario =
       World(Jobs(seed, variant.poisson), *std::move(cluster), measurements, "yeung", seed);
-  if (!scenario) return tl::unexpected(scenario.error());
+  RETURN_IF_ERROR(scenario);
   SimulateOptions options;
   options.belief = {kRmsle, variant.durations, seed};
   std::map<std::string, Summary> by_policy;
   for (const std::string policy : kPolicies) {
     const auto run = RunAll(*scenario, policy, options);
-    if (!run) return tl::unexpected(run.error());
+    RETURN_IF_ERROR(run);
     const Summary& s = by_policy[policy] = run->summary;
     figures.Add(policy + ".busy", *s.busy);
     figures.Add(policy + ".run", *s.run.mean);
@@ -166,9 +167,9 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
           "The world runs on measured pairs, and beyond them on the interference model with "
           "a seeded residual that no policy sees."),
   };
-  const core::Measurements measurements = platform::FirstSitting();
+  const core::Measurements measurements = catalogue::FirstSitting();
   const auto trained = BuiltinModel();
-  if (!trained) return tl::unexpected(trained.error());
+  RETURN_IF_ERROR(trained);
   const auto seeds = static_cast<std::size_t>(options.seeds);
   const std::size_t all = kVariants.size() * seeds;
   std::size_t done = 0;
@@ -176,9 +177,7 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
     Figures figures;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       if (options.progress) options.progress("seeds", done, all);
-      if (auto ok = RunSeed(seed, variant, measurements, trained->predictor, figures); !ok) {
-        return tl::unexpected(ok.error());
-      }
+      RETURN_IF_ERROR(RunSeed(seed, variant, measurements, trained->predictor, figures));
       ++done;
     }
     AddComparisons("sharewell", "", variant, figures, out.rows);

@@ -1,8 +1,8 @@
-// Seed 001: co-locating by predicted utilisation, 100 jobs on 12 GPUs.
+// Yeung et al.: co-locating by predicted utilisation, 100 jobs on 12 GPUs.
 #pragma once
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

@@ -9,10 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "core/shown.h"
-#include "core/statistics.h"
+#include "catalogue/builtin_measurements.h"
+#include "core/numbers/statistics.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
 #include "interference/interference.h"
-#include "platform/files/builtin_measurements.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/real_run.h"
 
@@ -57,7 +58,7 @@ std::vector<trace::TraceJob> JobsAlone(const RealRun& run, const RealRun* slot, 
 // What is carried in the program, and what the server was told of jobs that it does not have. What
 // they take of the host is as told: stubs take less.
 core::Measurements Known(const RealRun& run) {
-  core::Measurements all = platform::BuiltinMeasurements();
+  core::Measurements all = catalogue::BuiltinMeasurements();
   for (const RealJob& job : run.jobs) {
     if (!job.told.busy) continue;
     const auto at = std::find_if(all.profiles.begin(), all.profiles.end(),
@@ -82,7 +83,7 @@ interference::Interference ModelAlone() {
 
 Result<Summary> Simulated(const RealRun& run, const RealRun* slot, bool here) {
   auto cluster = ClusterOf(run.cluster);
-  if (!cluster) return tl::unexpected(cluster.error());
+  RETURN_IF_ERROR(cluster);
   auto scenario = World(JobsAlone(run, slot, here), *std::move(cluster), Known(run), "the mix");
   if (!scenario) return tl::unexpected(std::move(scenario.error()).Within(run.file));
   scenario->interference = ModelAlone();
@@ -105,7 +106,7 @@ Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& o
   for (const bool here : {false, true}) {
     if (here && slot == nullptr) continue;
     const auto simulated = Simulated(run, slot, here);
-    if (!simulated) return tl::unexpected(simulated.error());
+    RETURN_IF_ERROR(simulated);
     const std::string suffix = here ? "_here" : "";
     const double off = *simulated->makespan / run.Makespan() - 1;
     out.rows.push_back({"makespan_simulated" + suffix + "_" + run.policy,
@@ -186,15 +187,15 @@ Result<Experiment> YeungReal(const std::vector<std::string>& files) {
   std::set<std::string> policies;
   for (const std::string& file : files) {
     auto run = ReadRealRun(file);
-    if (!run) return tl::unexpected(run.error());
+    RETURN_IF_ERROR(run);
     if (!policies.insert(run->policy).second) {
       return UsageError("{}: there is a record of policy '{}' already; give one a policy",
-                        core::Shown(file), run->policy);
+                        core::Quoted(file), run->policy);
     }
     if (!runs.empty() &&
         (run->mix != runs.front().mix || run->jobs.size() != runs.front().jobs.size())) {
-      return UsageError("{} is of another mix than {}; give records of one mix", core::Shown(file),
-                        core::Shown(runs.front().file));
+      return UsageError("{} is of another mix than {}; give records of one mix", core::Quoted(file),
+                        core::Quoted(runs.front().file));
     }
     runs.push_back(std::move(*run));
   }
@@ -227,7 +228,7 @@ Result<Experiment> YeungReal(const std::vector<std::string>& files) {
   }
   for (const RealRun& run : runs) {
     AddReal(run, slot, out);
-    if (auto ok = AddSimulated(run, slot, out); !ok) return tl::unexpected(ok.error());
+    RETURN_IF_ERROR(AddSimulated(run, slot, out));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Seed 001 on a real machine: records of a mix that was run through the server
+// Yeung et al. on a real machine: records of a mix that was run through the server
 // (docs/formats/run.md), one a policy, beside the paper's Table 4 and beside what the simulator
 // makes of the same jobs.
 #pragma once
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "study/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 namespace sharewell::study::reproduce {
 

@@ -90,7 +90,7 @@ TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
 
 TEST(YeungReal, CountsJobsSlowedBeyondTheBound) {
   const TestFolder folder;
-  // 18 s of steps alone, 25 s in company: both are slowed 1.39 times.
+  // 18 s of steps alone, 25 s beside others: both are slowed 1.39 times.
   const auto made = YeungReal({folder.Write("slot.json", Record(kSlot)),
                                folder.Write("sharewell.json", Record({"sharewell", 1, 27, 0.36}))});
   ASSERT_TRUE(made) << made.error().message;

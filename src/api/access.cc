@@ -1,0 +1,154 @@
+#include "api/access.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "core/text/quoted.h"
+
+namespace sharewell::api {
+namespace {
+
+constexpr auto kNameLasts = std::chrono::minutes(10);
+constexpr std::size_t kMostNames = 10'000;
+
+tl::unexpected<Refusal> Refused(int status, std::string words) {
+  return tl::unexpected(Refusal{status, std::move(words)});
+}
+
+// "localhost:10401" without its port.
+std::string_view HostOf(std::string_view authority) {
+  const auto bracket = authority.find(']');
+  if (authority.starts_with('[') && bracket != std::string_view::npos) {
+    return authority.substr(0, bracket + 1);
+  }
+  return authority.substr(0, authority.find(':'));
+}
+
+bool IsLoopbackName(std::string_view host) {
+  if (host == "localhost" || host == "[::1]") return true;
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+}  // namespace
+
+Access::Access(AccessOptions options)
+    : options_(std::move(options)), tokens_(options_.token_file) {}
+
+core::Account Access::FromKernel(const http::Peer& peer) {
+  const std::uint32_t uid = *peer.uid;
+  const auto now = std::chrono::steady_clock::now();
+  if (names_.size() > kMostNames) names_.clear();
+  auto [it, fresh] = names_.try_emplace(uid, Known{});
+  if (fresh || now - it->second.asked > kNameLasts) it->second = {UserName(uid), now};
+  const auto in_group = [&](std::uint32_t group) {
+    return peer.gid == group ||
+           std::find(peer.groups.begin(), peer.groups.end(), group) != peer.groups.end();
+  };
+  const bool admin = uid == 0 || uid == options_.own_uid ||
+                     (options_.admin_group && in_group(*options_.admin_group));
+  return {it->second.name, uid, peer.gid.value_or(uid), admin};
+}
+
+Allowed<std::optional<core::Account>> Access::Who(const http::HttpRequest& request) {
+  if (request.peer.came_by == http::ListenKind::kUnix) {
+    if (!request.peer.uid) return Refused(403, "the kernel does not say who you are");
+    return FromKernel(request.peer);
+  }
+  if (request.authorization.empty()) return std::nullopt;
+  constexpr std::string_view kBearer = "Bearer ";
+  if (!request.authorization.starts_with(kBearer)) {
+    return Refused(401, "give a token: `Authorization: Bearer TOKEN`");
+  }
+  auto account = tokens_.Find(std::string_view(request.authorization).substr(kBearer.size()));
+  if (!account) {
+    return Refused(401, tokens_.problem().empty()
+                            ? "this token is not known here, or was revoked; `sharewell token "
+                              "create` on the server makes one"
+                            : "the server cannot read its tokens; its log says why");
+  }
+  return account;
+}
+
+Allowed<std::optional<core::Account>> Access::Admit(const http::HttpRequest& request) {
+  const http::Peer& peer = request.peer;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  // A page on another site whose name was made to point here: its browser sends that name.
+  if (peer.came_by == http::ListenKind::kTcp && peer.loopback && !request.host.empty() &&
+      !IsLoopbackName(HostOf(request.host))) {
+    return Refused(
+        421, fmt::format("this is not {}; ask for localhost", core::Quoted(HostOf(request.host))));
+  }
+  if (!reads && !request.origin.empty()) {
+    const auto slashes = request.origin.find("://");
+    const bool own = slashes != std::string::npos && !request.host.empty() &&
+                     request.origin.substr(slashes + 3) == request.host;
+    if (!own) {
+      return Refused(403,
+                     fmt::format("a page of {} may not do this", core::Quoted(request.origin)));
+    }
+  }
+  auto who = Who(request);
+  if (!who || *who) return who;
+  if (!reads) {
+    return Refused(401,
+                   "who are you? Give a token (`Authorization: Bearer TOKEN`; `sharewell token "
+                   "create` on the server makes one), or ask through the server's socket");
+  }
+  if (!peer.loopback && request.path != "/healthz") {
+    return Refused(401,
+                   "from another machine even reading needs a token: `Authorization: Bearer "
+                   "TOKEN`");
+  }
+  return who;
+}
+
+Allowed<void> Access::Touch(const std::optional<core::Account>& who, std::uint32_t owner) {
+  if (!who) {
+    return Refused(401,
+                   "only its owner and admins may: give a token, or ask through the server's "
+                   "socket");
+  }
+  if (who->admin || who->uid == owner) return {};
+  return Refused(403, fmt::format("it is another user's: only its owner and admins may; you are {}",
+                                  core::Quoted(who->name)));
+}
+
+Allowed<void> Access::RunAs(const core::Account& who) const {
+  if (options_.own_uid == 0 || who.uid == options_.own_uid) return {};
+  return Refused(403, fmt::format("this server runs as {} and can run jobs as that user alone; as "
+                                  "root it could run yours",
+                                  core::Quoted(UserName(options_.own_uid))));
+}
+
+core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc() && end == name.data() + name.size()) return number;
+  std::vector<char> room(65536);
+  group entry{};
+  group* found = nullptr;
+  ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  if (found == nullptr) {
+    return core::UsageError("{}: there is no group {} on this machine", flag, core::Quoted(name));
+  }
+  return entry.gr_gid;
+}
+
+std::string UserName(std::uint32_t uid) {
+  std::vector<char> room(65536);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
+  return found == nullptr ? fmt::format("{}", uid) : std::string(entry.pw_name);
+}
+
+}  // namespace sharewell::api

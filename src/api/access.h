@@ -1,0 +1,65 @@
+// Access: who is asking, and whether they may. The kernel says it at a Unix socket, a token
+// elsewhere; what a request says of itself is never believed.
+//
+// One thread. Name services are asked once in a while for a user's name; what they say is kept.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/tokens.h"
+#include "core/result.h"
+#include "core/submission.h"
+#include "http/http_message.h"
+
+namespace sharewell::api {
+
+struct AccessOptions {
+  std::string token_file;
+  std::optional<std::uint32_t> admin_group = {};  // whose members are admins
+  std::uint32_t own_uid = 0;                      // the server's: it may do all
+};
+
+struct Refusal {
+  int status = 403;
+  std::string words;
+};
+template <class T>
+using Allowed = tl::expected<T, Refusal>;
+
+class Access {
+ public:
+  explicit Access(AccessOptions options);
+
+  // Absent: nobody in particular, who may read at a loopback listening address.
+  Allowed<std::optional<core::Account>> Who(const http::HttpRequest& request);
+  // The same for a request as a whole: a browser on another site's behalf may not write, nobody in
+  // particular may read alone, and that on loopback.
+  Allowed<std::optional<core::Account>> Admit(const http::HttpRequest& request);
+
+  // The job is theirs, or they are admins. Absent: 401.
+  static Allowed<void> Touch(const std::optional<core::Account>& who, std::uint32_t owner);
+  // A server that is not root can run jobs as itself alone.
+  Allowed<void> RunAs(const core::Account& who) const;
+
+ private:
+  core::Account FromKernel(const http::Peer& peer);
+
+  AccessOptions options_;
+  TokenFile tokens_;
+  struct Known {
+    std::string name;
+    std::chrono::steady_clock::time_point asked;
+  };
+  std::map<std::uint32_t, Known> names_;
+};
+
+// A group's number, by its name or number.
+core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name);
+// "ann"; "1000" where it has no name.
+std::string UserName(std::uint32_t uid);
+
+}  // namespace sharewell::api

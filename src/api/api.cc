@@ -1,0 +1,243 @@
+#include "api/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "api/api_impl.h"
+#include "api/json_words.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "store/jobs/job_json.h"
+
+namespace sharewell::api {
+namespace {
+
+constexpr std::size_t kMostReading = 4096;
+
+}  // namespace
+
+http::HttpResponse Problem(int status, const std::string& detail) {
+  return {status,
+          "application/problem+json",
+          fmt::format("{{\"type\":\"about:blank\",\"title\":{},\"status\":{},\"detail\":{}}}\n",
+                      JsonText(http::ReasonOf(status)), status, JsonText(detail)),
+          {}};
+}
+
+http::HttpResponse RefusalAnswer(const Refusal& refusal) {
+  http::HttpResponse answer = Problem(refusal.status, refusal.words);
+  if (refusal.status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return answer;
+}
+
+Api::Api(http::HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
+         const ApiOptions& options)
+    : impl_(std::make_shared<ApiImpl>(server, desk, std::move(open_jobs), std::move(studies),
+                                      options)) {
+  impl_->AddRoutes();
+}
+
+Api::~Api() {
+  impl_->streams.reset();  // nothing is heard of any more
+  impl_->starts.Stop();    // before those that it hands answers to
+  impl_->reading.Stop();
+  impl_->studying_thread.Stop();
+}
+
+ApiImpl::ApiImpl(http::HttpServer& http, Desk& at, Api::OpenJobs open, Studies study,
+                 const ApiOptions& given)
+    : server(http),
+      desk(at),
+      open_jobs(std::move(open)),
+      studies(std::move(study)),
+      options(given),
+      access(given.access),
+      reading(kMostReading),
+      studying_thread(given.most_studies),
+      starts(at.events(), studies.starts) {}
+
+void ApiImpl::AddRoutes() {
+  // Once for the head, before a body is taken; handlers ask again who it is.
+  server.SetGate([this](const http::HttpRequest& request) -> std::optional<http::HttpResponse> {
+    const auto allowed = access.Admit(request);
+    if (allowed) return std::nullopt;
+    return RefusalAnswer(allowed.error());
+  });
+  AddJobRoutes();
+  AddSubmitRoute();
+  AddMachineRoutes();
+  AddStudyRoutes();
+  AddEventRoute();
+}
+
+void ApiImpl::Route(const char* method, const std::string& path, Handler handler,
+                    std::size_t most_body) {
+  server.Route(
+      method, path,
+      [this, handler = std::move(handler)](http::HttpRequest request,
+                                           const http::Responder& responder) {
+        const auto who = access.Admit(request);
+        if (!who) return responder.Answer(RefusalAnswer(who.error()));
+        handler(std::move(request), *who, responder);
+      },
+      most_body);
+}
+
+bool ApiImpl::Later(const http::Responder& responder, std::function<void()> work) {
+  if (reading.Put(std::move(work))) return true;
+  responder.Answer(Problem(503, "too many questions wait already; try again in a moment"));
+  return false;
+}
+
+void ApiImpl::ReadThen(const std::string& path, Handler reader) {
+  Route("GET", path,
+        [this, reader = std::move(reader)](http::HttpRequest request, const Who& who,
+                                           const http::Responder& responder) {
+          Later(responder, [reader, request = std::move(request), who, responder] {
+            reader(request, who, responder);
+          });
+        });
+}
+
+void ApiImpl::Read(const std::string& path, Reader reader) {
+  ReadThen(path, [reader = std::move(reader)](const http::HttpRequest& request, const Who& who,
+                                              const http::Responder& responder) {
+    responder.Answer(reader(request, who));
+  });
+}
+
+void ApiImpl::AnswerExpecting(const http::Responder& responder, Jobs jobs,
+                              std::function<http::HttpResponse(const Jobs&)> make) {
+  const auto waits = [](const control::JobPtr& job) { return job->phase == core::Phase::kWaiting; };
+  if (std::none_of(jobs.begin(), jobs.end(), waits)) return responder.Answer(make(jobs));
+  starts.WhenKnown([this, responder, waits, jobs = std::move(jobs), make = std::move(make)] {
+    Later(responder, [this, responder, waits, jobs, make] {
+      Jobs told = jobs;
+      for (control::JobPtr& job : told) {
+        const auto start = waits(job) ? starts.Of(job->number) : std::nullopt;
+        if (!start) continue;
+        core::JobRecord with = *job;
+        with.expected_start = start;
+        job = std::make_shared<const core::JobRecord>(std::move(with));
+      }
+      responder.Answer(make(told));
+    });
+  });
+}
+
+void ApiImpl::Study(const Who& who, const http::Responder& responder,
+                    std::function<core::Result<std::string>()> work) {
+  const std::string name = who ? who->name : std::string();
+  {
+    const std::lock_guard lock(mutex);
+    std::size_t& mine = studying[name];
+    if (mine >= options.most_studies_of_one) {
+      return responder.Answer(
+          Problem(429, "so many studies of yours are under way already; wait for one to end"));
+    }
+    ++mine;
+  }
+  const auto done = [this, name] {
+    const std::lock_guard lock(mutex);
+    if (--studying[name] == 0) studying.erase(name);
+  };
+  const bool put = studying_thread.Put([this, responder, work = std::move(work), done] {
+    core::Result<std::string> answer = core::FailedError("the study ended without a result");
+    try {
+      answer = work();
+    } catch (const std::exception& exception) {
+      answer = core::FailedError("the study ended without a result: {}", exception.what());
+    }
+    done();
+    responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
+  });
+  if (put) return;
+  done();
+  responder.Answer(Problem(503, "too many studies wait already; try again later"));
+}
+
+core::Result<store::JobStore*> ApiImpl::Store() {
+  if (store == nullptr) {
+    auto opened = open_jobs();
+    RETURN_IF_ERROR(opened);
+    store = std::move(*opened);
+  }
+  return store.get();
+}
+
+core::Result<control::JobPtr> ApiImpl::FindJob(std::int64_t number) {
+  if (control::JobPtr job = desk.board().Find(number)) return job;
+  const auto jobs = Store();
+  RETURN_IF_ERROR(jobs);
+  auto found = (*jobs)->Jobs({.number = number, .most = 1});
+  RETURN_IF_ERROR(found);
+  if (found->empty()) return control::JobPtr();
+  return std::make_shared<const core::JobRecord>(std::move(found->front()));
+}
+
+http::HttpResponse ApiImpl::ErrorAnswer(const core::Error& error, int failed) const {
+  switch (error.kind) {
+    case core::ErrorKind::kUsage:
+      return Problem(400, error.message);
+    case core::ErrorKind::kAbsent:
+      return Problem(404, error.message);
+    case core::ErrorKind::kFailed:
+      break;
+  }
+  return Problem(FailedStatus(failed), error.message);
+}
+
+bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job) {
+  return who && (who->admin || who->uid == job.user.uid);
+}
+
+std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who) {
+  std::string out;
+  store::AppendJob(out, job, SeesEnvironment(who, job));
+  // A document of its own says which schema it is of.
+  out.insert(1, "\"schema\":1,");
+  return out;
+}
+
+std::string JobsText(const std::vector<control::JobPtr>& jobs,
+                     const std::optional<core::Account>& who) {
+  std::string out = "{\"schema\":1,\"jobs\":";
+  out.reserve(1024 + jobs.size() * 1400);
+  AppendList(out, jobs, [&](std::string& text, const control::JobPtr& job) {
+    store::AppendJob(text, *job, SeesEnvironment(who, *job));
+  });
+  return out;
+}
+
+std::string QueryValue(const Query& query, std::string_view name) {
+  for (const auto& [key, value] : query) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+core::Result<std::optional<std::int64_t>> QueryNumber(const Query& query, std::string_view name,
+                                                      std::int64_t least, std::int64_t most) {
+  const std::string text = QueryValue(query, name);
+  if (text.empty()) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return core::UsageError("{}: {} is not a number from {} to {}", name, core::Quoted(text), least,
+                            most);
+  }
+  return value;
+}
+
+std::optional<std::int64_t> JobNumber(const http::HttpRequest& request) {
+  const std::string& text = request.parameters.front();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number <= 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace sharewell::api

@@ -1,0 +1,84 @@
+// Api: /api/v1 on an HttpServer (docs/api.md). Turns requests into questions to the server's heart
+// and answers into JSON; decides who may ask what (access.h).
+//
+// Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
+// Four threads work: the HTTP server's, one that reads (lists, files, the store), one for studies,
+// which may take minutes, and one that finds when jobs should start (expected_starts.h).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/access.h"
+#include "api/desk.h"
+#include "api/expected_starts.h"
+#include "core/result.h"
+#include "http/http_server.h"
+#include "store/job_store.h"
+
+namespace sharewell::api {
+
+using Query = std::vector<std::pair<std::string, std::string>>;  // in order, decoded
+
+// A piece of what a job has written. Pieces follow each other; the first may begin late, where
+// older ones are gone.
+struct LogPiece {
+  std::string path;
+  std::int64_t begin = 0;  // offset of its first byte in all that was written
+};
+
+struct GpuFigures {
+  std::optional<double> busy, memory_used_bytes, power_watts;
+};
+
+// What lies above this layer. A member that is empty is answered with 501. Strings are JSON
+// objects. All but `starts`, `gpu_figures`, `exposition` and `log_file` are called on the studies'
+// thread; the first on its own, the others on the reading thread, and must be quick.
+struct Studies {
+  std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
+  std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
+      simulate;
+  // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
+  std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
+  std::function<core::Result<Starts>()> starts;  // of the jobs that wait; empty: nobody knows
+  std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
+  std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
+  // An error: nothing is there (any more), and why.
+  std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, bool errors)> log_file;
+  std::function<std::string()> exposition;  // more for /metrics, in its format
+};
+
+struct ApiOptions {
+  AccessOptions access;
+  core::Seconds heartbeat{15};                             // a comment on every event stream
+  std::size_t most_studies = 32, most_studies_of_one = 4;  // waiting or under way
+};
+
+// The form of every error.
+http::HttpResponse Problem(int status, const std::string& detail);
+
+struct ApiImpl;
+
+class Api {
+ public:
+  // A store to read from, for what the board no longer has.
+  using OpenJobs = std::function<core::Result<std::unique_ptr<store::JobStore>>()>;
+
+  // Adds its routes. `server` and `desk` must outlive it.
+  Api(http::HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
+      const ApiOptions& options);
+  // REQUIRES: the server is stopped.
+  ~Api();
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+ private:
+  std::shared_ptr<ApiImpl> impl_;  // shared with answers that come later
+};
+
+}  // namespace sharewell::api

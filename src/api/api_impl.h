@@ -1,0 +1,88 @@
+// Inside of Api: what its routes share. One source a group of routes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "api/event_streams.h"
+#include "api/expected_starts.h"
+#include "api/worker.h"
+#include "http/routes.h"
+
+namespace sharewell::api {
+
+struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
+  using Who = std::optional<core::Account>;  // absent: nobody in particular
+
+  ApiImpl(http::HttpServer& server, Desk& desk, Api::OpenJobs open, Studies studies,
+          const ApiOptions& options);
+  void AddRoutes();
+  void AddJobRoutes();
+  void AddSubmitRoute();
+  void AddMachineRoutes();
+  void AddStudyRoutes();
+  void AddEventRoute();
+
+  // A route under /api/v1, with who asks. Runs on the server's thread.
+  using Handler = std::function<void(http::HttpRequest, const Who&, const http::Responder&)>;
+  void Route(const char* method, const std::string& path, Handler handler,
+             std::size_t most_body = std::size_t{64} << 10);
+  // The same for what is read from board, files or store, on the reading thread.
+  using Reader = std::function<http::HttpResponse(const http::HttpRequest&, const Who&)>;
+  void Read(const std::string& path, Reader reader);
+  void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
+  // A study, on its own thread; bounded, in all and for one user.
+  void Study(const Who& who, const http::Responder& responder,
+             std::function<core::Result<std::string>()> work);
+  bool Later(const http::Responder& responder,
+             std::function<void()> work);  // on the reading thread
+  // Answers with what `make` makes on the reading thread: where one of `jobs` waits, as soon as is
+  // known when it should start, and with that in its record.
+  using Jobs = std::vector<control::JobPtr>;
+  void AnswerExpecting(const http::Responder& responder, Jobs jobs,
+                       std::function<http::HttpResponse(const Jobs&)> make);
+
+  // From the board, else from the store: the reading thread.
+  core::Result<control::JobPtr> FindJob(std::int64_t number);
+  core::Result<store::JobStore*> Store();  // the reading thread
+  http::HttpResponse ErrorAnswer(const core::Error& error, int failed) const;
+  // 507 where the store cannot be written, else `failed`.
+  int FailedStatus(int failed) const { return desk.View().store_up ? failed : 507; }
+
+  http::HttpServer& server;
+  Desk& desk;
+  Api::OpenJobs open_jobs;
+  Studies studies;
+  ApiOptions options;
+  Access access;                           // the server's thread
+  std::unique_ptr<store::JobStore> store;  // the reading thread
+  std::mutex mutex;
+  std::map<std::string, std::size_t> studying;  // by user; guarded by mutex
+  Worker reading, studying_thread;
+  ExpectedStarts starts;
+  std::unique_ptr<EventStreams> streams;
+};
+
+// With a word to whoever asked wrongly.
+http::HttpResponse RefusalAnswer(const Refusal& refusal);
+bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job);
+std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who);
+// {"schema":1,"jobs":[...]} without its end.
+std::string JobsText(const std::vector<control::JobPtr>& jobs,
+                     const std::optional<core::Account>& who);
+
+// Values behind the question mark.
+std::string QueryValue(const Query& query, std::string_view name);  // empty: not given
+core::Result<std::optional<std::int64_t>> QueryNumber(const Query& query, std::string_view name,
+                                                      std::int64_t least, std::int64_t most);
+std::optional<std::int64_t> JobNumber(
+    const http::HttpRequest& request);  // {number}; absent: it is none
+
+}  // namespace sharewell::api

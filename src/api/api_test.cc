@@ -1,0 +1,301 @@
+#include "api/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "api/fake_desk.h"
+#include "api/logs.h"
+#include "http/test_client.h"
+#include "platform/files/test_folder.h"
+
+namespace sharewell::api {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest() {
+    auto server = http::HttpServer::Listen(
+        std::vector<http::ListenAddress>{http::ListenAddress{},
+                                         {.kind = http::ListenKind::kUnix, .path = socket_}},
+        {.refusal = Problem});
+    server_ = std::move(server.value());
+    Studies studies;
+    studies.forecast = [](const auto& job) -> core::Result<std::string> {
+      return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
+    };
+    studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
+    studies.simulate = [](const auto& policies, double days) -> core::Result<std::string> {
+      return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
+    };
+    studies.predict = [](const std::string& model, const Query&) -> core::Result<std::string> {
+      if (model == "bad") return core::UsageError("this is no model");
+      return fmt::format("{{\"bytes\":{}}}", model.size());
+    };
+    studies.gpu_figures = [] {
+      return std::map<std::string, GpuFigures>{{"simulated-0", {0.5, 1e9, {}}}};
+    };
+    studies.log_file = [this](std::int64_t, bool errors) -> core::Result<std::vector<LogPiece>> {
+      if (logs_gone_) return core::FailedError("they went after 30 days");
+      return std::vector<LogPiece>{{folder_.Path(errors ? "err" : "out"), 100}};
+    };
+    api_ = std::make_unique<Api>(
+        *server_, desk_, [this] { return store_.Open(); }, std::move(studies),
+        ApiOptions{.access = {folder_.Path("tokens"), {}, ::getuid()},
+                   .heartbeat = core::Seconds(0.3)});
+    server_->Start();
+    const core::Account ann{"ann", ::getuid() + 1, 1, false};
+    token_ = "Authorization: Bearer " + CreateToken(folder_.Path("tokens"), ann, "", 1).value();
+  }
+  ~ApiTest() override {
+    server_->Stop();
+    api_.reset();
+  }
+
+  static std::string Request(const std::string& what, const std::string& body,
+                             const std::string& header) {
+    return what + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + header +
+           (header.empty() ? "" : "\r\n") + "Content-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+  // Through the socket: as the server's own user, an admin.
+  std::string Ask(const std::string& what, const std::string& body = "") const {
+    const http::TestClient client(socket_);
+    client.Send(Request(what, body, ""));
+    return client.All();
+  }
+  // Through TCP: as nobody, or with a header.
+  std::string Tcp(const std::string& what, const std::string& header = "",
+                  const std::string& body = "") const {
+    const http::TestClient client(server_->Port());
+    client.Send(Request(what, body, header));
+    return client.All();
+  }
+
+  const platform::TestFolder folder_;
+  const std::string socket_ = folder_.Path("s.sock");
+  FakeDesk desk_;
+  bool logs_gone_ = false;
+  FakeJobStore store_;
+  std::unique_ptr<http::HttpServer> server_;
+  std::unique_ptr<Api> api_;
+  std::string token_;
+};
+
+TEST_F(ApiTest, SubmitsShowsAndActs) {
+  const std::string made = Ask("POST /api/v1/jobs", R"({"command":["sleep","5"],"name":"nap"})");
+  EXPECT_THAT(made, AllOf(StartsWith("HTTP/1.1 201 "), HasSubstr("Content-Type: application/json"),
+                          HasSubstr(R"({"schema":1,"jobs":[{"number":1,"name":"nap")")));
+  EXPECT_THAT(Ask("POST /api/v1/jobs", R"({"jobs":[{"command":["a"]},{"command":["b"]}]})"),
+              AllOf(HasSubstr("\"number\":2"), HasSubstr("\"number\":3")));
+  EXPECT_THAT(Ask("POST /api/v1/jobs", R"({"jobs":[{"command":["a"]},{"comand":["b"]}]})"),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("application/problem+json"),
+                    HasSubstr("jobs[1]"), HasSubstr("comand")));
+  EXPECT_THAT(Ask("POST /api/v1/jobs", "{"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("POST /api/v1/jobs", std::string(100'000, '[')), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(
+      Ask("GET /api/v1/jobs?limit=2"),
+      AllOf(HasSubstr("\"number\":3"), HasSubstr("\"number\":2"), Not(HasSubstr("\"number\":1,")),
+            HasSubstr("\"counts\":{\"waiting\":3}"), HasSubstr("\"next\":2}")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?limit=2&below=2&live=1"),
+              AllOf(HasSubstr("\"number\":1,"), HasSubstr("\"next\":null}")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?phase=running,held"), HasSubstr("\"jobs\":[],"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?phase=sleeping"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr("{\"schema\":1,\"number\":1,"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/why"), HasSubstr("\"why\":[\"no GPU is free\""));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/99"), AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("'99'")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/x"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Ask("POST /api/v1/jobs/1/cancel"), HasSubstr("\"phase\":\"cancelled\""));
+  EXPECT_THAT(Ask("POST /api/v1/jobs/1/cancel"), StartsWith("HTTP/1.1 409 "));
+  EXPECT_THAT(Ask("POST /api/v1/jobs?dry_run=1", R"({"command":["a"]})"),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("\"forecast\":{\"start_ms\":5,")));
+  // What only the store still knows.
+  core::JobRecord old;
+  old.number = 77;
+  old.phase = core::Phase::kFailed;
+  store_.jobs.push_back(old);
+  EXPECT_THAT(Ask("GET /api/v1/jobs/77"), HasSubstr("\"phase\":\"failed\""));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?phase=failed"), HasSubstr("\"number\":77"));
+  EXPECT_THAT(Ask("POST /api/v1/jobs/77/hold"), StartsWith("HTTP/1.1 409 "));
+}
+
+TEST_F(ApiTest, AJobThatWaitsSaysWhenItShouldStart) {
+  const std::string known = "\"expected_start_ms\":1700000000005",
+                    unknown = "\"expected_start_ms\":null";
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr(known));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/why"), HasSubstr(known));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr(known));
+  // Nothing is known of the second, and nothing is expected of one that is held.
+  Ask("POST /api/v1/jobs", R"({"command":["b"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2/why"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), AllOf(HasSubstr(known), HasSubstr(unknown)));
+  Ask("POST /api/v1/jobs/1/hold");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr(unknown));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), Not(HasSubstr(known)));
+}
+
+TEST_F(ApiTest, OthersSeeButDoNotTouch) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"],"environment":{"SECRET":"s3cret"}})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr("s3cret"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr("s3cret"));
+  for (const std::string& header : {std::string(), token_}) {
+    EXPECT_THAT(Tcp("GET /api/v1/jobs/1", header),
+                AllOf(HasSubstr("\"number\":1"), Not(HasSubstr("s3cret"))));
+    EXPECT_THAT(Tcp("GET /api/v1/jobs", header),
+                AllOf(HasSubstr("\"number\":1"), Not(HasSubstr("s3cret"))));
+    const int status = header.empty() ? 401 : 403;
+    const std::string refused = fmt::format("HTTP/1.1 {} ", status);
+    EXPECT_THAT(Tcp("GET /api/v1/jobs/1/logs", header), StartsWith(refused));
+    EXPECT_THAT(Tcp("POST /api/v1/jobs/1/cancel", header), StartsWith(refused));
+    EXPECT_THAT(Tcp("POST /api/v1/gpus/0/drain", header), StartsWith(refused));
+  }
+  EXPECT_THAT(Tcp("POST /api/v1/jobs", "", R"({"command":["a"]})"),
+              AllOf(StartsWith("HTTP/1.1 401 "), HasSubstr("WWW-Authenticate: Bearer")));
+  if (::getuid() != 0) {
+    EXPECT_THAT(Tcp("POST /api/v1/jobs", token_, R"({"command":["a"]})"),
+                AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("as root it could")));
+  } else {
+    EXPECT_THAT(Tcp("POST /api/v1/jobs", token_, R"({"command":["a"]})"),
+                HasSubstr("\"user\":\"ann\""));
+  }
+}
+
+TEST_F(ApiTest, MachineStudiesAndFigures) {
+  EXPECT_THAT(Ask("GET /api/v1"), HasSubstr("\"policy\":\"sharewell\""));
+  EXPECT_THAT(
+      Ask("GET /api/v1/gpus"),
+      AllOf(HasSubstr("\"uuid\":\"simulated-0\""), HasSubstr("\"simulated\":true"),
+            HasSubstr("\"busy\":0.5,\"memory_used_bytes\":1000000000,\"power_watts\":null")));
+  EXPECT_THAT(Ask("POST /api/v1/gpus/0/drain"), HasSubstr("\"drained\":true"));
+  EXPECT_THAT(Ask("POST /api/v1/gpus/simulated-0/undrain"), HasSubstr("\"drained\":false"));
+  EXPECT_THAT(Ask("POST /api/v1/gpus/9/drain"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Ask("GET /api/v1/nodes"), HasSubstr("\"store_up\":true"));
+  EXPECT_THAT(Ask("GET /api/v1/forecast"), HasSubstr("{\"jobs\":[]}"));
+  EXPECT_THAT(Ask("POST /api/v1/simulations", R"({"policies":["slot"],"days":2})"),
+              HasSubstr("slot 2"));
+  EXPECT_THAT(Ask("POST /api/v1/simulations", R"({"policies":[]})"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("POST /api/v1/predictions?batch=4", std::string(1 << 20, 'm')),
+              HasSubstr("{\"bytes\":1048576}"));
+  EXPECT_THAT(Ask("POST /api/v1/predictions", "bad"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("GET /api/v1/profiles"), StartsWith("HTTP/1.1 501 "));
+  EXPECT_THAT(Ask("GET /healthz"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_THAT(Ask("GET /nothing"), AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("problem+json")));
+  EXPECT_THAT(Ask("GET /metrics"),
+              AllOf(HasSubstr("sharewell_jobs{phase=\"waiting\"} 0\n"),
+                    HasSubstr("sharewell_gpu_jobs{gpu=\"0\",UUID=\"simulated-0\"} 0\n"),
+                    HasSubstr("sharewell_http_requests_total{code=\"4xx\"} ")));
+  EXPECT_THAT(Ask("GET /api/v1/routes"), HasSubstr("[\"POST\",\"/api/v1/jobs/{number}/cancel\"]"));
+  desk_.view.store_up = false;
+  EXPECT_THAT(Ask("GET /healthz"), StartsWith("HTTP/1.1 503 "));
+  desk_.full = true;
+  EXPECT_THAT(Ask("POST /api/v1/jobs", R"({"command":["a"]})"), StartsWith("HTTP/1.1 507 "));
+}
+
+TEST_F(ApiTest, LogsByOffset) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  folder_.Write("out", "0123456789");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"),
+              AllOf(HasSubstr("X-Next-Offset: 110"), HasSubstr("X-Ended: 0"),
+                    testing::EndsWith("\r\n\r\n0123456789")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=105&most=2"),
+              AllOf(HasSubstr("X-Next-Offset: 107"), testing::EndsWith("\r\n\r\n56")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=-3"), testing::EndsWith("\r\n\r\n789"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=err"), testing::EndsWith("\r\n\r\n"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=both"), StartsWith("HTTP/1.1 400 "));
+  Ask("POST /api/v1/jobs/1/cancel");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=110"), HasSubstr("X-Ended: 1"));
+  logs_gone_ = true;
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"), StartsWith("HTTP/1.1 200 ")) << "it never ran";
+  core::JobRecord ran = *desk_.board().Find(1);
+  ran.started = 1;
+  desk_.jobs.Put(ran);
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"),
+              AllOf(StartsWith("HTTP/1.1 410 "), HasSubstr("they went after 30 days")));
+  logs_gone_ = false;
+  // Whoever owns the folder puts a link there.
+  ASSERT_EQ(::symlink(folder_.Path("out").c_str(), folder_.Path("err").c_str()), 0);
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=err"),
+              AllOf(StartsWith("HTTP/1.1 500 "), Not(HasSubstr("0123456789"))));
+  const std::vector<LogPiece> two = {{folder_.Path("out"), 0}, {folder_.Path("out"), 10}};
+  EXPECT_EQ(ReadLog(two, 8, 5)->bytes, "89012");
+  EXPECT_EQ(ReadLog(two, -100, 5)->bytes, "01234");
+  EXPECT_TRUE(ReadLog(two, 1000, 5)->all);
+}
+
+TEST_F(ApiTest, EventsGoOnWhereTheyBrokeOff) {
+  const auto listen = [&](const std::string& query, const std::string& header = "") {
+    auto client = std::make_unique<http::TestClient>(socket_);
+    client->Send("GET /api/v1/events" + query + " HTTP/1.1\r\n" + header + "\r\n");
+    EXPECT_THAT(client->Until("\r\n\r\n"), HasSubstr("text/event-stream"));
+    client->Until(": sharewell\n\n");
+    return client;
+  };
+  for (int id = 11; id <= 1400; ++id) {  // 1 to 10 are no longer kept
+    store_.events.push_back({id, 5, "job.started", id % 2 + 1, "text\n" + std::to_string(id)});
+  }
+  for (int id = 1401; id <= 1410; ++id) {  // stored, then told
+    store_.events.push_back({id, 5, "job.ended", 2, ""});
+    desk_.hub.Publish(store_.events.back());
+  }
+  const auto live = listen("");
+  const auto late = listen("?after=3");
+  const auto back = listen("?after=3&job=2", "Last-Event-ID: 1405\r\n");
+  const auto stranger = listen("?after=999999");
+  EXPECT_THAT(late->Until("\n\n"), StartsWith("id: 10\nevent: gap\n"));
+  EXPECT_EQ(
+      late->Until("\n\n"),
+      "id: 11\nevent: job.started\ndata: "
+      "{\"id\":11,\"time_ms\":5,\"kind\":\"job.started\",\"job\":2,\"text\":\"text\\n11\"}\n\n");
+  for (int id = 12; id <= 1410; ++id) {
+    std::string text = late->Until("\n\n");
+    while (text.starts_with(":")) text = late->Until("\n\n");  // a comment
+    ASSERT_THAT(text, StartsWith(fmt::format("id: {}\n", id)));
+  }
+  EXPECT_THAT(stranger->Until("\n\n"), HasSubstr("event: gap\n"));
+  for (int id = 1406; id <= 1410; ++id) {
+    EXPECT_THAT(back->Until("\n\n"), StartsWith(fmt::format("id: {}\n", id)));
+  }
+  desk_.hub.Publish({1411, 6, "job.ended", 1, ""});
+  desk_.hub.Publish({1412, 6, "job.ended", 2, ""});
+  const auto next = [](const http::TestClient& client) {
+    for (;;) {
+      std::string text = client.Until("\n\n");
+      if (!text.starts_with(":")) return text.substr(0, text.find('\n'));
+    }
+  };
+  for (const http::TestClient* all : {live.get(), late.get(), stranger.get()}) {
+    EXPECT_EQ(next(*all), "id: 1411");
+    EXPECT_EQ(next(*all), "id: 1412");
+  }
+  EXPECT_EQ(next(*back), "id: 1412") << "of job 2 alone";
+  EXPECT_EQ(live->Until(":\n\n"), ":\n\n") << "nothing came, and still something comes";
+}
+
+TEST_F(ApiTest, TenThousandJobsAreListedAtOnce) {
+  core::JobRecord record;
+  record.user = {"ann", 1000, 1000, false};
+  record.asked.command = {"python3", "train.py", "--epochs", "10"};
+  record.reason = "no GPU has room for it yet";
+  record.asked.environment.assign(40, {"SOME_VARIABLE", "with a value of common length"});
+  for (record.number = 1; record.number <= 10'000; ++record.number) desk_.jobs.Put(record);
+  const auto before = std::chrono::steady_clock::now();
+  const std::string all = Tcp("GET /api/v1/jobs?live=1&limit=10000");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+  EXPECT_THAT(all, AllOf(HasSubstr("\"number\":10000,"), HasSubstr("\"next\":null}")));
+  EXPECT_LT(took.count(), 5) << "even on a loaded machine, under a sanitizer";
+  RecordProperty("milliseconds", static_cast<int>(took.count() * 1e3));
+}
+
+}  // namespace
+}  // namespace sharewell::api

@@ -1,0 +1,67 @@
+#include "api/bodies.h"
+
+#include <utility>
+
+#include "core/result.h"
+#include "store/job_store.h"
+#include "store/jobs/object_reader.h"
+
+namespace sharewell::api {
+
+using core::UsageError;
+
+core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view body) {
+  std::vector<core::Submission> jobs;
+  // Most are one job: it is parsed once.
+  if (body.find("\"jobs\"") == std::string_view::npos) {
+    auto job = store::SubmissionFromJson(body);
+    RETURN_IF_ERROR(job);
+    jobs.push_back(std::move(*job));
+    return jobs;
+  }
+  std::string error;
+  const auto json = store::ParseObject(body, error);
+  if (!json) return UsageError("{}", error);
+  const auto list = json->find("jobs");
+  if (list == json->end()) {
+    auto job = store::SubmissionFromJson(body);
+    RETURN_IF_ERROR(job);
+    jobs.push_back(std::move(*job));
+    return jobs;
+  }
+  if (!list->is_array() || list->empty()) {
+    return UsageError("jobs: give a list of at least one submission");
+  }
+  if (json->size() > 1) return UsageError("beside \"jobs\" nothing may stand");
+  for (const auto& entry : *list) {
+    auto job = store::SubmissionFromJson(entry.dump());
+    if (!job) {
+      return tl::unexpected(
+          std::move(job.error()).Within("jobs[" + std::to_string(jobs.size()) + "]"));
+    }
+    jobs.push_back(std::move(*job));
+  }
+  return jobs;
+}
+
+core::Result<WhatIfAsked> ParseWhatIf(std::string_view body) {
+  std::string error;
+  const auto json = store::ParseObject(body, error);
+  if (!json) return UsageError("{}", error);
+  WhatIfAsked asked;
+  store::ObjectReader reader(*json, "", store::Trust::kSent, error);
+  reader.Number("days", asked.days, {0.001, 3650});
+  reader.Each("policies", 20, [&](const auto& entry) {
+    if (auto name = reader.TextOf("policies", entry, 200)) {
+      asked.policies.push_back(std::move(*name));
+    }
+  });
+  reader.RefuseOthers();
+  if (!error.empty()) return UsageError("{}", error);
+  if (asked.policies.empty()) {
+    return UsageError("policies: give at least one (`sharewell policies` lists them)");
+  }
+  return asked;
+}
+
+}  // namespace sharewell::api

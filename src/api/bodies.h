@@ -1,0 +1,22 @@
+// What clients send: submissions and what-ifs. Every error names the key that is wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/submission.h"
+
+namespace sharewell::api {
+
+// One submission, or {"jobs":[...]}.
+core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view body);
+
+struct WhatIfAsked {
+  std::vector<std::string> policies;
+  double days = 7;
+};
+core::Result<WhatIfAsked> ParseWhatIf(std::string_view body);
+
+}  // namespace sharewell::api

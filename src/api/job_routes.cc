@@ -1,0 +1,265 @@
+// Jobs: listed, shown, explained, acted on; and what they have written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/api_impl.h"
+#include "api/json_words.h"
+#include "api/logs.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::api {
+namespace {
+
+using control::JobPtr;
+using core::JobRecord;
+using core::Phase;
+
+constexpr std::int64_t kMostListed = 10'000;
+constexpr std::int64_t kListed = 100;
+constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
+constexpr std::int64_t kLog = 65536;
+
+http::HttpResponse NoJob(const std::string& number) {
+  return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
+                                  core::Quoted(number)));
+}
+
+struct Listing {
+  std::vector<Phase> phases;
+  std::string user;
+  std::int64_t limit = kListed;
+  std::optional<std::int64_t> below;
+  bool live = false;
+
+  bool Takes(const JobRecord& job) const {
+    if (below && job.number >= *below) return false;
+    if (live && core::IsOver(job.phase)) return false;
+    if (!user.empty() && job.user.name != user) return false;
+    return phases.empty() || std::find(phases.begin(), phases.end(), job.phase) != phases.end();
+  }
+  bool WantsOver() const {
+    return !live && (phases.empty() || std::any_of(phases.begin(), phases.end(), core::IsOver));
+  }
+};
+
+core::Result<Listing> ParseListing(const Query& query) {
+  Listing listing;
+  std::string phases = QueryValue(query, "phase") + ",";
+  for (std::size_t comma = 0; (comma = phases.find(',')) != std::string::npos;) {
+    const std::string name = phases.substr(0, comma);
+    phases.erase(0, comma + 1);
+    if (name.empty()) continue;
+    const auto phase = core::PhaseNamed(name);
+    if (!phase) {
+      return core::UsageError(
+          "phase: {} is none; there are held, waiting, starting, running, stopping, finished, "
+          "failed and cancelled",
+          core::Quoted(name));
+    }
+    listing.phases.push_back(*phase);
+  }
+  listing.user = QueryValue(query, "user");
+  const auto limit = QueryNumber(query, "limit", 1, kMostListed);
+  RETURN_IF_ERROR(limit);
+  listing.limit = limit->value_or(kListed);
+  const auto below = QueryNumber(query, "below", 1, INT64_MAX);
+  RETURN_IF_ERROR(below);
+  listing.below = *below;
+  const auto live = QueryNumber(query, "live", 0, 1);
+  RETURN_IF_ERROR(live);
+  listing.live = live->value_or(0) == 1;
+  return listing;
+}
+
+// Newest first; one more than is shown, where there is one. What is over comes from the store,
+// which alone has all of it; the board has the newest word on what it knows.
+core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
+  const auto most = static_cast<std::size_t>(listing.limit) + 1;
+  std::vector<JobPtr> jobs;
+  const auto take = [&](const std::vector<JobPtr>& all) {
+    for (auto job = all.rbegin(); job != all.rend(); ++job) {
+      if (listing.Takes(**job)) jobs.push_back(*job);
+    }
+  };
+  take(api.desk.board().Live());
+  if (listing.WantsOver()) {
+    take(api.desk.board().Over());
+    const auto store = api.Store();
+    RETURN_IF_ERROR(store);
+    store::JobFilter filter;
+    if (!listing.user.empty()) filter.user = listing.user;
+    filter.phases = listing.phases;
+    filter.below = listing.below;
+    filter.most = most;
+    auto kept = (*store)->Jobs(filter);
+    RETURN_IF_ERROR(kept);
+    for (JobRecord& record : *kept) {
+      if (api.desk.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
+      jobs.push_back(std::make_shared<const JobRecord>(std::move(record)));
+    }
+    const auto newer = [](const JobPtr& a, const JobPtr& b) { return a->number > b->number; };
+    std::sort(jobs.begin(), jobs.end(), newer);
+    const auto same = [](const JobPtr& a, const JobPtr& b) { return a->number == b->number; };
+    jobs.erase(std::unique(jobs.begin(), jobs.end(), same), jobs.end());
+  }
+  jobs.resize(std::min(jobs.size(), most));
+  return jobs;
+}
+
+void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
+          const http::Responder& responder) {
+  const auto listing = ParseListing(http::ParseQuery(request.query));
+  if (!listing) return responder.Answer(Problem(400, listing.error().message));
+  auto jobs = Listed(api, *listing);
+  if (!jobs) return responder.Answer(api.ErrorAnswer(jobs.error(), 500));
+  std::optional<std::int64_t> next;
+  if (jobs->size() > static_cast<std::size_t>(listing->limit)) {
+    jobs->pop_back();
+    next = jobs->back()->number;
+  }
+  api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) {
+    std::string out = JobsText(told, who);
+    out += ",\"counts\":{";
+    for (const auto& [phase, count] : api.desk.board().Counts()) {
+      out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
+    }
+    out += fmt::format("}},\"next\":{}}}", next ? std::to_string(*next) : "null");
+    return JsonAnswer(std::move(out));
+  });
+}
+
+// The policy's own reasons, and what else decides, one sentence each.
+std::vector<std::string> WhyOf(const JobRecord& job) {
+  std::vector<std::string> why;
+  if (!job.reason.empty()) why.push_back(job.reason);
+  if (!job.beside.empty() && job.started) {
+    std::string others;
+    for (const std::int64_t other : job.beside) {
+      others += fmt::format("{}{}", others.empty() ? "" : ", ", other);
+    }
+    why.push_back(
+        fmt::format("it shares its GPU with job{} {}", job.beside.size() == 1 ? "" : "s", others));
+  }
+  if (!job.believed.from.empty()) {
+    why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.source),
+                              job.believed.from));
+  }
+  if (job.slowdown)
+    why.push_back(fmt::format("it runs {:.2f} times as long as alone", *job.slowdown));
+  if (!job.note.empty()) why.push_back(job.note);
+  if (why.empty()) why.push_back(fmt::format("it is {}", core::NameOf(job.phase)));
+  return why;
+}
+
+http::HttpResponse Explain(const JobRecord& job) {
+  std::string out =
+      fmt::format("{{\"schema\":1,\"number\":{},\"phase\":\"{}\",\"why\":", job.number,
+                  core::NameOf(job.phase));
+  AppendList(out, WhyOf(job), store::AppendText);
+  const auto& start = job.expected_start;
+  out += fmt::format(",\"expected_start_ms\":{}}}", start ? std::to_string(*start) : "null");
+  return JsonAnswer(std::move(out));
+}
+
+http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
+                           const JobRecord& job) {
+  if (const auto may = Access::Touch(who, job.user.uid); !may) return RefusalAnswer(may.error());
+  if (!api.studies.log_file) return Problem(501, "this server keeps no logs");
+  const Query query = http::ParseQuery(request.query);
+  const std::string stream = QueryValue(query, "stream");
+  if (!stream.empty() && stream != "out" && stream != "err") {
+    return Problem(400,
+                   fmt::format("stream: {} is none; there are out and err", core::Quoted(stream)));
+  }
+  const auto offset = QueryNumber(query, "offset", -INT64_MAX, INT64_MAX);
+  if (!offset) return Problem(400, offset.error().message);
+  const auto most = QueryNumber(query, "most", 1, kMostLog);
+  if (!most) return Problem(400, most.error().message);
+  const auto pieces = api.studies.log_file(job.number, stream == "err");
+  if (!pieces && job.started && core::IsOver(job.phase)) {
+    return Problem(410, pieces.error().message);
+  }
+  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), offset->value_or(0),
+                      static_cast<std::size_t>(most->value_or(kLog)));
+  if (!part) return Problem(500, part.error().message);
+  const bool ended = part->all && core::IsOver(job.phase);
+  return {200,
+          "text/plain",
+          std::move(part->bytes),
+          {{"X-Next-Offset", std::to_string(part->next)}, {"X-Ended", ended ? "1" : "0"}}};
+}
+
+void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core::Account& who,
+         const http::Responder& responder) {
+  if (core::IsOver(job.phase)) {
+    return responder.Answer(
+        Problem(409, fmt::format("job {} is over: it is {}", job.number, core::NameOf(job.phase))));
+  }
+  api.desk.Act(
+      action, job.number, who,
+      [responder, who, weak = api.weak_from_this()](core::Result<JobPtr> acted) {
+        if (acted) return responder.Answer(JsonAnswer(JobText(**acted, who)));
+        const auto inside = weak.lock();
+        responder.Answer(Problem(inside ? inside->FailedStatus(409) : 409, acted.error().message));
+      });
+}
+
+}  // namespace
+
+void ApiImpl::AddJobRoutes() {
+  ReadThen("/api/v1/jobs",
+           [this](const http::HttpRequest& request, const Who& who,
+                  const http::Responder& responder) { List(*this, request, who, responder); });
+
+  // On the reading thread, and only where the board does not know it, from the store.
+  const auto show = [this](const std::string& path, auto make) {
+    ReadThen("/api/v1/jobs/{number}" + path,
+             [this, make](const http::HttpRequest& request, const Who& who,
+                          const http::Responder& responder) {
+               const auto number = JobNumber(request);
+               if (!number) return responder.Answer(NoJob(request.parameters.front()));
+               const auto job = FindJob(*number);
+               if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
+               if (*job == nullptr) return responder.Answer(NoJob(request.parameters.front()));
+               make(request, who, *job, responder);
+             });
+  };
+  show("", [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
+                  const http::Responder& to) {
+    AnswerExpecting(to, {job},
+                    [who](const Jobs& told) { return JsonAnswer(JobText(*told.front(), who)); });
+  });
+  show("/why",
+       [this](const http::HttpRequest&, const Who&, const JobPtr& job, const http::Responder& to) {
+         AnswerExpecting(to, {job}, [](const Jobs& told) { return Explain(*told.front()); });
+       });
+  show("/logs",
+       [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
+              const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
+
+  using control::Action;
+  for (const auto& [word, action] :
+       {std::pair("cancel", Action::kCancel), std::pair("hold", Action::kHold),
+        std::pair("release", Action::kRelease)}) {
+    Route("POST", fmt::format("/api/v1/jobs/{{number}}/{}", word),
+          [this, action = action](const http::HttpRequest& request, const Who& who,
+                                  const http::Responder& responder) {
+            const auto number = JobNumber(request);
+            if (!number) return responder.Answer(NoJob(request.parameters.front()));
+            Later(responder, [this, action, number = *number, who, responder] {
+              const auto job = FindJob(number);
+              if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
+              if (*job == nullptr) return responder.Answer(NoJob(std::to_string(number)));
+              const auto may = Access::Touch(who, (*job)->user.uid);
+              if (!may) return responder.Answer(RefusalAnswer(may.error()));
+              Act(*this, action, **job, *who, responder);
+            });
+          });
+  }
+}
+
+}  // namespace sharewell::api

@@ -1,0 +1,26 @@
+// Bytes of a job's log, by offset, over the pieces it lies in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "core/result.h"
+
+namespace sharewell::api {
+
+struct LogPart {
+  std::string bytes;
+  std::int64_t next = 0;  // offset behind them
+  bool all = false;       // nothing lies behind them now
+};
+
+// From `offset` on (below 0: so many from the end), at most `most`. What lies before the first
+// piece is gone: it begins with that. A piece that is no plain file of its own (a link, a pipe, a
+// file with a second name) is not read: whoever owns the folder must not make us read others'.
+core::Result<LogPart> ReadLog(const std::vector<LogPiece>& pieces, std::int64_t offset,
+                              std::size_t most);
+
+}  // namespace sharewell::api

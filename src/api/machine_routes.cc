@@ -1,0 +1,183 @@
+// The machine: its GPUs and what they do, the server itself, and figures for Prometheus.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/api_impl.h"
+#include "api/escape.h"
+#include "api/exposition.h"
+#include "api/json_words.h"
+#include "core/text/quoted.h"
+#include "core/version.h"
+
+namespace sharewell::api {
+namespace {
+
+using control::GpuView;
+using control::ServiceView;
+
+void AppendGpu(std::string& out, const GpuView& view,
+               const std::map<std::string, GpuFigures>& figures) {
+  GpuFigures now;
+  if (const auto found = figures.find(view.gpu.uuid); found != figures.end()) now = found->second;
+  out += fmt::format(
+      "{{\"index\":{},\"uuid\":{},\"model\":{},\"memory_bytes\":{},\"simulated\":{},"
+      "\"drained\":{},\"problem\":{},\"jobs\":",
+      view.gpu.index, JsonText(view.gpu.uuid), JsonText(view.gpu.model),
+      JsonNumber(view.memory.value), view.simulated, view.drained, JsonText(view.problem));
+  AppendList(out, view.jobs,
+             [](std::string& text, std::int64_t job) { text += std::to_string(job); });
+  out += fmt::format(",\"busy\":{},\"memory_used_bytes\":{},\"power_watts\":{}}}",
+                     JsonNumber(now.busy), JsonNumber(now.memory_used_bytes),
+                     JsonNumber(now.power_watts));
+}
+
+std::map<std::string, GpuFigures> FiguresOf(const Studies& studies) {
+  return studies.gpu_figures ? studies.gpu_figures() : std::map<std::string, GpuFigures>{};
+}
+
+http::HttpResponse AllGpus(const ServiceView& view, const Studies& studies) {
+  std::string out = "{\"schema\":1,\"gpus\":";
+  const auto figures = FiguresOf(studies);
+  AppendList(out, view.gpus,
+             [&](std::string& text, const GpuView& gpu) { AppendGpu(text, gpu, figures); });
+  return JsonAnswer(out + "}");
+}
+
+const GpuView* GpuNamed(const ServiceView& view, const std::string& name) {
+  const auto found = std::find_if(view.gpus.begin(), view.gpus.end(), [&](const GpuView& gpu) {
+    return gpu.gpu.uuid == name || std::to_string(gpu.gpu.index) == name;
+  });
+  return found == view.gpus.end() ? nullptr : &*found;
+}
+
+http::HttpResponse Node(const ServiceView& view) {
+  return JsonAnswer(fmt::format(
+      "{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},\"gpus\":{},"
+      "\"policy\":{},\"store_up\":{},\"store_problem\":{}}}]}}",
+      JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given), view.gpus.size(),
+      JsonText(view.policy), view.store_up, JsonText(view.store_problem)));
+}
+
+class Figures {
+ public:
+  void Family(std::string_view name, std::string_view type, std::string_view help) {
+    out_ += fmt::format("# HELP sharewell_{0} {1}\n# TYPE sharewell_{0} {2}\n", name, help, type);
+    name_ = name;
+  }
+  void Sample(const std::string& labels, double value) {
+    out_ += fmt::format("sharewell_{}{} {}\n", name_, labels, value);
+  }
+  void One(std::string_view name, std::string_view type, std::string_view help, double value) {
+    Family(name, type, help);
+    Sample("", value);
+  }
+  std::string Take() && { return std::move(out_); }
+
+ private:
+  std::string out_;
+  std::string_view name_;
+};
+
+std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::size_t> counts,
+                          const http::HttpFigures& http) {
+  Figures page;
+  page.Family("jobs", "gauge", "Jobs that are not over, by phase.");
+  for (const auto phase : {core::Phase::kHeld, core::Phase::kWaiting, core::Phase::kStarting,
+                           core::Phase::kRunning, core::Phase::kStopping}) {
+    page.Sample(fmt::format("{{phase=\"{}\"}}", core::NameOf(phase)),
+                static_cast<double>(counts[phase]));
+  }
+  const auto label = [](const GpuView& gpu) {
+    return fmt::format("{{gpu=\"{}\",UUID=\"{}\"}}", gpu.gpu.index, LabelValue(gpu.gpu.uuid));
+  };
+  page.Family("gpu_jobs", "gauge", "Jobs on the GPU.");
+  for (const GpuView& gpu : view.gpus) {
+    page.Sample(label(gpu), static_cast<double>(gpu.jobs.size()));
+  }
+  page.Family("gpu_usable", "gauge", "1: the GPU answers and takes new jobs.");
+  for (const GpuView& gpu : view.gpus) {
+    page.Sample(label(gpu), !gpu.drained && gpu.problem.empty() ? 1 : 0);
+  }
+  page.One("cores_given", "gauge", "Cores that jobs have.", view.cores_given);
+  page.One("decisions_total", "counter", "Decisions since the start.",
+           static_cast<double>(view.decisions));
+  page.One("decision_p99_seconds", "gauge", "99th percentile of the last 1000 decisions' times.",
+           view.decision_p99.value);
+  page.One("jobs_store_up", "gauge", "1: jobs can be stored.", view.store_up ? 1 : 0);
+  page.Family("http_requests_total", "counter", "Answers to HTTP requests.");
+  page.Sample("{code=\"2xx\"}", static_cast<double>(http.requests - http.refused - http.failed));
+  page.Sample("{code=\"4xx\"}", static_cast<double>(http.refused));
+  page.Sample("{code=\"5xx\"}", static_cast<double>(http.failed));
+  page.One("http_connections", "gauge", "Connections that are no streams.",
+           static_cast<double>(http.connections));
+  page.One("http_streams", "gauge", "Event streams.", static_cast<double>(http.streams));
+  return std::move(page).Take();
+}
+
+}  // namespace
+
+void ApiImpl::AddMachineRoutes() {
+  Read("/api/v1", [this](const http::HttpRequest&, const Who&) {
+    const ServiceView view = desk.View();
+    return JsonAnswer(
+        fmt::format("{{\"schema\":1,\"version\":\"{}\",\"node\":{},\"policy\":{},\"since_ms\":{}}}",
+                    core::kVersion, JsonText(view.node), JsonText(view.policy), view.since));
+  });
+  Read("/api/v1/routes", [this](const http::HttpRequest&, const Who&) {
+    std::string out = "{\"schema\":1,\"routes\":";
+    AppendList(out, server.Routes(), [](std::string& text, const auto& route) {
+      text += fmt::format("[{},{}]", JsonText(route.first), JsonText(route.second));
+    });
+    return JsonAnswer(out + "}");
+  });
+  Read("/api/v1/gpus",
+       [this](const http::HttpRequest&, const Who&) { return AllGpus(desk.View(), studies); });
+  Read("/api/v1/nodes", [this](const http::HttpRequest&, const Who&) { return Node(desk.View()); });
+  Read("/metrics", [this](const http::HttpRequest&, const Who&) {
+    std::string page = ServerFigures(desk.View(), desk.board().Counts(), server.Figures());
+    if (studies.exposition) page += studies.exposition();
+    return http::HttpResponse{200, std::string(kExpositionType), std::move(page), {}};
+  });
+  Read("/healthz", [this](const http::HttpRequest&, const Who&) {
+    const ServiceView view = desk.View();
+    if (view.store_up) return http::HttpResponse{.body = "ok\n"};
+    return http::HttpResponse{.status = 503,
+                              .body = "jobs cannot be stored: " + view.store_problem + "\n"};
+  });
+
+  for (const bool drained : {true, false}) {
+    Route("POST", fmt::format("/api/v1/gpus/{{gpu}}/{}", drained ? "drain" : "undrain"),
+          [this, drained](const http::HttpRequest& request, const Who& who,
+                          const http::Responder& responder) {
+            const std::string name = request.parameters.front();
+            if (GpuNamed(desk.View(), name) == nullptr) {
+              return responder.Answer(
+                  Problem(404, fmt::format("there is no GPU {}; `sharewell top` lists them",
+                                           core::Quoted(name))));
+            }
+            if (!who->admin) {
+              return responder.Answer(Problem(403, "draining a GPU is for admins"));
+            }
+            desk.Drain(name, drained, *who,
+                       [name, responder, weak = weak_from_this()](core::Result<void> done) {
+                         const auto inside = weak.lock();
+                         if (!done || !inside) {
+                           return responder.Answer(
+                               Problem(inside ? inside->FailedStatus(409) : 503,
+                                       done ? "the server goes down" : done.error().message));
+                         }
+                         const ServiceView view = inside->desk.View();
+                         const GpuView* gpu = GpuNamed(view, name);
+                         if (gpu == nullptr) return;  // 500: it was there a moment ago
+                         std::string out;
+                         AppendGpu(out, *gpu, FiguresOf(inside->studies));
+                         out.insert(1, "\"schema\":1,");
+                         responder.Answer(JsonAnswer(std::move(out)));
+                       });
+          });
+  }
+}
+
+}  // namespace sharewell::api

@@ -1,0 +1,122 @@
+// POST /jobs: submissions, for real or to see what would become of them.
+#include <fmt/format.h>
+
+#include <mutex>
+#include <utility>
+
+#include "api/api_impl.h"
+#include "api/bodies.h"
+#include "api/json_words.h"
+#include "core/result.h"
+
+namespace sharewell::api {
+namespace {
+
+using control::JobPtr;
+
+constexpr std::size_t kMostSubmission = std::size_t{32} << 20;
+constexpr std::size_t kParsedAtOnce = std::size_t{64} << 10;  // bytes; longer ones on a thread
+constexpr std::size_t kWrittenAtOnce = 16;                    // jobs; likewise
+constexpr std::size_t kMostConsidered = 1000;
+
+// Answers come on the loop's thread, which must not be held up.
+void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Account& who,
+            const http::Responder& responder) {
+  api.desk.Submit(
+      std::move(jobs), who,
+      [who, responder, weak = api.weak_from_this()](core::Result<std::vector<JobPtr>> submitted) {
+        const auto inside = weak.lock();
+        if (!submitted) {
+          const auto& error = submitted.error();
+          return responder.Answer(inside ? inside->ErrorAnswer(error, 409)
+                                         : Problem(503, error.message));
+        }
+        const bool many = submitted->size() > kWrittenAtOnce;
+        const auto answer = [who, responder, jobs = std::move(*submitted)] {
+          responder.Answer(JsonAnswer(JobsText(jobs, who) + "}", 201));
+        };
+        if (inside && many) {
+          inside->Later(responder, answer);
+        } else {
+          answer();
+        }
+      });
+}
+
+// What each would be believed to need, put together as the answers come in.
+struct Considered {
+  std::vector<core::Submission> jobs;
+  core::Account who;
+  std::vector<JobPtr> records;
+  std::mutex mutex;
+  std::size_t missing = 0;
+  std::optional<core::Error> error;
+};
+
+core::Result<std::string> WithForecast(const Studies& studies, const Considered& considered) {
+  std::string out = JobsText(considered.records, considered.who) + ",\"forecast\":";
+  if (!studies.forecast) return out + "null}";
+  core::Submission job = considered.jobs.front();
+  if (!job.needs) job.needs = considered.records.front()->believed;
+  const auto forecast = studies.forecast(job);
+  RETURN_IF_ERROR(forecast);
+  return out + *forecast + "}";
+}
+
+void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Account& who,
+              const http::Responder& responder) {
+  if (jobs.size() > kMostConsidered) {
+    return responder.Answer(
+        Problem(400, fmt::format("at most {} jobs can be looked at together", kMostConsidered)));
+  }
+  const auto all = std::make_shared<Considered>();  // shared by the answers
+  all->jobs = std::move(jobs);
+  all->who = who;
+  all->records.resize(all->jobs.size());
+  all->missing = all->jobs.size();
+  for (std::size_t i = 0; i < all->records.size(); ++i) {
+    api.desk.Consider(
+        all->jobs[i], who,
+        [all, i, responder, weak = api.weak_from_this()](core::Result<core::JobRecord> record) {
+          {
+            const std::lock_guard lock(all->mutex);
+            if (record) {
+              all->records[i] = std::make_shared<const core::JobRecord>(std::move(*record));
+            } else if (!all->error) {
+              all->error = record.error();
+            }
+            if (--all->missing > 0) return;
+          }
+          const auto inside = weak.lock();
+          if (!inside) return;  // the server goes down; the client is told by the answer's end
+          if (all->error) return responder.Answer(inside->ErrorAnswer(*all->error, 409));
+          inside->Study(all->who, responder,
+                        [all, raw = inside.get()] { return WithForecast(raw->studies, *all); });
+        });
+  }
+}
+
+}  // namespace
+
+void ApiImpl::AddSubmitRoute() {
+  Route(
+      "POST", "/api/v1/jobs",
+      [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {
+        if (const auto may = access.RunAs(*who); !may) {
+          return responder.Answer(RefusalAnswer(may.error()));
+        }
+        const bool dry = QueryValue(http::ParseQuery(request.query), "dry_run") == "1";
+        const std::size_t size = request.body.size();
+        auto work = [this, dry, who = *who, responder, body = std::move(request.body)] {
+          auto jobs = ParseSubmissions(body);
+          if (!jobs) return responder.Answer(ErrorAnswer(jobs.error(), 400));
+          dry ? Consider(*this, std::move(*jobs), who, responder)
+              : Submit(*this, std::move(*jobs), who, responder);
+        };
+        if (size <= kParsedAtOnce) return work();
+        Later(responder, std::move(work));
+      },
+      kMostSubmission);
+}
+
+}  // namespace sharewell::api

@@ -1,0 +1,22 @@
+// What we measured on an H200 and carry inside the program: data/h200/.
+#pragma once
+
+#include <vector>
+
+#include "core/profile.h"
+
+namespace sharewell::catalogue {
+
+// Of the first sitting alone (profiles.csv and pairs.csv): what the reproductions are stated for.
+core::Measurements FirstSitting();
+
+// Those, and the workloads and pairs that only the later sittings have (profiles-2.csv and
+// pairs-2.csv). Where both measured the same, the first stands: a pair goes with its rates alone.
+// Jobs that name no workload draw one of the first sitting's.
+core::Measurements BuiltinMeasurements();
+
+// Every measurement of several workloads together, repeats included: pairs.csv, pairs-2.csv and
+// triples.csv. Their workloads are among the profiles of BuiltinMeasurements().
+std::vector<core::GroupMeasurement> BuiltinGroups();
+
+}  // namespace sharewell::catalogue

@@ -1,0 +1,98 @@
+#include "cli/args/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "report/text/table.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kGap = 2;
+
+// Two columns, the second one wrapped.
+std::string TwoColumns(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::size_t left = 0;
+  for (const auto& row : rows) left = std::max(left, row.first.size());
+  const std::size_t at = kGap + left + kGap;
+  std::string out;
+  for (const auto& [name, text] : rows) {
+    out += fmt::format("{:{}}{:{}}{:{}}{}\n", "", kGap, name, left, "", kGap,
+                       report::Wrapped(text, kWidth, at, at));
+  }
+  return out;
+}
+
+std::string Indented(std::string_view lines) {
+  std::string out = "  ";
+  for (const char c : lines) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  return out + "\n";
+}
+
+bool IsPositional(const CLI::Option& option) { return option.get_positional(); }
+
+std::string Names(const CLI::Option& option) {
+  if (IsPositional(option)) return option.get_type_name();
+  std::string text;
+  for (const auto& name : option.get_snames()) text += "-" + name + ", ";
+  for (const auto& name : option.get_lnames()) text += "--" + name;
+  if (!option.get_type_name().empty()) text += " " + option.get_type_name();
+  return text;
+}
+
+}  // namespace
+
+std::string ProgramHelp() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& entry : Commands()) rows.emplace_back(entry.name, entry.help);
+  return "Sharewell makes shared GPU machines share well.\n\n"
+         "usage: sharewell COMMAND [options]\n\n"
+         "commands:\n" +
+         TwoColumns(rows) + "\noptions:\n" +
+         TwoColumns({{"-h, --help", "show this help, or a command's"},
+                     {"--version", "show the version"}}) +
+         "\nexample:\n" +
+         Indented(Commands().front().example.substr(0, Commands().front().example.find('\n'))) +
+         "\n`sharewell COMMAND --help` tells more about each.\n";
+}
+
+std::string CommandHelp(const CommandEntry& entry, const CLI::App& app) {
+  std::string usage = fmt::format("usage: sharewell {}", entry.name);
+  std::vector<std::pair<std::string, std::string>> rows;
+  bool optional = false;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool required = option->get_required();
+    if (IsPositional(*option)) {
+      usage += required ? " " + Names(*option) : " [" + Names(*option) + "]";
+    } else if (required) {
+      usage += " " + Names(*option);
+    } else {
+      optional = true;
+    }
+    std::string text = option->get_description();
+    if (required && !IsPositional(*option)) text += " (required)";
+    if (!option->get_default_str().empty()) {
+      text += fmt::format(" (default: {})", option->get_default_str());
+    }
+    rows.emplace_back(Names(*option), text);
+  }
+  if (optional) usage += " [options]";
+  if (entry.make()->CommandLine() != nullptr) usage += " -- COMMAND...";
+  std::string out = fmt::format("{}\n\n", usage);
+  out += fmt::format("{}{}.\n", static_cast<char>(entry.help.front() - 'a' + 'A'),
+                     entry.help.substr(1));
+  if (!entry.details.empty()) out += fmt::format("\n{}\n", entry.details);
+  out += "\noptions:\n" + TwoColumns(rows);
+  out +=
+      fmt::format("\nexample{}:\n", entry.example.find('\n') == std::string_view::npos ? "" : "s");
+  return out + Indented(entry.example);
+}
+
+}  // namespace sharewell::cli

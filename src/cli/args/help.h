@@ -1,0 +1,13 @@
+// Help texts, made from the command table and the flags that the commands add.
+#pragma once
+
+#include <string>
+
+#include "cli/args/command.h"
+
+namespace sharewell::cli {
+
+std::string ProgramHelp();
+std::string CommandHelp(const CommandEntry& entry, const CLI::App& app);
+
+}  // namespace sharewell::cli

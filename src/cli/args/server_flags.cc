@@ -1,0 +1,129 @@
+#include "cli/args/server_flags.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "report/jobs/job_tables.h"
+#include "report/text/json.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+
+constexpr std::int64_t kMostNamed = 10'000;  // jobs that one command line names
+constexpr auto kRedrawn = std::chrono::seconds(1);
+constexpr std::string_view kHome = "\x1b[H";
+constexpr std::string_view kClearAll = "\x1b[2J\x1b[H";
+constexpr std::string_view kClearToEnd = "\x1b[K";
+constexpr std::string_view kClearBelow = "\x1b[J";
+
+std::size_t OutHeight() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
+}
+
+// No more than fits: what scrolls cannot be drawn over.
+std::string OneScreen(std::string_view text, std::size_t width, std::size_t height) {
+  std::string out(kHome);
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const bool last = line + 1 >= height && end + 1 < text.size();
+    out += report::CutTo(std::string(last ? "..." : text.substr(0, end)), width);
+    out += fmt::format("{}\n", kClearToEnd);
+    if (last) break;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out + std::string(kClearBelow);
+}
+
+}  // namespace
+
+void ServerFlags::Add(CLI::App& app) {
+  app.add_option("--server", server,
+                 "socket or URL of the server (default: $SHAREWELL_SERVER, else this machine's)")
+      ->type_name("PATH|URL");
+  app.add_flag("--json", json, "print JSON")->disable_flag_override();
+}
+
+void AddJobFlag(CLI::App& app, std::string& job) {
+  app.add_option("job", job, "its number")->type_name("JOB")->required();
+}
+
+Result<AskedJob> FindJob(const std::string& job, const ServerFlags& flags) {
+  const auto number = ParseJob(job);
+  RETURN_IF_ERROR(number);
+  auto client = flags.Find();
+  RETURN_IF_ERROR(client);
+  return AskedJob{*number, std::move(*client)};
+}
+
+Result<std::int64_t> ParseJob(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && rest == end && number > 0) return number;
+  return UsageError("{} is no job; give its number, as `sharewell jobs` shows it",
+                    core::Quoted(text));
+}
+
+Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts) {
+  std::set<std::int64_t> numbers;
+  for (const std::string_view text : texts) {
+    const auto dash = text.find('-', 1);
+    const auto first = ParseJob(text.substr(0, dash));
+    RETURN_IF_ERROR(first);
+    const auto last = dash == text.npos ? first : ParseJob(text.substr(dash + 1));
+    RETURN_IF_ERROR(last);
+    if (*last < *first || *last - *first >= kMostNamed) {
+      return UsageError("{}: give a range as 71-370, of at most {} jobs", core::Quoted(text),
+                        kMostNamed);
+    }
+    for (std::int64_t number = *first; number <= *last; ++number) numbers.insert(number);
+  }
+  return std::vector<std::int64_t>(numbers.begin(), numbers.end());
+}
+
+Result<std::string> JsonText(const std::string& body) {
+  const report::Json json = report::Json::parse(body, nullptr, false);
+  if (!json.is_object()) return core::FailedError("the server's answer is no JSON object");
+  report::Json out = {{"schema", report::kSchema}};
+  for (const auto& [key, value] : json.items()) out[key] = value;
+  return report::Document(out);
+}
+
+Result<ExitCode> PrintOut(const Result<std::string>& text) {
+  RETURN_IF_ERROR(text);
+  RETURN_IF_ERROR(WriteOut(*text));
+  return kOk;
+}
+
+Result<ExitCode> DrawScreen(bool again,
+                            const std::function<Result<std::string>(std::size_t)>& draw) {
+  const auto width = OutWidth();
+  const auto first = draw(width.value_or(std::numeric_limits<std::size_t>::max()));
+  if (!first || !again || !width) return PrintOut(first);
+  RETURN_IF_ERROR(WriteOut(kClearAll));
+  for (auto text = first;; text = draw(OutWidth().value_or(*width))) {
+    if (!text && text.error().kind == core::ErrorKind::kUsage) return tl::unexpected(text.error());
+    const std::string shown = text ? *text : text.error().message + "\n";
+    auto ok = WriteOut(OneScreen(shown, OutWidth().value_or(*width), OutHeight()));
+    RETURN_IF_ERROR(ok);
+    std::this_thread::sleep_for(kRedrawn);
+  }
+}
+
+}  // namespace sharewell::cli

@@ -1,0 +1,139 @@
+#include "cli/args/simulate_request.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "catalogue/builtin_measurements.h"
+#include "catalogue/cluster_file.h"
+#include "catalogue/gpu_catalogue.h"
+#include "catalogue/pairs_file.h"
+#include "catalogue/profiles_file.h"
+#include "cli/args/values.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
+#include "platform/files/text.h"
+#include "policy/registry.h"
+#include "study/simulation/optimal.h"
+#include "trace/reader.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+using platform::Quoted;
+
+// A hundred years: no trace is longer.
+constexpr int kMostDays = 36525;
+
+// Every policy is made once before anything is read, so that a typing error costs no time.
+Result<std::vector<std::string>> ParsePolicies(const std::vector<std::string>& given,
+                                               const policy::Options& options) {
+  std::vector<std::string> policies;
+  for (const std::string& list : given) {
+    std::string_view rest = list;
+    while (true) {
+      const auto comma = rest.find(',');
+      const std::string name(platform::Trimmed(rest.substr(0, comma)));
+      if (name.empty()) {
+        return UsageError("--policy: {} has an empty name; give names with commas between them",
+                          Quoted(list));
+      }
+      if (std::find(policies.begin(), policies.end(), name) != policies.end()) {
+        return UsageError("--policy: {} is given twice", Quoted(name));
+      }
+      if (auto made = policy::NewPolicy(name, options); !made && name != study::kOptimal) {
+        return tl::unexpected(std::move(made.error()).Within("--policy"));
+      }
+      policies.push_back(name);
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  return policies;
+}
+
+// Of the built-in pairs, those whose workloads alone are among the profiles: the others have
+// nothing to be compared with.
+void KeepComparable(core::Measurements& measurements) {
+  std::set<core::Workload> known;
+  for (const auto& profile : measurements.profiles) known.insert(profile.workload);
+  std::erase_if(measurements.pairs, [&known](const core::PairMeasurement& pair) {
+    return known.count(pair.a) == 0 || known.count(pair.b) == 0;
+  });
+}
+
+Result<core::Measurements> ReadMeasurements(const SimulateFlags& flags) {
+  core::Measurements measurements = catalogue::BuiltinMeasurements();
+  if (flags.profiles) {
+    auto profiles = catalogue::ReadProfiles(*flags.profiles);
+    RETURN_IF_ERROR(profiles);
+    measurements.profiles = std::move(*profiles);
+    measurements.stand_ins = measurements.profiles.size();
+    KeepComparable(measurements);
+  }
+  if (flags.interference) {
+    auto measured = catalogue::ReadPairs(*flags.interference);
+    RETURN_IF_ERROR(measured);
+    measurements.profiles.insert(measurements.profiles.end(), measured->profiles.begin(),
+                                 measured->profiles.end());
+    measurements.pairs = std::move(measured->pairs);
+  }
+  return measurements;
+}
+
+}  // namespace
+
+Result<SimulateRequest> Parse(const SimulateFlags& flags) {
+  SimulateRequest request;
+  study::SimulateOptions& options = request.options;
+  const auto seed = ParseWhole("--seed", flags.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  RETURN_IF_ERROR(seed);
+  request.predicted = flags.belief == "predicted";
+  const auto belief =
+      ParseBelief("--belief", request.predicted ? SimulateFlags().belief : flags.belief);
+  RETURN_IF_ERROR(belief);
+  const auto durations = ParseDurations("--durations", flags.durations);
+  RETURN_IF_ERROR(durations);
+  const auto max_slowdown = ParseNumber("--max-slowdown", flags.max_slowdown, 1, 100);
+  RETURN_IF_ERROR(max_slowdown);
+  const auto restart_cost = ParseTime("--restart-cost", flags.restart_cost, 1);
+  RETURN_IF_ERROR(restart_cost);
+  const auto work_scale = ParseNumber("--work-scale", flags.work_scale, 0.001, 1000);
+  RETURN_IF_ERROR(work_scale);
+  if (flags.until) {
+    const auto until = ParseTime("--until", *flags.until, kMostDays);
+    RETURN_IF_ERROR(until);
+    options.until = *until;
+  }
+  request.seed = *seed;
+  request.work_scale = *work_scale;
+  options.belief = {*belief, *durations, *seed};
+  options.restart_cost = *restart_cost;
+  options.policy.max_slowdown = *max_slowdown;
+  options.keep_decisions = flags.out.has_value();
+  auto policies = ParsePolicies(flags.policies, options.policy);
+  RETURN_IF_ERROR(policies);
+  request.policies = std::move(*policies);
+  return request;
+}
+
+Result<study::Scenario> ReadScenario(const SimulateFlags& flags, const SimulateRequest& request) {
+  auto catalogue = catalogue::GpuCatalogue::Builtin();
+  if (flags.gpu_catalogue) {
+    RETURN_IF_ERROR(catalogue.Extend(*flags.gpu_catalogue));
+  }
+  auto cluster = catalogue::ReadCluster(flags.cluster, catalogue);
+  RETURN_IF_ERROR(cluster);
+  const auto trace = trace::ReadTrace(flags.trace, flags.format);
+  RETURN_IF_ERROR(trace);
+  const auto measurements = ReadMeasurements(flags);
+  RETURN_IF_ERROR(measurements);
+  return study::BuildScenario(*trace, flags.trace, std::move(*cluster), *measurements, catalogue,
+                              {request.work_scale, request.seed});
+}
+
+}  // namespace sharewell::cli

@@ -1,0 +1,46 @@
+// What `sharewell simulate` was asked for: the flags as typed, the request they come to, and the
+// scenario that its files make.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "study/simulation/scenario.h"
+#include "study/simulation/simulate.h"
+
+namespace sharewell::cli {
+
+// As typed; checked by Parse, so that every message is ours.
+struct SimulateFlags {
+  std::string trace, cluster;
+  std::vector<std::string> policies;
+  std::optional<std::string> format, profiles, interference, gpu_catalogue, until, out;
+  std::string belief = "noisy:0.154";
+  std::string durations = "noisy:0.3";
+  std::string max_slowdown = "1.25";
+  std::string restart_cost = "30";
+  std::string work_scale = "1";
+  std::string seed = "1";
+  bool json = false;
+};
+inline constexpr const char* kDefaultPolicies = "slot,pack,sharewell";
+
+struct SimulateRequest {
+  std::vector<std::string> policies;
+  std::uint64_t seed = 1;
+  double work_scale = 1;
+  bool predicted = false;  // belief as our own predictor tells it
+  study::SimulateOptions options;
+};
+
+// Checks every value. A usage error names the flag, shows the value and says what is allowed.
+core::Result<SimulateRequest> Parse(const SimulateFlags& flags);
+
+// Reads the files and builds the world. Errors name the file, line and column.
+core::Result<study::Scenario> ReadScenario(const SimulateFlags& flags,
+                                           const SimulateRequest& request);
+
+}  // namespace sharewell::cli

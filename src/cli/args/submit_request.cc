@@ -1,0 +1,237 @@
+#include "cli/args/submit_request.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "catalogue/gpu_catalogue.h"
+#include "cli/args/server_flags.h"
+#include "cli/args/values.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "platform/files/text.h"
+#include "platform/process/find_program.h"
+#include "study/prediction/predicted_needs.h"
+#include "study/prediction/prediction.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+
+constexpr std::uint64_t kMostGpusAsked = 64;
+constexpr std::uint64_t kMostLoaders = 1024;
+constexpr double kMostCores = 4096;
+constexpr double kMostSlowdown = 100;
+constexpr double kMostPriority = 1e6;
+constexpr int kMostDaysOfJob = 365;
+
+constexpr std::array<std::string_view, 13> kShared = {
+    "PATH",           "HOME",    "USER",        "LOGNAME",    "SHELL",
+    "LANG",           "TZ",      "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH",
+    "XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME"};
+constexpr std::array<std::string_view, 2> kSharedPrefixes = {"LC_", "CONDA_"};
+
+bool IsShared(std::string_view name) {
+  return std::find(kShared.begin(), kShared.end(), name) != kShared.end() ||
+         std::any_of(kSharedPrefixes.begin(), kSharedPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+void PutVariable(core::Submission& to, const std::string& name, const std::string& value) {
+  const auto it = std::find_if(to.environment.begin(), to.environment.end(),
+                               [&](const auto& variable) { return variable.first == name; });
+  if (it == to.environment.end()) {
+    to.environment.emplace_back(name, value);
+  } else {
+    it->second = value;
+  }
+}
+
+Result<void> PutGiven(core::Submission& to, const std::vector<std::string>& given) {
+  for (const std::string& pair : given) {
+    const auto equals = pair.find('=');
+    const std::string name = pair.substr(0, equals);
+    if (name.empty()) {
+      return UsageError("--env: {} is not allowed; give NAME=VALUE, or NAME for what it is here",
+                        core::Quoted(pair));
+    }
+    if (equals != std::string::npos) {
+      PutVariable(to, name, pair.substr(equals + 1));
+      continue;
+    }
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) {
+      return UsageError("--env: {} is not set here; give NAME=VALUE", core::Quoted(name));
+    }
+    PutVariable(to, name, value);
+  }
+  return {};
+}
+
+// The value of a flag that may be left out.
+template <class T, class Parse>
+Result<void> Put(std::optional<T>& to, const std::string& text, Parse parse) {
+  if (text.empty()) return {};
+  auto value = parse(text);
+  RETURN_IF_ERROR(value);
+  to = T(*value);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> SharedEnvironment(const char* const* all) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (; all != nullptr && *all != nullptr; ++all) {
+    const std::string_view entry = *all;
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos || !IsShared(entry.substr(0, equals))) continue;
+    out.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void SubmitRequest::Add(CLI::App& app) {
+  const auto text = [&](const char* flag, std::string& to, const char* type, const char* help) {
+    return app.add_option(flag, to, help)->type_name(type);
+  };
+  const auto many = [&](const char* flag, std::vector<std::string>& to, const char* type,
+                        const char* help) {
+    app.add_option(flag, to, help)->type_name(type)->allow_extra_args(false);
+  };
+  const auto yes = [&](const char* flag, bool& to, const char* help) {
+    app.add_flag(flag, to, help)->disable_flag_override();
+  };
+  text("--name", name, "NAME", "what people call it (default: the command's first words)");
+  text("--gpus", gpus, "N", "GPUs it runs on; 0: a job for CPUs alone (default 1)");
+  auto* file = text("--model", model, "FILE", "predict its needs from this model file");
+  model_flags.Add(app);
+  text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
+  text("--profile", profile, "NAME", "it needs what this profile in the server's store says")
+      ->excludes(file);
+  text("--gpu-memory", gpu_memory, "SIZE", "GPU memory it may take on each GPU: 10GB");
+  text("--memory", memory, "SIZE", "memory of the machine it may take; above, it is ended: 32GB");
+  text("--cpus", cpus, "N|auto", "CPU cores (default auto: as many as it needs)");
+  text("--gpu-model", gpu_models, "M,...", "only on GPUs of these models");
+  yes("--exclusive", exclusive, "share its GPUs with nobody");
+  text("--max-slowdown", max_slowdown, "X", "slowed by neighbours at most so: 1.25");
+  text("--priority", priority, "N", "above 0: before others; below: after them (default 0)");
+  text("--time", time, "TIME", "ended after so long: 90s, 15m, 2h");
+  many("--env", env, "K=V|K", "a variable for it, K alone: as it is here; may be repeated");
+  text("--image", image, "REF", "run it in this container image");
+  text("--after", after, "JOB,...", "start it once these have finished well");
+  yes("--hold", held, "hold it until `sharewell release`");
+  many("--array", array, "RANGE|NAME=V,...",
+       "0-9 or lr=0.1,0.01: one job a value, {index} or {lr} becomes it; repeated: a grid");
+  yes("--no-requeue", no_requeue, "after a reboot or a lost GPU it has failed");
+}
+
+std::vector<std::string> SubmitRequest::GivenNames() const {
+  std::vector<std::string> names;
+  for (const std::string& pair : env) names.push_back(pair.substr(0, pair.find('=')));
+  return names;
+}
+
+Result<core::Submission> SubmitRequest::One() const {
+  core::Submission one;
+  if (command.empty() || command.front().empty()) {
+    return UsageError(
+        "submit: which command? It stands behind --: sharewell submit -- python3 "
+        "train.py");
+  }
+  one.name = name;
+  one.command = command;
+  std::error_code failed;
+  one.folder = std::filesystem::current_path(failed).string();
+  if (failed) return UsageError("submit: this folder is gone; change to one that there is");
+  one.environment = SharedEnvironment(::environ);
+  RETURN_IF_ERROR(PutGiven(one, env));
+  const auto asked = ParseWhole("--gpus", gpus, 0, kMostGpusAsked);
+  RETURN_IF_ERROR(asked);
+  one.gpus = static_cast<int>(*asked);
+  const auto order = ParseNumber("--priority", priority, -kMostPriority, kMostPriority);
+  RETURN_IF_ERROR(order);
+  if (*order != std::floor(*order)) {
+    return UsageError("--priority: {} is not allowed; give a whole number", core::Quoted(priority));
+  }
+  one.priority = static_cast<int>(*order);
+  for (const auto& done :
+       {Put(one.cores, cpus == "auto" ? "" : cpus,
+            [](auto& t) { return ParseNumber("--cpus (or auto)", t, 0.01, kMostCores); }),
+        Put(one.gpu_memory, gpu_memory, [](auto& t) { return ParseBytes("--gpu-memory", t); }),
+        Put(one.memory, memory, [](auto& t) { return ParseBytes("--memory", t); }),
+        Put(one.max_slowdown, max_slowdown,
+            [](auto& t) { return ParseNumber("--max-slowdown", t, 1, kMostSlowdown); }),
+        Put(one.time_limit, time,
+            [](auto& t) { return ParseTime("--time", t, kMostDaysOfJob); })}) {
+    RETURN_IF_ERROR(done);
+  }
+  if (one.time_limit && one.time_limit->value < 1) {
+    return UsageError("--time: {} is not allowed; give 1s or more", core::Quoted(time));
+  }
+  for (const auto gpu : platform::SplitList(gpu_models, ',')) one.gpu_models.emplace_back(gpu);
+  for (const auto job : platform::SplitList(after, ',')) {
+    const auto number = ParseJob(job);
+    if (!number) return tl::unexpected(core::Error(number.error()).Within("--after"));
+    one.after.push_back(*number);
+  }
+  const bool no_model = model.empty() && (model_flags.batch != "1" || workers != "4" ||
+                                          model_flags.precision != "fp32");
+  if (no_model) {
+    return UsageError(
+        "submit: --batch, --precision and --workers say how --model FILE is run; "
+        "give it too");
+  }
+  if (!model.empty() && one.gpus == 0) {
+    return UsageError("submit: --model is for jobs with a GPU, and --gpus is 0");
+  }
+  one.exclusive = exclusive;
+  one.image = image;
+  one.held = held;
+  one.requeue = !no_requeue;
+  one.profile = profile;
+  return one;
+}
+
+Result<core::Needs> SubmitRequest::Predicted(const std::string& gpu) const {
+  const auto binding = model_flags.Binding();
+  RETURN_IF_ERROR(binding);
+  RETURN_IF_ERROR(model_flags.Run());
+  const auto loaders = ParseWhole("--workers", workers, 0, kMostLoaders);
+  RETURN_IF_ERROR(loaders);
+  study::PredictionAsk ask;
+  ask.model = model;
+  ask.batch = binding->batch;
+  ask.bind = binding->named;
+  ask.precision = model_flags.precision;
+  ask.optimizer = model_flags.optimizer;
+  ask.workers = static_cast<int>(*loaders);
+  ask.gpus = std::atoi(gpus.c_str());  // One() has looked at it
+  ask.gpu = gpu;
+  const auto trained = study::BuiltinModel();
+  RETURN_IF_ERROR(trained);
+  const auto row = study::PredictOne(ask, trained->predictor, catalogue::GpuCatalogue::Builtin());
+  RETURN_IF_ERROR(row);
+  return study::NeedsFrom(*row);
+}
+
+Result<void> CheckCommand(const core::Submission& submission) {
+  std::string path;
+  for (const auto& [name, value] : submission.environment) {
+    if (name == "PATH") path = value;
+  }
+  const auto found = platform::FindProgram(submission.command.front(), path);
+  RETURN_IF_ERROR(found);
+  return {};
+}
+
+}  // namespace sharewell::cli

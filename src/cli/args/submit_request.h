@@ -1,0 +1,41 @@
+// The flags of `submit`, and the submissions they make. Nothing is sent from here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/args/model_flags.h"
+#include "core/result.h"
+#include "core/submission.h"
+
+namespace sharewell::cli {
+
+struct SubmitRequest {
+  std::string name, gpus = "1", model, workers = "4", profile, gpu_memory, memory, cpus = "auto";
+  std::string gpu_models, max_slowdown, priority = "0", time, image, after;
+  std::vector<std::string> env, array;
+  bool exclusive = false, held = false, no_requeue = false;
+  ModelFlags model_flags;
+  std::vector<std::string> command;
+
+  void Add(CLI::App& app);
+
+  // All of the flags' words checked, without what --model predicts; of an array one that stands for
+  // all. The environment is what the caller's shell shares with the job (docs/serving.md) and
+  // --env.
+  core::Result<core::Submission> One() const;
+  // Each --env by name: their values are templates of an array.
+  std::vector<std::string> GivenNames() const;
+  // What the model file is predicted to need on this GPU model. REQUIRES: `model` is given.
+  core::Result<core::Needs> Predicted(const std::string& gpu) const;
+};
+
+// What of the caller's environment goes with a job, sorted: that which makes a command mean the
+// same there as here, and nothing that may be secret.
+std::vector<std::pair<std::string, std::string>> SharedEnvironment(const char* const* all);
+
+// Whether the command can be found as the job would, in its PATH.
+core::Result<void> CheckCommand(const core::Submission& submission);
+
+}  // namespace sharewell::cli

@@ -1,0 +1,95 @@
+#include "cli/args/values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "platform/files/text.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::UsageError;
+using platform::Quoted;
+
+constexpr double kDay = 86400;
+constexpr double kMostBytes = 1e15;
+// exp(3) is a factor of 20: beyond it a belief says nothing any more.
+constexpr double kMostNoise = 3;
+
+// The S of "noisy:S".
+std::optional<double> Noise(std::string_view text) {
+  constexpr std::string_view kNoisy = "noisy:";
+  if (text.substr(0, kNoisy.size()) != kNoisy) return std::nullopt;
+  const auto noise = core::FiniteNumber(text.substr(kNoisy.size()));
+  return noise && *noise >= 0 && *noise <= kMostNoise ? noise : std::nullopt;
+}
+
+}  // namespace
+
+core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days) {
+  double unit = 0;  // none given
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 's':
+        unit = 1;
+        break;
+      case 'm':
+        unit = 60;
+        break;
+      case 'h':
+        unit = 3600;
+        break;
+      case 'd':
+        unit = kDay;
+        break;
+      default:
+        break;
+    }
+  }
+  const auto value = core::FiniteNumber(text.substr(0, text.size() - (unit > 0 ? 1 : 0)));
+  if (unit == 0) unit = 1;
+  if (value && *value >= 0 && *value * unit <= most_days * kDay)
+    return core::Seconds(*value * unit);
+  return UsageError(
+      "{}: {} is not allowed; give seconds, or a number with s, m, h or d (90s, 15m, 12h, 3d), at "
+      "most {}d",
+      flag, Quoted(text), most_days);
+}
+
+core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text) {
+  const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = core::FiniteNumber(text.substr(0, end));
+  const std::string unit = platform::LowerCase(text.substr(end));
+  constexpr std::string_view kPowers = "bkmgt";
+  const auto power = unit.empty() ? kPowers.npos : kPowers.find(unit[0]);
+  const std::string_view rest =
+      unit.empty() ? std::string_view() : std::string_view(unit).substr(1);
+  double step = 0;
+  if (power == 0 && rest.empty()) step = 1;
+  if (power != kPowers.npos && power > 0) step = rest == "b" ? 1000 : rest == "ib" ? 1024 : 0;
+  if (number && *number > 0 && step > 0) {
+    const double bytes = *number * std::pow(step, static_cast<double>(power));
+    if (bytes >= 1 && bytes <= kMostBytes) return core::Bytes(bytes);
+  }
+  return UsageError("{}: {} is not allowed; give a size with its unit, like 10GB or 512MiB", flag,
+                    Quoted(text));
+}
+
+core::Result<double> ParseBelief(std::string_view flag, std::string_view text) {
+  if (text == "exact") return 0.0;
+  if (const auto noise = Noise(text)) return *noise;
+  return UsageError("{}: {} is not allowed; give exact, or noisy:S with S from 0 to {}", flag,
+                    Quoted(text), kMostNoise);
+}
+
+core::Result<std::optional<double>> ParseDurations(std::string_view flag, std::string_view text) {
+  if (text == "unknown") return std::optional<double>();
+  if (text == "exact") return std::optional<double>(0.0);
+  if (const auto noise = Noise(text)) return noise;
+  return UsageError("{}: {} is not allowed; give exact, unknown, or noisy:S with S from 0 to {}",
+                    flag, Quoted(text), kMostNoise);
+}
+
+}  // namespace sharewell::cli

@@ -1,0 +1,28 @@
+// Flag values from text. Every error names the flag, shows the value and says what is allowed.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/result.h"
+#include "core/text/parse_number.h"
+#include "core/units.h"
+
+namespace sharewell::cli {
+
+using core::ParseNumber;
+using core::ParseWhole;
+
+// Seconds, or 90s, 15m, 12h, 3d; at most so many days.
+core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days);
+
+// 10GB, 512MiB: B, kB, MB, GB, TB by thousands; KiB, MiB, GiB, TiB by 1024; letters in either case.
+// Never without a unit, and never just "10G", which programs take for either.
+core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text);
+
+// "exact" is 0, "noisy:S" is S: every figure times exp(N(0, S)).
+core::Result<double> ParseBelief(std::string_view flag, std::string_view text);
+// The same, or "unknown": absent.
+core::Result<std::optional<double>> ParseDurations(std::string_view flag, std::string_view text);
+
+}  // namespace sharewell::cli

@@ -1,0 +1,70 @@
+#include "cli/args/values.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace sharewell::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ParseNumber, RefusesWhatIsNoNumberInRange) {
+  EXPECT_EQ(ParseNumber("--x", "1.5", 1, 2).value(), 1.5);
+  EXPECT_EQ(ParseNumber("--x", "1", 1, 2).value(), 1);
+  for (const char* bad : {"", " ", "nan", "NaN", "inf", "-1", "1e400", "abc", "1.5x", " 1.5",
+                          "1.5 ", "+1", "0x1", "2.1", "1,5"}) {
+    const auto value = ParseNumber("--x", bad, 1, 2);
+    ASSERT_FALSE(value) << bad;
+    EXPECT_EQ(value.error().kind, core::ErrorKind::kUsage);
+    EXPECT_THAT(value.error().message, HasSubstr("--x"));
+    EXPECT_THAT(value.error().message, HasSubstr("from 1 to 2"));
+  }
+}
+
+TEST(ParseWhole, KeepsAllBits) {
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(ParseWhole("--seed", "18446744073709551615", 0, kMost).value(), kMost);
+  for (const char* bad : {"", "-1", "1.0", "18446744073709551616", "1e3", "7 "}) {
+    EXPECT_FALSE(ParseWhole("--seed", bad, 0, kMost)) << bad;
+  }
+}
+
+TEST(ParseTime, TakesUnits) {
+  EXPECT_EQ(ParseTime("--until", "90", 9)->value, 90);
+  EXPECT_EQ(ParseTime("--until", "90s", 9)->value, 90);
+  EXPECT_EQ(ParseTime("--until", "1.5m", 9)->value, 90);
+  EXPECT_EQ(ParseTime("--until", "12h", 9)->value, 43200);
+  EXPECT_EQ(ParseTime("--until", "3d", 9)->value, 259200);
+  for (const char* bad : {"", "s", "d", "-1", "10d", "1e300d", "5w", "1h30m", "nan", "nand"}) {
+    EXPECT_FALSE(ParseTime("--until", bad, 9)) << bad;
+  }
+}
+
+TEST(ParseBytes, WantsAUnit) {
+  EXPECT_EQ(ParseBytes("--memory", "10GB")->value, 1e10);
+  EXPECT_EQ(ParseBytes("--memory", "1.5gib")->value, 1.5 * (1 << 30));
+  EXPECT_EQ(ParseBytes("--memory", "512B")->value, 512);
+  for (const char* bad : {"", "10", "10G", "GB", "-1GB", "0GB", "1e3GB", "10 GB", "nanGB", "10GBs",
+                          "99999TB", "1..5GB", "10iB", "0.1B"}) {
+    const auto value = ParseBytes("--memory", bad);
+    ASSERT_FALSE(value) << bad;
+    EXPECT_THAT(value.error().message, HasSubstr("like 10GB"));
+  }
+}
+
+TEST(ParseBelief, IsExactOrNoisy) {
+  EXPECT_EQ(ParseBelief("--belief", "exact").value(), 0);
+  EXPECT_EQ(ParseBelief("--belief", "noisy:0.5").value(), 0.5);
+  for (const char* bad :
+       {"", "noisy", "noisy:", "noisy:-1", "noisy:nan", "noisy:4", "unknown", "exact "}) {
+    EXPECT_FALSE(ParseBelief("--belief", bad)) << bad;
+  }
+  EXPECT_EQ(ParseDurations("--durations", "unknown").value(), std::nullopt);
+  EXPECT_EQ(ParseDurations("--durations", "exact").value(), 0);
+  EXPECT_FALSE(ParseDurations("--durations", "Unknown"));
+}
+
+}  // namespace
+}  // namespace sharewell::cli

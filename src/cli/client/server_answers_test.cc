@@ -1,0 +1,75 @@
+#include "cli/client/server_answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/args/submit_request.h"
+#include "cli/client/server_client.h"
+#include "store/job_store.h"
+
+namespace sharewell::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+TEST(ServerAnswers, AreReadWithUnknownFiguresLeftOut) {
+  core::JobRecord job;
+  job.number = 17;
+  job.asked.command = {"true"};
+  const auto answer = JobsFromAnswer("{\"schema\":1,\"jobs\":[" + store::JobToJson(job) +
+                                     "],\"counts\":{\"waiting\":3,\"odd\":\"x\"},\"next\":17}");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->jobs.at(0).number, 17);
+  EXPECT_EQ(answer->next, 17);
+  EXPECT_THAT(answer->counts, ElementsAre(Pair("waiting", 3)));
+
+  const auto gpus = GpusFromAnswer(
+      R"({"gpus":[{"index":1,"uuid":"simulated-1","model":"H200","memory_bytes":2e9,"busy":null,
+          "simulated":true,"jobs":[17,"x"]},5]})");
+  ASSERT_TRUE(gpus);
+  EXPECT_EQ(gpus->at(0).busy, std::nullopt);
+  EXPECT_EQ(gpus->at(0).memory, core::Bytes(2e9));
+  EXPECT_THAT(gpus->at(0).jobs, ElementsAre(17));
+  EXPECT_TRUE(gpus->at(0).simulated);
+
+  const auto why = WhyFromAnswer(R"({"why":["no GPU has room"],"expected_start_ms":5})");
+  ASSERT_TRUE(why);
+  EXPECT_THAT(why->sentences, ElementsAre("no GPU has room"));
+  EXPECT_EQ(why->expected_start, 5);
+  EXPECT_EQ(WhyFromAnswer(R"({"why":[],"expected_start_ms":null})")->expected_start, std::nullopt);
+
+  EXPECT_EQ(EventFromAnswer(R"({"id":3,"kind":"job.started","job":17})")->job, 17);
+  EXPECT_EQ(DetailOf(R"({"title":"t","detail":"d"})"), "d");
+}
+
+TEST(ServerAnswers, WhatIsNoAnswerIsRefused) {
+  for (const char* bad : {"", "[]", "null", "<html>", "{}", R"({"jobs":{}})", R"({"jobs":[1]})",
+                          R"({"gpus":1,"nodes":[],"why":3,"policies":"x"})"}) {
+    EXPECT_FALSE(JobsFromAnswer(bad)) << bad;
+    EXPECT_FALSE(ConsideredFromAnswer(bad)) << bad;
+    EXPECT_FALSE(GpusFromAnswer(bad)) << bad;
+    EXPECT_FALSE(NodeFromAnswer(bad)) << bad;
+    EXPECT_FALSE(WhatIfFromAnswer(bad)) << bad;
+    EXPECT_EQ(DetailOf(bad), "") << bad;
+  }
+}
+
+TEST(ServerAnswers, SubmissionsAreSentAsOneOrMany) {
+  core::Submission one;
+  one.command = {"true"};
+  EXPECT_EQ(SubmissionsJson(std::vector{one}), store::SubmissionToJson(one));
+  EXPECT_THAT(SubmissionsJson(std::vector{one, one}), HasSubstr("},{"));
+  EXPECT_EQ(QueryText("a b&c/\xff~"), "a%20b%26c%2F%FF~");
+}
+
+TEST(SharedEnvironment, IsAList) {
+  const char* const all[] = {"PATH=/bin", "AWS_SECRET_KEY=x", "LC_ALL=C",
+                             "odd",       "CONDA_PREFIX=/c",  nullptr};
+  EXPECT_THAT(SharedEnvironment(all),
+              ElementsAre(Pair("CONDA_PREFIX", "/c"), Pair("LC_ALL", "C"), Pair("PATH", "/bin")));
+}
+
+}  // namespace
+}  // namespace sharewell::cli

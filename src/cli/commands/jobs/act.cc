@@ -1,0 +1,78 @@
+#include "cli/commands/jobs/act.h"
+
+#include <algorithm>
+
+#include "cli/args/server_flags.h"
+#include "cli/args/when.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "platform/clock/wall_clock.h"
+#include "report/jobs/job_tables.h"
+#include "report/text/json.h"
+#include "store/job_store.h"
+
+namespace sharewell::cli {
+namespace {
+
+// cancel, hold, release: one word to the server about each job.
+class ActCommand : public Command {
+ public:
+  explicit ActCommand(const char* action) : action_(action) {}
+
+  void AddFlags(CLI::App& app) override {
+    app.add_option("jobs", jobs_, "their numbers, or ranges: 71-370")->type_name("JOB")->required();
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    auto numbers = ParseJobs(jobs_);
+    RETURN_IF_ERROR(numbers);
+    const auto client = flags_.Find();
+    RETURN_IF_ERROR(client);
+    report::Json done = report::Json::array();
+    std::string text;
+    std::vector<core::Error> errors;
+    // The last first: a job that waits is not to take the place of one that was ended before it.
+    std::reverse(numbers->begin(), numbers->end());
+    for (const std::int64_t number : *numbers) {
+      const auto body = client->Post(fmt::format("/jobs/{}/{}", number, action_), "");
+      if (!body) {
+        // Without a server the others fare no better.
+        if (body.error().kind == core::ErrorKind::kAbsent) return tl::unexpected(body.error());
+        core::Error error = body.error();
+        if (error.message.find("job ") == std::string::npos) {
+          error = std::move(error).Within(fmt::format("job {}", number));
+        }
+        errors.push_back(std::move(error));
+        continue;
+      }
+      done.push_back(report::Json::parse(*body, nullptr, false));
+      if (const auto job = store::JobFromJson(*body)) {
+        text +=
+            fmt::format("job {} {}: {}\n", number, report::PlainText(core::DisplayName(job->asked)),
+                        report::StateInWords(*job, platform::UnixNow()));
+      }
+    }
+    if (!errors.empty() && errors.size() == numbers->size()) {
+      for (std::size_t i = 1; i < errors.size(); ++i) WriteError(errors[i - 1].message);
+      return tl::unexpected(errors.back());
+    }
+    if (flags_.json) text = report::Document({{"schema", report::kSchema}, {"jobs", done}});
+    RETURN_IF_ERROR(WriteOut(text));
+    for (const core::Error& error : errors) WriteError(error.message);
+    return errors.empty() ? kOk : kFinishedWithFailures;
+  }
+
+ private:
+  const char* action_;
+  std::vector<std::string> jobs_;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewCancelCommand() { return std::make_unique<ActCommand>("cancel"); }
+std::unique_ptr<Command> NewHoldCommand() { return std::make_unique<ActCommand>("hold"); }
+std::unique_ptr<Command> NewReleaseCommand() { return std::make_unique<ActCommand>("release"); }
+
+}  // namespace sharewell::cli

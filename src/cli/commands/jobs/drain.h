@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/args/command.h"
+
+namespace sharewell::cli {
+
+std::unique_ptr<Command> NewDrainCommand();
+
+}  // namespace sharewell::cli

@@ -1,0 +1,48 @@
+#include "cli/commands/jobs/job.h"
+
+#include "cli/args/server_flags.h"
+#include "cli/args/when.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "platform/clock/wall_clock.h"
+#include "report/jobs/job_tables.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kPageWidth = 100;
+
+class JobCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    AddJobFlag(app, job_);
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto asked = FindJob(job_, flags_);
+    RETURN_IF_ERROR(asked);
+    const auto& [number, client] = *asked;
+    if (flags_.json) {
+      const auto body = client.Get(fmt::format("/jobs/{}", number));
+      return PrintOut(body ? JsonText(*body) : body);
+    }
+    auto job = client.Job(number);
+    RETURN_IF_ERROR(job);
+    std::vector<core::JobRecord> one = {std::move(*job)};
+    const auto gpus = client.Gpus();
+    if (gpus) report::PutNeighbours(one, *gpus);
+    return PrintOut(report::JobPage(one[0], platform::UnixNow(),
+                                    std::min(OutWidth().value_or(kPageWidth), kPageWidth)));
+  }
+
+ private:
+  std::string job_;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewJobCommand() { return std::make_unique<JobCommand>(); }
+
+}  // namespace sharewell::cli

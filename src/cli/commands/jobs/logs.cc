@@ -1,0 +1,149 @@
+#include "cli/commands/jobs/logs.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "cli/args/server_flags.h"
+#include "cli/args/values.h"
+#include "cli/args/when.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "platform/clock/wall_clock.h"
+#include "report/jobs/job_tables.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+
+constexpr std::size_t kPiece = std::size_t{1} << 18;
+constexpr std::int64_t kFirstTail = std::int64_t{1} << 16;
+constexpr std::int64_t kMostTail = std::int64_t{1} << 20;  // the most a server gives at once
+constexpr auto kAsked = std::chrono::milliseconds(200);
+constexpr int kPatience = 5 * 60;  // seconds that a server may be away
+
+// One of a job's two outputs on its way here.
+struct Stream {
+  bool errors = false;     // which of the two
+  bool to_stderr = false;  // where it goes
+  std::int64_t next = 0;
+  bool ended = false;
+};
+
+class LogsCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    AddJobFlag(app, job_);
+    app.add_flag("-f,--follow", follow_, "go on until the job is over")->disable_flag_override();
+    app.add_flag("--err", errors_, "what it wrote to stderr alone, and to stdout")
+        ->disable_flag_override();
+    app.add_option("--tail", tail_, "only the last lines")->type_name("N");
+    app.add_option("--server", flags_.server,
+                   "socket or URL of the server (default: $SHAREWELL_SERVER, else this machine's)")
+        ->type_name("PATH|URL");
+  }
+
+  Result<ExitCode> Run() override {
+    const auto number = ParseJob(job_);
+    RETURN_IF_ERROR(number);
+    std::optional<std::uint64_t> lines;
+    if (!tail_.empty()) {
+      const auto value = ParseWhole("--tail", tail_, 0, 1'000'000);
+      RETURN_IF_ERROR(value);
+      lines = *value;
+    }
+    const auto client = flags_.Find();
+    RETURN_IF_ERROR(client);
+    const auto job = client->Job(*number);
+    RETURN_IF_ERROR(job);
+    if (job->attempt == 0) {
+      WriteErr(fmt::format("job {} has not run: {}\n", *number,
+                           report::StateInWords(*job, platform::UnixNow())));
+    }
+    std::vector<Stream> streams;
+    if (!errors_) streams.push_back({.errors = false, .to_stderr = false});
+    streams.push_back({.errors = true, .to_stderr = !errors_});
+    for (Stream& stream : streams) {
+      if (!lines) continue;
+      RETURN_IF_ERROR(Tail(*client, *number, stream, *lines));
+    }
+    return Follow(*client, *number, streams);
+  }
+
+ private:
+  static Result<void> Write(const Stream& stream, std::string_view bytes) {
+    if (!stream.to_stderr) return WriteOut(bytes);
+    WriteErr(bytes);
+    return {};
+  }
+
+  // The last lines, and where they end.
+  static Result<void> Tail(const ServerClient& client, std::int64_t number, Stream& stream,
+                           std::uint64_t lines) {
+    for (std::int64_t back = kFirstTail;; back *= 4) {
+      const auto piece = client.Log(number, stream.errors, -back, static_cast<std::size_t>(back));
+      RETURN_IF_ERROR(piece);
+      const std::string& bytes = piece->bytes;
+      // A line break at the very end ends the last line; it begins no other.
+      std::uint64_t seen = 0;
+      std::size_t begin = bytes.size();
+      while (begin > 0 && seen <= lines) {
+        const bool breaks = bytes[begin - 1] == '\n' && begin != bytes.size();
+        if (breaks && ++seen >= lines) break;
+        --begin;
+      }
+      if (lines == 0) begin = bytes.size();
+      const bool all = static_cast<std::int64_t>(bytes.size()) < back;
+      if (begin == 0 && !all && back < kMostTail) continue;
+      stream.next = piece->next;
+      stream.ended = piece->ended;
+      return Write(stream, std::string_view(bytes).substr(begin));
+    }
+  }
+
+  // All that is there; with -f until the end.
+  Result<ExitCode> Follow(const ServerClient& client, std::int64_t number,
+                          std::vector<Stream>& streams) const {
+    auto heard = std::chrono::steady_clock::now();
+    for (;;) {
+      bool came = false;
+      for (Stream& stream : streams) {
+        while (!stream.ended) {
+          const auto piece = client.Log(number, stream.errors, stream.next, kPiece);
+          if (!piece) {
+            // A server that is started again has the rest of it.
+            const bool away =
+                follow_ && piece.error().kind == core::ErrorKind::kAbsent &&
+                std::chrono::steady_clock::now() - heard < std::chrono::seconds(kPatience);
+            if (!away) return tl::unexpected(piece.error());
+            break;
+          }
+          heard = std::chrono::steady_clock::now();
+          stream.next = piece->next;
+          stream.ended = piece->ended && piece->bytes.empty();
+          if (piece->bytes.empty()) break;
+          came = true;
+          RETURN_IF_ERROR(Write(stream, piece->bytes));
+        }
+      }
+      const bool over = std::all_of(streams.begin(), streams.end(),
+                                    [](const Stream& stream) { return stream.ended; });
+      if (over || (!follow_ && !came)) return kOk;
+      if (!came) std::this_thread::sleep_for(kAsked);
+    }
+  }
+
+  std::string job_, tail_;
+  bool follow_ = false;
+  bool errors_ = false;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewLogsCommand() { return std::make_unique<LogsCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,149 @@
+#include "cli/commands/jobs/serve.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "api/access.h"
+#include "cli/args/store_flag.h"
+#include "cli/args/values.h"
+#include "cli/client/server_client.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "server/daemon.h"
+#include "server/server.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+
+constexpr const char* kNowhere = "none";
+// Beside the monitor's 10400, so that both can run on one machine.
+constexpr const char* kServeAt = "127.0.0.1:10401";
+
+class ServeCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("--policy", options_.policy, "who decides (`sharewell policies` lists them)")
+        ->type_name("POLICY")
+        ->capture_default_str();
+    app.add_option("--gpus", options_.gpus,
+                   "simulated GPUs instead of those that are here: 2xH200; none: CPU-only jobs")
+        ->type_name("NxMODEL,...|none");
+    app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
+        ->type_name("FILE");
+    app.add_option("--state", state_,
+                   "folder for jobs, logs and tokens (default: the store's folder; for a database, "
+                   "/var/lib/sharewell or ~/.local/state/sharewell)")
+        ->type_name("DIR");
+    app.add_option("--socket", socket_, "where users of this machine come in")->type_name("FILE");
+    app.add_option("--listen", listen_, "HTTP for others: on loopback, or anywhere with TLS")
+        ->type_name("ADDRESS:PORT|none")
+        ->capture_default_str();
+    app.add_option("--tls-cert", certificate_, "certificate chain (PEM)")->type_name("FILE");
+    app.add_option("--tls-key", key_, "its key (PEM)")->type_name("FILE");
+    app.add_option("--admin-group", admin_group_, "whose members may touch all jobs and GPUs")
+        ->type_name("GROUP");
+    app.add_option("--max-slowdown", max_slowdown_,
+                   "the most that neighbours may stretch a job that states no bound itself")
+        ->type_name("FACTOR")
+        ->capture_default_str();
+    app.add_option("--grace", grace_, "between asking a job to end and ending it")
+        ->type_name("TIME")
+        ->capture_default_str();
+    app.add_option("--for", for_, "end after so long (default: when it is told to)")
+        ->type_name("TIME");
+  }
+
+  Result<ExitCode> Run() override {
+    RETURN_IF_ERROR(ReadFlags());
+    // Before any thread is started, so that none of them is interrupted.
+    const HoldInterrupts held;
+    auto server = server::Server::Start(options_);
+    RETURN_IF_ERROR(server);
+    for (const std::string& line : (*server)->Greeting()) SayLine(line);
+    const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
+    SayLine(
+        fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C ends the "
+                    "server, jobs run on",
+                    here, (*server)->HasGpus() ? "" : " --gpus 0", here));
+    server::WaitForSignal(left_);
+    server->reset();
+    while (server::WaitForSignal(core::Seconds(0))) {
+    }
+    return kOk;
+  }
+
+ private:
+  Result<void> ReadFlags() {
+    options_.store = StorePlace(options_.store);
+    if (options_.store.find("://") == std::string::npos) {
+      options_.store = std::filesystem::absolute(options_.store).string();
+    }
+    options_.state = StatePlace(state_, options_.store);
+    options_.node = server::HostName();
+    options_.say = SayLine;
+    const auto slowdown = ParseNumber("--max-slowdown", max_slowdown_, 1, 100);
+    RETURN_IF_ERROR(slowdown);
+    options_.max_slowdown = *slowdown;
+    const auto grace = ParseTime("--grace", grace_, 1);
+    RETURN_IF_ERROR(grace);
+    options_.grace = *grace;
+    if (!for_.empty()) {
+      const auto time = ParseTime("--for", for_, 3650);
+      RETURN_IF_ERROR(time);
+      left_ = *time;
+    }
+    if (!admin_group_.empty()) {
+      const auto group = api::GroupNamed("--admin-group", admin_group_);
+      RETURN_IF_ERROR(group);
+      options_.admin_group = *group;
+    }
+    return ReadAddresses();
+  }
+
+  Result<void> ReadAddresses() {
+    http::ListenAddress local;
+    local.kind = http::ListenKind::kUnix;
+    local.path = socket_.empty() ? OwnSocket() : std::filesystem::absolute(socket_).string();
+    // Root's is everybody's, and the kernel says who each one is; a user's own is theirs alone.
+    local.mode = ::geteuid() == 0 ? 0666 : 0600;
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(local.path).parent_path(), ignored);
+    options_.addresses.push_back(local);
+    if (certificate_.empty() != key_.empty()) {
+      return UsageError("TLS needs both: --tls-cert FILE and --tls-key FILE");
+    }
+    if (listen_ == kNowhere) return {};
+    const auto endpoint = http::ParseEndpoint("--listen", listen_);
+    RETURN_IF_ERROR(endpoint);
+    http::ListenAddress address;
+    address.endpoint = *endpoint;
+    address.kind = certificate_.empty() ? http::ListenKind::kTcp : http::ListenKind::kTls;
+    address.certificate = certificate_;
+    address.key = key_;
+    if (address.kind == http::ListenKind::kTcp && !endpoint->Loopback()) {
+      return UsageError(
+          "--listen {}: other machines could reach that, and without TLS anybody on the way reads "
+          "tokens; give --tls-cert and --tls-key, or an address of loopback",
+          core::Quoted(listen_));
+    }
+    options_.addresses.push_back(address);
+    return {};
+  }
+
+  server::ServerOptions options_;
+  std::string state_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_;
+  std::string max_slowdown_ = "1.25", grace_ = "20s";
+  std::optional<core::Seconds> left_;  // absent: for ever
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewServeCommand() { return std::make_unique<ServeCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,61 @@
+#include "cli/commands/jobs/top.h"
+
+#include "cli/args/server_flags.h"
+#include "cli/args/when.h"
+#include "core/result.h"
+#include "platform/clock/wall_clock.h"
+#include "report/jobs/job_tables.h"
+#include "report/text/json.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kMostRunning = 10'000;
+constexpr const char* kWithAPlace = "phase=starting,running,stopping";
+
+class TopCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_flag("-w,--watch", watch_, "draw it again every second")->disable_flag_override();
+    flags_.Add(app);
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto client = flags_.Find();
+    RETURN_IF_ERROR(client);
+    if (flags_.json) return PrintOut(AsJson(*client));
+    return DrawScreen(watch_, [&](std::size_t width) -> core::Result<std::string> {
+      const auto node = client->Node();
+      RETURN_IF_ERROR(node);
+      const auto gpus = client->Gpus();
+      RETURN_IF_ERROR(gpus);
+      const auto running = client->Jobs(kWithAPlace, kMostRunning);
+      RETURN_IF_ERROR(running);
+      return report::TopPage(*node, *gpus, running->jobs, running->counts, platform::UnixNow(),
+                             width);
+    });
+  }
+
+ private:
+  static core::Result<std::string> AsJson(const ServerClient& client) {
+    report::Json out = {{"schema", report::kSchema}};
+    for (const char* part : {"nodes", "gpus", "jobs"}) {
+      std::string path = fmt::format("/{}", part);
+      if (path == "/jobs") path += fmt::format("?{}&limit=1000", kWithAPlace);
+      const auto body = client.Get(path);
+      if (!body) return body;
+      report::Json json = report::Json::parse(*body, nullptr, false);
+      out[part] = json.is_object() && json.contains(part) ? json[part] : report::Json(nullptr);
+    }
+    return report::Document(out);
+  }
+
+  bool watch_ = false;
+  ServerFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewTopCommand() { return std::make_unique<TopCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,135 @@
+#include "cli/commands/measure/colocate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "cli/args/out_folder.h"
+#include "cli/commands/measure/grid_run.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "platform/process/mps.h"
+#include "report/measure/grid/colocate.h"
+#include "study/measure/grid/colocate.h"
+
+namespace sharewell::cli {
+namespace {
+
+std::string Listed(const study::ColocateSpec& spec) {
+  std::string text;
+  for (const study::ColocatedWorkload& workload : spec.workloads) {
+    text += fmt::format("{} alone: {}\n", workload.name, fmt::join(workload.command, " "));
+  }
+  for (const auto& set : spec.sets) {
+    std::vector<std::string> names;
+    for (const std::size_t member : set) names.push_back(spec.workloads[member].name);
+    text += fmt::format("{}\n", fmt::join(names, " + "));
+  }
+  const std::size_t alone = spec.workloads.size() * (spec.again ? 2 : 1);
+  return text + fmt::format("{} runs alone, {} sets\n", alone, spec.sets.size());
+}
+
+// A folder for MPS's sockets: short, for their names are bounded, and gone afterwards.
+class ShortFolder {
+ public:
+  ShortFolder() {
+    char pattern[] = "/tmp/sharewell-mps-XXXXXX";
+    if (::mkdtemp(pattern) != nullptr) path_ = pattern;
+  }
+  ~ShortFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  ShortFolder(const ShortFolder&) = delete;
+  ShortFolder& operator=(const ShortFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class ColocateCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override { run_.AddFlags(app); }
+
+  core::Result<ExitCode> Run() override {
+    const auto spec = study::ReadColocateSpec(run_.spec());
+    RETURN_IF_ERROR(spec);
+    if (run_.dry_run()) return run_.Finish(Listed(*spec), false, false);
+    RETURN_IF_ERROR(run_.Prepare(spec->name, "colocate"));
+    const ShortFolder pipes;
+    auto mps = StartMps(*spec, pipes.path());
+    RETURN_IF_ERROR(mps);
+    study::ColocateOptions options{run_.options(), *mps != nullptr, {}};
+    if (*mps != nullptr) options.mps_environment = (*mps)->ClientEnvironment();
+    auto result = study::Colocate(*spec, options);
+    if (*mps != nullptr) {
+      if (auto ok = (*mps)->Stop(); !ok) WriteError(ok.error().message);
+    }
+    RETURN_IF_ERROR(result);
+    return Write(*result);
+  }
+
+ private:
+  // Null: none.
+  core::Result<std::unique_ptr<platform::MpsServer>> StartMps(const study::ColocateSpec& spec,
+                                                              const std::string& folder) {
+    const auto& gpus = run_.options().gpus;
+    const bool can = !gpus.empty() && gpus.front().mps;
+    if (spec.mps == study::UseMps::kOff || (spec.mps == study::UseMps::kAuto && !can)) {
+      return nullptr;
+    }
+    if (gpus.empty()) {
+      return tl::unexpected(
+          core::Error{core::ErrorKind::kAbsent,
+                      "mps = \"on\" needs an NVIDIA GPU, and none is here; "
+                      "`sharewell doctor` says why, mps = \"auto\" does without"});
+    }
+    auto server = platform::MpsServer::Start({.folder = folder});
+    if (server || spec.mps == study::UseMps::kOn) return server;
+    WriteErr(fmt::format("CUDA MPS did not start, so that jobs are time-sliced: {}\n",
+                         server.error().message));
+    return nullptr;
+  }
+
+  core::Result<ExitCode> Write(const study::ColocateResult& result) {
+    std::vector<OutFile> files;
+    for (report::NamedCsv& csv : report::GroupsCsv(result)) {
+      files.push_back({std::move(csv.name), std::move(csv.csv)});
+    }
+    std::vector<study::RunSummary> profiles;
+    bool failures = false;
+    for (const study::AloneRun& alone : result.alone) {
+      failures = failures || alone.state == study::CellState::kFailed;
+      if (alone.state == study::CellState::kDone) profiles.push_back(alone.summary);
+    }
+    for (const study::ColocatedSet& group : result.groups) {
+      failures = failures || (group.state == study::CellState::kFailed && group.fits);
+    }
+    if (auto csv = report::ProfilesCsv(profiles); !csv.empty()) {
+      files.push_back({"profiles.csv", std::move(csv)});
+    }
+    for (report::NamedSvg& chart : report::ColocateCharts(result)) {
+      files.push_back({std::move(chart.name), std::move(chart.svg)});
+    }
+    RETURN_IF_ERROR(WriteFiles(run_.folder(), files));
+    if (result.interrupted) run_.TellHowToResume("colocate");
+    std::string text = report::ColocateJson(result);
+    if (!run_.json()) {
+      text = report::ColocateTable(result) + fmt::format("\nwritten to {}:", run_.folder());
+      for (const OutFile& file : files) text += " " + file.name;
+      text += "\n";
+    }
+    return run_.Finish(text, result.interrupted, failures);
+  }
+
+  GridRun run_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewColocateCommand() { return std::make_unique<ColocateCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,30 @@
+// The line that a watch draws on a terminal while it runs: on stderr, redrawn in place, nothing at
+// all elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "study/measure/watch.h"
+
+namespace sharewell::cli {
+
+// "warming up 3 s | 27.8 steps/s | GPU 97 % SM 81 % 12.3 GB | 1.5 cores 4.5 GB".
+std::string LiveText(const study::WatchLine& line);
+
+class LiveLine {
+ public:
+  LiveLine();
+  ~LiveLine();
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  void Show(const study::WatchLine& line);
+  void Clear();
+
+ private:
+  bool on_ = false;
+  bool drawn_ = false;
+};
+
+}  // namespace sharewell::cli

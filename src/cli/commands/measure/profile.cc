@@ -1,0 +1,268 @@
+#include "cli/commands/measure/profile.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "cli/args/store_flag.h"
+#include "cli/args/values.h"
+#include "cli/commands/measure/live_line.h"
+#include "cli/commands/measure/profile_keeper.h"
+#include "cli/terminal.h"
+#include "collect/gpu/gpus.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "platform/files/write_file.h"
+#include "report/measure/profile_record.h"
+#include "study/measure/watch.h"
+#include "study/prediction/prediction.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::Seconds;
+using core::UsageError;
+
+constexpr int kMostProfileDays = 30;
+constexpr Seconds kLeastProfileInterval{0.1};
+constexpr Seconds kMostProfileInterval{60};
+constexpr std::uint64_t kMostRepeats = 1000;
+constexpr std::size_t kMostName = 200;
+
+// What the user would call it: the script, not its interpreter.
+std::string NameOf(const std::vector<std::string>& command) {
+  namespace fs = std::filesystem;
+  const std::string program = fs::path(command.front()).filename().string();
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const fs::path word(command[i]);
+    if (word.extension() == ".py" || word.extension() == ".sh") return word.stem().string();
+    if (command[i - 1] == "-m") return command[i];
+  }
+  return program.empty() ? "job" : program.substr(0, kMostName);
+}
+
+class ProfileCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("--name", name_, "what to call it (default: after the command)")
+        ->type_name("NAME");
+    app.add_option("--model", model_,
+                   "the model that it trains: names the workload, and is predicted beside")
+        ->type_name("FILE");
+    app.add_option("--batch", batch_, "its batch")->type_name("N");
+    app.add_option("--precision", precision_, "its precision")->type_name("fp32|tf32|bf16|fp16");
+    app.add_option("--workers", workers_, "its data-loader processes")->type_name("N");
+    app.add_option("--interval", interval_, "between readings, from 0.1s on")
+        ->type_name("TIME")
+        ->capture_default_str();
+    app.add_option("--warmup", warmup_, "how much of the start to leave out")
+        ->type_name("auto|TIME")
+        ->capture_default_str();
+    app.add_option("--for", for_,
+                   "how long to look after the warm-up, six readings at least; end: until the job "
+                   "ends")
+        ->type_name("settled|end|TIME")
+        ->capture_default_str();
+    app.add_option("--repeat", repeat_, "run it so many times; figures are means over the runs")
+        ->type_name("N");
+    auto* steps =
+        app.add_option("--progress-regex", steps_regex_,
+                       "finds the step counter (group 1) in what it prints; no group: a match is "
+                       "a step")
+            ->type_name("REGEX");
+    app.add_option("--rate-regex", rate_regex_, "finds its steps a second (group 1)")
+        ->type_name("REGEX")
+        ->excludes(steps);
+    app.add_option("--store", store_, "a file, postgresql://USER@HOST/DATABASE, or none")
+        ->type_name("FILE");
+    app.add_option("--out", out_, "write the profile there as JSON")->type_name("FILE");
+  }
+
+  std::vector<std::string>* CommandLine() override { return &command_; }
+
+  Result<ExitCode> Run() override {
+    RETURN_IF_ERROR(ReadFlags());
+    FindGpu();
+    const auto predicted = Predicted();
+    RETURN_IF_ERROR(predicted);
+    auto keeper = ProfileKeeper::Open(store_);
+    RETURN_IF_ERROR(keeper);
+    const auto records = Measure(*keeper);
+    RETURN_IF_ERROR(records);
+
+    core::ProfileRecord record = study::MergeRepeats(*records);
+    const HoldInterrupts until_it_is_kept;
+    const bool failed = record.exit_code.value_or(0) != 0;
+    const bool worth_keeping = !record.figures.empty() && (!failed || record.settled);
+    const std::string where = worth_keeping ? keeper->Keep(record) : WhyNotKept(record);
+    WriteErr("\n" + report::ProfileRecordText(record));
+    if (*predicted) WriteErr("\n" + report::PredictedBeside(record, **predicted));
+    WriteErr(where);
+    if (!out_.empty()) {
+      RETURN_IF_ERROR(platform::WriteFile(out_, report::ProfileRecordsJson({record})));
+    }
+    // The job's own, as a shell has it: 0..255.
+    return static_cast<ExitCode>(record.exit_code.value_or(0));
+  }
+
+ private:
+  Result<void> ReadFlags() {
+    if (command_.empty()) {
+      return UsageError(
+          "profile: there is no command; write it behind --: sharewell profile -- "
+          "python3 train.py");
+    }
+    if (name_.empty()) name_ = NameOf(command_);
+    const bool shown_as_it_is =
+        std::none_of(name_.begin(), name_.end(), [](unsigned char c) { return c < 0x20; });
+    if (!shown_as_it_is || name_.size() > kMostName) {
+      return UsageError("--name: {} is too long or has a control character in it",
+                        core::Quoted(name_));
+    }
+    if (auto ok = ReadTimes(); !ok) return ok;
+    const auto repeat = ParseWhole("--repeat", repeat_, 1, kMostRepeats);
+    RETURN_IF_ERROR(repeat);
+    repeats_ = static_cast<int>(*repeat);
+    const auto batch = ParseWhole("--batch", batch_, 0, 1'000'000'000);
+    RETURN_IF_ERROR(batch);
+    const auto workers = ParseWhole("--workers", workers_, 0, 1024);
+    RETURN_IF_ERROR(workers);
+    spec_.name = name_;
+    spec_.command = command_;
+    spec_.reads_stdin = true;
+    spec_.workload = {
+        .name = model_.empty() ? name_ : std::filesystem::path(model_).stem().string(),
+        .batch = static_cast<int>(*batch),
+        .precision = precision_,
+        .workers = static_cast<int>(*workers)};
+    using Kind = study::ThroughputSource::Kind;
+    if (!steps_regex_.empty()) spec_.throughput = {Kind::kSteps, steps_regex_};
+    if (!rate_regex_.empty()) spec_.throughput = {Kind::kRate, rate_regex_};
+    if (auto ok = study::CheckExpression(spec_.throughput); !ok) {
+      return tl::unexpected(
+          std::move(ok.error()).Within(rate_regex_.empty() ? "--progress-regex" : "--rate-regex"));
+    }
+    return {};
+  }
+
+  Result<void> ReadTimes() {
+    const auto interval = ParseTime("--interval", interval_, kMostProfileDays);
+    RETURN_IF_ERROR(interval);
+    if (*interval < kLeastProfileInterval || *interval > kMostProfileInterval) {
+      return UsageError(
+          "--interval: {} is not between 0.1s, below which a GPU's figures are not "
+          "valid, and 60s",
+          core::Quoted(interval_));
+    }
+    options_.interval = *interval;
+    if (warmup_ != "auto") {
+      const auto warmup = ParseTime("--warmup", warmup_, kMostProfileDays);
+      RETURN_IF_ERROR(warmup);
+      options_.warmup = *warmup;
+    }
+    options_.until = for_ == "end"       ? study::Until::kEnd
+                     : for_ == "settled" ? study::Until::kSettled
+                                         : study::Until::kFor;
+    if (options_.until != study::Until::kFor) return {};
+    const auto window = ParseTime("--for", for_, kMostProfileDays);
+    RETURN_IF_ERROR(window);
+    if (*window < *interval) {
+      return UsageError("--for: {} is shorter than the interval of {}", core::Quoted(for_),
+                        interval_);
+    }
+    options_.window = *window;
+    return {};
+  }
+
+  // Which GPU the profile is of: the first that the job can see.
+  void FindGpu() {
+    const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
+    if (!gpus) return;
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible == nullptr) {
+      spec_.gpu = gpus->front().name;
+      return;
+    }
+    const std::string all(visible);
+    std::size_t begin = 0;
+    while (begin < all.size()) {
+      const std::size_t end = std::min(all.find(',', begin), all.size());
+      const std::string one = all.substr(begin, end - begin);
+      for (const collect::GpuFacts& gpu : *gpus) {
+        const bool by_uuid = one.size() > 4 && gpu.uuid.rfind(one, 0) == 0;
+        if (one != std::to_string(gpu.index) && !by_uuid) continue;
+        if (spec_.gpus.empty()) spec_.gpu = gpu.name;
+        spec_.gpus.push_back(std::to_string(gpu.index));
+      }
+      begin = end + 1;
+    }
+  }
+
+  // Absent: no model was given, or there is no GPU that we know.
+  Result<std::optional<study::PredictionRow>> Predicted() const {
+    if (model_.empty()) return std::nullopt;
+    std::error_code error;
+    if (!std::filesystem::exists(model_, error)) {
+      return UsageError("--model: {} is not there", core::Quoted(model_));
+    }
+    const auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
+    const auto trained = study::BuiltinModel();
+    RETURN_IF_ERROR(trained);
+    study::PredictionAsk ask;
+    ask.model = model_;
+    ask.batch = std::max(1, spec_.workload.batch);
+    if (!precision_.empty()) ask.precision = precision_;
+    if (spec_.workload.workers > 0) ask.workers = spec_.workload.workers;
+    ask.gpu = spec_.gpu;
+    auto row = study::PredictOne(ask, trained->predictor, catalogue);
+    RETURN_IF_ERROR(row);
+    return std::move(*row);
+  }
+
+  Result<std::vector<core::ProfileRecord>> Measure(ProfileKeeper& keeper) {
+    study::WatchOptions options = study::WatchHere();
+    options.interval = options_.interval;
+    options.warmup = options_.warmup;
+    options.until = options_.until;
+    options.window = options_.window;
+    keeper.SetNode(options.environment);
+    LiveLine live;
+    options.line = [&](const study::WatchLine& line) { live.Show(line); };
+    options.sample = [&](const core::Batch& batch) { keeper.Sample(batch); };
+    std::vector<core::ProfileRecord> records;
+    while (static_cast<int>(records.size()) < repeats_) {
+      auto watched = study::Watch({&spec_, 1}, options);
+      live.Clear();
+      RETURN_IF_ERROR(watched);
+      records.push_back(std::move(watched->records.front()));
+      if (watched->interrupted || records.back().exit_code.value_or(0) != 0) break;
+    }
+    return records;
+  }
+
+  static std::string WhyNotKept(const core::ProfileRecord& record) {
+    if (record.figures.empty()) return "not stored: nothing was measured\n";
+    return fmt::format("not stored: the job failed with exit code {} before it had settled\n",
+                       record.exit_code.value_or(0));
+  }
+
+  std::vector<std::string> command_;
+  std::string name_, model_, precision_, steps_regex_, rate_regex_, store_, out_;
+  std::string batch_ = "0", workers_ = "0", repeat_ = "1";
+  std::string interval_ = "1s", warmup_ = "auto", for_ = "settled";
+  int repeats_ = 1;
+  study::RunSpec spec_;
+  study::WatchOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewProfileCommand() { return std::make_unique<ProfileCommand>(); }
+
+}  // namespace sharewell::cli

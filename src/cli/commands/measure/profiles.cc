@@ -1,0 +1,256 @@
+#include "cli/commands/measure/profiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/args/store_flag.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
+#include "platform/files/write_file.h"
+#include "report/measure/profile_compare.h"
+#include "report/measure/profile_record.h"
+#include "report/measure/profiles_list.h"
+#include "store/store.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::ProfileRecord;
+using core::Result;
+using core::UsageError;
+using Records = std::vector<ProfileRecord>;
+
+constexpr std::array<const char*, 5> kProfileActions = {"list", "show", "compare", "export",
+                                                        "delete"};
+
+std::optional<std::int64_t> AsId(const std::string& word) {
+  std::int64_t id = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, id);
+  if (word.empty() || error != std::errc() || rest != end) return std::nullopt;
+  return id;
+}
+
+bool Older(const ProfileRecord& a, const ProfileRecord& b) {
+  return std::pair(a.created, a.id) < std::pair(b.created, b.id);
+}
+
+class ProfilesCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("action", action_, "what to do")
+        ->type_name(fmt::format("{}", fmt::join(kProfileActions, "|")))
+        ->capture_default_str();
+    app.add_option("profiles", words_, "which: ids, or names (of several the newest is shown)")
+        ->type_name("ID|NAME");
+    app.add_option("--gpu", gpu_, "only those measured on this GPU model")->type_name("GPU");
+    app.add_option("--source", source_, "only those made by this: profile, sweep, colocate ...")
+        ->type_name("WORD");
+    app.add_option("--by", by_, "compare: each workload on all GPUs, or on all CPUs, side by side")
+        ->type_name("gpu|cpu");
+    app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
+        ->type_name("FILE");
+    app.add_option("--out", out_, "export: write to this file")->type_name("FILE");
+    app.add_flag("--yes", yes_, "delete: do it")->disable_flag_override();
+    auto* json = app.add_flag("--json", json_, "print JSON; export: everything that is known")
+                     ->disable_flag_override();
+    app.add_flag("--csv", csv_, "export: what `train` and `simulate --profiles` read (default)")
+        ->disable_flag_override()
+        ->excludes(json);
+  }
+
+  Result<ExitCode> Run() override {
+    RETURN_IF_ERROR(CheckFlags());
+    auto opened = OpenStoreThatIsThere(store_);
+    RETURN_IF_ERROR(opened);
+    opened_ = std::move(*opened);
+    const auto text = action_ == "list"      ? List()
+                      : action_ == "show"    ? Show()
+                      : action_ == "compare" ? CompareThem()
+                      : action_ == "export"  ? Export()
+                                             : Delete();
+    RETURN_IF_ERROR(text);
+    RETURN_IF_ERROR(WriteOut(*text));
+    return kOk;
+  }
+
+ private:
+  Result<void> CheckFlags() const {
+    if (std::find(kProfileActions.begin(), kProfileActions.end(), action_) ==
+        kProfileActions.end()) {
+      const std::vector<std::string> known(kProfileActions.begin(), kProfileActions.end());
+      return UsageError("profiles: {} is not allowed; give list, show, compare, export or delete{}",
+                        core::Quoted(action_), core::DidYouMean(action_, known));
+    }
+    if (!by_.empty() && by_ != "gpu" && by_ != "cpu") {
+      return UsageError("--by: {} is not allowed; give gpu or cpu", core::Quoted(by_));
+    }
+    if (!by_.empty() && action_ != "compare") return UsageError("profiles: --by is for compare");
+    if ((csv_ || !out_.empty()) && action_ != "export") {
+      return UsageError("profiles: --csv and --out are for export");
+    }
+    if ((action_ == "show" || action_ == "delete") && words_.empty()) {
+      return UsageError("profiles: {} needs an id or a name; `sharewell profiles list` shows them",
+                        action_);
+    }
+    if (action_ == "compare" && by_.empty() && words_.size() != 2) {
+      return UsageError("profiles: compare needs two ids or names, or --by gpu, or --by cpu");
+    }
+    return {};
+  }
+
+  // Those that a word names, oldest first; at least one.
+  Result<Records> Named(const std::string& word) {
+    store::ProfileFilter filter = Filter();
+    filter.id = AsId(word);
+    if (!filter.id) filter.name = word;
+    auto found = opened_->Profiles(filter);
+    if (found && found->empty() && filter.id) {
+      filter.id.reset();
+      filter.name = word;  // a name may be a number
+      found = opened_->Profiles(filter);
+    }
+    if (!found) return found;
+    std::sort(found->begin(), found->end(), Older);
+    if (!found->empty()) return found;
+    const auto all = opened_->Profiles({});
+    RETURN_IF_ERROR(all);
+    std::vector<std::string> names;
+    for (const ProfileRecord& record : *all) names.push_back(record.name);
+    return UsageError("profiles: there is no profile {}{}; `sharewell profiles list` shows {}",
+                      core::Quoted(word), core::DidYouMean(word, names),
+                      names.empty() ? "none yet" : "them");
+  }
+
+  store::ProfileFilter Filter() const {
+    store::ProfileFilter filter;
+    if (!gpu_.empty()) filter.gpu = gpu_;
+    if (!source_.empty()) filter.source = source_;
+    return filter;
+  }
+
+  // Those that the words name, or all; oldest first.
+  Result<Records> Chosen() {
+    if (words_.empty()) {
+      auto all = opened_->Profiles(Filter());
+      if (all) std::sort(all->begin(), all->end(), Older);
+      return all;
+    }
+    Records chosen;
+    for (const std::string& word : words_) {
+      auto found = Named(word);
+      if (!found) return found;
+      for (ProfileRecord& record : *found) {
+        const bool twice = std::any_of(chosen.begin(), chosen.end(),
+                                       [&](const ProfileRecord& r) { return r.id == record.id; });
+        if (!twice) chosen.push_back(std::move(record));
+      }
+    }
+    return chosen;
+  }
+
+  Result<std::string> List() {
+    const auto chosen = Chosen();
+    RETURN_IF_ERROR(chosen);
+    if (json_) return report::ProfilesListJson(*chosen);
+    if (chosen->empty())
+      return std::string("No profiles; `sharewell profile -- COMMAND` makes one.\n");
+    return report::ProfilesTable(*chosen);
+  }
+
+  Result<std::string> Show() {
+    std::string text;
+    Records newest;
+    for (const std::string& word : words_) {
+      auto found = Named(word);
+      RETURN_IF_ERROR(found);
+      newest.push_back(found->back());
+      if (!text.empty()) text += "\n";
+      text += report::ProfileRecordText(found->back());
+      if (found->size() > 1) {
+        text += fmt::format("\n{} profiles have this name; this is the newest, id {}.\n",
+                            found->size(), found->back().id);
+      }
+    }
+    return json_ ? report::ProfileRecordsJson(newest) : text;
+  }
+
+  Result<std::string> CompareThem() {
+    if (!by_.empty()) {
+      const auto chosen = Chosen();
+      RETURN_IF_ERROR(chosen);
+      const auto table = report::Compare(
+          *chosen, by_ == "gpu" ? report::CompareBy::kGpu : report::CompareBy::kCpu);
+      return json_ ? report::ComparisonJson(table) : report::ComparisonText(table);
+    }
+    const auto a = Named(words_[0]);
+    RETURN_IF_ERROR(a);
+    const auto b = Named(words_[1]);
+    RETURN_IF_ERROR(b);
+    return json_ ? report::ProfilePairJson(a->back(), b->back())
+                 : report::ProfilePairText(a->back(), b->back());
+  }
+
+  Result<std::string> Export() {
+    const auto chosen = Chosen();
+    RETURN_IF_ERROR(chosen);
+    std::string text;
+    if (json_) {
+      text = report::ProfileRecordsJson(*chosen);
+    } else {
+      auto csv = report::ProfilesCsv(*chosen);
+      if (csv.without_gpu > 0) {
+        WriteErr(fmt::format("{} profiles have no GPU and are left out; --json has them\n",
+                             csv.without_gpu));
+      }
+      if (csv.older > 0) {
+        WriteErr(fmt::format(
+            "{} profiles are left out: the same workload has a newer one on the same GPU\n",
+            csv.older));
+      }
+      if (csv.rows == 0) return UsageError("profiles: there is nothing to export");
+      text = std::move(csv.csv);
+    }
+    if (out_.empty()) return text;
+    RETURN_IF_ERROR(platform::WriteFile(out_, text));
+    return std::string();
+  }
+
+  Result<std::string> Delete() {
+    const auto chosen = Chosen();
+    RETURN_IF_ERROR(chosen);
+    if (!yes_) {
+      return UsageError("profiles: this would delete {} profile{}; give --yes to do it",
+                        chosen->size(), chosen->size() == 1 ? "" : "s");
+    }
+    std::vector<std::int64_t> ids;
+    for (const ProfileRecord& record : *chosen) ids.push_back(record.id);
+    const auto removed = opened_->RemoveProfiles(ids);
+    RETURN_IF_ERROR(removed);
+    if (json_)
+      return fmt::format("{{\n  \"schema\": 1,\n  \"deleted_profiles\": {}\n}}\n", *removed);
+    return fmt::format("{} profile{} deleted.\n", *removed, *removed == 1 ? "" : "s");
+  }
+
+  std::string action_ = "list";
+  std::vector<std::string> words_;
+  std::string gpu_, source_, by_, store_, out_;
+  bool yes_ = false;
+  bool json_ = false;
+  bool csv_ = false;
+  std::unique_ptr<store::Store> opened_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewProfilesCommand() { return std::make_unique<ProfilesCommand>(); }
+
+}  // namespace sharewell::cli

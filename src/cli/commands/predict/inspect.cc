@@ -1,0 +1,52 @@
+#include "cli/commands/predict/inspect.h"
+
+#include "cli/args/model_flags.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "report/prediction/inspection.h"
+#include "study/prediction/inspection.h"
+#include "study/prediction/model_file.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::size_t kCostliest = 10;
+
+class InspectCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("model", model_, "an ONNX file, a .pt2 archive, a config.json or a layer list")
+        ->type_name("MODEL")
+        ->required();
+    flags_.Add(app);
+    app.add_flag("--inference", inference_, "the forward pass alone")->disable_flag_override();
+    app.add_flag("--json", json_, "print JSON, every layer included")->disable_flag_override();
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto binding = flags_.Binding();
+    RETURN_IF_ERROR(binding);
+    auto run = flags_.Run();
+    RETURN_IF_ERROR(run);
+    run->training = !inference_;
+    const auto graph = study::ReadModel(model_, *binding);
+    RETURN_IF_ERROR(graph);
+    const study::Inspection inspection = study::Inspect(*graph, *run, model_);
+    const auto written = WriteOut(json_ ? report::InspectionJson(inspection)
+                                        : report::InspectionTable(inspection, kCostliest));
+    RETURN_IF_ERROR(written);
+    return kOk;
+  }
+
+ private:
+  std::string model_;
+  ModelFlags flags_;
+  bool inference_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewInspectCommand() { return std::make_unique<InspectCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,147 @@
+#include "cli/commands/predict/predict.h"
+
+#include "catalogue/gpu_catalogue.h"
+#include "cli/args/model_flags.h"
+#include "cli/args/values.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "report/prediction/prediction.h"
+#include "study/prediction/prediction.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr std::uint64_t kMostWorkers = 1024;
+constexpr std::uint64_t kMostGpus = 4096;
+
+class PredictCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("model", model_, "an ONNX file, a .pt2 archive, a config.json or a layer list")
+        ->type_name("MODEL");
+    flags_.Add(app);
+    app.add_option("--gpu", gpu_, "GPU model (default H200); `sharewell gpus` lists them")
+        ->type_name("GPU");
+    app.add_option("--workers", workers_, "data-loader processes (default 4)")->type_name("N");
+    app.add_option("--gpus", gpus_, "GPUs that train it together, each with the batch (default 1)")
+        ->type_name("N");
+    app.add_option("--price", price_, "what a GPU costs an hour: adds the cost of 1,000 steps")
+        ->type_name("PRICE");
+    auto* manifest =
+        app.add_option("--manifest", manifest_,
+                       "many at once: a CSV with model, batch, precision, workers, gpu")
+            ->type_name("FILE");
+    app.add_option("--together", together_,
+                   "the rows of this CSV on one GPU (or one a `group`): the speed each keeps")
+        ->type_name("FILE")
+        ->excludes(manifest);
+    app.add_option("--trained", trained_, "a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
+    app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+    auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+    app.add_flag("--csv", csv_, "print CSV")->disable_flag_override()->excludes(json);
+  }
+
+  core::Result<ExitCode> Run() override {
+    auto text = Text();
+    RETURN_IF_ERROR(text);
+    RETURN_IF_ERROR(WriteOut(*text));
+    return kOk;
+  }
+
+ private:
+  core::Result<study::PredictionAsk> Ask() const {
+    study::PredictionAsk ask;
+    const auto binding = flags_.Binding();
+    RETURN_IF_ERROR(binding);
+    RETURN_IF_ERROR(flags_.Run());
+    const auto workers = ParseWhole("--workers", workers_, 0, kMostWorkers);
+    RETURN_IF_ERROR(workers);
+    const auto gpus = ParseWhole("--gpus", gpus_, 1, kMostGpus);
+    RETURN_IF_ERROR(gpus);
+    ask.model = model_;
+    ask.batch = binding->batch;
+    ask.bind = binding->named;
+    ask.precision = flags_.precision;
+    ask.optimizer = flags_.optimizer;
+    ask.workers = static_cast<int>(*workers);
+    ask.gpus = static_cast<int>(*gpus);
+    ask.gpu = gpu_;
+    return ask;
+  }
+
+  core::Result<std::string> Text() const {
+    const auto ask = Ask();
+    RETURN_IF_ERROR(ask);
+    const bool one = manifest_.empty() && together_.empty();
+    if (one == model_.empty()) {
+      return core::UsageError(
+          "give a model, or many with --manifest FILE or --together FILE; `sharewell predict "
+          "--help` shows how");
+    }
+    std::optional<double> price;
+    if (!price_.empty()) {
+      const auto value = ParseNumber("--price", price_, 0, 1e6);
+      RETURN_IF_ERROR(value);
+      price = *value;
+    }
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (!catalogue_.empty()) {
+      RETURN_IF_ERROR(catalogue.Extend(catalogue_));
+    }
+    const auto trained =
+        trained_.empty() ? study::BuiltinModel() : study::ReadTrainedFile(trained_);
+    RETURN_IF_ERROR(trained);
+    if (!together_.empty()) return ColocationModel(*ask, *trained, catalogue);
+
+    std::vector<study::PredictionAsk> asks = {*ask};
+    if (!manifest_.empty()) {
+      auto read = study::ReadManifest(manifest_, *ask);
+      RETURN_IF_ERROR(read);
+      asks = std::move(*read);
+    }
+    std::vector<study::PredictionRow> rows;
+    ProgressBar progress;
+    for (const study::PredictionAsk& wanted : asks) {
+      if (wanted.model.empty()) {
+        return core::UsageError("{}: names a profile and no model; profiles are for --together",
+                                wanted.where);
+      }
+      auto row = study::PredictOne(wanted, trained->predictor, catalogue);
+      RETURN_IF_ERROR(row);
+      rows.push_back(std::move(*row));
+      progress.Show("predicting", rows.size(), asks.size());
+    }
+    progress.Clear();
+    if (json_) return report::PredictionsJson(rows, price);
+    if (csv_) return report::PredictionsCsv(rows, price);
+    return one ? report::PredictionTable(rows[0], price) : report::PredictionsTable(rows);
+  }
+
+  core::Result<std::string> ColocationModel(const study::PredictionAsk& ask,
+                                            const predict::Trained& trained,
+                                            const catalogue::GpuCatalogue& catalogue) const {
+    const auto asks = study::ReadManifest(together_, ask);
+    RETURN_IF_ERROR(asks);
+    const auto rows = study::PredictColocated(*asks, trained, catalogue);
+    RETURN_IF_ERROR(rows);
+    if (json_) return report::SpeedsJson(*rows);
+    return csv_ ? report::SpeedsCsv(*rows) : report::SpeedsTable(*rows);
+  }
+
+  std::string model_;
+  ModelFlags flags_;
+  std::string gpu_ = "H200";
+  std::string workers_ = "4";
+  std::string gpus_ = "1";
+  std::string price_, manifest_, together_, trained_, catalogue_;
+  bool json_ = false;
+  bool csv_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewPredictCommand() { return std::make_unique<PredictCommand>(); }
+
+}  // namespace sharewell::cli

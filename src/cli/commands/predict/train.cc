@@ -1,0 +1,72 @@
+#include "cli/commands/predict/train.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "catalogue/gpu_catalogue.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "platform/files/text.h"
+#include "platform/files/write_file.h"
+#include "study/prediction/train_model.h"
+
+namespace sharewell::cli {
+namespace {
+
+class TrainCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("profiles", profiles_, "measured workloads, each row with its graph")
+        ->type_name("PROFILES")
+        ->required();
+    app.add_option("--pairs", pairs_, "workloads measured together; may be repeated")
+        ->type_name("FILE");
+    app.add_option("--out", out_, "where the model goes")->type_name("FILE")->required();
+    app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+  }
+
+  core::Result<ExitCode> Run() override {
+    // Said before the training, not after it.
+    const auto folder = std::filesystem::absolute(out_).parent_path();
+    if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored)) {
+      return core::UsageError("--out: the folder of {} does not exist; create it first",
+                              platform::Quoted(out_));
+    }
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (!catalogue_.empty()) {
+      RETURN_IF_ERROR(catalogue.Extend(catalogue_));
+    }
+    ProgressBar progress;
+    study::TrainAsk ask{profiles_, pairs_, [&](std::size_t done, std::size_t of) {
+                          progress.Show("training", done, of);
+                        }};
+    const auto report = study::TrainModel(ask, catalogue);
+    progress.Clear();
+    RETURN_IF_ERROR(report);
+    const std::string text = predict::Write(report->trained);
+    RETURN_IF_ERROR(platform::WriteFile(out_, text));
+    std::string said =
+        fmt::format("learnt from {} workloads of {} families", report->rows, report->families);
+    if (report->groups > 0) said += fmt::format(" and {} measurements together", report->groups);
+    said += fmt::format("; written to {} ({} kB)\n", out_, text.size() / 1000);
+    if (report->without_graph > 0) {
+      said += fmt::format("{} rows name no graph (column model or onnx) and taught nothing\n",
+                          report->without_graph);
+    }
+    said += fmt::format("use it: sharewell predict MODEL --batch N --trained {}\n", out_);
+    RETURN_IF_ERROR(WriteOut(said));
+    return kOk;
+  }
+
+ private:
+  std::vector<std::string> profiles_, pairs_;
+  std::string out_, catalogue_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewTrainCommand() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace sharewell::cli

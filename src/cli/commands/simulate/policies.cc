@@ -1,0 +1,62 @@
+#include "cli/commands/simulate/policies.h"
+
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "policy/registry.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::cli {
+namespace {
+
+std::string AsTable(const std::vector<policy::Entry>& entries) {
+  using report::Align;
+  report::Table table({{"kind", Align::kLeft},
+                       {"name", Align::kLeft},
+                       {"what it does", Align::kLeft},
+                       {"from", Align::kLeft}});
+  std::string_view kind;
+  for (const auto& entry : entries) {
+    if (entry.kind != kind) table.Gap();
+    table.Row({std::string(entry.kind), std::string(entry.name), std::string(entry.help),
+               std::string(entry.paper)});
+    kind = entry.kind;
+  }
+  return table.Text();
+}
+
+std::string AsJson(const std::vector<policy::Entry>& entries) {
+  report::Json json;
+  json["schema"] = report::kSchema;
+  json["policies"] = report::Json::array();
+  for (const auto& entry : entries) {
+    json["policies"].push_back(
+        {{"kind", entry.kind},
+         {"name", entry.name},
+         {"help", entry.help},
+         {"paper", entry.paper.empty() ? report::Json(nullptr) : report::Json(entry.paper)}});
+  }
+  return report::Document(json);
+}
+
+class PoliciesCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto entries = policy::Entries();
+    RETURN_IF_ERROR(WriteOut(json_ ? AsJson(entries) : AsTable(entries)));
+    return kOk;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewPoliciesCommand() { return std::make_unique<PoliciesCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,90 @@
+#include "cli/commands/simulate/reproduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args/values.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "core/text/suggest.h"
+#include "platform/files/text.h"
+#include "report/reproduce/experiments.h"
+#include "study/reproduce/reproduce.h"
+
+namespace sharewell::cli {
+namespace {
+
+constexpr const char* kAll = "all";
+constexpr std::uint64_t kMostSeeds = 10000;
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const std::string_view name : study::ExperimentNames()) names.emplace_back(name);
+  names.emplace_back(kAll);
+  return names;
+}
+
+class ReproduceCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("experiment", experiment_, "whose experiment")
+        ->type_name(fmt::format("{}", fmt::join(Names(), "|")))
+        ->capture_default_str();
+    app.add_option("--seeds", seeds_, "how many draws a figure is the mean of")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--real", real_,
+                   "with yeung: records of a mix run on a real machine, one a policy")
+        ->type_name("FILE,...")
+        ->delimiter(',');
+    app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+  }
+
+  core::Result<ExitCode> Run() override {
+    const auto known = Names();
+    if (std::find(known.begin(), known.end(), experiment_) == known.end()) {
+      return core::UsageError("reproduce: {} is not allowed; give one of {}{}",
+                              platform::Quoted(experiment_), fmt::join(known, ", "),
+                              core::DidYouMean(experiment_, known));
+    }
+    const auto seeds = ParseWhole("--seeds", seeds_, 1, kMostSeeds);
+    RETURN_IF_ERROR(seeds);
+    if (!real_.empty() && experiment_ != "yeung") {
+      return core::UsageError("--real goes with yeung: sharewell reproduce yeung --real FILE");
+    }
+    std::vector<study::Experiment> experiments;
+    ProgressBar bar;
+    study::ReproduceOptions options;
+    options.seeds = static_cast<int>(*seeds);
+    options.real = real_;
+    for (const std::string& name : known) {
+      if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
+      options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
+        bar.Show(fmt::format("{}: {}", name, what), done, of);
+      };
+      auto experiment = study::Reproduce(name, options);
+      RETURN_IF_ERROR(experiment);
+      experiments.push_back(std::move(*experiment));
+    }
+    bar.Clear();
+    RETURN_IF_ERROR(WriteOut(json_ ? report::ExperimentsJson(experiments)
+                                   : report::ExperimentsTable(experiments)));
+    return kOk;
+  }
+
+ private:
+  std::string experiment_ = kAll;
+  std::string seeds_ = "20";
+  std::vector<std::string> real_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewReproduceCommand() { return std::make_unique<ReproduceCommand>(); }
+
+}  // namespace sharewell::cli

@@ -1,0 +1,190 @@
+#include "cli/commands/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args/out_folder.h"
+#include "cli/args/simulate_request.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "report/simulation/simulation_csv.h"
+#include "report/simulation/simulation_json.h"
+#include "report/simulation/simulation_table.h"
+#include "study/prediction/prediction.h"
+#include "study/simulation/optimal.h"
+#include "study/simulation/predicted_belief.h"
+#include "study/simulation/simulate.h"
+#include "trace/reader.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+
+// What the run came to, for the shell and in a sentence on stderr.
+ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early) {
+  bool failures = false;
+  for (const study::Summary& s : results) {
+    const std::size_t stuck = stopped_early ? 0 : s.unfinished;
+    if (s.failed + s.infeasible + stuck == 0) continue;
+    failures = true;
+    if (s.infeasible == s.jobs) {
+      WriteError(fmt::format("{}: no job could run: this cluster cannot hold any of the {}",
+                             s.policy, s.jobs));
+    } else {
+      WriteError(fmt::format("{}: of {} jobs {} failed, {} can never run on this cluster{}",
+                             s.policy, s.jobs, s.failed, s.infeasible,
+                             stuck > 0 ? fmt::format(", {} never ended", stuck) : ""));
+    }
+  }
+  return failures ? kFinishedWithFailures : kOk;
+}
+
+std::string TraceFormatNames() {
+  std::string names;
+  for (const auto& format : trace::TraceFormats()) {
+    if (!names.empty()) names += '|';
+    names += format.name;
+  }
+  return names;
+}
+
+class SimulateCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    SimulateFlags& f = flags_;
+    app.add_option("--trace", f.trace, "the jobs")->type_name("FILE")->required();
+    app.add_option("--cluster", f.cluster,
+                   "the machines: a file, or nodes x GPUs x model (64x8xV100)")
+        ->type_name("FILE|SPEC")
+        ->required();
+    app.add_option("--policy", f.policies,
+                   "what to compare: see `sharewell policies`; optimal is the least makespan, for "
+                   "a few jobs")
+        ->type_name("POLICY,...")
+        ->default_str(kDefaultPolicies)
+        ->allow_extra_args(false);
+    app.add_option("--format", f.format, "the trace's format, where its contents do not tell")
+        ->type_name(TraceFormatNames());
+    app.add_option("--profiles", f.profiles,
+                   "what workloads need alone, instead of what we measured")
+        ->type_name("FILE");
+    app.add_option("--interference", f.interference,
+                   "pairs measured together (CSV, or Gavel's JSON), instead of ours")
+        ->type_name("FILE");
+    app.add_option("--gpu-catalogue", f.gpu_catalogue, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+    app.add_option("--belief", f.belief,
+                   "how well a policy knows what jobs need: exact, with errors, or as predicted")
+        ->type_name("exact|noisy:S|predicted")
+        ->capture_default_str();
+    app.add_option("--durations", f.durations, "how well it knows how long they take")
+        ->type_name("exact|noisy:S|unknown")
+        ->capture_default_str();
+    app.add_option("--max-slowdown", f.max_slowdown,
+                   "the most that neighbours may stretch a job's run")
+        ->type_name("X")
+        ->capture_default_str();
+    app.add_option("--restart-cost", f.restart_cost,
+                   "time lost by a job that is moved or preempted")
+        ->type_name("TIME")
+        ->capture_default_str();
+    app.add_option("--work-scale", f.work_scale, "stretches every job's work")
+        ->type_name("X")
+        ->capture_default_str();
+    app.add_option("--seed", f.seed, "the same seed gives the same results")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--until", f.until,
+                   "stop there, whatever is left: seconds, or 90s, 15m, 12h, 3d")
+        ->type_name("TIME");
+    app.add_option("--out", f.out, "also write each job's fate and each decision as CSV into DIR")
+        ->type_name("DIR");
+    app.add_flag("--json", f.json, "print JSON")->disable_flag_override();
+  }
+
+  Result<ExitCode> Run() override {
+    if (flags_.policies.empty()) flags_.policies = {kDefaultPolicies};
+    auto request = Parse(flags_);
+    RETURN_IF_ERROR(request);
+    if (flags_.out) {
+      RETURN_IF_ERROR(CheckOutFolder(*flags_.out));
+    }
+    const auto scenario = ReadScenario(flags_, *request);
+    RETURN_IF_ERROR(scenario);
+    if (request->predicted) {
+      const auto trained = study::BuiltinModel();
+      RETURN_IF_ERROR(trained);
+      request->options.belief.predicted = study::PredictedBelief(*scenario, trained->predictor);
+    }
+    request->options.cpu_seconds_before = study::CpuSeconds();
+
+    report::SimulationReport report{flags_.trace,
+                                    flags_.cluster,
+                                    report::InWords(scenario->cluster),
+                                    request->seed,
+                                    flags_.belief,
+                                    flags_.durations,
+                                    scenario->remarks,
+                                    {}};
+    std::vector<OutFile> files;
+    RETURN_IF_ERROR(RunPolicies(*request, *scenario, report, files));
+    const std::string json = report::SimulationJson(report);
+    if (flags_.out) {
+      files.push_back({"summary.json", json});
+      RETURN_IF_ERROR(WriteFiles(*flags_.out, files));
+    }
+    RETURN_IF_ERROR(WriteOut(flags_.json ? json : report::SimulationTable(report)));
+    return Judge(report.results, request->options.until.has_value());
+  }
+
+ private:
+  Result<void> RunPolicies(const SimulateRequest& request, const study::Scenario& scenario,
+                           report::SimulationReport& report, std::vector<OutFile>& files) const {
+    ProgressBar bar;
+    std::optional<study::OptimalResult> optimum;
+    for (const std::string& policy : request.policies) {
+      bar.Show(policy, 0, scenario.jobs.size());
+      if (policy == study::kOptimal) {
+        auto solved = study::SolveOptimal(scenario);
+        if (!solved && solved.error().kind == core::ErrorKind::kFailed &&
+            request.policies.size() > 1) {
+          // Not proven in time: the others' results still stand.
+          report.notes.push_back(solved.error().message);
+          continue;
+        }
+        if (!solved) return tl::unexpected(std::move(solved.error()).Within("--policy"));
+        optimum = std::move(*solved);
+        report.results.push_back(optimum->summary);
+        continue;
+      }
+      auto simulation =
+          study::Simulate(scenario, policy, request.options,
+                          [&](std::size_t done, std::size_t of) { bar.Show(policy, done, of); });
+      if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
+      if (flags_.out) {
+        const std::string part = report::FileNamePart(policy);
+        files.push_back({"jobs-" + part + ".csv", report::JobsCsv(scenario, *simulation)});
+        files.push_back(
+            {"decisions-" + part + ".csv", report::DecisionsCsv(scenario, *simulation)});
+      }
+      report.results.push_back(std::move(simulation->summary));
+    }
+    if (optimum) {
+      for (study::Summary& summary : report.results) study::SetDistance(*optimum, summary);
+    }
+    return {};
+  }
+
+  SimulateFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace sharewell::cli

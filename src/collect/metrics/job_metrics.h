@@ -1,0 +1,71 @@
+// What can be said about a job on the host: Reading::job is always set. A job with a control group
+// of its own is read from that, any other from its processes; each help text says which.
+#pragma once
+
+#include "collect/metrics/metric_makers.h"
+
+namespace sharewell::collect {
+
+inline constexpr core::Metric kJobCpuSeconds =
+    Counter("job_cpu_seconds", "seconds", "",
+            "CPU time of the job, ended processes included; by its control group where it has one, "
+            "else by its processes.");
+inline constexpr core::Metric kJobCores =
+    Gauge("job_cores", "1", "", "Cores that the job kept busy since the reading before.");
+inline constexpr core::Metric kJobResidentBytes =
+    Gauge("job_resident_bytes", "bytes", "",
+          "Sum of its processes' resident memory; a page that several of them share counts once "
+          "for each.");
+inline constexpr core::Metric kJobProportionalBytes =
+    Gauge("job_proportional_bytes", "bytes", "",
+          "Sum of its processes' resident memory, shared pages divided among those who share them; "
+          "each process is read every 30 s.");
+inline constexpr core::Metric kJobMemoryBytes =
+    Gauge("job_memory_bytes", "bytes", "",
+          "Memory charged to the job's control group, its page cache included.");
+inline constexpr core::Metric kJobMemoryPeakBytes =
+    Gauge("job_memory_peak_bytes", "bytes", "",
+          "The most that was ever charged to the job's control group.");
+inline constexpr core::Metric kJobReadBytes =
+    Counter("job_read_bytes", "bytes", "",
+            "Bytes read from disks for the job (not from the page cache); by its control group "
+            "where it has one, else by its processes.");
+inline constexpr core::Metric kJobWrittenBytes =
+    Counter("job_written_bytes", "bytes", "",
+            "Bytes written to disks for the job; by its control group where it has one, else by "
+            "its processes.");
+inline constexpr core::Metric kJobMajorPageFaults =
+    Counter("job_major_page_faults", "1", "",
+            "Page faults of the job's processes that had to read a disk.");
+inline constexpr core::Metric kJobThreads =
+    Gauge("job_threads", "1", "", "Threads of the job's processes.");
+inline constexpr core::Metric kJobProcesses =
+    Gauge("job_processes", "1", "", "The job's processes.");
+inline constexpr core::Metric kJobPressureCpuWaitingSeconds =
+    Counter("job_pressure_cpu_waiting_seconds", "seconds", "",
+            "Time in which some task of the job's control group waited for a CPU (PSI).");
+inline constexpr core::Metric kJobPressureMemoryWaitingSeconds =
+    Counter("job_pressure_memory_waiting_seconds", "seconds", "",
+            "Time in which some task of the job's control group waited for memory (PSI).");
+inline constexpr core::Metric kJobPressureIoWaitingSeconds =
+    Counter("job_pressure_io_waiting_seconds", "seconds", "",
+            "Time in which some task of the job's control group waited for a disk (PSI).");
+
+inline constexpr const core::Metric* kJobMetrics[] = {
+    &kJobCpuSeconds,
+    &kJobCores,
+    &kJobResidentBytes,
+    &kJobProportionalBytes,
+    &kJobMemoryBytes,
+    &kJobMemoryPeakBytes,
+    &kJobReadBytes,
+    &kJobWrittenBytes,
+    &kJobMajorPageFaults,
+    &kJobThreads,
+    &kJobProcesses,
+    &kJobPressureCpuWaitingSeconds,
+    &kJobPressureMemoryWaitingSeconds,
+    &kJobPressureIoWaitingSeconds,
+};
+
+}  // namespace sharewell::collect

@@ -1,0 +1,32 @@
+// Names that the server and sharewell-supervise share: the files of a job's folder
+// (docs/formats/jobs.md). Plain constants: the supervisor has nothing but libc.
+#pragma once
+
+namespace sharewell::engine {
+
+// <state>/jobs/17.1/: job 17, attempt 1.
+constexpr char kSpecFile[] = "spec";    // what to run; "key=value" records, each with a NUL
+constexpr char kLockFile[] = "lock";    // flocked by the supervisor as long as it lives; its pid
+constexpr char kVoidFile[] = "void";    // no supervisor may begin any more
+constexpr char kBegunFile[] = "begun";  // the command may have been started
+constexpr char kStartedFile[] = "started";  // it was; "pid N"
+constexpr char kEndingFile[] = "ending";    // its time limit is over: it was told to end
+constexpr char kExitFile[] = "exit";        // how it ended; "key value" lines
+constexpr char kProgressFile[] = "progress";
+
+// First and last record of a spec, first and last line of an exit: a part of one is none.
+constexpr char kSpecHead[] = "sharewell-job 1";
+constexpr char kSpecEnd[] = "end";
+constexpr char kExitHead[] = "sharewell-exit 1";
+
+// Where a start failed, as `exit` says it ("failed folder 2": and errno).
+constexpr char kFailedFork[] = "fork";
+constexpr char kFailedGroup[] = "group";
+constexpr char kFailedCpus[] = "cpus";
+constexpr char kFailedUser[] = "user";
+constexpr char kFailedFolder[] = "folder";
+constexpr char kFailedFiles[] = "files";
+constexpr char kFailedExec[] = "exec";
+constexpr char kFailedSpec[] = "spec";
+
+}  // namespace sharewell::engine

@@ -1,0 +1,285 @@
+#include "engine/local/run/job_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "core/text/quoted.h"
+#include "engine/local/run/job_files.h"
+
+namespace sharewell::engine {
+namespace {
+
+constexpr std::size_t kMostSmall = 64 << 10;
+constexpr std::size_t kMostSpecBytes = 256 << 20;
+constexpr std::size_t kMostEnvironmentBytes = 4 << 20;
+constexpr int kKillRounds = 250;  // of 20 ms
+
+// A descriptor, closed with the object.
+struct OpenFile {
+  int number;
+  explicit OpenFile(int n) : number(n) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+// At most `most` bytes; absent: it cannot be read.
+std::optional<std::string> ReadSmall(const std::string& path, std::size_t most = kMostSmall) {
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.number < 0) return std::nullopt;
+  std::string text;
+  struct stat state {};
+  if (::fstat(file.number, &state) == 0 && state.st_size > 0) {
+    text.reserve(std::min(most, static_cast<std::size_t>(state.st_size)));
+  }
+  char block[16384];
+  while (text.size() < most) {
+    const ssize_t n = ::read(file.number, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::nullopt;
+    if (n == 0) break;
+    text.append(block, static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+bool IsThere(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+template <class T>
+std::optional<T> WholeNumber(std::string_view text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+// The value of a line "key value"; absent: there is no such line.
+std::optional<std::string_view> LineValue(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.size() > key.size() && line[key.size()] == ' ' && line.substr(0, key.size()) == key) {
+      return line.substr(key.size() + 1);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+std::int64_t LineNumber(std::string_view text, std::string_view key) {
+  const auto value = LineValue(text, key);
+  return value ? WholeNumber<std::int64_t>(*value).value_or(0) : 0;
+}
+
+// All processes whose environment has that entry get the signal; how many they are.
+int SignalMarked(const std::string& entry, int signal) {
+  int found = 0;
+  DIR* entries = ::opendir("/proc");
+  while (entries != nullptr) {
+    const dirent* each = ::readdir(entries);
+    if (each == nullptr) break;
+    const auto pid = WholeNumber<int>(each->d_name);
+    if (!pid || *pid == ::getpid()) continue;
+    const auto environment =
+        ReadSmall(fmt::format("/proc/{}/environ", *pid), kMostEnvironmentBytes);
+    if (!environment || environment->find(entry) == std::string::npos) continue;
+    const std::string all = '\0' + *environment + '\0';
+    if (all.find('\0' + entry + '\0') == std::string::npos) continue;
+    ++found;
+    ::kill(*pid, signal);
+  }
+  if (entries != nullptr) ::closedir(entries);
+  return found;
+}
+
+}  // namespace
+
+std::string JobFolder(const std::string& state, std::int64_t job, int attempt) {
+  return fmt::format("{}/jobs/{}.{}", state, job, attempt);
+}
+
+std::optional<std::pair<std::int64_t, int>> JobOfFolder(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == name.npos) return std::nullopt;
+  const auto job = WholeNumber<std::int64_t>(name.substr(0, dot));
+  const auto attempt = WholeNumber<int>(name.substr(dot + 1));
+  if (!job || !attempt || *job < 0 || *attempt < 0) return std::nullopt;
+  return std::pair(*job, *attempt);
+}
+
+void JobSpec::Put(std::string_view key, std::string_view value) {
+  records_.emplace_back(key, value);
+}
+
+void JobSpec::Put(std::string_view key, double value) { Put(key, fmt::format("{}", value)); }
+
+void JobSpec::Set(std::string_view key, std::string_view value) {
+  const auto it = std::find_if(records_.begin(), records_.end(),
+                               [&](const auto& record) { return record.first == key; });
+  if (it == records_.end()) return Put(key, value);
+  it->second = value;
+}
+
+std::optional<std::string_view> JobSpec::Get(std::string_view key) const {
+  for (const auto& [name, value] : records_) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> JobSpec::Number(std::string_view key) const {
+  const auto value = Get(key);
+  if (!value) return std::nullopt;
+  return WholeNumber<double>(*value);
+}
+
+std::vector<std::string_view> JobSpec::All(std::string_view key) const {
+  std::vector<std::string_view> values;
+  for (const auto& [name, value] : records_) {
+    if (name == key) values.emplace_back(value);
+  }
+  return values;
+}
+
+std::string JobSpec::Bytes() const {
+  std::string bytes(kSpecHead, sizeof kSpecHead);
+  for (const auto& [key, value] : records_) {
+    bytes += key;
+    bytes += '=';
+    bytes += value;
+    bytes += '\0';
+  }
+  bytes.append(kSpecEnd, sizeof kSpecEnd);
+  return bytes;
+}
+
+std::optional<JobSpec> JobSpec::Parse(std::string_view bytes) {
+  const std::string_view head(kSpecHead, sizeof kSpecHead), end(kSpecEnd, sizeof kSpecEnd);
+  if (bytes.size() < head.size() + end.size() || bytes.substr(0, head.size()) != head ||
+      bytes.substr(bytes.size() - end.size()) != end) {
+    return std::nullopt;
+  }
+  bytes = bytes.substr(head.size(), bytes.size() - head.size() - end.size());
+  JobSpec spec;
+  while (!bytes.empty()) {
+    const std::size_t size = bytes.find('\0'), equals = bytes.find('=');
+    if (size == bytes.npos || equals > size) return std::nullopt;
+    spec.Put(bytes.substr(0, equals), bytes.substr(equals + 1, size - equals - 1));
+    bytes.remove_prefix(size + 1);
+  }
+  return spec;
+}
+
+core::Result<void> WriteSpec(const std::string& folder, const JobSpec& spec) {
+  const std::string path = folder + "/" + kSpecFile, draft = path + ".tmp";
+  const std::string bytes = spec.Bytes();
+  // Not made durable: when the machine goes down, nothing runs any more that it could tell of.
+  const OpenFile file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  std::size_t written = 0;
+  while (file.number >= 0 && written < bytes.size()) {
+    const ssize_t n = ::write(file.number, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    written += static_cast<std::size_t>(n);
+  }
+  if (file.number < 0 || written < bytes.size() || ::rename(draft.c_str(), path.c_str()) != 0) {
+    return core::FailedError("cannot write {}: {}", core::Quoted(path), std::strerror(errno));
+  }
+  return {};
+}
+
+core::Result<JobSpec> ReadSpec(const std::string& folder) {
+  const std::string path = folder + "/" + kSpecFile;
+  const auto bytes = ReadSmall(path, kMostSpecBytes);
+  if (!bytes) {
+    return core::FailedError("cannot read {}: {}", core::Quoted(path), std::strerror(errno));
+  }
+  auto spec = JobSpec::Parse(*bytes);
+  if (!spec) return core::FailedError("{} is no whole job specification", core::Quoted(path));
+  return std::move(*spec);
+}
+
+std::optional<JobExit> ReadExit(const std::string& folder) {
+  const auto text = ReadSmall(folder + "/" + kExitFile);
+  if (!text || text->rfind(kExitHead, 0) != 0) return std::nullopt;
+  JobExit exit;
+  exit.code = static_cast<int>(LineNumber(*text, "code"));
+  exit.signal = static_cast<int>(LineNumber(*text, "signal"));
+  exit.timed_out = LineNumber(*text, "timed_out") != 0;
+  exit.stopped = LineNumber(*text, "stopped") != 0;
+  exit.killed = LineNumber(*text, "killed") != 0;
+  exit.failed = LineValue(*text, "failed").value_or("");
+  exit.error = static_cast<int>(LineNumber(*text, "error"));
+  exit.ran = core::Seconds(static_cast<double>(LineNumber(*text, "ran_ms")) / 1e3);
+  exit.cpu_time = core::Seconds(static_cast<double>(LineNumber(*text, "cpu_ms")) / 1e3);
+  exit.most_memory = core::Bytes(static_cast<double>(LineNumber(*text, "most_memory_kib")) * 1024);
+  exit.lost_output = core::Bytes(static_cast<double>(LineNumber(*text, "lost_output")));
+  return exit;
+}
+
+std::optional<int> ReadStarted(const std::string& folder) {
+  const auto text = ReadSmall(folder + "/" + kStartedFile);
+  if (!text) return std::nullopt;
+  const int pid = static_cast<int>(LineNumber(*text, "pid"));
+  return pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+JobLife LifeOf(const std::string& folder) {
+  const auto path = [&](const char* name) { return folder + "/" + name; };
+  const OpenFile lock(::open(path(kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (lock.number >= 0 && ::flock(lock.number, LOCK_EX | LOCK_NB) != 0) return JobLife::kAlive;
+  if (IsThere(path(kExitFile))) return JobLife::kEnded;
+  if (IsThere(path(kBegunFile))) return JobLife::kLost;
+  // While we have the lock, whoever would begin it waits; after this it refuses.
+  const OpenFile made(::open(path(kVoidFile).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (made.number >= 0 || !IsThere(folder)) return JobLife::kNever;
+  // A full disk still lets a file go, and without it nothing can begin either.
+  return ::unlink(path(kSpecFile).c_str()) == 0 || errno == ENOENT ? JobLife::kNever
+                                                                   : JobLife::kLost;
+}
+
+std::optional<int> SupervisorOf(const std::string& folder) {
+  const auto text = ReadSmall(folder + "/" + kLockFile);
+  const auto pid = text ? WholeNumber<int>(text->substr(0, text->find('\n'))) : std::nullopt;
+  return pid && *pid > 0 ? pid : std::nullopt;
+}
+
+int OpenSupervisor(const std::string& folder) {
+  const std::string path = folder + "/" + kLockFile;
+  const auto pid = SupervisorOf(folder);
+  if (!pid) return -1;
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
+  if (pidfd < 0) return -1;
+  ::fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+  // It holds the lock after we have got hold of it, so it is the one whose number stands there.
+  const OpenFile lock(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (lock.number >= 0 && ::flock(lock.number, LOCK_EX | LOCK_NB) != 0) return pidfd;
+  ::close(pidfd);
+  return -1;
+}
+
+bool KillMarked(const std::string& folder) {
+  const std::string entry = fmt::format("SHAREWELL_PROGRESS={}/{}", folder, kProgressFile);
+  for (int i = 0; i < kKillRounds; ++i) {
+    if (SignalMarked(entry, SIGKILL) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+}  // namespace sharewell::engine

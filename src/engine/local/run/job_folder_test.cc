@@ -1,0 +1,119 @@
+#include "engine/local/run/job_folder.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "engine/local/run/progress_file.h"
+#include "platform/files/test_folder.h"
+
+namespace sharewell::engine {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(JobFolder, ASpecComesBackWholeOrNotAtAll) {
+  JobSpec spec;
+  spec.Put("arg", "a=b\n\xff");
+  spec.Put("arg", "");
+  spec.Put("cores", 0.1);
+  spec.Set("cores", "2.5");
+  spec.Set("new", "1");
+  const std::string bytes = spec.Bytes();
+  const auto back = JobSpec::Parse(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_THAT(back->All("arg"), ElementsAre("a=b\n\xff", ""));
+  EXPECT_EQ(back->Number("cores"), 2.5);
+  EXPECT_EQ(back->Get("new"), "1");
+  EXPECT_EQ(back->Get("ar"), std::nullopt);
+  EXPECT_EQ(back->Number("arg"), std::nullopt);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_FALSE(JobSpec::Parse(std::string_view(bytes).substr(0, n))) << n;
+  }
+  EXPECT_EQ(JobOfFolder("17.2"), std::pair(std::int64_t{17}, 2));
+  for (const char* name :
+       {"lock", "17", ".1", "17.", "17.1x", "-1.1", "1.1.1", "99999999999999999999.1"}) {
+    EXPECT_EQ(JobOfFolder(name), std::nullopt) << name;
+  }
+}
+
+// The lock says who lives, not numbers that another process may have by now.
+TEST(JobFolder, LifeIsReadFromTheLock) {
+  const platform::TestFolder folder;
+  {
+    const int lock = ::open(folder.Path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+    EXPECT_EQ(LifeOf(folder.path()), JobLife::kAlive);
+    folder.Write("lock", std::to_string(::getpid()) + "\n");
+    const int pidfd = OpenSupervisor(folder.path());
+    if (pidfd >= 0) ::close(pidfd);  // a kernel that has none says -1
+    EXPECT_EQ(SupervisorOf(folder.path()), ::getpid());
+    ::close(lock);
+  }
+  EXPECT_EQ(OpenSupervisor(folder.path()), -1);  // it lives, but does not hold the lock
+  EXPECT_EQ(LifeOf(folder.path()), JobLife::kNever);
+  EXPECT_TRUE(std::filesystem::exists(folder.Path("void")));
+  folder.Write("begun", "");
+  EXPECT_EQ(LifeOf(folder.path()), JobLife::kLost);
+  folder.Write("exit", "sharewell-exit 1\ncode 143\nsignal 15\ntimed_out 1\nran_ms 1500\nend\n");
+  EXPECT_EQ(LifeOf(folder.path()), JobLife::kEnded);
+  const auto exit = ReadExit(folder.path());
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 143);
+  EXPECT_TRUE(exit->timed_out);
+  EXPECT_EQ(exit->ran, core::Seconds(1.5));
+  folder.Write("exit", "");
+  EXPECT_FALSE(ReadExit(folder.path()));
+}
+
+TEST(ProgressFile, CountsLinesAndBelievesNumbers) {
+  const platform::TestFolder folder;
+  const std::string path = folder.Path("progress");
+  ProgressFile file(path);
+  EXPECT_FALSE(file.Look());  // it is not there yet
+  folder.Write("progress", "1 0.5\n2 0.7\n50");
+  EXPECT_TRUE(file.Look());
+  EXPECT_EQ(file.steps(), 2);
+  folder.Write("progress", "1 0.5\n2 0.7\n500\nx\n");  // the line goes on
+  file.Look();
+  EXPECT_EQ(file.steps(), 501);
+  std::string more;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (int step = 0; step < 10; ++step) more += std::to_string(step) + "\n";
+  }
+  folder.Write("progress", "1 0.5\n2 0.7\n500\nx\n" + more);  // a counter that begins anew: lines
+  file.Look();
+  EXPECT_EQ(file.steps(), 521);
+  EXPECT_FALSE(file.rewritten());
+  folder.Write("progress", "9");
+  file.Look();
+  EXPECT_TRUE(file.rewritten());
+}
+
+// What was counted needs no room on the disk, and is known to the next reader all the same.
+TEST(ProgressFile, RemembersWhatItGaveBack) {
+  const platform::TestFolder folder;
+  const ProgressOptions options{
+      .most_at_once = 64 << 20, .most_behind = 32 << 20, .memory = folder.Path("counted")};
+  std::string lines;
+  for (int i = 0; i < (17 << 20) / 16; ++i) lines += "step: 012345678\n";
+  folder.Write("progress", lines);
+  {
+    ProgressFile file(folder.Path("progress"), options);
+    file.Look();
+    EXPECT_EQ(file.steps(), static_cast<double>(lines.size() / 16));
+  }
+  ProgressFile next(folder.Path("progress"), options);
+  next.Look();
+  EXPECT_EQ(next.steps(), static_cast<double>(lines.size() / 16));
+  std::filesystem::resize_file(folder.Path("progress"), 200 << 20);
+  EXPECT_FALSE(next.Look());
+  EXPECT_TRUE(next.flooded());
+}
+
+}  // namespace
+}  // namespace sharewell::engine

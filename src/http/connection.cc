@@ -1,0 +1,303 @@
+#include "http/connection.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "core/version.h"
+
+namespace sharewell::http::wire {
+namespace {
+
+constexpr std::size_t kReadAtOnce = 65536;
+constexpr std::size_t kBodyProgress = 65536;  // so much of a body moves its deadline
+constexpr std::size_t kSendParts = 16;
+constexpr auto kLinger = std::chrono::seconds(2);
+
+bool WouldWait(int error) { return error == EAGAIN || error == EINTR; }
+
+}  // namespace
+
+Connection::Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house,
+                       Share& share, std::shared_ptr<Mailbox> mailbox)
+    : fd_(std::move(fd)),
+      peer_(std::move(peer)),
+      tls_(std::move(tls)),
+      house_(house),
+      share_(share),
+      mailbox_(std::move(mailbox)),
+      reader_(house.options().most_header_bytes) {
+  Expire();
+}
+
+void Connection::Hold(std::size_t bytes) {
+  share_.bytes += bytes - held_;  // unsigned: goes down as well
+  held_ = bytes;
+}
+
+void Connection::Expire() {
+  since_expire_ = 0;
+  deadline_ =
+      std::chrono::steady_clock::now() +
+      std::chrono::milliseconds(static_cast<std::int64_t>(house_.options().timeout.value * 1e3));
+}
+
+std::uint32_t Connection::Wants() const {
+  const bool reads = !read_closed_ && (state_ == State::kReading || state_ == State::kStreaming ||
+                                       state_ == State::kLingering);
+  return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT);
+}
+
+bool Connection::Step(bool readable) {
+  const bool reads = (Wants() & EPOLLIN) != 0;
+  if (readable && reads && !Receive()) return false;
+  if (state_ == State::kReading) Advance();
+  if (!Flush()) return false;
+  if (state_ == State::kSending && Drained()) {
+    Hold(0);
+    if (last_ || read_closed_) {
+      if (tls_) {
+        tls_->Close();
+        if (!Flush()) return false;
+      }
+      // What the client still sends would make the kernel throw our answer away: it is let through
+      // for a moment.
+      ::shutdown(fd_.get(), SHUT_WR);
+      if (read_closed_) return false;
+      state_ = State::kLingering;
+      deadline_ = std::chrono::steady_clock::now() + kLinger;
+    } else {
+      state_ = State::kReading;
+      Expire();
+      if (reader_.begun()) house_.Touch(shared_from_this());
+    }
+  }
+  if (state_ == State::kStreaming && Drained()) {
+    if (stream_ == nullptr || stream_->closed) return false;
+    deadline_.reset();
+    if (stream_->drained) stream_->drained();
+  }
+  return !(state_ == State::kReading && read_closed_);
+}
+
+bool Connection::Receive() {
+  static thread_local std::array<char, kReadAtOnce> room;
+  const ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
+  if (got < 0) return WouldWait(errno);
+  if (got == 0) {
+    read_closed_ = true;
+    // Whoever listens to a stream and closes its end has gone.
+    return state_ == State::kReading && reader_.begun();
+  }
+  std::string_view bytes(room.data(), static_cast<std::size_t>(got));
+  std::string plain;
+  if (tls_) {
+    if (!tls_->Take(bytes, plain)) read_closed_ = true;
+    bytes = plain;
+  }
+  if (state_ != State::kReading) return !read_closed_;  // nothing is expected: let through
+  since_expire_ += bytes.size();
+  reader_.Add(bytes);
+  return !read_closed_ || !bytes.empty();
+}
+
+void Connection::Advance() {
+  switch (reader_.Step()) {
+    case RequestReader::State::kMore:
+      if (since_expire_ > kBodyProgress) Expire();
+      return;
+    case RequestReader::State::kBroken:
+      last_ = true;
+      state_ = State::kAnswering;
+      return Respond(request_, house_.Refuse(reader_.status(), reader_.words()));
+    case RequestReader::State::kHead:
+      OnHead();
+      return;
+    case RequestReader::State::kWhole:
+      break;
+  }
+  last_ = !reader_.keep_alive();
+  head_only_ = reader_.head().method == "HEAD";
+  HttpRequest request = reader_.Take();
+  request.peer = peer_;
+  state_ = State::kAnswering;
+  deadline_.reset();
+  auto answerer = std::make_shared<Answerer>();
+  answerer->mailbox = mailbox_;
+  answerer->connection = weak_from_this();
+  answerer->request = request_;
+  answerer->most_stream_bytes = house_.options().most_stream_bytes;
+  house_.Handle(std::move(request), answerer);
+}
+
+void Connection::OnHead() {
+  HttpRequest head = reader_.head();
+  head.peer = peer_;
+  std::size_t most_body = 0;
+  auto refused = house_.Admit(head, most_body);
+  const std::uint64_t length = reader_.length().value_or(reader_.has_body() ? most_body : 0);
+  if (!refused && length > most_body) {
+    refused = house_.Refuse(
+        413, fmt::format("the body is longer than the {} bytes that are taken here", most_body));
+  }
+  if (!refused && share_.bytes + length > house_.options().most_bytes_of_one) {
+    refused = house_.Refuse(503, "too much of yours is under way; try again in a moment");
+  }
+  if (refused) {
+    head_only_ = reader_.head().method == "HEAD";
+    last_ = !reader_.keep_alive() || reader_.has_body();
+    if (!last_) {
+      reader_.TakeBody(0);
+      reader_.Step();
+      reader_.Take();
+    }
+    state_ = State::kAnswering;
+    return Respond(request_, std::move(*refused));
+  }
+  Hold(length);
+  if (reader_.expects_continue()) Queue("HTTP/1.1 100 Continue\r\n\r\n");
+  reader_.TakeBody(most_body);
+  Advance();
+}
+
+void Connection::Respond(std::uint64_t request, HttpResponse response) {
+  if (state_ != State::kAnswering || request != request_) return;
+  ++request_;
+  Hold(0);
+  if (share_.bytes + response.body.size() > house_.options().most_bytes_of_one) {
+    response = house_.Refuse(503, "too many answers wait for you to read them; read those first");
+  }
+  Hold(response.body.size());
+  house_.Count(response.status);
+  QueueHead(response, response.body.size());
+  if (!head_only_) Queue(std::move(response.body));
+  state_ = State::kSending;
+  Expire();
+  house_.Touch(shared_from_this());
+}
+
+void Connection::Drop(std::uint64_t request) {
+  Respond(request, house_.Refuse(500, "this could not be answered; the server's log may say why"));
+}
+
+void Connection::Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream) {
+  if (state_ != State::kAnswering || request != request_) return;
+  if (!house_.MayStream(share_)) {
+    stream->closed = true;
+    if (stream->gone) stream->gone();
+    return Respond(request, house_.Refuse(503, "too many streams are open; close some"));
+  }
+  ++request_;
+  last_ = true;
+  Hold(0);
+  house_.Count(head.status);
+  QueueHead(head, std::nullopt);
+  stream_ = std::move(stream);
+  for (const auto& bytes : out_) stream_->waiting += bytes->size();
+  if (head_only_) stream_->closed = true;
+  state_ = State::kStreaming;
+  Expire();
+  house_.Touch(shared_from_this());
+}
+
+void Connection::Send(const std::shared_ptr<const std::string>& bytes) {
+  if (stream_ == nullptr || stream_->closed) return;
+  if (Drained()) Expire();
+  out_.push_back(bytes);
+  house_.Touch(shared_from_this());
+}
+
+void Connection::EndStream() {
+  if (stream_ == nullptr) return;
+  // What waits is let go as well when the reader was too slow to take it.
+  if (stream_->waiting > stream_->most_waiting) {
+    out_.clear();
+    out_sent_ = 0;
+  }
+  stream_->closed = true;
+  house_.Touch(shared_from_this());
+}
+
+void Connection::Leave() {
+  Hold(0);
+  if (stream_ == nullptr) return;
+  stream_->closed = true;
+  stream_->drained = nullptr;
+  if (auto gone = std::exchange(stream_->gone, nullptr)) gone();
+}
+
+void Connection::QueueHead(const HttpResponse& response, std::optional<std::size_t> length) {
+  std::string head = fmt::format(
+      "HTTP/1.1 {} {}\r\nServer: sharewell/{}\r\nContent-Type: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\n",
+      response.status, ReasonOf(response.status), core::kVersion, response.type);
+  for (const auto& [name, value] : response.headers) {
+    head += fmt::format("{}: {}\r\n", name, value);
+  }
+  if (length) head += fmt::format("Content-Length: {}\r\n", *length);
+  head += last_ ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n";
+  Queue(std::move(head));
+}
+
+void Connection::Queue(std::string bytes) {
+  if (bytes.empty()) return;
+  out_.push_back(std::make_shared<const std::string>(std::move(bytes)));
+}
+
+bool Connection::Flush() {
+  while (!Drained()) {
+    if (tls_ && tls_->outgoing().empty()) {
+      const std::size_t size = out_.front()->size();
+      tls_->Put(*out_.front());
+      Sent(size);
+      continue;
+    }
+    if (!SendSome()) return WouldWait(errno);
+  }
+  return true;
+}
+
+bool Connection::SendSome() {
+  if (tls_) {
+    std::string& bytes = tls_->outgoing();
+    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0) return false;
+    bytes.erase(0, static_cast<std::size_t>(sent));
+    Expire();
+    return true;
+  }
+  std::array<iovec, kSendParts> parts;
+  const std::size_t count = std::min(out_.size(), parts.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t skip = i == 0 ? out_sent_ : 0;
+    parts[i].iov_base = const_cast<char*>(out_[i]->data() + skip);
+    parts[i].iov_len = out_[i]->size() - skip;
+  }
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+  if (sent < 0) return false;
+  Expire();
+  Sent(static_cast<std::size_t>(sent));
+  return true;
+}
+
+void Connection::Sent(std::size_t bytes) {
+  bytes += out_sent_;
+  out_sent_ = 0;
+  while (!out_.empty() && bytes >= out_.front()->size()) {
+    bytes -= out_.front()->size();
+    if (stream_ != nullptr) stream_->waiting -= out_.front()->size();
+    out_.pop_front();
+  }
+  out_sent_ = out_.empty() ? 0 : bytes;
+}
+
+}  // namespace sharewell::http::wire

@@ -1,0 +1,99 @@
+// Connection: one client of a server. Reads requests, has them answered one at a time, sends what
+// is to be sent as the client takes it. Inside of HttpServer; the server's thread alone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/http_message.h"
+#include "http/http_reader.h"
+#include "http/http_server.h"
+#include "http/listener.h"
+#include "http/tls.h"
+#include "http/wire.h"
+
+namespace sharewell::http::wire {
+
+using Time = std::chrono::steady_clock::time_point;
+
+// What one user, or one address, has under way.
+struct Share {
+  std::size_t connections = 0, streams = 0, bytes = 0;
+};
+
+// The server, as a connection sees it.
+class House {
+ public:
+  virtual ~House() = default;
+  virtual const HttpOptions& options() const = 0;
+  // The head is there: how long its body may be, or a refusal.
+  virtual std::optional<HttpResponse> Admit(HttpRequest& head, std::size_t& most_body) = 0;
+  virtual void Handle(HttpRequest request, const std::shared_ptr<Answerer>& answerer) = 0;
+  virtual HttpResponse Refuse(int status, const std::string& words) const = 0;
+  virtual bool MayStream(Share& share) = 0;                               // and counts it
+  virtual void Touch(const std::shared_ptr<Connection>& connection) = 0;  // Step it soon
+  virtual void Count(int status) = 0;
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house, Share& share,
+             std::shared_ptr<Mailbox> mailbox);
+
+  // Something can be read, written or done. False: it is over, let it go.
+  bool Step(bool readable);
+  void Respond(std::uint64_t request, HttpResponse response);
+  void Drop(std::uint64_t request);  // nobody will answer it
+  void Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream);
+  void Send(const std::shared_ptr<const std::string>& bytes);  // on its stream
+  void EndStream();
+  void Leave();  // gives back its share; tells the stream, if there is one, that the client is gone
+
+  int fd() const { return fd_.get(); }
+  std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT
+  bool Late(Time now) const { return deadline_ && now > *deadline_; }
+  bool streams() const { return stream_ != nullptr; }
+  Share& share() const { return share_; }
+
+  std::uint32_t watched = 0;  // what epoll was told
+  bool touched = false;       // it is on the list of those to step
+
+ private:
+  enum class State : std::uint8_t { kReading, kAnswering, kSending, kStreaming, kLingering };
+
+  bool Receive();
+  void Advance();  // with the bytes that are there
+  void OnHead();
+  void Queue(std::string bytes);
+  void QueueHead(const HttpResponse& response, std::optional<std::size_t> length);
+  bool Flush();
+  bool SendSome();
+  void Sent(std::size_t bytes);
+  bool Drained() const { return out_.empty() && (!tls_ || tls_->outgoing().empty()); }
+  void Hold(std::size_t bytes);
+  void Expire();
+
+  Fd fd_;
+  Peer peer_;
+  std::unique_ptr<TlsSession> tls_;
+  House& house_;
+  Share& share_;
+  std::shared_ptr<Mailbox> mailbox_;
+  RequestReader reader_;
+  State state_ = State::kReading;
+  std::uint64_t request_ = 0;
+  bool head_only_ = false, last_ = false, read_closed_ = false;
+  std::deque<std::shared_ptr<const std::string>> out_;
+  std::size_t out_sent_ = 0;      // of out_.front()
+  std::size_t held_ = 0;          // counted in share_.bytes
+  std::size_t since_expire_ = 0;  // bytes of a body since its deadline was moved
+  std::optional<Time> deadline_;
+  std::shared_ptr<Stream> stream_;
+};
+
+}  // namespace sharewell::http::wire

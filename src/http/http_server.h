@@ -1,0 +1,128 @@
+// HttpServer: HTTP/1.1 on one thread, at several listening addresses: TCP, TCP with TLS, Unix
+// sockets.
+//
+// Handlers run on that thread, one at a time, and should take milliseconds; what takes longer is
+// answered later, from any thread. A client may send so much and take so long, there may be so many
+// of them, and so many of one; beyond that they are cut off, and the others notice nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+#include "http/endpoint.h"
+#include "http/http_message.h"
+
+namespace sharewell::http {
+
+struct HttpOptions {
+  std::size_t most_connections = 256;  // that are no streams
+  std::size_t most_connections_of_one = 64;
+  std::size_t most_streams = 1024;
+  std::size_t most_streams_of_one = 512;
+  std::size_t most_header_bytes = 8192;
+  std::size_t most_body_bytes = 65536;  // where a route does not say otherwise
+  // Memory of requests and answers under way.
+  std::size_t most_bytes_of_one = std::size_t{64} << 20;
+  std::size_t most_stream_bytes = std::size_t{1} << 20;  // that wait for one slow reader
+  core::Seconds timeout{30};  // to send a request, to take an answer, to stay idle
+  // The answers that the server gives of itself (404, 413 ...); absent: plain text.
+  std::function<HttpResponse(int status, const std::string& words)> refusal = {};
+};
+
+// Where clients come in.
+struct ListenAddress {
+  ListenKind kind = ListenKind::kTcp;
+  Endpoint endpoint = {};                  // kTcp, kTls; plain TCP on loopback alone
+  std::string path = {};                   // kUnix; what a dead server left there is replaced
+  unsigned mode = 0600;                    // kUnix: of the socket
+  std::string certificate = {}, key = {};  // kTls: PEM files
+};
+
+namespace wire {
+struct Stream;
+struct Answerer;
+}  // namespace wire
+
+// An answer that stays open. Copies are the same stream; any thread.
+class StreamWriter {
+ public:
+  explicit StreamWriter(std::shared_ptr<wire::Stream> stream);
+  // Never waits. False: it is closed. A reader that lets more wait than most_stream_bytes is cut
+  // off.
+  bool Write(std::shared_ptr<const std::string> bytes) const;
+  void Close() const;
+
+ private:
+  std::shared_ptr<wire::Stream> stream_;  // shared with the connection, which may go first
+};
+
+// Answers one request, once; later answers are dropped. When the last copy goes unanswered, the
+// client is told 500. Any thread; may outlive the server.
+class Responder {
+ public:
+  explicit Responder(std::shared_ptr<wire::Answerer> answerer);
+  void Answer(HttpResponse response) const;
+  // The head now, the rest through the writer. Both are called on the server's thread: `drained`
+  // when nothing waits any more, `gone` once, when the client has left or was cut off.
+  StreamWriter Stream(HttpResponse head, std::function<void()> gone,
+                      std::function<void()> drained = {}) const;
+
+ private:
+  std::shared_ptr<wire::Answerer> answerer_;
+};
+
+struct HttpFigures {
+  std::uint64_t requests = 0;
+  std::uint64_t refused = 0;  // answered 4xx
+  std::uint64_t failed = 0;   // 5xx
+  std::size_t connections = 0, streams = 0;
+};
+
+class HttpServer {
+ public:
+  using Page = std::function<HttpResponse(const HttpRequest&)>;
+  using Handler = std::function<void(HttpRequest, const Responder&)>;
+  // Asked when the head is there and before the body is read; an answer is a refusal.
+  using Gate = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
+
+  // Binds; nothing is served before Start. Port 0: one that is free.
+  static core::Result<std::unique_ptr<HttpServer>> Listen(
+      const std::vector<ListenAddress>& listen_addresses, const HttpOptions& options = {});
+  // One plain listening address, wherever it is: whoever reaches it may read.
+  static core::Result<std::unique_ptr<HttpServer>> Listen(const Endpoint& endpoint,
+                                                          const HttpOptions& options = {});
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // REQUIRES: not started. A route for GET answers HEAD too. `path` may have {parts}.
+  void Route(const std::string& method, const std::string& path, Page page);
+  void Route(const std::string& method, const std::string& path, Handler handler,
+             std::size_t most_body_bytes);
+  void SetGate(Gate gate);
+  void Every(core::Seconds interval, std::function<void()> work);  // on the server's thread
+  void Start();
+  void Stop();  // ends all connections and the thread; later calls do nothing
+
+  std::uint16_t Port(std::size_t listen_at = 0) const;  // 0: it has none
+  // Any thread; `work` runs on the server's. After Stop it is dropped.
+  void Post(std::function<void()> work);
+  HttpFigures Figures() const;                                      // any thread
+  std::vector<std::pair<std::string, std::string>> Routes() const;  // method, path
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::unique_ptr<Impl> inside);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::http

@@ -1,0 +1,47 @@
+// TLS for a server, over memory: encrypted bytes in, plain bytes out, and back. Who moves the bytes
+// is not its business, so that one kind of connection serves with and without it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace sharewell::http {
+
+class TlsSession {
+ public:
+  ~TlsSession();
+  // Takes what came from the network and adds what it says to `plain`. False: the other side has
+  // closed or broken it; what is in outgoing() should still be sent.
+  bool Take(std::string_view encrypted, std::string& plain);
+  void Put(std::string_view plain);
+  void Close();                                  // says goodbye
+  std::string& outgoing() { return outgoing_; }  // to be sent; whoever does, erases it
+
+ private:
+  friend class TlsKeys;
+  struct Impl;
+  explicit TlsSession(std::unique_ptr<Impl> inside);
+  void Collect();
+
+  std::unique_ptr<Impl> impl_;
+  std::string outgoing_, early_;  // early_: plain bytes of before the handshake's end
+};
+
+// A certificate and its key, from PEM files. One thread.
+class TlsKeys {
+ public:
+  static core::Result<std::unique_ptr<TlsKeys>> Load(const std::string& certificate,
+                                                     const std::string& key);
+  ~TlsKeys();
+  std::unique_ptr<TlsSession> NewSession() const;  // null: no memory
+
+ private:
+  struct Impl;
+  explicit TlsKeys(std::unique_ptr<Impl> inside);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::http

@@ -1,0 +1,124 @@
+#include "policy/colocation.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "policy/order/order.h"
+
+namespace sharewell::policy {
+
+using core::JobId;
+using core::JobView;
+using core::Ratio;
+
+Colocation::Colocation(const core::Snapshot& snapshot,
+                       const interference::Interference& interference, core::GpuModelId model,
+                       std::span<const JobId> residents)
+    : snapshot_(snapshot), interference_(interference), model_(model) {
+  for (JobId id : residents) Join(id);
+}
+
+void Colocation::Join(JobId id) {
+  const JobView& view = snapshot_.job(id);
+  ids_[size_] = id;
+  residents_[size_] = {view.job.workload, &view.estimate.On(model_).demand,
+                       view.estimate.contention};
+  ++size_;
+}
+
+Ratio Colocation::Speed(std::size_t i) const { return interference_.Speed(model_, residents(), i); }
+
+Ratio Colocation::Slowest() const {
+  Ratio slowest = 1;
+  for (std::size_t i = 0; i < size_; ++i) slowest = std::min(slowest, Speed(i));
+  return slowest;
+}
+
+Ratio Colocation::SumOfSpeeds() const {
+  Ratio sum = 0;
+  for (std::size_t i = 0; i < size_; ++i) sum += Speed(i);
+  return sum;
+}
+
+bool Colocation::Fits() const {
+  core::Bytes memory;
+  for (std::size_t i = 0; i < size_; ++i)
+    memory += snapshot_.job(ids_[i]).estimate.gpu_memory_upper;
+  return memory <= snapshot_.cluster().model(model_).memory &&
+         interference_.Fits(model_, residents()) && interference_.Knows(model_, residents());
+}
+
+Ratio Colocation::WorstLifetimeSlowdown() const {
+  const Ratios slowdowns = LifetimeSlowdowns();
+  Ratio worst = 1;
+  for (std::size_t i = 0; i < size_; ++i) worst = std::max(worst, slowdowns[i]);
+  return worst;
+}
+
+Ratio Colocation::BoundOf(std::size_t i, Ratio otherwise) const {
+  return snapshot_.job(ids_[i]).job.max_slowdown.value_or(otherwise);
+}
+
+bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
+  const Ratios slowdowns = LifetimeSlowdowns();
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (slowdowns[i] > BoundOf(i, otherwise)) return false;
+  }
+  return true;
+}
+
+bool Colocation::KeepsBoundsNow(Ratio otherwise) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (Speed(i) < 1 / BoundOf(i, otherwise)) return false;
+  }
+  return true;
+}
+
+Colocation::Ratios Colocation::LifetimeSlowdowns() const {
+  std::array<double, core::kMaxJobsOnGpu> left{};  // seconds alone on this model
+  std::array<double, core::kMaxJobsOnGpu> ends{};  // seconds from now
+  std::array<std::size_t, core::kMaxJobsOnGpu> who{};
+  auto present = residents_;
+  std::size_t n = size_;
+  for (std::size_t i = 0; i < n; ++i) {
+    const JobView& view = snapshot_.job(ids_[i]);
+    left[i] = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
+    who[i] = i;
+  }
+  // At most `size` phases: each ends with the first to finish, and the rest speed up.
+  double clock = 0;
+  while (n > 0) {
+    const std::span<const interference::Resident> now{present.data(), n};
+    std::array<double, core::kMaxJobsOnGpu> speed{};
+    double phase = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < n; ++i) {
+      speed[i] = interference_.Speed(model_, now, i);
+      phase = std::min(phase, left[i] / speed[i]);
+    }
+    clock += phase;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double rest = left[i] - phase * speed[i];
+      if (rest <= 1e-9) {
+        ends[who[i]] = clock;
+        continue;
+      }
+      left[kept] = rest;
+      who[kept] = who[i];
+      present[kept] = present[i];
+      ++kept;
+    }
+    n = kept;
+  }
+  Ratios slowdowns{};
+  for (std::size_t i = 0; i < size_; ++i) {
+    const JobView& view = snapshot_.job(ids_[i]);
+    const double rate = view.estimate.On(model_).rate;
+    const double alone =
+        snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
+    slowdowns[i] = ((snapshot_.run_time(view) - view.startup).value + ends[i]) / alone;
+  }
+  return slowdowns;
+}
+
+}  // namespace sharewell::policy

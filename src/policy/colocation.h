@@ -1,0 +1,48 @@
+// Colocation: the jobs on one GPU together, as they are believed to get on. The questions that
+// sharing policies ask of the interference model, in one place.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "core/snapshot.h"
+#include "interference/interference.h"
+
+namespace sharewell::policy {
+
+class Colocation {
+ public:
+  Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
+             core::GpuModelId model, std::span<const core::JobId> residents);
+
+  void Join(core::JobId id);
+  std::size_t size() const { return size_; }
+  core::JobId job(std::size_t i) const { return ids_[i]; }
+
+  core::Ratio Speed(std::size_t i) const;  // now
+  core::Ratio Slowest() const;
+  core::Ratio SumOfSpeeds() const;
+  // Upper bounds of memory fit, no two were seen to run out of it, and everybody's speed is known.
+  bool Fits() const;
+  // The largest factor by which any of them will have been stretched when it ends, if nobody else
+  // comes: the time it ran so far and will still run, over what that work takes it alone there.
+  core::Ratio WorstLifetimeSlowdown() const;
+  // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
+  bool KeepsLifetimeBounds(core::Ratio otherwise) const;
+  bool KeepsBoundsNow(core::Ratio otherwise) const;
+
+ private:
+  using Ratios = std::array<core::Ratio, core::kMaxJobsOnGpu>;
+  Ratios LifetimeSlowdowns() const;
+  core::Ratio BoundOf(std::size_t i, core::Ratio otherwise) const;
+  std::span<const interference::Resident> residents() const { return {residents_.data(), size_}; }
+
+  const core::Snapshot& snapshot_;
+  const interference::Interference& interference_;
+  core::GpuModelId model_;
+  std::size_t size_ = 0;
+  std::array<core::JobId, core::kMaxJobsOnGpu> ids_;
+  std::array<interference::Resident, core::kMaxJobsOnGpu> residents_;
+};
+
+}  // namespace sharewell::policy

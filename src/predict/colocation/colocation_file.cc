@@ -1,0 +1,138 @@
+#include "predict/colocation/colocation_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/result.h"
+#include "predict/learn/json_reading.h"
+#include "predict/learn/serialize.h"
+
+namespace sharewell::predict {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostResidents = 10'000;
+constexpr std::size_t kMostGroups = 5'000;  // more would take minutes to factorise
+constexpr std::size_t kMostOnOneGpu = 64;
+constexpr std::size_t kMostTimes = 1'000'000;
+constexpr double kLargestCount = 1e9;
+
+json Json(const Resident& resident) {
+  return {{"workload", resident.workload.name},
+          {"batch", resident.workload.batch},
+          {"precision", resident.workload.precision},
+          {"workers", resident.workload.workers},
+          {"busy", resident.demand.busy},
+          {"sm", resident.demand.sm},
+          {"dram", resident.demand.dram},
+          {"cores", resident.demand.cpu_cores},
+          {"step", resident.step.value}};
+}
+
+// JSON has no order of its own to keep: nlohmann's objects are sorted by key.
+json Json(const learn::Conformal& bounds) {
+  return bounds.levels.empty() ? json() : json::parse(learn::Write(bounds));
+}
+
+Resident ResidentFrom(const json& value, learn::Reader& reader) {
+  reader.Only(value,
+              {"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores", "step"});
+  Resident out;
+  out.workload.name = reader.Text(value, "workload");
+  out.workload.precision = reader.Text(value, "precision");
+  out.workload.batch = static_cast<int>(reader.Count(value, "batch", 1'000'000'000));
+  out.workload.workers = static_cast<int>(reader.Count(value, "workers", 1'000'000));
+  out.demand.known = true;
+  out.demand.busy = reader.Bounded(value, "busy", 0, 1);
+  out.demand.sm = reader.Bounded(value, "sm", 0, 1);
+  out.demand.dram = reader.Bounded(value, "dram", 0, 1);
+  out.demand.cpu_cores = reader.Bounded(value, "cores", 0, kLargestCount);
+  out.step = core::Seconds(reader.Bounded(value, "step", 0, kLargestCount));
+  return out;
+}
+
+ColocationState::Measured ColocationFrom(const json& value, std::size_t residents,
+                                         learn::Reader& reader) {
+  reader.Only(value, {"who", "speeds", "times"});
+  ColocationState::Measured out;
+  const std::size_t count = reader.List(value, "who", kMostOnOneGpu).size();
+  reader.Expect(count >= 2, "a co-location of it has {} jobs; two are the least", count);
+  for (const double place : reader.Numbers(value, "who", count, 0, kLargestCount)) {
+    reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,
+                  "a co-location of it names resident {} of {}", place, residents);
+    if (!reader.failed()) out.who.push_back(static_cast<std::size_t>(place));
+  }
+  reader.Expect(std::is_sorted(out.who.begin(), out.who.end()),
+                "a co-location of it is not in ascending order");
+  out.speeds = reader.Numbers(value, "speeds", count, 0, 1);
+  out.times = static_cast<int>(reader.Count(value, "times", kMostTimes));
+  return out;
+}
+
+core::Result<learn::Conformal> BoundsFrom(const json& value) {
+  if (value.is_null()) return learn::Conformal();
+  auto bounds = learn::ConformalFromJson(value);
+  if (bounds && bounds->levels != std::vector<core::Ratio>{0.05, 0.95}) {
+    return core::UsageError(
+        "the speeds beside others are damaged: their bounds are not those at 0.05 "
+        "and 0.95: `sharewell train` makes a new one");
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::string Write(const ColocationModel& together) {
+  const ColocationState& state = together.state();
+  json residents = json::array();
+  for (const Resident& resident : state.residents) residents.push_back(Json(resident));
+  json groups = json::array();
+  for (const auto& group : state.groups) {
+    groups.push_back({{"who", group.who}, {"speeds", group.speeds}, {"times", group.times}});
+  }
+  const json out = {{"format", "sharewell-together"},
+                    {"version", 1},
+                    {"repeat", state.repeat},
+                    {"residents", std::move(residents)},
+                    {"companies", std::move(groups)},
+                    {"of_measured", Json(state.of_measured)},
+                    {"of_predicted", Json(state.of_predicted)}};
+  // A name from a user's file may hold bytes that are no text.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+core::Result<ColocationModel> ColocationFromJson(const json& value) {
+  learn::Reader reader("part of the model about speeds beside others");
+  reader.Only(value, {"format", "version", "repeat", "residents", "companies", "of_measured",
+                      "of_predicted"});
+  reader.Expect(reader.Text(value, "format") == "sharewell-together", "it is of another kind");
+  reader.Expect(reader.Count(value, "version", 1'000'000) == 1,
+                "it was written by another version");
+  ColocationState state;
+  state.repeat = reader.Bounded(value, "repeat", 0, 1);
+  for (const json& one : reader.List(value, "residents", kMostResidents)) {
+    state.residents.push_back(ResidentFrom(one, reader));
+  }
+  for (const json& one : reader.List(value, "companies", kMostGroups)) {
+    state.groups.push_back(ColocationFrom(one, state.residents.size(), reader));
+  }
+  const json& of_measured = reader.At(value, "of_measured");
+  const json& of_predicted = reader.At(value, "of_predicted");
+  if (reader.failed()) return reader.Error();
+  auto measured = BoundsFrom(of_measured);
+  RETURN_IF_ERROR(measured);
+  auto predicted = BoundsFrom(of_predicted);
+  RETURN_IF_ERROR(predicted);
+  state.of_measured = *std::move(measured);
+  state.of_predicted = *std::move(predicted);
+  return ColocationModel::From(std::move(state));
+}
+
+core::Result<ColocationModel> ReadColocations(std::string_view text) {
+  return ColocationFromJson(json::parse(text, nullptr, false));
+}
+
+}  // namespace sharewell::predict

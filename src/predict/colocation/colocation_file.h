@@ -1,0 +1,26 @@
+// ColocationModel as JSON text: part of what `sharewell train` writes and `predict` reads. The same
+// value gives the same text, and one that was written and read answers the same bits. Reading
+// trusts nothing: what is missing, unknown or out of range is an error that says what.
+//
+// {"format": "sharewell-together", "version": 1, "repeat",
+//  "residents": [{"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
+//                 "step"}, ...],
+//  "co-locations": [{"who": [place, ...], "speeds": [...], "times"}, ...],
+//  "of_measured": C, "of_predicted": C}, with C a calibration (learn/serialize.h), or null
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "predict/colocation/colocation.h"
+
+namespace sharewell::predict {
+
+std::string Write(const ColocationModel& together);
+core::Result<ColocationModel> ReadColocations(std::string_view text);
+// The same from JSON that is parsed already, as part of a larger file.
+core::Result<ColocationModel> ColocationFromJson(const nlohmann::json& json);
+
+}  // namespace sharewell::predict

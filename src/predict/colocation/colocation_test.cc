@@ -1,0 +1,161 @@
+#include "predict/colocation/colocation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/numbers/random.h"
+#include "interference/interference.h"
+
+namespace sharewell::predict {
+namespace {
+
+Resident Job(const std::string& name, double busy, double sm, double dram = 0.1) {
+  Resident resident;
+  resident.workload = {name, 32, "bf16", 2};
+  resident.demand.known = true;
+  resident.demand.busy = busy;
+  resident.demand.sm = sm;
+  resident.demand.dram = dram;
+  resident.demand.cpu_cores = 1.5;
+  resident.step = core::Seconds(0.03);
+  return resident;
+}
+
+double Modelled(const std::vector<Resident>& residents, std::size_t i) {
+  std::vector<interference::Resident> residents;
+  for (const Resident& resident : residents) residents.push_back({{}, &resident.demand, 1});
+  return interference::Interference().Speed(core::GpuModelId(0), residents, i);
+}
+
+double Draw(std::uint64_t a, std::uint64_t b) { return core::Uniform(core::HashOf({a, b})); }
+
+// Forty workloads in random pairs, each `shift` faster than the model says.
+std::vector<Colocation> World(double shift) {
+  std::vector<Resident> jobs;
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    const double busy = 0.2 + 0.7 * Draw(k, 0);
+    jobs.push_back(Job("w" + std::to_string(k), busy, busy * (0.3 + 0.6 * Draw(k, 1))));
+  }
+  std::vector<Colocation> out;
+  for (std::uint64_t k = 0; k < 80; ++k) {
+    const std::vector<Resident> pair{jobs[k % 40], jobs[core::HashOf({k, 7}) % 40]};
+    out.push_back({pair, {}});
+    for (std::size_t i = 0; i < 2; ++i) {
+      out.back().speeds.push_back(Modelled(pair, i) + shift +
+                                  0.02 * core::Normal(core::HashOf({k, i})));
+    }
+  }
+  return out;
+}
+
+TEST(ColocationModel, AloneIsFullSpeed) {
+  const auto together = ColocationModel::Fit(World(0));
+  ASSERT_TRUE(together) << together.error().message;
+  const auto speeds = together->Speeds(std::vector{Job("x", 1, 1)});
+  ASSERT_EQ(speeds.size(), 1U);
+  EXPECT_EQ(speeds[0].p05, 1);
+  EXPECT_EQ(speeds[0].p50, 1);
+  EXPECT_TRUE(together->Speeds({}).empty());
+}
+
+TEST(ColocationModel, LearnsWhatTheModelErrsByForJobsNeverMeasured) {
+  const auto together = ColocationModel::Fit(World(-0.1));
+  ASSERT_TRUE(together);
+  const std::vector<Resident> pair{Job("", 0.6, 0.4), Job("", 0.5, 0.3)};
+  const auto speeds = together->Speeds(pair);
+  EXPECT_NEAR(speeds[0].p50, Modelled(pair, 0) - 0.1, 0.03);
+  EXPECT_FALSE(speeds[0].measured);
+}
+
+TEST(ColocationModel, AMeasuredCompanyIsAnsweredWithTheMeasurementInAnyOrder) {
+  std::vector<Colocation> world = World(0);
+  const Resident a = Job("a", 0.5, 0.3);
+  const Resident b = Job("b", 0.9, 0.8);
+  world.push_back({{a, b}, {0.3, 0.9}});
+  world.push_back({{b, a}, {0.8, 0.4}});
+  const auto together = ColocationModel::Fit(world);
+  ASSERT_TRUE(together);
+  const auto speeds = together->Speeds(std::vector{b, a});
+  EXPECT_TRUE(speeds[0].measured);
+  EXPECT_NEAR(speeds[0].p50, 0.85, 1e-12);
+  EXPECT_NEAR(speeds[1].p50, 0.35, 1e-12);
+  EXPECT_LT(speeds[1].p05, 0.35);
+  EXPECT_GT(speeds[1].p95, 0.35);
+  EXPECT_FALSE(together->Speeds(std::vector{b, a, a})[0].measured);
+}
+
+TEST(ColocationModel, MeasurementsOfOnesOwnNeighbourPullMoreThanThoseOfAStranger) {
+  std::vector<Colocation> world = World(0);
+  const Resident loud = Job("loud", 0.5, 0.3);
+  for (int k = 0; k < 4; ++k) {
+    const Resident other = Job("o" + std::to_string(k), 0.4 + 0.1 * k, 0.3);
+    world.push_back({{loud, other}, {0.9, Modelled({other, loud}, 0) - 0.3}});
+  }
+  const auto together = ColocationModel::Fit(world);
+  ASSERT_TRUE(together);
+  const Resident fresh = Job("fresh", 0.55, 0.3);
+  Resident stranger = loud;
+  stranger.workload.name = "stranger";
+  EXPECT_LT(together->Speeds(std::vector{fresh, loud})[0].p50,
+            together->Speeds(std::vector{fresh, stranger})[0].p50 - 0.05);
+}
+
+TEST(ColocationModel, BoundsAreInOrderAndWiderWhereDemandsArePredicted) {
+  const auto together = ColocationModel::Fit(World(-0.05));
+  ASSERT_TRUE(together);
+  std::vector<Resident> pair{Job("", 0.6, 0.4), Job("", 0.8, 0.6)};
+  const auto measured = together->Speeds(pair);
+  pair[1].predicted = true;
+  const auto predicted = together->Speeds(pair);
+  for (const auto& speeds : {measured, predicted}) {
+    for (const auto& speed : speeds) {
+      EXPECT_LT(speed.p05, speed.p50);
+      EXPECT_GT(speed.p95, speed.p50);
+      EXPECT_GE(speed.p05, interference::kSlowest);
+      EXPECT_LE(speed.p95, 1);
+    }
+  }
+  EXPECT_EQ(predicted[0].p50, measured[0].p50);
+  EXPECT_GT(predicted[0].p95 - predicted[0].p05, measured[0].p95 - measured[0].p05);
+}
+
+TEST(ColocationModel, ALoopUnlikeAllThatWasMeasuredHasWiderBounds) {
+  const auto together = ColocationModel::Fit(World(-0.05));
+  ASSERT_TRUE(together);
+  Resident odd = Job("", 0.5, 0.4);
+  odd.demand.cpu_cores = 3;  // its loader never rests
+  const auto usual = together->Speeds(std::vector{Job("", 0.5, 0.4), Job("", 0.4, 0.3)})[0];
+  const auto wider = together->Speeds(std::vector{odd, Job("", 0.4, 0.3)})[0];
+  EXPECT_GT(wider.p50 - wider.p05, usual.p50 - usual.p05);
+}
+
+TEST(ColocationModel, TheSameMeasurementsGiveTheSameState) {
+  EXPECT_EQ(ColocationModel::Fit(World(0.01))->state(), ColocationModel::Fit(World(0.01))->state());
+}
+
+TEST(ColocationModel, WhatCannotBeACompanyIsAnError) {
+  EXPECT_FALSE(ColocationModel::Fit({}));
+  EXPECT_FALSE(ColocationModel::Fit(std::vector<Colocation>{{{Job("a", 1, 1)}, {1.0}}}));
+  EXPECT_FALSE(
+      ColocationModel::Fit(std::vector<Colocation>{{{Job("a", 1, 1), Job("b", 1, 1)}, {1.0}}}));
+  EXPECT_FALSE(ColocationModel::Fit(
+      std::vector<Colocation>{{{Job("a", 1, 1), Job("b", 1, 1)}, {1.0, 0.0}}}));
+  EXPECT_FALSE(ColocationModel::Fit(
+      std::vector<Colocation>{{{Job("a", 1, 1), Job("b", 1, 1)}, {1.0, std::nan("")}}}));
+}
+
+TEST(Perturbed, KeepsSharesSharesAndSaysSo) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Resident out = Perturbed(Job("a", 0.97, 0.96, 0.9), 0.5, seed);
+    EXPECT_LE(out.demand.busy, 1);
+    EXPECT_LE(out.demand.sm, out.demand.busy);
+    EXPECT_LE(out.demand.dram, 1);
+    EXPECT_TRUE(out.predicted);
+  }
+  EXPECT_EQ(Perturbed(Job("a", 0.5, 0.4), 0, 1).demand, Job("a", 0.5, 0.4).demand);
+}
+
+}  // namespace
+}  // namespace sharewell::predict

@@ -1,0 +1,40 @@
+// Lines over one axis as SVG, each with a mark of its own (a knee). The same data gives the same
+// bytes; told apart by colour and by dashes, so that a grey print will do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/chart/svg.h"
+
+namespace sharewell::report {
+
+struct LinePoint {
+  double x = 0, y = 0;
+  double error = 0;   // half the length of its whisker; 0: none
+  std::string title;  // shown where the pointer rests
+};
+
+struct ChartLine {
+  std::string name;
+  std::vector<LinePoint> points;      // x rising; a line is drawn through them
+  std::optional<double> marked = {};  // x of the point with a ring around it
+};
+
+struct LineChart {
+  std::string title, subtitle;
+  ChartAxis x, y;
+  // The places named on the x axis; empty: round numbers. With `doubling` each doubling has the
+  // same width: REQUIRES x.least above 0 then.
+  std::vector<double> x_ticks;
+  bool doubling = false;
+  std::vector<ChartLine> lines;
+  std::string mark_name;  // in the legend; empty: no line is marked
+};
+std::string LineChartSvg(const LineChart& chart);
+
+// An axis from 0 to a round number that is not below `most`.
+ChartAxis AxisUpTo(std::string label, double most);
+
+}  // namespace sharewell::report

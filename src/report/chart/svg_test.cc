@@ -1,0 +1,71 @@
+#include "report/chart/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sharewell::report {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::size_t Count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+Scatter Example() {
+  Scatter out;
+  out.title = "predicted & measured";
+  out.subtitle = "of <all>";
+  out.x = {"measured", 0, 100};
+  out.y = {"predicted", 0, 100};
+  out.diagonal = true;
+  out.points = {{50, 25, 0, "a \"job\""}, {1000, -3, 99, ""}};
+  out.keys = {{"resnet", 0}, {"other", 99}};
+  return out;
+}
+
+TEST(Escaped, LeavesNothingThatMarkupMeans) {
+  EXPECT_EQ(Escaped("a<b>&\"c'\x01"), "a&lt;b&gt;&amp;&quot;c&#39;?");
+  EXPECT_EQ(Escaped("µs\n"), "µs\n");
+}
+
+TEST(Ticks, AreRound) {
+  EXPECT_THAT(Ticks(0, 100, 5), ElementsAre(0, 20, 40, 60, 80, 100));
+  EXPECT_THAT(Ticks(-1, 1, 4), ElementsAre(-1, -0.5, 0, 0.5, 1));
+  EXPECT_THAT(Ticks(3, 9, 3), ElementsAre(4, 6, 8));
+}
+
+TEST(ScatterSvg, DrawsEachPointWhereItBelongs) {
+  const std::string svg = ScatterSvg(Example());
+  // The plot is 520 wide from 64, and 520 high down to 582.
+  EXPECT_THAT(svg, HasSubstr("<circle cx=\"324\" cy=\"452\" r=\"4.5\" fill=\"#332288\""));
+  EXPECT_THAT(svg, HasSubstr("<title>a &quot;job&quot;</title>"));
+  // What is beyond the axes stands at their edge.
+  EXPECT_THAT(svg, HasSubstr("<circle cx=\"584\" cy=\"582\" r=\"4.5\" fill=\"#a0a0a0\""));
+  EXPECT_EQ(Count(svg, "<circle"), 4U);
+  EXPECT_EQ(Count(svg, "stroke-dasharray"), 1U);
+  EXPECT_THAT(svg, HasSubstr("predicted &amp; measured"));
+  EXPECT_THAT(svg, Not(HasSubstr("<all>")));
+  EXPECT_EQ(svg, ScatterSvg(Example()));
+}
+
+TEST(BarsSvg, ScalesEachPanelToItsLongest) {
+  const std::string svg =
+      BarsSvg({"shares", "", {{"one", {{"a", 0.5, "50 %"}, {"b", 0.25, "25 %"}}}, {"two", {}}}});
+  EXPECT_THAT(svg, HasSubstr("width=\"150\" height=\"14\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"75\" height=\"14\""));
+  EXPECT_THAT(svg, HasSubstr(">25 %</text>"));
+}
+
+TEST(BarsSvg, DrawsNothingOfNothing) {
+  const std::string svg = BarsSvg({"", "", {{"zeros", {{"a", 0, ""}}}}});
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(BarsSvg({}), HasSubstr("</svg>"));
+}
+
+}  // namespace
+}  // namespace sharewell::report

@@ -1,0 +1,144 @@
+// One job's page.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/jobs/job_tables.h"
+#include "report/measure/series.h"
+#include "report/text/format.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using core::JobRecord;
+
+constexpr std::size_t kLabel = 12;
+
+// "  label        text", wrapped.
+void JobLine(std::string& out, std::string_view label, const std::string& text, std::size_t width) {
+  if (text.empty()) return;
+  out += fmt::format("  {:{}}{}\n", label, kLabel, Wrapped(text, width, kLabel + 2, kLabel + 2));
+}
+
+// As a shell would read it back.
+std::string CommandLine(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("_-./=:,+@%^").find(c) != std::string_view::npos;
+    });
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return PlainText(text);
+}
+
+std::string AskedInWords(const core::Submission& asked) {
+  std::vector<std::string> parts;
+  parts.push_back(asked.gpus == 0   ? std::string("no GPU")
+                  : asked.gpus == 1 ? std::string("1 GPU")
+                                    : fmt::format("{} GPUs", asked.gpus));
+  if (!asked.gpu_models.empty()) {
+    parts.back() += PlainText(fmt::format(" of {}", fmt::join(asked.gpu_models, " or ")));
+  }
+  parts.push_back(asked.cores ? fmt::format("{:g} cores", *asked.cores) : "cores as it needs");
+  if (asked.gpu_memory) parts.push_back(Size(*asked.gpu_memory) + " of GPU memory");
+  if (asked.memory) parts.push_back(Size(*asked.memory) + " of memory at most");
+  if (asked.exclusive) parts.emplace_back("its GPUs alone");
+  if (asked.max_slowdown) parts.push_back("slowed " + Times(*asked.max_slowdown) + " at most");
+  if (asked.priority != 0) parts.push_back(fmt::format("priority {}", asked.priority));
+  if (asked.time_limit) parts.push_back(Duration(*asked.time_limit) + " at most");
+  if (!asked.image.empty()) parts.push_back("image " + PlainText(asked.image));
+  if (!asked.after.empty()) parts.push_back(fmt::format("after {}", fmt::join(asked.after, ", ")));
+  if (!asked.requeue) parts.emplace_back("never started a second time");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// What was believed, beside what came of it.
+std::string Figures(const JobRecord& job, core::UnixMillis now) {
+  Table table({{"", Align::kLeft}, {"believed", Align::kRight}, {"seen", Align::kRight}});
+  const core::Profile& p = job.believed.profile;
+  const auto row = [&](const char* name, const std::optional<std::string>& believed,
+                       const std::optional<std::string>& seen) {
+    if (believed || seen) {
+      table.Row({name, believed.value_or(kUnknown), seen.value_or(kUnknown)});
+    }
+  };
+  const auto shown = [](const auto& value, auto write) -> std::optional<std::string> {
+    return value ? std::optional<std::string>(write(*value)) : std::nullopt;
+  };
+  const auto number = [](double v) { return Number(v, v < 10 ? 2 : 1); };
+  row("steps/s", shown(p.steps_per_second, number), shown(job.steps_per_second, number));
+  row("slowdown", shown(job.asked.max_slowdown, [](double v) { return "<= " + Times(v); }),
+      shown(job.slowdown, Times));
+  row("steps", std::nullopt, shown(job.steps, [](double v) { return Number(v, 0); }));
+  row("time", shown(job.believed.duration, Duration), shown(RanFor(job, now), Duration));
+  row("time alone", std::nullopt,
+      job.alone_time.value > 0 ? std::optional(Duration(job.alone_time)) : std::nullopt);
+  row("CPU cores", shown(p.cpu_cores, number),
+      job.cores > 0 ? std::optional(number(job.cores)) : std::nullopt);
+  row("GPU busy", shown(p.busy, Percent), std::nullopt);
+  row("SM activity", shown(p.sm, Percent), std::nullopt);
+  row("GPU memory", shown(p.gpu_memory, Size), std::nullopt);
+  row("at most", shown(job.believed.gpu_memory_upper, Size), std::nullopt);
+  row("memory", shown(p.host_memory, Size), std::nullopt);
+  row("power", shown(p.power, [](core::Watts w) { return Number(w.value, 0) + " W"; }),
+      std::nullopt);
+  std::string out;
+  const std::string all = table.Text();
+  std::string_view text = all;
+  if (std::count(text.begin(), text.end(), '\n') <= 2) return {};  // headings alone
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    out += fmt::format("  {}\n", text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string Ago(core::UnixMillis time, core::UnixMillis now) {
+  return fmt::format("{} UTC, {} ago", UtcTime(time),
+                     Duration(core::Seconds(
+                         static_cast<double>(std::max<core::UnixMillis>(now - time, 0)) / 1e3)));
+}
+
+}  // namespace
+
+std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t width) {
+  std::string out =
+      fmt::format("job {}  {}\n", job.number, PlainText(core::DisplayName(job.asked)));
+  JobLine(out, "state", StateInWords(job, now), width);
+  const bool ending = job.phase == core::Phase::kStopping;  // the line above says why
+  if (HasItsPlace(job) && !ending) JobLine(out, "why", PlainText(job.reason), width);
+  JobLine(out, "note", PlainText(job.note), width);
+  JobLine(out, "command", CommandLine(job.asked.command), width);
+  JobLine(out, "folder", PlainText(job.asked.folder), width);
+  JobLine(out, "user", PlainText(job.user.name), width);
+  JobLine(out, "asked", AskedInWords(job.asked), width);
+  JobLine(out, "submitted", Ago(job.submitted, now), width);
+  if (job.started) JobLine(out, "started", Ago(*job.started, now), width);
+  if (job.attempt > 1) {
+    JobLine(out, "attempts",
+            fmt::format("{}, of them {} out of GPU memory and {} evicted", job.attempt, job.ooms,
+                        job.evicted),
+            width);
+  }
+  if (job.ended) JobLine(out, "ended", Ago(*job.ended, now), width);
+  if (core::IsOver(job.phase) && !job.gpus.empty()) {
+    JobLine(out, "ran on", GpusInWords(job.gpus), width);
+  }
+  JobLine(out, "needs", NeedsInWords(job.believed), width);
+  if (job.attempt == 0) return out;  // what is believed stands above
+  if (const std::string figures = Figures(job, now); !figures.empty()) out += "\n" + figures;
+  return out;
+}
+
+}  // namespace sharewell::report

@@ -1,0 +1,153 @@
+#include "report/jobs/job_tables.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using core::JobRecord;
+using core::Phase;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr core::UnixMillis kNow = 1'800'000'000'000;
+
+JobRecord AJob(std::int64_t number, Phase phase) {
+  JobRecord job;
+  job.number = number;
+  job.phase = phase;
+  job.user.name = "ann";
+  job.asked.command = {"python3", "train it.py", "--lr=0.1"};
+  job.asked.folder = "/home/ann";
+  job.submitted = kNow - 600'000;
+  return job;
+}
+
+JobRecord Running(std::int64_t number, double slowdown) {
+  JobRecord job = AJob(number, Phase::kRunning);
+  job.started = job.resumed = kNow - 125'000;
+  job.attempt = 1;
+  job.gpus = {{0, "simulated-0", "H200"}};
+  job.cores = 4;
+  job.beside = {9};
+  job.reason = "shares well with job 9";
+  job.steps_per_second = 11.9;
+  job.slowdown = slowdown;
+  return job;
+}
+
+GpuNow Gpu(int index, std::vector<std::int64_t> jobs) {
+  return {.gpu = {index, fmt::format("simulated-{}", index), "H200"},
+          .memory = core::Bytes(150e9),
+          .memory_used = core::Bytes(31.2e9),
+          .simulated = true,
+          .drained = false,
+          .problem = "",
+          .jobs = std::move(jobs),
+          .busy = 0.97,
+          .power = std::nullopt};
+}
+
+TEST(JobTables, SayWhereAJobIsInOneLine) {
+  EXPECT_EQ(StateInWords(Running(17, 1.1), kNow), "runs on GPU 0 (simulated H200) beside job 9");
+  JobRecord waiting = AJob(18, Phase::kWaiting);
+  waiting.reason = "no GPU has room";
+  waiting.expected_start = kNow + 240'000;
+  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start in about 4 min");
+  waiting.expected_start = kNow - 1;
+  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start any moment");
+  JobRecord failed = Running(19, 1);
+  failed.phase = Phase::kFailed;
+  failed.exit_code = 3;
+  failed.run_time = core::Seconds(130);
+  EXPECT_EQ(StateInWords(failed, kNow), "failed with exit code 3 after 2m 10s");
+  EXPECT_EQ(StateInWords(AJob(20, Phase::kCancelled), kNow), "cancelled before it ran");
+  JobRecord ending = Running(21, 1.1);
+  ending.phase = Phase::kStopping;
+  ending.reason = "its time limit (60 s) is over";
+  EXPECT_EQ(StateInWords(ending, kNow), "is being ended: its time limit (60 s) is over");
+  EXPECT_THAT(JobsTable({ending}, kNow, 200),
+              AllOf(HasSubstr("ending"), HasSubstr("its time limit (60 s) is over")));
+  JobRecord cpu = AJob(21, Phase::kStarting);
+  cpu.asked.gpus = 0;
+  cpu.cores = 2;
+  EXPECT_EQ(StateInWords(cpu, kNow), "starts on 2 cores, without a GPU");
+}
+
+TEST(JobTables, SayWhatIsBelievedAndFromWhere) {
+  core::Needs needs;
+  EXPECT_EQ(NeedsInWords(needs), "assumed");
+  needs.source = core::Source::kPredicted;
+  needs.from = "resnet50.onnx at batch 64";
+  needs.profile.gpu_memory = core::Bytes(18.2e9);
+  needs.gpu_memory_upper = core::Bytes(22.1e9);
+  needs.profile.cpu_cores = 3.1;
+  EXPECT_EQ(NeedsInWords(needs),
+            "18.2 GB of GPU memory (at most 22.1 GB), 3.1 cores (predicted: resnet50.onnx at batch "
+            "64)");
+}
+
+TEST(JobTables, TheListKeepsToTheWidthAndMarksSimulatedGpus) {
+  std::vector<JobRecord> jobs = {Running(17, 1.1), AJob(18, Phase::kWaiting)};
+  jobs[1].reason = std::string(300, 'w');
+  jobs[1].asked.name = "evil\x1b[2J\nname";
+  PutNeighbours(jobs, {Gpu(0, {12, 17}), Gpu(1, {13})});
+  const std::string text = JobsTable(jobs, kNow, 140);
+  EXPECT_THAT(text, HasSubstr("0 (simulated)  12      "));  // as it is now, not as it was
+  EXPECT_THAT(text, HasSubstr("1.10x"));
+  EXPECT_THAT(text, HasSubstr("…"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+    EXPECT_LE(DisplayWidth(rest.substr(0, rest.find('\n'))), 140U);
+  }
+}
+
+TEST(JobTables, OnePageHasBelievedBesideMeasured) {
+  JobRecord job = Running(17, 1.1);
+  job.believed.profile.steps_per_second = 13.1;
+  job.asked.gpu_memory = core::Bytes(2e10);
+  const std::string text = JobPage(job, kNow, 100);
+  EXPECT_THAT(text, HasSubstr("job 17  python3 train it.py"));
+  EXPECT_THAT(text, HasSubstr("python3 'train it.py' --lr=0.1"));
+  EXPECT_THAT(text, HasSubstr("1 GPU, cores as it needs, 20.0 GB of GPU memory"));
+  EXPECT_THAT(text, testing::ContainsRegex("steps/s +13.1 +11.9"));
+  EXPECT_THAT(text, testing::ContainsRegex("slowdown +- +1.10x"));
+}
+
+TEST(JobTables, TopAddsUpWhatSharingGives) {
+  const NodeNow node{.name = "box",
+                     .policy = "sharewell",
+                     .cores = 8,
+                     .cores_given = 6,
+                     .store_up = false,
+                     .store_problem = "disk full"};
+  GpuNow drained = Gpu(1, {});
+  drained.drained = true;
+  JobRecord cpu = AJob(40, Phase::kRunning);
+  cpu.cores = 2;
+  const std::string text =
+      TopPage(node, {Gpu(0, {17, 9}), drained}, {Running(17, 1.25), Running(9, 1), cpu},
+              {{"running", 3}}, kNow, 120);
+  EXPECT_THAT(text, HasSubstr("box: policy sharewell, 6 of 8 cores given, 3 running"));
+  EXPECT_THAT(text, HasSubstr("the store is down: disk full"));
+  EXPECT_THAT(text, HasSubstr("1.80x"));  // 80 % and 100 %
+  EXPECT_THAT(text, HasSubstr("80.0 %"));
+  EXPECT_THAT(text, HasSubstr("drained"));
+  EXPECT_THAT(text, HasSubstr("CPU only"));
+}
+
+TEST(JobTables, TextIsCutBetweenCharacters) {
+  EXPECT_EQ(CutTo("────", 3), "──…");
+  EXPECT_EQ(CutTo("abcd", 3), "ab…");
+  EXPECT_EQ(CutTo("ab", 3), "ab");
+}
+
+}  // namespace
+}  // namespace sharewell::report

@@ -1,0 +1,158 @@
+// Jobs in sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text/utf8.h"
+#include "report/jobs/job_tables.h"
+#include "report/text/format.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using core::JobRecord;
+using core::Phase;
+
+std::string JobNumbers(const std::vector<std::int64_t>& numbers) {
+  return fmt::format("job{} {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "));
+}
+
+std::string PlaceInWords(const JobRecord& job) {
+  std::string text;
+  if (!job.gpus.empty()) {
+    text = " on " + GpusInWords(job.gpus);
+  } else if (job.cores > 0) {
+    text = fmt::format(" on {:g} core{}, without a GPU", job.cores, job.cores == 1 ? "" : "s");
+  }
+  if (!job.beside.empty()) text += " beside " + JobNumbers(job.beside);
+  return text;
+}
+
+std::string AfterTime(const JobRecord& job, core::UnixMillis now) {
+  const auto ran = RanFor(job, now);
+  return ran ? " after " + Duration(*ran) : " before it ran";
+}
+
+std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
+  const std::string reason = PlainText(job.reason);
+  std::string text = reason.starts_with("held") ? reason
+                     : reason.empty()           ? std::string("waits for its turn")
+                                                : "waits: " + reason;
+  return job.expected_start ? text + "; " + StartInWords(*job.expected_start, now) : text;
+}
+
+}  // namespace
+
+std::string_view StateName(Phase phase) {
+  return phase == Phase::kStopping ? "ending" : core::NameOf(phase);
+}
+
+bool HasItsPlace(const JobRecord& job) {
+  return job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
+         job.phase == Phase::kStopping;
+}
+
+std::string PlainText(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = core::CharacterLength(text);
+    const bool shown = length > 0 && !core::IsControl(text.front());
+    out += shown ? text.substr(0, length) : std::string_view("?");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string CutTo(std::string text, std::size_t width) {
+  if (DisplayWidth(text) <= width) return text;
+  while (!text.empty() && DisplayWidth(text) >= width) {
+    bool inside = true;  // of a character of several bytes, of which the first goes too
+    while (inside && !text.empty()) {
+      inside = (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80;
+      text.pop_back();
+    }
+  }
+  return width == 0 ? text : text + "…";
+}
+
+std::string GpusInWords(const std::vector<core::GivenGpu>& gpus) {
+  if (gpus.empty()) return "no GPU";
+  std::vector<int> indices;
+  std::vector<std::string> models;
+  bool simulated = false;
+  for (const core::GivenGpu& gpu : gpus) {
+    indices.push_back(gpu.index);
+    simulated = simulated || gpu.uuid.starts_with("simulated-");
+    const std::string model = PlainText(gpu.model);
+    if (!model.empty() && std::find(models.begin(), models.end(), model) == models.end()) {
+      models.push_back(model);
+    }
+  }
+  std::string text =
+      fmt::format("GPU{} {}", indices.size() == 1 ? "" : "s", fmt::join(indices, ", "));
+  if (models.empty()) return text;
+  return text + fmt::format(" ({}{})", simulated ? "simulated " : "", fmt::join(models, ", "));
+}
+
+std::string NeedsInWords(const core::Needs& needs) {
+  std::vector<std::string> parts;
+  const core::Profile& p = needs.profile;
+  if (p.gpu_memory) {
+    parts.push_back(Size(*p.gpu_memory) + " of GPU memory");
+    if (needs.gpu_memory_upper && *needs.gpu_memory_upper > *p.gpu_memory) {
+      parts.back() += " (at most " + Size(*needs.gpu_memory_upper) + ")";
+    }
+  } else if (needs.gpu_memory_upper) {
+    parts.push_back("at most " + Size(*needs.gpu_memory_upper) + " of GPU memory");
+  }
+  if (p.busy) parts.push_back("GPU busy " + Percent(*p.busy));
+  if (p.cpu_cores) parts.push_back(Number(*p.cpu_cores, 1) + " cores");
+  if (p.host_memory) parts.push_back(Size(*p.host_memory) + " of memory");
+  if (p.steps_per_second) parts.push_back(Number(*p.steps_per_second, 1) + " steps/s");
+  if (needs.duration) parts.push_back("takes " + Duration(*needs.duration));
+  const std::string from = PlainText(needs.from);
+  const std::string source =
+      fmt::format("{}{}{}", core::NameOf(needs.source), from.empty() ? "" : ": ", from);
+  return parts.empty() ? source : fmt::format("{} ({})", fmt::join(parts, ", "), source);
+}
+
+std::optional<core::Seconds> RanFor(const JobRecord& job, core::UnixMillis now) {
+  if (!job.resumed) return std::nullopt;
+  const double last =
+      static_cast<double>(std::max<core::UnixMillis>(job.ended.value_or(now) - *job.resumed, 0));
+  if (HasItsPlace(job)) return job.run_time + core::Seconds(last / 1e3);
+  if (job.run_time.value > 0) return job.run_time;
+  return job.ended ? std::optional(core::Seconds(last / 1e3)) : std::nullopt;
+}
+
+std::string StartInWords(core::UnixMillis start, core::UnixMillis now) {
+  const double seconds = static_cast<double>(start - now) / 1e3;
+  return seconds < 1 ? "should start any moment"
+                     : "should start in about " + About(core::Seconds(seconds));
+}
+
+std::string StateInWords(const JobRecord& job, core::UnixMillis now) {
+  switch (job.phase) {
+    case Phase::kHeld:
+    case Phase::kWaiting:
+      return WaitsInWords(job, now);
+    case Phase::kStarting:
+      return "starts" + PlaceInWords(job);
+    case Phase::kRunning:
+      return "runs" + PlaceInWords(job);
+    case Phase::kStopping:
+      return "is being ended" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
+    case Phase::kFinished:
+      return "finished" + AfterTime(job, now);
+    case Phase::kFailed:
+      return (job.exit_code ? fmt::format("failed with exit code {}", *job.exit_code)
+                            : std::string("failed")) +
+             AfterTime(job, now);
+    case Phase::kCancelled:
+      return "cancelled" + AfterTime(job, now);
+  }
+  return {};
+}
+
+}  // namespace sharewell::report

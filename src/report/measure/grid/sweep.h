@@ -1,0 +1,27 @@
+// The result of a sweep: table, CSV, JSON and charts. Profiles are in the columns that
+// docs/formats/profiles.md names, so that train, evaluate and simulate read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/measure/grid/sweep_result.h"
+
+namespace sharewell::report {
+
+std::string SweepTable(const study::SweepResult& result);
+std::string SweepJson(const study::SweepResult& result);
+std::string SweepCellsCsv(const study::SweepResult& result);
+
+// Empty when nothing ran on a GPU: the format has a GPU model in every row.
+std::string ProfilesCsv(const std::vector<study::RunSummary>& profiles);
+
+struct NamedSvg {
+  std::string name;  // "throughput-cpus.svg"
+  std::string svg;
+};
+// Throughput and each utilisation that is known, against each axis with three numbers or more.
+std::vector<NamedSvg> SweepCharts(const study::SweepResult& result);
+
+}  // namespace sharewell::report

@@ -1,0 +1,200 @@
+// A sweep as CSV and JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/measure/grid/sweep.h"
+#include "report/text/csv.h"
+#include "report/text/json.h"
+
+namespace sharewell::report {
+namespace {
+
+using study::CellState;
+using study::RunSummary;
+using study::SweepCell;
+using study::SweepResult;
+
+constexpr double kBytesInMiB = 1024 * 1024;
+
+template <class Quantity>
+std::optional<double> In(const std::optional<Quantity>& quantity, double unit = 1) {
+  return quantity ? std::optional(quantity->value / unit) : std::nullopt;
+}
+
+std::optional<double> InPercent(const std::optional<core::Ratio>& share) {
+  return share ? std::optional(*share * 100) : std::nullopt;
+}
+
+const char* StateName(CellState state) {
+  constexpr const char* kNames[] = {"done", "failed", "left_out", "waiting"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+// The columns that profiles and cells have in common, in docs/formats/profiles.md's names.
+constexpr std::string_view kFigureColumns =
+    "gpu,steps_per_s,gpu_util,gpm_sm,gpm_dram,mem_used_bytes,pcie_tx_mib_s,pcie_rx_mib_s,cpu_cores,"
+    "host_rss_bytes,host_bandwidth_gbs,power_w";
+
+void AddFigures(CsvText& csv, const RunSummary& summary) {
+  const core::Profile& profile = summary.profile;
+  csv.Field(profile.gpu)
+      .Field(profile.steps_per_second)
+      .Field(InPercent(profile.busy))
+      .Field(InPercent(profile.sm))
+      .Field(InPercent(profile.dram))
+      .Field(In(profile.gpu_memory))
+      .Field(In(summary.pcie_sent, kBytesInMiB))
+      .Field(In(summary.pcie_received, kBytesInMiB))
+      .Field(profile.cpu_cores)
+      .Field(In(profile.host_memory))
+      .Field(In(profile.host_bandwidth, 1e9))
+      .Field(In(profile.power));
+}
+
+void AddWorkload(CsvText& csv, const core::Workload& workload) {
+  csv.Field(workload.name)
+      .Field(static_cast<double>(workload.batch))
+      .Field(workload.precision)
+      .Field(static_cast<double>(workload.workers));
+}
+
+std::string CommandText(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& part : command) text += (text.empty() ? "" : " ") + part;
+  return text;
+}
+
+Json CellJson(const SweepResult& result, const SweepCell& cell) {
+  Json json;
+  json["axes"] = Json::object();
+  for (const auto& [name, value] : cell.cell.axes) {
+    json["axes"][name] = value.number ? Json(*value.number) : Json(value.text);
+  }
+  json["workload"] = cell.cell.workload.name;
+  json["batch"] = cell.cell.workload.batch;
+  json["precision"] = cell.cell.workload.precision;
+  json["workers"] = cell.cell.workload.workers;
+  json["state"] = StateName(cell.state);
+  json["why"] = cell.why.empty() ? Json(nullptr) : Json(cell.why);
+  const core::Profile& profile = cell.summary.profile;
+  const bool done = cell.state == CellState::kDone;
+  json["steps_per_second"] = OrNull(profile.steps_per_second);
+  json["samples_per_second"] = result.unit == study::ThroughputUnit::kSamples
+                                   ? OrNull(study::ThroughputOf(result, cell.summary))
+                                   : Json(nullptr);
+  json["uncertainty_ratio"] = OrNull(cell.summary.uncertainty);
+  json["gpu_busy_ratio"] = OrNull(profile.busy);
+  json["gpu_sm_ratio"] = OrNull(profile.sm);
+  json["gpu_dram_ratio"] = OrNull(profile.dram);
+  json["gpu_memory_bytes"] = OrNull(In(profile.gpu_memory));
+  json["cpu_cores"] = OrNull(profile.cpu_cores);
+  json["host_memory_bytes"] = OrNull(In(profile.host_memory));
+  json["power_watts"] = OrNull(In(profile.power));
+  json["settled"] = done ? Json(cell.summary.settled) : Json(nullptr);
+  json["profile_id"] = cell.summary.profile_id > 0 ? Json(cell.summary.profile_id) : Json(nullptr);
+  json["bound_by"] = cell.summary.bound_by.empty() ? Json(nullptr) : Json(cell.summary.bound_by);
+  json["notes"] = cell.summary.notes;
+  return json;
+}
+
+}  // namespace
+
+std::string SweepCellsCsv(const SweepResult& result) {
+  std::string header;
+  for (const std::string& axis : result.axes) header += "axis_" + axis + ",";
+  header += "workload,batch,precision,workers,state,";
+  header += kFigureColumns;
+  header +=
+      ",samples_per_s,uncertainty_percent,settled,warmup_s,window_s,bound_by,profile_id,key,why,"
+      "command";
+  CsvText csv(header);
+  for (const SweepCell& cell : result.cells) {
+    for (const std::string& axis : result.axes) {
+      const auto at = std::find_if(cell.cell.axes.begin(), cell.cell.axes.end(),
+                                   [&](const auto& entry) { return entry.first == axis; });
+      csv.Field(at == cell.cell.axes.end() ? std::string_view() : at->second.text);
+    }
+    AddWorkload(csv, cell.cell.workload);
+    csv.Field(StateName(cell.state));
+    AddFigures(csv, cell.summary);
+    const bool done = cell.state == CellState::kDone;
+    const auto measured = [&](double value) {
+      return done ? std::optional(value) : std::optional<double>();
+    };
+    csv.Field(result.unit == study::ThroughputUnit::kSamples
+                  ? study::ThroughputOf(result, cell.summary)
+                  : std::nullopt)
+        .Field(InPercent(cell.summary.uncertainty))
+        .Field(measured(cell.summary.settled ? 1 : 0))
+        .Field(measured(cell.summary.warmup.value))
+        .Field(measured(cell.summary.window.value))
+        .Field(cell.summary.bound_by)
+        .Field(cell.summary.profile_id > 0
+                   ? std::optional(static_cast<double>(cell.summary.profile_id))
+                   : std::nullopt)
+        .Field(cell.cell.key)
+        .Field(cell.why)
+        .Field(CommandText(cell.cell.command));
+    csv.EndRow();
+  }
+  return std::move(csv).Take();
+}
+
+std::string ProfilesCsv(const std::vector<RunSummary>& profiles) {
+  if (std::all_of(profiles.begin(), profiles.end(),
+                  [](const RunSummary& summary) { return summary.profile.gpu.empty(); })) {
+    return {};
+  }
+  CsvText csv("workload,batch,precision,workers," + std::string(kFigureColumns) +
+              ",cpu_curve,seconds,uncertainty_percent");
+  for (const RunSummary& summary : profiles) {
+    if (summary.profile.gpu.empty()) continue;
+    AddWorkload(csv, summary.profile.workload);
+    AddFigures(csv, summary);
+    std::string curve;
+    for (const auto& [cores, share] : summary.profile.cpu_curve) {
+      curve += fmt::format("{}{}:{:.4g}", curve.empty() ? "" : ";", cores, share * 100);
+    }
+    csv.Field(curve).Field(summary.window.value).Field(InPercent(summary.uncertainty));
+    csv.EndRow();
+  }
+  return std::move(csv).Take();
+}
+
+std::string SweepJson(const SweepResult& result) {
+  Json json;
+  json["schema"] = kSchema;
+  json["name"] = result.name;
+  json["gpu"] = result.gpu.empty() ? Json(nullptr) : Json(result.gpu);
+  json["cores"] = result.cores;
+  json["interrupted"] = result.interrupted;
+  json["cells"] = Json::array();
+  for (const SweepCell& cell : result.cells) json["cells"].push_back(CellJson(result, cell));
+  json["curves"] = Json::array();
+  for (const study::SweepPlot& plot : result.plots) {
+    for (const study::SweepLine& line : plot.lines) {
+      Json curve;
+      curve["axis"] = plot.axis;
+      curve["configuration"] =
+          plot.configuration.empty() ? Json(nullptr) : Json(plot.configuration);
+      curve["line"] = line.name;
+      curve["knee"] = line.knee ? Json(line.knee->at) : Json(nullptr);
+      curve["points"] = Json::array();
+      for (const study::SweepPoint& point : line.points) {
+        curve["points"].push_back({{"x", point.x},
+                                   {"throughput", OrNull(point.throughput)},
+                                   {"gpu_busy_ratio", OrNull(point.busy)},
+                                   {"gpu_sm_ratio", OrNull(point.sm)},
+                                   {"cpu_ratio", OrNull(point.cpu)}});
+      }
+      json["curves"].push_back(std::move(curve));
+    }
+  }
+  json["throughput_unit"] =
+      result.unit == study::ThroughputUnit::kSamples ? "samples_per_second" : "steps_per_second";
+  json["notes"] = result.notes;
+  return Document(json);
+}
+
+}  // namespace sharewell::report

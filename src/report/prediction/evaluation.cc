@@ -1,0 +1,148 @@
+#include "report/prediction/evaluation.h"
+
+#include <fmt/format.h>
+
+#include "report/text/csv.h"
+#include "report/text/format.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using study::Evaluation;
+using study::FigureErrors;
+using study::HoldBack;
+using study::LearnerErrors;
+using Value = std::optional<double> FigureErrors::*;
+
+// What the table has room for; JSON has everything.
+struct Column {
+  const char* heading;
+  const char* figure;
+  Value value;
+};
+constexpr Column kColumns[] = {
+    {"utilisation", "busy", &FigureErrors::rmsle},
+    {"step time", "step_seconds", &FigureErrors::mape},
+    {"busy time", "busy_seconds", &FigureErrors::mape},
+    {"memory", "gpu_memory", &FigureErrors::mape},
+    {"below p95", "gpu_memory", &FigureErrors::p95_coverage},
+    {"set aside", "gpu_memory", &FigureErrors::over_reservation},
+    {"cores", "cores", &FigureErrors::mape},
+    {"power", "power", &FigureErrors::mape},
+};
+
+std::string Cell(const LearnerErrors& learner, const Column& column) {
+  const FigureErrors* errors = learner.Find(column.figure);
+  if (errors == nullptr) return kUnknown;
+  return Or(errors->*column.value, [&](double value) {
+    return column.value == &FigureErrors::rmsle ? fmt::format("{:.3f}", value) : Percent(value);
+  });
+}
+
+std::string HowSplit(const Evaluation& in) {
+  switch (in.split) {
+    case HoldBack::kRandom:
+      return fmt::format("a fifth of the rows held out at random, {} times", in.folds);
+    case HoldBack::kFamily:
+      return fmt::format("whole families held out, in {} folds", in.folds);
+    case HoldBack::kGpu:
+      break;
+  }
+  return "each GPU model held out in turn";
+}
+
+std::string Plural(std::size_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string EvaluationTable(const Evaluation& in) {
+  std::string text = fmt::format(
+      "{} of {} on {}; {}{}\n", Plural(in.rows.size(), "workload", "workloads"),
+      Plural(in.families, "family", "families"), Plural(in.gpus, "GPU model", "GPU models"),
+      HowSplit(in), in.search ? ", learners' options searched" : "");
+  if (in.without_graph > 0) {
+    text += fmt::format("{} more name no graph and are left out\n", in.without_graph);
+  }
+  std::vector<std::pair<std::string, Align>> columns = {{"learner", Align::kLeft}};
+  for (const Column& column : kColumns) columns.emplace_back(column.heading, Align::kRight);
+  Table table(columns);
+  for (const LearnerErrors& learner : in.learners) {
+    std::vector<std::string> cells = {learner.learner};
+    for (const Column& column : kColumns) cells.push_back(Cell(learner, column));
+    table.Row(std::move(cells));
+  }
+  return text + "\n" + table.Text() +
+         "\n"
+         "utilisation  root mean square of the difference of log(1 + percent), as in Yeung et al.\n"
+         "below p95    rows that need no more GPU memory than the upper bound; 95 % is promised\n"
+         "set aside    GPU memory that this bound reserves beyond what is needed, on average\n"
+         "others       mean absolute percentage error\n";
+}
+
+std::string EvaluationJson(const Evaluation& in, const std::vector<std::string>& profiles) {
+  Json json;
+  json["schema"] = kSchema;
+  json["profiles"] = profiles;
+  json["split"] = NameOf(in.split);
+  json["folds"] = in.folds;
+  json["search"] = in.search;
+  json["rows"] = in.rows.size();
+  json["rows_without_graph"] = in.without_graph;
+  json["families"] = in.families;
+  json["gpu_models"] = in.gpus;
+  json["learners"] = Json::array();
+  for (const LearnerErrors& learner : in.learners) {
+    Json figures = Json::object();
+    for (const FigureErrors& errors : learner.figures) {
+      figures[std::string(errors.figure)] = {
+          {"rows", errors.rows},
+          {"rmsle", OrNull(errors.rmsle)},
+          {"mean_absolute_percent_points", OrNull(errors.mae)},
+          {"mape", OrNull(errors.mape)},
+          {"median_ape", OrNull(errors.median_ape)},
+          {"interval_coverage", OrNull(errors.interval_coverage)},
+          {"p95_coverage", OrNull(errors.p95_coverage)},
+          {"over_reservation", OrNull(errors.over_reservation)}};
+    }
+    json["learners"].push_back({{"name", learner.learner}, {"figures", std::move(figures)}});
+  }
+  json["importance"] = Json::object();
+  for (const study::Importance& importance : in.importance) {
+    Json& features = json["importance"][std::string(importance.figure)] = Json::array();
+    for (const study::FeatureShare& feature : importance.features) {
+      features.push_back({{"feature", feature.feature}, {"share", feature.share}});
+    }
+  }
+  return Document(json);
+}
+
+std::string PredictionsCsv(const Evaluation& in) {
+  CsvText csv(
+      "learner,fold,row,workload,batch,precision,workers,gpu,family,figure,actual,predicted,p05,"
+      "p95");
+  for (const study::HeldOutValue& value : in.values) {
+    const study::EvaluatedRow& row = in.rows[value.row];
+    csv.Field(in.learners[value.learner].learner)
+        .Field(static_cast<double>(value.fold + 1))
+        .Field(static_cast<double>(value.row + 1))
+        .Field(row.workload)
+        .Field(static_cast<double>(row.batch))
+        .Field(row.precision)
+        .Field(static_cast<double>(row.workers))
+        .Field(row.gpu)
+        .Field(row.family)
+        .Field(value.figure)
+        .Field(value.actual)
+        .Field(value.predicted)
+        .Field(value.p05)
+        .Field(value.p95)
+        .EndRow();
+  }
+  return std::move(csv).Take();
+}
+
+}  // namespace sharewell::report

@@ -1,0 +1,278 @@
+#include "report/prediction/prediction.h"
+
+#include <fmt/format.h>
+
+#include "report/text/csv.h"
+#include "report/text/format.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using predict::Figure;
+using predict::Value;
+using study::PredictionRow;
+using study::SpeedRow;
+
+Value Scaled(const Value& value, double unit) {
+  return {value.p50 * unit, value.p05 * unit, value.p95 * unit, value.source};
+}
+
+// Rates are better when larger, so their upper bound comes from the shorter step.
+Value Inverse(const Value& value) {
+  return {1 / value.p50, 1 / value.p95, 1 / value.p05, value.source};
+}
+
+struct Entry {
+  std::string key;  // "gpu_util": percent and units in the key
+  std::string words;
+  Value value;
+  std::string (*show)(double);
+};
+
+std::string ShowPercent(double percent) { return Percent(percent / 100); }
+std::string ShowBytes(double bytes) { return Size(core::Bytes(bytes)); }
+std::string ShowRate(double bytes) { return Size(core::Bytes(bytes)) + "/s"; }
+std::string ShowPlain(double value) { return Number(value, value < 10 ? 2 : 1); }
+// Steps are told apart by less than Duration() shows.
+std::string ShowTime(double seconds) {
+  if (seconds >= 10) return Duration(core::Seconds(seconds));
+  return seconds >= 1 ? Number(seconds, 2) + " s"
+                      : Number(seconds * 1e3, seconds < 0.01 ? 2 : 1) + " ms";
+}
+std::string ShowWatts(double watts) { return Number(watts, 0) + " W"; }
+std::string ShowJoules(double joules) { return Number(joules, 1) + " J"; }
+
+std::vector<Entry> EntriesOf(const PredictionRow& row, std::optional<double> price) {
+  const auto& p = row.prediction;
+  const Value step = row.StepSeconds();
+  std::vector<Entry> out = {
+      {"gpu_util", "GPU busy", Scaled(p[Figure::kBusy], 100), ShowPercent},
+      {"sm_activity", "SM activity", Scaled(p[Figure::kSm], 100), ShowPercent},
+      {"dram_activity", "device memory activity", Scaled(p[Figure::kDram], 100), ShowPercent},
+      {"l2_activity", "L2 activity", Scaled(p.l2, 100), ShowPercent},
+      {"tensor_activity", "tensor activity", Scaled(p[Figure::kTensor], 100), ShowPercent},
+      {"gpu_memory_bytes", "GPU memory", p[Figure::kMemory], ShowBytes},
+      {"allocator_peak_bytes", "allocator's peak", p[Figure::kReserved], ShowBytes},
+      {"pcie_bytes_per_second", "PCIe", p[Figure::kPcie], ShowRate},
+      {"steps_per_second", "steps a second", Inverse(step), ShowPlain},
+      {"step_seconds", "a step", step, ShowTime},
+      {"busy_seconds_per_step", "GPU time a step", p[Figure::kBusySeconds], ShowTime},
+      {"cpu_cores", "CPU cores", p[Figure::kCores], ShowPlain},
+      {"host_memory_bytes", "host memory", p[Figure::kHostMemory], ShowBytes},
+      {"host_bandwidth_bytes_per_second", "host memory traffic", p.host_bandwidth, ShowRate},
+      {"disk_bytes_per_second", "disk", p.disk, ShowRate},
+      {"power_watts", "power", p[Figure::kPower], ShowWatts},
+      {"energy_joules_per_step", "energy a step", p.energy, ShowJoules}};
+  if (price) {
+    // An hour's price over the steps of that hour, for all GPUs.
+    const double each = *price * row.ask.gpus / 3600 * 1000;
+    out.push_back({"cost_per_1000_steps", "cost of 1,000 steps", Scaled(step, each), ShowPlain});
+  }
+  return out;
+}
+
+std::string Nearest(const predict::Prediction& prediction) {
+  std::string out;
+  for (const auto& near : prediction.nearest) {
+    out += fmt::format("{}{} ({:.2f})", out.empty() ? "" : "; ", near.name, near.distance);
+  }
+  return out;
+}
+
+// Whether it fits: even its upper bound, only its median, or neither.
+std::string_view Fits(const PredictionRow& row) {
+  const Value& memory = row.prediction[Figure::kMemory];
+  if (memory.p95 <= row.gpu_memory.value) return "yes";
+  return memory.p50 <= row.gpu_memory.value ? "perhaps" : "no";
+}
+
+Json Row(const PredictionRow& row, std::optional<double> price) {
+  Json out;
+  out["model"] = row.ask.model;
+  out["batch"] = row.ask.batch;
+  out["precision"] = row.ask.precision;
+  out["workers"] = row.ask.workers;
+  out["gpu"] = row.ask.gpu;
+  out["optimizer"] = row.ask.optimizer;
+  out["gpus"] = row.ask.gpus;
+  for (const Entry& entry : EntriesOf(row, price)) {
+    out[entry.key + "_p50"] = entry.value.p50;
+    out[entry.key + "_p05"] = entry.value.p05;
+    out[entry.key + "_p95"] = entry.value.p95;
+    out[entry.key + "_source"] = core::NameOf(entry.value.source);
+  }
+  out["bound"] = predict::NameOf(row.prediction.bound);
+  out["fits"] = Fits(row);
+  out["model_known"] = row.prediction.model_known;
+  out["gpu_known"] = row.prediction.gpu_known;
+  out["uncosted_nodes"] = row.uncosted;
+  out["nearest"] = Nearest(row.prediction);
+  return out;
+}
+
+Json Row(const SpeedRow& row) {
+  Json out;
+  out["group"] = row.ask.group.empty() ? Json(nullptr) : Json(row.ask.group);
+  out["model"] = row.ask.model.empty() ? Json(nullptr) : Json(row.ask.model);
+  out["profile"] = row.ask.profile.empty() ? Json(nullptr) : Json(row.ask.profile);
+  out["batch"] = row.ask.batch;
+  out["precision"] = row.ask.precision;
+  out["workers"] = row.ask.workers;
+  out["gpu"] = row.ask.gpu;
+  out["speed_p50"] = row.p50;
+  out["speed_p05"] = row.p05;
+  out["speed_p95"] = row.p95;
+  out["speed_source"] = row.measured ? "measured" : "predicted";
+  out["demand_source"] = row.demand_measured ? "measured" : "predicted";
+  out["memory_fits"] = row.fits;
+  return out;
+}
+
+template <class Rows, class Make>
+std::string AsJson(const Rows& rows, Make make) {
+  Json json;
+  json["schema"] = kSchema;
+  json["predictions"] = Json::array();
+  for (const auto& row : rows) json["predictions"].push_back(make(row));
+  return Document(json);
+}
+
+template <class Rows, class Make>
+std::string AsCsv(const Rows& rows, Make make) {
+  std::string header;
+  std::string body;
+  for (const auto& row : rows) {
+    const Json json = make(row);
+    if (header.empty()) {
+      for (const auto& item : json.items()) header += (header.empty() ? "" : ",") + item.key();
+    }
+    CsvText line("");
+    for (const auto& item : json.items()) {
+      const Json& value = item.value();
+      if (value.is_number()) {
+        line.Field(value.template get<double>());
+      } else if (value.is_boolean()) {
+        line.Field(value.template get<bool>() ? "true" : "false");
+      } else {
+        line.Field(value.is_string() ? value.template get<std::string>() : std::string());
+      }
+    }
+    line.EndRow();
+    body += std::move(line).Take().substr(1);  // its empty header
+  }
+  return header + "\n" + body;
+}
+
+std::string Called(const study::PredictionAsk& ask) {
+  const std::string& name = ask.profile.empty() ? ask.model : ask.profile;
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string::npos ? name : name.substr(slash + 1);
+}
+
+}  // namespace
+
+std::string PredictionTable(const PredictionRow& row, std::optional<double> price) {
+  const auto& p = row.prediction;
+  std::string text =
+      fmt::format("{}, batch {}, {}, {} loader workers, {}, on {}{}\n\n", row.ask.model,
+                  row.ask.batch, row.ask.precision, row.ask.workers, row.ask.optimizer,
+                  row.ask.gpus > 1 ? fmt::format("{} ", row.ask.gpus) : "", row.ask.gpu);
+  Table table({{"", Align::kLeft},
+               {"median", Align::kRight},
+               {"5 %", Align::kRight},
+               {"95 %", Align::kRight},
+               {"source", Align::kLeft}});
+  for (const Entry& entry : EntriesOf(row, price)) {
+    table.Row({entry.words, entry.show(entry.value.p50), entry.show(entry.value.p05),
+               entry.show(entry.value.p95), std::string(core::NameOf(entry.value.source))});
+  }
+  text += table.Text() + "\n";
+  text += fmt::format("held back by: {}\n", predict::NameOf(p.bound));
+  text += fmt::format("fits in {} of {}: {}\n", ShowBytes(row.gpu_memory.value), row.ask.gpu,
+                      Fits(row));
+  if (!p.nearest.empty()) text += fmt::format("nearest known: {}\n", Nearest(p));
+  if (!p.model_known) {
+    text +=
+        "This model is unlike all that was learnt from: the bounds are twice as wide, and may "
+        "still be wrong.\n";
+  }
+  if (!p.gpu_known) {
+    text += fmt::format(
+        "Nothing was learnt on {}: rates come from its catalogue facts, and the bounds are twice "
+        "as "
+        "wide. `sharewell train` learns from your own profiles.\n",
+        row.ask.gpu);
+  }
+  if (row.uncosted > 0) {
+    text += fmt::format("{} operator{} could not be costed: `sharewell inspect` lists them.\n",
+                        row.uncosted, row.uncosted == 1 ? "" : "s");
+  }
+  if (row.ask.gpus > 1) {
+    text += "Each GPU gets the batch; the exchange of gradients is assumed, not learnt.\n";
+  }
+  return text;
+}
+
+std::string PredictionsTable(const std::vector<PredictionRow>& rows) {
+  Table table({{"model", Align::kLeft},
+               {"batch", Align::kRight},
+               {"precision", Align::kLeft},
+               {"GPU", Align::kLeft},
+               {"busy", Align::kRight},
+               {"at most", Align::kRight},
+               {"memory", Align::kRight},
+               {"at most", Align::kRight},
+               {"steps/s", Align::kRight},
+               {"cores", Align::kRight},
+               {"held back by", Align::kLeft},
+               {"fits", Align::kLeft}});
+  for (const PredictionRow& row : rows) {
+    const auto& p = row.prediction;
+    table.Row({Called(row.ask), std::to_string(row.ask.batch), row.ask.precision, row.ask.gpu,
+               Percent(p[Figure::kBusy].p50), Percent(p[Figure::kBusy].p95),
+               ShowBytes(p[Figure::kMemory].p50), ShowBytes(p[Figure::kMemory].p95),
+               ShowPlain(1 / row.StepSeconds().p50), ShowPlain(p[Figure::kCores].p50),
+               std::string(predict::NameOf(p.bound)), std::string(Fits(row))});
+  }
+  return table.Text();
+}
+
+std::string PredictionsJson(const std::vector<PredictionRow>& rows, std::optional<double> price) {
+  return AsJson(rows, [&](const PredictionRow& row) { return Row(row, price); });
+}
+
+std::string PredictionsCsv(const std::vector<PredictionRow>& rows, std::optional<double> price) {
+  return AsCsv(rows, [&](const PredictionRow& row) { return Row(row, price); });
+}
+
+std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
+  Table table({{"group", Align::kLeft},
+               {"job", Align::kLeft},
+               {"batch", Align::kRight},
+               {"speed", Align::kRight},
+               {"5 %", Align::kRight},
+               {"95 %", Align::kRight},
+               {"source", Align::kLeft},
+               {"memory fits", Align::kLeft}});
+  std::string last;
+  for (const SpeedRow& row : rows) {
+    if (row.ask.group != last) table.Gap();
+    last = row.ask.group;
+    table.Row({row.ask.group, Called(row.ask), std::to_string(row.ask.batch), Number(row.p50, 2),
+               Number(row.p05, 2), Number(row.p95, 2), row.measured ? "measured" : "predicted",
+               row.fits ? "yes" : "no"});
+  }
+  return table.Text() + "\nSpeed 1 is the job's pace alone on that GPU.\n";
+}
+
+std::string SpeedsJson(const std::vector<SpeedRow>& rows) {
+  return AsJson(rows, [](const SpeedRow& row) { return Row(row); });
+}
+
+std::string SpeedsCsv(const std::vector<SpeedRow>& rows) {
+  return AsCsv(rows, [](const SpeedRow& row) { return Row(row); });
+}
+
+}  // namespace sharewell::report

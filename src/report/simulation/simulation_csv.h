@@ -1,0 +1,19 @@
+// What became of each job, and each decision, as CSV. Empty is unknown.
+#pragma once
+
+#include <string>
+
+#include "study/simulation/scenario.h"
+#include "study/simulation/simulate.h"
+
+namespace sharewell::report {
+
+std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
+
+// GPUs as "node:gpu", parted by spaces; a CPU-only job's place is its node's name alone.
+std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
+
+// A policy's name as a part of a file's name: letters, digits, '-' and '_' only.
+std::string FileNamePart(const std::string& policy);
+
+}  // namespace sharewell::report

@@ -1,0 +1,24 @@
+// What a what-if and a forecast come to: as a table for a terminal, and as the API's JSON.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "study/simulation/forecast.h"
+#include "study/simulation/whatif.h"
+
+namespace sharewell::report {
+
+// Figures as rows, what happened and each policy as columns, remarks below; at most `width` wide
+// where the policies allow it.
+std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width = 100);
+
+// The answer of POST /api/v1/simulations: one JSON object, on one line.
+std::string WhatIfJson(const study::WhatIfResult& result);
+// The answer of GET /api/v1/forecast.
+std::string ForecastJson(const study::ForecastResult& result);
+// The "forecast" of a dry run: {"start_ms":..,"gpus":[..],"why":".."}; without one considered:
+// null.
+std::string ConsideredJson(const study::ForecastResult& result);
+
+}  // namespace sharewell::report

@@ -1,0 +1,320 @@
+#include "server/advisor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "catalogue/builtin_measurements.h"
+#include "control/loop/seen_needs.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
+#include "engine/local/container.h"
+#include "interference/interference.h"
+#include "policy/registry.h"
+#include "server/fits_here.h"
+#include "server/pair_memory.h"
+#include "server/run_memory.h"
+#include "study/simulation/needs_estimate.h"
+
+namespace sharewell::server {
+namespace {
+
+using core::GpuModel;
+using core::Needs;
+using core::ProfileRecord;
+using core::Submission;
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr const char* kKeyFact = "workload key";  // in the environment of profiles from jobs
+constexpr std::chrono::seconds kProfileKept{5};   // a named profile is not read again for so long
+constexpr std::size_t kMostNamesRead = 1000;
+constexpr std::size_t kMostWordsKept = 100;
+
+// On a GPU of this machine before others, with a busy share before without, the newest of equals.
+const ProfileRecord* BestProfile(const std::vector<ProfileRecord>& records,
+                                 const core::Cluster& cluster,
+                                 const catalogue::GpuCatalogue& catalogue) {
+  const auto rank = [&](const ProfileRecord& record) {
+    const auto model = catalogue.Find(record.profile.gpu);
+    const std::string& name = model ? model->name : record.profile.gpu;
+    const bool here = std::any_of(cluster.models().begin(), cluster.models().end(),
+                                  [&](const GpuModel& m) { return m.name == name; });
+    return std::tuple(here, record.profile.busy.has_value(), record.created, record.id);
+  };
+  const ProfileRecord* best = nullptr;
+  for (const ProfileRecord& record : records) {
+    if (best == nullptr || rank(record) > rank(*best)) best = &record;
+  }
+  return best;
+}
+
+}  // namespace
+
+struct ServerAdvisor::Impl {
+  Impl(const core::Cluster& machine, const catalogue::GpuCatalogue& models,
+       store::ProfileStore& stored, const AdvisorOptions& chosen)
+      : cluster(machine), catalogue(models), profiles(stored), options(chosen) {}
+
+  const core::Cluster& cluster;
+  const catalogue::GpuCatalogue& catalogue;
+  store::ProfileStore& profiles;
+  const AdvisorOptions options;
+  const core::Measurements builtin = catalogue::BuiltinMeasurements();
+  RunMemory runs;
+  PairMemory pairs{cluster, builtin};
+  struct ReadProfile {
+    SteadyClock::time_point at;
+    ProfileRecord record;
+  };
+  std::map<std::string, ReadProfile> read;  // by name
+  std::vector<std::string> names;           // of all, as of names_at
+  SteadyClock::time_point names_at{};
+  // A policy and what it points to. The one before stays until the next is asked for.
+  struct Built {
+    interference::Interference interference;
+    std::unique_ptr<policy::Policy> policy;
+  };
+  std::unique_ptr<Built> now, before;
+  bool learnt = true;
+
+  void Say(const std::string& what) const {
+    if (options.say) options.say(what);
+  }
+
+  core::Result<std::unique_ptr<Built>> Build() const {
+    auto built = std::make_unique<Built>();
+    built->interference = interference::Interference(pairs.Table());
+    policy::Options policy;
+    policy.max_slowdown = options.max_slowdown;
+    policy.interference = &built->interference;
+    auto made = policy::NewPolicy(options.policy, policy);
+    RETURN_IF_ERROR(made);
+    built->policy = *std::move(made);
+    return built;
+  }
+
+  // Null: there is none of that name.
+  core::Result<const ProfileRecord*> FindProfile(const std::string& name) {
+    const auto time = SteadyClock::now();
+    if (const auto it = read.find(name); it != read.end() && time - it->second.at < kProfileKept) {
+      return &it->second.record;
+    }
+    const auto found =
+        profiles.Profiles({.id = {}, .name = name, .workload = {}, .gpu = {}, .source = {}});
+    RETURN_IF_ERROR(found);
+    const ProfileRecord* best = BestProfile(*found, cluster, catalogue);
+    if (best == nullptr) {
+      read.erase(name);
+      return nullptr;
+    }
+    if (read.size() >= kMostNamesRead) read.clear();
+    return &(read[name] = {time, *best}).record;
+  }
+
+  core::Result<void> CheckProfile(const std::string& name) {
+    const auto found = FindProfile(name);
+    if (!found)
+      return tl::unexpected(core::Error(found.error()).Within("profile " + core::Quoted(name)));
+    if (*found != nullptr) return {};
+    // Read once in a while: whoever errs often must not keep the store busy.
+    const auto time = SteadyClock::now();
+    if (time - names_at > kProfileKept) {
+      names.clear();
+      if (const auto all = profiles.Profiles({})) {
+        for (const ProfileRecord& record : *all) names.push_back(record.name);
+      }
+      names_at = time;
+    }
+    return core::UsageError(
+        "there is no profile {} in the server's store; `sharewell profiles` lists "
+        "them{}",
+        core::Quoted(name), core::DidYouMean(name, names));
+  }
+
+  std::optional<Needs> Brought(const Submission& submission) {
+    if (submission.needs) {
+      Needs needs = study::AsBrought(*submission.needs);
+      if (needs.source == core::Source::kPredicted) runs.Correct(needs);
+      if (needs.from.empty()) needs.from = "the submission";
+      return needs;
+    }
+    if (submission.profile.empty()) return std::nullopt;
+    const auto found = FindProfile(submission.profile);
+    if (!found || *found == nullptr) return std::nullopt;
+    Needs needs;
+    needs.source = core::Source::kMeasured;
+    needs.from = "profile " + submission.profile;
+    needs.profile = (*found)->profile;
+    return needs;
+  }
+
+  void Keep(const KeyDigest& key, const core::JobRecord& record);
+};
+
+void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& record) {
+  auto profile = runs.RecordOf(key);
+  if (!profile) return;
+  profile->name = core::DisplayName(record.asked);
+  if (profile->profile.workload.name.empty()) profile->profile.workload.name = profile->name;
+  profile->created = record.ended.value_or(record.submitted);
+  const auto& command = record.asked.command;
+  const auto words = static_cast<std::ptrdiff_t>(std::min(command.size(), kMostWordsKept));
+  profile->command.assign(command.begin(), command.begin() + words);
+  for (std::string& word : profile->command) word.resize(std::min<std::size_t>(word.size(), 4096));
+  profile->environment = {{kKeyFact, TextOf(key)}};
+  if (!record.gpus.empty()) profile->environment.emplace_back("gpu", record.gpus.front().model);
+  profile->throughput_source = profile->profile.steps_per_second ? "progress file" : "none";
+  profile->settled = true;
+  profile->exit_code = record.exit_code;
+  profile->notes = {
+      fmt::format("seen as it ran: job {} the last of {}", record.number, profile->repeats)};
+  if (const auto id = profiles.Save(*profile)) {
+    runs.Kept(key, *id);
+    read.erase(profile->name);
+  } else {
+    Say("the profile of job " + std::to_string(record.number) +
+        " was not stored: " + id.error().message);
+  }
+}
+
+core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
+    const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue,
+    store::ProfileStore& profiles, store::JobStore& jobs, const AdvisorOptions& options) {
+  auto inside = std::make_unique<Impl>(cluster, catalogue, profiles, options);
+  const auto shared = jobs.SharedRuns();
+  RETURN_IF_ERROR(shared);
+  for (const core::SharedRun& run : *shared) inside->pairs.Add(run);
+  const auto kept =
+      profiles.Profiles({.id = {}, .name = {}, .workload = {}, .gpu = {}, .source = "job"});
+  RETURN_IF_ERROR(kept);
+  std::map<std::string, const ProfileRecord*> by_key;
+  for (const ProfileRecord& record : *kept) {
+    for (const auto& [fact, value] : record.environment) {
+      if (fact == kKeyFact) by_key[value] = &record;
+    }
+  }
+  store::JobFilter finished;
+  finished.phases = {core::Phase::kFinished};
+  finished.most = options.most_runs_read;
+  const auto records = jobs.Jobs(finished);
+  RETURN_IF_ERROR(records);
+  // How long each took is in its record, what it needed in its key's profile.
+  std::map<std::string, const core::JobRecord*> predicted;          // by key
+  for (auto it = records->rbegin(); it != records->rend(); ++it) {  // the oldest first
+    const KeyDigest key = DigestOf(core::WorkloadKey(it->asked));
+    core::Profile nothing;
+    nothing.workload = it->believed.profile.workload;
+    inside->runs.Add(key, it->number, nothing, it->alone_time);
+    const auto& needs = it->asked.needs;
+    if (needs && needs->source == core::Source::kPredicted) predicted[TextOf(key)] = &*it;
+  }
+  for (const auto& [text, record] : by_key) {
+    const auto key = DigestFrom(text);
+    if (!key) continue;
+    inside->runs.Restore(*key, *record);
+    if (const auto it = predicted.find(text); it != predicted.end()) {
+      inside->runs.Compare(*key, study::AsBrought(*it->second->asked.needs).profile,
+                           record->profile);
+    }
+  }
+  auto built = inside->Build();
+  RETURN_IF_ERROR(built);
+  return std::unique_ptr<ServerAdvisor>(new ServerAdvisor(std::move(inside)));
+}
+
+ServerAdvisor::ServerAdvisor(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
+ServerAdvisor::~ServerAdvisor() = default;
+
+core::Result<void> ServerAdvisor::Check(const Submission& submission) {
+  if (!submission.profile.empty()) {
+    if (auto ok = impl_->CheckProfile(submission.profile); !ok) return ok;
+  }
+  if (!submission.image.empty()) {
+    if (auto ok = engine::CheckImage(submission.image); !ok) return ok;
+  }
+  return CheckFitsHere(submission, impl_->cluster);
+}
+
+Needs ServerAdvisor::NeedsOf(const Submission& submission) {
+  auto brought = impl_->Brought(submission);
+  const auto runs = impl_->runs.NeedsOf(DigestOf(core::WorkloadKey(submission)));
+  // Measured here, on the job itself, stands before any prediction.
+  const bool measured = runs && runs->source == core::Source::kMeasured &&
+                        (runs->profile.busy || submission.gpus == 0);
+  if (measured && (!brought || brought->source != core::Source::kMeasured)) {
+    Needs needs = *runs;
+    if (brought) study::FillFrom(needs, *brought);
+    return needs;
+  }
+  if (brought) {
+    if (runs) study::FillFrom(*brought, *runs);
+    return *std::move(brought);
+  }
+  if (runs) {
+    Needs needs = *runs;
+    needs.source = core::Source::kAssumed;
+    if (submission.gpus > 0) {
+      needs.from += "; what it needs of a GPU was not seen, so it is taken to fill one";
+    }
+    return needs;
+  }
+  Needs needs;
+  needs.from = submission.gpus > 0 ? "nothing is known of it: it is taken to fill its GPU"
+                                   : "nothing is known of it";
+  return needs;
+}
+
+core::Estimate ServerAdvisor::EstimateOf(const core::JobRecord& record) {
+  return study::EstimateFor(record.believed, record.asked, impl_->cluster, impl_->catalogue);
+}
+
+core::WorkloadId ServerAdvisor::WorkloadOf(const Submission& submission) {
+  const KeyDigest key = DigestOf(core::WorkloadKey(submission));
+  const core::WorkloadId id = impl_->pairs.IdOf(key);
+  std::optional<Needs> needs = impl_->Brought(submission);
+  if (!needs) needs = impl_->runs.NeedsOf(key);
+  if (needs && impl_->pairs.Name(id, needs->profile.workload)) impl_->learnt = true;
+  return id;
+}
+
+const policy::Policy& ServerAdvisor::Policy() {
+  Impl& in = *impl_;
+  if (in.learnt) {
+    // New() has made one of the same name and options before.
+    in.before = std::exchange(in.now, in.Build().value());
+    in.learnt = false;
+  }
+  return *in.now->policy;
+}
+
+void ServerAdvisor::LearnShared(const core::SharedRun& run) {
+  impl_->pairs.Add(run);
+  impl_->learnt = true;
+}
+
+void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile& seen) {
+  const KeyDigest key = DigestOf(core::WorkloadKey(record.asked));
+  core::Profile profile = seen;
+  profile.workload = record.believed.profile.workload;
+  if (!record.gpus.empty()) profile.gpu = record.gpus.front().model;
+  if (profile.cpu_cores) {
+    profile.cpu_cores = control::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
+  }
+  const bool timed = record.alone_time.value > 0;
+  impl_->runs.Add(key, record.number, profile,
+                  timed ? std::optional(record.alone_time) : std::nullopt);
+  const auto& asked = record.asked.needs;
+  if (asked && asked->source == core::Source::kPredicted) {
+    impl_->runs.Compare(key, study::AsBrought(*asked).profile, seen);
+  }
+  impl_->Keep(key, record);
+}
+
+}  // namespace sharewell::server

@@ -1,0 +1,57 @@
+// ServerAdvisor: what the server believes of jobs. What a client brings, a stored profile, or what
+// earlier runs of the same were seen to need; and the policy that stands on it, with all pairs that
+// were ever measured. Every run that ended well becomes a profile, and corrects predictions.
+//
+// The loop's thread alone.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "catalogue/gpu_catalogue.h"
+#include "control/service/advisor.h"
+#include "core/cluster.h"
+#include "core/metric.h"
+#include "core/result.h"
+#include "core/units.h"
+#include "store/job_store.h"
+#include "store/store.h"
+
+namespace sharewell::server {
+
+struct AdvisorOptions {
+  std::string policy = "sharewell";                  // as policy::NewPolicy has it
+  core::Ratio max_slowdown = 1.25;                   // of jobs that state none
+  std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
+  std::function<void(const std::string&)> say = {};  // what could not be stored
+};
+
+class ServerAdvisor final : public control::Advisor {
+ public:
+  // Reads what earlier runs left in the stores. Fails on an unknown policy or a store that cannot
+  // be read. All references must outlive it.
+  static core::Result<std::unique_ptr<ServerAdvisor>> New(const core::Cluster& cluster,
+                                                          const catalogue::GpuCatalogue& catalogue,
+                                                          store::ProfileStore& profiles,
+                                                          store::JobStore& jobs,
+                                                          const AdvisorOptions& options);
+  ~ServerAdvisor() override;
+
+  core::Result<void> Check(const core::Submission& submission) override;
+  core::Needs NeedsOf(const core::Submission& submission) override;
+  core::Estimate EstimateOf(const core::JobRecord& record) override;
+  core::WorkloadId WorkloadOf(const core::Submission& submission) override;
+  const policy::Policy& Policy() override;
+  void LearnShared(const core::SharedRun& run) override;
+  // `seen.steps_per_second`: of the job alone, where that was measured (Guard's Pace::alone).
+  void LearnRun(const core::JobRecord& record, const core::Profile& seen) override;
+
+ private:
+  struct Impl;
+  explicit ServerAdvisor(std::unique_ptr<Impl> inside);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::server

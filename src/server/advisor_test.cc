@@ -1,0 +1,392 @@
+// What the server believes, and what its policy makes of it.
+#include "server/advisor.h"
+
+#include <gmock/gmock.h>
+
+#include "catalogue/builtin_measurements.h"
+#include "core/snapshot.h"
+#include "server/run_memory.h"
+#include "server/this_machine.h"
+
+namespace sharewell::server {
+namespace {
+
+using core::GiB;
+using core::JobRecord;
+using core::Needs;
+using core::Seconds;
+using core::Source;
+using core::Submission;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class KeptProfiles : public store::ProfileStore {
+ public:
+  core::Result<std::int64_t> Save(const core::ProfileRecord& record) override {
+    ++saves;
+    core::ProfileRecord kept = record;
+    if (kept.id == 0) kept.id = static_cast<std::int64_t>(all.size()) + 1;
+    for (core::ProfileRecord& other : all) {
+      if (other.id == kept.id) {
+        other = kept;
+        return kept.id;
+      }
+    }
+    all.push_back(kept);
+    return kept.id;
+  }
+  core::Result<std::vector<core::ProfileRecord>> Profiles(
+      const store::ProfileFilter& filter) override {
+    std::vector<core::ProfileRecord> found;
+    for (const core::ProfileRecord& record : all) {
+      if (filter.name && *filter.name != record.name) continue;
+      if (filter.source && *filter.source != record.source) continue;
+      found.push_back(record);
+    }
+    return found;
+  }
+  core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t>) override { return 0; }
+
+  std::vector<core::ProfileRecord> all;
+  int saves = 0;
+};
+
+class KeptJobs : public store::JobStore {
+ public:
+  core::Result<void> Write(const store::JobChanges& changes) override {
+    shared.insert(shared.end(), changes.shared.begin(), changes.shared.end());
+    return {};
+  }
+  core::Result<std::vector<JobRecord>> Jobs(const store::JobFilter&) override {
+    return std::vector<JobRecord>(finished.rbegin(), finished.rend());
+  }
+  core::Result<std::int64_t> LastNumber() override { return 0; }
+  core::Result<std::int64_t> LastEvent() override { return 0; }
+  core::Result<std::vector<core::Event>> Events(std::int64_t, std::size_t) override {
+    return std::vector<core::Event>();
+  }
+  core::Result<std::vector<core::SharedRun>> SharedRuns() override { return shared; }
+  core::Result<std::optional<std::string>> Kept(const std::string&) override {
+    return std::optional<std::string>();
+  }
+  core::Result<void> TidyJobs(core::UnixMillis, std::int64_t) override { return {}; }
+  core::Result<void> BecomeServer() override { return {}; }
+
+  std::vector<JobRecord> finished;  // the oldest first
+  std::vector<core::SharedRun> shared;
+};
+
+class ServerAdvisorTest : public ::testing::Test {
+ protected:
+  void Machine(const std::string& gpus, double cores = 16) {
+    machine = *MachineOf({"box", cores, GiB(128)}, gpus, {}, catalogue);
+    Restart();
+  }
+  void Restart() {
+    auto made = ServerAdvisor::New(machine.cluster, catalogue, profiles, jobs, {});
+    ASSERT_TRUE(made) << made.error().message;
+    advisor = *std::move(made);
+  }
+  static Submission Command(std::vector<std::string> words, int gpus = 1) {
+    Submission job;
+    job.command = std::move(words);
+    job.folder = "/home/ann";
+    job.gpus = gpus;
+    return job;
+  }
+  static Needs Known(double busy, double gib, double cores, Source source = Source::kPredicted) {
+    Needs needs;
+    needs.source = source;
+    needs.profile.gpu = "H200";
+    needs.profile.busy = needs.profile.sm = busy;
+    needs.profile.gpu_memory = GiB(gib);
+    needs.profile.cpu_cores = cores;
+    return needs;
+  }
+  JobRecord Ran(const Submission& asked, double seconds) {
+    JobRecord record;
+    record.number = ++last_number;
+    record.asked = asked;
+    record.believed = advisor->NeedsOf(asked);
+    record.phase = core::Phase::kFinished;
+    record.gpus = {{0, "GPU-a", "H200"}};
+    record.cores = 8;
+    record.run_time = record.alone_time = Seconds(seconds);
+    record.exit_code = 0;
+    jobs.finished.push_back(record);
+    return record;
+  }
+  // Submits them all and asks the policy once.
+  core::Plan Decide(const std::vector<Submission>& asked) {
+    core::Snapshot snapshot(machine.cluster);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      JobRecord record;
+      record.asked = asked[i];
+      record.believed = advisor->NeedsOf(asked[i]);
+      core::Job job;
+      job.id = core::JobId(i);
+      job.user = core::UserId(0);
+      job.gpus = asked[i].gpus;
+      job.cores = asked[i].cores;
+      job.workload = advisor->WorkloadOf(asked[i]);
+      snapshot.Submit(job, advisor->EstimateOf(record));
+    }
+    const policy::Policy& policy = advisor->Policy();
+    const auto memo = policy.NewMemo();
+    return policy.Decide(snapshot, {}, *memo);
+  }
+
+  catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
+  KeptProfiles profiles;
+  KeptJobs jobs;
+  MachineHere machine;
+  std::unique_ptr<ServerAdvisor> advisor;
+  std::int64_t last_number = 0;
+};
+
+TEST_F(ServerAdvisorTest, WhatIsUnknownFillsItsGpuAndIsNotShared) {
+  Machine("1xH200");
+  const Submission job = Command({"python", "train.py"});
+  const Needs needs = advisor->NeedsOf(job);
+  EXPECT_EQ(needs.source, Source::kAssumed);
+  EXPECT_THAT(needs.from, HasSubstr("nothing is known"));
+  const core::Plan plan = Decide({job, Command({"python", "other.py"})});
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].to.cores, 16) << "its GPU's part of the host, not one core";
+}
+
+TEST_F(ServerAdvisorTest, AClientsNeedsAreBelievedAsPredictionsAndOnlyWhereSane) {
+  Machine("1xH200");
+  Submission job = Command({"python", "train.py"});
+  job.needs = Known(0.3, 10, 2, Source::kMeasured);
+  job.needs->profile.dram = -5;
+  job.needs->duration = Seconds(1e300);
+  const Needs needs = advisor->NeedsOf(job);
+  EXPECT_EQ(needs.source, Source::kPredicted);
+  EXPECT_FALSE(needs.profile.dram);
+  EXPECT_FALSE(needs.duration);
+  Submission second = job;
+  second.command.push_back("--seed=2");
+  const core::Plan plan = Decide({job, second});
+  ASSERT_THAT(plan.starts, SizeIs(2)) << "two small jobs share";
+  EXPECT_EQ(plan.starts[0].to.cores, 3) << "its bound of 2.5 cores, and no more";
+  job.cores = 8;
+  EXPECT_EQ(Decide({job}).starts.at(0).to.cores, 3) << "whatever was asked for above that";
+  job.needs->profile.cpu_cores.reset();
+  EXPECT_EQ(Decide({job}).starts.at(0).to.cores, 8) << "nobody knows better";
+  job.cores.reset();
+  job.needs = Known(0.3, 10, 9);
+  job.needs->cores_upper = 9;
+  job.needs->profile.cpu_curve = {{1, 0.5}, {2, 0.99}, {8, 1}};
+  EXPECT_EQ(Decide({job}).starts.at(0).to.cores, 2) << "at the knee";
+}
+
+TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
+  Machine("1xH200");
+  Submission job = Command({"python", "train.py"});
+  job.needs = Known(0.9, 40, 2);
+  core::Profile seen = Known(0.3, 10, 2).profile;
+  seen.steps_per_second = 12;
+  advisor->LearnRun(Ran(job, 100), seen);
+  ASSERT_THAT(profiles.all, SizeIs(1));
+  EXPECT_EQ(profiles.all[0].source, "job");
+  EXPECT_EQ(profiles.all[0].name, "python train.py");
+  Needs needs = advisor->NeedsOf(job);
+  EXPECT_EQ(needs.source, Source::kMeasured) << "measured beats predicted";
+  EXPECT_EQ(needs.from, "job 1");
+  EXPECT_EQ(needs.profile.busy, 0.3);
+  EXPECT_EQ(needs.profile.steps_per_second, 12);
+  EXPECT_EQ(needs.duration, Seconds(100));
+  EXPECT_NEAR(*needs.gpu_memory_upper / GiB(10), 1.13, 1e-9);
+
+  seen.gpu_memory = GiB(14);
+  advisor->LearnRun(Ran(job, 120), seen);
+  EXPECT_THAT(profiles.all, SizeIs(1)) << "one a workload";
+  needs = advisor->NeedsOf(job);
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(12));
+  EXPECT_NEAR(*needs.gpu_memory_upper / GiB(14), 1.05, 1e-9) << "by what runs spread";
+
+  Restart();
+  needs = advisor->NeedsOf(job);
+  EXPECT_EQ(needs.source, Source::kMeasured);
+  EXPECT_EQ(needs.profile.busy, 0.3);
+  EXPECT_EQ(needs.duration, Seconds(110));
+  EXPECT_GE(*needs.gpu_memory_upper, GiB(14));
+  EXPECT_EQ(advisor->NeedsOf(Command({"python", "eval.py"})).source, Source::kAssumed);
+
+  const int saves = profiles.saves;
+  for (int i = 0; i < 5; ++i) advisor->LearnRun(Ran(job, 110), seen);
+  EXPECT_LE(profiles.saves - saves, 3) << "what does not move is not stored again";
+  advisor->LearnRun(Ran(Command({"true"}), 0.01), {});
+  EXPECT_THAT(profiles.all, SizeIs(1)) << "nothing was seen of it";
+}
+
+TEST_F(ServerAdvisorTest, AStarvedJobIsGivenMoreTheNextTime) {
+  Machine("1xH200");
+  const Submission job = Command({"python", "train.py"});
+  advisor->LearnRun(Ran(job, 100), Known(0.4, 10, 7.8).profile);  // of 8 cores
+  EXPECT_EQ(advisor->NeedsOf(job).profile.cpu_cores, 12);
+}
+
+TEST_F(ServerAdvisorTest, NamedProfilesAreReadFromTheStore) {
+  Machine("1xH200");
+  Submission job = Command({"python", "train.py"});
+  job.profile = "resnet";
+  core::ProfileRecord record;
+  record.name = "resnet";
+  record.profile = Known(0.5, 20, 3).profile;
+  record.profile.gpu = "A100";
+  profiles.all = {record};
+  profiles.all[0].id = 1;
+  record.profile.gpu = "NVIDIA H200";
+  record.profile.busy = 0.25;
+  record.id = 2;
+  profiles.all.push_back(record);
+  EXPECT_TRUE(advisor->Check(job));
+  EXPECT_EQ(advisor->NeedsOf(job).profile.busy, 0.25) << "that of a GPU that is here";
+  EXPECT_EQ(advisor->NeedsOf(job).from, "profile resnet");
+  job.profile = "resnt";
+  const auto refused = advisor->Check(job);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("did you mean 'resnet'"));
+}
+
+TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
+  Machine("2xH200,1xA100");
+  const auto refusal = [&](auto change) {
+    Submission job = Command({"train"});
+    change(job);
+    const auto checked = advisor->Check(job);
+    EXPECT_FALSE(checked);
+    if (checked) return std::string();
+    EXPECT_EQ(checked.error().kind, core::ErrorKind::kUsage);
+    return checked.error().message;
+  };
+  EXPECT_TRUE(advisor->Check(Command({"train"}, 2)));
+  EXPECT_TRUE(advisor->Check(Command({"make"}, 0)));
+  EXPECT_THAT(refusal([](Submission& job) { job.gpus = 3; }), HasSubstr("2 H200 and 1 A100"));
+  EXPECT_THAT(refusal([](Submission& job) { job.gpu_models = {"H100"}; }), HasSubstr("2 H200"));
+  EXPECT_THAT(refusal([](Submission& job) {
+                job.gpu_models = {"A100"};
+                job.gpus = 2;
+              }),
+              HasSubstr("2 GPUs"));
+  EXPECT_THAT(refusal([](Submission& job) { job.gpu_memory = GiB(500); }), HasSubstr("500.0 GiB"));
+  EXPECT_THAT(refusal([](Submission& job) { job.cores = 100; }), HasSubstr("100 cores"));
+  Machine("none");
+  EXPECT_THAT(refusal([](Submission&) {}), HasSubstr("no GPU"));
+  EXPECT_TRUE(advisor->Check(Command({"make"}, 0)));
+}
+
+TEST_F(ServerAdvisorTest, EstimatesAreForEveryModelWithTheUsersBounds) {
+  Machine("1xH200,1xA100");
+  JobRecord record;
+  record.asked = Command({"train"});
+  record.believed = Known(1, 40, 2);
+  record.believed.duration = Seconds(1000);
+  core::Estimate estimate = advisor->EstimateOf(record);
+  ASSERT_THAT(estimate.on, SizeIs(2));
+  EXPECT_EQ(estimate.on[0].rate, 1);
+  EXPECT_LT(estimate.on[1].rate, 1);
+  EXPECT_EQ(estimate.duration, Seconds(1000));
+  EXPECT_NEAR(estimate.gpu_memory_upper / GiB(40), 1.13, 1e-9);
+  EXPECT_TRUE(estimate.on[0].demand.known);
+  record.believed.profile.gpu = "A100";
+  EXPECT_LT(*advisor->EstimateOf(record).duration, Seconds(1000)) << "on the first model";
+  record.asked.gpu_memory = GiB(30);
+  record.asked.cores = 1.5;
+  estimate = advisor->EstimateOf(record);
+  EXPECT_EQ(estimate.gpu_memory_upper, GiB(30));
+  EXPECT_EQ(estimate.on[0].demand.cpu_cores, 1.5);
+  EXPECT_EQ(estimate.cores_upper, 1);
+  record.believed = {};
+  record.asked = Command({"train"});
+  estimate = advisor->EstimateOf(record);
+  EXPECT_FALSE(estimate.on[0].demand.known);
+  EXPECT_EQ(estimate.on[1].demand.gpu_memory, machine.cluster.models()[1].memory);
+}
+
+TEST_F(ServerAdvisorTest, PairsComeFromWhatWeCarryAndFromWhatWasMeasuredHere) {
+  Machine("1xH200");
+  const core::Measurements builtin = catalogue::BuiltinMeasurements();
+  const auto& pair = builtin.pairs.front();
+  Submission a = Command({"python", "a.py"});
+  Submission b = Command({"python", "b.py"});
+  a.needs = Known(0.1, 4, 1);
+  b.needs = Known(0.1, 4, 1);
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "by the model they get on";
+  const policy::Policy* before = &advisor->Policy();
+  EXPECT_EQ(&advisor->Policy(), before) << "nothing new";
+  a.needs->profile.workload = pair.a;
+  b.needs->profile.workload = pair.b;
+  a.command.push_back("2");
+  b.command.push_back("2");
+  ASSERT_EQ(pair.a.name, "tv:vgg16@224") << "two that were measured to collide";
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(1));
+  EXPECT_NE(&advisor->Policy(), before);
+  EXPECT_EQ(before->Name(), "sharewell") << "the one before is still there";
+
+  const core::SharedRun good{"H200", core::WorkloadKey(a), core::WorkloadKey(b), 0.97, 0.98, true,
+                             1};
+  advisor->LearnShared(good);
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "what was measured here stands before it";
+  core::SharedRun bad = good;
+  bad.speed_a = 0.3;
+  jobs.shared = {bad};
+  Restart();
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(1)) << "and is remembered";
+}
+
+TEST_F(ServerAdvisorTest, PredictionsAreCorrectedByWhatRunsShowed) {
+  Machine("1xH200");
+  for (int i = 0; i < 4; ++i) {
+    Submission job = Command({"python", "train.py", std::to_string(i)});
+    job.needs = Known(0.4, 10, 2);
+    job.needs->from = "net.onnx at batch 8";
+    if (i == 3) {
+      const Needs needs = advisor->NeedsOf(job);
+      EXPECT_NEAR(*needs.profile.gpu_memory / GiB(20), 1, 1e-9);
+      EXPECT_NEAR(*needs.profile.busy, 0.2, 1e-9);
+      EXPECT_EQ(needs.from, "net.onnx at batch 8, corrected by what 3 workloads here showed");
+      break;
+    }
+    EXPECT_EQ(advisor->NeedsOf(job).profile.gpu_memory, GiB(10));
+    advisor->LearnRun(Ran(job, 60), Known(0.2, 20, 2).profile);
+  }
+}
+
+TEST_F(ServerAdvisorTest, CpuOnlyJobsTakeWhatIsLeftWithAndWithoutAGpu) {
+  Machine("1xH200");
+  Submission train = Command({"train"});
+  train.needs = Known(0.5, 10, 4);
+  Submission make = Command({"make"}, 0);
+  make.cores = 8;
+  Submission large = make;
+  large.cores = 12;
+  const core::Plan plan = Decide({make, train, large});
+  ASSERT_THAT(plan.starts, SizeIs(2)) << "5 cores for the training job, 8 of the other 11";
+  EXPECT_EQ(plan.starts[0].job, core::JobId(1));
+  EXPECT_EQ(plan.starts[0].to.cores, 5);
+  EXPECT_EQ(plan.starts[1].job, core::JobId(0));
+
+  Machine("none");
+  const core::Plan alone = Decide({make, train, large});
+  ASSERT_THAT(alone.starts, SizeIs(1));
+  EXPECT_EQ(alone.infeasible, std::vector{core::JobId(1)});
+}
+
+TEST(RunMemory, IsBoundedAndForgetsWhatWasNotMetForLongest) {
+  RunMemory memory(100);
+  core::Profile seen;
+  seen.busy = 0.5;
+  for (int i = 0; i < 1000; ++i) memory.Add(DigestOf(std::to_string(i)), i, seen, Seconds(1));
+  EXPECT_FALSE(memory.NeedsOf(DigestOf("5")));
+  EXPECT_TRUE(memory.NeedsOf(DigestOf("999")));
+  EXPECT_EQ(DigestFrom(TextOf(DigestOf("x"))), DigestOf("x"));
+  EXPECT_FALSE(DigestFrom("x"));
+  EXPECT_FALSE(DigestFrom(std::string(32, '-')));
+}
+
+}  // namespace
+}  // namespace sharewell::server

@@ -1,0 +1,76 @@
+#include "server/fits_here.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
+
+namespace sharewell::server {
+namespace {
+
+using core::GpuModel;
+using core::Submission;
+
+std::string GpusInWords(const core::Cluster& cluster) {
+  std::vector<std::string> parts;
+  for (std::size_t m = 0; m < cluster.models().size(); ++m) {
+    parts.push_back(
+        fmt::format("{} {}", cluster.CountOf(core::GpuModelId(m)), cluster.models()[m].name));
+  }
+  return parts.empty() ? "no GPU" : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+bool IsAllowed(const Submission& submission, const GpuModel& model) {
+  const auto& wanted = submission.gpu_models;
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), model.name) != wanted.end();
+}
+
+std::string GibText(core::Bytes bytes) { return fmt::format("{:.1f} GiB", bytes / core::GiB(1)); }
+
+}  // namespace
+
+core::Result<void> CheckFitsHere(const Submission& submission, const core::Cluster& cluster) {
+  double cores = 0;
+  for (const core::Node& node : cluster.nodes()) cores = std::max(cores, node.cores.value_or(1e9));
+  if (submission.cores.value_or(0) > cores) {
+    return core::UsageError(
+        "it asks for {:g} cores; this machine has {:g}; ask for fewer, or for "
+        "none to be given what it needs",
+        *submission.cores, cores);
+  }
+  if (submission.gpus <= 0) return {};
+  const std::string here = GpusInWords(cluster);
+  if (cluster.gpu_count() == 0) {
+    return core::UsageError("this machine has no GPU; submit it with --gpus 0 as a CPU-only job");
+  }
+  int most = 0;
+  core::Bytes memory;
+  std::vector<std::string> names;
+  for (std::size_t m = 0; m < cluster.models().size(); ++m) {
+    const GpuModel& model = cluster.models()[m];
+    names.push_back(model.name);
+    if (!IsAllowed(submission, model)) continue;
+    most = std::max(most, cluster.CountOf(core::GpuModelId(m)));
+    memory = std::max(memory, model.memory);
+  }
+  if (most == 0) {
+    return core::UsageError("no GPU model that it allows is here ({}): this machine has {}{}",
+                            core::Quoted(fmt::format("{}", fmt::join(submission.gpu_models, ", "))),
+                            here, core::DidYouMean(submission.gpu_models.front(), names));
+  }
+  if (submission.gpus > most) {
+    return core::UsageError("it asks for {} GPUs of one model; this machine has {}",
+                            submission.gpus, here);
+  }
+  if (submission.gpu_memory && *submission.gpu_memory > memory) {
+    return core::UsageError("it asks for {} of GPU memory; the largest GPU that it allows has {}",
+                            GibText(*submission.gpu_memory), GibText(memory));
+  }
+  return {};
+}
+
+}  // namespace sharewell::server

@@ -1,0 +1,60 @@
+// JobTrack: what was read of one running job, in bounded memory, and what it needed by that. Pure.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/metric.h"
+#include "core/profile.h"
+
+namespace sharewell::server {
+
+// One figure over a job's life: when there are many values, two become one.
+class KeptFigure {
+ public:
+  void Append(double value);
+  // The mean without what comes before it is steady, and without its last, in which the job may
+  // have been ending. Absent: too few to tell.
+  std::optional<double> Steady() const;
+
+ private:
+  std::vector<double> values_;
+  double sum_ = 0, count_ = 0, each_ = 1;
+};
+
+class JobTrack {
+ public:
+  // `gpus`: as collectors call them; `count`: how many it was given, those that cannot be read
+  // included.
+  JobTrack() = default;
+  JobTrack(std::set<std::string> gpus, std::string model, std::size_t count);
+
+  const std::set<std::string>& gpus() const { return gpus_; }
+  // Somebody is on one of its GPUs beside it from now on, or nobody is.
+  void Share(bool shares);
+  // A figure of a whole GPU, or of the job.
+  void Take(const core::Reading& reading, core::Seconds now);
+  core::Profile Needed() const;
+  // The most that it held on a GPU, in bytes.
+  std::optional<double> gpu_memory() const { return gpu_memory_; }
+
+ private:
+  enum Figure { kBusy, kSm, kDram, kReceived, kSent, kPower, kCores, kFigures };
+  static std::optional<Figure> DeviceFigure(const core::Reading& reading);
+
+  std::set<std::string> gpus_;
+  std::string model_;
+  std::size_t count_ = 0;
+  bool shares_ = false, ever_shared_ = false;
+  std::optional<core::Seconds> alone_since_;  // by what was read; absent: it shares, or nothing was
+  std::array<KeptFigure, kFigures> figures_;
+  std::optional<double> gpu_memory_, resident_, proportional_;  // the most
+  std::map<std::string, std::pair<double, double>> used_;       // least and most, by GPU
+};
+
+}  // namespace sharewell::server

@@ -1,0 +1,275 @@
+#include "server/job_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "collect/job_sources.h"
+#include "collect/metrics/gpu_metrics.h"
+#include "collect/registry.h"
+#include "control/sampling/sampler.h"
+#include "server/job_track.h"
+
+namespace sharewell::server {
+namespace {
+
+constexpr int kLostAfter = 5;              // looks
+constexpr std::size_t kMostRemoved = 100;  // jobs that are remembered after their end
+
+std::string WatchName(std::int64_t number) { return fmt::format("job {}", number); }
+
+std::int64_t NumberOf(std::string_view name) {
+  std::int64_t number = -1;
+  if (name.starts_with("job ")) std::from_chars(name.data() + 4, name.data() + name.size(), number);
+  return number;
+}
+
+}  // namespace
+
+struct WatchedProcess {
+  int pid = 0;
+  std::string cgroup;
+};
+
+// Which trees there are is told on any thread, and looked up on the watch's.
+class ToldJobs final : public collect::JobSource {
+ public:
+  void Add(std::string name, WatchedProcess process) {
+    Tell({std::move(name), std::move(process)});
+  }
+  void Remove(std::string name) { Tell({std::move(name), std::nullopt}); }
+  const std::vector<collect::RunningJob>& Running() override {
+    std::vector<Told> told;
+    {
+      const std::lock_guard lock(mutex_);
+      told.swap(told_);
+    }
+    for (const auto& [name, process] : told) {
+      process ? trees_.Add(name, process->pid, process->cgroup) : trees_.Remove(name);
+    }
+    return trees_.Running();
+  }
+
+ private:
+  using Told = std::pair<std::string, std::optional<WatchedProcess>>;
+  void Tell(Told told) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(told_, [&](const Told& before) { return before.first == told.first; });
+    told_.push_back(std::move(told));
+  }
+
+  std::mutex mutex_;
+  std::vector<Told> told_;  // guarded by mutex_
+  collect::TreeJobs trees_;
+};
+
+struct JobWatch::Impl {
+  explicit Impl(JobWatchOptions chosen) : options(std::move(chosen)) {}
+
+  JobWatchOptions options;
+  ToldJobs source;
+  std::unique_ptr<control::Sampler> sampler;
+  mutable std::mutex mutex;
+  std::condition_variable_any wake;
+  std::map<std::int64_t, JobTrack> running;               // guarded by mutex, as all below
+  std::deque<std::pair<std::int64_t, JobTrack>> removed;  // the latest last
+  std::map<std::string, GpuNow> now;                      // by instance
+  std::map<std::string, int> silent;  // by instance: looks in a row that found nothing of it
+  std::string problem;                // the GPUs' collector's own words
+  std::jthread thread;                // the last: it uses all of the above
+
+  const WatchedGpu* Find(const std::string& uuid) const {
+    const auto it = std::find_if(options.gpus.begin(), options.gpus.end(),
+                                 [&](const WatchedGpu& gpu) { return gpu.uuid == uuid; });
+    return it == options.gpus.end() ? nullptr : &*it;
+  }
+
+  // Who has its GPUs to itself, after somebody came or went.
+  void Colocation() {
+    for (auto& [number, track] : running) {
+      bool shares = false;
+      for (const auto& [other, beside] : running) {
+        for (const std::string& gpu : track.gpus()) {
+          shares = shares || (other != number && beside.gpus().contains(gpu));
+        }
+      }
+      track.Share(shares);
+    }
+  }
+
+  void Take(const core::Batch& batch) {
+    const std::lock_guard lock(mutex);
+    const core::Seconds time(static_cast<double>(batch.time) / 1e3);
+    for (const core::Reading& reading : batch.readings) {
+      if (!reading.job.empty()) {
+        const auto it = running.find(NumberOf(reading.job));
+        if (it != running.end()) it->second.Take(reading, time);
+      } else if (!reading.instance.empty()) {
+        TakeNow(reading);
+        for (auto& [number, track] : running) track.Take(reading, time);
+      }
+    }
+  }
+
+  // A GPU that was once read and then is not, several times in a row, is lost.
+  void CountSilent(const control::CollectorState& state, const core::Batch& batch) {
+    if (state.name != "nvml") return;
+    const std::lock_guard lock(mutex);
+    problem = state.problem;
+    for (auto& [instance, looks] : silent) ++looks;
+    for (const core::Reading& reading : batch.readings) {
+      if (reading.metric == &collect::kGpuMemoryUsed && reading.job.empty()) {
+        silent[reading.instance] = 0;
+      }
+    }
+  }
+
+  void TakeNow(const core::Reading& reading) {
+    if (reading.metric == &collect::kGpuBusy) now[reading.instance].busy = reading.value;
+    if (reading.metric == &collect::kGpuSm) now[reading.instance].sm = reading.value;
+    if (reading.metric == &collect::kGpuMemoryUsed) {
+      now[reading.instance].memory_used = core::Bytes(reading.value);
+    }
+    if (reading.metric == &collect::kGpuPower) {
+      now[reading.instance].power = core::Watts(reading.value);
+    }
+  }
+
+  void Run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const core::Seconds pause = sampler->Step();
+      std::unique_lock lock(mutex);
+      const auto wait = [&](core::Seconds most, bool resting) {
+        wake.wait_for(lock, stop, std::chrono::duration<double>(most.value),
+                      [&] { return resting && !running.empty(); });
+      };
+      running.empty() ? wait(options.resting, true) : wait(pause, false);
+    }
+  }
+};
+
+JobWatch::JobWatch(JobWatchOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  Impl& in = *impl_;
+  std::vector<std::unique_ptr<collect::Collector>> collectors;
+  if (in.options.collectors) {
+    collectors = in.options.collectors(in.source);
+  } else {
+    collect::CollectorOptions all;
+    all.jobs = &in.source;
+    collectors = collect::AllCollectors(all);
+  }
+  std::vector<control::Watched> watched;
+  for (auto& collector : collectors) {
+    if (collector->Probe().state == collect::Health::State::kAbsent) continue;
+    watched.push_back({std::move(collector), in.options.interval});
+  }
+  const auto take = [&in](const control::CollectorState& state,
+                          const std::shared_ptr<const core::Batch>& batch) {
+    in.CountSilent(state, *batch);
+    in.Take(*batch);
+    if (in.options.sample && !batch->readings.empty()) in.options.sample(batch);
+  };
+  const auto say = [&in](const std::string& what) {
+    if (in.options.say) in.options.say(what);
+  };
+  in.sampler = std::make_unique<control::Sampler>(std::move(watched),
+                                                  std::vector<control::Sampler::Sink>{take}, say);
+  in.thread = std::jthread([&in](const std::stop_token& stop) { in.Run(stop); });
+}
+
+JobWatch::~JobWatch() {
+  impl_->thread.request_stop();
+  impl_->thread.join();
+}
+
+void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
+                   const std::vector<std::string>& gpus) {
+  Impl& in = *impl_;
+  in.source.Add(WatchName(number), {pid, cgroup});
+  std::set<std::string> instances;
+  std::string model;
+  for (const std::string& uuid : gpus) {
+    const WatchedGpu* gpu = in.Find(uuid);
+    if (gpu == nullptr) continue;
+    if (model.empty()) model = gpu->model;
+    if (!gpu->instance.empty()) instances.insert(gpu->instance);
+  }
+  {
+    const std::lock_guard lock(in.mutex);
+    in.running.insert_or_assign(number,
+                                JobTrack(std::move(instances), std::move(model), gpus.size()));
+    if (!gpus.empty()) in.Colocation();
+  }
+  in.wake.notify_all();
+}
+
+void JobWatch::Remove(std::int64_t number) {
+  Impl& in = *impl_;
+  in.source.Remove(WatchName(number));
+  const std::lock_guard lock(in.mutex);
+  const auto it = in.running.find(number);
+  if (it == in.running.end()) return;
+  in.removed.emplace_back(number, it->second);
+  if (in.removed.size() > kMostRemoved) in.removed.pop_front();
+  const bool on_gpus = !it->second.gpus().empty();
+  in.running.erase(it);
+  if (on_gpus) in.Colocation();
+}
+
+std::map<std::string, std::string> JobWatch::Lost() const {
+  const Impl& in = *impl_;
+  const std::lock_guard lock(in.mutex);
+  std::map<std::string, std::string> lost;
+  for (const WatchedGpu& gpu : in.options.gpus) {
+    const auto silent = in.silent.find(gpu.instance);
+    if (silent == in.silent.end() || silent->second < kLostAfter) continue;
+    lost[gpu.uuid] = in.problem.empty() ? "it does not answer any more" : in.problem;
+  }
+  return lost;
+}
+
+core::Profile JobWatch::Seen(std::int64_t number) const {
+  const Impl& in = *impl_;
+  JobTrack track;
+  {
+    const std::lock_guard lock(in.mutex);
+    const auto gone = std::find_if(in.removed.rbegin(), in.removed.rend(),
+                                   [&](const auto& entry) { return entry.first == number; });
+    if (const auto it = in.running.find(number); it != in.running.end()) {
+      track = it->second;
+    } else if (gone != in.removed.rend()) {
+      track = gone->second;
+    } else {
+      return {};
+    }
+  }
+  return track.Needed();
+}
+
+std::optional<core::Bytes> JobWatch::GpuMemoryOf(std::int64_t number) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto it = impl_->running.find(number);
+  if (it == impl_->running.end() || !it->second.gpu_memory()) return std::nullopt;
+  return core::Bytes(*it->second.gpu_memory());
+}
+
+GpuNow JobWatch::Now(const std::string& uuid) const {
+  const WatchedGpu* gpu = impl_->Find(uuid);
+  if (gpu == nullptr || gpu->instance.empty()) return {};
+  const std::lock_guard lock(impl_->mutex);
+  const auto it = impl_->now.find(gpu->instance);
+  return it == impl_->now.end() ? GpuNow() : it->second;
+}
+
+}  // namespace sharewell::server

@@ -1,0 +1,77 @@
+// JobWatch: what is seen of the server's running jobs, by the collectors, once a second on a thread
+// of its own; a job's bounded memory of it becomes its profile when it ends. Nothing runs: it looks
+// every ten seconds.
+//
+// All methods from any thread; none waits for a collector.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/collector.h"
+#include "collect/jobs.h"
+#include "core/metric.h"
+#include "core/profile.h"
+#include "core/units.h"
+
+namespace sharewell::server {
+
+// A GPU as the collectors name it.
+struct WatchedGpu {
+  std::string uuid;
+  std::string instance;  // "0", "0:3"; empty: simulated, nothing is read of it
+  std::string model;     // "H200"
+};
+
+struct JobWatchOptions {
+  std::vector<WatchedGpu> gpus;
+  // Empty: every collector that works here. The source outlives them.
+  std::function<std::vector<std::unique_ptr<collect::Collector>>(collect::JobSource&)> collectors =
+      {};
+  // What was read, for the store's writer; on the watch's thread, must not wait. May be empty.
+  std::function<void(const std::shared_ptr<const core::Batch>&)> sample = {};
+  std::function<void(const std::string&)> say = {};  // a collector that fails or comes back
+  core::Seconds interval{1};
+  core::Seconds resting{10};  // while no job runs
+};
+
+struct GpuNow {
+  std::optional<core::Ratio> busy, sm;
+  std::optional<core::Bytes> memory_used;
+  std::optional<core::Watts> power;
+};
+
+class JobWatch {
+ public:
+  explicit JobWatch(JobWatchOptions options);
+  ~JobWatch();
+  JobWatch(const JobWatch&) = delete;
+  JobWatch& operator=(const JobWatch&) = delete;
+
+  // `pid`: the root of its process tree; `cgroup`: its own control group's folder, empty: none;
+  // `gpus`: by uuid. Under Reading::job it is "job NUMBER". A number that is there is begun anew.
+  void Add(std::int64_t number, int pid, const std::string& cgroup,
+           const std::vector<std::string>& gpus);
+  void Remove(std::int64_t number);
+
+  // What it needed in its steady part, host figures a GPU; what was not seen is absent. Figures of
+  // a whole GPU are those of the time it had its GPUs to itself. Of jobs that were removed too,
+  // until 100 more were.
+  core::Profile Seen(std::int64_t number) const;
+  // GPUs that were read before and do not answer any more, by uuid, each with why.
+  std::map<std::string, std::string> Lost() const;
+  GpuNow Now(const std::string& uuid) const;  // newest; empty where nothing was read
+  // The most that a running job's processes held on a GPU so far.
+  std::optional<core::Bytes> GpuMemoryOf(std::int64_t number) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sharewell::server

@@ -1,0 +1,123 @@
+#include "server/pair_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace sharewell::server {
+namespace {
+
+constexpr std::size_t kMostRunsHere = 10'000;
+constexpr std::size_t kMostWorkloadsInPairs = 512;  // the table is square
+
+bool IsMeant(const core::Workload& measured, const core::Workload& by) {
+  return measured.name == by.name && (by.batch == 0 || by.batch == measured.batch) &&
+         (by.precision.empty() || by.precision == measured.precision) &&
+         (by.workers == 0 || by.workers == measured.workers);
+}
+
+std::optional<core::GpuModelId> ModelNamed(const core::Cluster& cluster, const std::string& name) {
+  for (std::size_t m = 0; m < cluster.models().size(); ++m) {
+    const core::GpuModel& model = cluster.models()[m];
+    if (model.name == name ||
+        std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end()) {
+      return core::GpuModelId(m);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PairMemory::PairMemory(const core::Cluster& cluster, const core::Measurements& builtin)
+    : cluster_(cluster), builtin_(builtin) {}
+
+core::WorkloadId PairMemory::IdOf(const KeyDigest& key) {
+  return ids_.try_emplace(key, core::WorkloadId(ids_.size())).first->second;
+}
+
+bool PairMemory::Name(core::WorkloadId id, const core::Workload& workload) {
+  if (workload.name.empty()) return false;
+  const auto known = std::find_if(named_.begin(), named_.end(),
+                                  [&](const auto& entry) { return entry.first == id; });
+  if (known != named_.end()) return false;
+  const bool in_pair = std::any_of(
+      builtin_.pairs.begin(), builtin_.pairs.end(),
+      [&](const auto& pair) { return IsMeant(pair.a, workload) || IsMeant(pair.b, workload); });
+  if (!in_pair) return false;
+  if (named_.size() >= kMostWorkloadsInPairs / 2) named_.erase(named_.begin());
+  named_.emplace_back(id, workload);
+  return true;
+}
+
+void PairMemory::Add(const core::SharedRun& run) {
+  const auto model = ModelNamed(cluster_, run.gpu_model);
+  if (!model) return;  // a GPU that was here once
+  if (here_.size() >= kMostRunsHere) here_.pop_front();
+  here_.push_back(
+      {*model, IdOf(DigestOf(run.a)), IdOf(DigestOf(run.b)), run.speed_a, run.speed_b, run.fits});
+}
+
+void PairMemory::AddBuiltin(std::vector<Pair>& pairs) const {
+  std::map<core::Workload, double> alone;
+  std::optional<core::GpuModelId> model;
+  for (const core::Profile& profile : builtin_.profiles) {
+    if (!model) model = ModelNamed(cluster_, profile.gpu);
+    if (profile.steps_per_second) alone.emplace(profile.workload, *profile.steps_per_second);
+  }
+  if (!model) return;
+  const auto rate = [&](const core::Workload& workload, const std::optional<double>& own) {
+    const auto it = alone.find(workload);
+    return own ? *own : it == alone.end() ? 0 : it->second;
+  };
+  for (const core::PairMeasurement& pair : builtin_.pairs) {
+    const double alone_a = rate(pair.a, pair.alone_a);
+    const double alone_b = rate(pair.b, pair.alone_b);
+    if (pair.fits && (alone_a <= 0 || alone_b <= 0)) continue;
+    for (const auto& [a, name_a] : named_) {
+      if (!IsMeant(pair.a, name_a)) continue;
+      for (const auto& [b, name_b] : named_) {
+        if (!IsMeant(pair.b, name_b)) continue;
+        pairs.push_back({*model, a, b, pair.fits ? pair.steps_per_second_a / alone_a : 0,
+                         pair.fits ? pair.steps_per_second_b / alone_b : 0, pair.fits});
+      }
+    }
+  }
+}
+
+interference::PairTable PairMemory::Table() const {
+  std::vector<Pair> pairs;
+  std::set<std::tuple<core::GpuModelId, core::WorkloadId, core::WorkloadId>> seen_here;
+  std::set<core::WorkloadId> used;
+  const auto use = [&](const Pair& pair) {
+    const std::size_t more = (used.contains(pair.a) ? 0U : 1U) + (used.contains(pair.b) ? 0U : 1U);
+    if (used.size() + more > kMostWorkloadsInPairs) return false;
+    used.insert({pair.a, pair.b});
+    return true;
+  };
+  for (auto it = here_.rbegin(); it != here_.rend(); ++it) {
+    if (!use(*it)) continue;
+    seen_here.insert({it->model, it->a, it->b});
+    seen_here.insert({it->model, it->b, it->a});
+    pairs.push_back(*it);
+  }
+  std::vector<Pair> carried;
+  AddBuiltin(carried);
+  for (const Pair& pair : carried) {
+    if (!seen_here.contains({pair.model, pair.a, pair.b}) && use(pair)) pairs.push_back(pair);
+  }
+  const std::vector<core::WorkloadId> ids(used.begin(), used.end());
+  interference::PairTable table(cluster_.models().size(), ids);
+  for (const Pair& pair : pairs) {
+    if (pair.fits) {
+      table.Add(pair.model, pair.a, pair.b, pair.speed_a, pair.speed_b);
+    } else {
+      table.AddUnfit(pair.model, pair.a, pair.b);
+    }
+  }
+  return table;
+}
+
+}  // namespace sharewell::server

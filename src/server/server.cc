@@ -1,0 +1,318 @@
+#include "server/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "api/api.h"
+#include "catalogue/gpu_catalogue.h"
+#include "control/sampling/store_writer.h"
+#include "control/service/service.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "engine/local/linux_runner.h"
+#include "engine/local/log_keeper.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/files/trusted_path.h"
+#include "server/advisor.h"
+#include "server/daemon.h"
+#include "server/job_watch.h"
+#include "server/studies.h"
+#include "server/this_machine.h"
+#include "store/job_store.h"
+#include "store/postgres/password.h"
+#include "store/store.h"
+
+namespace sharewell::server {
+
+using core::Result;
+
+namespace {
+
+constexpr rlim_t kFiles = 16384;
+
+// When this store first had a server: the zero of its clock, so that times of jobs go on over
+// restarts.
+Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
+  auto kept = jobs.Kept("epoch");
+  RETURN_IF_ERROR(kept);
+  core::UnixMillis epoch = 0;
+  const std::string text = kept->value_or("");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
+  // A wall clock that was set back must not make time negative.
+  if (error == std::errc() && end == text.data() + text.size() && epoch <= platform::UnixNow()) {
+    return epoch;
+  }
+  epoch = platform::UnixNow();
+  store::JobChanges changes;
+  changes.kept.emplace_back("epoch", std::to_string(epoch));
+  RETURN_IF_ERROR(jobs.Write(changes));
+  return epoch;
+}
+
+}  // namespace
+
+// Tells the watch which processes are whose. Not in the nameless namespace: Server's parts hold
+// one.
+class WatchMonitor final : public control::JobMonitor {
+ public:
+  WatchMonitor(const engine::LinuxRunner& runner, server::JobWatch& watch)
+      : runner_(runner), watch_(watch) {}
+
+  void Began(const core::JobRecord& job) override {
+    const engine::RunId run{job.number, job.attempt};
+    const auto pid = runner_.PidOf(run);
+    if (!pid) return;  // it is over already
+    std::vector<std::string> gpus;
+    for (const core::GivenGpu& gpu : job.gpus) gpus.push_back(gpu.uuid);
+    watch_.Add(job.number, *pid, runner_.CgroupOf(run), gpus);
+  }
+  void Ended(std::int64_t number) override { watch_.Remove(number); }
+  core::Profile Seen(std::int64_t number) override { return watch_.Seen(number); }
+  control::JobReading Now(std::int64_t number, const std::string& gpu) override {
+    return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};
+  }
+
+ private:
+  const engine::LinuxRunner& runner_;
+  server::JobWatch& watch_;
+};
+
+// In the order they are made; they go in the opposite one.
+struct Server::Parts {
+  ServerOptions options;
+  catalogue::GpuCatalogue catalogue;
+  server::MachineHere machine;
+  std::unique_ptr<store::JobStore> jobs;
+  std::unique_ptr<store::Store> profiles;
+  std::unique_ptr<engine::LinuxRunner> runner;
+  std::unique_ptr<server::ServerAdvisor> advisor;
+  std::unique_ptr<control::StoreWriter> writer;
+  std::unique_ptr<server::JobWatch> watch;
+  std::unique_ptr<WatchMonitor> sight;
+  std::unique_ptr<control::Service> service;
+  std::unique_ptr<engine::LogKeeper> keeper;
+  std::unique_ptr<api::ServiceDesk> desk;
+  std::unique_ptr<http::HttpServer> http;
+  std::unique_ptr<api::Api> api;
+
+  ~Parts() {
+    if (http) http->Stop();
+    api.reset();
+    keeper.reset();
+    if (service) service->Stop();
+    watch.reset();
+    if (writer) writer->Stop();
+  }
+
+  Result<void> CheckPlaces() const;
+  Result<void> OpenStores();
+  Result<void> MakeRunner();
+  void MakeWatch();
+  Result<void> MakeApi();
+};
+
+// It holds the environments of all users' jobs. SQLite's files beside it take over its mode.
+void KeepToOneself(const std::string& file) {
+  if (const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); made >= 0) {
+    ::close(made);
+  }
+  for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
+}
+
+// Whoever can change the store or the folders of jobs decides what runs as whom: for root that must
+// be root alone.
+Result<void> Server::Parts::CheckPlaces() const {
+  if (::geteuid() != 0) return {};
+  std::vector<std::string> places = {options.state, options.state + "/jobs",
+                                     options.state + "/logs", options.state + "/mps"};
+  std::error_code ignored;  // what is not there is not planted there
+  for (const auto& run : std::filesystem::directory_iterator(options.state + "/jobs", ignored)) {
+    places.push_back(run.path().string());
+  }
+  if (options.store.find("://") == std::string::npos) {
+    places.push_back(std::filesystem::path(options.store).parent_path().string());
+    for (const char* end : {"", "-wal", "-shm", "-journal"}) places.push_back(options.store + end);
+  }
+  for (const std::string& place : places) {
+    auto ours = platform::OnlyRootMayChange(place);
+    if (ours) continue;
+    return core::FailedError(
+        "{}: whoever may change it could make the server run any command as root; name folders "
+        "that root alone may write (--state DIR, --store DIR/store.db), or look at what lies there "
+        "and then chown root and chmod go-w it",
+        ours.error().message);
+  }
+  return {};
+}
+
+Result<void> Server::Parts::OpenStores() {
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // opening it will say what is wrong
+  const bool file = options.store.find("://") == std::string::npos;
+  if (file && !fs::exists(options.store, ignored)) {
+    if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  }
+  fs::create_directories(options.state, ignored);
+  if (file) fs::create_directories(fs::path(options.store).parent_path(), ignored);
+  // Again, now that they are there: in /tmp somebody else may have been quicker.
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  if (file) KeepToOneself(options.store);
+  auto opened = store::OpenJobs(options.store);
+  RETURN_IF_ERROR(opened);
+  jobs = std::move(*opened);
+  if (auto alone = jobs->BecomeServer(); !alone) return alone;
+  if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  auto second = store::Open(options.store);
+  RETURN_IF_ERROR(second);
+  profiles = std::move(*second);
+  return {};
+}
+
+Result<void> Server::Parts::MakeRunner() {
+  const auto epoch = EpochOf(*jobs);
+  RETURN_IF_ERROR(epoch);
+  engine::LinuxRunnerOptions run;
+  run.state = options.state;
+  run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
+  run.grace = options.grace;
+  std::vector<int> nodes;
+  bool real = false;
+  for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
+    real |= !machine.gpus[i].simulated;
+    const std::string& bus = machine.pci_buses[i];
+    const auto node = bus.empty() ? std::nullopt : engine::CpuRoom::NodeOfPci(bus);
+    if (!node) continue;
+    run.gpu_nodes[machine.gpus[i].gpu.uuid] = *node;
+    nodes.push_back(*node);
+  }
+  run.cpus = engine::CpuRoom::LayoutHere(std::move(nodes));
+  if (real) run.lost_gpus = [this] { return watch->Lost(); };  // there before anything runs
+  if (real) run.sharing = engine::SharingOptions{.folder = run.state + "/mps"};
+  auto opened = engine::LinuxRunner::Open(std::move(run));
+  RETURN_IF_ERROR(opened);
+  runner = std::move(*opened);
+  return {};
+}
+
+void Server::Parts::MakeWatch() {
+  const std::string place = options.store;
+  auto opened = store::Open(place);
+  writer = std::make_unique<control::StoreWriter>(
+      options.node, opened ? std::move(*opened) : nullptr, [place] { return store::Open(place); },
+      options.say);
+  server::JobWatchOptions look;
+  for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
+    const core::GivenGpu& gpu = machine.gpus[i].gpu;
+    look.gpus.push_back({gpu.uuid, machine.instances[i], gpu.model});
+  }
+  look.sample = [this](const std::shared_ptr<const core::Batch>& batch) { writer->Put(batch); };
+  // What works is not worth a line each; what does not, or does again, is.
+  look.say = [this](const std::string& line) {
+    if (!line.ends_with(": works")) options.say(line);
+  };
+  watch = std::make_unique<server::JobWatch>(std::move(look));
+  sight = std::make_unique<WatchMonitor>(*runner, *watch);
+}
+
+Result<void> Server::Parts::MakeApi() {
+  http::HttpOptions limits;
+  limits.refusal = api::Problem;
+  auto listening = http::HttpServer::Listen(options.addresses, limits);
+  RETURN_IF_ERROR(listening);
+  http = std::move(*listening);
+  desk = std::make_unique<api::ServiceDesk>(*service);
+  api::ApiOptions api_options;
+  api_options.access = {options.state + "/" + std::string(api::kTokenFile), options.admin_group,
+                        ::geteuid()};
+  StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
+                   options.store, options.state, options.policy, options.max_slowdown};
+  api = std::make_unique<api::Api>(
+      *http, *desk, [place = options.store] { return store::OpenJobs(place); },
+      ServerStudies(parts), api_options);
+  return {};
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
+  // Streams and supervisors take descriptors; the usual 1,024 is for one user's shell.
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kFiles) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, kFiles);
+    (void)::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  auto parts = std::make_unique<Parts>();
+  parts->options = options;
+  parts->catalogue = catalogue::GpuCatalogue::Builtin();
+  auto machine = server::FindMachine({.gpus = options.gpus}, parts->catalogue);
+  RETURN_IF_ERROR(machine);
+  parts->machine = std::move(*machine);
+  RETURN_IF_ERROR(parts->OpenStores());
+  RETURN_IF_ERROR(parts->MakeRunner());
+  auto advisor = server::ServerAdvisor::New(
+      parts->machine.cluster, parts->catalogue, *parts->profiles, *parts->jobs,
+      {.policy = options.policy, .max_slowdown = options.max_slowdown, .say = options.say});
+  RETURN_IF_ERROR(advisor);
+  parts->advisor = std::move(*advisor);
+  parts->MakeWatch();
+  control::ServiceOptions service;
+  service.max_slowdown = options.max_slowdown;
+  service.grace = options.grace;
+  service.say = options.say;
+  parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
+                                                      *parts->runner, *parts->advisor, *parts->jobs,
+                                                      service, parts->sight.get());
+  // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
+  RETURN_IF_ERROR(parts->MakeApi());
+  RETURN_IF_ERROR(parts->service->Start());
+  parts->http->Start();
+  // From now on the board knows all jobs that are not over.
+  parts->keeper = std::make_unique<engine::LogKeeper>(
+      options.state, [&board = parts->service->board()](std::int64_t number) {
+        const control::JobPtr job = board.Find(number);
+        return job != nullptr && !core::IsOver(job->phase);
+      });
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+bool Server::HasGpus() const { return !parts_->machine.gpus.empty(); }
+
+std::vector<std::string> Server::Greeting() const {
+  std::vector<std::string> lines;
+  std::size_t simulated = 0;
+  for (const control::GpuView& gpu : parts_->machine.gpus) simulated += gpu.simulated ? 1 : 0;
+  std::string gpus = "no GPU: CPU-only jobs run here";
+  if (!parts_->machine.gpus.empty()) {
+    gpus = fmt::format("{} GPU{}", parts_->machine.gpus.size(),
+                       parts_->machine.gpus.size() == 1 ? "" : "s");
+    if (simulated > 0) gpus += " (simulated)";
+  }
+  lines.push_back(fmt::format("serving {} with policy {}: {}", parts_->options.node,
+                              parts_->options.policy, gpus));
+  for (const std::string& remark : parts_->machine.remarks) lines.push_back(remark);
+  lines.push_back("jobs are kept in " + store::WithoutPassword(parts_->options.store));
+  for (std::size_t i = 0; i < parts_->options.addresses.size(); ++i) {
+    const http::ListenAddress& address = parts_->options.addresses[i];
+    http::Endpoint at = address.endpoint;
+    at.port = parts_->http->Port(i);
+    lines.push_back(address.kind == http::ListenKind::kUnix
+                        ? "users come in at " + address.path
+                        : fmt::format("{}://{}/api/v1",
+                                      address.kind == http::ListenKind::kTls ? "https" : "http",
+                                      at.Text()));
+  }
+  return lines;
+}
+
+}  // namespace sharewell::server

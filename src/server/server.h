@@ -1,0 +1,48 @@
+// Server: all the parts of `sharewell serve`, put together. The one place that knows them all.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+#include "http/http_server.h"
+
+namespace sharewell::server {
+
+struct ServerOptions {
+  std::string store;  // as store::Open has it
+  std::string state;  // the folder for jobs, logs and tokens
+  std::string policy = "sharewell";
+  std::string gpus;  // declared, simulated ones; empty: those that are here
+  std::string node;
+  std::vector<http::ListenAddress> addresses;
+  std::optional<std::uint32_t> admin_group;
+  core::Ratio max_slowdown = 1.25;
+  core::Seconds grace{20};
+  // What goes wrong and comes right again while it runs. Any thread.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+class Server {
+ public:
+  // Everything is ready and jobs of an earlier server are found again when it returns.
+  static core::Result<std::unique_ptr<Server>> Start(const ServerOptions& options);
+  ~Server();  // jobs run on
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  bool HasGpus() const;
+  std::vector<std::string> Greeting() const;  // what it is and what was assumed, for people
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sharewell::server

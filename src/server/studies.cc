@@ -1,0 +1,216 @@
+#include "server/studies.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/text/parse_number.h"
+#include "core/text/quoted.h"
+#include "engine/local/run/job_folder.h"
+#include "engine/local/run/old_logs.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/files/write_file.h"
+#include "report/measure/profiles_list.h"
+#include "report/simulation/whatif.h"
+#include "report/text/format.h"
+#include "store/job_store.h"
+#include "store/jobs/job_json.h"
+#include "store/store.h"
+#include "study/prediction/predicted_needs.h"
+#include "study/prediction/prediction.h"
+#include "study/simulation/forecast.h"
+#include "study/simulation/whatif.h"
+
+namespace sharewell::server {
+namespace {
+
+using core::Result;
+
+constexpr double kDayMillis = 86400e3;
+// A thousand jobs take half of it; of what waits further back nobody can tell much anyway.
+constexpr auto kMostExpecting = std::chrono::milliseconds(200);
+
+// Every call opens the store anew: they are rare, and come on a thread of their own.
+Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::string>& policies,
+                             double days) {
+  auto jobs = store::OpenJobs(parts.store);
+  RETURN_IF_ERROR(jobs);
+  const core::UnixMillis now = platform::UnixNow();
+  store::JobFilter filter;
+  filter.ended_since = now - static_cast<core::UnixMillis>(days * kDayMillis);
+  filter.most = 20'000;
+  const auto records = (*jobs)->Jobs(filter);
+  RETURN_IF_ERROR(records);
+  const auto shared = (*jobs)->SharedRuns();
+  RETURN_IF_ERROR(shared);
+  std::vector<const core::JobRecord*> played;
+  for (const core::JobRecord& record : *records) played.push_back(&record);
+  study::WhatIfOptions options;
+  options.now = now;
+  options.max_slowdown = parts.max_slowdown;
+  const auto result =
+      study::WhatIf(played, *parts.service->View().cluster, *shared, policies, options);
+  RETURN_IF_ERROR(result);
+  return report::WhatIfJson(*result);
+}
+
+// `asked`: a job that is not there yet; may be null.
+Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::Submission* asked,
+                                          study::ForecastOptions options) {
+  auto jobs = store::OpenJobs(parts.store);
+  RETURN_IF_ERROR(jobs);
+  const auto shared = (*jobs)->SharedRuns();
+  RETURN_IF_ERROR(shared);
+  const std::vector<control::JobPtr> live = parts.service->board().Live();
+  std::vector<const core::JobRecord*> records;
+  for (const control::JobPtr& job : live) records.push_back(job.get());
+  std::vector<core::GivenGpu> gpus;
+  std::vector<core::GpuId> closed;
+  const control::ServiceView view = parts.service->View();
+  for (const control::GpuView& gpu : view.gpus) {
+    if (gpu.drained || !gpu.problem.empty()) closed.emplace_back(gpus.size());
+    gpus.push_back(gpu.gpu);
+  }
+  core::JobRecord considered;
+  if (asked != nullptr) {
+    considered.asked = *asked;
+    if (asked->needs) considered.believed = *asked->needs;
+  }
+  options.policy = parts.policy;
+  options.max_slowdown = parts.max_slowdown;
+  return study::Forecast(records, *view.cluster, gpus, closed, *shared,
+                         asked != nullptr ? &considered : nullptr, options);
+}
+
+Result<std::string> ToldForward(const StudyParts& parts,
+                                const std::optional<core::Submission>& asked) {
+  const auto result = PlayForward(parts, asked ? &*asked : nullptr, {.now = platform::UnixNow()});
+  RETURN_IF_ERROR(result);
+  return asked ? report::ConsideredJson(*result) : report::ForecastJson(*result);
+}
+
+Result<api::Starts> ExpectedStarts(const StudyParts& parts) {
+  const core::UnixMillis now = platform::UnixNow();
+  const auto until = std::chrono::steady_clock::now() + kMostExpecting;
+  const auto result = PlayForward(
+      parts, nullptr,
+      {.now = now, .go_on = [until] { return std::chrono::steady_clock::now() < until; }});
+  RETURN_IF_ERROR(result);
+  api::Starts starts;
+  for (const study::ExpectedStart& job : result->jobs) {
+    // What could start now, and does not, waits for something that the forecast does not know.
+    if (job.start && *job.start > now) starts.emplace(job.number, *job.start);
+  }
+  return starts;
+}
+
+Result<std::string> Profiles(const StudyParts& parts, const std::string& name) {
+  auto store = store::Open(parts.store);
+  RETURN_IF_ERROR(store);
+  store::ProfileFilter filter;
+  if (!name.empty()) filter.name = name;
+  const auto records = (*store)->Profiles(filter);
+  RETURN_IF_ERROR(records);
+  return report::ProfilesListJson(*records);
+}
+
+std::string Asked(const api::Query& query, std::string_view key, const std::string& usual) {
+  for (const auto& [name, value] : query) {
+    if (name == key) return value;
+  }
+  return usual;
+}
+
+std::string LogsAreGone(std::int64_t number) {
+  const engine::LogRetention kept;
+  return fmt::format(
+      "the logs of job {} are not kept any more: they go {} days after a job has ended, and the "
+      "oldest sooner when all take more than {} or {:.0f} % of the disk",
+      number, kept.age.value / 86400, report::Size(kept.all), kept.of_disk * 100);
+}
+
+struct RemoveFile {
+  std::string path;
+  ~RemoveFile() { (void)std::remove(path.c_str()); }
+};
+
+// The readers map a file; what came over the wire becomes one for as long as it is read.
+Result<std::string> Predict(const StudyParts& parts, const std::string& model,
+                            const api::Query& query) {
+  study::PredictionAsk ask;
+  const std::string name = Asked(query, "name", "model.onnx");
+  const auto batch = core::ParseWhole("batch", Asked(query, "batch", "1"), 1, 1'000'000);
+  RETURN_IF_ERROR(batch);
+  const auto workers = core::ParseWhole("workers", Asked(query, "workers", "4"), 0, 1024);
+  RETURN_IF_ERROR(workers);
+  ask.batch = static_cast<std::int64_t>(*batch);
+  ask.workers = static_cast<int>(*workers);
+  ask.precision = Asked(query, "precision", "fp32");
+  const auto& models = parts.machine->cluster.models();
+  ask.gpu = Asked(query, "gpu", models.empty() ? "H200" : models.front().name);
+  // Readers tell formats apart by content; of the name only its ending can matter.
+  const auto dot = name.rfind('.');
+  const std::string ending = dot == std::string::npos ? "" : name.substr(dot);
+  const bool plain = ending.find('/') == std::string::npos && ending.size() < 16;
+  ask.model = parts.state + "/predicting" + (plain ? ending : "");
+  RETURN_IF_ERROR(platform::WriteFile(ask.model, model));
+  const RemoveFile removed{ask.model};
+  const auto trained = study::BuiltinModel();
+  RETURN_IF_ERROR(trained);
+  auto row = study::PredictOne(ask, trained->predictor, *parts.catalogue);
+  if (!row) {
+    // In the client's own words for it.
+    core::Error error = std::move(row.error());
+    const auto at = error.message.find(ask.model);
+    if (at != std::string::npos) error.message.replace(at, ask.model.size(), core::Quoted(name));
+    return tl::unexpected(std::move(error));
+  }
+  row->ask.model = name;
+  std::string json = "{\"schema\":1,\"needs\":";
+  store::AppendNeeds(json, study::NeedsFrom(*row));
+  return json + "}";
+}
+
+}  // namespace
+
+api::Studies ServerStudies(const StudyParts& parts) {
+  api::Studies studies;
+  studies.predict = [parts](const std::string& model, const api::Query& query) {
+    return Predict(parts, model, query);
+  };
+  studies.simulate = [parts](const std::vector<std::string>& policies, double days) {
+    return Simulate(parts, policies, days);
+  };
+  studies.forecast = [parts](const std::optional<core::Submission>& job) {
+    return ToldForward(parts, job);
+  };
+  studies.starts = [parts] { return ExpectedStarts(parts); };
+  studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };
+  studies.gpu_figures = [parts] {
+    std::map<std::string, api::GpuFigures> figures;
+    for (const control::GpuView& gpu : parts.machine->gpus) {
+      const server::GpuNow now = parts.watch->Now(gpu.gpu.uuid);
+      api::GpuFigures& row = figures[gpu.gpu.uuid];
+      row.busy = now.busy;
+      if (now.memory_used) row.memory_used_bytes = now.memory_used->value;
+      if (now.power) row.power_watts = now.power->value;
+    }
+    return figures;
+  };
+  studies.log_file = [state = parts.state](std::int64_t number,
+                                           bool errors) -> Result<std::vector<api::LogPiece>> {
+    if (!engine::HasLogs(state, number)) return core::FailedError("{}", LogsAreGone(number));
+    std::vector<api::LogPiece> pieces;
+    for (auto& [begin, path] : engine::LogFiles(
+             state, number, errors ? engine::LogStream::kErr : engine::LogStream::kOut)) {
+      pieces.push_back({std::move(path), begin});
+    }
+    return pieces;
+  };
+  return studies;
+}
+
+}  // namespace sharewell::server

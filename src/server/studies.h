@@ -1,0 +1,26 @@
+// What the API asks of the studies: predictions, what-ifs, forecasts, profiles, and where logs lie.
+#pragma once
+
+#include <string>
+
+#include "api/api.h"
+#include "catalogue/gpu_catalogue.h"
+#include "control/service/service.h"
+#include "server/job_watch.h"
+#include "server/this_machine.h"
+
+namespace sharewell::server {
+
+struct StudyParts {
+  const server::MachineHere* machine;
+  const catalogue::GpuCatalogue* catalogue;
+  const control::Service* service;
+  const server::JobWatch* watch;
+  std::string store, state, policy;
+  core::Ratio max_slowdown;
+};
+
+// All of `parts` must outlive them.
+api::Studies ServerStudies(const StudyParts& parts);
+
+}  // namespace sharewell::server

@@ -1,0 +1,45 @@
+// What `sharewell colocate` is asked: workloads, and which of them run together. Format:
+// docs/formats/colocate.md.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/profile.h"
+#include "core/result.h"
+#include "study/measure/grid/grid_spec.h"
+
+namespace sharewell::study {
+
+// As many as docs/formats/pairs.md has endings for.
+inline constexpr std::size_t kMostResidents = 8;
+
+struct ColocatedWorkload {
+  std::string name;  // short, unique: "RN"
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  core::Workload workload;
+  std::optional<int> cpus;  // so many CPUs of its own; absent: all share all
+  std::optional<core::Bytes> memory;
+  ThroughputSource throughput;
+};
+
+enum class UseMps { kAuto, kOn, kOff };
+
+struct ColocateSpec {
+  std::string name;
+  std::vector<ColocatedWorkload> workloads;
+  std::vector<std::vector<std::size_t>> sets;  // indices of workloads; rising within a set
+  UseMps mps = UseMps::kAuto;
+  bool again = false;  // each alone once more at the end, to see drift
+  Measuring measuring;
+};
+
+core::Result<ColocateSpec> ReadColocateSpec(const std::string& path);
+core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std::string& name);
+
+}  // namespace sharewell::study

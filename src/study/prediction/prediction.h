@@ -1,0 +1,68 @@
+// Predictions as a user asks for them: one model, a manifest of many, or groups that share a GPU.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalogue/gpu_catalogue.h"
+#include "core/result.h"
+#include "graph/graph.h"
+#include "graph/run.h"
+#include "predict/predictor.h"
+#include "predict/trained.h"
+
+namespace sharewell::study {
+
+// What the user asked, in words for reports.
+struct PredictionAsk {
+  std::string model;    // the file; empty where a profile is named
+  std::string profile;  // a workload that was measured; empty: predict from the model
+  std::int64_t batch = 1;
+  std::string precision = "fp32";
+  int workers = 4;
+  std::string gpu = "H200";
+  std::string optimizer = "sgd";
+  int gpus = 1;       // data parallel; the batch is each GPU's
+  std::string group;  // of rows that share a GPU
+  std::vector<std::pair<std::string, std::int64_t>> bind;
+  std::string where;  // "jobs.csv: line 3", for messages; may be empty
+};
+
+struct PredictionRow {
+  PredictionAsk ask;
+  predict::Prediction prediction;
+  core::Bytes gpu_memory;  // what the GPU model has
+  double uncosted = 0;     // operators that could not be costed
+  double all_reduce = 0;   // seconds a step that exchanging gradients adds (several GPUs)
+  predict::Value StepSeconds() const;  // all_reduce included
+};
+
+struct SpeedRow {
+  PredictionAsk ask;
+  core::Ratio p50 = 1, p05 = 1, p95 = 1;
+  bool measured = false;         // this very co-location was measured
+  bool demand_measured = false;  // its own demand was (a profile), not predicted
+  bool fits = true;              // all of the group's memory bounds together are within the GPU's
+};
+
+// What `sharewell train` made of data/h200, carried in the program.
+core::Result<predict::Trained> BuiltinModel();
+core::Result<predict::Trained> ReadTrainedFile(const std::string& path);
+
+core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
+                                       const predict::Predictor& predictor,
+                                       const catalogue::GpuCatalogue& catalogue);
+
+// Columns model, batch, precision, workers, gpu; optimizer, gpus, profile and group may be there.
+// What a row leaves out is taken from `defaults`; a model that is not found is looked for beside
+// the manifest.
+core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
+                                                      const PredictionAsk& defaults);
+
+// Rows of one group run together on one GPU; without groups all of them do.
+core::Result<std::vector<SpeedRow>> PredictColocated(const std::vector<PredictionAsk>& asks,
+                                                     const predict::Trained& trained,
+                                                     const catalogue::GpuCatalogue& catalogue);
+
+}  // namespace sharewell::study

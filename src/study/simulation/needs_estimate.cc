@@ -1,0 +1,196 @@
+#include "study/simulation/needs_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/truth.h"
+
+namespace sharewell::study {
+namespace {
+
+using core::Bytes;
+using core::Demand;
+using core::GpuModel;
+using core::Profile;
+
+constexpr core::Ratio kMemoryUpper = 1.13;  // as the predictor's own bound is on held-out families
+constexpr core::Ratio kPredictedCoresUpper = 1.25;
+constexpr core::Ratio kMeasuredCoresUpper = 1.1;
+
+template <class T>
+void DropUnlessSane(std::optional<T>& figure, double most) {
+  double value = 0;
+  if constexpr (std::is_same_v<T, double>) {
+    value = figure.value_or(0);
+  } else {
+    value = figure.value_or(T()).value;
+  }
+  if (!std::isfinite(value) || value < 0 || value > most) figure.reset();
+}
+
+// The model that the figures are of; the cluster's first where nobody says.
+GpuModel ModelMeasuredOn(const std::string& name, const core::Cluster& cluster,
+                         const catalogue::GpuCatalogue& catalogue) {
+  const auto& models = cluster.models();
+  const auto here = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
+    return model.name == name ||
+           std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end();
+  });
+  if (here != models.end()) return *here;
+  if (!name.empty()) {
+    if (auto known = catalogue.Find(name)) {
+      // The same model may be known here with what it really has.
+      for (const GpuModel& model : models) {
+        if (model.name == known->name) return model;
+      }
+      return *std::move(known);
+    }
+  }
+  return models.front();
+}
+
+core::Estimate OfCpuOnlyJob(const core::Needs& needs, const core::Submission& asked,
+                            const core::Cluster& cluster) {
+  Demand demand = sim::DemandOf(needs.profile);
+  demand.busy = demand.sm = demand.dram = 0;
+  demand.gpu_memory = {};
+  demand.known = true;
+  demand.cpu_cores = asked.cores.value_or(std::max(1.0, demand.cpu_cores));
+  core::Estimate estimate;
+  estimate.on.assign(std::max<std::size_t>(cluster.models().size(), 1), {1, demand});
+  estimate.duration = needs.duration;
+  estimate.source = needs.source;
+  return estimate;
+}
+
+void SizeCores(const core::Needs& needs, const core::Submission& asked,
+               const core::Cluster& cluster, core::Estimate& estimate) {
+  const Profile& profile = needs.profile;
+  const auto most = asked.cores ? std::optional(*asked.cores / asked.gpus) : std::nullopt;
+  if (!profile.cpu_cores) {
+    for (std::size_t m = 0; m < estimate.on.size(); ++m) {
+      const double share = cluster.CoresAGpu(core::GpuModelId(m)).value_or(1);
+      estimate.on[m].demand.cpu_cores = most.value_or(std::max(1.0, std::floor(share)));
+    }
+    return;
+  }
+  estimate.cpu_curve = profile.cpu_curve;
+  if (needs.cores_upper && *profile.cpu_cores > 0) {
+    estimate.cores_upper = std::max(1.0, *needs.cores_upper / *profile.cpu_cores);
+  } else {
+    estimate.cores_upper =
+        needs.source == core::Source::kMeasured ? kMeasuredCoresUpper : kPredictedCoresUpper;
+  }
+  if (!most) return;
+  // What it can use, but no more than was asked for.
+  double wanted = 0;
+  for (auto& on : estimate.on) {
+    on.demand.cpu_cores = std::min(on.demand.cpu_cores, *most);
+    wanted = std::max(wanted, on.demand.cpu_cores);
+  }
+  if (wanted > 0) estimate.cores_upper = std::clamp(*most / wanted, 1.0, estimate.cores_upper);
+  const auto& curve = estimate.cpu_curve;
+  if (!curve.empty() && curve.back().first * estimate.cores_upper > *most) {
+    estimate.cpu_curve.clear();
+  }
+}
+
+void BoundMemory(const core::Needs& needs, const core::Submission& asked,
+                 const core::Cluster& cluster, core::Estimate& estimate) {
+  std::optional<Bytes> median = needs.profile.gpu_memory;
+  std::optional<Bytes> upper = needs.gpu_memory_upper;
+  if (median && !upper) upper = *median * kMemoryUpper;
+  if (median && upper) upper = std::max(*upper, *median);
+  if (asked.gpu_memory) {
+    median = std::min(median.value_or(*asked.gpu_memory), *asked.gpu_memory);
+    upper = std::min(upper.value_or(*asked.gpu_memory), *asked.gpu_memory);
+  }
+  Bytes largest;
+  for (std::size_t m = 0; m < estimate.on.size(); ++m) {
+    const Bytes whole = cluster.models()[m].memory;
+    estimate.on[m].demand.gpu_memory = median.value_or(whole);
+    largest = std::max(largest, whole);
+  }
+  estimate.gpu_memory_upper = upper.value_or(median ? *median * kMemoryUpper : largest);
+}
+
+}  // namespace
+
+core::Needs AsBrought(core::Needs needs) {
+  constexpr double kMost = 1e18;
+  if (needs.source == core::Source::kMeasured) needs.source = core::Source::kPredicted;
+  Profile& p = needs.profile;
+  for (auto* ratio : {&p.busy, &p.sm, &p.dram}) DropUnlessSane(*ratio, 1 + 1e-6);
+  DropUnlessSane(p.steps_per_second, kMost);
+  DropUnlessSane(p.gpu_memory, kMost);
+  DropUnlessSane(p.pcie, kMost);
+  DropUnlessSane(p.cpu_cores, 1e6);
+  DropUnlessSane(p.host_memory, kMost);
+  DropUnlessSane(p.host_bandwidth, kMost);
+  DropUnlessSane(p.power, 1e6);
+  DropUnlessSane(needs.gpu_memory_upper, kMost);
+  DropUnlessSane(needs.cores_upper, 1e6);
+  DropUnlessSane(needs.duration, 1e12);
+  double cores = 0;
+  double share = 0;
+  for (const auto& [x, y] : p.cpu_curve) {
+    const bool rises = std::isfinite(x) && std::isfinite(y) && x > cores && y >= share && y <= 1;
+    if (!rises || x > 1e6) {
+      p.cpu_curve.clear();
+      break;
+    }
+    cores = x;
+    share = y;
+  }
+  return needs;
+}
+
+void FillFrom(core::Needs& needs, const core::Needs& rest) {
+  const auto fill = [](auto& figure, const auto& other) {
+    if (!figure) figure = other;
+  };
+  Profile& p = needs.profile;
+  const Profile& q = rest.profile;
+  fill(needs.duration, rest.duration);
+  if (p.workload.name.empty()) p.workload = q.workload;
+  if (p.gpu.empty()) p.gpu = q.gpu;
+  // A rate or a share of one GPU model says nothing of another.
+  if (p.gpu == q.gpu) {
+    fill(p.steps_per_second, q.steps_per_second);
+    fill(p.sm, q.sm);
+    fill(p.dram, q.dram);
+    fill(p.power, q.power);
+    fill(p.pcie, q.pcie);
+  }
+  if (!p.gpu_memory) {
+    p.gpu_memory = q.gpu_memory;
+    fill(needs.gpu_memory_upper, rest.gpu_memory_upper);
+  }
+  if (!p.cpu_cores) {
+    p.cpu_cores = q.cpu_cores;
+    fill(needs.cores_upper, rest.cores_upper);
+  }
+  fill(p.host_memory, q.host_memory);
+  fill(p.host_bandwidth, q.host_bandwidth);
+  if (p.cpu_curve.empty()) p.cpu_curve = q.cpu_curve;
+}
+
+core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& asked,
+                           const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue) {
+  const auto& models = cluster.models();
+  if (asked.gpus == 0 || models.empty()) return OfCpuOnlyJob(needs, asked, cluster);
+  core::Estimate estimate;
+  estimate.source = needs.source;
+  Demand measured = sim::DemandOf(needs.profile);
+  if (needs.source == core::Source::kAssumed) measured.known = false;
+  const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, catalogue);
+  for (const GpuModel& to : models) estimate.on.push_back(sim::CarryOver(measured, from, to));
+  const core::Ratio reference = estimate.on.front().rate;
+  for (auto& on : estimate.on) on.rate /= reference;
+  if (needs.duration) estimate.duration = *needs.duration / reference;
+  BoundMemory(needs, asked, cluster, estimate);
+  SizeCores(needs, asked, cluster, estimate);
+  return estimate;
+}
+
+}  // namespace sharewell::study

@@ -1,0 +1,25 @@
+// From what a job is believed to need on one GPU model to what policies read: the same on every GPU
+// model of the cluster, with the user's own bounds. Pure.
+#pragma once
+
+#include "catalogue/gpu_catalogue.h"
+#include "core/cluster.h"
+#include "core/estimate.h"
+#include "core/submission.h"
+
+namespace sharewell::study {
+
+// What is not known is assumed cautiously: a job of unknown busy share or memory fills its GPU, and
+// one of unknown cores gets what the user asked for, else its GPU's part of the host. No belief
+// goes beyond the user's own bounds (cores, GPU memory).
+core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& asked,
+                           const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue);
+
+// As a client may bring them: figures that can be none are left out, and nothing is believed to be
+// measured because a client says so.
+core::Needs AsBrought(core::Needs needs);
+
+// `needs` with what `rest` knows and it does not.
+void FillFrom(core::Needs& needs, const core::Needs& rest);
+
+}  // namespace sharewell::study

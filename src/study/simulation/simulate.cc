@@ -1,0 +1,115 @@
+#include "study/simulation/simulate.h"
+
+#include <sys/resource.h>
+
+#include <utility>
+
+#include "control/loop/loop.h"
+#include "core/result.h"
+#include "engine/simulated/simulated_engine.h"
+#include "policy/registry.h"
+
+namespace sharewell::study {
+namespace {
+
+// Belief from truth, with error: the simulator's stand-in for the predictor.
+class SimulatedEstimator : public control::Estimator {
+ public:
+  SimulatedEstimator(const std::vector<sim::TrueJob>& truth, const sim::BeliefOptions& options)
+      : truth_(truth), options_(options) {}
+  core::Estimate Believe(const core::Job& job) const override {
+    return sim::Believe(job, truth_[job.id.index()], options_);
+  }
+  core::Estimate Measured(const core::Job& job) override {
+    return sim::Measured(job, truth_[job.id.index()], options_);
+  }
+
+ private:
+  const std::vector<sim::TrueJob>& truth_;
+  sim::BeliefOptions options_;
+};
+
+class Log : public control::Recorder {
+ public:
+  explicit Log(bool keep) : keep_(keep) {}
+
+  void OnDecision(core::Seconds took) override { took_.push_back(took.value); }
+
+  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
+    if (!keep_) return {};
+    const core::Seconds now = snapshot.now();
+    for (const auto& x : plan.stops) rows_.push_back({now, x.job, "stop", {}, x.reason});
+    for (const auto& x : plan.moves) rows_.push_back({now, x.job, "move", x.to, x.reason});
+    for (const auto& x : plan.resizes)
+      rows_.push_back({now, x.job, "resize", {{}, {}, x.cores}, x.reason});
+    for (const auto& x : plan.throttles) rows_.push_back({now, x.job, "throttle", {}, x.reason});
+    for (const auto& x : plan.starts) rows_.push_back({now, x.job, "start", x.to, x.reason});
+    for (const auto& x : plan.waits) rows_.push_back({now, x.job, "wait", {}, x.reason});
+    for (core::JobId id : plan.infeasible) {
+      rows_.push_back({now, id, "infeasible", {}, {core::ReasonKind::kInfeasible, {}, 0, 0}});
+    }
+    return {};
+  }
+
+  const std::vector<double>& took() const { return took_; }
+  std::vector<DecisionRow> TakeRows() { return std::move(rows_); }
+
+ private:
+  bool keep_;
+  std::vector<double> took_;
+  std::vector<DecisionRow> rows_;
+};
+
+}  // namespace
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& policy_name,
+                                  const SimulateOptions& options,
+                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+  const double begin = CpuSeconds();
+  policy::Options policy_options = options.policy;
+  policy_options.interference = &scenario.interference;
+  auto policy = policy::NewPolicy(policy_name, policy_options);
+  RETURN_IF_ERROR(policy);
+
+  sim::World world(scenario.cluster, scenario.jobs, scenario.truth, scenario.interference,
+                   {options.belief.seed, options.restart_cost});
+  engine::SimulatedEngine engine(world);
+  core::Snapshot snapshot(scenario.cluster, options.restart_cost);
+  SimulatedEstimator estimator(scenario.truth, options.belief);
+  Log log(options.keep_decisions);
+  control::Loop loop(snapshot, **policy, engine, estimator, log);
+
+  for (std::size_t turn = 0;; ++turn) {
+    if (options.until && world.NextEvent().value_or(*options.until) >= *options.until) break;
+    auto more = loop.Turn();
+    RETURN_IF_ERROR(more);
+    if (!*more) break;
+    if (progress && turn % 1024 == 0) {
+      const std::size_t live = snapshot.waiting().size() + snapshot.running().size();
+      progress(snapshot.job_count() - live, scenario.jobs.size());
+    }
+  }
+  if (options.until && world.NextEvent()) {
+    // Nothing happens between the last event and the end, but time goes on for who runs.
+    sim::Events none;
+    world.AdvanceTo(std::max(world.now(), std::min(*options.until, *world.NextEvent())), none);
+  }
+  world.Close();
+  Simulation out;
+  const double cpu = CpuSeconds() - begin + options.cpu_seconds_before;
+  out.summary = Summarise(scenario, world, policy_name, log.took(), cpu);
+  out.outcomes = world.outcomes();
+  out.decisions = log.TakeRows();
+  return out;
+}
+
+}  // namespace sharewell::study

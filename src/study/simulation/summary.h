@@ -1,0 +1,43 @@
+// Summary: what one simulated run comes to. Unknown is absent, never 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "sim/world.h"
+#include "study/simulation/scenario.h"
+
+namespace sharewell::study {
+
+struct Distribution {
+  std::optional<double> mean, p50, p95, p99;
+};
+
+struct Summary {
+  std::string policy;  // as given on the command line
+  std::size_t jobs = 0, finished = 0, failed = 0, infeasible = 0, unfinished = 0;
+  std::optional<double> makespan;   // first submission to last finish, seconds
+  Distribution jct, queueing, run;  // seconds; of finished jobs (queueing: of started ones)
+  std::optional<double> busy, sm;   // mean over GPUs and makespan, 0..1
+  std::optional<double> allocated;
+  std::optional<double> slowdown_mean, slowdown_p95;  // by neighbours
+  std::uint64_t ooms = 0, resubmissions = 0, moves = 0;
+  std::optional<double> jain;  // over users, of time alone over completion time
+  std::optional<double>
+      finish_time_fairness;  // worst user's mean of completion time over time alone
+  double gpu_hours = 0;
+  std::optional<double> energy_kwh;
+  std::optional<double> cores_reserved, cores_used;  // mean over the makespan
+  // Timings: not part of "same seed, same bytes".
+  std::optional<double> decision_p50, decision_p99;
+  std::optional<double> jobs_per_cpu_second;
+  std::optional<double> distance_from_optimal;  // makespan over the optimum's, less 1
+};
+
+Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,
+                  const std::vector<double>& decision_seconds, double cpu_seconds);
+
+}  // namespace sharewell::study

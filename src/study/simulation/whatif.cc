@@ -1,0 +1,162 @@
+#include "study/simulation/whatif.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "control/loop/loop.h"
+#include "core/numbers/statistics.h"
+#include "core/result.h"
+#include "engine/simulated/simulated_engine.h"
+#include "policy/registry.h"
+#include "study/simulation/play.h"
+#include "study/simulation/summary.h"
+
+namespace sharewell::study {
+namespace {
+
+using core::JobRecord;
+
+// The newest, by number; those that are over and those that live alike.
+std::vector<const JobRecord*> Newest(JobRecords records, std::size_t most) {
+  std::vector<const JobRecord*> kept(records.begin(), records.end());
+  const auto newer = [](const JobRecord* a, const JobRecord* b) { return a->number > b->number; };
+  if (kept.size() > most) {
+    std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most), kept.end(),
+                     newer);
+    kept.resize(most);
+  }
+  return kept;
+}
+
+core::Result<WhatIfRow> Replay(const JobHistory& history, const std::string& name,
+                               const WhatIfOptions& options) {
+  const Scenario& scenario = history.scenario;
+  policy::Options policy_options;
+  policy_options.max_slowdown = options.max_slowdown;
+  policy_options.interference = &scenario.interference;
+  const auto policy = policy::NewPolicy(name, policy_options);
+  RETURN_IF_ERROR(policy);
+  sim::World world(scenario.cluster, scenario.jobs, scenario.truth, scenario.interference,
+                   {1, options.restart_cost});
+  engine::SimulatedEngine engine(world);
+  core::Snapshot snapshot(scenario.cluster, options.restart_cost);
+  PlayEstimator estimator(history.believed);
+  PlayRecorder recorder(scenario.jobs.size());
+  control::Loop loop(snapshot, **policy, engine, estimator, recorder);
+  for (;;) {
+    const auto more = loop.Turn();
+    RETURN_IF_ERROR(more);
+    if (!*more) break;
+  }
+  world.Close();
+  const Summary summary = Summarise(scenario, world, name, {}, 0);
+  return WhatIfRow{name,
+                   summary.jobs,
+                   summary.finished,
+                   summary.makespan,
+                   summary.jct.mean,
+                   summary.queueing.mean,
+                   summary.slowdown_mean,
+                   summary.busy,
+                   static_cast<std::size_t>(summary.moves),
+                   static_cast<std::size_t>(summary.ooms)};
+}
+
+double RecordedSeconds(core::UnixMillis from, core::UnixMillis to) {
+  return static_cast<double>(to - from) / 1e3;
+}
+
+// The same figures from the records.
+std::optional<WhatIfRow> Really(const JobHistory& history) {
+  WhatIfRow row;
+  row.name = "really";
+  std::vector<double> jct, queueing, slowdown;
+  std::optional<core::UnixMillis> first, last;
+  double busy = 0;
+  bool busy_known = true;
+  for (const JobRecord* job : history.job) {
+    if (!core::IsOver(job->phase) || !job->ended) continue;
+    ++row.jobs;
+    row.finished += job->phase == core::Phase::kFinished ? 1U : 0U;
+    row.moves += static_cast<std::size_t>(std::max(0, job->attempt - 1 - job->ooms));
+    row.ooms += static_cast<std::size_t>(job->ooms);
+    first = std::min(first.value_or(job->submitted), job->submitted);
+    last = std::max(last.value_or(*job->ended), *job->ended);
+    jct.push_back(RecordedSeconds(job->submitted, *job->ended));
+    if (job->started) queueing.push_back(RecordedSeconds(job->submitted, *job->started));
+    if (job->alone_time.value > 0 && job->run_time.value > 0) {
+      slowdown.push_back(std::max(1.0, job->run_time / job->alone_time));
+    } else if (job->slowdown) {
+      slowdown.push_back(*job->slowdown);
+    }
+    if (job->asked.gpus == 0) continue;
+    const auto& share = job->believed.profile.busy;
+    busy_known = busy_known && share && job->alone_time.value > 0;
+    if (busy_known) busy += *share * job->alone_time.value * job->asked.gpus;
+  }
+  if (row.jobs == 0) return std::nullopt;
+  row.makespan = RecordedSeconds(*first, *last);
+  row.jct_mean = core::Mean(jct);
+  row.queueing_mean = core::Mean(queueing);
+  row.slowdown_mean = core::Mean(slowdown);
+  const double gpu_seconds =
+      *row.makespan * static_cast<double>(history.scenario.cluster.gpu_count());
+  if (busy_known && gpu_seconds > 0) row.busy = std::min(1.0, busy / gpu_seconds);
+  return row;
+}
+
+std::string SomeJobs(std::size_t count) {
+  return fmt::format("{} job{}", count, count == 1 ? "" : "s");
+}
+
+void RemarkOnHistory(const JobHistory& history, std::size_t older, WhatIfResult& result) {
+  const auto say = [&](std::size_t count, const std::string& words) {
+    if (count > 0) result.remarks.push_back(words);
+  };
+  const std::size_t live = result.jobs - (result.really ? result.really->jobs : 0);
+  const auto left_out = [&](std::size_t count, const char* words) {
+    say(count, fmt::format("left out: {} {}", SomeJobs(count), words));
+  };
+  left_out(older, "older than those played");
+  left_out(history.unknown, "of unknown length");
+  left_out(history.never_ran, "that ended without having run");
+  left_out(history.held, "on hold");
+  say(live, fmt::format("not over yet: {}, played with the believed length; what really happened "
+                        "is told of the others",
+                        SomeJobs(live)));
+  say(history.after, fmt::format("after others: {}, taken as submitted when those really ended",
+                                 SomeJobs(history.after)));
+  say(history.assumed, fmt::format("never measured: {}, taken to fill the GPU while it runs",
+                                   SomeJobs(history.assumed)));
+}
+
+}  // namespace
+
+core::Result<WhatIfResult> WhatIf(JobRecords records, const core::Cluster& cluster,
+                                  std::span<const core::SharedRun> shared,
+                                  std::span<const std::string> policies,
+                                  const WhatIfOptions& options) {
+  if (policies.empty()) {
+    return core::UsageError("no policy to play: name one or more, such as slot and sharewell");
+  }
+  const auto kept = Newest(records, options.most_jobs);
+  const JobHistory history = HistoryOf(kept, cluster, shared, {Length::kWhole, options.now});
+  if (history.job.empty()) {
+    return core::UsageError(
+        "there is nothing to play: of {} none has run, or is known to take how long; try again "
+        "when some have ended",
+        SomeJobs(records.size()));
+  }
+  WhatIfResult result;
+  result.jobs = history.job.size();
+  for (const std::string& name : policies) {
+    auto row = Replay(history, name, options);
+    RETURN_IF_ERROR(row);
+    result.policies.push_back(std::move(*row));
+  }
+  result.really = Really(history);
+  RemarkOnHistory(history, records.size() - kept.size(), result);
+  return result;
+}
+
+}  // namespace sharewell::study
