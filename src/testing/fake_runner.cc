@@ -65,6 +65,7 @@ void FakeRunner::Tell(RunEvent event) {
 void FakeRunner::CarryOut(const StartCommand& start) {
   const engine::RunRequest& request = start.request;
   const RunId id = request.id;
+  requests_[id] = request;
   if (running_.contains(id) || ended_.contains(id)) return;  // it has been started
   if (stopped_.contains(id)) {
     RunEnd end;
@@ -150,6 +151,12 @@ std::vector<engine::RunRequest> FakeRunner::Recover() {
   for (const auto& [id, process] : running_) {
     found.push_back(process.request);
     Tell(Of(RunEvent::Kind::kStarted, id));
+  }
+  for (const auto& [id, end] : ended_) {
+    found.push_back(requests_.at(id));
+    RunEvent event = Of(RunEvent::Kind::kEnded, id);
+    event.end = end;
+    Tell(std::move(event));
   }
   return found;
 }
