@@ -13,6 +13,10 @@
 //   Slurm       Start: update (place) and release     Stop: requeue and hold   Cancel: scancel
 //   Kubernetes  Start: bind and drop the gate         Stop, Cancel: delete the pod; Wait: a watch
 //
+// The queue is ours: a job is handed over with its first start, not when it is submitted. The face
+// is wider than others of the house, as these verbs are what managers have in common; what most
+// need not tell apart (Cancel, ListEvery, List) has a default.
+//
 // Nothing here waits, except Wait, and Recover before the loop begins: a runner that has to ask a
 // remote manager does so on a thread of its own and tells the answer as an event. An answer may
 // come late, twice, or after one that is younger. Where one may be lost too, ListEvery says so, and
@@ -100,12 +104,13 @@ struct RunEvent {
     kRefused,   // it was not started, and may be later or elsewhere; message: why. What never could
                 // be started ends instead
     kProgress,  // steps, as the job tells them
-    kEnding,    // its time limit is over, and it was told to end; again by a later server
-    kEnded,     // nothing of it is left
-    kNote,      // message: a limit that cannot be kept here, and why
-    kGpuLost,   // gpu: it does not answer any more; message: why
+    kTimeIsOver,  // its time limit: it was told to end; again by a later server
+    kEnded,       // nothing of it is left
+    kNote,        // message: a limit that cannot be kept here, and why
+    kGpuLost,     // gpu: it does not answer any more; message: why
     kGpuBack,
-    kNodeCame,  // node: a new one, or one that went
+    kNodeCame,  // node: a new one, or one that went. What is up when a server starts is in its
+                // cluster already
     kNodeWent,  // node.name; message: why. kEnded follows for each run that was there, as soon as
                 // nothing of it can run on
     kListed,    // list

@@ -65,6 +65,7 @@ void FakeRunner::Tell(RunEvent event) {
 void FakeRunner::CarryOut(const StartCommand& start) {
   const engine::RunRequest& request = start.request;
   const RunId id = request.id;
+  requests_[id] = request;
   if (running_.contains(id) || ended_.contains(id)) return;  // it has been started
   if (stopped_.contains(id)) {
     RunEnd end;
@@ -151,6 +152,12 @@ std::vector<engine::RunRequest> FakeRunner::Recover() {
     found.push_back(process.request);
     Tell(Of(RunEvent::Kind::kStarted, id));
   }
+  for (const auto& [id, end] : ended_) {
+    found.push_back(requests_.at(id));
+    RunEvent event = Of(RunEvent::Kind::kEnded, id);
+    event.end = end;
+    Tell(std::move(event));
+  }
   return found;
 }
 
@@ -179,6 +186,10 @@ void FakeRunner::Happen() {
       end.signal = 15;
       end.exit_code = 143;
       end.stopped = true;
+    } else if (dice_.Chance(options_.fail)) {
+      end.exit_code = 1;
+      end.out_of_memory = dice_.Chance(0.4);
+      end.lost = dice_.Chance(0.2);
     } else {
       ++finished_[id.job];
     }

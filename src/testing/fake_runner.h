@@ -20,7 +20,8 @@ namespace sharewell::fixtures {
 
 struct FakeRunnerOptions {
   std::uint64_t seed = 1;
-  // Chances, of each start or answer.
+  // Chances, of each run, start or answer.
+  double fail = 0;          // a run ends with another code, some out of memory or lost
   double refuse = 0;        // a start
   double lose_command = 0;  // a start or a stop never arrives
   double lose = 0;          // an answer never comes
@@ -98,8 +99,9 @@ class FakeRunner : public engine::Runner {
   std::map<std::string, engine::RunnerNode> up_;
   std::vector<Sent> sent_;  // in the order they were given: they arrive so
   std::map<engine::RunId, Process> running_;
-  std::map<engine::RunId, engine::RunEnd> ended_;  // and not forgotten
-  std::set<engine::RunId> stopped_;                // told to, whether there or not
+  std::map<engine::RunId, engine::RunEnd> ended_;         // and not forgotten
+  std::map<engine::RunId, engine::RunRequest> requests_;  // whose start arrived
+  std::set<engine::RunId> stopped_;                       // told to, whether there or not
   std::multimap<core::Seconds, engine::RunEvent> answers_;
   std::map<std::int64_t, int> began_, finished_;
 };

@@ -1,4 +1,4 @@
-// Advisor: what the server believes of jobs, and the policy that stands on it. `study` implements
+// Advisor: what the server believes of jobs, and the policy that stands on it. `server` implements
 // it with the predictor, the stored profiles and the measured pairs.
 //
 // The loop's thread alone.

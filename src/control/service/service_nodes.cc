@@ -80,6 +80,7 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
     added_gpu.memory = node.gpu_memory;
     gpus.Add(std::move(added_gpu));
   }
+  if (const auto drained = jobs.Kept("drained")) gpus.ReadDrained(drained->value_or(""));
   reserved_gpus.resize(gpus.size());
   reserved_nodes.resize(cluster.nodes().size());
   node_is_down.resize(cluster.nodes().size());

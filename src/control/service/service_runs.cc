@@ -34,7 +34,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   JobRecord& record = job->record;
   if (note.kind == Kind::kNote) {
     record.note = note.message;
-  } else if (note.kind == Kind::kEnding) {
+  } else if (note.kind == Kind::kTimeIsOver) {
     if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
     record.phase = Phase::kStopping;
     record.reason = TimeIsOver(record);

@@ -161,7 +161,7 @@ TEST_F(ServiceTest, WhoseTimeIsOverIsOnItsWayOutAndWhy) {
   timed.time_limit = core::Seconds(90);
   ASSERT_TRUE(Submit({timed}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
-  runner_->Tell(HandRunner::Of(RunEvent::Kind::kEnding, {1, 1}));
+  runner_->Tell(HandRunner::Of(RunEvent::Kind::kTimeIsOver, {1, 1}));
   EXPECT_EQ(Comes(1, Phase::kStopping), Phase::kStopping);
   EXPECT_EQ(service_->board().Find(1)->reason, "its time limit (90 s) is over");
   RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});

@@ -84,7 +84,8 @@ class LiveEngine final : public Engine {
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
-  // kStarted, kEnding, kNote; kGpuLost, kGpuBack; kNodeCame, kNodeWent: once each time it changed.
+  // kStarted, kTimeIsOver, kNote; kGpuLost, kGpuBack; kNodeCame, kNodeWent: once each time it
+  // changed.
   std::vector<RunEvent> TakeNotes();
 
   // Steps of the attempt under way; absent: none told.

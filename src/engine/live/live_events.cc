@@ -52,7 +52,7 @@ void LiveRuns::Take(const RunEvent& event) {
       return TakeProgress(event);
     case Kind::kEnded:
       return TakeEnd(event);
-    case Kind::kEnding:
+    case Kind::kTimeIsOver:
     case Kind::kNote:
       return Note(event);
     case Kind::kGpuLost:

@@ -82,7 +82,7 @@ class LinuxRunnerTest : public testing::Test {
       for (const RunEvent& event : events) {
         Told& told = told_[event.id];
         told.started = told.started || event.kind == Kind::kStarted;
-        told.endings += event.kind == Kind::kEnding ? 1 : 0;
+        told.endings += event.kind == Kind::kTimeIsOver ? 1 : 0;
         if (event.kind == Kind::kProgress) told.steps = event.steps;
         if (event.kind == Kind::kNote) told.notes += event.message;
         if (event.kind != Kind::kEnded) continue;

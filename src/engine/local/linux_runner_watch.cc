@@ -108,7 +108,7 @@ void LinuxRunner::Impl::LookAtProgress(Run& run) {
 void LinuxRunner::Impl::LookAtEnding(Run& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
   run.ending = ::access((run.folder + "/" + engine::kEndingFile).c_str(), F_OK) == 0;
-  if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kEnding, run.request.id);
+  if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kTimeIsOver, run.request.id);
 }
 
 RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {

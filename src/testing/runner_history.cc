@@ -1,0 +1,307 @@
+#include "testing/runner_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sharewell::fixtures {
+
+using core::GpuId;
+using core::JobId;
+using core::JobState;
+using core::Seconds;
+using engine::RunEvent;
+using engine::RunId;
+
+namespace {
+
+constexpr std::size_t kGpusOfNode = 2;
+constexpr int kMostNodes = 4;
+constexpr int kMostTurns = 6000;
+
+template <class Items, class Item>
+bool Has(const Items& items, const Item& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+std::vector<JobSpec> RandomSpecs(std::uint64_t seed, std::size_t jobs) {
+  Dice dice(seed + 1000);
+  std::vector<JobSpec> specs(jobs);
+  double submit = 0;
+  for (JobSpec& spec : specs) {
+    spec.seconds = dice.LogUniform(1, 200);
+    spec.gpus = dice.Between(0, 2);
+    spec.submit = submit += dice.Uniform(0, 10);
+    if (spec.gpus == 0) spec.cores = 1;
+  }
+  return specs;
+}
+
+std::vector<core::GivenGpu> GpusOf(int nodes) {
+  std::vector<core::GivenGpu> gpus;
+  for (const engine::RunnerNode& node : NodesOf(nodes)) {
+    gpus.insert(gpus.end(), node.gpus.begin(), node.gpus.end());
+  }
+  return gpus;
+}
+
+}  // namespace
+
+engine::RunnerNode NodeOf(std::size_t number) {
+  engine::RunnerNode node;
+  node.name = fmt::format("n{}", number);
+  node.cores = 16;
+  for (std::size_t i = 0; i < kGpusOfNode; ++i) {
+    const auto index = static_cast<int>(number * kGpusOfNode + i);
+    node.gpus.push_back({index, fmt::format("GPU-{}", index), "A"});
+  }
+  return node;
+}
+
+std::vector<engine::RunnerNode> NodesOf(int count) {
+  std::vector<engine::RunnerNode> nodes;
+  for (int i = 0; i < count; ++i) nodes.push_back(NodeOf(static_cast<std::size_t>(i)));
+  return nodes;
+}
+
+core::Cluster ClusterOf(int nodes) {
+  ClusterBuilder builder;
+  builder.Model("A");
+  for (int i = 0; i < nodes; ++i) builder.Node(kGpusOfNode).Cores(16);
+  return builder.Build();
+}
+
+void AuditRunner::Check(bool right, const std::string& else_wrong) {
+  if (!right && wrong.empty()) wrong = else_wrong;
+}
+
+void AuditRunner::Start(const engine::RunRequest& request) {
+  const std::string name = fmt::format("run {}.{}", request.id.job, request.id.attempt);
+  Check(started_.insert(request.id).second, name + " is started twice");
+  Check(!request.nodes.empty(), name + " has no node");
+  for (const auto& [id, other] : there_) {
+    Check(id.job != request.id.job, name + " is started while another attempt is there");
+  }
+  for (const core::GivenGpu& gpu : request.gpus) {
+    int here = 1;
+    for (const auto& [id, other] : there_) {
+      if (!Has(other.gpus, gpu)) continue;
+      Check(!stopped_.contains(id), name + " is started at a place that is still being left");
+      ++here;
+    }
+    Check(here <= kMostOnGpu, name + " is started on a GPU that is full");
+  }
+  if (refusals_ > 0) {
+    --refusals_;
+    RunEvent refused;
+    refused.kind = RunEvent::Kind::kRefused;
+    refused.id = request.id;
+    refused.message = "no licence is free";
+    return Tell(std::move(refused));
+  }
+  there_[request.id] = request;
+  runner_.Start(request);
+}
+
+void AuditRunner::Stop(RunId id, Seconds grace) {
+  stopped_.insert(id);
+  runner_.Stop(id, grace);
+}
+
+void AuditRunner::List(std::uint64_t token) {
+  asked_[token] = started_;
+  runner_.List(token);
+}
+
+bool AuditRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
+  if (applying) Check(until && *until <= Now(), "Apply waits for the runner");
+  if (!own_.empty()) {
+    out = std::exchange(own_, {});
+    return true;
+  }
+  const bool more = runner_.Wait(until, out);
+  for (const RunEvent& event : out) Hear(event);
+  return more;
+}
+
+void AuditRunner::Hear(const RunEvent& event) {
+  if (event.kind == RunEvent::Kind::kEnded || event.kind == RunEvent::Kind::kRefused) {
+    there_.erase(event.id);
+  }
+  if (event.kind != RunEvent::Kind::kListed) return;
+  std::set<RunId> gone = asked_.at(event.list.token);
+  for (const engine::RunList::Item& item : event.list.runs) {
+    if (!item.end) gone.erase(item.id);
+  }
+  for (const RunId& id : gone) there_.erase(id);
+}
+
+StubSide::StubSide(std::uint64_t seed, std::size_t jobs)
+    : case_(CaseOf(ClusterOf(kMostNodes), RandomSpecs(seed, jobs))),
+      world_(case_.cluster, case_.jobs, case_.truth, case_.interference, {seed, Seconds(30)}),
+      stub_(
+          world_,
+          [this](const core::Job& job) { engine_->Submit(job, StubRunner::RequestOf(job)); },
+          [this](JobId job, core::Ratio rate) {
+            engine_->SetPace(job, {rate, rate});
+          }) {}
+
+RunnerHistory::RunnerHistory(std::unique_ptr<RunnerSide> side, std::uint64_t seed, int nodes)
+    : side_(std::move(side)),
+      dice_(seed),
+      cluster_(ClusterOf(nodes)),
+      snapshot_(cluster_),
+      audit(side_->runner()),
+      engine(cluster_, GpusOf(nodes), audit),
+      down_(static_cast<std::size_t>(nodes)) {
+  side_->Attach(engine);
+}
+
+void RunnerHistory::Submit(int gpus) {
+  core::Job job;
+  job.id = JobId(submitted_++);
+  job.gpus = gpus;
+  engine.Submit(job, StubRunner::RequestOf(job));
+}
+
+void RunnerHistory::Observe(double seconds) {
+  engine::Observation seen;
+  if (!engine.Observe(audit.Now() + Seconds(seconds), seen)) return;
+  snapshot_.AdvanceTo(seen.now);
+  for (const JobId id : seen.finished) snapshot_.Finish(id, JobState::kFinished);
+  for (const JobId id : seen.failed) snapshot_.Finish(id, JobState::kFailed);
+  for (const JobId id : seen.out_of_memory) snapshot_.Stop(id);
+  for (const JobId id : seen.requeued) snapshot_.Stop(id);
+  over_ += seen.finished.size() + seen.failed.size();
+  for (const auto& job : seen.submitted) snapshot_.Submit(job, EstimateOf({}, cluster_));
+  Settle();
+}
+
+void RunnerHistory::Decide(double start, double stop, double move) {
+  core::Plan plan;
+  for (std::size_t j = 0; j < snapshot_.job_count(); ++j) {
+    const JobId id(j);
+    const core::JobView& view = snapshot_.job(id);
+    if (view.state == JobState::kRunning && dice_.Chance(stop)) {
+      plan.stops.push_back({id, {}});
+      snapshot_.Stop(id);
+    } else if (view.state == JobState::kRunning && dice_.Chance(move)) {
+      if (const auto to = Room(view)) {
+        plan.moves.push_back({id, *to, false, {}});
+        snapshot_.Move(id, *to);
+      }
+    } else if (view.state == JobState::kWaiting && dice_.Chance(start)) {
+      if (const auto to = Room(view)) {
+        plan.starts.push_back({id, *to, {}, {}});
+        snapshot_.Start(id, *to);
+      }
+    }
+  }
+  engine::Observation seen;
+  const Seconds before = audit.Now();
+  audit.applying = true;
+  engine.Apply(plan, seen);
+  audit.applying = false;
+  if (audit.Now() != before && wrong_.empty()) wrong_ = "Apply took time";
+  Settle();
+}
+
+std::optional<core::Allocation> RunnerHistory::Room(const core::JobView& view) const {
+  core::Allocation to;
+  for (std::size_t g = 0; g < cluster_.gpu_count(); ++g) {
+    if (static_cast<int>(to.gpus.size()) == view.job.gpus) break;
+    if (down_[cluster_.NodeOf(GpuId(g)).index()]) continue;
+    if (lost_gpus_.contains(fmt::format("GPU-{}", g))) continue;
+    if (snapshot_.residents(GpuId(g)).count() < AuditRunner::kMostOnGpu) to.gpus.emplace_back(g);
+  }
+  if (static_cast<int>(to.gpus.size()) < view.job.gpus) return std::nullopt;
+  if (view.job.gpus > 0) return to;
+  const auto up = std::find(down_.begin(), down_.end(), false);
+  if (up == down_.end()) return std::nullopt;
+  to.node = core::NodeId(static_cast<std::size_t>(up - down_.begin()));
+  return to;
+}
+
+void RunnerHistory::Take(const RunEvent& note) {
+  using Kind = RunEvent::Kind;
+  if (note.kind == Kind::kGpuLost) lost_gpus_.insert(note.gpu);
+  if (note.kind == Kind::kGpuBack) lost_gpus_.erase(note.gpu);
+  if (note.kind != Kind::kNodeCame && note.kind != Kind::kNodeWent) return;
+  for (const core::GivenGpu& gpu : note.node.gpus) lost_gpus_.erase(gpu.uuid);
+  for (std::size_t i = 0; i < down_.size(); ++i) {
+    if (cluster_.nodes()[i].name != note.node.name) continue;
+    down_[i] = note.kind == Kind::kNodeWent;
+    return;
+  }
+  core::Node node;
+  node.name = note.node.name;
+  node.model = core::GpuModelId(0);
+  node.gpus = static_cast<int>(note.node.gpus.size());
+  cluster_.Add(node);
+  snapshot_.Grow();
+  engine.AddNode(note.node);
+  down_.push_back(false);
+}
+
+void RunnerHistory::Settle() {
+  for (const RunEvent& note : engine.TakeNotes()) Take(note);
+  for (const engine::Ended& end : engine.TakeEnded()) {
+    if (++ends_[end.run] > 1 && wrong_.empty()) {
+      wrong_ = fmt::format("run {}.{} ended twice", end.run.job, end.run.attempt);
+    }
+    if (end.end.refused) refusals_.push_back(end.end.message);
+    audit.Forget(end.run);
+  }
+}
+
+// A GPU is lost or back; or a node goes, one that went comes, or a new one does.
+void RunnerHistory::Shake() {
+  if (dice_.Chance(0.3)) {
+    RunEvent event;
+    event.gpu = fmt::format("GPU-{}", dice_.Between(0, 3));
+    event.kind =
+        lost_gpus_.contains(event.gpu) ? RunEvent::Kind::kGpuBack : RunEvent::Kind::kGpuLost;
+    return audit.Tell(std::move(event));
+  }
+  const auto node = static_cast<std::size_t>(dice_.Between(0, kMostNodes - 1));
+  if (gone_.erase(node) != 0 || node >= down_.size()) return NodeComes(node);
+  gone_.insert(node);
+  NodeGoes(node);
+}
+
+void RunnerHistory::Meddle() {
+  for (std::size_t j = 0; j < snapshot_.job_count(); ++j) {
+    const JobState state = snapshot_.job(JobId(j)).state;
+    if (state == JobState::kRunning && dice_.Chance(0.01)) engine.Requeue(JobId(j));
+    if (state == JobState::kRunning && dice_.Chance(0.003)) engine.Cancel(JobId(j));
+    if (state == JobState::kWaiting && dice_.Chance(0.001)) engine.Withdraw(JobId(j));
+  }
+}
+
+void RunnerHistory::Live(std::size_t jobs, bool shaken) {
+  for (int turn = 0; turn < kMostTurns && wrong().empty(); ++turn) {
+    if (over_ == jobs && side_->quiet() && AllEnded()) break;
+    if (!side_->submits() && submitted_ < jobs && dice_.Chance(0.4)) Submit(dice_.Between(0, 2));
+    if (shaken && dice_.Chance(0.03)) Shake();
+    Meddle();
+    Observe(dice_.Pick({0, 0.5, 5}));
+    Decide(0.4, 0.02, 0.02);
+  }
+  if (over_ != jobs && wrong_.empty()) {
+    wrong_ = fmt::format("{} of {} jobs came to an end", over_, jobs);
+  }
+  if (!AllEnded() && wrong_.empty()) wrong_ = "a run was started and never ended";
+}
+
+bool RunnerHistory::AllEnded() const {
+  return std::all_of(audit.started().begin(), audit.started().end(),
+                     [&](const RunId& run) { return ends_.contains(run); });
+}
+
+std::string RunnerHistory::wrong() const {
+  if (!wrong_.empty()) return wrong_;
+  return audit.wrong.empty() ? side_->wrong() : audit.wrong;
+}
+
+}  // namespace sharewell::fixtures

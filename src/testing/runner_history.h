@@ -1,0 +1,169 @@
+// RunnerHistory: a live engine over some runner, driven by a loop that decides by chance. The same
+// for processes on one machine (StubRunner) and for a cluster's manager (FakeRunner), so that one
+// suite of tests holds for both.
+//
+// What must never happen is looked for all the while; `wrong` says what did first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/snapshot.h"
+#include "engine/live/live_engine.h"
+#include "engine/runner.h"
+#include "testing/fake_runner.h"
+#include "testing/random_case.h"
+#include "testing/stub_runner.h"
+
+namespace sharewell::fixtures {
+
+// Nodes "n0", "n1", ... of two GPUs "GPU-0", "GPU-1", ... and 16 cores each.
+engine::RunnerNode NodeOf(std::size_t number);
+std::vector<engine::RunnerNode> NodesOf(int count);
+core::Cluster ClusterOf(int nodes);
+
+// Stands between the engine and any runner, and checks what the engine asks for.
+class AuditRunner : public engine::Runner {
+ public:
+  static constexpr int kMostOnGpu = 2;
+
+  explicit AuditRunner(engine::Runner& runner) : runner_(runner) {}
+  core::Seconds Now() override { return runner_.Now(); }
+  void Start(const engine::RunRequest& request) override;
+  void Stop(engine::RunId id, core::Seconds grace) override;
+  void SetCores(engine::RunId id, double cores) override { runner_.SetCores(id, cores); }
+  void SetShare(engine::RunId id, core::Ratio share) override { runner_.SetShare(id, share); }
+  std::vector<engine::RunRequest> Recover() override { return runner_.Recover(); }
+  std::optional<core::Seconds> ListEvery() const override { return runner_.ListEvery(); }
+  void List(std::uint64_t token) override;
+  bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
+  void Wake() override { runner_.Wake(); }
+  void Forget(engine::RunId id) override { runner_.Forget(id); }
+
+  void RefuseNext(int starts) { refusals_ = starts; }
+  void Tell(engine::RunEvent event) { own_.push_back(std::move(event)); }
+  const std::set<engine::RunId>& started() const { return started_; }
+  bool applying = false;  // the engine may not wait now
+  std::string wrong;
+
+ private:
+  void Hear(const engine::RunEvent& event);
+  void Check(bool right, const std::string& else_wrong);
+
+  engine::Runner& runner_;
+  std::set<engine::RunId> started_, stopped_;
+  std::map<engine::RunId, engine::RunRequest> there_;  // not heard to have ended
+  // What had been started when a list was asked for.
+  std::map<std::uint64_t, std::set<engine::RunId>> asked_;
+  std::vector<engine::RunEvent> own_;
+  int refusals_ = 0;
+};
+
+// A kind of runner, with what a test makes happen to it.
+class RunnerSide {
+ public:
+  virtual ~RunnerSide() = default;
+  virtual engine::Runner& runner() = 0;
+  virtual void Attach(engine::LiveEngine&) {}
+  virtual bool submits() const { return false; }  // its jobs by itself
+  virtual void NodeGoes(const std::string& name) = 0;
+  virtual void NodeComes(const engine::RunnerNode& node) = 0;
+  virtual bool quiet() const = 0;  // nothing runs
+  virtual std::string wrong() const { return {}; }
+};
+
+class FakeSide : public RunnerSide {
+ public:
+  FakeSide(int nodes, const FakeRunnerOptions& options) : fake(NodesOf(nodes), options) {}
+  engine::Runner& runner() override { return fake; }
+  void NodeGoes(const std::string& name) override { fake.NodeGoes(name); }
+  void NodeComes(const engine::RunnerNode& node) override { fake.NodeComes(node); }
+  bool quiet() const override { return fake.quiet(); }
+  std::string wrong() const override { return fake.wrong; }
+  FakeRunner fake;
+};
+
+// Its world has every node that may come, and submits `jobs` jobs.
+class StubSide : public RunnerSide {
+ public:
+  StubSide(std::uint64_t seed, std::size_t jobs);
+  engine::Runner& runner() override { return stub_; }
+  void Attach(engine::LiveEngine& engine) override { engine_ = &engine; }
+  bool submits() const override { return true; }
+  void NodeGoes(const std::string& name) override { stub_.NodeGoes(name); }
+  void NodeComes(const engine::RunnerNode& node) override { stub_.NodeComes(node); }
+  bool quiet() const override { return stub_.running() == 0; }
+
+ private:
+  Case case_;
+  sim::World world_;
+  engine::LiveEngine* engine_ = nullptr;
+  StubRunner stub_;
+};
+
+class RunnerHistory {
+ public:
+  RunnerHistory(std::unique_ptr<RunnerSide> side, std::uint64_t seed, int nodes);
+
+  void Submit(int gpus);
+  // Observes for up to so long, and writes it into the snapshot.
+  void Observe(double seconds);
+  // Starts what waits, stops and moves what runs, each by that chance.
+  void Decide(double start, double stop, double move);
+  // A whole life of so many jobs; all is over at its end. `shaken`: nodes and GPUs go and come.
+  void Live(std::size_t jobs, bool shaken);
+  // Until something is so, starting whatever waits; at most so many seconds. False: it never was.
+  template <class So>
+  bool Comes(double seconds, So so) {
+    const core::Seconds until = audit.Now() + core::Seconds(seconds);
+    while (!so() && audit.Now() < until) {
+      Observe(1);
+      Decide(1, 0, 0);
+    }
+    return so();
+  }
+  void NodeGoes(std::size_t node) { side_->NodeGoes(NodeOf(node).name); }
+  void NodeComes(std::size_t node) { side_->NodeComes(NodeOf(node)); }
+
+  const core::Snapshot& snapshot() const { return snapshot_; }
+  const core::Cluster& cluster() const { return cluster_; }
+  bool down(std::size_t node) const { return down_[node]; }  // as it was told
+  std::size_t over() const { return over_; }
+  const std::vector<std::string>& refusals() const { return refusals_; }  // of starts: why
+  std::string wrong() const;
+
+ private:
+  // What the service does with notes and ends.
+  void Settle();
+  void Take(const engine::RunEvent& note);
+  std::optional<core::Allocation> Room(const core::JobView& view) const;
+  void Shake();
+  void Meddle();          // requeues, cancels and withdraws by chance
+  bool AllEnded() const;  // that were started
+
+  std::unique_ptr<RunnerSide> side_;
+  Dice dice_;
+  core::Cluster cluster_;
+  core::Snapshot snapshot_;
+
+ public:
+  AuditRunner audit;
+  engine::LiveEngine engine;
+
+ private:
+  std::vector<bool> down_;           // by node, as it was told
+  std::set<std::string> lost_gpus_;  // likewise
+  std::set<std::size_t> gone_;       // nodes, as it is
+  std::map<engine::RunId, int> ends_;
+  std::vector<std::string> refusals_;
+  std::size_t submitted_ = 0, over_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace sharewell::fixtures
