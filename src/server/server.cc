@@ -97,7 +97,7 @@ struct Server::Parts {
   std::unique_ptr<server::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<server::JobWatch> watch;
-  std::unique_ptr<WatchMonitor> sight;
+  std::unique_ptr<WatchMonitor> monitor;
   std::unique_ptr<control::Service> service;
   std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<api::ServiceDesk> desk;
@@ -221,7 +221,7 @@ void Server::Parts::MakeWatch() {
     if (!line.ends_with(": works")) options.say(line);
   };
   watch = std::make_unique<server::JobWatch>(std::move(look));
-  sight = std::make_unique<WatchMonitor>(*runner, *watch);
+  monitor = std::make_unique<WatchMonitor>(*runner, *watch);
 }
 
 Result<void> Server::Parts::MakeApi() {
@@ -272,7 +272,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   service.say = options.say;
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
                                                       *parts->runner, *parts->advisor, *parts->jobs,
-                                                      service, parts->sight.get());
+                                                      service, parts->monitor.get());
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/result.h"
+
 namespace sharewell::control {
 
 using core::FailedError;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/result.h"
+
 namespace sharewell::control {
 namespace {
 
@@ -62,7 +64,9 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
   Stored stored;
-  if (!Empty(all)) RETURN_IF_ERROR(Write(all));
+  if (!Empty(all)) {
+    RETURN_IF_ERROR(Write(all));
+  }
   owed_ = {};
   dirty_.clear();
   next_event_ = next;

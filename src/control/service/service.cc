@@ -5,6 +5,7 @@
 #include "control/service/plan_records.h"
 #include "control/service/service_impl.h"
 #include "core/numbers/statistics.h"
+#include "core/result.h"
 
 namespace sharewell::control {
 

@@ -5,6 +5,7 @@
 
 #include "control/sampling/sampler.h"
 #include "control/service/service_impl.h"
+#include "core/result.h"
 
 namespace sharewell::control {
 

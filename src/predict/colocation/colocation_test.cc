@@ -24,9 +24,9 @@ Resident Job(const std::string& name, double busy, double sm, double dram = 0.1)
 }
 
 double Modelled(const std::vector<Resident>& residents, std::size_t i) {
-  std::vector<interference::Resident> residents;
-  for (const Resident& resident : residents) residents.push_back({{}, &resident.demand, 1});
-  return interference::Interference().Speed(core::GpuModelId(0), residents, i);
+  std::vector<interference::Resident> modelled;
+  for (const Resident& resident : residents) modelled.push_back({{}, &resident.demand, 1});
+  return interference::Interference().Speed(core::GpuModelId(0), modelled, i);
 }
 
 double Draw(std::uint64_t a, std::uint64_t b) { return core::Uniform(core::HashOf({a, b})); }
