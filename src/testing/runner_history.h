@@ -122,7 +122,7 @@ class RunnerHistory {
   template <class So>
   bool Comes(double seconds, So so) {
     const core::Seconds until = audit.Now() + core::Seconds(seconds);
-    while (!so() && audit.Now() < until) {
+    for (int turn = 0; turn < 10'000 && !so() && audit.Now() < until; ++turn) {
       Observe(1);
       Decide(1, 0, 0);
     }
