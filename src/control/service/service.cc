@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "control/service/plan_records.h"
+#include "control/service/parts/plan_records.h"
 #include "control/service/service_impl.h"
 #include "core/numbers/statistics.h"
 #include "core/result.h"

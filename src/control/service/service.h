@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "control/loop/guard.h"
-#include "control/service/admission.h"
 #include "control/service/advisor.h"
 #include "control/service/event_hub.h"
-#include "control/service/gpu_table.h"
 #include "control/service/job_board.h"
+#include "control/service/parts/admission.h"
+#include "control/service/parts/gpu_table.h"
 #include "core/cluster.h"
 #include "core/result.h"
 #include "core/submission.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "control/loop/seen_needs.h"
-#include "control/service/plan_records.h"
+#include "control/service/parts/plan_records.h"
 #include "control/service/service_impl.h"
 
 namespace sharewell::control {

@@ -1,4 +1,4 @@
-#include "control/service/plan_records.h"
+#include "control/service/parts/plan_records.h"
 
 #include <fmt/format.h>
 

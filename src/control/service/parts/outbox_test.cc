@@ -1,4 +1,4 @@
-#include "control/service/outbox.h"
+#include "control/service/parts/outbox.h"
 
 #include <gmock/gmock.h>
 

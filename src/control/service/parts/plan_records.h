@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "control/service/gpu_table.h"
-#include "control/service/live_jobs.h"
+#include "control/service/parts/gpu_table.h"
+#include "control/service/parts/live_jobs.h"
 #include "core/plan.h"
 #include "core/snapshot.h"
 #include "store/job_store.h"

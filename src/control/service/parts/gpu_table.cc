@@ -1,4 +1,4 @@
-#include "control/service/gpu_table.h"
+#include "control/service/parts/gpu_table.h"
 
 #include <fmt/format.h>
 

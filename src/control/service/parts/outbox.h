@@ -14,7 +14,7 @@
 
 #include "control/service/event_hub.h"
 #include "control/service/job_board.h"
-#include "control/service/live_jobs.h"
+#include "control/service/parts/live_jobs.h"
 #include "core/result.h"
 #include "engine/runner.h"
 #include "store/job_store.h"

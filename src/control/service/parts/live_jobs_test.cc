@@ -1,4 +1,4 @@
-#include "control/service/live_jobs.h"
+#include "control/service/parts/live_jobs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "control/service/run_end.h"
+#include "control/service/parts/run_end.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "control/service/admission.h"
+#include "control/service/parts/admission.h"
 
 #include <utility>
 

@@ -15,7 +15,7 @@
 
 #include "control/service/advisor.h"
 #include "control/service/job_board.h"
-#include "control/service/live_jobs.h"
+#include "control/service/parts/live_jobs.h"
 #include "core/job_record.h"
 #include "core/result.h"
 #include "store/job_store.h"

@@ -1,4 +1,4 @@
-#include "control/service/mailbox.h"
+#include "control/service/parts/mailbox.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
