@@ -165,9 +165,10 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/profiles", 200)
         self.check("GET", "/api/v1/forecast", 200)
         what_if = {"policies": ["slot", "sharewell"], "days": 1}
-        self.check_body("POST", "/api/v1/simulations", what_if)
-        self.check("POST", "/api/v1/simulations", 200, body=what_if)
-        self.check("POST", "/api/v1/simulations", 400, body={"policies": ["no such policy"]})
+        for path in ("/api/v1/whatif", "/api/v1/simulations"):  # the second is the old name
+            self.check_body("POST", path, what_if)
+            self.check("POST", path, 200, body=what_if)
+            self.check("POST", path, 400, body={"policies": ["no such policy"]})
         model = (ROOT / "fuzz" / "corpus" / "layer_list" / "image.json").read_bytes()
         self.check("POST", "/api/v1/predictions", 200, "?batch=4&precision=bf16&gpu=H200", body=model)
         self.check("POST", "/api/v1/predictions", 400, body=b"no model")

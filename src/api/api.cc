@@ -33,9 +33,9 @@ http::HttpResponse RefusalAnswer(const Refusal& refusal) {
   return answer;
 }
 
-Api::Api(http::HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
-         const ApiOptions& options)
-    : impl_(std::make_shared<ApiImpl>(server, desk, std::move(open_jobs), std::move(studies),
+Api::Api(http::HttpServer& server, control::JobService& service, OpenJobs open_jobs,
+         Studies studies, const ApiOptions& options)
+    : impl_(std::make_shared<ApiImpl>(server, service, std::move(open_jobs), std::move(studies),
                                       options)) {
   impl_->AddRoutes();
 }
@@ -47,10 +47,10 @@ Api::~Api() {
   impl_->studying_thread.Stop();
 }
 
-ApiImpl::ApiImpl(http::HttpServer& http, Desk& at, Api::OpenJobs open, Studies study,
+ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs open, Studies study,
                  const ApiOptions& given)
     : server(http),
-      desk(at),
+      service(at),
       open_jobs(std::move(open)),
       studies(std::move(study)),
       options(given),
@@ -169,7 +169,7 @@ core::Result<store::JobStore*> ApiImpl::Store() {
 }
 
 core::Result<control::JobPtr> ApiImpl::FindJob(std::int64_t number) {
-  if (control::JobPtr job = desk.board().Find(number)) return job;
+  if (control::JobPtr job = service.board().Find(number)) return job;
   const auto jobs = Store();
   RETURN_IF_ERROR(jobs);
   auto found = (*jobs)->Jobs({.number = number, .most = 1});

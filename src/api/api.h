@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "api/access.h"
-#include "api/desk.h"
 #include "api/expected_starts.h"
+#include "control/service/job_service.h"
 #include "core/result.h"
 #include "http/http_server.h"
 #include "store/job_store.h"
@@ -42,7 +42,7 @@ struct GpuFigures {
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
-      simulate;
+      whatif;
   // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
   std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
   std::function<core::Result<Starts>()> starts;  // of the jobs that wait; empty: nobody knows
@@ -69,8 +69,8 @@ class Api {
   // A store to read from, for what the board no longer has.
   using OpenJobs = std::function<core::Result<std::unique_ptr<store::JobStore>>()>;
 
-  // Adds its routes. `server` and `desk` must outlive it.
-  Api(http::HttpServer& server, Desk& desk, OpenJobs open_jobs, Studies studies,
+  // Adds its routes. `server` and `service` must outlive it.
+  Api(http::HttpServer& server, control::JobService& service, OpenJobs open_jobs, Studies studies,
       const ApiOptions& options);
   // REQUIRES: the server is stopped.
   ~Api();

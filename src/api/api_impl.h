@@ -21,8 +21,8 @@ namespace sharewell::api {
 struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   using Who = std::optional<core::Account>;  // absent: nobody in particular
 
-  ApiImpl(http::HttpServer& server, Desk& desk, Api::OpenJobs open, Studies studies,
-          const ApiOptions& options);
+  ApiImpl(http::HttpServer& server, control::JobService& service, Api::OpenJobs open,
+          Studies studies, const ApiOptions& options);
   void AddRoutes();
   void AddJobRoutes();
   void AddSubmitRoute();
@@ -54,10 +54,10 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   core::Result<store::JobStore*> Store();  // the reading thread
   http::HttpResponse ErrorAnswer(const core::Error& error, int failed) const;
   // 507 where the store cannot be written, else `failed`.
-  int FailedStatus(int failed) const { return desk.View().store_up ? failed : 507; }
+  int FailedStatus(int failed) const { return service.View().store_up ? failed : 507; }
 
   http::HttpServer& server;
-  Desk& desk;
+  control::JobService& service;
   Api::OpenJobs open_jobs;
   Studies studies;
   ApiOptions options;

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "api/fake_desk.h"
+#include "api/fake_job_service.h"
 #include "api/logs.h"
 #include "http/test_client.h"
 #include "platform/files/test_folder.h"
@@ -34,7 +34,7 @@ class ApiTest : public ::testing::Test {
       return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
     };
     studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
-    studies.simulate = [](const auto& policies, double days) -> core::Result<std::string> {
+    studies.whatif = [](const auto& policies, double days) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
     };
     studies.predict = [](const std::string& model, const Query&) -> core::Result<std::string> {
@@ -49,7 +49,7 @@ class ApiTest : public ::testing::Test {
       return std::vector<LogPiece>{{folder_.Path(errors ? "err" : "out"), 100}};
     };
     api_ = std::make_unique<Api>(
-        *server_, desk_, [this] { return store_.Open(); }, std::move(studies),
+        *server_, service_, [this] { return store_.Open(); }, std::move(studies),
         ApiOptions{.access = {folder_.Path("tokens"), {}, ::getuid()},
                    .heartbeat = core::Seconds(0.3)});
     server_->Start();
@@ -83,7 +83,7 @@ class ApiTest : public ::testing::Test {
 
   const platform::TestFolder folder_;
   const std::string socket_ = folder_.Path("s.sock");
-  FakeDesk desk_;
+  FakeJobService service_;
   bool logs_gone_ = false;
   FakeJobStore store_;
   std::unique_ptr<http::HttpServer> server_;
@@ -182,9 +182,10 @@ TEST_F(ApiTest, MachineStudiesAndFigures) {
   EXPECT_THAT(Ask("POST /api/v1/gpus/9/drain"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(Ask("GET /api/v1/nodes"), HasSubstr("\"store_up\":true"));
   EXPECT_THAT(Ask("GET /api/v1/forecast"), HasSubstr("{\"jobs\":[]}"));
-  EXPECT_THAT(Ask("POST /api/v1/simulations", R"({"policies":["slot"],"days":2})"),
-              HasSubstr("slot 2"));
-  EXPECT_THAT(Ask("POST /api/v1/simulations", R"({"policies":[]})"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(Ask("POST /api/v1/simulations", R"({"policies":["slot"],"days":2})"),
+            Ask("POST /api/v1/whatif", R"({"policies":["slot"],"days":2})"));
+  EXPECT_THAT(Ask("POST /api/v1/whatif", R"({"policies":["slot"],"days":2})"), HasSubstr("slot 2"));
+  EXPECT_THAT(Ask("POST /api/v1/whatif", R"({"policies":[]})"), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(Ask("POST /api/v1/predictions?batch=4", std::string(1 << 20, 'm')),
               HasSubstr("{\"bytes\":1048576}"));
   EXPECT_THAT(Ask("POST /api/v1/predictions", "bad"), StartsWith("HTTP/1.1 400 "));
@@ -196,9 +197,9 @@ TEST_F(ApiTest, MachineStudiesAndFigures) {
                     HasSubstr("sharewell_gpu_jobs{gpu=\"0\",UUID=\"simulated-0\"} 0\n"),
                     HasSubstr("sharewell_http_requests_total{code=\"4xx\"} ")));
   EXPECT_THAT(Ask("GET /api/v1/routes"), HasSubstr("[\"POST\",\"/api/v1/jobs/{number}/cancel\"]"));
-  desk_.view.store_up = false;
+  service_.view.store_up = false;
   EXPECT_THAT(Ask("GET /healthz"), StartsWith("HTTP/1.1 503 "));
-  desk_.full = true;
+  service_.full = true;
   EXPECT_THAT(Ask("POST /api/v1/jobs", R"({"command":["a"]})"), StartsWith("HTTP/1.1 507 "));
 }
 
@@ -217,9 +218,9 @@ TEST_F(ApiTest, LogsByOffset) {
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=110"), HasSubstr("X-Ended: 1"));
   logs_gone_ = true;
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"), StartsWith("HTTP/1.1 200 ")) << "it never ran";
-  core::JobRecord ran = *desk_.board().Find(1);
+  core::JobRecord ran = *service_.board().Find(1);
   ran.started = 1;
-  desk_.jobs.Put(ran);
+  service_.jobs.Put(ran);
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"),
               AllOf(StartsWith("HTTP/1.1 410 "), HasSubstr("they went after 30 days")));
   logs_gone_ = false;
@@ -246,7 +247,7 @@ TEST_F(ApiTest, EventsGoOnWhereTheyBrokeOff) {
   }
   for (int id = 1401; id <= 1410; ++id) {  // stored, then told
     store_.events.push_back({id, 5, "job.ended", 2, ""});
-    desk_.hub.Publish(store_.events.back());
+    service_.hub.Publish(store_.events.back());
   }
   const auto live = listen("");
   const auto late = listen("?after=3");
@@ -266,8 +267,8 @@ TEST_F(ApiTest, EventsGoOnWhereTheyBrokeOff) {
   for (int id = 1406; id <= 1410; ++id) {
     EXPECT_THAT(back->Until("\n\n"), StartsWith(fmt::format("id: {}\n", id)));
   }
-  desk_.hub.Publish({1411, 6, "job.ended", 1, ""});
-  desk_.hub.Publish({1412, 6, "job.ended", 2, ""});
+  service_.hub.Publish({1411, 6, "job.ended", 1, ""});
+  service_.hub.Publish({1412, 6, "job.ended", 2, ""});
   const auto next = [](const http::TestClient& client) {
     for (;;) {
       std::string text = client.Until("\n\n");
@@ -288,7 +289,7 @@ TEST_F(ApiTest, TenThousandJobsAreListedAtOnce) {
   record.asked.command = {"python3", "train.py", "--epochs", "10"};
   record.reason = "no GPU has room for it yet";
   record.asked.environment.assign(40, {"SOME_VARIABLE", "with a value of common length"});
-  for (record.number = 1; record.number <= 10'000; ++record.number) desk_.jobs.Put(record);
+  for (record.number = 1; record.number <= 10'000; ++record.number) service_.jobs.Put(record);
   const auto before = std::chrono::steady_clock::now();
   const std::string all = Tcp("GET /api/v1/jobs?live=1&limit=10000");
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;

@@ -85,9 +85,9 @@ core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
       if (listing.Takes(**job)) jobs.push_back(*job);
     }
   };
-  take(api.desk.board().Live());
+  take(api.service.board().Live());
   if (listing.WantsOver()) {
-    take(api.desk.board().Over());
+    take(api.service.board().Over());
     const auto store = api.Store();
     RETURN_IF_ERROR(store);
     store::JobFilter filter;
@@ -98,7 +98,7 @@ core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
     auto kept = (*store)->Jobs(filter);
     RETURN_IF_ERROR(kept);
     for (JobRecord& record : *kept) {
-      if (api.desk.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
+      if (api.service.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
       jobs.push_back(std::make_shared<const JobRecord>(std::move(record)));
     }
     const auto newer = [](const JobPtr& a, const JobPtr& b) { return a->number > b->number; };
@@ -124,7 +124,7 @@ void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& wh
   api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) {
     std::string out = JobsText(told, who);
     out += ",\"counts\":{";
-    for (const auto& [phase, count] : api.desk.board().Counts()) {
+    for (const auto& [phase, count] : api.service.board().Counts()) {
       out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
     }
     out += fmt::format("}},\"next\":{}}}", next ? std::to_string(*next) : "null");
@@ -199,7 +199,7 @@ void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core:
     return responder.Answer(
         Problem(409, fmt::format("job {} is over: it is {}", job.number, core::NameOf(job.phase))));
   }
-  api.desk.Act(
+  api.service.Act(
       action, job.number, who,
       [responder, who, weak = api.weak_from_this()](core::Result<JobPtr> acted) {
         if (acted) return responder.Answer(JsonAnswer(JobText(**acted, who)));

@@ -120,7 +120,7 @@ std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::si
 
 void ApiImpl::AddMachineRoutes() {
   Read("/api/v1", [this](const http::HttpRequest&, const Who&) {
-    const ServiceView view = desk.View();
+    const ServiceView view = service.View();
     return JsonAnswer(
         fmt::format("{{\"schema\":1,\"version\":\"{}\",\"node\":{},\"policy\":{},\"since_ms\":{}}}",
                     core::kVersion, JsonText(view.node), JsonText(view.policy), view.since));
@@ -133,15 +133,16 @@ void ApiImpl::AddMachineRoutes() {
     return JsonAnswer(out + "}");
   });
   Read("/api/v1/gpus",
-       [this](const http::HttpRequest&, const Who&) { return AllGpus(desk.View(), studies); });
-  Read("/api/v1/nodes", [this](const http::HttpRequest&, const Who&) { return Node(desk.View()); });
+       [this](const http::HttpRequest&, const Who&) { return AllGpus(service.View(), studies); });
+  Read("/api/v1/nodes",
+       [this](const http::HttpRequest&, const Who&) { return Node(service.View()); });
   Read("/metrics", [this](const http::HttpRequest&, const Who&) {
-    std::string page = ServerFigures(desk.View(), desk.board().Counts(), server.Figures());
+    std::string page = ServerFigures(service.View(), service.board().Counts(), server.Figures());
     if (studies.exposition) page += studies.exposition();
     return http::HttpResponse{200, std::string(kExpositionType), std::move(page), {}};
   });
   Read("/healthz", [this](const http::HttpRequest&, const Who&) {
-    const ServiceView view = desk.View();
+    const ServiceView view = service.View();
     if (view.store_up) return http::HttpResponse{.body = "ok\n"};
     return http::HttpResponse{.status = 503,
                               .body = "jobs cannot be stored: " + view.store_problem + "\n"};
@@ -152,7 +153,7 @@ void ApiImpl::AddMachineRoutes() {
           [this, drained](const http::HttpRequest& request, const Who& who,
                           const http::Responder& responder) {
             const std::string name = request.parameters.front();
-            if (GpuNamed(desk.View(), name) == nullptr) {
+            if (GpuNamed(service.View(), name) == nullptr) {
               return responder.Answer(
                   Problem(404, fmt::format("there is no GPU {}; `sharewell top` lists them",
                                            core::Quoted(name))));
@@ -160,22 +161,22 @@ void ApiImpl::AddMachineRoutes() {
             if (!who->admin) {
               return responder.Answer(Problem(403, "draining a GPU is for admins"));
             }
-            desk.Drain(name, drained, *who,
-                       [name, responder, weak = weak_from_this()](core::Result<void> done) {
-                         const auto inside = weak.lock();
-                         if (!done || !inside) {
-                           return responder.Answer(
-                               Problem(inside ? inside->FailedStatus(409) : 503,
-                                       done ? "the server goes down" : done.error().message));
-                         }
-                         const ServiceView view = inside->desk.View();
-                         const GpuView* gpu = GpuNamed(view, name);
-                         if (gpu == nullptr) return;  // 500: it was there a moment ago
-                         std::string out;
-                         AppendGpu(out, *gpu, FiguresOf(inside->studies));
-                         out.insert(1, "\"schema\":1,");
-                         responder.Answer(JsonAnswer(std::move(out)));
-                       });
+            service.Drain(name, drained, *who,
+                          [name, responder, weak = weak_from_this()](core::Result<void> done) {
+                            const auto inside = weak.lock();
+                            if (!done || !inside) {
+                              return responder.Answer(
+                                  Problem(inside ? inside->FailedStatus(409) : 503,
+                                          done ? "the server goes down" : done.error().message));
+                            }
+                            const ServiceView view = inside->service.View();
+                            const GpuView* gpu = GpuNamed(view, name);
+                            if (gpu == nullptr) return;  // 500: it was there a moment ago
+                            std::string out;
+                            AppendGpu(out, *gpu, FiguresOf(inside->studies));
+                            out.insert(1, "\"schema\":1,");
+                            responder.Answer(JsonAnswer(std::move(out)));
+                          });
           });
   }
 }

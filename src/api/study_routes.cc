@@ -33,15 +33,19 @@ void ApiImpl::AddStudyRoutes() {
           if (!studies.forecast) return responder.Answer(NotHere("forecasts"));
           Study(who, responder, [this] { return studies.forecast(std::nullopt); });
         });
-  Route("POST", "/api/v1/simulations",
+  // /simulations is the old name, and goes with the next release.
+  for (const char* path : {"/api/v1/whatif", "/api/v1/simulations"}) {
+    Route(
+        "POST", path,
         [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
-          if (!studies.simulate) return responder.Answer(NotHere("simulations"));
+          if (!studies.whatif) return responder.Answer(NotHere("what-if studies"));
           auto asked = ParseWhatIf(request.body);
           if (!asked) return responder.Answer(Problem(400, asked.error().message));
           Study(who, responder, [this, asked = std::move(*asked)] {
-            return studies.simulate(asked.policies, asked.days);
+            return studies.whatif(asked.policies, asked.days);
           });
         });
+  }
   Route(
       "POST", "/api/v1/predictions",
       [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {
@@ -57,7 +61,8 @@ void ApiImpl::AddStudyRoutes() {
 
 void ApiImpl::AddEventRoute() {
   streams = std::make_unique<EventStreams>(
-      server, desk.events(), [this](std::int64_t after, std::size_t most, EventStreams::Told told) {
+      server, service.events(),
+      [this](std::int64_t after, std::size_t most, EventStreams::Told told) {
         return reading.Put([this, after, most, told = std::move(told)] {
           core::Result<EventStreams::Page> page;
           if (const auto jobs = Store(); !jobs) {

@@ -22,7 +22,7 @@ constexpr std::size_t kMostConsidered = 1000;
 // Answers come on the loop's thread, which must not be held up.
 void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Account& who,
             const http::Responder& responder) {
-  api.desk.Submit(
+  api.service.Submit(
       std::move(jobs), who,
       [who, responder, weak = api.weak_from_this()](core::Result<std::vector<JobPtr>> submitted) {
         const auto inside = weak.lock();
@@ -79,7 +79,7 @@ void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Acco
     all->missing = all->jobs.size();
   }
   for (std::size_t i = 0; i < all->records.size(); ++i) {
-    api.desk.Consider(
+    api.service.Consider(
         all->jobs[i], who,
         [all, i, responder, weak = api.weak_from_this()](core::Result<core::JobRecord> record) {
           {

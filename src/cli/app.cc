@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "cli/args/command.h"
 #include "cli/args/help.h"
@@ -43,6 +44,20 @@ const CommandEntry* Find(std::string_view name) {
   const auto it =
       std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.name == name; });
   return it == all.end() ? nullptr : &*it;
+}
+
+// Words that other programs taught our users, too far from ours for a guess by letters.
+std::string_view HintFor(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"ps", "; `sharewell jobs` lists running and waiting jobs"},
+      {"queue", "; `sharewell jobs` lists running and waiting jobs"},
+      {"status", "; `sharewell jobs` lists the jobs, and `sharewell top` shows the GPUs"},
+      {"kill", "; `sharewell cancel` stops a job"},
+  };
+  for (const auto& [known, hint] : kHints) {
+    if (word == known) return hint;
+  }
+  return {};
 }
 
 std::vector<std::string> FlagNames(const CLI::App& app) {
@@ -147,6 +162,10 @@ Result<ExitCode> Dispatch(const std::vector<std::string>& args) {
   }
   const std::string& first = args.front();
   if (first == "-h" || first == "--help") return Print(ProgramHelp());
+  if (first == "help") {
+    if (args.size() == 1) return Print(ProgramHelp());
+    return Dispatch({args[1], "--help"});
+  }
   if (first == "--version") return Print(fmt::format("sharewell {}\n", core::kVersion));
   if (const CommandEntry* entry = Find(first)) {
     return RunCommand(*entry, {args.begin() + 1, args.end()});
@@ -158,8 +177,9 @@ Result<ExitCode> Dispatch(const std::vector<std::string>& args) {
   } else {
     for (const auto& entry : Commands()) known.emplace_back(entry.name);
   }
+  const std::string_view hint = HintFor(first);
   return UsageError("unknown {} {}{}\nTry 'sharewell --help'.", flag ? "flag" : "command",
-                    Quoted(first), core::DidYouMean(first, known));
+                    Quoted(first), hint.empty() ? core::DidYouMean(first, known) : hint);
 }
 
 }  // namespace

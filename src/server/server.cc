@@ -100,7 +100,6 @@ struct Server::Parts {
   std::unique_ptr<WatchMonitor> monitor;
   std::unique_ptr<control::Service> service;
   std::unique_ptr<engine::LogKeeper> keeper;
-  std::unique_ptr<api::ServiceDesk> desk;
   std::unique_ptr<http::HttpServer> http;
   std::unique_ptr<api::Api> api;
 
@@ -230,14 +229,13 @@ Result<void> Server::Parts::MakeApi() {
   auto listening = http::HttpServer::Listen(options.addresses, limits);
   RETURN_IF_ERROR(listening);
   http = std::move(*listening);
-  desk = std::make_unique<api::ServiceDesk>(*service);
   api::ApiOptions api_options;
   api_options.access = {options.state + "/" + std::string(api::kTokenFile), options.admin_group,
                         ::geteuid()};
   StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
                    options.store, options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
-      *http, *desk, [place = options.store] { return store::OpenJobs(place); },
+      *http, *service, [place = options.store] { return store::OpenJobs(place); },
       ServerStudies(parts), api_options);
   return {};
 }

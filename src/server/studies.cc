@@ -181,7 +181,7 @@ api::Studies ServerStudies(const StudyParts& parts) {
   studies.predict = [parts](const std::string& model, const api::Query& query) {
     return Predict(parts, model, query);
   };
-  studies.simulate = [parts](const std::vector<std::string>& policies, double days) {
+  studies.whatif = [parts](const std::vector<std::string>& policies, double days) {
     return Simulate(parts, policies, days);
   };
   studies.forecast = [parts](const std::optional<core::Submission>& job) {

@@ -68,7 +68,7 @@ class ApiTest(ProgramTest):
     def test_what_is_too_much(self):
         self.assertIn(b" 431 ", self.raw(b"GET / HTTP/1.1\r\nX: " + b"x" * 20000 + b"\r\n\r\n").split(b"\r\n")[0])
         self.assertIn(b" 400 ", self.raw(b"\x16\x03\x01 is this TLS?\r\n\r\n").split(b"\r\n")[0])
-        answer = self.raw(b"POST /api/v1/simulations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
+        answer = self.raw(b"POST /api/v1/whatif HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
         self.assertIn(b" 401 ", answer.split(b"\r\n")[0])
         self.assertIn(b"application/problem+json", answer)
         big = {"command": ["true"], "gpus": 0, "environment": {"A": "x" * (33 << 20)}}

@@ -13,15 +13,30 @@ from program import ProgramTest
 
 class Help(ProgramTest):
     def commands(self):
-        listed = self.succeed("--help").split("commands:\n")[1].split("\n\n")[0]
-        return [line.split()[0] for line in listed.splitlines()]
+        listed = self.succeed("--help").split("[options]\n\n")[1].split("options:\n")[0]
+        return re.findall(r"^  (\S+)", listed, re.M)
 
     def test_program(self):
         self.assert_golden("help.txt", self.succeed("--help"))
-        self.assertEqual(self.succeed("-h"), self.succeed("--help"))
+        for same in ("-h", "help"):
+            self.assertEqual(self.succeed(same), self.succeed("--help"))
+
+    def test_help_of_a_command(self):
+        self.assertEqual(self.succeed("help", "submit"), self.succeed("submit", "--help"))
+        self.assertIn("did you mean 'submit'?", self.fail_with(2, "help", "submti"))
+
+    def test_commands_of_other_programs_get_a_hint(self):
+        for word, hint in (("ps", "sharewell jobs"), ("queue", "sharewell jobs"), ("status", "sharewell top"),
+                           ("kill", "sharewell cancel")):
+            self.assertIn(f"`{hint}`", self.fail_with(2, word))
+
+    def test_help_lines_start_with_a_verb(self):
+        text = self.succeed("--help")
+        self.assertEqual(self.commands()[:4], ["submit", "jobs", "job", "why"])
+        self.assertIn("  jobs         list running and waiting jobs\n", text)
 
     def test_each_command_has_usage_and_an_example(self):
-        self.assertIn("simulate", self.commands())
+        self.assertEqual(len(self.commands()), 32)
         for command in self.commands():
             text = self.succeed(command, "--help")
             self.assertIn(f"usage: sharewell {command}", text)

@@ -404,7 +404,7 @@ class LeavingTest(ServedTest):
         late = self.submit("--gpus", "0", "--time", "1s", "--", *self.stubborn)
         self.wait_for(late, "stopping")
         self.assertRegex(self.said("jobs"), r"\bending\b.*its time limit \(1 s\) is over")
-        self.assertIn("is being ended: its time limit (1 s) is over", self.said("job", str(late)))
+        self.assertIn("is stopping: its time limit (1 s) is over", self.said("job", str(late)))
         self.assertIn("its time limit (1 s) is over", self.said("why", str(late)))
         self.server.kill()
         self.server.start()  # the next server knows it too, and does not start it again
@@ -416,7 +416,7 @@ class LeavingTest(ServedTest):
         (self.folder / "go").unlink()
         unwanted = self.submit("--gpus", "0", "--", *self.stubborn)
         me = self.wait_for(unwanted, "running")["user"]
-        self.assertIn(f"is being ended: cancelled by {me}", self.said("cancel", str(unwanted)))
+        self.assertIn(f"is stopping: cancelled by {me}", self.said("cancel", str(unwanted)))
         self.assertRegex(self.said("jobs"), rf"\bending\b.*cancelled by {re.escape(me)}")
         (self.folder / "go").touch()
         self.assertEqual(self.wait_for(unwanted, "cancelled")["note"], f"cancelled by {me}")

@@ -36,14 +36,15 @@ class Command {
 };
 
 struct CommandEntry {
+  std::string_view group;  // a phrase, as --help heads it; the commands of a group stand together
   std::string_view name;
-  std::string_view help;     // one line
+  std::string_view help;     // one line that starts with a verb
   std::string_view details;  // a paragraph or more, below the usage line; may be empty
   std::string_view example;  // one or more lines of shell
   std::unique_ptr<Command> (*make)();
 };
 
-// All commands, in the order they are shown in.
+// All commands, in the order they are shown in (commands/commands.cc).
 std::span<const CommandEntry> Commands();
 
 }  // namespace sharewell::cli

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kGap = 2;
 
-// Two columns, the second one wrapped.
-std::string TwoColumns(const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::size_t left = 0;
+// Two columns, the first at least `left` wide, the second one wrapped.
+std::string TwoColumns(const std::vector<std::pair<std::string, std::string>>& rows,
+                       std::size_t left = 0) {
   for (const auto& row : rows) left = std::max(left, row.first.size());
   const std::size_t at = kGap + left + kGap;
   std::string out;
@@ -47,20 +47,34 @@ std::string Names(const CLI::Option& option) {
   return text;
 }
 
+// Each group with its heading, and a blank line after it.
+std::string CommandGroups() {
+  const auto all = Commands();
+  std::size_t left = 0;
+  for (const CommandEntry& entry : all) left = std::max(left, entry.name.size());
+  std::string out;
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last =
+        std::find_if(first, all.end(), [&](const auto& e) { return e.group != first->group; });
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (auto entry = first; entry != last; ++entry) rows.emplace_back(entry->name, entry->help);
+    out += fmt::format("{}:\n{}\n", first->group, TwoColumns(rows, left));
+    first = last;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ProgramHelp() {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& entry : Commands()) rows.emplace_back(entry.name, entry.help);
   return "Sharewell makes shared GPU machines share well.\n\n"
-         "usage: sharewell COMMAND [options]\n\n"
-         "commands:\n" +
-         TwoColumns(rows) + "\noptions:\n" +
-         TwoColumns({{"-h, --help", "show this help, or a command's"},
+         "usage: sharewell COMMAND [options]\n\n" +
+         CommandGroups() + "options:\n" +
+         TwoColumns({{"-h, --help", "show this help, or the help of a command"},
                      {"--version", "show the version"}}) +
          "\nexample:\n" +
          Indented(Commands().front().example.substr(0, Commands().front().example.find('\n'))) +
-         "\n`sharewell COMMAND --help` tells more about each.\n";
+         "\n`sharewell help COMMAND` tells more about a command.\n";
 }
 
 std::string CommandHelp(const CommandEntry& entry, const CLI::App& app) {

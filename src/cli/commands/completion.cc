@@ -1,8 +1,8 @@
-#include "cli/commands/completion.h"
+#include "cli/args/completion.h"
 
 #include <fmt/format.h>
 
-#include "cli/args/completion.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/suggest.h"

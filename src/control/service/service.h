@@ -15,9 +15,8 @@
 //   LiveRuns::Entry, Run  the engine's book: the job, and its attempt to come or under way
 //   JobSpec               one attempt as text in its folder, for a supervisor that has libc alone
 //
-// Asking is possible from any thread and never waits: answers come on the loop's thread, once what
-// was asked is durable (and, for submissions, decided on for the first time). Answers must not
-// wait.
+// Answers come on the loop's thread, once what was asked is durable (and, for submissions, decided
+// on for the first time).
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,7 @@
 
 #include "control/loop/guard.h"
 #include "control/service/advisor.h"
-#include "control/service/event_hub.h"
-#include "control/service/job_board.h"
+#include "control/service/job_service.h"
 #include "control/service/parts/admission.h"
 #include "control/service/parts/gpu_table.h"
 #include "core/cluster.h"
@@ -49,21 +47,6 @@ struct ServiceOptions {
   GuardOptions guard = {};
 };
 
-struct ServiceView {
-  std::string node, policy;
-  double cores = 0, cores_given = 0;
-  std::vector<GpuView> gpus;                     // by GpuId
-  std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
-  bool store_up = true;
-  std::string store_problem;
-  std::int64_t decisions = 0;
-  // Of the last 1,000 turns: taking what was asked, deciding, storing, doing; waiting is not in it.
-  core::Seconds decision_p99;
-  core::UnixMillis since = 0;
-};
-
-enum class Action : std::uint8_t { kCancel, kHold, kRelease };
-
 // What is read of a job on one GPU now.
 struct JobReading {
   std::optional<core::Ratio> sm;          // of its GPU's SMs, that all jobs there keep active
@@ -81,18 +64,15 @@ class JobMonitor {
   virtual JobReading Now(std::int64_t number, const std::string& gpu) = 0;  // `gpu`: its uuid
 };
 
-class Service {
+class Service final : public JobService {
  public:
-  template <class T>
-  using Answer = std::function<void(core::Result<T>)>;
-
   // `jobs` is already its store's one server (BecomeServer). `gpus` by GpuId. Nodes that join are
   // added to `cluster` on the loop's thread; others read it in View(). All must outlive it;
   // `monitor` may be null.
   Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
           Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
           JobMonitor* monitor = nullptr);
-  ~Service();
+  ~Service() override;
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -100,19 +80,17 @@ class Service {
   core::Result<void> Start();
   void Stop();  // the loop ends; jobs run on
 
-  // Any thread. All of a submission's jobs or none; their numbers follow each other.
   void Submit(std::vector<core::Submission> jobs, const core::Account& who,
-              Answer<std::vector<JobPtr>> answer);
-  void Act(Action action, std::int64_t number, const core::Account& who, Answer<JobPtr> answer);
-  // `gpu`: its index or uuid. Admins alone.
-  void Drain(const std::string& gpu, bool drained, const core::Account& who, Answer<void> answer);
-
-  // Any thread.
-  const JobBoard& board() const;
-  EventHub& events();
-  ServiceView View() const;
-  // What is believed of it, and whether it could ever run here; nothing is submitted.
-  void Consider(core::Submission job, const core::Account& who, Answer<core::JobRecord> answer);
+              Answer<std::vector<JobPtr>> answer) override;
+  void Act(Action action, std::int64_t number, const core::Account& who,
+           Answer<JobPtr> answer) override;
+  void Drain(const std::string& gpu, bool drained, const core::Account& who,
+             Answer<void> answer) override;
+  void Consider(core::Submission job, const core::Account& who,
+                Answer<core::JobRecord> answer) override;
+  const JobBoard& board() const override;
+  EventHub& events() override;
+  ServiceView View() const override;
 
  private:
   struct Impl;

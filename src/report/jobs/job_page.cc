@@ -116,8 +116,8 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   std::string out =
       fmt::format("job {}  {}\n", job.number, PlainText(core::DisplayName(job.asked)));
   JobLine(out, "state", StateInWords(job, now), width);
-  const bool ending = job.phase == core::Phase::kStopping;  // the line above says why
-  if (HasItsPlace(job) && !ending) JobLine(out, "why", PlainText(job.reason), width);
+  const bool stopping = job.phase == core::Phase::kStopping;  // the line above says why
+  if (HasItsPlace(job) && !stopping) JobLine(out, "why", PlainText(job.reason), width);
   JobLine(out, "note", PlainText(job.note), width);
   JobLine(out, "command", CommandLine(job.asked.command), width);
   JobLine(out, "folder", PlainText(job.asked.folder), width);

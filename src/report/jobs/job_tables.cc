@@ -97,7 +97,7 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
   for (const JobRecord& job : jobs) {
     cells.push_back(
         {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
-         PlainText(job.user.name), std::string(StateName(job.phase)), GpuCell(job),
+         PlainText(job.user.name), std::string(core::NameOf(job.phase)), GpuCell(job),
          fmt::format("{}", fmt::join(job.beside, ",")),
          job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
          job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",
@@ -145,7 +145,8 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
   }
   for (const auto& [phase, count] : counts) {
     const auto known = core::PhaseNamed(phase);
-    if (count > 0) facts.push_back(fmt::format("{} {}", count, known ? StateName(*known) : phase));
+    if (count > 0)
+      facts.push_back(fmt::format("{} {}", count, known ? core::NameOf(*known) : phase));
   }
   std::string out =
       Wrapped(fmt::format("{}: {}", PlainText(node.name), fmt::join(facts, ", ")), width, 2) + "\n";

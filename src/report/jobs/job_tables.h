@@ -46,9 +46,6 @@ std::string StateInWords(const core::JobRecord& job, core::UnixMillis now);
 // Of a job that waits: "should start in about 4 min".
 std::string StartInWords(core::UnixMillis start, core::UnixMillis now);
 
-// A phase as people read it: "waiting", "running", "ending" ...
-std::string_view StateName(core::Phase phase);
-
 bool HasItsPlace(const core::JobRecord& job);  // it starts, runs, or is on its way out
 
 // How long it has run, all attempts together; absent: it has not.

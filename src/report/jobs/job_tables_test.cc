@@ -68,12 +68,12 @@ TEST(JobTables, SayWhereAJobIsInOneLine) {
   failed.run_time = core::Seconds(130);
   EXPECT_EQ(StateInWords(failed, kNow), "failed with exit code 3 after 2m 10s");
   EXPECT_EQ(StateInWords(AJob(20, Phase::kCancelled), kNow), "cancelled before it ran");
-  JobRecord ending = Running(21, 1.1);
-  ending.phase = Phase::kStopping;
-  ending.reason = "its time limit (60 s) is over";
-  EXPECT_EQ(StateInWords(ending, kNow), "is being ended: its time limit (60 s) is over");
-  EXPECT_THAT(JobsTable({ending}, kNow, 200),
-              AllOf(HasSubstr("ending"), HasSubstr("its time limit (60 s) is over")));
+  JobRecord stopping = Running(21, 1.1);
+  stopping.phase = Phase::kStopping;
+  stopping.reason = "its time limit (60 s) is over";
+  EXPECT_EQ(StateInWords(stopping, kNow), "is stopping: its time limit (60 s) is over");
+  EXPECT_THAT(JobsTable({stopping}, kNow, 200),
+              AllOf(HasSubstr("stopping"), HasSubstr("its time limit (60 s) is over")));
   JobRecord cpu = AJob(21, Phase::kStarting);
   cpu.asked.gpus = 0;
   cpu.cores = 2;

@@ -44,10 +44,6 @@ std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
 
 }  // namespace
 
-std::string_view StateName(Phase phase) {
-  return phase == Phase::kStopping ? "ending" : core::NameOf(phase);
-}
-
 bool HasItsPlace(const JobRecord& job) {
   return job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
          job.phase == Phase::kStopping;
@@ -142,7 +138,7 @@ std::string StateInWords(const JobRecord& job, core::UnixMillis now) {
     case Phase::kRunning:
       return "runs" + PlaceInWords(job);
     case Phase::kStopping:
-      return "is being ended" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
+      return "is stopping" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
     case Phase::kFinished:
       return "finished" + AfterTime(job, now);
     case Phase::kFailed:

@@ -13,7 +13,7 @@ namespace sharewell::report {
 // where the policies allow it.
 std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width = 100);
 
-// The answer of POST /api/v1/simulations: one JSON object, on one line.
+// The answer of POST /api/v1/whatif: one JSON object, on one line.
 std::string WhatIfJson(const study::WhatIfResult& result);
 // The answer of GET /api/v1/forecast.
 std::string ForecastJson(const study::ForecastResult& result);

@@ -1,9 +1,8 @@
-#include "cli/commands/jobs/act.h"
-
 #include <algorithm>
 
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"

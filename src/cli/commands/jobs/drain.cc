@@ -1,6 +1,5 @@
-#include "cli/commands/jobs/drain.h"
-
 #include "cli/args/server_flags.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

@@ -1,7 +1,6 @@
-#include "cli/commands/jobs/job.h"
-
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"

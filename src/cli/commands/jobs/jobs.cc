@@ -1,11 +1,10 @@
-#include "cli/commands/jobs/jobs.h"
-
 #include <algorithm>
 #include <map>
 
 #include "cli/args/server_flags.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"

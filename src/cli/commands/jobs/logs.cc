@@ -1,5 +1,3 @@
-#include "cli/commands/jobs/logs.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -9,6 +7,7 @@
 #include "cli/args/server_flags.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/jobs/serve.h"
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/client/server_client.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/jobs/submit.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "cli/args/submit_request.h"
 #include "cli/args/when.h"
 #include "cli/client/job_wait.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/jobs/token.h"
-
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "api/tokens.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

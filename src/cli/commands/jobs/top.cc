@@ -1,7 +1,6 @@
-#include "cli/commands/jobs/top.h"
-
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"

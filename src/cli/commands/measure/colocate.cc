@@ -1,4 +1,4 @@
-#include "cli/commands/measure/colocate.h"
+#include "report/measure/grid/colocate.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "cli/args/out_folder.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/measure/grid_run.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/process/mps.h"
-#include "report/measure/grid/colocate.h"
 #include "study/measure/grid/colocate.h"
 
 namespace sharewell::cli {

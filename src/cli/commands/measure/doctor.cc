@@ -1,10 +1,9 @@
-#include "cli/commands/measure/doctor.h"
-
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "cli/args/store_flag.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/measure/machine_checks.h"
 #include "cli/terminal.h"
 #include "collect/gpu/gpus.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/measure/import.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "collect/metrics/metrics.h"
 #include "core/result.h"

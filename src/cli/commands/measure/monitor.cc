@@ -1,5 +1,3 @@
-#include "cli/commands/measure/monitor.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "api/exposition.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "collect/gpu/gpus.h"
 #include "collect/job_sources.h"

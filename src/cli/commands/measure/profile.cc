@@ -1,5 +1,3 @@
-#include "cli/commands/measure/profile.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/measure/live_line.h"
 #include "cli/commands/measure/profile_keeper.h"
 #include "cli/terminal.h"

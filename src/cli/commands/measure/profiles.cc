@@ -1,5 +1,3 @@
-#include "cli/commands/measure/profiles.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "cli/args/store_flag.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

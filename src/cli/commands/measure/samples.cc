@@ -1,5 +1,3 @@
-#include "cli/commands/measure/samples.h"
-
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -12,6 +10,7 @@
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/measure/sensitivity.h"
+#include "report/measure/sensitivity.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,11 +10,11 @@
 
 #include "cli/args/out_folder.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/text.h"
 #include "platform/process/cpu_set.h"
-#include "report/measure/sensitivity.h"
 #include "study/measure/sensitivity/sensitivity.h"
 
 namespace sharewell::cli {

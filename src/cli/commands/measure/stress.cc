@@ -1,4 +1,4 @@
-#include "cli/commands/measure/stress.h"
+#include "report/measure/stress.h"
 
 #include <unistd.h>
 
@@ -10,9 +10,9 @@
 
 #include "cli/args/stress_flags.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "report/measure/stress.h"
 #include "stress/paced_threads.h"
 #include "stress/steadiness.h"
 

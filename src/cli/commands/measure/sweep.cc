@@ -1,13 +1,13 @@
-#include "cli/commands/measure/sweep.h"
+#include "report/measure/grid/sweep.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/args/out_folder.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/measure/grid_run.h"
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "report/measure/grid/sweep.h"
 #include "study/measure/grid/sweep.h"
 
 namespace sharewell::cli {

@@ -1,5 +1,3 @@
-#include "cli/commands/predict/evaluate.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "catalogue/gpu_catalogue.h"
 #include "cli/args/out_folder.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/evaluation.h"

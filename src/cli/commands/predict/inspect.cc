@@ -1,6 +1,5 @@
-#include "cli/commands/predict/inspect.h"
-
 #include "cli/args/model_flags.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/inspection.h"

@@ -1,8 +1,7 @@
-#include "cli/commands/predict/predict.h"
-
 #include "catalogue/gpu_catalogue.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/prediction.h"

@@ -1,10 +1,9 @@
-#include "cli/commands/predict/train.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "catalogue/gpu_catalogue.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/text.h"

@@ -1,6 +1,5 @@
-#include "cli/commands/simulate/gpus.h"
-
 #include "catalogue/gpu_catalogue.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/text/format.h"

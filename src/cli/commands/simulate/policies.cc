@@ -1,5 +1,4 @@
-#include "cli/commands/simulate/policies.h"
-
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "policy/registry.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/simulate/reproduce.h"
+#include "study/reproduce/reproduce.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/suggest.h"
 #include "platform/files/text.h"
 #include "report/reproduce/experiments.h"
-#include "study/reproduce/reproduce.h"
 
 namespace sharewell::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/commands/simulate/simulate.h"
+#include "study/simulation/simulate.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 
 #include "cli/args/out_folder.h"
 #include "cli/args/simulate_request.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/simulation/simulation_csv.h"
@@ -17,7 +18,6 @@
 #include "study/prediction/prediction.h"
 #include "study/simulation/optimal.h"
 #include "study/simulation/predicted_belief.h"
-#include "study/simulation/simulate.h"
 #include "trace/reader.h"
 
 namespace sharewell::cli {

@@ -1,11 +1,11 @@
-#include "cli/commands/simulate/whatif.h"
+#include "report/simulation/whatif.h"
 
 #include "cli/args/server_flags.h"
 #include "cli/args/values.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/text.h"
-#include "report/simulation/whatif.h"
 #include "report/text/json.h"
 
 namespace sharewell::cli {
@@ -34,7 +34,7 @@ class WhatIfCommand : public Command {
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
     const auto body =
-        client->Post("/simulations", report::Document({{"policies", names}, {"days", *days}}));
+        client->Post("/whatif", report::Document({{"policies", names}, {"days", *days}}));
     RETURN_IF_ERROR(body);
     if (flags_.json) return PrintOut(JsonText(*body));
     const auto result = WhatIfFromAnswer(*body);

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "api/desk.h"
+#include "control/service/job_service.h"
 #include "store/job_store.h"
 
 namespace sharewell::api {
 
-class FakeDesk final : public Desk {
+class FakeJobService final : public control::JobService {
  public:
-  FakeDesk() {
+  FakeJobService() {
     view.node = "here";
     view.policy = "sharewell";
     control::GpuView gpu;

@@ -1,0 +1,211 @@
+#include "cli/commands/commands.h"
+
+#include "cli/args/command.h"
+
+namespace sharewell::cli {
+namespace {
+
+// The groups, as `sharewell --help` heads them.
+constexpr std::string_view kJobs = "run jobs on a shared machine";
+constexpr std::string_view kMeasure = "measure jobs and machines";
+constexpr std::string_view kPredict = "predict what jobs need";
+constexpr std::string_view kSimulate = "simulate policies";
+constexpr std::string_view kShell = "set up your shell";
+
+// A command is added by one file in its room, one line in commands.h and one row here.
+constexpr CommandEntry kCommands[] = {
+    {kJobs, "submit", "submit a command to the server, which starts it where it shares well",
+     "Prints at once the job's number, what it is expected to need (and how this is known), and\n"
+     "where it runs or when it should start. The job starts in this folder, with PATH and a few\n"
+     "more variables of this shell (docs/serving.md lists them). An array makes one job for each\n"
+     "value, or for each cell of a grid. With --wait the exit code is the job's; Ctrl-C then "
+     "leaves\n"
+     "the job running.",
+     "sharewell submit -- python3 train.py\n"
+     "sharewell submit --model resnet50.onnx --batch 64 --precision bf16 -- python3 train.py\n"
+     "sharewell submit --gpus 0 --cpus 2 --time 1h --after 17 -- ./evaluate.sh\n"
+     "sharewell submit --array lr=0.1,0.01 --array seed=0-4 -- python3 train.py --lr {lr} --seed "
+     "{seed}\n"
+     "sharewell submit --dry-run --gpu-memory 20GB -- python3 train.py",
+     NewSubmitCommand},
+    {kJobs, "jobs", "list running and waiting jobs",
+     "Each line says where the job runs and beside which others, or why it waits. The last five\n"
+     "jobs that ended in the last ten minutes are listed too; --all lists every job that ended.",
+     "sharewell jobs -w\nsharewell jobs --all --user ann --json", NewJobsCommand},
+    {kJobs, "job", "show everything that is known about one job",
+     "Shows what was expected of the job, what it was measured to need, and how it ended.",
+     "sharewell job 17\nsharewell job 17 --json", NewJobCommand},
+    {kJobs, "why", "explain why a job waits, or why it runs where it runs", "", "sharewell why 17",
+     NewWhyCommand},
+    {kJobs, "logs", "print the output of a job",
+     "The job's stdout goes to stdout and its stderr to stderr. -f follows it until the job ends.",
+     "sharewell logs -f 17\nsharewell logs 17 --err --tail 20", NewLogsCommand},
+    {kJobs, "cancel", "cancel waiting jobs, and stop running ones",
+     "A running job gets SIGTERM first. Exit code 4: some jobs could not be cancelled.",
+     "sharewell cancel 17 18\nsharewell cancel 71-370", NewCancelCommand},
+    {kJobs, "hold", "keep waiting jobs from starting", "Exit code 4: some jobs could not be held.",
+     "sharewell hold 17", NewHoldCommand},
+    {kJobs, "release", "let held jobs start", "Exit code 4: some jobs could not be released.",
+     "sharewell release 17", NewReleaseCommand},
+    {kJobs, "top", "show the GPUs, the jobs on them and how well they share",
+     "speed: a job's rate divided by its rate alone. together: the sum of the speeds on a GPU;\n"
+     "above 1, sharing pays.",
+     "sharewell top -w", NewTopCommand},
+    {kJobs, "drain", "give a GPU no new jobs, and let its running jobs finish",
+     "For admins. The GPU stays drained when the server is started again.",
+     "sharewell drain 0\nsharewell drain 0 --undo", NewDrainCommand},
+    {kJobs, "serve", "start the server of this machine: a queue, a scheduler and an API",
+     "Runs the jobs that `sharewell submit` sends, several on one GPU where they share it well.\n"
+     "Jobs keep running when the server stops, and the next server finds them again.\n"
+     "docs/serving.md tells more.",
+     "sharewell serve\n"
+     "sharewell serve --gpus 2xH200 --store try.db --socket try.sock\n"
+     "sharewell serve --listen 0.0.0.0:10401 --tls-cert cert.pem --tls-key key.pem --admin-group "
+     "gpu",
+     NewServeCommand},
+    {kJobs, "token", "create, list or revoke access tokens for HTTP over TCP",
+     "On the Unix socket the kernel says who calls; over TCP a token does (docs/api.md). The "
+     "secret\n"
+     "is printed once; the server keeps its SHA-256. Only the user that the server runs as, or "
+     "root,\n"
+     "can create a token. A revoked token is refused from then on.",
+     "sharewell token create --label dashboard > token\n"
+     "sharewell token list\n"
+     "sharewell token revoke 1f0c4a9e",
+     NewTokenCommand},
+
+    {kMeasure, "doctor", "check what can be measured on this machine, and how to fix what cannot",
+     "", "sharewell doctor\nsharewell doctor --json", NewDoctorCommand},
+    {kMeasure, "profile", "run a job and measure what it needs and what limits its speed",
+     "The job keeps its own output and exit code; the profile goes to stderr and into the store. "
+     "The\n"
+     "job is stopped once its figures have settled, unless --for says otherwise. A job tells its\n"
+     "speed by writing a line for each step to the file $SHAREWELL_PROGRESS, or by what it prints\n"
+     "(--progress-regex, --rate-regex).",
+     "sharewell profile -- python3 train.py\n"
+     "sharewell profile --name resnet --model resnet50.onnx --batch 64 --for 30s -- python3 "
+     "train.py\n"
+     "sharewell profile --for end --progress-regex 'step (\\d+)' --out profile.json -- ./train.sh",
+     NewProfileCommand},
+    {kMeasure, "profiles", "list, show, compare, export or delete stored profiles",
+     "`compare A B` shows two profiles side by side; `compare --by gpu` (or cpu) shows each "
+     "workload\n"
+     "on all GPUs.",
+     "sharewell profiles\n"
+     "sharewell profiles show resnet50\n"
+     "sharewell profiles compare --by gpu\n"
+     "sharewell profiles export --csv --out profiles.csv\n"
+     "sharewell profiles delete 12 --yes",
+     NewProfilesCommand},
+    {kMeasure, "sweep", "run a grid of commands and measure what each core, batch or GPU gains",
+     "A second run continues where the first one ended; a finished cell is not run again.\n"
+     "Exit code 4: some cells failed; the table says why, --retry runs them again.",
+     "sharewell sweep zoo/small.toml\n"
+     "sharewell sweep zoo/cores.toml --out results --json",
+     NewSweepCommand},
+    {kMeasure, "colocate", "run jobs together and measure how much each slows the others",
+     "Runs each job alone first, then each set, under CUDA MPS where there is a GPU. `simulate\n"
+     "--interference` and `train --pairs` read the results.",
+     "sharewell colocate zoo/packing.toml", NewColocateCommand},
+    {kMeasure, "sensitivity",
+     "measure how pressure on memory, cache, CPU, PCIe and disk slows a job",
+     "The job runs once. Pressures come and go beside it, with rests in between, so that drift is\n"
+     "seen.",
+     "sharewell sensitivity -- python3 zoo/plain.py\n"
+     "sharewell sensitivity --pressures membw --levels 25,50,75,100 --cpus 4 -- python3 train.py",
+     NewSensitivityCommand},
+    {kMeasure, "monitor", "sample this machine, for Prometheus and into a store",
+     "Serves /metrics and /healthz on loopback; ports 9400 and 9100 are left to dcgm-exporter and\n"
+     "node_exporter. SIGTERM or Ctrl-C ends it, after all samples are stored. docs/monitoring.md\n"
+     "tells more.",
+     "sharewell monitor\n"
+     "sharewell monitor --store postgresql://agent@db/metrics --listen 0.0.0.0:10400\n"
+     "sharewell monitor --listen none --interval 0.2s --for 10m --store run.db",
+     NewMonitorCommand},
+    {kMeasure, "samples", "list, show, export or delete the samples that `monitor` stored", "",
+     "sharewell samples list 'gpu_*' --from 1h\n"
+     "sharewell samples show gpu_busy_ratio --instance 0\n"
+     "sharewell samples export 'job_*' --job train --every 1m --out train.csv\n"
+     "sharewell samples delete --node old-machine --yes",
+     NewSamplesCommand},
+    {kMeasure, "import", "import measurements of Nsight Compute, PyTorch's profiler or an exporter",
+     "ncu and kineto: the figures of every kernel, stored as a profile. dcgm: the answer of a "
+     "running\n"
+     "dcgm-exporter, node_exporter or `sharewell monitor` (or a file of it), stored as samples.",
+     "sharewell import ncu kernels.csv --name resnet50\n"
+     "sharewell import kineto trace.json --into resnet50 --json\n"
+     "sharewell import dcgm http://localhost:9400/metrics --for 1h --interval 10s",
+     NewImportCommand},
+    {kMeasure, "stress", "put a calibrated, steady load on a part of this machine",
+     "Several pressures can be combined. A share (75%) is a share of the most that this machine\n"
+     "reaches, which is measured first. Exit code 4: a level was not held; the output says which,\n"
+     "and why.",
+     "sharewell stress --membw 75% --for 60s\n"
+     "sharewell stress --cpu 1.5 --disk 100MB/s --disk-path /data --for 5m --json\n"
+     "sharewell stress --pcie 8GB/s --gpu 0 --llc 50%",
+     NewStressCommand},
+
+    {kPredict, "predict", "predict what a job needs before it runs: GPU, memory, speed, cores",
+     "Prints each figure with its median, the bounds that nine in ten lie between, and its "
+     "source.\n"
+     "With --together: how fast jobs would run side by side on one GPU.",
+     "sharewell predict resnet50.onnx --batch 64 --precision bf16 --gpu H200\n"
+     "sharewell predict --manifest jobs.csv --json\n"
+     "sharewell predict --together pair.csv --gpu H200",
+     NewPredictCommand},
+    {kPredict, "inspect", "show what a model costs: arithmetic, memory and layers",
+     "Reads the graph alone, never the weights, and lists what could not be costed. Layers that "
+     "an\n"
+     "exporter folded away although training runs them (batch normalisation) are put back and "
+     "marked.",
+     "sharewell inspect resnet50.onnx --batch 64 --precision bf16\n"
+     "sharewell inspect llama/config.json --batch 4 --bind seq=2048 --optimizer adamw --json",
+     NewInspectCommand},
+    {kPredict, "evaluate", "measure how far predictions are off on workloads that were held out",
+     "Each learner learns from a part of the profiles and predicts the rest, whose families it "
+     "has\n"
+     "never seen unless --split says otherwise. With --pairs: how far predicted speeds beside\n"
+     "another job are off. The same measurements give the same figures.",
+     "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv\n"
+     "sharewell evaluate data/h200/profiles.csv --split random --learner mean --out results\n"
+     "sharewell evaluate --pairs\n"
+     "sharewell evaluate --timm timm/results",
+     NewEvaluateCommand},
+    {kPredict, "train", "train a predictor on your own profiles, for `predict --trained`",
+     "Rows are profiles (docs/formats/profiles.md) with a column model or onnx that names the "
+     "graph.",
+     "sharewell train profiles.csv --pairs pairs.csv --out model.json", NewTrainCommand},
+
+    {kSimulate, "simulate", "run a trace of jobs through policies and compare the results",
+     "Every policy sees the same jobs on the same machines. The simulated world runs on "
+     "measurements;\n"
+     "the policy is told what a predictor would tell it, errors included (--belief, "
+     "--durations).\n"
+     "Without --profiles and --interference it uses what we measured on an H200.",
+     "sharewell simulate --trace examples/day.csv --cluster examples/cluster.toml\n"
+     "sharewell simulate --trace jobs.csv --cluster 64x8xV100 --policy slot,srtf+pack --json\n"
+     "sharewell simulate --trace jobs.csv --cluster 2x4xH200 --until 3d --out results",
+     NewSimulateCommand},
+    {kSimulate, "whatif", "simulate this server's own history and queue under other policies",
+     "Uses what was measured of the jobs (docs/simulator.md).",
+     "sharewell whatif --policy slot,sharewell --days 30", NewWhatIfCommand},
+    {kSimulate, "reproduce", "run the papers' experiments and show their figures beside ours", "",
+     "sharewell reproduce yeung\nsharewell reproduce --seeds 5 --json", NewReproduceCommand},
+    {kSimulate, "policies", "list the policies and the parts that they are made of",
+     "A policy is a name, or an order, a placement and a sizing joined by '+': srtf+pack+slim.",
+     "sharewell policies", NewPoliciesCommand},
+    {kSimulate, "gpus", "list the GPU models that are known", "",
+     "sharewell gpus --gpu-catalogue ours.csv", NewGpusCommand},
+
+    {kShell, "completion", "print a completion script for your shell", "",
+     "sharewell completion bash > ~/.local/share/bash-completion/completions/sharewell\n"
+     "sharewell completion zsh > \"${fpath[1]}/_sharewell\"\n"
+     "sharewell completion fish > ~/.config/fish/completions/sharewell.fish",
+     NewCompletionCommand},
+};
+
+}  // namespace
+
+std::span<const CommandEntry> Commands() { return kCommands; }
+
+}  // namespace sharewell::cli

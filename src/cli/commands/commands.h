@@ -1,0 +1,53 @@
+// Every command of the program. Each is a class of its own in the file that is named after it;
+// commands.cc has the table that help, completion and the shell's first word are looked up in.
+#pragma once
+
+#include <memory>
+
+#include "cli/args/command.h"
+
+namespace sharewell::cli {
+
+// jobs/
+std::unique_ptr<Command> NewSubmitCommand();
+std::unique_ptr<Command> NewJobsCommand();
+std::unique_ptr<Command> NewJobCommand();
+std::unique_ptr<Command> NewWhyCommand();
+std::unique_ptr<Command> NewLogsCommand();
+std::unique_ptr<Command> NewCancelCommand();
+std::unique_ptr<Command> NewHoldCommand();
+std::unique_ptr<Command> NewReleaseCommand();
+std::unique_ptr<Command> NewTopCommand();
+std::unique_ptr<Command> NewDrainCommand();
+std::unique_ptr<Command> NewServeCommand();
+std::unique_ptr<Command> NewTokenCommand();
+
+// measure/
+std::unique_ptr<Command> NewDoctorCommand();
+std::unique_ptr<Command> NewProfileCommand();
+std::unique_ptr<Command> NewProfilesCommand();
+std::unique_ptr<Command> NewSweepCommand();
+std::unique_ptr<Command> NewColocateCommand();
+std::unique_ptr<Command> NewSensitivityCommand();
+std::unique_ptr<Command> NewMonitorCommand();
+std::unique_ptr<Command> NewSamplesCommand();
+std::unique_ptr<Command> NewImportCommand();
+std::unique_ptr<Command> NewStressCommand();
+
+// predict/
+std::unique_ptr<Command> NewPredictCommand();
+std::unique_ptr<Command> NewInspectCommand();
+std::unique_ptr<Command> NewEvaluateCommand();
+std::unique_ptr<Command> NewTrainCommand();
+
+// simulate/
+std::unique_ptr<Command> NewSimulateCommand();
+std::unique_ptr<Command> NewWhatIfCommand();
+std::unique_ptr<Command> NewReproduceCommand();
+std::unique_ptr<Command> NewPoliciesCommand();
+std::unique_ptr<Command> NewGpusCommand();
+
+// completion.cc
+std::unique_ptr<Command> NewCompletionCommand();
+
+}  // namespace sharewell::cli

@@ -1,0 +1,61 @@
+// JobService: what may be asked of a running server: to take jobs, to act on them, and to say how
+// things stand. Service in the program, a fake in tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/service/event_hub.h"
+#include "control/service/job_board.h"
+#include "control/service/parts/gpu_table.h"
+#include "core/cluster.h"
+#include "core/job_record.h"
+#include "core/result.h"
+#include "core/submission.h"
+
+namespace sharewell::control {
+
+struct ServiceView {
+  std::string node, policy;
+  double cores = 0, cores_given = 0;
+  std::vector<GpuView> gpus;                     // by GpuId
+  std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
+  bool store_up = true;
+  std::string store_problem;
+  std::int64_t decisions = 0;
+  // Of the last 1,000 turns: taking what was asked, deciding, storing, doing; waiting is not in it.
+  core::Seconds decision_p99;
+  core::UnixMillis since = 0;
+};
+
+enum class Action : std::uint8_t { kCancel, kHold, kRelease };
+
+// Any thread. Asking never waits; answers may come on any thread, and must not wait either.
+class JobService {
+ public:
+  template <class T>
+  using Answer = std::function<void(core::Result<T>)>;
+
+  virtual ~JobService() = default;
+
+  // All of a submission's jobs or none; their numbers follow each other.
+  virtual void Submit(std::vector<core::Submission> jobs, const core::Account& who,
+                      Answer<std::vector<JobPtr>> answer) = 0;
+  virtual void Act(Action action, std::int64_t number, const core::Account& who,
+                   Answer<JobPtr> answer) = 0;
+  // `gpu`: its index or uuid. Admins alone.
+  virtual void Drain(const std::string& gpu, bool drained, const core::Account& who,
+                     Answer<void> answer) = 0;
+  // What is believed of it, and whether it could ever run here; nothing is submitted.
+  virtual void Consider(core::Submission job, const core::Account& who,
+                        Answer<core::JobRecord> answer) = 0;
+
+  virtual const JobBoard& board() const = 0;
+  virtual EventHub& events() = 0;
+  virtual ServiceView View() const = 0;
+};
+
+}  // namespace sharewell::control
