@@ -40,9 +40,10 @@ ALLOWED = {
                 "engine/runner.h", "engine/live/live_engine.h"),
     "study": _BELOW_STUDY,
     # The results of studies are plain data.
-    "report": ("core", "store", "study/measure/grid/colocate_result.h",
+    "report": ("core", "store", "study/measure/doctor/health.h",
+               "study/measure/imports/imported_metrics.h", "study/measure/grid/colocate_result.h",
                "study/measure/grid/sweep_result.h", "study/measure/sensitivity/sensitivity_result.h",
-               "study/prediction/evaluation.h", "study/prediction/inspection.h",
+               "study/prediction/evaluate_pairs.h", "study/prediction/evaluation.h", "study/prediction/inspection.h",
                "study/prediction/prediction.h", "study/prediction/timm.h",
                "study/reproduce/reproduce.h", "study/simulation/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",

@@ -51,6 +51,18 @@ class Evaluate(ProgramTest):
         self.assertRegex(text, r"(?m)^linear +\d\.\d{3} ")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
+    def test_pairs(self):
+        text = self.succeed("evaluate", "--pairs")
+        self.assertRegex(text, r"(?m)^pair held out +\d+ +0\.055 ")
+        self.assertRegex(text, r"(?m)^workload held out +\d+ +0\.061 ")
+        pairs = json.loads(self.succeed("evaluate", "--pairs", "--json", "--out", "pairs"))["pairs"]
+        self.assertEqual(list(pairs), ["model", "pair_held_out", "workload_held_out",
+                                       "workload_held_out_predicted_demands", "repeats"])
+        self.assertLessEqual(pairs["workload_held_out_predicted_demands"]["mean_absolute_error"], 0.095)
+        self.assertTrue((self.folder / "pairs" / "evaluation.json").exists())
+        self.assertIn("--gavel needs --pairs", self.fail_with(2, "evaluate", "--gavel", "x.csv"))
+        self.assertIn("give one of them", self.fail_with(2, "evaluate", "--pairs", self.profiles()))
+
     def test_refused(self):
         profiles = self.profiles()
         self.assertIn("nothing to evaluate", self.fail_with(2, "evaluate"))

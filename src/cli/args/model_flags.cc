@@ -13,14 +13,15 @@ constexpr std::uint64_t kMostBound = std::uint64_t{1} << 32;
 }  // namespace
 
 void ModelFlags::Add(CLI::App& app) {
-  app.add_option("--batch", batch, "samples a step (default 1)")->type_name("N");
+  app.add_option("--batch", batch, "samples in a step (default 1)")->type_name("N");
   app.add_option("--bind", bind,
-                 "a dimension that the file leaves open, as seq=128; may be repeated")
+                 "set a dimension that the file leaves open, as in seq=128; may be repeated")
       ->type_name("NAME=N");
   app.add_option("--precision", precision,
-                 "what it computes in (default fp32); bf16 and fp16 mean mixed precision")
+                 "precision of the arithmetic (default fp32); bf16 and fp16 mean mixed precision")
       ->type_name("fp32|tf32|bf16|fp16");
-  app.add_option("--optimizer", optimizer, "what updates the weights (default sgd, with momentum)")
+  app.add_option("--optimizer", optimizer,
+                 "optimizer that updates the weights (default sgd, with momentum)")
       ->type_name("sgd|plain-sgd|adamw");
 }
 

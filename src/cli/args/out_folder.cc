@@ -18,7 +18,7 @@ using core::UsageError;
 using platform::Quoted;
 
 Result<void> CheckOutFolder(const std::string& folder) {
-  if (folder.empty()) return UsageError("--out: '' is no folder; give the name of one");
+  if (folder.empty()) return UsageError("--out: the folder's name is empty; give one");
   std::error_code error;
   std::filesystem::path at = std::filesystem::absolute(folder, error);
   while (!error && !std::filesystem::exists(at, error) && at.has_relative_path()) {
@@ -30,7 +30,7 @@ Result<void> CheckOutFolder(const std::string& folder) {
                       Quoted(folder), Quoted(at.string()));
   }
   if (::access(at.c_str(), W_OK | X_OK) != 0) {
-    return FailedError("--out: {} may not be written to: {}", Quoted(at.string()),
+    return FailedError("--out: no permission to write to {}: {}", Quoted(at.string()),
                        std::generic_category().message(errno));
   }
   return {};
@@ -40,7 +40,7 @@ Result<void> WriteFiles(const std::string& folder, const std::vector<OutFile>& f
   const HoldInterrupts held;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return FailedError("--out: cannot make {}: {}", Quoted(folder), error.message());
+  if (error) return FailedError("--out: cannot create {}: {}", Quoted(folder), error.message());
   for (const OutFile& file : files) {
     const auto path = std::filesystem::path(folder) / file.name;
     if (std::filesystem::is_directory(path, error)) {

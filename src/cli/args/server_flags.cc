@@ -76,7 +76,7 @@ Result<std::int64_t> ParseJob(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error == std::errc() && rest == end && number > 0) return number;
-  return UsageError("{} is no job; give its number, as `sharewell jobs` shows it",
+  return UsageError("{} is not a job; give its number, which `sharewell jobs` shows",
                     core::Quoted(text));
 }
 
@@ -99,7 +99,7 @@ Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& text
 
 Result<std::string> JsonText(const std::string& body) {
   const report::Json json = report::Json::parse(body, nullptr, false);
-  if (!json.is_object()) return core::FailedError("the server's answer is no JSON object");
+  if (!json.is_object()) return core::FailedError("the server's answer is not a JSON object");
   report::Json out = {{"schema", report::kSchema}};
   for (const auto& [key, value] : json.items()) out[key] = value;
   return report::Document(out);

@@ -25,8 +25,8 @@ core::Result<std::unique_ptr<store::Store>> OpenStoreThatIsThere(const std::stri
   std::error_code error;
   if (!IsUrl(place) && !std::filesystem::exists(place, error) && !error) {
     return core::UsageError(
-        "{}: there is no store; `sharewell monitor` and `sharewell profile` make one, --store "
-        "names another",
+        "{}: there is no store; `sharewell monitor` and `sharewell profile` make one, and "
+        "--store names another",
         core::Quoted(place));
   }
   return store::Open(place);

@@ -67,7 +67,7 @@ core::Result<core::UnixMillis> ParseWhen(std::string_view flag, std::string_view
     return now - static_cast<core::UnixMillis>(std::llround(ago->value * 1e3));
   }
   return core::UsageError(
-      "{}: {} is no time; give 90s, 15m, 12h or 3d (ago), now, or 2026-11-15T08:00 in UTC", flag,
+      "{}: {} is not a time; give 90s, 15m, 12h or 3d (ago), now, or 2026-11-15T08:00 in UTC", flag,
       core::Quoted(text));
 }
 

@@ -11,6 +11,9 @@
 namespace sharewell::report {
 namespace {
 
+using study::HealthRow;
+using study::Soundness;
+
 constexpr std::size_t kHealthWidth = 100;
 constexpr std::size_t kStateWidth = 6;  // "absent", the longest
 
@@ -55,7 +58,7 @@ std::string HealthText(const std::vector<HealthRow>& rows) {
     if (!row.mend.empty()) out += fmt::format("      mend: {}\n", Printable(row.mend));
     if (row.soundness != Soundness::kAbsent) ++working;
   }
-  return out + fmt::format("\n{} of {} work, in part at least.\n", working, rows.size());
+  return out + fmt::format("\n{} of {} work, at least in part.\n", working, rows.size());
 }
 
 std::string HealthJson(const std::vector<HealthRow>& rows) {

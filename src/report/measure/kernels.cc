@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/text/words.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
@@ -84,8 +85,8 @@ std::string KernelTable(const core::ProfileRecord& record, const KernelFigure& w
   add(fmt::format("all {}", record.kernels.size()), whole);
   std::string text = table.Text();
   if (most < record.kernels.size()) {
-    text += fmt::format("\n{} more kernels: --top shows more, --json all.\n",
-                        record.kernels.size() - most);
+    text += fmt::format("\n{}: --top shows more, --json all.\n",
+                        core::Count(record.kernels.size() - most, "more kernel"));
   }
   return text;
 }
@@ -240,7 +241,7 @@ std::string KernelsJson(const core::ProfileRecord& record, const KernelFigure& w
   return Document(json);
 }
 
-std::string ImportedText(const ImportedMetrics& imported) {
+std::string ImportedText(const study::ImportedMetrics& imported) {
   Table table({{"metric", Align::kLeft},
                {"unit", Align::kLeft},
                {"series", Align::kRight},
@@ -249,19 +250,18 @@ std::string ImportedText(const ImportedMetrics& imported) {
                {"mean", Align::kRight},
                {"most", Align::kRight}});
   const auto number = [](double value) { return fmt::format("{:.6g}", value); };
-  for (const ImportedMetric& row : imported.metrics) {
+  for (const study::ImportedMetric& row : imported.metrics) {
     table.Row({row.metric, row.unit, Number(static_cast<double>(row.series), 0),
                Number(static_cast<double>(row.samples), 0), number(row.least), number(row.mean),
                number(row.most)});
   }
   std::string text = table.Text();
-  text +=
-      fmt::format("\n{} samples of {} node{}\n", Number(static_cast<double>(imported.samples), 0),
-                  imported.nodes.size(), imported.nodes.size() == 1 ? "" : "s");
+  text += fmt::format("\n{} sample{} of {}\n", Number(static_cast<double>(imported.samples), 0),
+                      imported.samples == 1 ? "" : "s", core::Count(imported.nodes.size(), "node"));
   if (imported.blank > 0) text += fmt::format("note: {} had no value (blank)\n", imported.blank);
   if (imported.repeated > 0) {
-    text += fmt::format("note: {} came again under other labels and were left out\n",
-                        imported.repeated);
+    text +=
+        fmt::format("note: left out {} that came again under other labels\n", imported.repeated);
   }
   if (imported.failed > 0) {
     text += fmt::format("note: {} of {} scrapes failed\n", imported.failed, imported.scrapes);
@@ -277,7 +277,7 @@ std::string ImportedText(const ImportedMetrics& imported) {
   return text;
 }
 
-std::string ImportedJson(const ImportedMetrics& imported) {
+std::string ImportedJson(const study::ImportedMetrics& imported) {
   Json json;
   json["schema"] = kSchema;
   json["scrapes"] = imported.scrapes;
@@ -287,7 +287,7 @@ std::string ImportedJson(const ImportedMetrics& imported) {
   json["repeated_samples"] = imported.repeated;
   json["nodes"] = imported.nodes;
   json["metrics"] = Json::array();
-  for (const ImportedMetric& row : imported.metrics) {
+  for (const study::ImportedMetric& row : imported.metrics) {
     json["metrics"].push_back({{"metric", row.metric},
                                {"unit", row.unit},
                                {"series", row.series},

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/profile_record.h"
+#include "study/measure/imports/imported_metrics.h"
 
 namespace sharewell::report {
 
@@ -23,20 +22,7 @@ std::string KernelsText(const core::ProfileRecord& record, const core::KernelFig
 // All kernels.
 std::string KernelsJson(const core::ProfileRecord& record, const core::KernelFigure& whole);
 
-// What one metric of an import came to.
-struct ImportedMetric {
-  std::string metric, unit;
-  std::int64_t series = 0, samples = 0;
-  double least = 0, mean = 0, most = 0;
-};
-struct ImportedMetrics {
-  std::vector<ImportedMetric> metrics;  // in the order they are shown in
-  std::vector<std::string> nodes;
-  std::int64_t samples = 0, blank = 0, repeated = 0;
-  std::int64_t scrapes = 0, failed = 0;
-  std::vector<std::pair<std::string, std::int64_t>> unknown;  // names and their samples
-};
-std::string ImportedText(const ImportedMetrics& imported);
-std::string ImportedJson(const ImportedMetrics& imported);
+std::string ImportedText(const study::ImportedMetrics& imported);
+std::string ImportedJson(const study::ImportedMetrics& imported);
 
 }  // namespace sharewell::report

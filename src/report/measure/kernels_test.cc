@@ -50,7 +50,7 @@ TEST(Kernels, TextLeavesOutWhatNobodyKnows) {
   EXPECT_THAT(text, HasSubstr("SM"));
   EXPECT_THAT(text, Not(HasSubstr("L2")));
   EXPECT_THAT(text, HasSubstr("33.3 %"));
-  EXPECT_THAT(text, HasSubstr("1 more kernels"));
+  EXPECT_THAT(text, HasSubstr("1 more kernel:"));
   EXPECT_THAT(text, HasSubstr("note: a note"));
 }
 
@@ -66,7 +66,7 @@ TEST(Kernels, JsonHasNullForUnknown) {
 }
 
 TEST(Kernels, Imported) {
-  ImportedMetrics imported;
+  study::ImportedMetrics imported;
   imported.metrics = {{"gpu_busy_ratio", "ratio", 2, 4, 0, 0.5, 1}};
   imported.nodes = {"a"};
   imported.samples = 4;

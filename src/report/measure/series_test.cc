@@ -100,18 +100,18 @@ TEST(Series, Csv) {
 }
 
 TEST(Health, IsInWordsAndFits) {
-  const std::vector<HealthRow> rows = {
-      {"collectors", "cpu", Soundness::kWorks, "8 CPUs", ""},
-      {"collectors", "nvml", Soundness::kAbsent,
+  const std::vector<study::HealthRow> rows = {
+      {"collectors", "cpu", study::Soundness::kWorks, "8 CPUs", ""},
+      {"collectors", "nvml", study::Soundness::kAbsent,
        "libnvidia-ml.so.1 was not found, neither where the loader looks for it nor beside the "
        "driver, so nothing is known of GPUs",
        "sudo apt-get install nvidia-driver"},
-      {"store", "store", Soundness::kPartly, "read\nonly", ""}};
+      {"store", "store", study::Soundness::kPartly, "read\nonly", ""}};
   const std::string text = HealthText(rows);
   EXPECT_THAT(text, HasSubstr("  cpu    works   8 CPUs\n"));
   EXPECT_THAT(text, HasSubstr("\n      mend: sudo apt-get install nvidia-driver\n"));
   EXPECT_THAT(text, HasSubstr("\nstore\n  store  partly  read only\n"));
-  EXPECT_THAT(text, HasSubstr("2 of 3 work, in part at least."));
+  EXPECT_THAT(text, HasSubstr("2 of 3 work, at least in part."));
   for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1) {
     EXPECT_LE(DisplayWidth(text.substr(at, end - at)), 100U);
   }

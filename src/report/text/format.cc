@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <string_view>
+
+#include "core/text/words.h"
 
 namespace sharewell::report {
 namespace {
@@ -51,15 +51,7 @@ std::string Percent(core::Ratio share) {
 }
 
 std::string Size(core::Bytes bytes) {
-  constexpr std::array<std::string_view, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
-  double value = bytes.value;
-  if (!std::isfinite(value)) return kUnknown;
-  std::size_t unit = 0;
-  while (std::abs(value) >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", value) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return std::isfinite(bytes.value) ? core::SizeText(bytes) : kUnknown;
 }
 
 std::string Number(double value, int digits) {

@@ -8,6 +8,9 @@
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
+#include "study/prediction/prediction.h"
+#include "study/simulation/optimal.h"
+#include "study/simulation/predicted_belief.h"
 
 namespace sharewell::study {
 namespace {
@@ -109,6 +112,45 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   out.summary = Summarise(scenario, world, policy_name, log.took(), cpu);
   out.outcomes = world.outcomes();
   out.decisions = log.TakeRows();
+  return out;
+}
+
+core::Result<Comparison> ComparePolicies(const Scenario& scenario,
+                                         const std::vector<std::string>& policies,
+                                         CompareOptions options) {
+  if (options.predicted) {
+    const auto trained = BuiltinModel();
+    RETURN_IF_ERROR(trained);
+    options.simulate.belief.predicted = PredictedBelief(scenario, trained->predictor);
+  }
+  options.simulate.cpu_seconds_before = CpuSeconds();
+  Comparison out;
+  std::optional<OptimalResult> optimum;
+  for (const std::string& policy : policies) {
+    const auto progress = [&](std::size_t done, std::size_t of) {
+      if (options.progress) options.progress(policy, done, of);
+    };
+    progress(0, scenario.jobs.size());
+    if (policy == kOptimal) {
+      auto solved = SolveOptimal(scenario);
+      if (!solved && solved.error().kind == core::ErrorKind::kFailed && policies.size() > 1) {
+        // Not proven in time: the others' results still stand.
+        out.notes.push_back(solved.error().message);
+        continue;
+      }
+      RETURN_IF_ERROR(solved);
+      optimum = std::move(*solved);
+      out.results.push_back(optimum->summary);
+      continue;
+    }
+    auto simulation = Simulate(scenario, policy, options.simulate, progress);
+    if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
+    if (options.done) options.done(policy, *simulation);
+    out.results.push_back(std::move(simulation->summary));
+  }
+  if (optimum) {
+    for (Summary& summary : out.results) SetDistance(*optimum, summary);
+  }
   return out;
 }
 

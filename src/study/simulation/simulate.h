@@ -1,4 +1,5 @@
 // Simulate: one policy over one scenario, from the first submission to the last finish.
+// ComparePolicies: several of them over the same one.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,26 @@ struct Simulation {
 core::Result<Simulation> Simulate(
     const Scenario& scenario, const std::string& policy, const SimulateOptions& options,
     const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+struct Comparison {
+  std::vector<Summary> results;    // in the order of the policies
+  std::vector<std::string> notes;  // what could not be compared, and why
+};
+
+struct CompareOptions {
+  SimulateOptions simulate;
+  bool predicted = false;  // belief as our own predictor tells it, instead of simulate.belief
+  std::function<void(const std::string& policy, std::size_t done, std::size_t of)> progress = {};
+  // Each simulation as it ends; not `optimal`, which is solved.
+  std::function<void(const std::string& policy, const Simulation& simulation)> done = {};
+};
+
+// "optimal" among the policies is the least makespan (optimal.h), from which the others get their
+// distance; where others are asked for too, an optimum that is not proven in time is a note. An
+// error names the policy.
+core::Result<Comparison> ComparePolicies(const Scenario& scenario,
+                                         const std::vector<std::string>& policies,
+                                         CompareOptions options);
 
 // User and system time of this process so far.
 double CpuSeconds();

@@ -19,7 +19,9 @@ class ActCommand : public Command {
   explicit ActCommand(const char* action) : action_(action) {}
 
   void AddFlags(CLI::App& app) override {
-    app.add_option("jobs", jobs_, "their numbers, or ranges: 71-370")->type_name("JOB")->required();
+    app.add_option("jobs", jobs_, "numbers of jobs, or ranges: 71-370")
+        ->type_name("JOB")
+        ->required();
     flags_.Add(app);
   }
 

@@ -11,7 +11,7 @@ namespace {
 class DrainCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("gpu", gpu_, "its index, as `sharewell top` shows it, or its UUID")
+    app.add_option("gpu", gpu_, "index of the GPU, as `sharewell top` shows it, or its UUID")
         ->type_name("GPU")
         ->required();
     app.add_flag("--undo", undo_, "give it new jobs again")->disable_flag_override();
@@ -21,7 +21,7 @@ class DrainCommand : public Command {
   core::Result<ExitCode> Run() override {
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
-    if (gpu_.empty()) return core::UsageError("drain: which GPU? `sharewell top` lists them");
+    if (gpu_.empty()) return core::UsageError("drain: no GPU is given; `sharewell top` lists them");
     const auto body =
         client->Post(fmt::format("/gpus/{}/{}", QueryText(gpu_), undo_ ? "undrain" : "drain"), "");
     RETURN_IF_ERROR(body);

@@ -25,10 +25,10 @@ constexpr core::UnixMillis kJustOver = 10 * 60 * 1000;
 class JobsCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_flag("-w,--watch", watch_, "draw it again every second")->disable_flag_override();
-    app.add_flag("--all", all_, "those that are over too")->disable_flag_override();
-    app.add_option("--user", user_, "only this user's")->type_name("USER");
-    app.add_option("--limit", limit_, "at most so many, the newest")
+    app.add_flag("-w,--watch", watch_, "refresh every second")->disable_flag_override();
+    app.add_flag("--all", all_, "list jobs that ended, too")->disable_flag_override();
+    app.add_option("--user", user_, "list only this user's jobs")->type_name("USER");
+    app.add_option("--limit", limit_, "list at most the newest N")
         ->type_name("N")
         ->capture_default_str();
     flags_.Add(app);
@@ -97,9 +97,10 @@ class JobsCommand : public Command {
     std::vector<JobRecord> jobs;
     for (auto& [number, job] : by_number) jobs.push_back(std::move(job));
     if (jobs.empty()) {
-      return std::string(all_ ? "No jobs; `sharewell submit -- COMMAND...` makes one.\n"
-                              : "No jobs run or wait; `sharewell jobs --all` shows those that are "
-                                "over.\n");
+      return std::string(
+          all_ ? "No job was submitted yet; `sharewell submit -- COMMAND...` submits one.\n"
+               : "No jobs run or wait; `sharewell jobs --all` shows those that are "
+                 "over.\n");
     }
     const auto place = [](const JobRecord& job) {
       return report::HasItsPlace(job) ? 0 : core::IsOver(job.phase) ? 2 : 1;

@@ -36,10 +36,10 @@ class LogsCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     AddJobFlag(app, job_);
-    app.add_flag("-f,--follow", follow_, "go on until the job is over")->disable_flag_override();
-    app.add_flag("--err", errors_, "what it wrote to stderr alone, and to stdout")
+    app.add_flag("-f,--follow", follow_, "follow the output until the job ends")
         ->disable_flag_override();
-    app.add_option("--tail", tail_, "only the last lines")->type_name("N");
+    app.add_flag("--err", errors_, "print its stderr alone, to stdout")->disable_flag_override();
+    app.add_option("--tail", tail_, "print only the last N lines")->type_name("N");
     app.add_option("--server", flags_.server,
                    "socket or URL of the server (default: $SHAREWELL_SERVER, else this machine's)")
         ->type_name("PATH|URL");

@@ -27,11 +27,12 @@ constexpr const char* kServeAt = "127.0.0.1:10401";
 class ServeCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--policy", options_.policy, "who decides (`sharewell policies` lists them)")
+    app.add_option("--policy", options_.policy,
+                   "scheduling policy (`sharewell policies` lists them)")
         ->type_name("POLICY")
         ->capture_default_str();
     app.add_option("--gpus", options_.gpus,
-                   "simulated GPUs instead of those that are here: 2xH200; none: CPU-only jobs")
+                   "use simulated GPUs instead of the real ones: 2xH200; none: CPU-only jobs")
         ->type_name("NxMODEL,...|none");
     app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
@@ -39,22 +40,23 @@ class ServeCommand : public Command {
                    "folder for jobs, logs and tokens (default: the store's folder; for a database, "
                    "/var/lib/sharewell or ~/.local/state/sharewell)")
         ->type_name("DIR");
-    app.add_option("--socket", socket_, "where users of this machine come in")->type_name("FILE");
-    app.add_option("--listen", listen_, "HTTP for others: on loopback, or anywhere with TLS")
+    app.add_option("--socket", socket_, "socket for the users of this machine")->type_name("FILE");
+    app.add_option("--listen", listen_, "address for HTTP: on loopback, or anywhere with TLS")
         ->type_name("ADDRESS:PORT|none")
         ->capture_default_str();
     app.add_option("--tls-cert", certificate_, "certificate chain (PEM)")->type_name("FILE");
-    app.add_option("--tls-key", key_, "its key (PEM)")->type_name("FILE");
-    app.add_option("--admin-group", admin_group_, "whose members may touch all jobs and GPUs")
+    app.add_option("--tls-key", key_, "the certificate's key (PEM)")->type_name("FILE");
+    app.add_option("--admin-group", admin_group_,
+                   "group whose members are admins of all jobs and GPUs")
         ->type_name("GROUP");
     app.add_option("--max-slowdown", max_slowdown_,
-                   "the most that neighbours may stretch a job that states no bound itself")
+                   "maximum slowdown by neighbours, for a job that sets none")
         ->type_name("FACTOR")
         ->capture_default_str();
-    app.add_option("--grace", grace_, "between asking a job to end and ending it")
+    app.add_option("--grace", grace_, "time between SIGTERM and SIGKILL for a job that is stopped")
         ->type_name("TIME")
         ->capture_default_str();
-    app.add_option("--for", for_, "end after so long (default: when it is told to)")
+    app.add_option("--for", for_, "stop the server after this time (default: when it is told to)")
         ->type_name("TIME");
   }
 
@@ -67,8 +69,8 @@ class ServeCommand : public Command {
     for (const std::string& line : (*server)->Greeting()) SayLine(line);
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
     SayLine(
-        fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C ends the "
-                    "server, jobs run on",
+        fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "
+                    "server; jobs keep running",
                     here, (*server)->HasGpus() ? "" : " --gpus 0", here));
     server::WaitForSignal(left_);
     server->reset();

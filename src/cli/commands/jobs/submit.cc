@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <span>
 
-#include "cli/args/job_array.h"
 #include "cli/args/server_flags.h"
-#include "cli/args/submit_request.h"
 #include "cli/args/when.h"
 #include "cli/client/job_wait.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/jobs/job_array.h"
+#include "cli/commands/jobs/submit_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
@@ -99,16 +99,18 @@ class SubmitCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     request_.Add(app);
-    app.add_flag("--dry-run", dry_run_, "say where it would go and when; nothing is submitted")
+    app.add_flag("--dry-run", dry_run_, "show where and when it would start, without submitting it")
         ->disable_flag_override();
-    app.add_flag("--wait", wait_, "wait for its end; the exit code is the job's")
+    app.add_flag("--wait", wait_, "wait until it ends, and exit with its exit code")
         ->disable_flag_override();
     flags_.Add(app);
   }
   std::vector<std::string>* CommandLine() override { return &request_.command; }
 
   Result<ExitCode> Run() override {
-    if (dry_run_ && wait_) return UsageError("submit: --dry-run starts nothing to --wait for");
+    if (dry_run_ && wait_)
+      return UsageError(
+          "submit: --dry-run submits no job that --wait could wait for; give one of them");
     auto one = request_.One();
     RETURN_IF_ERROR(one);
     const auto axes = ParseAxes(request_.array);

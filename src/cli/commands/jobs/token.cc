@@ -44,8 +44,9 @@ Result<core::Account> AccountNamed(const std::string& name) {
     return UsageError("--user: there is no user {} on this machine", core::Quoted(name));
   }
   if (entry.pw_uid != ::geteuid() && ::geteuid() != 0) {
-    return UsageError("--user: only root may make a token for {}; without --user it is yours",
-                      core::Quoted(name));
+    return UsageError(
+        "--user: only root can create a token for {}; leave --user out to create your own",
+        core::Quoted(name));
   }
   return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid};
 }
@@ -56,14 +57,14 @@ class TokenCommand : public Command {
     app.add_option("action", action_, "what to do")
         ->type_name(fmt::format("{}", fmt::join(kTokenActions, "|")))
         ->required();
-    app.add_option("id", id_, "revoke: which one")->type_name("ID");
-    app.add_option("--user", user_, "create: whose jobs it may touch and run (default: yours)")
+    app.add_option("id", id_, "revoke: the token to revoke")->type_name("ID");
+    app.add_option("--user", user_, "create: the user that it acts for (default: you)")
         ->type_name("USER");
-    app.add_flag("--admin", admin_, "create: it may touch all jobs and GPUs")
+    app.add_flag("--admin", admin_, "create: let it act on all jobs and GPUs")
         ->disable_flag_override();
-    app.add_option("--label", label_, "create: what it is for")->type_name("WORDS");
+    app.add_option("--label", label_, "create: a note on what it is for")->type_name("WORDS");
     app.add_option("--store", store_, "the server's store")->type_name("FILE");
-    app.add_option("--state", state_, "the server's folder for tokens (default: as serve has it)")
+    app.add_option("--state", state_, "the server's state folder (default: as `serve` chooses it)")
         ->type_name("DIR");
     app.add_flag("--json", json_, "list: print JSON")->disable_flag_override();
   }
@@ -75,7 +76,9 @@ class TokenCommand : public Command {
                         core::Quoted(action_), core::DidYouMean(action_, known));
     }
     if ((action_ == "revoke") != !id_.empty()) {
-      return UsageError("token: revoke takes an ID, the others none; `sharewell token list`");
+      return UsageError(
+          "token: give an ID to revoke, and none to the other actions; `sharewell token list` "
+          "shows the IDs");
     }
     path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(api::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();

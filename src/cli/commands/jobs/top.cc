@@ -15,7 +15,7 @@ constexpr const char* kWithAPlace = "phase=starting,running,stopping";
 class TopCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_flag("-w,--watch", watch_, "draw it again every second")->disable_flag_override();
+    app.add_flag("-w,--watch", watch_, "refresh every second")->disable_flag_override();
     flags_.Add(app);
   }
 

@@ -11,6 +11,7 @@
 #include "cli/commands/measure/grid_run.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "core/text/words.h"
 #include "platform/process/mps.h"
 #include "study/measure/grid/colocate.h"
 
@@ -28,7 +29,8 @@ std::string Listed(const study::ColocateSpec& spec) {
     text += fmt::format("{}\n", fmt::join(names, " + "));
   }
   const std::size_t alone = spec.workloads.size() * (spec.again ? 2 : 1);
-  return text + fmt::format("{} runs alone, {} sets\n", alone, spec.sets.size());
+  return text + fmt::format("{} alone, {}\n", core::Count(alone, "run"),
+                            core::Count(spec.sets.size(), "set"));
 }
 
 // A folder for MPS's sockets: short, for their names are bounded, and gone afterwards.
@@ -85,11 +87,11 @@ class ColocateCommand : public Command {
       return tl::unexpected(
           core::Error{core::ErrorKind::kAbsent,
                       "mps = \"on\" needs an NVIDIA GPU, and none is here; "
-                      "`sharewell doctor` says why, mps = \"auto\" does without"});
+                      "`sharewell doctor` says why, and mps = \"auto\" does without"});
     }
     auto server = platform::MpsServer::Start({.folder = folder});
     if (server || spec.mps == study::UseMps::kOn) return server;
-    WriteErr(fmt::format("CUDA MPS did not start, so that jobs are time-sliced: {}\n",
+    WriteErr(fmt::format("CUDA MPS did not start, so the jobs are time-sliced: {}\n",
                          server.error().message));
     return nullptr;
   }

@@ -16,7 +16,7 @@ std::string Rates(const study::JournalEntry& entry) {
   for (const study::RunSummary& run : entry.runs) {
     const auto& rate = run.profile.steps_per_second;
     if (!text.empty()) text += " and ";
-    text += rate ? fmt::format("{:.4g} steps/s", *rate) : "no steps told";
+    text += rate ? fmt::format("{:.4g} steps/s", *rate) : "no steps reported";
     if (run.uncertainty) text += fmt::format(" ± {}", report::Percent(*run.uncertainty));
   }
   return text;
@@ -26,12 +26,12 @@ std::string Rates(const study::JournalEntry& entry) {
 
 void GridRun::AddFlags(CLI::App& app) {
   app.add_option("spec", spec_, "what to run")->type_name("SPEC")->required();
-  app.add_option("--out", folder_, "where the results go, and where a second start looks")
+  app.add_option("--out", folder_, "folder for the results, where a second run continues")
       ->type_name("DIR");
   app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
       ->type_name("FILE|none");
-  app.add_flag("--retry", retry_, "try again what failed before")->disable_flag_override();
-  auto* dry = app.add_flag("--dry-run", dry_run_, "say what would be run, and run nothing")
+  app.add_flag("--retry", retry_, "run again what failed before")->disable_flag_override();
+  auto* dry = app.add_flag("--dry-run", dry_run_, "list what would be run, and run nothing")
                   ->disable_flag_override();
   app.add_flag("--json", json_, "print JSON")->disable_flag_override()->excludes(dry);
 }
@@ -79,9 +79,9 @@ void GridRun::Show(const study::GridProgress& progress) {
 }
 
 void GridRun::TellHowToResume(const char* command) const {
-  WriteErr(
-      fmt::format("interrupted; what is finished is kept. Go on with: sharewell {} {} --out {}\n",
-                  command, spec_, folder_));
+  WriteErr(fmt::format(
+      "interrupted; what is finished is kept. Continue with: sharewell {} {} --out {}\n", command,
+      spec_, folder_));
 }
 
 core::Result<ExitCode> GridRun::Finish(const std::string& text, bool interrupted,

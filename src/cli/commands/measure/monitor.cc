@@ -73,18 +73,18 @@ void TellGpuPids(collect::DiscoveredJobs& jobs, const core::Batch& batch) {
 class MonitorCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--listen", listen_, "where /metrics and /healthz are served")
+    app.add_option("--listen", listen_, "address that serves /metrics and /healthz")
         ->type_name("ADDRESS:PORT|none")
         ->capture_default_str();
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE|none");
-    app.add_option("--interval", interval_, "how often all is read, from 0.1s on")
+    app.add_option("--interval", interval_, "time between readings, 0.1s or more")
         ->type_name("TIME")
         ->capture_default_str();
-    app.add_option("--gpm", gpm_, "off: leave the GPU's performance counters to other programs")
+    app.add_option("--gpm", gpm_, "off leaves the GPU's performance counters to other programs")
         ->type_name("on|off")
         ->capture_default_str();
-    app.add_option("--for", for_, "end after so long (default: when it is told to)")
+    app.add_option("--for", for_, "stop after this time (default: when it is told to)")
         ->type_name("TIME");
     app.add_option("--node", node_, "this machine's name on every sample (default: its host name)")
         ->type_name("NAME");
@@ -215,17 +215,18 @@ class MonitorCommand : public Command {
       return {200, "text/plain; charset=utf-8", "ok\n"};
     }
     return {503, "text/plain; charset=utf-8",
-            fmt::format("nothing was read for {:.0f} s\n", since.count())};
+            fmt::format("no reading succeeded for {:.0f} s\n", since.count())};
   }
 
   void Greet(const http::HttpServer* server) {
     if (server != nullptr) {
       endpoint_.port = server->Port();
       if (!endpoint_.Loopback()) {
-        SayLine(fmt::format(
-            "{} can be reached from other machines: whoever reaches it reads all metrics, names of "
-            "jobs included",
-            endpoint_.Text()));
+        SayLine(
+            fmt::format("{} can be reached from other machines: whoever reaches it can read all "
+                        "metrics, names of "
+                        "jobs included",
+                        endpoint_.Text()));
       }
     }
     SayLine(fmt::format(

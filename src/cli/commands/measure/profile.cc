@@ -48,38 +48,39 @@ std::string NameOf(const std::vector<std::string>& command) {
 class ProfileCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--name", name_, "what to call it (default: after the command)")
+    app.add_option("--name", name_, "name of the profile (default: from the command)")
         ->type_name("NAME");
-    app.add_option("--model", model_,
-                   "the model that it trains: names the workload, and is predicted beside")
+    app.add_option("--model", model_, "the model that it trains; the prediction is shown beside")
         ->type_name("FILE");
     app.add_option("--batch", batch_, "its batch")->type_name("N");
-    app.add_option("--precision", precision_, "its precision")->type_name("fp32|tf32|bf16|fp16");
-    app.add_option("--workers", workers_, "its data-loader processes")->type_name("N");
-    app.add_option("--interval", interval_, "between readings, from 0.1s on")
+    app.add_option("--precision", precision_, "precision that it trains in")
+        ->type_name("fp32|tf32|bf16|fp16");
+    app.add_option("--workers", workers_, "number of its data-loader processes")->type_name("N");
+    app.add_option("--interval", interval_, "time between readings, 0.1s or more")
         ->type_name("TIME")
         ->capture_default_str();
-    app.add_option("--warmup", warmup_, "how much of the start to leave out")
+    app.add_option("--warmup", warmup_, "time at the start that is not measured")
         ->type_name("auto|TIME")
         ->capture_default_str();
-    app.add_option("--for", for_,
-                   "how long to look after the warm-up, six readings at least; end: until the job "
-                   "ends")
+    app.add_option(
+           "--for", for_,
+           "how long to measure after the warm-up, six readings at least; end: until the job "
+           "ends")
         ->type_name("settled|end|TIME")
         ->capture_default_str();
-    app.add_option("--repeat", repeat_, "run it so many times; figures are means over the runs")
+    app.add_option("--repeat", repeat_, "run it N times; figures are means over the runs")
         ->type_name("N");
     auto* steps =
         app.add_option("--progress-regex", steps_regex_,
-                       "finds the step counter (group 1) in what it prints; no group: a match is "
+                       "find the step counter (group 1) in its output; no group: a match is "
                        "a step")
             ->type_name("REGEX");
-    app.add_option("--rate-regex", rate_regex_, "finds its steps a second (group 1)")
+    app.add_option("--rate-regex", rate_regex_, "find its steps per second (group 1) in its output")
         ->type_name("REGEX")
         ->excludes(steps);
     app.add_option("--store", store_, "a file, postgresql://USER@HOST/DATABASE, or none")
         ->type_name("FILE");
-    app.add_option("--out", out_, "write the profile there as JSON")->type_name("FILE");
+    app.add_option("--out", out_, "write the profile as JSON into FILE")->type_name("FILE");
   }
 
   std::vector<std::string>* CommandLine() override { return &command_; }
@@ -113,7 +114,7 @@ class ProfileCommand : public Command {
   Result<void> ReadFlags() {
     if (command_.empty()) {
       return UsageError(
-          "profile: there is no command; write it behind --: sharewell profile -- "
+          "profile: no command is given; write it after --: sharewell profile -- "
           "python3 train.py");
     }
     if (name_.empty()) name_ = NameOf(command_);
@@ -207,7 +208,7 @@ class ProfileCommand : public Command {
     if (model_.empty()) return std::nullopt;
     std::error_code error;
     if (!std::filesystem::exists(model_, error)) {
-      return UsageError("--model: {} is not there", core::Quoted(model_));
+      return UsageError("--model: there is no file {}", core::Quoted(model_));
     }
     const auto catalogue = catalogue::GpuCatalogue::Builtin();
     if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
+#include "core/text/words.h"
 #include "platform/files/write_file.h"
 #include "report/measure/profile_compare.h"
 #include "report/measure/profile_record.h"
@@ -48,7 +49,8 @@ class ProfilesCommand : public Command {
     app.add_option("action", action_, "what to do")
         ->type_name(fmt::format("{}", fmt::join(kProfileActions, "|")))
         ->capture_default_str();
-    app.add_option("profiles", words_, "which: ids, or names (of several the newest is shown)")
+    app.add_option("profiles", words_,
+                   "ids or names of profiles (of several with one name the newest is shown)")
         ->type_name("ID|NAME");
     app.add_option("--gpu", gpu_, "only those measured on this GPU model")->type_name("GPU");
     app.add_option("--source", source_, "only those made by this: profile, sweep, colocate ...")
@@ -58,7 +60,7 @@ class ProfilesCommand : public Command {
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
     app.add_option("--out", out_, "export: write to this file")->type_name("FILE");
-    app.add_flag("--yes", yes_, "delete: do it")->disable_flag_override();
+    app.add_flag("--yes", yes_, "delete: delete without asking")->disable_flag_override();
     auto* json = app.add_flag("--json", json_, "print JSON; export: everything that is known")
                      ->disable_flag_override();
     app.add_flag("--csv", csv_, "export: what `train` and `simulate --profiles` read (default)")
@@ -207,15 +209,14 @@ class ProfilesCommand : public Command {
     } else {
       auto csv = report::ProfilesCsv(*chosen);
       if (csv.without_gpu > 0) {
-        WriteErr(fmt::format("{} profiles have no GPU and are left out; --json has them\n",
-                             csv.without_gpu));
+        WriteErr(fmt::format("left out {} without a GPU; --json has all\n",
+                             core::Count(csv.without_gpu, "profile")));
       }
       if (csv.older > 0) {
-        WriteErr(fmt::format(
-            "{} profiles are left out: the same workload has a newer one on the same GPU\n",
-            csv.older));
+        WriteErr(fmt::format("left out {}: the same workload has a newer one on the same GPU\n",
+                             core::Count(csv.older, "profile")));
       }
-      if (csv.rows == 0) return UsageError("profiles: there is nothing to export");
+      if (csv.rows == 0) return UsageError("profiles: no profile is left to export");
       text = std::move(csv.csv);
     }
     if (out_.empty()) return text;
@@ -227,8 +228,8 @@ class ProfilesCommand : public Command {
     const auto chosen = Chosen();
     RETURN_IF_ERROR(chosen);
     if (!yes_) {
-      return UsageError("profiles: this would delete {} profile{}; give --yes to do it",
-                        chosen->size(), chosen->size() == 1 ? "" : "s");
+      return UsageError("profiles: this would delete {}; give --yes to do it",
+                        core::Count(chosen->size(), "profile"));
     }
     std::vector<std::int64_t> ids;
     for (const ProfileRecord& record : *chosen) ids.push_back(record.id);
@@ -236,7 +237,8 @@ class ProfilesCommand : public Command {
     RETURN_IF_ERROR(removed);
     if (json_)
       return fmt::format("{{\n  \"schema\": 1,\n  \"deleted_profiles\": {}\n}}\n", *removed);
-    return fmt::format("{} profile{} deleted.\n", *removed, *removed == 1 ? "" : "s");
+    return fmt::format("{} deleted.\n",
+                       core::Count(static_cast<std::uint64_t>(*removed), "profile"));
   }
 
   std::string action_ = "list";

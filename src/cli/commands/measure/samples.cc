@@ -49,19 +49,20 @@ class SamplesCommand : public Command {
         ->capture_default_str();
     app.add_option("metric", metric_, "metrics, with * and ? allowed: 'gpu_*' (default all)")
         ->type_name("METRIC");
-    app.add_option("--instance", instance_, "of which GPU, CPU or device; * and ? allowed")
+    app.add_option("--instance", instance_, "only of this GPU, CPU or device; * and ? allowed")
         ->type_name("NAME");
-    app.add_option("--job", job_, "of which job; * and ? allowed")->type_name("JOB");
-    app.add_option("--node", node_, "of which machine; * and ? allowed")->type_name("NODE");
-    app.add_option("--from", from_, "15m, 12h or 3d ago, or 2026-11-15T08:00 (UTC)")
+    app.add_option("--job", job_, "only of this job; * and ? allowed")->type_name("JOB");
+    app.add_option("--node", node_, "only of this machine; * and ? allowed")->type_name("NODE");
+    app.add_option("--from", from_, "from when: 15m, 12h or 3d ago, or 2026-11-15T08:00 (UTC)")
         ->type_name("TIME");
-    app.add_option("--to", to_, "up to then, likewise")->type_name("TIME");
-    app.add_option("--every", every_, "export: one row for so much time, with least, mean and most")
+    app.add_option("--to", to_, "until when, in the same way")->type_name("TIME");
+    app.add_option("--every", every_,
+                   "export: one row for each span of time, with least, mean and most")
         ->type_name("TIME");
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
     app.add_option("--out", out_, "export: write to this file")->type_name("FILE");
-    app.add_flag("--yes", yes_, "delete: do it")->disable_flag_override();
+    app.add_flag("--yes", yes_, "delete: delete without asking")->disable_flag_override();
     app.add_flag("--json", json_, "print JSON (export: instead of CSV)")->disable_flag_override();
   }
 
@@ -109,7 +110,8 @@ class SamplesCommand : public Command {
       width_ = static_cast<core::UnixMillis>(std::llround(every->value * 1e3));
     }
     if (action_ != "export" && !(every_.empty() && out_.empty())) {
-      return UsageError("samples: --every and --out are for export; `sharewell samples --help`");
+      return UsageError(
+          "samples: --every and --out are for export; `sharewell samples --help` tells more");
     }
     return {};
   }
@@ -147,7 +149,7 @@ class SamplesCommand : public Command {
     metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
     const bool known = std::find(metrics.begin(), metrics.end(), metric_) != metrics.end();
     return UsageError(
-        "samples: no series is like that{}; `sharewell samples list` shows all",
+        "samples: no series matches; `sharewell samples list` shows all{}",
         metric_.empty() || known ? std::string() : core::DidYouMean(metric_, metrics));
   }
 
@@ -246,7 +248,8 @@ class SamplesCommand : public Command {
       removed += *gone;
     }
     if (json_) return fmt::format("{{\n  \"schema\": 1,\n  \"deleted_samples\": {}\n}}\n", removed);
-    return fmt::format("{} samples deleted.\n", report::Number(static_cast<double>(removed), 0));
+    return fmt::format("{} sample{} deleted.\n", report::Number(static_cast<double>(removed), 0),
+                       removed == 1 ? "" : "s");
   }
 
   std::string action_ = "list";

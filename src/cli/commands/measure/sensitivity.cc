@@ -39,31 +39,31 @@ std::string NameAfter(const std::vector<std::string>& command) {
 class SensitivityCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--pressures", pressures_, "which to apply, in this order (default all)")
+    app.add_option("--pressures", pressures_, "pressures to apply, in this order (default all)")
         ->type_name("membw,llc,cpu,pcie,disk");
-    app.add_option("--levels", levels_, "of each, in % of what this machine can do")
+    app.add_option("--levels", levels_, "levels of each, in % of what this machine can do")
         ->type_name("25,50,75,100");
-    app.add_option("--phase", phase_, "how long each level is held")
+    app.add_option("--phase", phase_, "how long to hold each level")
         ->type_name("TIME")
         ->capture_default_str();
-    app.add_option("--warmup", warmup_, "what is left out at the start")
+    app.add_option("--warmup", warmup_, "time at the start that is not measured")
         ->type_name("auto|TIME")
         ->capture_default_str();
     app.add_option("--cpus", cpus_,
-                   "the job has so many CPUs of its own, or these (0-3,8); membw, llc, pcie and "
+                   "give the job this many CPUs of its own, or these (0-3,8); membw, llc, pcie and "
                    "disk press from the others")
         ->type_name("N|LIST");
     app.add_option("--progress-regex", regex_,
-                   "steps from what the job prints: group 1 is the step counter")
+                   "find the steps in the job's output: group 1 is the step counter")
         ->type_name("REGEX");
-    app.add_option("--disk-path", disk_path_, "a folder on the disk that is pressed on")
+    app.add_option("--disk-path", disk_path_, "folder on the disk to press on")
         ->type_name("DIR")
         ->capture_default_str();
-    app.add_option("--gpu", gpu_, "the GPU whose PCIe is pressed on")
+    app.add_option("--gpu", gpu_, "GPU whose PCIe to press on")
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--name", name_, "what to call it (default: the command)")->type_name("NAME");
-    app.add_option("--out", out_, "write sensitivity.csv and sensitivity.svg there")
+    app.add_option("--name", name_, "name of the job (default: the command)")->type_name("NAME");
+    app.add_option("--out", out_, "write sensitivity.csv and sensitivity.svg into DIR")
         ->type_name("DIR");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
@@ -146,7 +146,7 @@ class SensitivityCommand : public Command {
     if (!cpus) return tl::unexpected(core::Error(cpus.error()).Within("--cpus"));
     for (const int cpu : *cpus) {
       if (!std::binary_search(allowed.begin(), allowed.end(), cpu)) {
-        return UsageError("--cpus: CPU {} is none of {}, which we may use", cpu,
+        return UsageError("--cpus: CPU {} is not among {}, which this process may use", cpu,
                           platform::FormatCpus(allowed));
       }
     }
@@ -162,7 +162,7 @@ class SensitivityCommand : public Command {
       RETURN_IF_ERROR(percent);
       shares.push_back(*percent / 100);
     }
-    if (shares.empty()) return UsageError("--levels: gives no level; write 50,100");
+    if (shares.empty()) return UsageError("--levels: no level is given; write 50,100");
     return shares;
   }
 
@@ -197,7 +197,8 @@ class SensitivityCommand : public Command {
       wanted.shares = *shares;
       options.pressures.push_back(std::move(wanted));
     }
-    if (options.pressures.empty()) return UsageError("--pressures: names none; write membw,cpu");
+    if (options.pressures.empty())
+      return UsageError("--pressures: no pressure is given; write membw,cpu");
     return {};
   }
 

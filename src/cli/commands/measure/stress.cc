@@ -8,9 +8,9 @@
 #include <csignal>
 #include <ctime>
 
-#include "cli/args/stress_flags.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/measure/stress_flags.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "stress/paced_threads.h"
@@ -142,7 +142,7 @@ class StressCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     flags_.Add(app);
-    app.add_option("--for", for_, "how long (default 60s)")->type_name("TIME");
+    app.add_option("--for", for_, "how long to hold the load (default 60s)")->type_name("TIME");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 

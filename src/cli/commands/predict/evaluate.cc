@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/builtin_measurements.h"
 #include "catalogue/gpu_catalogue.h"
 #include "cli/args/out_folder.h"
 #include "cli/args/values.h"
@@ -12,8 +13,11 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/evaluation.h"
+#include "report/prediction/pair_evaluation.h"
 #include "report/prediction/timm.h"
+#include "study/prediction/evaluate_pairs.h"
 #include "study/prediction/evaluation.h"
+#include "study/prediction/measured_groups.h"
 #include "study/prediction/timm.h"
 #include "study/prediction/training_rows.h"
 
@@ -23,21 +27,23 @@ namespace {
 using core::Result;
 
 constexpr std::uint64_t kMostFolds = 1000;
+// Gavel has several times as many pairs as we: a fifth of them is plenty to judge by.
+constexpr std::size_t kGavelFolds = 5;
 
 class EvaluateCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("profiles", profiles_, "measured workloads, each row with its graph")
+    app.add_option("profiles", profiles_, "files of measured workloads, each row with its graph")
         ->type_name("PROFILES");
     app.add_option("--split", split_,
                    "what is held out: whole families, a fifth of the rows, a GPU model")
         ->type_name("family|random|gpu")
         ->capture_default_str();
-    app.add_option("--folds", folds_, "folds of families, or how often a fifth is drawn")
+    app.add_option("--folds", folds_, "number of folds, or how often a fifth is drawn")
         ->type_name("K")
         ->capture_default_str();
     app.add_option("--learner", learners_,
-                   fmt::format("which to compare, instead of all: {}",
+                   fmt::format("learners to compare (default all): {}",
                                fmt::join(study::EvaluatedLearners(), ", ")))
         ->type_name("LEARNER,...")
         ->delimiter(',')
@@ -52,18 +58,23 @@ class EvaluateCommand : public Command {
                    "instead of profiles: step times of timm's public training benchmark, whose CSV "
                    "files lie in DIR")
         ->type_name("DIR");
+    app.add_flag("--pairs", pairs_,
+                 "instead of profiles: predicted speeds beside another job, on our measured pairs")
+        ->disable_flag_override();
+    app.add_option("--gavel", gavel_, "with --pairs: Gavel's pairs too, as CSV")->type_name("FILE");
     app.add_option("--out", out_, "also write JSON, predictions as CSV, and charts as SVG into DIR")
         ->type_name("DIR");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
   Result<ExitCode> Run() override {
-    const bool timm = timm_.has_value();
-    if (timm && !profiles_.empty()) {
+    const int asked = (timm_ ? 1 : 0) + (pairs_ ? 1 : 0) + (profiles_.empty() ? 0 : 1);
+    if (asked > 1) {
       return core::UsageError(
-          "evaluate: profiles and --timm are two evaluations; give one of them");
+          "evaluate: profiles, --pairs and --timm are separate evaluations; give one of them");
     }
-    if (!timm && profiles_.empty()) {
+    if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
+    if (asked == 0) {
       return core::UsageError(
           "evaluate: nothing to evaluate; give profiles with graphs, for instance "
           "data/h200/profiles.csv");
@@ -73,7 +84,8 @@ class EvaluateCommand : public Command {
     if (out_) {
       RETURN_IF_ERROR(CheckOutFolder(*out_));
     }
-    return timm ? Timm() : Profiles(std::move(*options));
+    if (pairs_) return Pairs(options->folds);
+    return timm_ ? Timm() : Profiles(std::move(*options));
   }
 
  private:
@@ -123,6 +135,25 @@ class EvaluateCommand : public Command {
     return Finish(json_ ? json : report::TimmText(*errors), {{"evaluation.json", json}});
   }
 
+  Result<ExitCode> Pairs(std::size_t folds) const {
+    const auto groups =
+        study::ColocationsOf(catalogue::BuiltinGroups(), catalogue::BuiltinMeasurements().profiles);
+    RETURN_IF_ERROR(groups);
+    const auto ours = study::EvaluatePairs(*groups, {.folds = folds});
+    if (!ours) return tl::unexpected(core::Error(ours.error()).Within("--pairs"));
+    std::optional<study::SpeedErrors> gavel;
+    if (gavel_) {
+      const auto pairs = study::ReadNamedPairs(*gavel_);
+      RETURN_IF_ERROR(pairs);
+      const auto errors = study::EvaluateNamedPairs(*pairs, {.folds = kGavelFolds});
+      if (!errors) return tl::unexpected(core::Error(errors.error()).Within("--gavel"));
+      gavel = *errors;
+    }
+    const std::string json = report::PairEvaluationJson(*ours, gavel);
+    return Finish(json_ ? json : report::PairEvaluationText(*ours, gavel),
+                  {{"evaluation.json", json}});
+  }
+
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {
     if (out_) {
       RETURN_IF_ERROR(WriteFiles(*out_, files));
@@ -135,6 +166,8 @@ class EvaluateCommand : public Command {
   std::string split_ = "family";
   std::string folds_ = "10";
   std::optional<std::string> catalogue_, timm_, out_;
+  std::optional<std::string> gavel_;
+  bool pairs_ = false;
   bool search_ = false;
   bool json_ = false;
 };

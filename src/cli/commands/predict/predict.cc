@@ -22,19 +22,21 @@ class PredictCommand : public Command {
     app.add_option("--gpu", gpu_, "GPU model (default H200); `sharewell gpus` lists them")
         ->type_name("GPU");
     app.add_option("--workers", workers_, "data-loader processes (default 4)")->type_name("N");
-    app.add_option("--gpus", gpus_, "GPUs that train it together, each with the batch (default 1)")
+    app.add_option("--gpus", gpus_,
+                   "number of GPUs that train it together, each with the batch (default 1)")
         ->type_name("N");
-    app.add_option("--price", price_, "what a GPU costs an hour: adds the cost of 1,000 steps")
+    app.add_option("--price", price_, "price of a GPU for an hour; adds the cost of 1,000 steps")
         ->type_name("PRICE");
     auto* manifest =
         app.add_option("--manifest", manifest_,
-                       "many at once: a CSV with model, batch, precision, workers, gpu")
+                       "predict many: a CSV with model, batch, precision, workers, gpu")
             ->type_name("FILE");
     app.add_option("--together", together_,
-                   "the rows of this CSV on one GPU (or one a `group`): the speed each keeps")
+                   "predict how fast the rows of this CSV run together on one GPU (or one for each "
+                   "`group`)")
         ->type_name("FILE")
         ->excludes(manifest);
-    app.add_option("--trained", trained_, "a model of your own, made by `sharewell train`")
+    app.add_option("--trained", trained_, "use a model of your own, made by `sharewell train`")
         ->type_name("FILE");
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
@@ -104,7 +106,7 @@ class PredictCommand : public Command {
     ProgressBar progress;
     for (const study::PredictionAsk& wanted : asks) {
       if (wanted.model.empty()) {
-        return core::UsageError("{}: names a profile and no model; profiles are for --together",
+        return core::UsageError("{}: names a profile and no model; use --together for profiles",
                                 wanted.where);
       }
       auto row = study::PredictOne(wanted, trained->predictor, catalogue);

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "core/text/words.h"
 #include "platform/files/text.h"
 #include "platform/files/write_file.h"
 #include "study/prediction/train_model.h"
@@ -46,13 +47,14 @@ class TrainCommand : public Command {
     RETURN_IF_ERROR(report);
     const std::string text = predict::Write(report->trained);
     RETURN_IF_ERROR(platform::WriteFile(out_, text));
-    std::string said =
-        fmt::format("learnt from {} workloads of {} families", report->rows, report->families);
-    if (report->groups > 0) said += fmt::format(" and {} measurements together", report->groups);
+    std::string said = fmt::format("learnt from {} of {}", core::Count(report->rows, "workload"),
+                                   core::Count(report->families, "family", "families"));
+    if (report->groups > 0)
+      said += fmt::format(" and {} of co-located jobs", core::Count(report->groups, "measurement"));
     said += fmt::format("; written to {} ({} kB)\n", out_, text.size() / 1000);
     if (report->without_graph > 0) {
-      said += fmt::format("{} rows name no graph (column model or onnx) and taught nothing\n",
-                          report->without_graph);
+      said += fmt::format("{} no graph (column model or onnx) and taught nothing\n",
+                          core::Count(report->without_graph, "row names", "rows name"));
     }
     said += fmt::format("use it: sharewell predict MODEL --batch N --trained {}\n", out_);
     RETURN_IF_ERROR(WriteOut(said));

@@ -31,10 +31,10 @@ std::vector<std::string> Names() {
 class ReproduceCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("experiment", experiment_, "whose experiment")
+    app.add_option("experiment", experiment_, "the paper, by its first author")
         ->type_name(fmt::format("{}", fmt::join(Names(), "|")))
         ->capture_default_str();
-    app.add_option("--seeds", seeds_, "how many draws a figure is the mean of")
+    app.add_option("--seeds", seeds_, "number of random draws that each figure averages")
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--real", real_,

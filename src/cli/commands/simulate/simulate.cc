@@ -2,22 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/args/out_folder.h"
-#include "cli/args/simulate_request.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/simulate/simulate_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "core/text/words.h"
 #include "report/simulation/simulation_csv.h"
 #include "report/simulation/simulation_json.h"
 #include "report/simulation/simulation_table.h"
-#include "study/prediction/prediction.h"
-#include "study/simulation/optimal.h"
-#include "study/simulation/predicted_belief.h"
 #include "trace/reader.h"
 
 namespace sharewell::cli {
@@ -34,10 +31,10 @@ ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early) {
     failures = true;
     if (s.infeasible == s.jobs) {
       WriteError(fmt::format("{}: no job could run: this cluster cannot hold any of the {}",
-                             s.policy, s.jobs));
+                             s.policy, core::Count(s.jobs, "job")));
     } else {
-      WriteError(fmt::format("{}: of {} jobs {} failed, {} can never run on this cluster{}",
-                             s.policy, s.jobs, s.failed, s.infeasible,
+      WriteError(fmt::format("{}: of {} {} failed, {} can never run on this cluster{}", s.policy,
+                             core::Count(s.jobs, "job"), s.failed, s.infeasible,
                              stuck > 0 ? fmt::format(", {} never ended", stuck) : ""));
     }
   }
@@ -57,21 +54,22 @@ class SimulateCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     SimulateFlags& f = flags_;
-    app.add_option("--trace", f.trace, "the jobs")->type_name("FILE")->required();
+    app.add_option("--trace", f.trace, "file of the jobs")->type_name("FILE")->required();
     app.add_option("--cluster", f.cluster,
                    "the machines: a file, or nodes x GPUs x model (64x8xV100)")
         ->type_name("FILE|SPEC")
         ->required();
-    app.add_option("--policy", f.policies,
-                   "what to compare: see `sharewell policies`; optimal is the least makespan, for "
-                   "a few jobs")
+    app.add_option(
+           "--policy", f.policies,
+           "policies to compare (`sharewell policies` lists them); optimal is the least makespan, "
+           "for a few jobs")
         ->type_name("POLICY,...")
         ->default_str(kDefaultPolicies)
         ->allow_extra_args(false);
-    app.add_option("--format", f.format, "the trace's format, where its contents do not tell")
+    app.add_option("--format", f.format, "format of the trace, if its contents do not show it")
         ->type_name(TraceFormatNames());
     app.add_option("--profiles", f.profiles,
-                   "what workloads need alone, instead of what we measured")
+                   "what workloads need alone, instead of our measurements")
         ->type_name("FILE");
     app.add_option("--interference", f.interference,
                    "pairs measured together (CSV, or Gavel's JSON), instead of ours")
@@ -82,27 +80,26 @@ class SimulateCommand : public Command {
                    "how well a policy knows what jobs need: exact, with errors, or as predicted")
         ->type_name("exact|noisy:S|predicted")
         ->capture_default_str();
-    app.add_option("--durations", f.durations, "how well it knows how long they take")
+    app.add_option("--durations", f.durations, "how well a policy knows how long jobs take")
         ->type_name("exact|noisy:S|unknown")
         ->capture_default_str();
-    app.add_option("--max-slowdown", f.max_slowdown,
-                   "the most that neighbours may stretch a job's run")
+    app.add_option("--max-slowdown", f.max_slowdown, "maximum slowdown by neighbours")
         ->type_name("X")
         ->capture_default_str();
     app.add_option("--restart-cost", f.restart_cost,
                    "time lost by a job that is moved or preempted")
         ->type_name("TIME")
         ->capture_default_str();
-    app.add_option("--work-scale", f.work_scale, "stretches every job's work")
+    app.add_option("--work-scale", f.work_scale, "factor by which every job's work grows")
         ->type_name("X")
         ->capture_default_str();
-    app.add_option("--seed", f.seed, "the same seed gives the same results")
+    app.add_option("--seed", f.seed, "random seed; the same seed gives the same results")
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--until", f.until,
-                   "stop there, whatever is left: seconds, or 90s, 15m, 12h, 3d")
+                   "stop at this time of the trace: seconds, or 90s, 15m, 12h, 3d")
         ->type_name("TIME");
-    app.add_option("--out", f.out, "also write each job's fate and each decision as CSV into DIR")
+    app.add_option("--out", f.out, "also write each job's result and each decision as CSV into DIR")
         ->type_name("DIR");
     app.add_flag("--json", f.json, "print JSON")->disable_flag_override();
   }
@@ -116,23 +113,14 @@ class SimulateCommand : public Command {
     }
     const auto scenario = ReadScenario(flags_, *request);
     RETURN_IF_ERROR(scenario);
-    if (request->predicted) {
-      const auto trained = study::BuiltinModel();
-      RETURN_IF_ERROR(trained);
-      request->options.belief.predicted = study::PredictedBelief(*scenario, trained->predictor);
-    }
-    request->options.cpu_seconds_before = study::CpuSeconds();
-
-    report::SimulationReport report{flags_.trace,
-                                    flags_.cluster,
-                                    report::InWords(scenario->cluster),
-                                    request->seed,
-                                    flags_.belief,
-                                    flags_.durations,
-                                    scenario->remarks,
-                                    {}};
     std::vector<OutFile> files;
-    RETURN_IF_ERROR(RunPolicies(*request, *scenario, report, files));
+    const auto compared = Compare(*request, *scenario, files);
+    RETURN_IF_ERROR(compared);
+    report::SimulationReport report{
+        flags_.trace,      flags_.cluster,   report::InWords(scenario->cluster),
+        request->seed,     flags_.belief,    flags_.durations,
+        scenario->remarks, compared->results};
+    report.notes.insert(report.notes.end(), compared->notes.begin(), compared->notes.end());
     const std::string json = report::SimulationJson(report);
     if (flags_.out) {
       files.push_back({"summary.json", json});
@@ -143,41 +131,21 @@ class SimulateCommand : public Command {
   }
 
  private:
-  Result<void> RunPolicies(const SimulateRequest& request, const study::Scenario& scenario,
-                           report::SimulationReport& report, std::vector<OutFile>& files) const {
+  Result<study::Comparison> Compare(const SimulateRequest& request, const study::Scenario& scenario,
+                                    std::vector<OutFile>& files) const {
     ProgressBar bar;
-    std::optional<study::OptimalResult> optimum;
-    for (const std::string& policy : request.policies) {
-      bar.Show(policy, 0, scenario.jobs.size());
-      if (policy == study::kOptimal) {
-        auto solved = study::SolveOptimal(scenario);
-        if (!solved && solved.error().kind == core::ErrorKind::kFailed &&
-            request.policies.size() > 1) {
-          // Not proven in time: the others' results still stand.
-          report.notes.push_back(solved.error().message);
-          continue;
-        }
-        if (!solved) return tl::unexpected(std::move(solved.error()).Within("--policy"));
-        optimum = std::move(*solved);
-        report.results.push_back(optimum->summary);
-        continue;
-      }
-      auto simulation =
-          study::Simulate(scenario, policy, request.options,
-                          [&](std::size_t done, std::size_t of) { bar.Show(policy, done, of); });
-      if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
-      if (flags_.out) {
+    study::CompareOptions options{request.options, request.predicted};
+    options.progress = [&](const std::string& policy, std::size_t done, std::size_t of) {
+      bar.Show(policy, done, of);
+    };
+    if (flags_.out) {
+      options.done = [&](const std::string& policy, const study::Simulation& simulation) {
         const std::string part = report::FileNamePart(policy);
-        files.push_back({"jobs-" + part + ".csv", report::JobsCsv(scenario, *simulation)});
-        files.push_back(
-            {"decisions-" + part + ".csv", report::DecisionsCsv(scenario, *simulation)});
-      }
-      report.results.push_back(std::move(simulation->summary));
+        files.push_back({"jobs-" + part + ".csv", report::JobsCsv(scenario, simulation)});
+        files.push_back({"decisions-" + part + ".csv", report::DecisionsCsv(scenario, simulation)});
+      };
     }
-    if (optimum) {
-      for (study::Summary& summary : report.results) study::SetDistance(*optimum, summary);
-    }
-    return {};
+    return study::ComparePolicies(scenario, request.policies, std::move(options));
   }
 
   SimulateFlags flags_;

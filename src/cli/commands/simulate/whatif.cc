@@ -16,12 +16,10 @@ constexpr double kMostHistory = 3650;
 class WhatIfCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--policy", policies_, "which to play; `sharewell policies` lists them")
+    app.add_option("--policy", policies_, "policies to simulate; `sharewell policies` lists them")
         ->type_name("POLICY,...")
         ->capture_default_str();
-    app.add_option("--days", days_, "how far back the history goes")
-        ->type_name("DAYS")
-        ->capture_default_str();
+    app.add_option("--days", days_, "days of history")->type_name("DAYS")->capture_default_str();
     flags_.Add(app);
   }
 

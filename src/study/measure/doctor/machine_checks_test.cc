@@ -1,4 +1,4 @@
-#include "cli/commands/measure/machine_checks.h"
+#include "study/measure/doctor/machine_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,9 @@
 
 #include "platform/files/test_folder.h"
 
-namespace sharewell::cli {
+namespace sharewell::study {
 namespace {
 
-using report::HealthRow;
-using report::Soundness;
 using ::testing::HasSubstr;
 
 class MachineChecksTest : public ::testing::Test {
@@ -82,4 +80,4 @@ TEST_F(MachineChecksTest, Runtimes) {
 }
 
 }  // namespace
-}  // namespace sharewell::cli
+}  // namespace sharewell::study

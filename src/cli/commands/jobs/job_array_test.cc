@@ -1,4 +1,4 @@
-#include "cli/args/job_array.h"
+#include "cli/commands/jobs/job_array.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/args/simulate_request.h"
+#include "cli/commands/simulate/simulate_request.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "cli/commands/measure/machine_checks.h"
+#include "study/measure/doctor/machine_checks.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,22 +11,20 @@
 #include <sstream>
 #include <system_error>
 
-#include "cli/args/store_flag.h"
 #include "collect/gpu/gpus.h"
+#include "collect/job_sources.h"
+#include "collect/registry.h"
+#include "core/text/words.h"
 #include "engine/local/run/supervised.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
-#include "report/text/format.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 
-namespace sharewell::cli {
+namespace sharewell::study {
 namespace {
 
 namespace fs = std::filesystem;
-using report::HealthRow;
-using report::Soundness;
-
 constexpr std::size_t kMostRead = 64 * 1024;
 
 // Without the line break at its end; absent: cannot be read.
@@ -144,8 +142,6 @@ HealthRow CheckSupervisor() {
   return {"machine", "supervisor", Soundness::kAbsent, found.error().message, ""};
 }
 
-}  // namespace
-
 std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
   std::vector<HealthRow> rows;
   const auto gpus = collect::FindGpus(places.nvml_library);
@@ -155,7 +151,7 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
   }
   for (const collect::GpuFacts& gpu : *gpus) {
     std::string what = gpu.name.empty() ? "of unknown model" : gpu.name;
-    if (gpu.memory.value > 0) what += ", " + report::Size(gpu.memory);
+    if (gpu.memory.value > 0) what += ", " + core::SizeText(gpu.memory);
     if (!gpu.driver.empty()) what += ", driver " + gpu.driver;
     if (!gpu.cuda.empty()) what += ", CUDA " + gpu.cuda;
     what += gpu.gpm ? ", performance counters" : ", no performance counters (GPM)";
@@ -165,18 +161,6 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
   auto mps = CheckProgram(places, "GPUs", "MPS", "nvidia-cuda-mps-control", "");
   if (mps.soundness == Soundness::kAbsent) mps.what += ": jobs share a GPU by turns only";
   rows.push_back(std::move(mps));
-  return rows;
-}
-
-std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
-  const fs::path root = places.root;
-  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root),
-                                 CheckSupervisor()};
-  for (const char* runtime : {"podman", "docker", "apptainer"}) {
-    rows.push_back(
-        CheckProgram(places, "container runtimes", runtime, runtime,
-                     std::string(runtime) == "podman" ? "sudo apt-get install podman" : ""));
-  }
   return rows;
 }
 
@@ -210,7 +194,7 @@ HealthRow CheckStore(const std::string& place) {
   row.soundness = Soundness::kWorks;
   if (url) return row;
   const auto size = fs::file_size(place, error);
-  if (!error) row.what += ", " + report::Size(core::Bytes(static_cast<double>(size)));
+  if (!error) row.what += ", " + core::SizeText(core::Bytes(static_cast<double>(size)));
   if (!MayWrite(place)) {
     row.soundness = Soundness::kPartly;
     row.what += "; it can be read only";
@@ -219,4 +203,53 @@ HealthRow CheckStore(const std::string& place) {
   return row;
 }
 
-}  // namespace sharewell::cli
+Soundness SoundnessOf(collect::Health::State state) {
+  switch (state) {
+    case collect::Health::State::kWorks:
+      return Soundness::kWorks;
+    case collect::Health::State::kPartly:
+      return Soundness::kPartly;
+    case collect::Health::State::kAbsent:
+      break;
+  }
+  return Soundness::kAbsent;
+}
+
+std::vector<HealthRow> CheckCollectors(const MachinePlaces& places) {
+  collect::DiscoveredJobs jobs;
+  collect::CollectorOptions options;
+  options.jobs = &jobs;
+  options.nvml_library = places.nvml_library;
+  std::vector<HealthRow> rows;
+  for (const auto& collector : collect::AllCollectors(options)) {
+    const collect::Health health = collector->Probe();
+    rows.push_back({"collectors", std::string(collector->Name()), SoundnessOf(health.state),
+                    health.what, health.mend});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
+  const fs::path root = places.root;
+  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root),
+                                 CheckSupervisor()};
+  for (const char* runtime : {"podman", "docker", "apptainer"}) {
+    rows.push_back(
+        CheckProgram(places, "container runtimes", runtime, runtime,
+                     std::string(runtime) == "podman" ? "sudo apt-get install podman" : ""));
+  }
+  return rows;
+}
+
+std::vector<HealthRow> Examine(const MachinePlaces& places, const std::string& store) {
+  std::vector<HealthRow> rows = CheckCollectors(places);
+  for (auto& part : {CheckGpus(places), CheckMachine(places)}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  rows.push_back(CheckStore(store));
+  return rows;
+}
+
+}  // namespace sharewell::study

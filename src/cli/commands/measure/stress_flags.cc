@@ -1,4 +1,4 @@
-#include "cli/args/stress_flags.h"
+#include "cli/commands/measure/stress_flags.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,10 +39,9 @@ void StressFlags::Add(CLI::App& app) {
   pcie_.option =
       app.add_option("--pcie", pcie_.text, "copies between the host and a GPU: 50% or 8GB/s")
           ->type_name("SHARE|RATE");
-  disk_.option =
-      app.add_option("--disk", disk_.text, "file traffic: 100MB/s or 25%; 50% when nothing is said")
-          ->type_name("SHARE|RATE")
-          ->expected(0, 1);
+  disk_.option = app.add_option("--disk", disk_.text, "file traffic: 100MB/s or 25% (default 50%)")
+                     ->type_name("SHARE|RATE")
+                     ->expected(0, 1);
   app.add_option("--cpus", cpus_, "the CPUs to press from, as 0-3,8 (default all)")
       ->type_name("LIST");
   app.add_option("--gpu", gpu_, "the GPU of --pcie, as nvidia-smi counts them (default 0)")
@@ -85,7 +84,7 @@ Result<std::vector<stress::PressureSpec>> StressFlags::Specs() const {
   }
   if (specs.empty()) {
     return UsageError(
-        "stress: nothing to press on; give --membw, --llc, --cpu, --pcie or --disk\n"
+        "stress: no pressure is given; give --membw, --llc, --cpu, --pcie or --disk\n"
         "Try 'sharewell stress --help'.");
   }
   RETURN_IF_ERROR(ReadCapacities(specs));

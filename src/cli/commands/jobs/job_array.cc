@@ -1,4 +1,4 @@
-#include "cli/args/job_array.h"
+#include "cli/commands/jobs/job_array.h"
 
 #include <fmt/format.h>
 
@@ -75,7 +75,7 @@ Result<Axis> ParseAxis(const std::string& spec) {
     }
     for (auto i = range->first; i <= range->second; ++i) axis.values.push_back(std::to_string(i));
   }
-  if (axis.values.empty()) return wrong("it has no values");
+  if (axis.values.empty()) return wrong("it has no value");
   return axis;
 }
 

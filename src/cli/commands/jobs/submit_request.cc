@@ -1,4 +1,4 @@
-#include "cli/args/submit_request.h"
+#include "cli/commands/jobs/submit_request.h"
 
 #include <unistd.h>
 
@@ -111,28 +111,32 @@ void SubmitRequest::Add(CLI::App& app) {
   const auto yes = [&](const char* flag, bool& to, const char* help) {
     app.add_flag(flag, to, help)->disable_flag_override();
   };
-  text("--name", name, "NAME", "what people call it (default: the command's first words)");
-  text("--gpus", gpus, "N", "GPUs it runs on; 0: a job for CPUs alone (default 1)");
-  auto* file = text("--model", model, "FILE", "predict its needs from this model file");
+  text("--name", name, "NAME", "set the job's name (default: the command's first words)");
+  text("--gpus", gpus, "N", "number of GPUs it runs on; 0: CPUs alone (default 1)");
+  auto* file = text("--model", model, "FILE", "predict what it needs from this model file");
   model_flags.Add(app);
   text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
-  text("--profile", profile, "NAME", "it needs what this profile in the server's store says")
+  text("--profile", profile, "NAME", "take what it needs from this profile in the server's store")
       ->excludes(file);
-  text("--gpu-memory", gpu_memory, "SIZE", "GPU memory it may take on each GPU: 10GB");
-  text("--memory", memory, "SIZE", "memory of the machine it may take; above, it is ended: 32GB");
-  text("--cpus", cpus, "N|auto", "CPU cores (default auto: as many as it needs)");
-  text("--gpu-model", gpu_models, "M,...", "only on GPUs of these models");
+  text("--gpu-memory", gpu_memory, "SIZE", "GPU memory that it may use on each GPU: 10GB");
+  text("--memory", memory, "SIZE", "host memory that it may use, above which it is stopped: 32GB");
+  text("--cpus", cpus, "N|auto", "number of CPU cores (default auto: as many as it needs)");
+  text("--gpu-model", gpu_models, "M,...", "run it only on GPUs of these models");
   yes("--exclusive", exclusive, "share its GPUs with nobody");
-  text("--max-slowdown", max_slowdown, "X", "slowed by neighbours at most so: 1.25");
-  text("--priority", priority, "N", "above 0: before others; below: after them (default 0)");
-  text("--time", time, "TIME", "ended after so long: 90s, 15m, 2h");
-  many("--env", env, "K=V|K", "a variable for it, K alone: as it is here; may be repeated");
+  text("--max-slowdown", max_slowdown, "X", "maximum slowdown by neighbours: 1.25");
+  text("--priority", priority, "N",
+       "above 0 it starts before others, below 0 after them (default 0)");
+  text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
+  many("--env", env, "K=V|K",
+       "set a variable for it; K alone takes the value of this shell; may be repeated");
   text("--image", image, "REF", "run it in this container image");
-  text("--after", after, "JOB,...", "start it once these have finished well");
+  text("--after", after, "JOB,...", "start it once these jobs have finished without failure");
   yes("--hold", held, "hold it until `sharewell release`");
   many("--array", array, "RANGE|NAME=V,...",
-       "0-9 or lr=0.1,0.01: one job a value, {index} or {lr} becomes it; repeated: a grid");
-  yes("--no-requeue", no_requeue, "after a reboot or a lost GPU it has failed");
+       "submit one job for each value: 0-9 replaces {index}, lr=0.1,0.01 replaces {lr}; repeated: "
+       "a grid");
+  yes("--no-requeue", no_requeue,
+      "let it fail after a reboot or a lost GPU, instead of starting it again");
 }
 
 std::vector<std::string> SubmitRequest::GivenNames() const {
@@ -145,14 +149,14 @@ Result<core::Submission> SubmitRequest::One() const {
   core::Submission one;
   if (command.empty() || command.front().empty()) {
     return UsageError(
-        "submit: which command? It stands behind --: sharewell submit -- python3 "
+        "submit: no command is given; write it after --: sharewell submit -- python3 "
         "train.py");
   }
   one.name = name;
   one.command = command;
   std::error_code failed;
   one.folder = std::filesystem::current_path(failed).string();
-  if (failed) return UsageError("submit: this folder is gone; change to one that there is");
+  if (failed) return UsageError("submit: this folder no longer exists; change to one that does");
   one.environment = SharedEnvironment(::environ);
   RETURN_IF_ERROR(PutGiven(one, env));
   const auto asked = ParseWhole("--gpus", gpus, 0, kMostGpusAsked);
@@ -192,7 +196,7 @@ Result<core::Submission> SubmitRequest::One() const {
         "give it too");
   }
   if (!model.empty() && one.gpus == 0) {
-    return UsageError("submit: --model is for jobs with a GPU, and --gpus is 0");
+    return UsageError("submit: --model is for jobs with a GPU, but --gpus is 0");
   }
   one.exclusive = exclusive;
   one.image = image;

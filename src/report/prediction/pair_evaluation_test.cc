@@ -1,0 +1,35 @@
+#include "report/prediction/pair_evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sharewell::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(PairEvaluation, TextAndJson) {
+  study::PairEvaluation ours;
+  ours.seen = {20, 0.0552, -0.01, 0.9, 0.2};
+  ours.unseen = {20, 0.061, 0.02, 0.91, 0.25};
+  ours.repeated = 1;
+  ours.repeat_noise = 0.0549;
+  const std::string text = PairEvaluationText(ours, std::nullopt);
+  EXPECT_THAT(text, ::testing::ContainsRegex("pair held out +20 +0\\.055 +-0\\.010 +90\\.0 %"));
+  EXPECT_THAT(text, HasSubstr("workload held out, demands off by 15 %"));
+  EXPECT_THAT(text, HasSubstr("1 pair was measured more than once"));
+  EXPECT_THAT(text, Not(HasSubstr("Gavel")));
+  EXPECT_THAT(PairEvaluationText(ours, study::SpeedErrors{}), HasSubstr("Gavel"));
+
+  const auto json = nlohmann::json::parse(PairEvaluationJson(ours, study::SpeedErrors{7, 0.028}));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["pairs"]["workload_held_out"]["mean_absolute_error"], 0.061);
+  EXPECT_EQ(json["pairs"]["gavel_pair_held_out"]["speeds"], 7);
+  EXPECT_EQ(json["pairs"]["repeats"]["pairs"], 1);
+}
+
+}  // namespace
+}  // namespace sharewell::report

@@ -1,0 +1,25 @@
+// What `sharewell doctor` looks at: the collectors, what this machine offers to those who measure
+// jobs and bound them, and the store. Read-only; each check takes milliseconds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/measure/doctor/health.h"
+
+namespace sharewell::study {
+
+// Which machine is looked at.
+struct MachinePlaces {
+  std::string root = "/";    // of its files: "/" or a captured tree
+  std::string path;          // where programs are looked for: $PATH
+  std::string nvml_library;  // as FindGpus takes it
+};
+
+// All checks, section by section. `store` as --store takes it.
+std::vector<HealthRow> Examine(const MachinePlaces& places, const std::string& store);
+
+// What the machine itself offers: control groups, counters, clock, container runtimes.
+std::vector<HealthRow> CheckMachine(const MachinePlaces& places);
+
+}  // namespace sharewell::study
