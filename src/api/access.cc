@@ -60,7 +60,7 @@ core::Account Access::FromKernel(const http::Peer& peer) {
 
 Allowed<std::optional<core::Account>> Access::Who(const http::HttpRequest& request) {
   if (request.peer.came_by == http::ListenKind::kUnix) {
-    if (!request.peer.uid) return Refused(403, "the kernel does not say who you are");
+    if (!request.peer.uid) return Refused(403, "the kernel does not say who calls");
     return FromKernel(request.peer);
   }
   if (request.authorization.empty()) return std::nullopt;
@@ -113,13 +113,16 @@ Allowed<std::optional<core::Account>> Access::Admit(const http::HttpRequest& req
 
 Allowed<void> Access::Touch(const std::optional<core::Account>& who, std::uint32_t owner) {
   if (!who) {
-    return Refused(401,
-                   "only its owner and admins may: give a token, or ask through the server's "
-                   "socket");
+    return Refused(
+        401,
+        "only its owner and admins may do this: give a token, or ask through the server's "
+        "socket");
   }
   if (who->admin || who->uid == owner) return {};
-  return Refused(403, fmt::format("it is another user's: only its owner and admins may; you are {}",
-                                  core::Quoted(who->name)));
+  return Refused(
+      403,
+      fmt::format("it belongs to another user: only its owner and admins may do this; you are {}",
+                  core::Quoted(who->name)));
 }
 
 Allowed<void> Access::RunAs(const core::Account& who) const {

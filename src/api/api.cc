@@ -88,7 +88,7 @@ void ApiImpl::Route(const char* method, const std::string& path, Handler handler
 
 bool ApiImpl::Later(const http::Responder& responder, std::function<void()> work) {
   if (reading.Put(std::move(work))) return true;
-  responder.Answer(Problem(503, "too many questions wait already; try again in a moment"));
+  responder.Answer(Problem(503, "too many requests are waiting; try again in a moment"));
   return false;
 }
 
@@ -136,7 +136,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
     std::size_t& mine = studying[name];
     if (mine >= options.most_studies_of_one) {
       return responder.Answer(
-          Problem(429, "so many studies of yours are under way already; wait for one to end"));
+          Problem(429, "too many studies of yours are running; wait for one to end"));
     }
     ++mine;
   }
@@ -156,7 +156,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
   });
   if (put) return;
   done();
-  responder.Answer(Problem(503, "too many studies wait already; try again later"));
+  responder.Answer(Problem(503, "too many studies are waiting; try again later"));
 }
 
 core::Result<store::JobStore*> ApiImpl::Store() {

@@ -32,7 +32,7 @@ core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view bo
   if (!list->is_array() || list->empty()) {
     return UsageError("jobs: give a list of at least one submission");
   }
-  if (json->size() > 1) return UsageError("beside \"jobs\" nothing may stand");
+  if (json->size() > 1) return UsageError("no other key may stand beside \"jobs\"");
   for (const auto& entry : *list) {
     auto job = store::SubmissionFromJson(entry.dump());
     if (!job) {

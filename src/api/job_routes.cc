@@ -56,7 +56,8 @@ core::Result<Listing> ParseListing(const Query& query) {
     const auto phase = core::PhaseNamed(name);
     if (!phase) {
       return core::UsageError(
-          "phase: {} is none; there are held, waiting, starting, running, stopping, finished, "
+          "phase: {} is not a phase; the phases are held, waiting, starting, running, stopping, "
+          "finished, "
           "failed and cancelled",
           core::Quoted(name));
     }
@@ -172,8 +173,8 @@ http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const
   const Query query = http::ParseQuery(request.query);
   const std::string stream = QueryValue(query, "stream");
   if (!stream.empty() && stream != "out" && stream != "err") {
-    return Problem(400,
-                   fmt::format("stream: {} is none; there are out and err", core::Quoted(stream)));
+    return Problem(400, fmt::format("stream: {} is not a stream; the streams are out and err",
+                                    core::Quoted(stream)));
   }
   const auto offset = QueryNumber(query, "offset", -INT64_MAX, INT64_MAX);
   if (!offset) return Problem(400, offset.error().message);

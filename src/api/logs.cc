@@ -34,7 +34,7 @@ core::Result<OpenPiece> OpenLog(const LogPiece& piece) {
   }
   struct stat file {};
   if (::fstat(open.file.get(), &file) != 0) return wrong(std::strerror(errno));
-  if (!S_ISREG(file.st_mode) || file.st_nlink > 1) return wrong("it is no plain file of its own");
+  if (!S_ISREG(file.st_mode) || file.st_nlink > 1) return wrong("it is not a plain file");
   open.end = piece.begin + file.st_size;
   return open;
 }

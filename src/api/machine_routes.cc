@@ -165,9 +165,9 @@ void ApiImpl::AddMachineRoutes() {
                           [name, responder, weak = weak_from_this()](core::Result<void> done) {
                             const auto inside = weak.lock();
                             if (!done || !inside) {
-                              return responder.Answer(
-                                  Problem(inside ? inside->FailedStatus(409) : 503,
-                                          done ? "the server goes down" : done.error().message));
+                              return responder.Answer(Problem(
+                                  inside ? inside->FailedStatus(409) : 503,
+                                  done ? "the server is shutting down" : done.error().message));
                             }
                             const ServiceView view = inside->service.View();
                             const GpuView* gpu = GpuNamed(view, name);

@@ -68,7 +68,7 @@ void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Acco
               const http::Responder& responder) {
   if (jobs.size() > kMostConsidered) {
     return responder.Answer(
-        Problem(400, fmt::format("at most {} jobs can be looked at together", kMostConsidered)));
+        Problem(400, fmt::format("a dry run takes at most {} jobs at once", kMostConsidered)));
   }
   const auto all = std::make_shared<Considered>();  // shared by the answers
   all->jobs = std::move(jobs);

@@ -108,7 +108,8 @@ core::Result<std::string> ReadPrivate(const std::string& path, int fd) {
     if (got == 0) return text;
     text.append(room.data(), static_cast<std::size_t>(got));
     if (text.size() > kMostTokenFileBytes) {
-      return core::FailedError("{}: this is no file of tokens: it is too long", core::Quoted(path));
+      return core::FailedError("{}: this is not a file of tokens: it is too long",
+                               core::Quoted(path));
     }
   }
 }
@@ -120,7 +121,7 @@ core::Result<void> Change(const std::string& path,
   const http::Fd lock(
       ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0) {
-    return TokenTrouble(path, "only whom the server runs as, or root, may change tokens");
+    return TokenTrouble(path, "only the user that the server runs as, or root, may change tokens");
   }
   auto tokens = ReadTokens(path);
   RETURN_IF_ERROR(tokens);
@@ -162,7 +163,7 @@ core::Result<std::vector<Token>> ParseTokens(std::string_view text) {
     if (line.empty()) continue;
     Token token;
     if (!ParseToken(line, token)) {
-      return core::FailedError("line {} is no token; remove it, or make a new one", number);
+      return core::FailedError("line {} is not a token; remove it, or create a new one", number);
     }
     if (tokens.size() == kMostTokens) {
       return core::FailedError("more than {} tokens; revoke some", kMostTokens);
@@ -192,14 +193,15 @@ core::Result<std::string> CreateToken(const std::string& path, const core::Accou
   }
   std::array<unsigned char, kIdLength / 2 + kSecretBytes> chance{};
   if (::getrandom(chance.data(), chance.size(), 0) != static_cast<ssize_t>(chance.size())) {
-    return core::FailedError("there is no randomness to be had: {}", std::strerror(errno));
+    return core::FailedError("the kernel gives no random bytes: {}", std::strerror(errno));
   }
   const std::span<const unsigned char> bytes(chance);
   Token token{Hex(bytes.first(kIdLength / 2)), {}, account, now, label};
   const std::string secret = token.id + "." + Hex(bytes.subspan(kIdLength / 2));
   token.sha256 = Sha256(secret);
   const auto changed = Change(path, [&](std::vector<Token>& tokens) -> core::Result<void> {
-    if (tokens.size() >= kMostTokens) return core::FailedError("there are too many tokens");
+    if (tokens.size() >= kMostTokens)
+      return core::FailedError("there are too many tokens; revoke some");
     tokens.push_back(token);
     return {};
   });
@@ -213,7 +215,7 @@ core::Result<Token> RevokeToken(const std::string& path, const std::string& id) 
     const auto it = std::find_if(tokens.begin(), tokens.end(),
                                  [&](const Token& token) { return token.id == id; });
     if (it == tokens.end()) {
-      return core::UsageError("{}: there is no such token; `sharewell token list` has them",
+      return core::UsageError("{}: there is no such token; `sharewell token list` lists them",
                               core::Quoted(id));
     }
     gone = *it;

@@ -145,7 +145,7 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
   } catch (const CLI::ParseError& error) {
     problem = InWords(error, app);
     if (line != nullptr && flags_end == given.end() && !app.remaining().empty()) {
-      problem += "; the command to run stands behind --";
+      problem += "; write the command to run after --";
     }
   }
   if (auto ok = CheckNoFlagIsAValue(app); !ok) problem = ok.error().message;

@@ -113,8 +113,8 @@ tl::unexpected<core::Error> Unknown(std::string_view part, const std::string& te
     if (std::find(names.begin(), names.end(), entry.name) == names.end())
       names.emplace_back(entry.name);
   }
-  return core::UsageError("unknown policy part '{}' in '{}'{}; there are {}", part, text,
-                          core::DidYouMean(part, names), fmt::join(names, ", "));
+  return core::UsageError("unknown policy part '{}' in '{}'; there are {}{}", part, text,
+                          fmt::join(names, ", "), core::DidYouMean(part, names));
 }
 
 core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::string_view parts,

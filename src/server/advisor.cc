@@ -173,8 +173,8 @@ void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& reco
   profile->throughput_source = profile->profile.steps_per_second ? "progress file" : "none";
   profile->settled = true;
   profile->exit_code = record.exit_code;
-  profile->notes = {
-      fmt::format("seen as it ran: job {} the last of {}", record.number, profile->repeats)};
+  profile->notes = {fmt::format("measured while it ran; job {} was the last of {}", record.number,
+                                profile->repeats)};
   if (const auto id = profiles.Save(*profile)) {
     runs.Kept(key, *id);
     read.erase(profile->name);
@@ -261,13 +261,13 @@ Needs ServerAdvisor::NeedsOf(const Submission& submission) {
     Needs needs = *runs;
     needs.source = core::Source::kAssumed;
     if (submission.gpus > 0) {
-      needs.from += "; what it needs of a GPU was not seen, so it is taken to fill one";
+      needs.from += "; what it needs of a GPU was not measured, so it is assumed to fill one";
     }
     return needs;
   }
   Needs needs;
-  needs.from = submission.gpus > 0 ? "nothing is known of it: it is taken to fill its GPU"
-                                   : "nothing is known of it";
+  needs.from = submission.gpus > 0 ? "nothing is known about it, so it is assumed to fill its GPU"
+                                   : "nothing is known about it";
   return needs;
 }
 

@@ -348,7 +348,7 @@ TEST_F(ServerAdvisorTest, PredictionsAreCorrectedByWhatRunsShowed) {
       const Needs needs = advisor->NeedsOf(job);
       EXPECT_NEAR(*needs.profile.gpu_memory / GiB(20), 1, 1e-9);
       EXPECT_NEAR(*needs.profile.busy, 0.2, 1e-9);
-      EXPECT_EQ(needs.from, "net.onnx at batch 8, corrected by what 3 workloads here showed");
+      EXPECT_EQ(needs.from, "net.onnx at batch 8, corrected by 3 workloads measured here");
       break;
     }
     EXPECT_EQ(advisor->NeedsOf(job).profile.gpu_memory, GiB(10));

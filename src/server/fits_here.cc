@@ -8,6 +8,7 @@
 
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
+#include "core/text/words.h"
 
 namespace sharewell::server {
 namespace {
@@ -38,9 +39,9 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   for (const core::Node& node : cluster.nodes()) cores = std::max(cores, node.cores.value_or(1e9));
   if (submission.cores.value_or(0) > cores) {
     return core::UsageError(
-        "it asks for {:g} cores; this machine has {:g}; ask for fewer, or for "
-        "none to be given what it needs",
-        *submission.cores, cores);
+        "it asks for {}, and this machine has {:g}; ask for fewer, or leave --cpus "
+        "out to be given what it needs",
+        core::Cores(*submission.cores), cores);
   }
   if (submission.gpus <= 0) return {};
   const std::string here = GpusInWords(cluster);
@@ -63,12 +64,13 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
                             here, core::DidYouMean(submission.gpu_models.front(), names));
   }
   if (submission.gpus > most) {
-    return core::UsageError("it asks for {} GPUs of one model; this machine has {}",
-                            submission.gpus, here);
+    return core::UsageError("it asks for {} of one model, and this machine has {}",
+                            core::Count(static_cast<std::uint64_t>(submission.gpus), "GPU"), here);
   }
   if (submission.gpu_memory && *submission.gpu_memory > memory) {
-    return core::UsageError("it asks for {} of GPU memory; the largest GPU that it allows has {}",
-                            GibText(*submission.gpu_memory), GibText(memory));
+    return core::UsageError(
+        "it asks for {} of GPU memory, and the largest GPU that it allows has {}",
+        GibText(*submission.gpu_memory), GibText(memory));
   }
   return {};
 }

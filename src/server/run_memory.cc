@@ -9,6 +9,7 @@
 
 #include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
+#include "core/text/words.h"
 
 namespace sharewell::server {
 namespace {
@@ -185,8 +186,10 @@ std::optional<core::Needs> RunMemory::NeedsOf(const KeyDigest& key) const {
   needs.source = any ? core::Source::kMeasured : core::Source::kAssumed;
   needs.from = runs.count == 1
                    ? fmt::format("job {}", runs.job)
-                   : fmt::format("{} runs of the same, job {} the last", runs.count, runs.job);
-  if (runs.job == 0) needs.from = fmt::format("{} earlier runs of the same", runs.count);
+                   : fmt::format("{} runs of the same, the last as job {}", runs.count, runs.job);
+  if (runs.job == 0)
+    needs.from = fmt::format("{} of the same",
+                             core::Count(static_cast<std::uint64_t>(runs.count), "earlier run"));
   return needs;
 }
 
@@ -265,7 +268,8 @@ void RunMemory::Correct(core::Needs& predicted) const {
   for (auto* figure : {&p.cpu_cores, &predicted.cores_upper}) {
     if (*figure) *figure = **figure * by(sums_.cores);
   }
-  predicted.from += fmt::format(", corrected by what {} workloads here showed", errors_.size());
+  predicted.from +=
+      fmt::format(", corrected by {} measured here", core::Count(errors_.size(), "workload"));
 }
 
 }  // namespace sharewell::server

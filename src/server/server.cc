@@ -305,7 +305,7 @@ std::vector<std::string> Server::Greeting() const {
     http::Endpoint at = address.endpoint;
     at.port = parts_->http->Port(i);
     lines.push_back(address.kind == http::ListenKind::kUnix
-                        ? "users come in at " + address.path
+                        ? "socket for users of this machine: " + address.path
                         : fmt::format("{}://{}/api/v1",
                                       address.kind == http::ListenKind::kTls ? "https" : "http",
                                       at.Text()));

@@ -130,8 +130,7 @@ class MachineBuilder {
       }
     }
     if (any_mig) {
-      out_.remarks.push_back(
-          "MIG instances are GPUs of their own size; they are used as they are, never changed");
+      out_.remarks.push_back("MIG instances are used as GPUs of their size, and are never changed");
     }
   }
 

@@ -41,8 +41,8 @@ core::Result<const TraceFormat*> ByName(const std::string& wanted) {
     if (format.name == wanted) return &format;
   }
   const auto names = FormatNames();
-  return core::UsageError("unknown trace format {}{}; the formats are {}", platform::Quoted(wanted),
-                          core::DidYouMean(wanted, names), fmt::join(names, ", "));
+  return core::UsageError("unknown trace format {}; the formats are {}{}", platform::Quoted(wanted),
+                          fmt::join(names, ", "), core::DidYouMean(wanted, names));
 }
 
 core::Result<const TraceFormat*> ByContents(std::string_view text, const std::string& name) {

@@ -262,7 +262,7 @@ class NoPrediction(ModelTest):
         self.write("jobs.csv", "profile,batch,precision,workers\ntv:vgg61@224,64,bf16,4\n")
         self.assertIn("there is no profile 'tv:vgg61@224'; did you mean",
                       self.refuse("predict", "--together", "jobs.csv"))
-        self.assertIn("profiles are for --together", self.refuse("predict", "--manifest", "jobs.csv"))
+        self.assertIn("use --together for profiles", self.refuse("predict", "--manifest", "jobs.csv"))
         self.write("jobs.csv", "profile,batch,precision,workers\ntv:vgg16@224,63,bf16,4\n")
         self.assertIn("was measured, but not with batch 63", self.refuse("predict", "--together", "jobs.csv"))
         self.write("jobs.csv", "profile,batch,precision,workers,gpu\ntv:vgg16@224,64,bf16,4,V100\n")

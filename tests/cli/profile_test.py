@@ -213,9 +213,9 @@ class Refused(ProfileTest):
         (self.folder / "script").chmod(0o755)
         touch = ("--", "touch", "ran")
         for args, says in (
-                ((), "write it behind --"),
-                (("--",), "write it behind --"),
-                (("sleep", "1"), "stands behind --"),
+                ((), "write it after --"),
+                (("--",), "write it after --"),
+                (("sleep", "1"), "to run after --"),
                 (("--", "slep", "1"), "did you mean"),
                 (("--", "./none"), "No such file"),
                 (("--", "./script"), "interpreter"),

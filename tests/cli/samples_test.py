@@ -99,8 +99,8 @@ class Samples(ProgramTest):
 
     def test_what_is_wrong_is_said(self):
         for args, words in ((["shwo"], "did you mean 'show'?"), (["show", "laod1"], "did you mean 'load1'?"),
-                            (["show", "--node", "x"], "no series is like that"),
-                            (["list", "--from", "soon"], "--from: 'soon' is no time"),
+                            (["show", "--node", "x"], "no series matches"),
+                            (["list", "--from", "soon"], "--from: 'soon' is not a time"),
                             (["list", "--from", "1h", "--to", "2h"], "is not before --to"),
                             (["export", "--every", "0.1s"], "less than 1s"),
                             (["list", "--every", "1m"], "are for export"),

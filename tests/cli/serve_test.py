@@ -136,7 +136,7 @@ class OneJob(ServedTest):
     def test_from_submission_to_its_logs(self):
         done = self.ask("submit", "--name", "hello", "--wait", "--", "sh", "-c", "echo out; echo err >&2; pwd")
         number = re.search(r"^job (\d+) hello: starts on GPU \d \(simulated H200\)", done.stderr)[1]
-        self.assertIn("it is taken to fill its GPU", done.stderr)
+        self.assertIn("it is assumed to fill its GPU", done.stderr)
         self.assertRegex(done.stdout, rf"^job {number} hello finished after ")
         logs = self.ask("logs", number)
         self.assertEqual((logs.stdout, logs.stderr), (f"out\n{self.folder}\n", "err\n"))
@@ -274,7 +274,7 @@ class Queue(ServedTest):
         self.assertEqual(self.wait_over(then)["phase"], "finished")
         self.assertGreaterEqual(self.job(then)["started_ms"], self.job(first)["ended_ms"])
         self.refused(1, "release", str(first))
-        self.assertIn("--after: 'x' is no job", self.refused(2, "submit", "--after", "x", "--", "true"))
+        self.assertIn("--after: 'x' is not a job", self.refused(2, "submit", "--after", "x", "--", "true"))
 
     def test_drained(self):
         try:
@@ -306,7 +306,7 @@ class Queue(ServedTest):
 class Refused(ServedTest):
     def test_what_makes_no_sense(self):
         for args, words in ((["--"], "which command?"), (["--", "pyhton3"], "pyhton3"),
-                            (["true"], "the command to run stands behind --"),
+                            (["true"], "write the command to run after --"),
                             (["--gpus", "-1", "--", "true"], "--gpus: '-1'"), (["--gpus", "65", "--", "true"], "0 to 64"),
                             (["--gpu-memory", "10", "--", "true"], "with its unit, like 10GB"),
                             (["--memory", "10G", "--", "true"], "--memory: '10G'"),

@@ -37,7 +37,7 @@ class StateTest(ProgramTest):
     def serve(self, *args, env=None):
         server = Served(self.folder, *args, env=env)
         self.addCleanup(server.stop)
-        server.wait_for("users come in at")
+        server.wait_for("socket for users of this machine")
         return server
 
     def refuse(self, place, why, *args):
@@ -145,7 +145,7 @@ class StateBesideADatabase(ProgramTest):
         for _ in range(100):  # until the database answers
             server = Served(self.folder, "--state", "state", env=env)
             try:
-                server.wait_for("users come in at")
+                server.wait_for("socket for users of this machine")
                 break
             except AssertionError as failed:
                 if "starting up" not in str(failed) and "No such file" not in str(failed):

@@ -85,7 +85,7 @@ class Stress(ProgramTest):
 
     def test_what_is_refused(self):
         for args, says in (
-                ((), "nothing to press on"),
+                ((), "no pressure is given"),
                 (("--cpu", "0"), "more than 0"),
                 (("--cpu", "-1"), "more than 0"),
                 (("--cpu", "100000"), "more than there is; this machine has"),

@@ -52,7 +52,7 @@ class JobWaiter {
       }
       if (ok.error().kind == core::ErrorKind::kUsage) return ok;
       if (steady_clock::now() - heard > kPatienceWithServer) return ok;
-      if (!told) WriteErr("the server does not answer; waiting for it, the job runs on\n");
+      if (!told) WriteErr("the server does not answer; waiting for it (the job keeps running)\n");
       told = true;
       std::this_thread::sleep_for(kTryAgain);
     }
@@ -118,11 +118,12 @@ class JobWaiter {
 
 Result<std::vector<JobRecord>> WaitForJobs(const ServerClient& client,
                                            const std::vector<std::int64_t>& numbers) {
-  SayOnInterrupt(numbers.size() == 1
-                     ? fmt::format("\njob {0} goes on: sharewell logs -f {0} shows what it writes, "
-                                   "sharewell cancel {0} ends it\n",
-                                   numbers[0])
-                     : fmt::format("\n{} jobs go on: sharewell jobs shows them\n", numbers.size()));
+  SayOnInterrupt(
+      numbers.size() == 1
+          ? fmt::format("\njob {0} keeps running: `sharewell logs -f {0}` shows its output, "
+                        "`sharewell cancel {0}` stops it\n",
+                        numbers[0])
+          : fmt::format("\n{} jobs keep running: `sharewell jobs` lists them\n", numbers.size()));
   JobWaiter waiter(client, numbers);
   RETURN_IF_ERROR(waiter.Wait());
   std::vector<JobRecord> jobs;

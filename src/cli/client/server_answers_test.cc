@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/args/submit_request.h"
 #include "cli/client/server_client.h"
+#include "cli/commands/jobs/submit_request.h"
 #include "store/job_store.h"
 
 namespace sharewell::cli {

@@ -97,8 +97,8 @@ Result<ServerClient> ServerClient::Find(const std::string& given) {
     return client;
   }
   if (!IsThere(place) && place.find('/') == std::string::npos && place.find(':') != place.npos) {
-    return UsageError("--server: {} is no socket; a server elsewhere is http://{}", client.place_,
-                      place);
+    return UsageError("--server: {} is not a socket; give a server on another machine as http://{}",
+                      client.place_, place);
   }
   if (place.size() > kLongestSocket) {
     return UsageError("--server: a socket's path has at most {} bytes", kLongestSocket);

@@ -6,6 +6,7 @@
 #include "control/sampling/sampler.h"
 #include "control/service/service_impl.h"
 #include "core/result.h"
+#include "core/text/words.h"
 
 namespace sharewell::control {
 
@@ -65,7 +66,8 @@ Result<void> Service::Impl::Restore() {
   }
   SeatReservations();
   if (options.say && !records->empty()) {
-    options.say(fmt::format("{} jobs were found again, {} of them running", records->size(),
+    options.say(fmt::format("{} found again, {} of them running",
+                            core::Count(records->size(), "job was", "jobs were"),
                             snapshot.running().size()));
   }
   CommitAll();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/text/words.h"
 #include "report/jobs/job_tables.h"
 #include "report/measure/series.h"
 #include "report/text/format.h"
@@ -43,22 +44,21 @@ std::string CommandLine(const std::vector<std::string>& words) {
 
 std::string AskedInWords(const core::Submission& asked) {
   std::vector<std::string> parts;
-  parts.push_back(asked.gpus == 0   ? std::string("no GPU")
-                  : asked.gpus == 1 ? std::string("1 GPU")
-                                    : fmt::format("{} GPUs", asked.gpus));
+  parts.push_back(asked.gpus == 0 ? std::string("no GPU")
+                                  : core::Count(static_cast<std::uint64_t>(asked.gpus), "GPU"));
   if (!asked.gpu_models.empty()) {
     parts.back() += PlainText(fmt::format(" of {}", fmt::join(asked.gpu_models, " or ")));
   }
-  parts.push_back(asked.cores ? fmt::format("{:g} cores", *asked.cores) : "cores as it needs");
+  parts.push_back(asked.cores ? core::Cores(*asked.cores) : "cores as it needs");
   if (asked.gpu_memory) parts.push_back(Size(*asked.gpu_memory) + " of GPU memory");
   if (asked.memory) parts.push_back(Size(*asked.memory) + " of memory at most");
   if (asked.exclusive) parts.emplace_back("its GPUs alone");
-  if (asked.max_slowdown) parts.push_back("slowed " + Times(*asked.max_slowdown) + " at most");
+  if (asked.max_slowdown) parts.push_back("maximum slowdown " + Times(*asked.max_slowdown));
   if (asked.priority != 0) parts.push_back(fmt::format("priority {}", asked.priority));
   if (asked.time_limit) parts.push_back(Duration(*asked.time_limit) + " at most");
   if (!asked.image.empty()) parts.push_back("image " + PlainText(asked.image));
   if (!asked.after.empty()) parts.push_back(fmt::format("after {}", fmt::join(asked.after, ", ")));
-  if (!asked.requeue) parts.emplace_back("never started a second time");
+  if (!asked.requeue) parts.emplace_back("never started again after a reboot or a lost GPU");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/words.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
 
@@ -141,7 +142,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
   std::vector<std::string> facts = {"policy " + PlainText(node.policy)};
   if (node.cores) {
     facts.push_back(
-        fmt::format("{:g} of {:g} cores given", node.cores_given.value_or(0), *node.cores));
+        fmt::format("{:g} of {} given", node.cores_given.value_or(0), core::Cores(*node.cores)));
   }
   for (const auto& [phase, count] : counts) {
     const auto known = core::PhaseNamed(phase);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text/utf8.h"
+#include "core/text/words.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
@@ -23,7 +24,7 @@ std::string PlaceInWords(const JobRecord& job) {
   if (!job.gpus.empty()) {
     text = " on " + GpusInWords(job.gpus);
   } else if (job.cores > 0) {
-    text = fmt::format(" on {:g} core{}, without a GPU", job.cores, job.cores == 1 ? "" : "s");
+    text = fmt::format(" on {}, without a GPU", core::Cores(job.cores));
   }
   if (!job.beside.empty()) text += " beside " + JobNumbers(job.beside);
   return text;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/words.h"
 #include "report/text/csv.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
@@ -53,17 +54,13 @@ std::string HowSplit(const Evaluation& in) {
   return "each GPU model held out in turn";
 }
 
-std::string Plural(std::size_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
 }  // namespace
 
 std::string EvaluationTable(const Evaluation& in) {
-  std::string text = fmt::format(
-      "{} of {} on {}; {}{}\n", Plural(in.rows.size(), "workload", "workloads"),
-      Plural(in.families, "family", "families"), Plural(in.gpus, "GPU model", "GPU models"),
-      HowSplit(in), in.search ? ", learners' options searched" : "");
+  std::string text =
+      fmt::format("{} of {} on {}; {}{}\n", core::Count(in.rows.size(), "workload"),
+                  core::Count(in.families, "family", "families"), core::Count(in.gpus, "GPU model"),
+                  HowSplit(in), in.search ? ", learners' options searched" : "");
   if (in.without_graph > 0) {
     text += fmt::format("{} more name no graph and are left out\n", in.without_graph);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/text/words.h"
 #include "report/measure/grid/colocate_matrix.h"
 #include "report/measure/grid/sweep_columns.h"
 #include "report/text/format.h"
@@ -130,7 +131,8 @@ std::string ColocateTable(const ColocateResult& result) {
   std::string text = fmt::format(
       "{} on {}\n\n{}", result.name,
       result.gpu.empty()
-          ? fmt::format("{} cores, no GPU: what is measured is the host", result.cores)
+          ? fmt::format("{}, no GPU: what is measured is the host",
+                        core::Cores(static_cast<double>(result.cores)))
           : fmt::format("{}, {}", result.gpu, result.mps ? "under CUDA MPS" : "time-sliced"),
       AloneTable(result));
   text += MatrixTable(result);

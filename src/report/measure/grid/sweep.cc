@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/words.h"
 #include "report/measure/grid/sweep_columns.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
@@ -145,9 +146,10 @@ std::string SweepTable(const SweepResult& result) {
     rows.push_back(RowOf(result, result.cells[i], axes, with_workload));
   }
   std::string text =
-      fmt::format("{} on {}{} cores: {} cells done{}{}\n\n{}", result.name,
-                  result.gpu.empty() ? "a machine without GPU, " : result.gpu + ", ", result.cores,
-                  result.Count(CellState::kDone),
+      fmt::format("{} on {}{}: {} done{}{}\n\n{}", result.name,
+                  result.gpu.empty() ? "a machine without GPU, " : result.gpu + ", ",
+                  core::Cores(static_cast<double>(result.cores)),
+                  core::Count(result.Count(CellState::kDone), "cell"),
                   result.Count(CellState::kFailed) > 0
                       ? fmt::format(", {} failed", result.Count(CellState::kFailed))
                       : "",
@@ -156,7 +158,8 @@ std::string SweepTable(const SweepResult& result) {
                       : "",
                   KnownColumns(columns, rows).Text());
   if (result.cells.size() > kMostRows) {
-    text += fmt::format("and {} cells more: see cells.csv\n", result.cells.size() - kMostRows);
+    text += fmt::format("and {}: see cells.csv\n",
+                        core::Count(result.cells.size() - kMostRows, "more cell"));
   }
   text += KneeText(result);
   if (const auto reasons = Reasons(result); !reasons.empty()) text += "\n" + reasons;
