@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "api/access.h"
+#include "api/access/access.h"
+#include "api/access/tokens.h"
 #include "api/bodies.h"
-#include "api/tokens.h"
 #include "http/http_reader.h"
 #include "http/routes.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/access.h"
+#include "api/access/access.h"
 #include "api/expected_starts.h"
 #include "control/service/job_service.h"
 #include "core/result.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "api/api_impl.h"
-#include "api/escape.h"
-#include "api/exposition.h"
 #include "api/json_words.h"
+#include "api/metrics/escape.h"
+#include "api/metrics/exposition.h"
 #include "core/text/quoted.h"
 #include "core/version.h"
 

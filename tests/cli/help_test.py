@@ -30,7 +30,7 @@ class Help(ProgramTest):
                            ("kill", "sharewell cancel")):
             self.assertIn(f"`{hint}`", self.fail_with(2, word))
 
-    def test_help_lines_start_with_a_verb(self):
+    def test_jobs_come_first(self):
         text = self.succeed("--help")
         self.assertEqual(self.commands()[:4], ["submit", "jobs", "job", "why"])
         self.assertIn("  jobs         list running and waiting jobs\n", text)

@@ -26,6 +26,16 @@ TEST(CommandTable, EveryCommandHasHelpAnExampleAndTypedFlags) {
   }
 }
 
+TEST(CommandTable, TheCommandsOfAGroupStandTogether) {
+  const std::string help = ProgramHelp();
+  for (const CommandEntry& entry : Commands()) {
+    const std::string heading = "\n" + std::string(entry.group) + ":\n";
+    const auto at = help.find(heading);
+    ASSERT_NE(at, std::string::npos) << entry.name;
+    EXPECT_EQ(help.find(heading, at + 1), std::string::npos) << entry.group << " is torn apart";
+  }
+}
+
 TEST(CompletionScript, NamesEveryCommandInEveryShell) {
   for (const std::string& shell : Shells()) {
     const auto script = CompletionScript(shell);

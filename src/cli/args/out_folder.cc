@@ -18,7 +18,7 @@ using core::UsageError;
 using platform::Quoted;
 
 Result<void> CheckOutFolder(const std::string& folder) {
-  if (folder.empty()) return UsageError("--out: the folder's name is empty; give one");
+  if (folder.empty()) return UsageError("--out: '' is not a folder; give the name of one");
   std::error_code error;
   std::filesystem::path at = std::filesystem::absolute(folder, error);
   while (!error && !std::filesystem::exists(at, error) && at.has_relative_path()) {

@@ -45,9 +45,10 @@ std::string PairEvaluationText(const study::PairEvaluation& ours,
                {"width", Align::kRight}});
   for (const PairRow& row : PairRows(ours, gavel)) {
     const SpeedErrors& e = *row.errors;
+    const bool bounds = e.width > 0;  // the interference model alone gives none
     table.Row({row.words, fmt::format("{}", e.speeds), fmt::format("{:.3f}", e.mean_absolute),
-               fmt::format("{:+.3f}", e.bias), Percent(e.coverage),
-               fmt::format("{:.3f}", e.width)});
+               fmt::format("{:+.3f}", e.bias), bounds ? Percent(e.coverage) : kUnknown,
+               bounds ? fmt::format("{:.3f}", e.width) : kUnknown});
   }
   return fmt::format(
       "{}\n"

@@ -56,6 +56,27 @@ TEST(Simulate, RunsFromTheFirstSubmissionToTheLastFinish) {
   EXPECT_THAT(rows, ElementsAre("10 start 0", "20 wait 1", "110 start 1"));
 }
 
+TEST(ComparePolicies, JudgesEachByItsDistanceFromTheOptimum) {
+  const Scenario s =
+      ScenarioOf(ClusterBuilder().Node(1).Build(), {{.seconds = 100}, {.seconds = 50}});
+  std::vector<std::string> told;
+  CompareOptions options{Exact()};
+  options.done = [&](const std::string& policy, const Simulation& run) {
+    told.push_back(policy + " " + std::to_string(run.outcomes.size()));
+  };
+  const auto compared = ComparePolicies(s, {"slot", "optimal"}, options);
+  ASSERT_TRUE(compared) << compared.error().message;
+  ASSERT_EQ(compared->results.size(), 2U);
+  EXPECT_EQ(compared->results[0].policy, "slot");
+  EXPECT_NEAR(compared->results[0].distance_from_optimal.value_or(-1), 0, 1e-6);
+  EXPECT_EQ(compared->results[1].policy, "optimal");
+  EXPECT_THAT(told, ElementsAre("slot 2")) << "the optimum is solved, not simulated";
+
+  const auto wrong = ComparePolicies(s, {"slto"}, {Exact()});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("slto"));
+}
+
 TEST(Simulate, KeepsDecisionsOnlyWhenAsked) {
   const Scenario s = ScenarioOf(ClusterBuilder().Node(1).Build(), {{}});
   SimulateOptions options = Exact();

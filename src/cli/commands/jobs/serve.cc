@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "api/access.h"
+#include "api/access/access.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/client/server_client.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "api/access.h"
-#include "api/tokens.h"
+#include "api/access/access.h"
+#include "api/access/tokens.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/when.h"
 #include "cli/commands/commands.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/exposition.h"
+#include "api/metrics/exposition.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"

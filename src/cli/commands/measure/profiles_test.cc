@@ -1,4 +1,4 @@
-#include "cli/commands/measure/profiles.h"
+#include "cli/commands/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

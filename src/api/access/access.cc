@@ -1,4 +1,4 @@
-#include "api/access.h"
+#include "api/access/access.h"
 
 #include <fmt/format.h>
 #include <grp.h>

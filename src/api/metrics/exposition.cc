@@ -1,4 +1,4 @@
-#include "api/exposition.h"
+#include "api/metrics/exposition.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "api/escape.h"
+#include "api/metrics/escape.h"
 
 namespace sharewell::api {
 namespace {

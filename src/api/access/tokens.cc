@@ -1,4 +1,4 @@
-#include "api/tokens.h"
+#include "api/access/tokens.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

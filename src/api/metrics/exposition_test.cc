@@ -1,11 +1,11 @@
-#include "api/exposition.h"
+#include "api/metrics/exposition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "api/escape.h"
+#include "api/metrics/escape.h"
 
 namespace sharewell::api {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/escape.h"
+#include "api/metrics/escape.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "api/tokens.h"
+#include "api/access/tokens.h"
 #include "core/result.h"
 #include "core/submission.h"
 #include "http/http_message.h"
