@@ -53,7 +53,7 @@ class ApiTest(ProgramTest):
         self.assertIn("revoked", self.succeed("token", "revoke", listed[0]["id"], "--store", "s.db"))
         self.assertEqual(self.status("POST", "/api/v1/jobs", NAP, mine), 401)
         self.assertIn("no such token", self.fail_with(2, "token", "revoke", "x", "--store", "s.db"))
-        self.assertIn("revoke takes", self.fail_with(2, "token", "revoke"))
+        self.assertIn("give an ID to revoke", self.fail_with(2, "token", "revoke"))
         self.assertIn("create, list or revoke", self.fail_with(2, "token", "crate"))
         self.assertIn("no user", self.fail_with(2, "token", "create", "--user", "no such user", "--store", "s.db"))
 

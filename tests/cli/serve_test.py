@@ -305,7 +305,7 @@ class Queue(ServedTest):
 
 class Refused(ServedTest):
     def test_what_makes_no_sense(self):
-        for args, words in ((["--"], "which command?"), (["--", "pyhton3"], "pyhton3"),
+        for args, words in ((["--"], "no command is given"), (["--", "pyhton3"], "pyhton3"),
                             (["true"], "write the command to run after --"),
                             (["--gpus", "-1", "--", "true"], "--gpus: '-1'"), (["--gpus", "65", "--", "true"], "0 to 64"),
                             (["--gpu-memory", "10", "--", "true"], "with its unit, like 10GB"),
@@ -400,10 +400,10 @@ class LeavingTest(ServedTest):
     grace = "60s"
     stubborn = ("sh", "-c", "trap '' TERM; while [ ! -e go ]; do sleep 0.02; done")
 
-    def test_a_job_that_is_being_ended_says_so_and_why(self):
+    def test_a_job_that_is_stopping_says_so_and_why(self):
         late = self.submit("--gpus", "0", "--time", "1s", "--", *self.stubborn)
         self.wait_for(late, "stopping")
-        self.assertRegex(self.said("jobs"), r"\bending\b.*its time limit \(1 s\) is over")
+        self.assertRegex(self.said("jobs"), r"\bstopping\b.*its time limit \(1 s\) is over")
         self.assertIn("is stopping: its time limit (1 s) is over", self.said("job", str(late)))
         self.assertIn("its time limit (1 s) is over", self.said("why", str(late)))
         self.server.kill()
@@ -417,7 +417,7 @@ class LeavingTest(ServedTest):
         unwanted = self.submit("--gpus", "0", "--", *self.stubborn)
         me = self.wait_for(unwanted, "running")["user"]
         self.assertIn(f"is stopping: cancelled by {me}", self.said("cancel", str(unwanted)))
-        self.assertRegex(self.said("jobs"), rf"\bending\b.*cancelled by {re.escape(me)}")
+        self.assertRegex(self.said("jobs"), rf"\bstopping\b.*cancelled by {re.escape(me)}")
         (self.folder / "go").touch()
         self.assertEqual(self.wait_for(unwanted, "cancelled")["note"], f"cancelled by {me}")
 

@@ -126,7 +126,7 @@ class Sweep(ProgramTest):
             program.send_signal(signal.SIGINT)
             _, stderr = program.communicate(timeout=60)
         self.assertEqual(program.returncode, 130)
-        self.assertIn("Go on with: sharewell sweep s.toml --out tiny-sweep", stderr)
+        self.assertIn("Continue with: sharewell sweep s.toml --out tiny-sweep", stderr)
         self.sweep()
 
     def test_failures_are_told_and_tried_again_when_asked(self):

@@ -1,10 +1,9 @@
-#include "cli/commands/commands.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "catalogue/profiles_file.h"
 #include "cli/app.h"
+#include "cli/commands/commands.h"
 #include "platform/files/test_folder.h"
 #include "store/store.h"
 
