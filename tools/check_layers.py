@@ -42,11 +42,11 @@ ALLOWED = {
     # The results of studies are plain data.
     "report": ("core", "store", "study/measure/grid/colocate_result.h",
                "study/measure/grid/sweep_result.h", "study/measure/sensitivity/sensitivity_result.h",
-               "study/prediction/evaluation.h", "study/prediction/inspection.h",
-               "study/prediction/prediction.h", "study/prediction/timm.h",
-               "study/reproduce/reproduce.h", "study/simulation/forecast.h",
+               "study/prediction/evaluate/evaluation.h", "study/prediction/inspection.h",
+               "study/prediction/prediction.h", "study/prediction/evaluate/timm.h",
+               "study/reproduce/reproduce.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
-               "study/simulation/summary.h", "study/simulation/whatif.h"),
+               "study/simulation/summary.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h",),
     "http": ("core", "platform"),

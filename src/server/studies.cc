@@ -19,8 +19,8 @@
 #include "store/jobs/job_json.h"
 #include "store/store.h"
 #include "study/prediction/predicted_needs.h"
-#include "study/simulation/forecast.h"
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/forecast.h"
+#include "study/simulation/replay/whatif.h"
 
 namespace sharewell::server {
 namespace {

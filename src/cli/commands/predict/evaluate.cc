@@ -14,8 +14,8 @@
 #include "core/result.h"
 #include "report/prediction/evaluation.h"
 #include "report/prediction/timm.h"
-#include "study/prediction/evaluation.h"
-#include "study/prediction/timm.h"
+#include "study/prediction/evaluate/evaluation.h"
+#include "study/prediction/evaluate/timm.h"
 #include "study/prediction/training_rows.h"
 
 namespace sharewell::cli {

@@ -1,4 +1,4 @@
-#include "study/simulation/needs_estimate.h"
+#include "study/simulation/replay/needs_estimate.h"
 
 #include <algorithm>
 #include <cmath>
