@@ -51,16 +51,141 @@ Keeps KeepsOf(const Op& op) {
   }
 }
 
+std::size_t At(TensorId id) { return static_cast<std::size_t>(id); }
+
+// Walks a step's operators forward and back, with what is alive at each.
+class Walk {
+ public:
+  Walk(const Graph& graph, const Flow& flow, const Run& run)
+      : graph_(graph),
+        flow_(flow),
+        run_(run),
+        last_(graph.tensors.size(), 0),
+        kept_(graph.tensors.size(), false),
+        born_(graph.tensors.size(), false),
+        extra_(graph.ops.size(), 0) {}
+
+  void FindLifetimes(Memory& memory) {
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      const Keeps keeps = KeepsOf(op);
+      const bool grad = run_.training && !op.outputs.empty() && op.outputs[0] != kAbsent &&
+                        flow_.needs_grad[At(op.outputs[0])];
+      const bool half = IsHalf(op, run_);
+      for (const TensorId id : op.inputs) {
+        if (id == kAbsent) continue;
+        last_[Root(id)] = i;
+        if (!grad || !keeps.inputs || !IsActivation(Root(id))) continue;
+        if (half && flow_.width[At(id)] == 4) {
+          extra_[i] += 2 * Elements(graph_.tensors[At(id)]);  // the half copy is what is kept
+        } else {
+          kept_[Root(id)] = true;
+        }
+      }
+      for (const TensorId id : op.outputs) {
+        if (id == kAbsent) continue;
+        last_[Root(id)] = std::max(last_[Root(id)], i);
+        if (op.kind != Kind::kView && op.kind != Kind::kHost) {
+          memory.activations += flow_.Bytes(graph_, id);
+        }
+        if (grad && keeps.output) kept_[Root(id)] = true;
+      }
+      if (grad) {
+        extra_[i] += keeps.extra * Elements(graph_.tensors[At(op.outputs[0])]) *
+                     (op.kind == Kind::kRecurrent ? (half ? 2 : 4) : 1);
+      }
+      if (half) {
+        for (const TensorId id : op.inputs) {
+          if (IsWeight(graph_, id)) memory.copies += 2 * Elements(graph_.tensors[At(id)]);
+        }
+      }
+      if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) {
+        memory.workspace = std::max(memory.workspace,
+                                    std::min(256 * kMiB, 0.5 * flow_.Bytes(graph_, op.outputs[0])));
+      }
+    }
+  }
+
+  // Outputs come alive, and go when their last reader is done unless they are kept. The most that
+  // was alive; live() is what is left at the end.
+  double Forward() {
+    double peak = 0;
+    std::vector<std::vector<std::size_t>> dying(graph_.ops.size());
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+      if (IsActivation(t) && !kept_[t] && flow_.storage[t] == static_cast<TensorId>(t)) {
+        dying[std::min(last_[t], graph_.ops.empty() ? 0 : graph_.ops.size() - 1)].push_back(t);
+      }
+    }
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      if (op.kind == Kind::kHost) continue;
+      for (const TensorId id : op.outputs) {
+        if (id == kAbsent || Root(id) != At(id) || born_[At(id)]) continue;
+        live_ += flow_.Bytes(graph_, id);
+        born_[At(id)] = true;
+      }
+      live_ += extra_[i];
+      peak = std::max(peak, live_);
+      for (const std::size_t t : dying[i]) {
+        if (born_[t]) live_ -= flow_.Bytes(graph_, static_cast<TensorId>(t));
+        born_[t] = false;
+      }
+    }
+    return peak;
+  }
+
+  // An operator's gradients come alive while what it kept is still there. Gradients of weights take
+  // the place of the last step's, so they are counted once, from the start. The most above `saved`,
+  // `transient` or more.
+  double Backward(double transient, double saved) {
+    double gradients = 0;
+    std::vector<double> gradient(graph_.tensors.size(), 0);
+    for (std::size_t i = graph_.ops.size(); i-- > 0;) {
+      const Op& op = graph_.ops[i];
+      if (op.kind == Kind::kHost || op.kind == Kind::kView) continue;
+      for (const TensorId id : op.inputs) {
+        if (id == kAbsent || !flow_.needs_grad[At(id)] || !IsActivation(Root(id))) continue;
+        double& bytes = gradient[Root(id)];
+        if (bytes > 0) continue;
+        bytes = flow_.Bytes(graph_, static_cast<TensorId>(Root(id)));
+        gradients += bytes;
+      }
+      transient = std::max(transient, gradients + live_ - saved);
+      for (const TensorId id : op.outputs) {
+        if (id == kAbsent) continue;
+        const std::size_t t = Root(id);
+        gradients -= gradient[t];
+        gradient[t] = 0;
+        if (kept_[t] && born_[t]) {
+          live_ -= flow_.Bytes(graph_, static_cast<TensorId>(t));
+          born_[t] = false;
+        }
+      }
+      live_ -= extra_[i];
+    }
+    return transient;
+  }
+
+  double live() const { return live_; }
+
+ private:
+  std::size_t Root(TensorId id) const { return At(flow_.storage[At(id)]); }
+  bool IsActivation(std::size_t t) const { return graph_.tensors[t].role == Role::kActivation; }
+
+  const Graph& graph_;
+  const Flow& flow_;
+  const Run& run_;
+  std::vector<std::size_t> last_;  // the last operator that reads each storage
+  std::vector<bool> kept_;         // whether the backward pass wants it again
+  std::vector<bool> born_;         // it is alive
+  std::vector<double> extra_;      // bytes kept beside the tensors, by op
+  double live_ = 0;
+};
+
 }  // namespace
 
 Memory MemoryOf(const Graph& graph, const Flow& flow, const Run& run) {
   Memory memory;
-  const auto index = [](TensorId id) { return static_cast<std::size_t>(id); };
-  const auto root = [&](TensorId id) { return index(flow.storage[index(id)]); };
-  const auto is_activation = [&](std::size_t t) {
-    return graph.tensors[t].role == Role::kActivation;
-  };
-
   const double params = Params(graph);
   for (const Tensor& tensor : graph.tensors) {
     if (tensor.role == Role::kConstant) memory.weights += Elements(tensor) * BytesOf(tensor.dtype);
@@ -71,111 +196,16 @@ Memory MemoryOf(const Graph& graph, const Flow& flow, const Run& run) {
     memory.optimizer = params * 4 * StatesOf(run.optimizer);
   }
   for (const TensorId id : graph.inputs) memory.inputs += 2 * flow.Bytes(graph, id);
-
-  // The last operator that reads each storage, and whether the backward pass wants it again.
-  std::vector<std::size_t> last(graph.tensors.size(), 0);
-  std::vector<bool> kept(graph.tensors.size(), false);
-  std::vector<double> extra(graph.ops.size(), 0);  // bytes kept beside the tensors, by op
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const Op& op = graph.ops[i];
-    const Keeps keeps = KeepsOf(op);
-    const bool grad = run.training && !op.outputs.empty() && op.outputs[0] != kAbsent &&
-                      flow.needs_grad[index(op.outputs[0])];
-    const bool half = IsHalf(op, run);
-    for (const TensorId id : op.inputs) {
-      if (id == kAbsent) continue;
-      last[root(id)] = i;
-      if (!grad || !keeps.inputs || !is_activation(root(id))) continue;
-      if (half && flow.width[index(id)] == 4) {
-        extra[i] += 2 * Elements(graph.tensors[index(id)]);  // the half copy is what is kept
-      } else {
-        kept[root(id)] = true;
-      }
-    }
-    for (const TensorId id : op.outputs) {
-      if (id == kAbsent) continue;
-      last[root(id)] = std::max(last[root(id)], i);
-      if (op.kind != Kind::kView && op.kind != Kind::kHost) {
-        memory.activations += flow.Bytes(graph, id);
-      }
-      if (!grad) continue;
-      if (keeps.output) kept[root(id)] = true;
-    }
-    if (grad && !op.outputs.empty() && op.outputs[0] != kAbsent) {
-      extra[i] += keeps.extra * Elements(graph.tensors[index(op.outputs[0])]) *
-                  (op.kind == Kind::kRecurrent ? (half ? 2 : 4) : 1);
-    }
-    if (half) {
-      for (const TensorId id : op.inputs) {
-        if (IsWeight(graph, id)) memory.copies += 2 * Elements(graph.tensors[index(id)]);
-      }
-    }
-    if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) {
-      memory.workspace =
-          std::max(memory.workspace, std::min(256 * kMiB, 0.5 * flow.Bytes(graph, op.outputs[0])));
-    }
-  }
+  Walk walk(graph, flow, run);
+  walk.FindLifetimes(memory);
   memory.workspace += 32 * kMiB;  // what matrix libraries take once
-
-  // Forward: outputs come alive, and go when their last reader is done unless they are kept.
-  double live = 0;
-  double peak = 0;
-  std::vector<std::vector<std::size_t>> dying(graph.ops.size());
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    if (is_activation(t) && !kept[t] && flow.storage[t] == static_cast<TensorId>(t)) {
-      dying[std::min(last[t], graph.ops.empty() ? 0 : graph.ops.size() - 1)].push_back(t);
-    }
-  }
-  std::vector<bool> born(graph.tensors.size(), false);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const Op& op = graph.ops[i];
-    if (op.kind == Kind::kHost) continue;
-    for (const TensorId id : op.outputs) {
-      if (id == kAbsent || root(id) != index(id) || born[index(id)]) continue;
-      live += flow.Bytes(graph, id);
-      born[index(id)] = true;
-    }
-    live += extra[i];
-    peak = std::max(peak, live);
-    for (const std::size_t t : dying[i]) {
-      if (born[t]) live -= flow.Bytes(graph, static_cast<TensorId>(t));
-      born[t] = false;
-    }
-  }
-  memory.saved = run.training ? live : 0;
+  const double peak = walk.Forward();
   if (!run.training) {
     memory.transient = peak;
     return memory;
   }
-  // Backward: an operator's gradients come alive while what it kept is still there. Gradients of
-  // weights take the place of the last step's, so they are counted once, from the start.
-  double gradients = 0;
-  double transient = peak - live;
-  std::vector<double> gradient(graph.tensors.size(), 0);
-  for (std::size_t i = graph.ops.size(); i-- > 0;) {
-    const Op& op = graph.ops[i];
-    if (op.kind == Kind::kHost || op.kind == Kind::kView) continue;
-    for (const TensorId id : op.inputs) {
-      if (id == kAbsent || !flow.needs_grad[index(id)] || !is_activation(root(id))) continue;
-      double& bytes = gradient[root(id)];
-      if (bytes > 0) continue;
-      bytes = flow.Bytes(graph, static_cast<TensorId>(root(id)));
-      gradients += bytes;
-    }
-    transient = std::max(transient, gradients + live - memory.saved);
-    for (const TensorId id : op.outputs) {
-      if (id == kAbsent) continue;
-      const std::size_t t = root(id);
-      gradients -= gradient[t];
-      gradient[t] = 0;
-      if (kept[t] && born[t]) {
-        live -= flow.Bytes(graph, static_cast<TensorId>(t));
-        born[t] = false;
-      }
-    }
-    live -= extra[i];
-  }
-  memory.transient = std::max(0.0, transient);
+  memory.saved = walk.live();
+  memory.transient = std::max(0.0, walk.Backward(peak - memory.saved, memory.saved));
   return memory;
 }
 

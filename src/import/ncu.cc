@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "import/csv_line.h"
 #include "import/kernel_table.h"
 #include "import/ncu_value.h"
+#include "platform/files/csv_record.h"
 #include "platform/files/text.h"
 
 namespace sharewell::imports {
@@ -81,9 +80,12 @@ class NcuReader {
     return EndLaunch();
   }
 
+  bool Split(std::string_view line) {
+    return record_.Split(line) == platform::CsvRecord::Fault::kNone;
+  }
+
   Result<void> Line(std::string_view line, bool last) {
-    if (line.find("Kernel Name") != std::string_view::npos && SplitLine(line, fields_, kept_) &&
-        TakeHeader(line)) {
+    if (line.find("Kernel Name") != std::string_view::npos && Split(line) && TakeHeader(line)) {
       return {};
     }
     if (header_.empty() || line.empty() || line.starts_with("==") ||
@@ -92,32 +94,32 @@ class NcuReader {
       if (said_.empty() && line.starts_with("==ERROR==")) said_ = line.substr(0, 200);
       return {};
     }
-    const bool whole = SplitLine(line, fields_, kept_);
-    if (!whole || fields_.size() != header_.size()) {
+    const bool whole = Split(line);
+    if (!whole || record_.fields.size() != header_.size()) {
       if (last) {
         cut_ = true;
         return {};
       }
       if (!whole) return Fail("opens a quote (\") that is not closed");
-      return Fail(
-          fmt::format("has {} fields where {} are expected", fields_.size(), header_.size()));
+      return Fail(fmt::format("has {} fields where {} are expected", record_.fields.size(),
+                              header_.size()));
     }
     return metric_name_ ? LongRow() : WideRow();
   }
 
   bool TakeHeader(std::string_view line) {
     const auto find = [this](std::string_view column) -> std::optional<std::size_t> {
-      const auto it = std::find(fields_.begin(), fields_.end(), column);
-      if (it == fields_.end()) return std::nullopt;
-      return static_cast<std::size_t>(it - fields_.begin());
+      const auto it = std::find(record_.fields.begin(), record_.fields.end(), column);
+      if (it == record_.fields.end()) return std::nullopt;
+      return static_cast<std::size_t>(it - record_.fields.begin());
     };
     const auto kernel = find("Kernel Name");
     const auto metric_name = find("Metric Name"), metric_value = find("Metric Value");
-    const bool wide = std::any_of(fields_.begin(), fields_.end(), [](std::string_view field) {
-      return field.find("__") != std::string_view::npos;
-    });
+    const bool wide = std::any_of(
+        record_.fields.begin(), record_.fields.end(),
+        [](std::string_view field) { return field.find("__") != std::string_view::npos; });
     if (!kernel || (!(metric_name && metric_value) && !wide)) return false;
-    header_.assign(fields_.begin(), fields_.end());
+    header_.assign(record_.fields.begin(), record_.fields.end());
     quoted_ = line.starts_with('"');
     kernel_ = *kernel;
     metric_name_ = metric_value ? metric_name : std::nullopt;
@@ -146,7 +148,7 @@ class NcuReader {
   }
 
   std::string_view Field(const std::optional<std::size_t>& column) const {
-    return column ? Trimmed(fields_[*column]) : std::string_view();
+    return column ? Trimmed(record_.fields[*column]) : std::string_view();
   }
 
   void TakeFacts() {
@@ -182,7 +184,7 @@ class NcuReader {
 
   Result<void> WideRow() {
     if (id_ && Field(id_).empty() && Field(kernel_).empty()) {  // the row of units
-      for (MetricColumn& column : columns_) column.unit = Trimmed(fields_[column.index]);
+      for (MetricColumn& column : columns_) column.unit = Trimmed(record_.fields[column.index]);
       return {};
     }
     BeginLaunch();
@@ -190,7 +192,7 @@ class NcuReader {
     for (const MetricColumn& column : columns_) {
       const auto found = FindNcuMetric(column.metric, column.unit);
       if (!found) continue;
-      const auto value = Trimmed(fields_[column.index]);
+      const auto value = Trimmed(record_.fields[column.index]);
       if (auto ok = TakeValue(*found, column.metric, column.unit, value); !ok) return ok;
     }
     return EndLaunch();
@@ -316,8 +318,7 @@ class NcuReader {
   std::size_t line_ = 0;
   std::string_view said_;
 
-  std::vector<std::string_view> fields_;
-  std::deque<std::string> kept_;
+  platform::CsvRecord record_;
   std::vector<std::string> header_;
   bool quoted_ = false;
   std::size_t kernel_ = 0, metric_value_ = 0;

@@ -1,5 +1,5 @@
-// Interference: demands in, speeds out. One model for the simulator's world, the policies and,
-// later, the predictor. Pure; no state beyond its tables.
+// Interference: demands in, speeds out. One model for the simulator's world, the policies and the
+// predictor. Pure; no state beyond its tables.
 //
 // The model, for a job beside n neighbours:
 //
@@ -13,8 +13,8 @@
 // add neighbours up, and judge it: 0.097, without bias (min(1, 1/sum of busy): 0.136). So do the
 // 45 pairs of a later sitting (data/h200/pairs-2.csv), over 53 workloads: 0.078. A fit to both
 // sittings gains little there and loses on the triples, so the coefficients were left.
-// study/simulation/scenario_test.cc (pairs) and study/prediction/triples_test.cc hold these
-// figures. What it errs by for jobs of a kind is learnt in predict/colocation/colocation.h.
+// study/simulation/scenario_test.cc (pairs) and study/prediction/evaluate/triples_test.cc hold
+// these figures. What it errs by for jobs of a kind is learnt in predict/colocation/colocation.h.
 #pragma once
 
 #include <span>

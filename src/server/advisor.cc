@@ -20,7 +20,7 @@
 #include "server/fits_here.h"
 #include "server/pair_memory.h"
 #include "server/run_memory.h"
-#include "study/simulation/needs_estimate.h"
+#include "study/simulation/replay/needs_estimate.h"
 
 namespace sharewell::server {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "core/result.h"
 #include "core/text/parse_number.h"
-#include "core/text/quoted.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/old_logs.h"
 #include "platform/clock/wall_clock.h"
@@ -20,9 +19,8 @@
 #include "store/jobs/job_json.h"
 #include "store/store.h"
 #include "study/prediction/predicted_needs.h"
-#include "study/prediction/prediction.h"
-#include "study/simulation/forecast.h"
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/forecast.h"
+#include "study/simulation/replay/whatif.h"
 
 namespace sharewell::server {
 namespace {
@@ -158,19 +156,10 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   ask.model = parts.state + "/predicting" + (plain ? ending : "");
   RETURN_IF_ERROR(platform::WriteFile(ask.model, model));
   const RemoveFile removed{ask.model};
-  const auto trained = study::BuiltinModel();
-  RETURN_IF_ERROR(trained);
-  auto row = study::PredictOne(ask, trained->predictor, *parts.catalogue);
-  if (!row) {
-    // In the client's own words for it.
-    core::Error error = std::move(row.error());
-    const auto at = error.message.find(ask.model);
-    if (at != std::string::npos) error.message.replace(at, ask.model.size(), core::Quoted(name));
-    return tl::unexpected(std::move(error));
-  }
-  row->ask.model = name;
+  const auto needs = study::PredictNeeds(ask, *parts.catalogue, name);
+  RETURN_IF_ERROR(needs);
   std::string json = "{\"schema\":1,\"needs\":";
-  store::AppendNeeds(json, study::NeedsFrom(*row));
+  store::AppendNeeds(json, *needs);
   return json + "}";
 }
 

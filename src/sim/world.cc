@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
-#include <limits>
 
-#include "core/numbers/random.h"
 #include "core/result.h"
 
 namespace sharewell::sim {
@@ -21,17 +18,6 @@ using core::Seconds;
 
 // A job that does not fit dies when it allocates, which is soon but not at once.
 constexpr Seconds kOomAfter{10};
-
-// CODA: gangs over nodes lose 25-30 % on 10 Gb/s; their all-reduce time shrinks with bandwidth.
-constexpr double kAllReduceShare = 0.379;  // of a step, at 10 Gb/s: 1 / 1.379 = 0.725
-constexpr core::BytesPerSecond kAllReduceAt{1.25e9};
-
-// CODA again: waiting for the network, no gang over nodes could use more than two cores a node.
-constexpr double kCoresANodeInGangs = 2;
-
-bool Near(double a, double b) {
-  return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
-}
 
 }  // namespace
 
@@ -365,191 +351,6 @@ void World::Finish(JobId id, JobOutcome::End end) {
   Place(id, states_[id.index()].where, -1);
   outcomes_[id.index()].end = end;
   outcomes_[id.index()].finish = now_;
-}
-
-Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
-                       std::size_t i) const {
-  const Ratio speed = interference_->Speed(model, residents, i);
-  if (residents.size() <= 1 || interference_->Measured(model, residents)) return speed;
-  // The same co-location always errs the same way: the draw is by the workloads, not by the jobs.
-  std::array<std::uint32_t, core::kMaxJobsOnGpu> group{};
-  for (std::size_t k = 0; k < residents.size(); ++k) group[k] = residents[k].workload.value;
-  std::sort(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(residents.size()));
-  std::uint64_t hash = core::HashOf({options_.seed, model.value, residents[i].workload.value});
-  for (std::size_t k = 0; k < residents.size(); ++k) hash = core::HashOf({hash, group[k]});
-  const auto& errs = interference_->coefficients();
-  const double sigma = residents.size() == 2 ? errs.residual : errs.residual_of_three;
-  const double residual = std::exp(sigma * core::Normal(hash));
-  return std::clamp(speed * residual, interference::kSlowest, 1.0);
-}
-
-void World::NeighbourSpeeds(GpuId gpu) {
-  GpuState& g = gpus_[gpu.index()];
-  const auto model = cluster_->ModelOf(gpu);
-  std::array<interference::Resident, core::kMaxJobsOnGpu> residents;
-  std::size_t n = 0;
-  for (JobId id : g.residents.jobs()) {
-    if (StartsUp(id)) continue;
-    residents[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1};
-  }
-  std::size_t at = 0;  // in residents
-  for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
-    const JobId id = g.residents.jobs()[i];
-    const Ratio speed = StartsUp(id) ? 1 : TrueSpeed(model, std::span(residents).first(n), at++);
-    g.speed[i] = static_cast<float>(speed);
-    MarkJob(id);
-  }
-}
-
-Ratio World::HostSpeed(JobId id) const {
-  const State& state = states_[id.index()];
-  const auto leaves = [&](NodeId n) {
-    const auto& facts = cluster_->node(n);
-    const NodeState& node = nodes_[n.index()];
-    double left = 1;
-    if (facts.memory_bandwidth && node.host_bandwidth > facts.memory_bandwidth->value) {
-      left = facts.memory_bandwidth->value / node.host_bandwidth;
-    }
-    if (facts.pcie && node.pcie > facts.pcie->value) {
-      left = std::min(left, facts.pcie->value / node.pcie);
-    }
-    return left;
-  };
-  if (state.where.gpus.empty()) return leaves(state.where.node);
-  double speed = 1;
-  NodeId last;
-  for (GpuId gpu : state.where.gpus) {
-    const NodeId n = cluster_->NodeOf(gpu);
-    if (n == last) continue;
-    last = n;
-    const double left = leaves(n);
-    if (left >= 1) continue;
-    const double busy = DemandOn(id, gpu).busy;
-    speed = std::min(speed, 1 / (busy + (1 - busy) / left));
-  }
-  return speed;
-}
-
-void World::UpdateRate(JobId id, Events& out) {
-  State& state = states_[id.index()];
-  const core::Job& job = (*jobs_)[id.index()];
-  const TrueJob& truth = (*truth_)[id.index()];
-  SettleProgress(id);
-  Ratio alone = 1;
-  Ratio beside = 1;
-  Ratio rest = state.throttle;
-  if (job.gpus == 0) {
-    if (job.cores && *job.cores > 0) rest *= std::min(1.0, state.where.cores / *job.cores);
-  } else {
-    alone = std::numeric_limits<double>::infinity();
-    const auto& gpus = state.where.gpus;
-    bool cores_stated = true;
-    int nodes = 0;
-    NodeId last;
-    double slowest_network = std::numeric_limits<double>::infinity();
-    for (GpuId gpu : gpus) {
-      alone = std::min(alone, truth.on[cluster_->ModelOf(gpu).index()].rate);
-      const GpuState& g = gpus_[gpu.index()];
-      const auto residents = g.residents.jobs();
-      for (std::size_t k = 0; residents.size() > 1 && k < residents.size(); ++k) {
-        if (residents[k] == id) beside = std::min(beside, static_cast<double>(g.speed[k]));
-      }
-      const NodeId here = cluster_->NodeOf(gpu);
-      nodes += here != last ? 1 : 0;
-      last = here;
-      const auto& node = cluster_->node(here);
-      cores_stated = cores_stated && node.cores.has_value();
-      if (node.network) slowest_network = std::min(slowest_network, node.network->value);
-    }
-    const double cores_a_gpu = state.where.cores / static_cast<double>(gpus.size());
-    if (cores_stated && nodes > 1) {
-      const double wanted = std::min(DemandOn(id, gpus.front()).cpu_cores,
-                                     kCoresANodeInGangs * nodes / static_cast<double>(gpus.size()));
-      rest *= core::Throughput({}, wanted, cores_a_gpu);
-    } else if (cores_stated) {
-      rest *= core::Throughput(truth.cpu_curve, DemandOn(id, gpus.front()).cpu_cores, cores_a_gpu);
-    }
-    if (nodes > 1 && std::isfinite(slowest_network)) {
-      rest *= 1 / (1 + kAllReduceShare * kAllReduceAt.value / slowest_network);
-    }
-  }
-  const Ratio disturbed = beside * HostSpeed(id);
-  const bool stalled = state.dying || state.resume_at > now_;
-  const Ratio rate = state.dying ? 0 : alone * disturbed * rest;
-  state.undisturbed_rate = alone * rest;
-  state.speed = stalled ? 0 : disturbed * rest;
-  if (!Near(rate, state.rate) || state.rate == 0) {
-    state.rate = rate;
-    ++state.pace;
-    if (rate > 0) {
-      const Seconds left = std::max(truth.work - state.attained, Seconds(0));
-      Push(id, std::max(now_, state.resume_at) + left / rate, EventKind::kFinish);
-    }
-  }
-  const double wanted = job.gpus == 0 ? state.where.cores
-                                      : DemandOn(id, state.where.gpus.front()).cpu_cores * job.gpus;
-  const double used = std::min(state.where.cores, wanted * state.speed);
-  cores_used_now_ += used - state.cores_used;
-  state.cores_used = used;
-  out.progress.push_back({id, state.attained, state.resume_at > now_ ? 0 : rate, state.startup});
-}
-
-void World::UpdateMeters(GpuId gpu) {
-  GpuState& g = gpus_[gpu.index()];
-  const auto& model = cluster_->model(cluster_->ModelOf(gpu));
-  double busy = 0;
-  double sm = 0;
-  double watts = model.idle_power ? model.idle_power->value : 0;
-  for (JobId id : g.residents.jobs()) {
-    const core::Demand& d = DemandOn(id, gpu);
-    const Ratio speed = states_[id.index()].speed;
-    if (!d.known) totals_.busy_known = false;
-    if (d.power.value <= 0) totals_.power_known = false;
-    busy += d.busy * speed;
-    sm += d.sm * speed;
-    if (model.idle_power) watts += std::max(0.0, d.power.value - model.idle_power->value) * speed;
-  }
-  busy = std::min(busy, 1.0);
-  sm = std::min(sm, 1.0);
-  if (model.power_limit) watts = std::min(watts, model.power_limit->value);
-  busy_now_ += busy - g.busy;
-  sm_now_ += sm - g.sm;
-  watts_now_ += watts - g.watts;
-  g.busy = busy;
-  g.sm = sm;
-  g.watts = watts;
-}
-
-void World::Settle(Events& out) {
-  for (NodeId n : dirty_nodes_) {
-    NodeState& node = nodes_[n.index()];
-    node.dirty = false;
-    for (JobId id : node.cpu_jobs) MarkJob(id);
-    const auto& facts = cluster_->node(n);
-    for (int k = 0; k < facts.gpus; ++k) {
-      for (JobId id :
-           gpus_[facts.first_gpu.index() + static_cast<std::size_t>(k)].residents.jobs()) {
-        MarkJob(id);
-      }
-    }
-  }
-  dirty_nodes_.clear();
-  for (GpuId gpu : dirty_gpus_) NeighbourSpeeds(gpu);
-  std::sort(dirty_jobs_.begin(),
-            dirty_jobs_.end());  // the order of events must not depend on history
-  for (JobId id : dirty_jobs_) {
-    State& state = states_[id.index()];
-    state.dirty = false;
-    if (!state.running) continue;
-    UpdateRate(id, out);
-    for (GpuId gpu : state.where.gpus) MarkGpu(gpu);
-  }
-  dirty_jobs_.clear();
-  for (GpuId gpu : dirty_gpus_) {
-    gpus_[gpu.index()].dirty = false;
-    UpdateMeters(gpu);
-  }
-  dirty_gpus_.clear();
 }
 
 }  // namespace sharewell::sim

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using End = JobOutcome::End;
 
-// A world and what it told, driven by hand.
+// A world and what it told, driven by hand. All tests of World drive it, so they stand in one file.
 class Driven {
  public:
   Driven(core::Cluster cluster, std::vector<JobSpec> specs)
@@ -404,7 +404,7 @@ TEST(World, MemoryBandwidthAndPcieSlowTheHostsShareOfAStep) {
   EXPECT_DOUBLE_EQ(world.Rate(0), 1 / (0.6 + 0.4 / 0.5)) << "the narrower of the two counts";
 }
 
-TEST(World, AGangOverTenGigabitLosesAsMuchAsSeed003Saw) {
+TEST(World, AGangOverTenGigabitLosesAsMuchAsCodaSaw) {
   const std::vector<JobSpec> gang{{.seconds = 100, .gpus = 2}};
   const auto rate = [&](double gbit) {
     Driven world(ClusterBuilder().Node(1).Network(gbit).Node(1).Network(100).Build(), gang);

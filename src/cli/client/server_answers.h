@@ -15,7 +15,7 @@
 #include "core/result.h"
 #include "core/submission.h"
 #include "report/jobs/job_tables.h"
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/whatif.h"
 
 namespace sharewell::cli {
 

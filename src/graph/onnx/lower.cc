@@ -9,8 +9,6 @@
 namespace sharewell::graph::onnx {
 namespace {
 
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-
 // What the operands come from, or-ed together.
 std::uint8_t OriginOf(const Node& node) {
   std::uint8_t origin = kFromConstants;

@@ -38,6 +38,7 @@ struct Values {
   std::vector<Tensor> tensors;
   std::vector<Fact> facts;
 };
+inline std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }  // into both
 
 class Node {
  public:

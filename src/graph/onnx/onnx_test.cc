@@ -16,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
+// Good files and bad ones stand in one file: all look at them with these few functions.
 const Tensor& Named(const Graph& graph, const std::string& name) {
   for (const Tensor& tensor : graph.tensors) {
     if (tensor.name == name) return tensor;

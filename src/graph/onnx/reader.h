@@ -64,8 +64,11 @@ class Reader {
   bool Results(const wire::Node& wire, Scope& scope, std::vector<TensorId>& ids);
   void UseDeclared(const Node& node, Scope& scope);
   bool Fail(std::string message);
+  static std::string Called(const wire::Node& node);  // for messages
   const wire::Function* FunctionOf(const wire::Node& node) const;
   void IsInitializer(TensorId id);
+
+  static constexpr std::size_t kLongestName = 256;
 
   const BoundInputs& bound_;
   bool declared_;

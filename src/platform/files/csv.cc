@@ -81,8 +81,8 @@ void CsvReader::ReadHeader(CsvOptions options) {
     if (ok()) FailFile("is empty; the first line must name the columns");
     return;
   }
-  header_.reserve(fields_.size());
-  for (const auto field : fields_) header_.emplace_back(Trimmed(field));
+  header_.reserve(record_.fields.size());
+  for (const auto field : record_.fields) header_.emplace_back(Trimmed(field));
   std::vector<std::string_view> sorted(header_.begin(), header_.end());
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 1; i < sorted.size(); ++i) {
@@ -111,9 +111,9 @@ CsvReader::Column CsvReader::Require(std::string_view column) {
 
 bool CsvReader::Next() {
   if (!ok() || !ReadRecord()) return false;
-  if (fields_.size() == header_.size()) return true;
+  if (record_.fields.size() == header_.size()) return true;
   FailRow(fmt::format("has {} fields where {} are expected; check for a missing or stray '{}'",
-                      fields_.size(), header_.size(),
+                      record_.fields.size(), header_.size(),
                       separator_ == '\t' ? std::string("tab") : std::string(1, separator_)));
   return false;
 }
@@ -126,7 +126,7 @@ std::size_t CsvReader::ApproximateRows() const {
   return std::min(kMost, rest_.size() / (sample.size() / lines) + 1);
 }
 
-// Fills fields_ with the next record that is not blank; false at the end and on error.
+// Fills record_.fields with the next record that is not blank; false at the end and on error.
 bool CsvReader::ReadRecord() {
   while (!rest_.empty()) {
     row_line_ = line_ + 1;
@@ -153,83 +153,50 @@ bool CsvReader::SplitPlain(std::string_view line) {
     FailRow("contains a NUL byte; the file must be UTF-8 text (`iconv -f UTF-16 -t UTF-8` helps)");
     return false;
   }
-  fields_.clear();
+  record_.fields.clear();
   const char* at = line.data();
   const char* const end = at + line.size();
   while (true) {
     const void* hit =
         at == end ? nullptr : std::memchr(at, separator_, static_cast<std::size_t>(end - at));
     const char* stop = hit == nullptr ? end : static_cast<const char*>(hit);
-    fields_.emplace_back(at, static_cast<std::size_t>(stop - at));
+    record_.fields.emplace_back(at, static_cast<std::size_t>(stop - at));
     if (hit == nullptr) return true;
     at = stop + 1;
   }
 }
 
-// RFC 4180, one letter at a time: only lines with a quote come here.
+// Only lines with a quote come here.
 bool CsvReader::SplitQuoted(std::string_view bounded) {
-  fields_.clear();
-  unquoted_.clear();
-  std::size_t at = 0;
-  while (true) {
-    while (at < bounded.size() && (bounded[at] == ' ' || bounded[at] == '\t') &&
-           bounded[at] != separator_) {
-      ++at;
-    }
-    if (at < bounded.size() && bounded[at] == '"') {
-      std::string& field = unquoted_.emplace_back();
-      for (++at;; ++at) {
-        if (at >= bounded.size()) {
-          FailRow(bounded.size() > kLongestRecord
-                      ? "opens a quote (\") that is not closed within 1 MiB"
-                      : "opens a quote (\") that is never closed");
-          return false;
-        }
-        if (bounded[at] == '"') {
-          if (at + 1 >= bounded.size() || bounded[at + 1] != '"') break;
-          ++at;
-        }
-        if (bounded[at] == '\n') ++line_;
-        field += bounded[at];
-      }
-      ++at;
-      while (at < bounded.size() && (bounded[at] == ' ' || bounded[at] == '\r')) ++at;
-      if (at < bounded.size() && bounded[at] != separator_ && bounded[at] != '\n') {
-        FailRow("has letters behind a closing quote; write a quote inside a field twice (\"\")");
-        return false;
-      }
-      fields_.emplace_back(field);
-    } else {
-      const std::size_t begin = at;
-      while (at < bounded.size() && bounded[at] != separator_ && bounded[at] != '\n') ++at;
-      std::string_view field = bounded.substr(begin, at - begin);
-      if (at >= bounded.size() || bounded[at] == '\n') {
-        if (field.ends_with('\r')) field.remove_suffix(1);
-      }
-      fields_.push_back(field);
-    }
-    if (at < bounded.size() && bounded[at] == separator_) {
-      ++at;
-      continue;
-    }
-    break;
+  switch (record_.Split(bounded, separator_)) {
+    case CsvRecord::Fault::kOpenQuote:
+      FailRow(bounded.size() > kLongestRecord ? "opens a quote (\") that is not closed within 1 MiB"
+                                              : "opens a quote (\") that is never closed");
+      return false;
+    case CsvRecord::Fault::kBehindQuote:
+      FailRow("has letters behind a closing quote; write a quote inside a field twice (\"\")");
+      return false;
+    case CsvRecord::Fault::kNone:
+      break;
   }
-  if (at > kLongestRecord) {
+  const std::string_view taken = bounded.substr(0, record_.size);
+  if (taken.size() > kLongestRecord) {
     FailRow("is longer than 1 MiB; is this a text file with one row a line?");
     return false;
   }
-  if (bounded.substr(0, at).find('\0') != std::string_view::npos) {
+  if (taken.find('\0') != std::string_view::npos) {
     FailRow("contains a NUL byte; the file must be UTF-8 text");
     return false;
   }
-  ++line_;
-  rest_.remove_prefix(std::min(rest_.size(), at + 1));
+  line_ += static_cast<std::size_t>(std::count(taken.begin(), taken.end(), '\n')) + 1;
+  rest_.remove_prefix(std::min(rest_.size(), taken.size() + 1));
   return true;
 }
 
 std::string_view CsvReader::Text(Column column) const {
-  if (!column || !ok() || static_cast<std::size_t>(column.index) >= fields_.size()) return {};
-  return Trimmed(fields_[static_cast<std::size_t>(column.index)]);
+  if (!column || !ok() || static_cast<std::size_t>(column.index) >= record_.fields.size())
+    return {};
+  return Trimmed(record_.fields[static_cast<std::size_t>(column.index)]);
 }
 
 std::string_view CsvReader::RequiredText(Column column) {

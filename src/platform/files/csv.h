@@ -18,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <string>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "platform/files/csv_record.h"
 
 namespace sharewell::platform {
 
@@ -96,9 +96,8 @@ class CsvReader {
   char separator_;
   bool quotes_;
   std::vector<std::string> header_;
-  std::vector<std::string_view> fields_;
-  std::deque<std::string> unquoted_;  // fields that had doubled quotes; addresses stay
-  std::size_t line_ = 0;              // lines taken so far
+  CsvRecord record_;
+  std::size_t line_ = 0;  // lines taken so far
   std::size_t row_line_ = 0;
   std::optional<core::Error> error_;
 };

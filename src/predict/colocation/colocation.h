@@ -11,7 +11,7 @@
 // The bounds come from the errors on workloads that were left out by name, a twelfth at a time
 // (learn/conformal.h, in speeds instead of logarithms), in units of how sure the kriging is: once
 // with their measured demands, once with demands that err as predicted ones do. The figures are
-// held by study/prediction/evaluate_pairs_test.cc.
+// held by study/prediction/evaluate/evaluate_pairs_test.cc.
 //
 // A value; pure. Fitted to one GPU model: names mean nothing on another, so leave them empty there.
 #pragma once

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/prediction/evaluation.h"
+#include "study/prediction/evaluate/evaluation.h"
 
 namespace sharewell::report {
 

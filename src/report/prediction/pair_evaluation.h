@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "study/prediction/evaluate_pairs.h"
+#include "study/prediction/evaluate/evaluate_pairs.h"
 
 namespace sharewell::report {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "study/prediction/timm.h"
+#include "study/prediction/evaluate/timm.h"
 
 namespace sharewell::report {
 

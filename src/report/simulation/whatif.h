@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "study/simulation/forecast.h"
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/forecast.h"
+#include "study/simulation/replay/whatif.h"
 
 namespace sharewell::report {
 

@@ -3,14 +3,14 @@
 #include <map>
 #include <utility>
 
-#include "sim/truth.h"
+#include "interference/carry_over.h"
 
 namespace sharewell::study {
 
 predict::Resident ResidentOf(const core::Profile& profile) {
   predict::Resident resident;
   resident.workload = profile.workload;
-  resident.demand = sim::DemandOf(profile);
+  resident.demand = interference::DemandOf(profile);
   if (profile.steps_per_second) resident.step = core::Seconds(1 / *profile.steps_per_second);
   return resident;
 }

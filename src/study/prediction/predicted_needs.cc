@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "core/text/quoted.h"
 
 namespace sharewell::study {
+namespace {
 
 using predict::Figure;
 
@@ -41,6 +43,24 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   needs.gpu_memory_upper = core::Bytes(std::max(p[Figure::kMemory].p95, p[Figure::kReserved].p95));
   needs.cores_upper = p[Figure::kCores].p95;
   return needs;
+}
+
+}  // namespace
+
+core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
+                                       const catalogue::GpuCatalogue& catalogue,
+                                       const std::optional<std::string>& name) {
+  const auto trained = BuiltinModel();
+  RETURN_IF_ERROR(trained);
+  auto row = PredictOne(ask, trained->predictor, catalogue);
+  if (!row) {
+    core::Error error = std::move(row.error());
+    const auto at = name ? error.message.find(ask.model) : std::string::npos;
+    if (at != std::string::npos) error.message.replace(at, ask.model.size(), core::Quoted(*name));
+    return tl::unexpected(std::move(error));
+  }
+  if (name) row->ask.model = *name;
+  return NeedsFrom(*row);
 }
 
 }  // namespace sharewell::study

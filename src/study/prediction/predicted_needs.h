@@ -1,13 +1,22 @@
 // A prediction as what a submission brings with it: for `sharewell submit --model` and the API.
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "catalogue/gpu_catalogue.h"
+#include "core/result.h"
 #include "core/submission.h"
 #include "study/prediction/prediction.h"
 
 namespace sharewell::study {
 
-// Medians as the profile, the 95 % bounds of memory and cores beside it. `from` names the model
-// file and its batch.
-core::Needs NeedsFrom(const PredictionRow& row);
+// What the built-in model predicts for `ask`: medians as the profile, the 95 % bounds of memory and
+// cores beside it. `from` names the model file and its batch.
+// `name`: what the user calls the file where ask.model is a copy of it; errors and the needs then
+// name that. Absent: ask.model is the user's own.
+core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
+                                       const catalogue::GpuCatalogue& catalogue,
+                                       const std::optional<std::string>& name = std::nullopt);
 
 }  // namespace sharewell::study

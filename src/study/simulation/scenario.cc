@@ -12,6 +12,7 @@
 #include "core/numbers/random.h"
 #include "core/result.h"
 #include "core/text/suggest.h"
+#include "interference/carry_over.h"
 
 namespace sharewell::study {
 namespace {
@@ -180,13 +181,13 @@ class Builder {
     const auto& models = out_.cluster.models();
     std::vector<std::optional<double>> steps(models.size());
     for (std::size_t m = 0; m < models.size(); ++m) {
-      known.on.push_back(sim::CarryOver(sim::DemandOf(first), *from, models[m]));
+      known.on.push_back(interference::CarryOver(interference::DemandOf(first), *from, models[m]));
     }
     for (const Profile* profile : profiles) {
       const auto model = ModelOf(profile->gpu);
       if (!model) continue;
       // Measured there: nothing to carry over but the rate, which is told relative to `from`.
-      known.on[model->index()].demand = sim::DemandOf(*profile);
+      known.on[model->index()].demand = interference::DemandOf(*profile);
       steps[model->index()] = profile->steps_per_second;
     }
     const double reference = known.on.empty() ? 1 : known.on.front().rate;
@@ -299,7 +300,7 @@ class Builder {
       demand.sm = demand.busy;
       demand.host_bandwidth = from.host_bandwidth.value_or(core::BytesPerSecond(0));
       for (const auto& model : models) {
-        truth.on.push_back(from.gpus > 0 ? sim::CarryOver(demand, models.front(), model)
+        truth.on.push_back(from.gpus > 0 ? interference::CarryOver(demand, models.front(), model)
                                          : ModelEstimate{1, demand});
       }
       if (models.empty()) truth.on.push_back({1, demand});

@@ -11,6 +11,7 @@
 #include "catalogue/cluster_file.h"
 #include "catalogue/pairs_file.h"
 #include "catalogue/profiles_file.h"
+#include "interference/carry_over.h"
 
 namespace sharewell::study {
 namespace {
@@ -259,8 +260,8 @@ TEST(InterferenceModel, FitsTheMeasuredPairsAsItsHeaderSays) {
   for (const auto& pair : pairs->pairs) {
     const Profile a = alone(pair.a);
     const Profile b = alone(pair.b);
-    const core::Demand da = sim::DemandOf(a);
-    const core::Demand db = sim::DemandOf(b);
+    const core::Demand da = interference::DemandOf(a);
+    const core::Demand db = interference::DemandOf(b);
     const std::vector<interference::Resident> both{{{}, &da, 1}, {{}, &db, 1}};
     const double measured[] = {pair.steps_per_second_a / *a.steps_per_second,
                                pair.steps_per_second_b / *b.steps_per_second};
@@ -288,7 +289,7 @@ TEST(InterferenceModel, ErrsAsMuchOnTheLaterSittingsPairs) {
   std::map<Workload, core::Demand> demands;
   std::set<std::pair<Workload, Workload>> first;
   for (const auto& profile : catalogue::BuiltinMeasurements().profiles) {
-    demands.emplace(profile.workload, sim::DemandOf(profile));
+    demands.emplace(profile.workload, interference::DemandOf(profile));
   }
   for (const auto& pair : catalogue::FirstSitting().pairs) {
     first.insert({pair.a, pair.b});

@@ -18,7 +18,6 @@
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
 #include "study/prediction/predicted_needs.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 namespace {
@@ -221,11 +220,7 @@ Result<core::Needs> SubmitRequest::Predicted(const std::string& gpu) const {
   ask.workers = static_cast<int>(*loaders);
   ask.gpus = std::atoi(gpus.c_str());  // One() has looked at it
   ask.gpu = gpu;
-  const auto trained = study::BuiltinModel();
-  RETURN_IF_ERROR(trained);
-  const auto row = study::PredictOne(ask, trained->predictor, catalogue::GpuCatalogue::Builtin());
-  RETURN_IF_ERROR(row);
-  return study::NeedsFrom(*row);
+  return study::PredictNeeds(ask, catalogue::GpuCatalogue::Builtin());
 }
 
 Result<void> CheckCommand(const core::Submission& submission) {

@@ -15,10 +15,10 @@
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
 #include "report/prediction/timm.h"
-#include "study/prediction/evaluate_pairs.h"
-#include "study/prediction/evaluation.h"
+#include "study/prediction/evaluate/evaluate_pairs.h"
+#include "study/prediction/evaluate/evaluation.h"
+#include "study/prediction/evaluate/timm.h"
 #include "study/prediction/measured_groups.h"
-#include "study/prediction/timm.h"
 #include "study/prediction/training_rows.h"
 
 namespace sharewell::cli {

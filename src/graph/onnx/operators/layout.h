@@ -1,5 +1,7 @@
-// Operators that only rearrange, cut, join or make tensors: no arithmetic on their elements.
+// Operators that only rearrange, cut or join tensors: no arithmetic on their elements.
 #pragma once
+
+#include <limits>
 
 #include "graph/onnx/node.h"
 
@@ -21,17 +23,12 @@ void GatherElementsShape(Node& node);
 void GatherNdShape(Node& node);
 void OneHotShape(Node& node);
 void TopKShape(Node& node);
-void ShapeShape(Node& node);
-void SizeShape(Node& node);
-void ConstantShape(Node& node);         // knows its numbers too
-void ConstantOfShapeShape(Node& node);  // likewise
-void RangeShape(Node& node);
-void NonZeroShape(Node& node);  // where its operand is known
-void RandomShape(Node& node);
-void RandomLikeShape(Node& node);  // also EyeLike, Bernoulli
-void MultinomialShape(Node& node);
 void CenterCropPadShape(Node& node);
-void WindowFunctionShape(Node& node);  // HannWindow, HammingWindow, BlackmanWindow
+
+// Of dims from `from` to before `to`, each at most kLargestDim; saturates far above what any of
+// them may be.
+std::int64_t ProductOf(const Dims& dims, std::size_t from = 0,
+                       std::size_t to = std::numeric_limits<std::size_t>::max());
 
 // How Slice cuts each axis of `dims`: none where starts, ends or steps are not known.
 struct Cut {

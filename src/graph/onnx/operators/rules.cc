@@ -6,6 +6,7 @@
 
 #include "graph/onnx/operators/fold.h"
 #include "graph/onnx/operators/layout.h"
+#include "graph/onnx/operators/make.h"
 #include "graph/onnx/operators/pointwise.h"
 #include "graph/onnx/operators/product.h"
 #include "graph/onnx/operators/window.h"

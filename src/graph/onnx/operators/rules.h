@@ -1,6 +1,6 @@
 // What is known of each operator: its kind, its shapes, its work, its arithmetic on known numbers.
 // One table, in rules.cc; the functions lie in a file per family (pointwise, window, product,
-// layout, fold).
+// layout, make, fold).
 #pragma once
 
 #include <string_view>

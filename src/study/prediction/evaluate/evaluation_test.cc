@@ -1,4 +1,4 @@
-#include "study/prediction/evaluation.h"
+#include "study/prediction/evaluate/evaluation.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "study/simulation/job_history.h"
+#include "study/simulation/replay/job_history.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "catalogue/gpu_catalogue.h"
-#include "study/simulation/needs_estimate.h"
+#include "study/simulation/replay/needs_estimate.h"
 
 namespace sharewell::study {
 namespace {

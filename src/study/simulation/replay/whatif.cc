@@ -1,4 +1,4 @@
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/whatif.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
-#include "study/simulation/play.h"
+#include "study/simulation/replay/play.h"
 #include "study/simulation/summary.h"
 
 namespace sharewell::study {

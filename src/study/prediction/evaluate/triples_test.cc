@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
+#include "interference/carry_over.h"
 #include "interference/interference.h"
-#include "sim/truth.h"
 
 namespace sharewell::study {
 namespace {
@@ -43,7 +43,7 @@ std::map<Three, std::array<double, 3>> MeasuredTriples() {
 TEST(Triples, TheModelErrsAsItsHeaderSays) {
   std::map<core::Workload, core::Demand> demands;
   for (const auto& profile : catalogue::BuiltinMeasurements().profiles) {
-    demands.emplace(profile.workload, sim::DemandOf(profile));
+    demands.emplace(profile.workload, interference::DemandOf(profile));
   }
   const interference::Interference model;
   double error = 0, bias = 0, squares = 0, plain = 0;

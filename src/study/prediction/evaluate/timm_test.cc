@@ -1,6 +1,6 @@
 // The bar on public data: step times of families never seen within 13.3 %, and what the reader
 // makes of two files that do not quite fit.
-#include "study/prediction/timm.h"
+#include "study/prediction/evaluate/timm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "study/simulation/needs_estimate.h"
+#include "study/simulation/replay/needs_estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "sim/truth.h"
+#include "interference/carry_over.h"
 
 namespace sharewell::study {
 namespace {
@@ -51,7 +51,7 @@ GpuModel ModelMeasuredOn(const std::string& name, const core::Cluster& cluster,
 
 core::Estimate OfCpuOnlyJob(const core::Needs& needs, const core::Submission& asked,
                             const core::Cluster& cluster) {
-  Demand demand = sim::DemandOf(needs.profile);
+  Demand demand = interference::DemandOf(needs.profile);
   demand.busy = demand.sm = demand.dram = 0;
   demand.gpu_memory = {};
   demand.known = true;
@@ -181,10 +181,11 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
   if (asked.gpus == 0 || models.empty()) return OfCpuOnlyJob(needs, asked, cluster);
   core::Estimate estimate;
   estimate.source = needs.source;
-  Demand measured = sim::DemandOf(needs.profile);
+  Demand measured = interference::DemandOf(needs.profile);
   if (needs.source == core::Source::kAssumed) measured.known = false;
   const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, catalogue);
-  for (const GpuModel& to : models) estimate.on.push_back(sim::CarryOver(measured, from, to));
+  for (const GpuModel& to : models)
+    estimate.on.push_back(interference::CarryOver(measured, from, to));
   const core::Ratio reference = estimate.on.front().rate;
   for (auto& on : estimate.on) on.rate /= reference;
   if (needs.duration) estimate.duration = *needs.duration / reference;

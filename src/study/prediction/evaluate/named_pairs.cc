@@ -7,7 +7,7 @@
 #include "core/result.h"
 #include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
-#include "study/prediction/evaluate_pairs.h"
+#include "study/prediction/evaluate/evaluate_pairs.h"
 
 namespace sharewell::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/truth.h"
+#include "interference/carry_over.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "testing/builders.h"
 
-namespace sharewell::sim {
+namespace sharewell::interference {
 namespace {
 
 using core::Demand;
@@ -66,7 +66,7 @@ TEST(CarryOver, SharesStayShares) {
 
 // Takayama et al., tables VI (utilisation on the V100) and IX (training times): what it measured
 // against what CarryOver says from the utilisation alone.
-TEST(CarryOver, AgreesWithSeed000sTrainingTimes) {
+TEST(CarryOver, AgreesWithTheTrainingTimesOfTakayama) {
   struct Row {
     const char* name;
     double busy, p100, v100;  // seconds
@@ -107,4 +107,4 @@ TEST(DemandOf, TakesWhatTheProfileTellsAndAssumesAFullGpuOtherwise) {
 }
 
 }  // namespace
-}  // namespace sharewell::sim
+}  // namespace sharewell::interference

@@ -1,4 +1,4 @@
-#include "study/simulation/forecast.h"
+#include "study/simulation/replay/forecast.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
-#include "study/simulation/play.h"
+#include "study/simulation/replay/play.h"
 
 namespace sharewell::study {
 namespace {

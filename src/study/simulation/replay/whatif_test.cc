@@ -1,9 +1,9 @@
 // A server's own history and queue, played under other policies.
-#include "study/simulation/whatif.h"
+#include "study/simulation/replay/whatif.h"
 
 #include <gmock/gmock.h>
 
-#include "study/simulation/test_records.h"
+#include "study/simulation/replay/test_records.h"
 
 namespace sharewell::study {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
-#include "study/simulation/job_history.h"
+#include "study/simulation/replay/job_history.h"
 
 namespace sharewell::study {
 

@@ -1,9 +1,9 @@
-#include "sim/truth.h"
+#include "interference/carry_over.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace sharewell::sim {
+namespace sharewell::interference {
 
 using core::Demand;
 using core::GpuModel;
@@ -48,4 +48,4 @@ Demand DemandOf(const core::Profile& profile) {
   return d;
 }
 
-}  // namespace sharewell::sim
+}  // namespace sharewell::interference

@@ -1,5 +1,5 @@
 // Evaluation: how far each learner is off on workloads that it did not learn from, by the procedure
-// of Yeung et al. (Yeung et al.): rows are split, learnt from and predicted, learner after learner.
+// of Yeung et al.: rows are split, learnt from and predicted, learner after learner.
 //
 // A round holds each row out at most once: all families in turn, or one draw of a fifth of the
 // rows. Errors are taken over a round and then averaged over the rounds. The bounds of a row come

@@ -1,11 +1,11 @@
 // When the jobs that wait will start.
-#include "study/simulation/forecast.h"
+#include "study/simulation/replay/forecast.h"
 
 #include <gmock/gmock.h>
 
 #include <chrono>
 
-#include "study/simulation/test_records.h"
+#include "study/simulation/replay/test_records.h"
 
 namespace sharewell::study {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "study/prediction/evaluation.h"
+#include "study/prediction/evaluate/evaluation.h"
 
 namespace sharewell::study {
 namespace {

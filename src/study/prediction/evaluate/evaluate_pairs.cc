@@ -1,4 +1,4 @@
-#include "study/prediction/evaluate_pairs.h"
+#include "study/prediction/evaluate/evaluate_pairs.h"
 
 #include <algorithm>
 #include <cmath>

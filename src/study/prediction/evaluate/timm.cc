@@ -1,4 +1,4 @@
-#include "study/prediction/timm.h"
+#include "study/prediction/evaluate/timm.h"
 
 #include <algorithm>
 #include <array>

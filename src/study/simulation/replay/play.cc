@@ -1,4 +1,4 @@
-#include "study/simulation/play.h"
+#include "study/simulation/replay/play.h"
 
 namespace sharewell::study {
 

@@ -1,0 +1,65 @@
+#include "study/prediction/predicted_needs.h"
+
+#include <gmock/gmock.h>
+
+#include "platform/files/test_folder.h"
+
+namespace sharewell::study {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kNet =
+    R"({"inputs":[{"name":"x","shape":["batch",64]}],"layers":[{"type":"linear","out":10}]})";
+
+class PredictNeedsTest : public ::testing::Test {
+ protected:
+  PredictionAsk Ask(const std::string& text) const {
+    PredictionAsk ask;
+    ask.model = folder.Write("net.json", text);
+    ask.batch = 32;
+    ask.workers = 2;
+    return ask;
+  }
+
+  platform::TestFolder folder;
+  catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
+};
+
+TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
+  const PredictionAsk ask = Ask(kNet);
+  const auto needs = PredictNeeds(ask, catalogue);
+  ASSERT_TRUE(needs) << needs.error().message;
+  EXPECT_EQ(needs->source, core::Source::kPredicted);
+  EXPECT_EQ(needs->from, "'net.json' at batch 32, fp32");
+  EXPECT_EQ(needs->profile.workload.name, "net");
+  EXPECT_EQ(needs->profile.workload.workers, 2);
+  EXPECT_EQ(needs->profile.gpu, "H200");
+  const auto row = PredictOne(ask, BuiltinModel()->predictor, catalogue);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(needs->profile.gpu_memory, core::Bytes(row->prediction[predict::Figure::kMemory].p50));
+  ASSERT_TRUE(needs->gpu_memory_upper);
+  EXPECT_GE(*needs->gpu_memory_upper, *needs->profile.gpu_memory);
+}
+
+TEST_F(PredictNeedsTest, ACopyIsCalledByTheUsersName) {
+  const auto needs = PredictNeeds(Ask(kNet), catalogue, "mine/resnet.json");
+  ASSERT_TRUE(needs) << needs.error().message;
+  EXPECT_EQ(needs->profile.workload.name, "resnet");
+  EXPECT_EQ(needs->from, "'resnet.json' at batch 32, fp32");
+}
+
+TEST_F(PredictNeedsTest, AnErrorNamesTheUsersFileAndNotTheCopy) {
+  const PredictionAsk ask = Ask("{");
+  const auto own = PredictNeeds(ask, catalogue);
+  ASSERT_FALSE(own);
+  EXPECT_THAT(own.error().message, HasSubstr(ask.model));
+  const auto copy = PredictNeeds(ask, catalogue, "resnet.json");
+  ASSERT_FALSE(copy);
+  EXPECT_THAT(copy.error().message, AllOf(HasSubstr("'resnet.json'"), Not(HasSubstr(ask.model))));
+}
+
+}  // namespace
+}  // namespace sharewell::study
