@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/fake_desk.h"
+#include "api/fake_job_service.h"
 #include "control/sampling/sampler.h"
 #include "http/test_client.h"
 
@@ -25,12 +25,12 @@ namespace {
 using std::chrono::steady_clock;
 
 struct Served {
-  FakeDesk desk;
+  FakeJobService service;
   FakeJobStore store;
   std::unique_ptr<HttpServer> server =
       HttpServer::Listen(std::vector<ListenAddress>{ListenAddress{}}).value();
   std::unique_ptr<Api> api = std::make_unique<Api>(
-      *server, desk, [this] { return store.Open(); }, Studies{}, ApiOptions{});
+      *server, service, [this] { return store.Open(); }, Studies{}, ApiOptions{});
 
   Served() { server->Start(); }
   ~Served() {
@@ -100,7 +100,7 @@ void PublishToStreams(benchmark::State& state) {
   std::int64_t id = 0;
   for (auto _ : state) {
     const auto start = steady_clock::now();
-    served.desk.hub.Publish({++id, 0, "job.started", 1, std::string(400, 'x')});
+    served.service.hub.Publish({++id, 0, "job.started", 1, std::string(400, 'x')});
     times.push_back(std::chrono::duration<double>(steady_clock::now() - start).count());
     state.SetIterationTime(times.back());
     // A thousand events a second, which is what a thousand submissions a second give.
@@ -123,7 +123,7 @@ void ListTenThousand(benchmark::State& state) {
   record.asked.command = {"python3", "train.py", "--epochs", "10"};
   record.reason = "no GPU has room for it yet";
   record.asked.environment.assign(40, {"SOME_VARIABLE", "with a value of common length"});
-  for (record.number = 1; record.number <= 10'000; ++record.number) served.desk.jobs.Put(record);
+  for (record.number = 1; record.number <= 10'000; ++record.number) served.service.jobs.Put(record);
   for (auto _ : state) {
     const TestClient client(served.server->Port());
     client.Send(
