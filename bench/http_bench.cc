@@ -19,16 +19,17 @@
 #include "control/sampling/sampler.h"
 #include "http/test_client.h"
 
-namespace sharewell::serve {
+namespace sharewell::api {
 namespace {
 
+using http::TestClient;
 using std::chrono::steady_clock;
 
 struct Served {
   FakeJobService service;
   FakeJobStore store;
-  std::unique_ptr<HttpServer> server =
-      HttpServer::Listen(std::vector<ListenAddress>{ListenAddress{}}).value();
+  std::unique_ptr<http::HttpServer> server =
+      http::HttpServer::Listen(std::vector<http::ListenAddress>{http::ListenAddress{}}).value();
   std::unique_ptr<Api> api = std::make_unique<Api>(
       *server, service, [this] { return store.Open(); }, Studies{}, ApiOptions{});
 
@@ -135,4 +136,4 @@ void ListTenThousand(benchmark::State& state) {
 BENCHMARK(ListTenThousand)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
-}  // namespace sharewell::serve
+}  // namespace sharewell::api
