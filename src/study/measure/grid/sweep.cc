@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "core/result.h"
-#include "platform/process/cpu_set.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::study {
 namespace {
