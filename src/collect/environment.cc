@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "collect/host/files.h"
 #include "collect/host/memory.h"
 #include "collect/host/perf/perf_events.h"
 #include "collect/host/scan.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::collect {
 namespace {
@@ -84,23 +84,11 @@ void AddProcessor(HostFiles& files, FactList& facts) {
   if (processor.is_virtual && !name.empty()) name += " (virtual machine)";
   facts.Add("cpu", name);
   // Counted in sysfs, which all architectures have: cpuinfo of ARM says neither.
-  std::set<std::string> sockets, cores;
-  int threads = 0;
-  for (const std::string& cpu : files.Names("/sys/devices/system/cpu")) {
-    if (!cpu.starts_with("cpu") || !AsUnsigned(std::string_view(cpu).substr(3))) continue;
-    const std::string folder = fmt::format("/sys/devices/system/cpu/{}/topology/", cpu);
-    const auto socket = files.Line(folder + "physical_package_id");
-    const auto core = files.Line(folder + "core_id");
-    const auto die = files.Line(folder + "die_id").value_or("0");
-    if (!socket) continue;  // offline
-    ++threads;
-    sockets.insert(*socket);
-    if (core) cores.insert(fmt::format("{}/{}/{}", *socket, die, *core));
-  }
-  if (threads == 0) return;
-  facts.Add("sockets", std::to_string(sockets.size()));
-  if (!cores.empty()) facts.Add("cores", std::to_string(cores.size()));
-  facts.Add("threads", std::to_string(threads));
+  const platform::CpuCounts counts = platform::CountCpus(files.root());
+  if (counts.threads == 0) return;
+  facts.Add("sockets", std::to_string(counts.sockets));
+  if (counts.cores > 0) facts.Add("cores", std::to_string(counts.cores));
+  facts.Add("threads", std::to_string(counts.threads));
 }
 
 std::string Storage(HostFiles& files, const std::string& folder) {
@@ -224,10 +212,7 @@ Facts MachineFacts(const std::string& root, const std::string& folder) {
   facts.Add("kernel", files.Line("/proc/sys/kernel/osrelease").value_or(""));
   facts.Add("machine", MachineName(files));
   AddProcessor(files, facts);
-  int nodes = 0;
-  for (const std::string& name : files.Names("/sys/devices/system/node")) {
-    nodes += name.starts_with("node") && AsUnsigned(std::string_view(name).substr(4)) ? 1 : 0;
-  }
+  const std::size_t nodes = platform::NumaNodes(files.root()).size();
   if (nodes > 0) facts.Add("numa nodes", std::to_string(nodes));
   if (const auto text = files.Read("/proc/meminfo")) {
     ParseMeminfo(*text, [&](std::string_view key, double bytes) {

@@ -1,6 +1,11 @@
 // One object of a JSON file, asked key by key. The first error sticks and names the key; what is
 // asked after it gets values that are safe to compute with, so a reader can ask for all it needs
 // and look at error() once.
+//
+// For files that people write: keys have fallbacks and other names. Two more readers keep the first
+// error, for what has another contract: predict/learn/json_reading.h for model files of our own, in
+// which every key must be there, and store/jobs/object_reader.h for what clients send and what is
+// stored. No module that may know a JSON library lies below graph, predict and store.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,46 @@ Bound BoundOf(const Base& base, double gpu_seconds) {
   return base.compute >= base.bandwidth ? Bound::kCompute : Bound::kMemory;
 }
 
+// Where a workload lies among what was learnt from.
+std::vector<double> Place(std::vector<double> features, const std::vector<double>& means,
+                          const std::vector<double>& factors) {
+  for (std::size_t i = 0; i < features.size() && i < means.size(); ++i) {
+    features[i] = std::clamp((features[i] - means[i]) * factors[i], -4.0, 4.0);
+  }
+  return features;
+}
+
+// By index into `known`; 1 is as far apart as things are that are still alike.
+std::vector<std::pair<double, std::size_t>> DistancesTo(const std::vector<Known>& known,
+                                                        const std::vector<double>& place,
+                                                        double far) {
+  std::vector<std::pair<double, std::size_t>> distances;
+  distances.reserve(known.size());
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < known[k].place.size() && i < place.size(); ++i) {
+      sum += (place[i] - known[k].place[i]) * (place[i] - known[k].place[i]);
+    }
+    distances.emplace_back(std::sqrt(sum) / far, k);
+  }
+  return distances;
+}
+
+// What is not learnt, but follows from the figures that are, or is assumed.
+void AddDerived(const Query& query, const Base& base, double step_seconds, Prediction& out) {
+  const double traffic =
+      base.cost.forward.bytes + base.cost.backward.bytes + base.cost.update.bytes;
+  out.l2 = Assumed(std::min(
+      1.0, traffic / step_seconds / (kL2OverDram * std::max(query.gpu->bandwidth.value, 1e9))));
+  out.l2.p95 = std::min(out.l2.p95, 1.0);
+  out.host_bandwidth = Assumed(kHostPasses * base.cost.input_bytes / step_seconds);
+  // Images lie on disk as bytes, other data as it is; compressed files are smaller.
+  out.disk = Assumed((base.float_inputs + 8 * base.other_inputs) / step_seconds);
+  const Value& power = out[Figure::kPower];
+  const Value& step = out[Figure::kStepSeconds];
+  out.energy = {power.p50 * step.p50, power.p05 * step.p05, power.p95 * step.p95, power.source};
+}
+
 }  // namespace
 
 std::string_view NameOf(Bound bound) {
@@ -59,20 +99,9 @@ Prediction Predictor::Predict(const Query& query) const {
   const Base base = BaseOf(query);
   out.gpu_known = std::find(gpus_.begin(), gpus_.end(), query.gpu->name) != gpus_.end();
 
-  // Where it lies among what was learnt from.
-  std::vector<double> place = FeaturesOf(Figure::kBusySeconds, query, base, base.gpu);
-  for (std::size_t i = 0; i < place.size() && i < means_.size(); ++i) {
-    place[i] = std::clamp((place[i] - means_[i]) * factors_[i], -4.0, 4.0);
-  }
-  std::vector<std::pair<double, std::size_t>> near;
-  near.reserve(known_.size());
-  for (std::size_t k = 0; k < known_.size(); ++k) {
-    double sum = 0;
-    for (std::size_t i = 0; i < known_[k].place.size() && i < place.size(); ++i) {
-      sum += (place[i] - known_[k].place[i]) * (place[i] - known_[k].place[i]);
-    }
-    near.emplace_back(std::sqrt(sum) / far_, k);
-  }
+  std::vector<std::pair<double, std::size_t>> near = DistancesTo(
+      known_, Place(FeaturesOf(Figure::kBusySeconds, query, base, base.gpu), means_, factors_),
+      far_);
   const std::size_t shown = std::min(kNearest, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(shown), near.end());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -127,17 +156,7 @@ Prediction Predictor::Predict(const Query& query) const {
       *watts = std::min(*watts, query.gpu->power_limit->value);
     }
   }
-  const double traffic =
-      base.cost.forward.bytes + base.cost.backward.bytes + base.cost.update.bytes;
-  out.l2 = Assumed(std::min(
-      1.0, traffic / step_seconds / (kL2OverDram * std::max(query.gpu->bandwidth.value, 1e9))));
-  out.l2.p95 = std::min(out.l2.p95, 1.0);
-  out.host_bandwidth = Assumed(kHostPasses * base.cost.input_bytes / step_seconds);
-  // Images lie on disk as bytes, other data as it is; compressed files are smaller.
-  out.disk = Assumed((base.float_inputs + 8 * base.other_inputs) / step_seconds);
-  const Value& power = out[Figure::kPower];
-  const Value& step = out[Figure::kStepSeconds];
-  out.energy = {power.p50 * step.p50, power.p05 * step.p05, power.p95 * step.p95, power.source};
+  AddDerived(query, base, step_seconds, out);
   out.bound = BoundOf(base, busy_seconds);
   return out;
 }

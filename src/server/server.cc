@@ -22,6 +22,7 @@
 #include "engine/local/log_keeper.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/trusted_path.h"
+#include "platform/machine/cpu_topology.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
 #include "server/job_watch.h"
@@ -189,7 +190,7 @@ Result<void> Server::Parts::MakeRunner() {
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
     real |= !machine.gpus[i].simulated;
     const std::string& bus = machine.pci_buses[i];
-    const auto node = bus.empty() ? std::nullopt : engine::CpuRoom::NodeOfPci(bus);
+    const auto node = bus.empty() ? std::nullopt : platform::PciNumaNode(bus);
     if (!node) continue;
     run.gpu_nodes[machine.gpus[i].gpu.uuid] = *node;
     nodes.push_back(*node);

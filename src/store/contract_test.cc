@@ -21,6 +21,7 @@ using testing::SizeIs;
 constexpr core::UnixMillis kSecondMs = 1000, kMinuteMs = 60'000, kHourMs = 3'600'000,
                            kDayMs = 24 * kHourMs;
 
+// What every Store keeps to: one fixture, and both databases run all of it.
 class Contract : public testing::Test {
  protected:
   Contract() : place_(NewTestPlace()), store_(Again()) {}

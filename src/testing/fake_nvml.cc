@@ -4,6 +4,8 @@
 // Tests name the capture and the step through the functions fake_nvml_*; a program under test gets
 // it from the environment, SHAREWELL_FAKE_NVML=FILE, and time moves the steps on. What the capture
 // does not have is answered "not supported". Nothing here throws into its caller.
+//
+// One file: most of it is the driver's functions, of a few lines each, over one capture.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

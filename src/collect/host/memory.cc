@@ -11,6 +11,7 @@
 #include "collect/host/scan.h"
 #include "collect/host_collectors.h"
 #include "collect/metrics/host_metrics.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::collect {
 namespace {
@@ -173,11 +174,10 @@ class NumaCollector final : public Collector {
   void FindNodes() {
     constexpr std::string_view kFolder = "/sys/devices/system/node";
     nodes_.clear();
-    for (const std::string& name : files_.Names(kFolder)) {
-      if (!name.starts_with("node") || !AsUnsigned(std::string_view(name).substr(4))) continue;
-      const std::string folder = fmt::format("{}/{}", kFolder, name);
+    for (const int node : platform::NumaNodes(files_.root())) {
+      const std::string folder = fmt::format("{}/node{}", kFolder, node);
       nodes_.push_back(
-          {name.substr(4), KeptFile(folder + "/meminfo"), KeptFile(folder + "/numastat")});
+          {std::to_string(node), KeptFile(folder + "/meminfo"), KeptFile(folder + "/numastat")});
     }
   }
 

@@ -43,13 +43,6 @@ std::span<const core::Metric* const> AllMetrics() {
   return all;
 }
 
-const core::Metric* FindMetric(std::string_view name) {
-  for (const core::Metric* metric : AllMetrics()) {
-    if (metric->name == name) return metric;
-  }
-  return nullptr;
-}
-
 std::string MetricsPage() {
   std::string page =
       "# Metrics\n\n"

@@ -12,9 +12,6 @@ namespace sharewell::collect {
 // In the order of docs/metrics.md. Names are unique.
 std::span<const core::Metric* const> AllMetrics();
 
-// Null when there is none of that name.
-const core::Metric* FindMetric(std::string_view name);
-
 // docs/metrics.md as it should be.
 std::string MetricsPage();
 

@@ -52,10 +52,5 @@ TEST(Metrics, ExportedNamesDifferByTheirLabels) {
   }
 }
 
-TEST(Metrics, AreFoundByName) {
-  EXPECT_EQ(FindMetric("cpu_user_seconds"), &kCpuUserSeconds);
-  EXPECT_EQ(FindMetric("no_such_metric"), nullptr);
-}
-
 }  // namespace
 }  // namespace sharewell::collect

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "platform/clock/wall_clock.h"
 #include "platform/mutex.h"
 
 namespace sharewell::control {
@@ -48,9 +49,7 @@ std::string OneLine(std::string text) {
 class RealClock : public Clock {
  public:
   nanoseconds Steady() override { return std::chrono::steady_clock::now().time_since_epoch(); }
-  core::UnixMillis Wall() override {
-    return duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
+  core::UnixMillis Wall() override { return platform::UnixNow(); }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "platform/clock/wall_clock.h"
 
 namespace sharewell::control {
 namespace {
@@ -26,12 +27,6 @@ std::size_t BytesOf(const core::Batch& batch) {
     }
   }
   return bytes;
-}
-
-core::UnixMillis Now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace
@@ -179,7 +174,7 @@ void StoreWriter::Settle(const core::Result<void>& outcome) {
 void StoreWriter::TidyWhenDue() {
   if (!store_ || SteadyClock::now() - tidied_ < Span(options_.tidy)) return;
   tidied_ = SteadyClock::now();
-  if (const auto tidied = store_->Tidy(Now(), options_.retention); !tidied) {
+  if (const auto tidied = store_->Tidy(platform::UnixNow(), options_.retention); !tidied) {
     say_(fmt::format("store: could not be tidied: {}", tidied.error().message));
   }
 }

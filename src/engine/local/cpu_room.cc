@@ -1,12 +1,11 @@
 #include "engine/local/cpu_room.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <tuple>
+
+#include "platform/process/cpu_set.h"
 
 namespace sharewell::engine {
 namespace {
@@ -32,39 +31,8 @@ CpuRoom::Layout CpuRoom::LayoutHere(std::vector<int> gpu_nodes, const std::strin
   Layout layout;
   layout.cpus = platform::CpuPlaces(platform::AllowedCpus(), root);
   layout.gpu_nodes = std::move(gpu_nodes);
-  const std::string base = root + "/sys/devices/system/node/";
-  std::ifstream online(base + "online");
-  std::string text;
-  std::getline(online, text);
-  const auto nodes = platform::ParseCpus(text);
-  if (!nodes) return layout;
-  for (const int from : *nodes) {
-    std::ifstream row(base + "node" + std::to_string(from) + "/distance");
-    int distance = 0;
-    for (const int to : *nodes) {
-      if (row >> distance) layout.distance[from][to] = distance;
-    }
-  }
+  layout.distance = platform::NumaDistances(root);
   return layout;
-}
-
-std::optional<int> CpuRoom::NodeOfPci(std::string_view bus, const std::string& root) {
-  // NVML writes the domain in eight digits, the kernel in four.
-  std::string name;
-  for (const char c : bus) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isxdigit(byte) == 0 && c != ':' && c != '.') return std::nullopt;
-    name += static_cast<char>(std::tolower(byte));
-  }
-  const std::size_t colon = name.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  if (colon > 4 && name.compare(0, colon - 4, std::string(colon - 4, '0')) == 0) {
-    name.erase(0, colon - 4);
-  }
-  std::ifstream file(root + "/sys/bus/pci/devices/" + name + "/numa_node");
-  int node = -1;
-  if (!(file >> node) || node < 0) return std::nullopt;
-  return node;
 }
 
 int CpuRoom::Distance(int a, int b) const {

@@ -9,11 +9,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/runner.h"
-#include "platform/process/cpu_set.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::engine {
 
@@ -28,8 +27,6 @@ class CpuRoom {
 
   // Of the CPUs that we may use, by /sys below `root`.
   static Layout LayoutHere(std::vector<int> gpu_nodes, const std::string& root = "/");
-  // The NUMA node of a PCI device ("00000000:1B:00.0"); absent where the machine does not say.
-  static std::optional<int> NodeOfPci(std::string_view bus, const std::string& root = "/");
 
   // CPU ids, rising. Parts of a core are rounded up; 0 cores or less: not bounded, all CPUs, and
   // nothing is counted. More than there are: all. REQUIRES: has none yet.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "platform/files/test_folder.h"
+#include "platform/process/cpu_set.h"
 #include "testing/random_case.h"
 
 namespace sharewell::engine {
@@ -106,15 +107,8 @@ TEST(CpuRoom, ReadsTheMachine) {
   write("sys/devices/system/node/online", "0-1\n");
   write("sys/devices/system/node/node0/distance", "10 32\n");
   write("sys/devices/system/node/node1/distance", "32 10\n");
-  write("sys/bus/pci/devices/0000:1b:00.0/numa_node", "1\n");
-  write("sys/bus/pci/devices/0000:1c:00.0/numa_node", "-1\n");
   const auto layout = CpuRoom::LayoutHere({1}, folder.Path(""));
   EXPECT_EQ(layout.distance.at(0).at(1), 32);
-  EXPECT_EQ(CpuRoom::NodeOfPci("00000000:1B:00.0", folder.Path("")), 1);
-  EXPECT_EQ(CpuRoom::NodeOfPci("0000:1b:00.0", folder.Path("")), 1);
-  EXPECT_EQ(CpuRoom::NodeOfPci("0000:1c:00.0", folder.Path("")), std::nullopt) << "it says -1";
-  EXPECT_EQ(CpuRoom::NodeOfPci("../../1b", folder.Path("")), std::nullopt);
-  EXPECT_EQ(CpuRoom::NodeOfPci("", folder.Path("")), std::nullopt);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "platform/clock/wall_clock.h"
+
 namespace sharewell::engine {
 namespace {
 
@@ -27,12 +29,10 @@ LogKeeper::~LogKeeper() {
 }
 
 void LogKeeper::Work() {
-  using std::chrono::steady_clock, std::chrono::system_clock;
+  using std::chrono::steady_clock;
   while (!stop_) {
     const auto begin = steady_clock::now();
-    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-        system_clock::now().time_since_epoch());
-    engine::RemoveOldLogs(state_, kept_, now.count(), live_, stop_);
+    engine::RemoveOldLogs(state_, kept_, platform::UnixNow(), live_, stop_);
     const std::chrono::duration<double> took = steady_clock::now() - begin;
     const std::chrono::duration<double> rest(std::max(every_.value, took.count() * kRest));
     platform::MutexLock lock(mutex_);

@@ -10,7 +10,7 @@
 namespace sharewell::graph::onnx {
 namespace {
 
-constexpr int kDeepest = 32;  // subgraphs in subgraphs, functions in functions
+constexpr int kDeepestBody = 32;  // subgraphs in subgraphs, functions in functions
 
 double MacsFrom(const std::vector<Op>& ops, std::size_t first) {
   double macs = 0;
@@ -27,9 +27,9 @@ std::optional<wire::Graph> GraphAttribute(const Node& node, std::string_view nam
 }  // namespace
 
 bool Reader::Call(const wire::Function& function, const wire::Node& node, Scope& scope) {
-  if (scope.depth >= kDeepest) {
+  if (scope.depth >= kDeepestBody) {
     return Fail(fmt::format("{} calls functions more than {} deep; export the model again",
-                            Called(node), kDeepest));
+                            Called(node), kDeepestBody));
   }
   Scope inner;
   inner.depth = scope.depth + 1;
@@ -98,7 +98,7 @@ bool Reader::Body(const wire::Graph& body, const std::vector<TensorId>& argument
 // Which branch runs is only known where the condition is; else the one with more work stands for
 // both.
 bool Reader::VisitIf(const wire::Node& wire, Scope& scope) {
-  if (scope.depth >= kDeepest) return NotCosted(wire, scope, "it lies too deep in subgraphs");
+  if (scope.depth >= kDeepestBody) return NotCosted(wire, scope, "it lies too deep in subgraphs");
   Node node(wire, values_);
   if (!Operands(wire, scope, node.inputs)) return false;
   const auto then_branch = GraphAttribute(node, "then_branch");
@@ -146,7 +146,7 @@ void Reader::Repeat(std::size_t first, std::int64_t times) {
 }
 
 bool Reader::VisitLoop(const wire::Node& wire, Scope& scope) {
-  if (scope.depth >= kDeepest) return NotCosted(wire, scope, "it lies too deep in subgraphs");
+  if (scope.depth >= kDeepestBody) return NotCosted(wire, scope, "it lies too deep in subgraphs");
   Node node(wire, values_);
   if (!Operands(wire, scope, node.inputs)) return false;
   const auto body = GraphAttribute(node, "body");
@@ -221,7 +221,7 @@ bool Reader::Stack(const wire::Node& wire, std::string_view name, TensorId inner
 }
 
 bool Reader::VisitScan(const wire::Node& wire, Scope& scope) {
-  if (scope.depth >= kDeepest) return NotCosted(wire, scope, "it lies too deep in subgraphs");
+  if (scope.depth >= kDeepestBody) return NotCosted(wire, scope, "it lies too deep in subgraphs");
   Node node(wire, values_);
   if (!Operands(wire, scope, node.inputs)) return false;
   const auto body = GraphAttribute(node, "body");

@@ -2,10 +2,13 @@
 // an argument instead.
 #pragma once
 
+#include <cstdint>
+
 #include "core/metric.h"
 
 namespace sharewell::platform {
 
 core::UnixMillis UnixNow();
+std::int64_t UnixMicrosNow();  // as NVML stamps its samples
 
 }  // namespace sharewell::platform

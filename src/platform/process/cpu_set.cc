@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "core/text/quoted.h"
 #include "platform/files/text.h"
@@ -25,12 +22,6 @@ std::optional<int> CpuNumber(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (number < 0 || number > kMostCpu || text.front() == '-') return std::nullopt;
   return number;
-}
-
-int NumberIn(const std::string& file, int otherwise) {
-  std::ifstream in(file);
-  int number = 0;
-  return in >> number ? number : otherwise;
 }
 
 }  // namespace
@@ -87,59 +78,6 @@ std::vector<int> AllowedCpus() {
     if (!too_small) return cpus;
   }
   return {};
-}
-
-std::vector<CpuPlace> CpuPlaces(const std::vector<int>& cpus, const std::string& root) {
-  const std::string base = root + "/sys/devices/system/";
-  std::map<int, int> node_of;
-  if (std::ifstream online(base + "node/online"); online) {
-    std::string text;
-    std::getline(online, text);
-    const auto nodes = ParseCpus(text);
-    for (const int node : nodes ? *nodes : std::vector<int>()) {
-      std::ifstream list(base + "node/node" + std::to_string(node) + "/cpulist");
-      std::getline(list, text);
-      const auto members = list ? ParseCpus(text) : core::Result<std::vector<int>>();
-      for (const int cpu : members ? *members : std::vector<int>()) node_of[cpu] = node;
-    }
-  }
-  std::vector<CpuPlace> places;
-  for (const int cpu : cpus) {
-    const std::string topology = base + "cpu/cpu" + std::to_string(cpu) + "/topology/";
-    const auto node = node_of.find(cpu);
-    places.push_back({.cpu = cpu,
-                      .node = node == node_of.end() ? 0 : node->second,
-                      .package = std::max(0, NumberIn(topology + "physical_package_id", 0)),
-                      .core = NumberIn(topology + "core_id", cpu)});
-  }
-  return places;
-}
-
-std::vector<int> PickCpus(std::vector<CpuPlace> places, int count) {
-  std::sort(places.begin(), places.end(),
-            [](const CpuPlace& a, const CpuPlace& b) { return a.cpu < b.cpu; });
-  std::map<std::tuple<int, int, int>, int> seen;  // threads of a core so far
-  std::map<int, int> cores_of;                    // of a node
-  struct Ranked {
-    int thread, fewer_cores, node, cpu;
-    auto Key() const { return std::tuple(thread, fewer_cores, node, cpu); }
-  };
-  std::vector<Ranked> ranked;
-  for (const CpuPlace& place : places) {
-    const int thread = seen[{place.node, place.package, place.core}]++;
-    if (thread == 0) ++cores_of[place.node];
-    ranked.push_back({thread, 0, place.node, place.cpu});
-  }
-  for (Ranked& rank : ranked) rank.fewer_cores = -cores_of[rank.node];
-  std::sort(ranked.begin(), ranked.end(),
-            [](const Ranked& a, const Ranked& b) { return a.Key() < b.Key(); });
-  std::vector<int> picked;
-  for (const Ranked& rank : ranked) {
-    if (static_cast<int>(picked.size()) >= count) break;
-    picked.push_back(rank.cpu);
-  }
-  std::sort(picked.begin(), picked.end());
-  return picked;
 }
 
 }  // namespace sharewell::platform

@@ -129,6 +129,25 @@ std::vector<ExchangeJob> Weigh(const Snapshot& snapshot, const std::vector<JobId
   return jobs;
 }
 
+// Why `id` goes to `gpu`; `beside` is not valid: alone there.
+core::Reason ReasonOf(const Snapshot& snapshot, const Options& options, JobId id, GpuId gpu,
+                      JobId beside) {
+  const auto model = snapshot.cluster().ModelOf(gpu);
+  if (beside.valid()) {
+    const JobId pair[] = {id, beside};
+    const Colocation group(snapshot, *options.interference, model, pair);
+    return {ReasonKind::kGoodNeighbour, beside, group.Speed(0), group.Speed(1)};
+  }
+  const JobView& view = snapshot.job(id);
+  double fastest = 0;
+  for (const auto& on : view.estimate.on) fastest = std::max(fastest, on.rate);
+  const bool best = view.estimate.On(model).rate >= fastest;
+  return {best ? ReasonKind::kBetterModel : ReasonKind::kLeavesBetterModel,
+          {},
+          GainOf(snapshot, view),
+          0};
+}
+
 }  // namespace
 
 std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& options,
@@ -184,18 +203,9 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
       if (node.cores && used > *node.cores + 1e-9) return std::nullopt;
       if (stays) continue;
       const int other = seats[g][0] == who ? seats[g][1] : seats[g][0];
-      double fastest = 0;
-      for (const auto& on : view.estimate.on) fastest = std::max(fastest, on.rate);
-      const bool best = view.estimate.On(cluster.ModelOf(gpu)).rate >= fastest;
-      core::Reason reason{best ? ReasonKind::kBetterModel : ReasonKind::kLeavesBetterModel,
-                          {},
-                          GainOf(snapshot, view),
-                          0};
-      if (other != kNobody) {
-        const JobId pair[] = {live[i], live[static_cast<std::size_t>(other)]};
-        const Colocation group(snapshot, *options.interference, cluster.ModelOf(gpu), pair);
-        reason = {ReasonKind::kGoodNeighbour, pair[1], group.Speed(0), group.Speed(1)};
-      }
+      const core::Reason reason =
+          ReasonOf(snapshot, options, live[i], gpu,
+                   other == kNobody ? JobId() : live[static_cast<std::size_t>(other)]);
       if (view.state == JobState::kRunning) {
         plan.moves.push_back({live[i], std::move(to), false, reason});
       } else {

@@ -1,4 +1,5 @@
-// Where a job goes, by each placement: one decision on a snapshot made by hand.
+// Where a job goes, by each placement: one decision on a snapshot made by hand. One file, so that
+// what all placements keep to (gangs, models, sharing) stands beside what each does.
 #include "policy/placement/placement.h"
 
 #include <gmock/gmock.h>

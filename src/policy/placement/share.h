@@ -1,4 +1,4 @@
-// share: the placement of the policy `sharewell` (seeds 001 and 004, planned instead of packed). An
+// share: the placement of the policy `sharewell` (Yeung et al.; Ryu and Chun). An
 // idle GPU of the model it is fastest on, while there is one. Else beside others on the GPU where
 // the sum of speeds gains most, if by plan everybody on it, the newcomer included, ends its whole
 // run in at most max_slowdown times its time alone: a lifetime average, not an instantaneous cap,

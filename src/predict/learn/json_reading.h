@@ -1,5 +1,6 @@
 // Reads parts of a JSON value that nobody vouches for. The first thing that is wrong is kept, and
 // everything asked for after that comes back empty; so a reader asks, and looks at the end.
+// graph/json_object.h says why it is not the only such reader.
 #pragma once
 
 #include <fmt/format.h>

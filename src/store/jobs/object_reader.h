@@ -1,6 +1,6 @@
 // ObjectReader: takes the members of one JSON object one by one, and keeps the first thing that is
 // wrong, with the key it is wrong at: "gpus: -1 is not from 0 to 64". A member that is not there or
-// null leaves its target as it was.
+// null leaves its target as it was. graph/json_object.h says why it is not the only such reader.
 #pragma once
 
 #include <cstdint>

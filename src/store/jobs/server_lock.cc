@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "platform/clock/wall_clock.h"
 #include "platform/mutex.h"
 
 namespace sharewell::store {
@@ -130,7 +131,7 @@ std::unique_ptr<ServerLock> NewAdvisoryLock() { return std::make_unique<Advisory
 std::string ThisServer() {
   std::array<char, 100> host{}, since{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = platform::UnixNow() / 1000;
   std::tm parts{};
   if (::gmtime_r(&now, &parts) != nullptr) {
     std::strftime(since.data(), since.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);

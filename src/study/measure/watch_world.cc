@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "core/result.h"
+#include "platform/clock/wall_clock.h"
 
 namespace sharewell::study {
 namespace {
@@ -45,10 +46,7 @@ class Machine : public WatchWorld {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return core::Seconds(std::chrono::duration<double>(now).count());
   }
-  core::UnixMillis Wall() override {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  }
+  core::UnixMillis Wall() override { return platform::UnixNow(); }
   core::Result<std::unique_ptr<WatchedJob>> Start(const platform::ChildOptions& options) override {
     auto child = Child::Start(options);
     RETURN_IF_ERROR(child);

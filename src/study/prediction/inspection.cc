@@ -34,6 +34,37 @@ bool DoesWork(const graph::Op& op) {
   return op.kind != graph::Kind::kHost && op.kind != graph::Kind::kView;
 }
 
+LayerRow RowOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCost& cost) {
+  LayerRow row;
+  row.name = LayerName(graph, op);
+  row.type = op.type;
+  row.kind = std::string(graph::NameOf(op.kind));
+  row.shape = ShapeOf(graph, op);
+  row.macs = op.macs;
+  row.flops_forward = cost.forward.flops;
+  row.flops_backward = cost.backward.flops;
+  row.bytes_forward = cost.forward.bytes;
+  row.bytes_backward = cost.backward.bytes;
+  row.kernels_forward = cost.forward.kernels;
+  row.kernels_backward = cost.backward.kernels;
+  row.calls_forward = cost.forward.calls;
+  row.calls_backward = cost.backward.calls;
+  row.groups = op.groups;
+  row.window = op.kernel;
+  row.steps = op.steps;
+  const predict::OpClass of = predict::ClassOf(graph, op);
+  if (of != predict::OpClass::kNone) {
+    row.rate_class = predict::kOpClassNames[static_cast<std::size_t>(of)];
+  }
+  row.contraction = predict::Contraction(graph, op);
+  row.restored = op.restored;
+  for (const graph::TensorId id : op.inputs) {
+    if (graph::IsWeight(graph, id))
+      row.params += Elements(graph.tensors[static_cast<std::size_t>(id)]);
+  }
+  return row;
+}
+
 }  // namespace
 
 Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string file) {
@@ -93,34 +124,7 @@ Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string
       out.view_calls += cost.ops[i].forward.calls + cost.ops[i].backward.calls;
     }
     if (!DoesWork(op)) continue;
-    LayerRow row;
-    row.name = LayerName(graph, op);
-    row.type = op.type;
-    row.kind = std::string(graph::NameOf(op.kind));
-    row.shape = ShapeOf(graph, op);
-    row.macs = op.macs;
-    row.flops_forward = cost.ops[i].forward.flops;
-    row.flops_backward = cost.ops[i].backward.flops;
-    row.bytes_forward = cost.ops[i].forward.bytes;
-    row.bytes_backward = cost.ops[i].backward.bytes;
-    row.kernels_forward = cost.ops[i].forward.kernels;
-    row.kernels_backward = cost.ops[i].backward.kernels;
-    row.calls_forward = cost.ops[i].forward.calls;
-    row.calls_backward = cost.ops[i].backward.calls;
-    row.groups = op.groups;
-    row.window = op.kernel;
-    row.steps = op.steps;
-    const predict::OpClass of = predict::ClassOf(graph, op);
-    if (of != predict::OpClass::kNone) {
-      row.rate_class = predict::kOpClassNames[static_cast<std::size_t>(of)];
-    }
-    row.contraction = predict::Contraction(graph, op);
-    row.restored = op.restored;
-    for (const graph::TensorId id : op.inputs) {
-      if (graph::IsWeight(graph, id))
-        row.params += Elements(graph.tensors[static_cast<std::size_t>(id)]);
-    }
-    out.layers.push_back(std::move(row));
+    out.layers.push_back(RowOf(graph, op, cost.ops[i]));
   }
   return out;
 }

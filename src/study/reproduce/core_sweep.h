@@ -1,5 +1,5 @@
 // How fast training loops are on 1 to 16 cores beside one H200, as `sharewell sweep` measured it
-// with real CPU sets: data/h200/cores.csv. Seeds 002 and 003 are set beside it.
+// with real CPU sets: data/h200/cores.csv. Dube and Sura, and CODA, are set beside it.
 #pragma once
 
 #include <string>

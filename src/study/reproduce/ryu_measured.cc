@@ -87,12 +87,12 @@ double MeanStretch(const std::vector<Packed>& packed) {
 }
 
 // What the paper's text tells; the rest it draws.
-struct Told {
+struct PaperPair {
   std::string_view base, other;
   double paper;
   const char* note;
 };
-constexpr std::array<Told, 3> kTold{{
+constexpr std::array<PaperPair, 3> kPaperPairs{{
     {"data2vec", "mobilenet", 1.0, "the paper: no contention"},
     {"mobilenet", "data2vec", 1.0, "the paper: no contention"},
     {"dlrm", "deepfm", 3.0,
@@ -100,8 +100,8 @@ constexpr std::array<Told, 3> kTold{{
      "126 GiB"},
 }};
 
-const Told* ToldOf(const Kind& base, const Kind& other) {
-  for (const Told& told : kTold) {
+const PaperPair* PaperPairOf(const Kind& base, const Kind& other) {
+  for (const PaperPair& told : kPaperPairs) {
     if (told.base == base.name && told.other == other.name) return &told;
   }
   return nullptr;
@@ -139,7 +139,7 @@ void EarlierRows(std::vector<ReproduceRow>& rows) {
   const auto packed = PackedPairs(catalogue::FirstSitting());
   for (const Kind& base : kKinds) {
     for (const Kind& other : kKinds) {
-      const Told* told = ToldOf(base, other);
+      const PaperPair* told = PaperPairOf(base, other);
       const Packed* pair = Find(packed, base, other);
       if (told == nullptr || pair == nullptr) continue;
       rows.push_back({fmt::format("earlier_{}_with_{}", base.name, other.name), told->paper,
@@ -187,7 +187,7 @@ core::Result<void> MeasuredPackingRows(Experiment& experiment) {
                        pair->Stretch(),
                        "times",
                        ""};
-      if (const Told* told = ToldOf(base, other)) {
+      if (const PaperPair* told = PaperPairOf(base, other)) {
         row.paper = told->paper;
         row.note = told->note;
       }

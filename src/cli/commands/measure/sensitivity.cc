@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/text.h"
+#include "platform/machine/cpu_topology.h"
 #include "platform/process/cpu_set.h"
 #include "study/measure/sensitivity/sensitivity.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collect/gpu/nvml/nvidia_cards.h"
+#include "platform/clock/wall_clock.h"
 
 namespace sharewell::collect {
 namespace {
@@ -26,11 +27,7 @@ bool HasGpm(const nvml::Api& api, nvml::Device gpu) {
          support.supported != 0;
 }
 
-nvml::Long NvmlNow() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<nvml::Long>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
+nvml::Long NvmlNow() { return static_cast<nvml::Long>(platform::UnixMicrosNow()); }
 
 core::Result<void> NvmlSession::Open() {
   const auto now = std::chrono::steady_clock::now();

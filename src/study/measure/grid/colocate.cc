@@ -7,7 +7,8 @@
 #include <chrono>
 
 #include "core/result.h"
-#include "platform/process/cpu_set.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::study {
 namespace {
@@ -227,7 +228,7 @@ class Colocator {
                           const std::vector<std::vector<core::ProfileRecord>>& records,
                           bool alone) {
     entry.done = entry.why.empty();
-    entry.time = WallMillis();
+    entry.time = platform::UnixNow();
     for (const auto& repeats : records) {
       if (!entry.done) break;
       core::ProfileRecord record = repeats.size() == 1 ? repeats.front() : MergeRepeats(repeats);

@@ -6,7 +6,8 @@
 #include <chrono>
 
 #include "core/result.h"
-#include "platform/process/cpu_set.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/machine/cpu_topology.h"
 
 namespace sharewell::study {
 namespace {
@@ -150,7 +151,7 @@ class Sweeper {
 
   core::Result<void> Keep(JournalEntry& entry, const std::vector<core::ProfileRecord>& records) {
     entry.done = entry.why.empty();
-    entry.time = WallMillis();
+    entry.time = platform::UnixNow();
     if (entry.done) {
       core::ProfileRecord record = records.size() == 1 ? records.front() : MergeRepeats(records);
       if (options_.store != nullptr) {

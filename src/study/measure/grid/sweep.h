@@ -69,7 +69,6 @@ struct Failure {
   bool out_of_memory = false;
 };
 std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::string& log);
-core::UnixMillis WallMillis();
 // FOLDER/logs, made anew for `key`: what an earlier try wrote there is gone.
 core::Result<std::string> FreshLog(const std::string& folder, const std::string& key);
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -140,12 +139,6 @@ std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::s
     failure.why += fmt::format("; its last words: {}", core::QuotedEnd(line));
   }
   return failure;
-}
-
-core::UnixMillis WallMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 core::Result<std::string> FreshLog(const std::string& folder, const std::string& key) {
