@@ -22,7 +22,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 18;
 constexpr std::int64_t kFirstTail = std::int64_t{1} << 16;
 constexpr std::int64_t kMostTail = std::int64_t{1} << 20;  // the most a server gives at once
 constexpr auto kAsked = std::chrono::milliseconds(200);
-constexpr int kPatience = 5 * 60;  // seconds that a server may be away
+constexpr int kMostAway = 5 * 60;  // seconds that a server may be away
 
 // One of a job's two outputs on its way here.
 struct Stream {
@@ -116,7 +116,7 @@ class LogsCommand : public Command {
             // A server that is started again has the rest of it.
             const bool away =
                 follow_ && piece.error().kind == core::ErrorKind::kAbsent &&
-                std::chrono::steady_clock::now() - heard < std::chrono::seconds(kPatience);
+                std::chrono::steady_clock::now() - heard < std::chrono::seconds(kMostAway);
             if (!away) return tl::unexpected(piece.error());
             break;
           }
