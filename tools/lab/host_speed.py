@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / 'zoo'))
 
-import warm  # noqa: E402
+import hand_over  # noqa: E402
 
 LOOPS = (('language.py', 'enc:512x6', 32, 'bf16', 1), ('recommend.py', 'deepfm:4e6', 2048, 'fp32', 4),
          ('vision.py', 'tv:vgg16@224', 64, 'bf16', 4))
@@ -167,7 +167,7 @@ def main():
     parser.add_argument('--program', default=str(ROOT / 'build/release/sharewell'), metavar='FILE')
     args = parser.parse_args()
     if args.probe:
-        warm.hand_over()
+        hand_over.hand_over()
         print(json.dumps(probe()), flush=True)
     elif args.out:
         study(args)
