@@ -134,9 +134,10 @@ Result<void> Server::Parts::CheckPlaces() const {
   if (::geteuid() != 0) return {};
   std::vector<std::string> places = {options.state, options.state + "/jobs",
                                      options.state + "/logs", options.state + "/mps"};
-  std::error_code ignored;  // what is not there is not planted there
-  for (const auto& run : std::filesystem::directory_iterator(options.state + "/jobs", ignored)) {
-    places.push_back(run.path().string());
+  std::error_code error;  // what is not there is not planted there
+  std::filesystem::directory_iterator run(options.state + "/jobs", error);
+  for (; !error && run != std::filesystem::directory_iterator(); run.increment(error)) {
+    places.push_back(run->path().string());
   }
   if (options.store.find("://") == std::string::npos) {
     places.push_back(std::filesystem::path(options.store).parent_path().string());

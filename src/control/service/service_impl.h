@@ -32,6 +32,8 @@ constexpr int kEvictionsAlone = 2;  // evicted so often, a job is not put beside
 // Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
 // predicted on another GPU model says little about this one.
 std::optional<double> StepsByProfile(const core::JobRecord& record);
+// What its next attempt is made of: who and what, as stored.
+engine::RunRequest RequestOf(const core::JobRecord& record);
 
 struct Service::Impl final : Estimator, Recorder {
   struct Owed {  // an answer that waits for the first decision

@@ -45,10 +45,13 @@ void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
   const bool went = note.kind == engine::RunEvent::Kind::kNodeWent;
   const auto node = NodeNamed(cluster, name);
   if (!node) return went ? void() : AddNode(note.node);
+  // One that went and came again as another machine: the next list tells it anew.
+  const auto has = static_cast<std::size_t>(cluster.node(*node).gpus);
+  if (!went && note.node.gpus.size() != has) return;
   const std::string why = note.message.empty() ? "it is gone" : note.message;
   node_is_down[node->index()] = went;
   const std::size_t first = cluster.node(*node).first_gpu.index();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(cluster.node(*node).gpus); ++i) {
+  for (std::size_t i = 0; i < has; ++i) {
     const core::GpuId gpu(first + i);
     if (!went) gpus.SetGpu(gpu, note.node.gpus[i]);
     gpus.SetProblem(gpu, went ? fmt::format("node {}: {}", name, why) : std::string());

@@ -11,6 +11,14 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
+engine::RunRequest RequestOf(const JobRecord& record) {
+  engine::RunRequest request;
+  request.id = {record.number, record.attempt};
+  request.user = record.user;
+  request.asked = record.asked;
+  return request;
+}
+
 std::optional<double> StepsByProfile(const JobRecord& record) {
   const core::Profile& profile = record.believed.profile;
   const bool here = record.gpus.empty() || record.gpus.front().model == profile.gpu;
@@ -109,11 +117,9 @@ void Service::Impl::EnqueueIfItFits(LiveJob& job) {
 void Service::Impl::SubmitEnqueued() {
   for (const std::int64_t number : std::exchange(enqueued, {})) {
     LiveJob* job = live.Find(number);
-    if (job == nullptr || job->record.phase != Phase::kWaiting) continue;  // cancelled meanwhile
-    engine::RunRequest request;
-    request.id = {number, job->record.attempt};
-    request.user = job->record.user;
-    request.asked = job->record.asked;
+    // Cancelled meanwhile, or let go twice: by its user and by the end of the job it came after.
+    if (job == nullptr || job->record.phase != Phase::kWaiting || job->id.valid()) continue;
+    engine::RunRequest request = RequestOf(job->record);
     engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
   }
 }

@@ -151,7 +151,7 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   if (where.gpus.empty()) where.node = core::NodeId(0);
   const core::Estimate estimate = advisor.EstimateOf(record);
   loop->Seat(std::move(seated), estimate, where);
-  engine.Adopt(job.id, run, record.attempt);
+  engine.Adopt(job.id, run, RequestOf(record));
   TellPace(job, estimate, where.gpus);
   if (record.cancelled) {
     engine.Cancel(job.id);

@@ -86,8 +86,8 @@ void LiveEngine::Withdraw(JobId job) { impl_->runs.Withdraw(job); }
 void LiveEngine::Cancel(JobId job) { impl_->runs.Cancel(job); }
 void LiveEngine::Requeue(JobId job) { impl_->runs.Requeue(job); }
 
-void LiveEngine::Adopt(JobId job, const RunRequest& run, int attempts) {
-  impl_->runs.Adopt(job, run, attempts);
+void LiveEngine::Adopt(JobId job, const RunRequest& run, RunRequest next) {
+  impl_->runs.Adopt(job, run, std::move(next));
 }
 
 void LiveEngine::SetPace(JobId job, const LonePace& pace) { impl_->runs.SetPace(job, pace); }

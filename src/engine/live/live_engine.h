@@ -74,9 +74,10 @@ class LiveEngine final : public Engine {
   // A running job is ended, and goes back into the queue once it is gone (it shared badly, or its
   // GPU is lost).
   void Requeue(core::JobId job);
-  // Found running after a restart: the job is there already, as `run` was started. `attempts` were
-  // decided on so far.
-  void Adopt(core::JobId job, const RunRequest& run, int attempts);
+  // Found running after a restart: the job is there already, as `run` was started. A later
+  // attempt is made of `next`, which comes from the store: what lies in a job's folder says what
+  // runs, not who it may run as. Its id has the attempts that were decided on so far.
+  void Adopt(core::JobId job, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId job, const LonePace& pace);
   // A node that was told to have come, and is new: its GPUs have the next GpuIds. REQUIRES: the
   // cluster has it as its last node.

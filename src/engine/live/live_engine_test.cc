@@ -426,7 +426,7 @@ TEST_F(LiveEngineTest, GoesOnWithWhatAnEarlierServerStarted) {
   request.id = {8, 3};
   request.gpus = {Gpus()[1]};
   request.shares = true;
-  engine_.Adopt(JobId(0), request, 3);
+  engine_.Adopt(JobId(0), request, request);
   submitted_ = 1;
   const JobId b = Submit();
   ASSERT_THAT(Observe().progress, SizeIs(1));
@@ -436,6 +436,27 @@ TEST_F(LiveEngineTest, GoesOnWithWhatAnEarlierServerStarted) {
   runner_.events = {EndOf({8, 3}, 0), EndOf({99, 1}, 0)};
   EXPECT_THAT(Observe().requeued, ElementsAre(JobId(0)));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1 1 shared"));
+}
+
+TEST_F(LiveEngineTest, ALaterAttemptIsWhatTheStoreSaysAndNotWhatLiesInTheFolder) {
+  RunRequest found;
+  found.id = {8, 3};
+  found.gpus = {Gpus()[1]};
+  found.user = {"root", 0, 0, true};
+  found.asked.command = {"planted"};
+  RunRequest stored;
+  stored.id = {8, 3};
+  stored.user = {"ada", 1000, 1000, false};
+  stored.asked.command = {"train"};
+  engine_.Adopt(JobId(0), found, stored);
+  Observe();
+  engine_.Requeue(JobId(0));
+  runner_.events = {EndOf({8, 3}, 0)};
+  EXPECT_THAT(Observe().requeued, ElementsAre(JobId(0)));
+  Start(JobId(0), {0});
+  EXPECT_EQ(runner_.last.id, (RunId{8, 4}));
+  EXPECT_EQ(runner_.last.user, stored.user);
+  EXPECT_EQ(runner_.last.asked.command, stored.asked.command);
 }
 
 }  // namespace

@@ -49,7 +49,12 @@ void LiveRuns::TakeGpuBack(const RunEvent& event) {
 }
 
 void LiveRuns::TakeNodeWent(const RunEvent& event) {
-  offered_.erase(event.node.name);
+  // One that came and went before anybody took it in is not spoken of.
+  if (offered_.erase(event.node.name) > 0) {
+    std::erase_if(notes_, [&](const RunEvent& note) {
+      return note.kind == RunEvent::Kind::kNodeCame && note.node.name == event.node.name;
+    });
+  }
   KnownNode* node = NodeNamed(event.node.name);
   if (node == nullptr || !std::exchange(node->up, false)) return;
   for (std::size_t i = 0; i < node->gpus; ++i) lost_.insert(GpuId(node->first_gpu + i));

@@ -35,13 +35,11 @@ void LiveRuns::Know(const core::Job& job, RunRequest request) {
   entry.request = std::move(request);
 }
 
-void LiveRuns::Adopt(JobId id, const RunRequest& request, int attempts) {
+void LiveRuns::Adopt(JobId id, const RunRequest& request, RunRequest next) {
   Entry& job = jobs_[id];
   job.exclusive = !request.gpus.empty() && !request.shares;
   job.believed = true;
-  job.request.id = {request.id.job, attempts};
-  job.request.user = request.user;
-  job.request.asked = request.asked;
+  job.request = std::move(next);
   Run run;
   run.request = request;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {

@@ -20,7 +20,7 @@ class LiveRuns {
            const LiveOptions& options);
 
   void Know(const core::Job& job, RunRequest request);
-  void Adopt(core::JobId id, const RunRequest& run, int attempts);
+  void Adopt(core::JobId id, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId id, const LonePace& pace);
   void AddNode(const RunnerNode& node);
 

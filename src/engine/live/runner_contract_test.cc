@@ -229,7 +229,7 @@ TEST(Adoption, AnotherEngineGoesOnWithWhatRuns) {
   LiveEngine second(cluster, gpus, fake);
   const std::vector<RunRequest> runs = fake.Recover();
   ASSERT_EQ(runs.size(), 2U);
-  for (std::size_t i = 0; i < runs.size(); ++i) second.Adopt(JobId(i), runs[i], 1);
+  for (std::size_t i = 0; i < runs.size(); ++i) second.Adopt(JobId(i), runs[i], runs[i]);
   std::size_t finished = 0;
   while (finished < runs.size() && fake.Now() < Seconds(1000)) {
     second.Observe(fake.Now() + Seconds(5), seen);

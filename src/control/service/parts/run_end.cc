@@ -52,7 +52,9 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       break;
   }
   if (record.phase == Phase::kCancelled) record.note = record.reason;  // by whom
-  if ((latest || core::IsOver(record.phase)) && !end.refused) record.exit_code = end.exit_code;
+  if (latest || core::IsOver(record.phase)) {
+    record.exit_code = end.refused ? std::nullopt : std::optional(end.exit_code);
+  }
   if (core::IsOver(record.phase)) record.ended = now;
 }
 
