@@ -11,7 +11,7 @@
 
 #include "import/kineto.h"
 
-namespace sharewell::collect {
+namespace sharewell::imports {
 namespace {
 
 constexpr double kBarRatio = 6;
@@ -110,4 +110,4 @@ void Kineto160Megabytes(benchmark::State& state) {
 BENCHMARK(Kineto160Megabytes)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 }  // namespace
-}  // namespace sharewell::collect
+}  // namespace sharewell::imports

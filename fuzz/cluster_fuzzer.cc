@@ -6,10 +6,9 @@
 #include "catalogue/cluster_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace platform = sharewell::platform;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static const catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
-  const auto cluster = catalogue::ReadClusterText(text, "fuzz.toml", catalogue);
+  static const auto gpus_known = sharewell::catalogue::GpuCatalogue::Builtin();
+  const auto cluster = sharewell::catalogue::ReadClusterText(text, "fuzz.toml", gpus_known);
   if (!cluster) {
     if (cluster.error().message.empty()) __builtin_trap();
     return 0;

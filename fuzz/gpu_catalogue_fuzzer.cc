@@ -6,10 +6,9 @@
 #include "catalogue/gpu_catalogue.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace platform = sharewell::platform;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static const catalogue::GpuCatalogue builtin = catalogue::GpuCatalogue::Builtin();
-  catalogue::GpuCatalogue catalogue = builtin;
+  static const auto builtin = sharewell::catalogue::GpuCatalogue::Builtin();
+  auto catalogue = builtin;
   const auto read = catalogue.ExtendFrom(text, "fuzz.csv");
   if (!read && (read.error().message.empty() || catalogue.models() != builtin.models())) {
     __builtin_trap();
