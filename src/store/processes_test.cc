@@ -20,7 +20,7 @@ namespace {
 
 using testing::SizeIs;
 
-// The bar; SHAREWELL_KILLS=n for another number.
+// As many as are promised; SHAREWELL_KILLS=n for another number.
 int Kills() {
   const char* asked = std::getenv("SHAREWELL_KILLS");
   return asked != nullptr ? std::atoi(asked) : 100;

@@ -1,4 +1,4 @@
-// How well a level was held: the bars that `sharewell stress` judges itself by.
+// How well a level was held: the limits that `sharewell stress` judges itself by.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Steadiness {
   double error = 0;                 // (mean - target) / target
   std::optional<double> variation;  // standard deviation over mean; absent: under two seconds
   double largest_deviation = 0;     // of a second from the mean, over the mean
-  bool held = false;                // within both bars
+  bool held = false;                // within both limits
 };
 
 // Absent when there are no seconds. REQUIRES: target > 0.

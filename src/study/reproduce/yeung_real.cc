@@ -120,8 +120,8 @@ Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& o
                         {},
                         off,
                         "ratio",
-                        fmt::format("against the real one; at most {:.0f} % is the bar: {}",
-                                    kBar * 100, std::abs(off) <= kBar ? "kept" : "missed")});
+                        fmt::format("against the real one; the limit is {:.0f} %: {}", kBar * 100,
+                                    std::abs(off) <= kBar ? "kept" : "missed")});
     out.rows.push_back({"slowdown_simulated" + suffix + "_" + run.policy,
                         {},
                         simulated->slowdown_mean,

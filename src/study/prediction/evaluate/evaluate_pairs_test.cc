@@ -1,5 +1,5 @@
-// The bars of speeds beside others: 0.06 and 0.095 for workloads seen and unseen on our own pairs,
-// 0.03 for pairs held out of Gavel's.
+// The limits for speeds beside others: 0.06 and 0.095 for workloads seen and unseen on our own
+// pairs, 0.03 for pairs held out of Gavel's.
 #include "study/prediction/evaluate/evaluate_pairs.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-// The bars of prediction, on what we measured (data/h200), with the learner that users get. Each is
-// today's figure (docs/prediction.md) and a small margin, so that a change for the worse is seen.
-// They are no proof of how good it is elsewhere: the base's rates were fitted to these very rows
-// (tools/lab/calibrate.py says what it is worth without that).
+// The limits for predictions, on what we measured (data/h200), with the learner that users get.
+// Each is today's figure (docs/prediction.md) and a small margin, so that a change for the worse is
+// seen. They are no proof of how good it is elsewhere: the base's rates were fitted to these very
+// rows (tools/lab/calibrate.py says what it is worth without that).
 //
 // Release builds alone have it: others need ten times as long and learn the same.
 #ifdef NDEBUG

@@ -1,4 +1,4 @@
-// The bar on public data: step times of families never seen within 13.3 %, and what the reader
+// The limit on public data: step times of families never seen within 13.3 %, and what the reader
 // makes of two files that do not quite fit.
 #include "study/prediction/evaluate/timm.h"
 
