@@ -41,7 +41,7 @@ void ExpectedStarts::WhenKnown(std::function<void()> then) {
     begin = !working_ && Next();
     working_ = working_ || begin;
     waits = working_ && took_ <= options_.patience;
-    if (waits) asked_.push_back(std::move(then));
+    if (waits) asked_.push_back(std::exchange(then, {}));
   }
   if (!waits) then();
   if (begin) (void)worker_.Put([this] { Work(); });  // refused only once it is stopped

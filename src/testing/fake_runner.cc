@@ -53,7 +53,7 @@ void FakeRunner::SetLoss(double commands, double answers) {
 
 void FakeRunner::Forget(RunId id) { ended_.erase(id); }
 
-void FakeRunner::Tell(RunEvent event) {
+void FakeRunner::Tell(const RunEvent& event) {
   if (dice_.Chance(options_.lose)) return;
   const int times = dice_.Chance(options_.twice) ? 2 : 1;
   for (int i = 0; i < times; ++i) {
@@ -78,7 +78,7 @@ void FakeRunner::CarryOut(const StartCommand& start) {
   if (!up || dice_.Chance(options_.refuse)) {
     RunEvent refused = Of(RunEvent::Kind::kRefused, id);
     refused.message = up ? "the queue of the manager is full" : "its node is down";
-    return Tell(std::move(refused));
+    return Tell(refused);
   }
   for (const auto& [other, process] : running_) {
     if (other.job == id.job && wrong.empty()) {
@@ -107,7 +107,7 @@ void FakeRunner::CarryOut(const ListCommand& list) {
   for (const auto& [id, process] : running_) event.list.runs.push_back({id, true, std::nullopt});
   for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
   for (const auto& [name, node] : up_) event.list.nodes.push_back(node);
-  Tell(std::move(event));
+  Tell(event);
 }
 
 void FakeRunner::End(RunId id, RunEnd end) {
@@ -115,7 +115,7 @@ void FakeRunner::End(RunId id, RunEnd end) {
   ended_[id] = end;
   RunEvent event = Of(RunEvent::Kind::kEnded, id);
   event.end = std::move(end);
-  Tell(std::move(event));
+  Tell(event);
 }
 
 void FakeRunner::NodeGoes(const std::string& name) {
@@ -123,7 +123,7 @@ void FakeRunner::NodeGoes(const std::string& name) {
   RunEvent went = Of(RunEvent::Kind::kNodeWent, {});
   went.node.name = name;
   went.message = "it does not answer";
-  Tell(std::move(went));
+  Tell(went);
   std::vector<RunId> lost;
   for (const auto& [id, process] : running_) {
     const auto& nodes = process.request.nodes;
@@ -138,7 +138,7 @@ void FakeRunner::NodeComes(const engine::RunnerNode& node) {
   up_[node.name] = node;
   RunEvent came = Of(RunEvent::Kind::kNodeCame, {});
   came.node = node;
-  Tell(std::move(came));
+  Tell(came);
 }
 
 std::vector<engine::RunRequest> FakeRunner::Recover() {
@@ -156,7 +156,7 @@ std::vector<engine::RunRequest> FakeRunner::Recover() {
     found.push_back(requests_.at(id));
     RunEvent event = Of(RunEvent::Kind::kEnded, id);
     event.end = end;
-    Tell(std::move(event));
+    Tell(event);
   }
   return found;
 }
