@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ResNet-50, a transformer encoder and a perceptron in JAX: the same models as in PyTorch, for the framework matters (seed 002).
+"""ResNet-50, a transformer encoder and a perceptron in JAX: the same models as in PyTorch, for the framework matters (Dube and Sura).
 
   python3 zoo/jax_zoo.py --model resnet50 --batch 64 --precision bf16 --workers 4
 

@@ -1,4 +1,4 @@
-// Inside of Api: what its routes share. One source a group of routes.
+// ApiImpl: what the routes of Api share. One source a group of routes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Connection: one client of a server. Reads requests, has them answered one at a time, sends what
-// is to be sent as the client takes it. Inside of HttpServer; the server's thread alone.
+// is to be sent as the client takes it. For HttpServer alone; the server's thread alone.
 #pragma once
 
 #include <chrono>

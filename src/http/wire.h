@@ -1,5 +1,5 @@
 // What the threads of a server and of those who answer for it share: a box that work for the
-// server's thread is put into, and the state of answers and streams. Inside of HttpServer.
+// server's thread is put into, and the state of answers and streams. For HttpServer alone.
 #pragma once
 
 #include <atomic>

@@ -176,7 +176,7 @@ void AddReal(const RealRun& run, const RealRun* slot, Experiment& out) {
       fmt::format("jobs slowed more than {:g} times, of {} whose slowdown is known", kSlowdownBound,
                   slowdowns.size()));
   add("jobs_finished", {}, finished, "count", fmt::format("of {}", run.jobs.size()));
-  add("started_again", {}, again, "count", "parted, or out of memory");
+  add("started_again", {}, again, "count", "evicted, or out of memory");
 }
 
 }  // namespace
