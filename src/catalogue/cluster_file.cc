@@ -194,8 +194,8 @@ class Table {
       if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
       // Under a long list of keys the nearest one is all that helps.
       Fail(key.source().begin.line,
-           fmt::format("unknown key {} in {}{}; the keys are {}", core::Quoted(key.str()), where_,
-                       core::DidYouMean(key.str(), keys), fmt::join(keys, ", ")));
+           fmt::format("unknown key {} in {}; the keys are {}{}", core::Quoted(key.str()), where_,
+                       fmt::join(keys, ", "), core::DidYouMean(key.str(), keys)));
     }
   }
 

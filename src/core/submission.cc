@@ -15,6 +15,27 @@ std::string_view WithoutFolder(std::string_view path) {
                                                                      : path.substr(slash + 1);
 }
 
+// "sh -c '...'": all such jobs have the same first word, and are told apart by what they do.
+bool IsScript(const std::vector<std::string>& command) {
+  if (command.size() < 3 || command[1].size() < 2 || command[1].front() != '-') return false;
+  const std::string_view shell = WithoutFolder(command.front());
+  const bool is_shell = shell == "sh" || shell == "bash" || shell == "dash" || shell == "zsh";
+  return is_shell && command[1].back() == 'c' && command[1][1] != '-';
+}
+
+// The beginning, with white space as one blank.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (blank && (line.empty() || line.back() == ' ')) continue;
+    line += blank ? ' ' : c;
+    if (line.size() > 4 * kLongestName) break;
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
 }  // namespace
 
 std::string WorkloadKey(const Submission& submission) {
@@ -33,12 +54,17 @@ std::string WorkloadKey(const Submission& submission) {
 
 std::string DisplayName(const Submission& submission) {
   if (!submission.name.empty() || submission.command.empty()) return submission.name;
-  std::string name(WithoutFolder(submission.command.front()));
-  // "python train.py" is told from "python eval.py" by its second word.
-  if (submission.command.size() > 1 && !submission.command[1].empty() &&
-      submission.command[1].front() != '-') {
-    name += ' ';
-    name += WithoutFolder(submission.command[1]);
+  std::string name;
+  if (IsScript(submission.command)) {
+    name = OneLine(submission.command[2]);
+  } else {
+    name = WithoutFolder(submission.command.front());
+    // "python train.py" is told from "python eval.py" by its second word.
+    if (submission.command.size() > 1 && !submission.command[1].empty() &&
+        submission.command[1].front() != '-') {
+      name += ' ';
+      name += WithoutFolder(submission.command[1]);
+    }
   }
   std::string shown;
   std::size_t characters = 0;

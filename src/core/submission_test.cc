@@ -19,6 +19,11 @@ TEST(Submission, IsShownByItsNameOrByItsFirstWords) {
   EXPECT_EQ(DisplayName(named), "resnet");
   EXPECT_EQ(DisplayName(Of({"/usr/bin/python3", "src/train.py", "--lr", "1"})), "python3 train.py");
   EXPECT_EQ(DisplayName(Of({"sleep", "-h"})), "sleep");
+  EXPECT_EQ(DisplayName(Of({"/bin/sh", "-c", "\n  python3 train.py \n --lr 1"})),
+            "python3 train.py --lr 1");
+  EXPECT_EQ(DisplayName(Of({"bash", "-ec", "make all"})), "make all");
+  EXPECT_EQ(DisplayName(Of({"sh", "-c"})), "sh");
+  EXPECT_EQ(DisplayName(Of({"sh", "--norc", "x"})), "sh");
   EXPECT_EQ(DisplayName(Of({"a\nb\xff"})), "a?b?");
   EXPECT_EQ(DisplayName(Of({std::string(1000, 'x')})).size(), 40U);
 }

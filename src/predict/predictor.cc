@@ -55,6 +55,36 @@ std::vector<std::pair<double, std::size_t>> DistancesTo(const std::vector<Known>
   return distances;
 }
 
+// Whether matrix units compute in this precision there. Full precision goes through them as TF32.
+bool HasMatrixUnits(const core::GpuModel& gpu, graph::Precision precision) {
+  // Half precision on plain cores has twice their rate (P100); matrix units have more.
+  constexpr double kPlainHalf = 2.5;
+  const bool any =
+      gpu.tf32_tflops.has_value() || gpu.fp16_tflops.value_or(0) > kPlainHalf * gpu.fp32_tflops;
+  if (precision == graph::Precision::kFp16) return any;
+  if (precision == graph::Precision::kBf16) return any && gpu.bf16_tflops.has_value();
+  return gpu.tf32_tflops.has_value();
+}
+
+// Learnt one by one, figures may contradict each other or the GPU: what cannot be is not told.
+void KeepToWhatCanBe(const Query& query, Prediction& out) {
+  if (query.gpu->power_limit) {
+    Value& power = out.figures[Index(Figure::kPower)];
+    for (double* watts : {&power.p05, &power.p50, &power.p95}) {
+      *watts = std::min(*watts, query.gpu->power_limit->value);
+    }
+  }
+  if (!HasMatrixUnits(*query.gpu, query.run.precision)) {
+    Value& tensor = out.figures[Index(Figure::kTensor)];
+    tensor.p50 = tensor.p05 = tensor.p95 = 0;
+  }
+  Value& busy = out.figures[Index(Figure::kBusySeconds)];
+  const Value& step = out.figures[Index(Figure::kStepSeconds)];
+  busy.p05 = std::min(busy.p05, step.p05);
+  busy.p50 = std::min(busy.p50, step.p50);
+  busy.p95 = std::min(busy.p95, step.p95);
+}
+
 // What is not learnt, but follows from the figures that are, or is assumed.
 void AddDerived(const Query& query, const Base& base, double step_seconds, Prediction& out) {
   const double traffic =
@@ -150,12 +180,7 @@ Prediction Predictor::Predict(const Query& query) const {
       value.p95 = FromScale(figure, scaled + high);
     }
   }
-  if (query.gpu->power_limit) {
-    Value& power = out.figures[Index(Figure::kPower)];
-    for (double* watts : {&power.p05, &power.p50, &power.p95}) {
-      *watts = std::min(*watts, query.gpu->power_limit->value);
-    }
-  }
+  KeepToWhatCanBe(query, out);
   AddDerived(query, base, step_seconds, out);
   out.bound = BoundOf(base, busy_seconds);
   return out;

@@ -232,6 +232,39 @@ TEST(Predictor, AModelLikeNothingItLearntFromGetsTwiceTheBoundsAndItSaysSo) {
               2 * Width(Figure::kMemory, known[Figure::kMemory]), 1e-9);
 }
 
+TEST(Predictor, F24_NoMatrixUnitsNoActivityOfThem) {
+  core::GpuModel plain = World().gpu;  // as P100: half precision at twice the plain rate
+  plain.tf32_tflops.reset();
+  plain.bf16_tflops.reset();
+  plain.fp16_tflops = 2 * plain.fp32_tflops;
+  core::GpuModel volta = plain;  // matrix units for fp16 alone
+  volta.fp16_tflops = 8 * plain.fp32_tflops;
+  const graph::Graph& graph = World().graphs[0];
+  using P = graph::Precision;
+  const auto tensor = [&](const core::GpuModel& gpu, P precision) {
+    return Taught().Predict(TestQuery(graph, gpu, precision))[Figure::kTensor].p95;
+  };
+  for (const P precision : {P::kFp32, P::kFp16, P::kBf16}) EXPECT_EQ(tensor(plain, precision), 0);
+  EXPECT_GT(tensor(volta, P::kFp16), 0);
+  EXPECT_EQ(tensor(volta, P::kBf16), 0);
+  EXPECT_EQ(tensor(volta, P::kFp32), 0);
+}
+
+TEST(Predictor, F24_TheGpuIsNotBusyForLongerThanTheStepTakes) {
+  core::GpuModel slow = World().gpu;
+  slow.fp32_tflops /= 10;
+  slow.tf32_tflops.reset();
+  slow.bandwidth = core::GBps(100);
+  for (const core::GpuModel& gpu : {World().gpu, slow}) {
+    for (const graph::Graph& graph : World().graphs) {
+      const Prediction p = Taught().Predict(TestQuery(graph, gpu));
+      EXPECT_LE(p[Figure::kBusySeconds].p05, p[Figure::kStepSeconds].p05);
+      EXPECT_LE(p[Figure::kBusySeconds].p50, p[Figure::kStepSeconds].p50);
+      EXPECT_LE(p[Figure::kBusySeconds].p95, p[Figure::kStepSeconds].p95);
+    }
+  }
+}
+
 TEST(Predictor, NamesTheNearestNearestFirst) {
   const Prediction p = Taught().Predict(World().rows[5].query);
   ASSERT_EQ(p.nearest.size(), 3U);

@@ -51,6 +51,7 @@ struct Bucket {
   core::UnixMillis time = 0;  // where it begins
   double least = 0, most = 0, mean = 0, last = 0;
   std::int64_t samples = 0;
+  core::UnixMillis last_time = 0;  // in a chart: when `last` was read, or its rollup began
 };
 
 // How long samples are kept: as they were read, and as rollups of a minute and of an hour.

@@ -66,6 +66,14 @@ class Samples(ProgramTest):
         if len(self.series()) > 20:
             self.assertRegex(self.samples("show"), r"\n\d+ more; name a metric")
 
+    def test_F21_a_counters_rate_is_what_it_grew_by(self):
+        rows = self.rows("cpu_busy_seconds")
+        first = [row for row in rows if row["instance"] == rows[0]["instance"]]
+        grew = float(first[-1]["value"]) - float(first[0]["value"])
+        took = (int(first[-1]["time_unix_ms"]) - int(first[0]["time_unix_ms"])) / 1e3
+        shown = json.loads(self.samples("show", "cpu_busy_seconds", "--instance", rows[0]["instance"], "--json"))["series"][0]
+        self.assertAlmostEqual(shown["mean_per_second"], grew / took, places=6)
+
     def test_export(self):
         rows = self.rows("load1")
         self.assertEqual(list(rows[0]), ["node", "metric", "instance", "job", "unit", "time_unix_ms", "value"])

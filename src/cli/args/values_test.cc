@@ -37,7 +37,13 @@ TEST(ParseTime, TakesUnits) {
   EXPECT_EQ(ParseTime("--until", "1.5m", 9)->value, 90);
   EXPECT_EQ(ParseTime("--until", "12h", 9)->value, 43200);
   EXPECT_EQ(ParseTime("--until", "3d", 9)->value, 259200);
-  for (const char* bad : {"", "s", "d", "-1", "10d", "1e300d", "5w", "1h30m", "nan", "nand"}) {
+  EXPECT_EQ(ParseTime("--until", "1:00:00", 9)->value, 3600);
+  EXPECT_EQ(ParseTime("--until", "01:02:03", 9)->value, 3723);
+  EXPECT_EQ(ParseTime("--until", "2-12:00:00", 9)->value, 216000);
+  for (const char* bad :
+       {"",           "s",        "d",           "-1",   "10d",     "1e300d",  "5w",
+        "1h30m",      "nan",      "nand",        "1:00", "1:60:00", "1:00:0x", "1:00:00:00",
+        "9-23:00:00", "-1:00:00", "1.5-1:00:00", "::",   "1::1",    "1:00:00s"}) {
     EXPECT_FALSE(ParseTime("--until", bad, 9)) << bad;
   }
 }
@@ -46,7 +52,9 @@ TEST(ParseBytes, WantsAUnit) {
   EXPECT_EQ(ParseBytes("--memory", "10GB")->value, 1e10);
   EXPECT_EQ(ParseBytes("--memory", "1.5gib")->value, 1.5 * (1 << 30));
   EXPECT_EQ(ParseBytes("--memory", "512B")->value, 512);
-  for (const char* bad : {"", "10", "10G", "GB", "-1GB", "0GB", "1e3GB", "10 GB", "nanGB", "10GBs",
+  EXPECT_EQ(ParseBytes("--memory", "10G")->value, 10.0 * (1 << 30));
+  EXPECT_EQ(ParseBytes("--memory", "512m")->value, 512.0 * (1 << 20));
+  for (const char* bad : {"", "10", "10Gi", "GB", "-1GB", "0GB", "1e3GB", "10 GB", "nanGB", "10GBs",
                           "99999TB", "1..5GB", "10iB", "0.1B"}) {
     const auto value = ParseBytes("--memory", bad);
     ASSERT_FALSE(value) << bad;

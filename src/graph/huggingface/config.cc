@@ -195,10 +195,11 @@ core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
   if (family == kFamilies.end()) {
     const auto types = ConfigTypes();
     return core::UsageError(
-        "{}: 'model_type' {} is none we can build{}; we can build {}. Export others with "
-        "torch.export or torch.onnx",
-        name, core::Quoted(request.type), core::DidYouMean(request.type, types),
-        fmt::join(types, ", "));
+        "{}: 'model_type' {} is none we can build; export it with torch.export or torch.onnx. We "
+        "can "
+        "build {}{}",
+        name, core::Quoted(request.type), fmt::join(types, ", "),
+        core::DidYouMean(request.type, types));
   }
   ReadHead(keys, request);
   ReadLabels(keys, request);

@@ -79,8 +79,8 @@ class Reader {
                         std::string_view of) {
     for (const auto& [key, value] : object.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      return keys.Fail(key, fmt::format("is no key of {}{}; its keys are {}", of,
-                                        core::DidYouMean(key, known), fmt::join(known, ", ")));
+      return keys.Fail(key, fmt::format("is no key of {}; its keys are {}{}", of,
+                                        fmt::join(known, ", "), core::DidYouMean(key, known)));
     }
   }
 
@@ -235,8 +235,8 @@ class Reader {
         std::find_if(types.begin(), types.end(), [&](const Type& one) { return one.name == type; });
     if (known == types.end()) {
       const auto names = LayerTypes();
-      return fail(fmt::format("'type' {} is no layer we know{}; we know {}", Quoted(type),
-                              core::DidYouMean(type, names), fmt::join(names, ", ")));
+      return fail(fmt::format("'type' {} is no layer we know; we know {}{}", Quoted(type),
+                              fmt::join(names, ", "), core::DidYouMean(type, names)));
     }
     auto allowed = Words(known->keys);
     allowed.insert(allowed.begin(), {"type", "name", "from"});

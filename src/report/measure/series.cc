@@ -33,7 +33,9 @@ std::vector<SeriesPoint> Figures(MetricKind kind, const std::vector<Bucket>& buc
     return out;
   }
   for (std::size_t i = 1; i < buckets.size(); ++i) {
-    const double seconds = static_cast<double>(buckets[i].time - buckets[i - 1].time) / 1e3;
+    // From one reading to the next: a bucket begins before what was read in it.
+    const double seconds =
+        static_cast<double>(buckets[i].last_time - buckets[i - 1].last_time) / 1e3;
     // Fallen: the counter has begun again, and what it says is what came since.
     const bool fresh = buckets[i].last < buckets[i - 1].last;
     const double grown = buckets[i].last - (fresh ? 0 : buckets[i - 1].last);

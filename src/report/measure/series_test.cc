@@ -19,7 +19,8 @@ std::vector<Bucket> Buckets(const std::vector<double>& values) {
   std::vector<Bucket> buckets;
   for (const double value : values) {
     const auto i = static_cast<core::UnixMillis>(buckets.size());
-    buckets.push_back({kStart + i * 10'000, value - 1, value + 1, value, value, 10});
+    buckets.push_back(
+        {kStart + i * 10'000, value - 1, value + 1, value, value, 10, kStart + i * 10'000 + 9'000});
   }
   return buckets;
 }

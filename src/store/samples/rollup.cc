@@ -139,7 +139,9 @@ void ChartBuckets::Add(const Bucket& bucket) {
 std::vector<Bucket> ChartBuckets::Take() && {
   std::vector<Bucket> buckets;
   for (const Filled& filled : filled_) {
-    if (filled.bucket.samples > 0) buckets.push_back(filled.bucket);
+    if (filled.bucket.samples == 0) continue;
+    buckets.push_back(filled.bucket);
+    buckets.back().last_time = filled.last_time;
   }
   return buckets;
 }

@@ -126,9 +126,9 @@ class ProfilesCommand : public Command {
     RETURN_IF_ERROR(all);
     std::vector<std::string> names;
     for (const ProfileRecord& record : *all) names.push_back(record.name);
-    return UsageError("profiles: there is no profile {}{}; `sharewell profiles list` shows {}",
-                      core::Quoted(word), core::DidYouMean(word, names),
-                      names.empty() ? "none yet" : "them");
+    return UsageError("profiles: there is no profile {}; `sharewell profiles list` shows {}{}",
+                      core::Quoted(word), names.empty() ? "none yet" : "them",
+                      core::DidYouMean(word, names));
   }
 
   store::ProfileFilter Filter() const {

@@ -55,9 +55,10 @@ std::string CheckTemplate(const RunTemplate& run, std::string_view text, std::si
   if (!problem.empty()) return fmt::format("{} {}", Quoted(text), problem);
   if (unknown.empty()) return {};
   const auto names = NamesOf(run);
-  return fmt::format("{} names {}, which is no axis{}; the axes are {}", Quoted(text),
-                     Quoted(unknown), core::DidYouMean(unknown, names),
-                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  return fmt::format("{} names {}, which is no axis; the axes are {}{}", Quoted(text),
+                     Quoted(unknown),
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                     core::DidYouMean(unknown, names));
 }
 
 std::optional<std::string> WholeNumberProblem(const RunTemplate& run, const char* what,

@@ -46,8 +46,8 @@ core::Result<toml::table> ParseSpec(std::string_view text, const std::string& na
 void SpecTable::AllowOnly(const std::vector<std::string>& keys) {
   for (const auto& [key, node] : InOrder()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    FailAt(*node, fmt::format("unknown key {} in {}{}; the keys are {}", Quoted(key), where_,
-                              core::DidYouMean(key, keys), fmt::join(keys, ", ")));
+    FailAt(*node, fmt::format("unknown key {} in {}; the keys are {}{}", Quoted(key), where_,
+                              fmt::join(keys, ", "), core::DidYouMean(key, keys)));
   }
 }
 
