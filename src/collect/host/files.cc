@@ -146,6 +146,11 @@ std::string HostFiles::LinkTarget(std::string_view path) {
   return target;
 }
 
+bool IsX86(HostFiles& files) {
+  const auto cpus = files.Read("/proc/cpuinfo");
+  return cpus && cpus->find("vendor_id") != cpus->npos;
+}
+
 bool IsVirtualMachine(HostFiles& files) {
   const auto info = files.Read("/proc/cpuinfo");
   if (info && info->find(" hypervisor") != std::string_view::npos) return true;

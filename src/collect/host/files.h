@@ -76,6 +76,7 @@ class Unread {
 // Whether the machine says that it is a virtual one: sensors and counters of the processor are then
 // its host's.
 bool IsVirtualMachine(HostFiles& files);
+bool IsX86(HostFiles& files);  // by its processors' vendor
 
 // "no such file", "permission denied" ... for a person.
 std::string ErrorText(int error);

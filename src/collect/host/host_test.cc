@@ -5,6 +5,7 @@
 
 #include "collect/host/cpu.h"
 #include "collect/host/disk.h"
+#include "collect/host/kernel_argument.h"
 #include "collect/host/memory.h"
 #include "collect/host/network.h"
 #include "collect/host/power/rapl.h"
@@ -222,13 +223,31 @@ TEST(RaplCollector, NamesPackagesAndTheirParts) {
 }
 
 TEST(RaplHealth, SaysWhoMayReadAndHowToLetOthers) {
-  const Health denied = RaplHealth(4, 0, EACCES, false);
+  const Health denied = RaplHealth(4, 0, EACCES, {});
   EXPECT_EQ(denied.state, Health::State::kAbsent);
   EXPECT_EQ(denied.mend, "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj");
-  EXPECT_EQ(RaplHealth(4, 3, EACCES, false).state, Health::State::kPartly);
-  EXPECT_EQ(RaplHealth(0, 0, 0, true).mend, "") << "nothing can be mended in a virtual machine";
-  EXPECT_NE(RaplHealth(0, 0, 0, false).mend.find("modprobe"), std::string::npos);
-  EXPECT_EQ(RaplHealth(4, 0, EIO, false).mend, "");
+  EXPECT_EQ(RaplHealth(4, 3, EACCES, {}).state, Health::State::kPartly);
+  EXPECT_EQ(RaplHealth(0, 0, 0, {.virtual_machine = true}).mend, "")
+      << "nothing can be mended in a virtual machine";
+  EXPECT_NE(RaplHealth(0, 0, 0, {}).mend.find("modprobe"), std::string::npos);
+  EXPECT_EQ(RaplHealth(4, 0, EIO, {}).mend, "");
+}
+
+TEST(RaplHealth, F25_NoDriverIsAdvisedWhereNoneCanHelp) {
+  const Health arm = RaplHealth(0, 0, 0, {.virtual_machine = false, .x86 = false});
+  EXPECT_EQ(arm.state, Health::State::kAbsent);
+  EXPECT_EQ(arm.mend, "");
+}
+
+TEST(AddKernelArgument, F25_NamesTheToolThatIsHere) {
+  MadeHost host;
+  HostFiles files(host.root());
+  EXPECT_EQ(AddKernelArgument(files, "psi=1"),
+            "add psi=1 to the kernel's command line in your boot loader, and reboot");
+  host.Write("/usr/sbin/update-grub", "");
+  EXPECT_NE(AddKernelArgument(files, "psi=1").find("&& sudo update-grub"), std::string::npos);
+  host.Write("/usr/sbin/grubby", "");
+  EXPECT_NE(AddKernelArgument(files, "psi=1").find("sudo grubby"), std::string::npos);
 }
 
 TEST(HwmonCollector, ReadsSensorsAndLeavesOutNonsense) {

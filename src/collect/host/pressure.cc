@@ -4,6 +4,7 @@
 #include <string>
 
 #include "collect/host/files.h"
+#include "collect/host/kernel_argument.h"
 #include "collect/host/scan.h"
 #include "collect/host_collectors.h"
 #include "collect/metrics/host_metrics.h"
@@ -46,13 +47,12 @@ class PressureCollector final : public Collector {
     // The kernel has it but it is switched off: opening fails with EOPNOTSUPP (Red Hat's way).
     if (!text && files_.error() == EOPNOTSUPP) {
       return {Health::State::kAbsent, "the kernel has pressure information (PSI) switched off",
-              "sudo grubby --update-kernel=ALL --args=psi=1 && sudo reboot"};
+              AddKernelArgument(files_, "psi=1")};
     }
     return {Health::State::kAbsent,
             "/proc/pressure cannot be read: the kernel is older than 4.20, or was built without "
             "PSI or started with psi=0",
-            "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX psi=1\"' | sudo tee -a "
-            "/etc/default/grub && sudo update-grub && sudo reboot"};
+            AddKernelArgument(files_, "psi=1")};
   }
 
   core::Result<void> Collect(std::vector<core::Reading>& out) override {

@@ -130,6 +130,9 @@ TEST(JobJson, WhatIsWrongIsNamed) {
   EXPECT_EQ(ErrorWith(R"("after":[0])"), "after: 0 is not from 1 to 9223372036854775807");
   EXPECT_EQ(ErrorWith(R"("held":1)"), "held: 1 is neither true nor false");
   EXPECT_THAT(ErrorOf(std::string(100, '[')), HasSubstr("nested too deeply"));
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += fmt::format("{}\"k{}\":\"\"", i == 0 ? "" : ",", i);
+  EXPECT_THAT(ErrorWith("\"environment\":{" + many + "}"), HasSubstr("more than 10100 keys"));
   const std::string word = "\"" + std::string(1'000'000, 'x') + "\",";
   EXPECT_EQ(ErrorOf(R"({"command":[)" + word + word + word + R"("x"]})"), "read");
   EXPECT_THAT(ErrorOf(R"({"command":[)" + word + word + word + word + word + R"("x"]})"),

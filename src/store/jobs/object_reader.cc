@@ -26,8 +26,9 @@ std::string QuotedJson(const ReaderJson& json) {
   return json.dump();
 }
 
-// Or has more keys than any of ours: finding one among them takes as long as there are many.
-bool NestedTooDeep(std::string_view text) {
+// Why it is none of ours before it is parsed; empty: it may be. Finding a key among very many takes
+// as long as there are many.
+std::string TooMuch(std::string_view text) {
   int depth = 0;
   std::array<int, kDeepestJob + 1> keys{};
   bool in_string = false;
@@ -41,12 +42,15 @@ bool NestedTooDeep(std::string_view text) {
     if (c == '"') in_string = true;
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    if (depth > kDeepestJob) return true;
-    if (depth < 0) return false;  // no JSON: the parser says so
+    if (depth > kDeepestJob) return "it is nested too deeply to be one of ours";
+    if (depth < 0) return {};  // no JSON: the parser says so
     if (c == '{') keys[static_cast<std::size_t>(depth)] = 0;
-    if (c == ':' && ++keys[static_cast<std::size_t>(depth)] > kMostKeys) return true;
+    if (c == ':' && ++keys[static_cast<std::size_t>(depth)] > kMostKeys) {
+      return fmt::format("one of its objects has more than {} keys, and none of ours has",
+                         kMostKeys);
+    }
   }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -187,10 +191,8 @@ void ObjectReader::RefuseOthers() {
 }
 
 std::optional<nlohmann::ordered_json> ParseObject(std::string_view text, std::string& error) {
-  if (NestedTooDeep(text)) {
-    error = "it is nested too deeply to be one of ours";
-    return std::nullopt;
-  }
+  error = TooMuch(text);
+  if (!error.empty()) return std::nullopt;
   auto json = ReaderJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
     error = fmt::format("this is no JSON (in UTF-8): {}", core::Quoted(text));

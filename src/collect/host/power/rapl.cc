@@ -33,7 +33,8 @@ class RaplCollector final : public Collector {
         error = files_.error();
       }
     }
-    return RaplHealth(static_cast<int>(zones_.size()), readable, error, IsVirtualMachine(files_));
+    return RaplHealth(static_cast<int>(zones_.size()), readable, error,
+                      {.virtual_machine = IsVirtualMachine(files_), .x86 = IsX86(files_)});
   }
 
   core::Result<void> Collect(std::vector<core::Reading>& out) override {
@@ -108,10 +109,15 @@ std::optional<RaplDomain> RaplDomainOf(std::string_view name) {
   return std::nullopt;
 }
 
-Health RaplHealth(int domains, int readable, int error, bool virtual_machine) {
-  if (domains == 0 && virtual_machine) {
+Health RaplHealth(int domains, int readable, int error, RaplMachine machine) {
+  if (domains == 0 && machine.virtual_machine) {
     return {Health::State::kAbsent,
             "this is a virtual machine, and its host does not pass the energy counters on", ""};
+  }
+  if (domains == 0 && !machine.x86) {
+    return {Health::State::kAbsent,
+            "RAPL energy counters are of Intel's and AMD's processors; this machine has another",
+            ""};
   }
   if (domains == 0) {
     return {Health::State::kAbsent,

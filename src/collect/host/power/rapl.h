@@ -20,6 +20,9 @@ std::optional<RaplDomain> RaplDomainOf(std::string_view name);
 
 // How it stands with `domains` found of which `readable` can be read; `error` is what the last
 // unreadable one said.
-Health RaplHealth(int domains, int readable, int error, bool virtual_machine);
+struct RaplMachine {
+  bool virtual_machine = false, x86 = true;
+};
+Health RaplHealth(int domains, int readable, int error, RaplMachine machine);
 
 }  // namespace sharewell::collect

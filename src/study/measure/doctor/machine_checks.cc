@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "collect/gpu/gpus.h"
+#include "collect/host/kernel_argument.h"
 #include "collect/job_sources.h"
 #include "collect/registry.h"
 #include "core/text/words.h"
@@ -65,7 +66,8 @@ HealthRow CheckCgroup(const fs::path& root) {
       row.what += bounds.empty()
                       ? "no group can be made here: jobs are kept to their CPUs by affinity alone"
                       : fmt::format("jobs are bounded by {}", fmt::join(bounds, ", "));
-      row.mend = "sudo grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1";
+      collect::HostFiles files(root.string());
+      row.mend = collect::AddKernelArgument(files, "systemd.unified_cgroup_hierarchy=1");
     } else {
       row.what =
           "no control groups below /sys/fs/cgroup: jobs are told by their processes, and kept to "
