@@ -36,6 +36,17 @@ struct GivenGpu {
   friend bool operator==(const GivenGpu&, const GivenGpu&) = default;
 };
 
+// What a job was seen to use, in its last attempt. Figures of a GPU are the job's own while it has
+// the GPU to itself; what was not seen is absent.
+struct SeenFigures {
+  std::optional<double> cores;
+  std::optional<Ratio> busy, sm;
+  std::optional<Bytes> gpu_memory, host_memory;
+  std::optional<Watts> power;
+
+  friend bool operator==(const SeenFigures&, const SeenFigures&) = default;
+};
+
 struct JobRecord {
   std::int64_t number = 0;
   Account user;
@@ -59,8 +70,9 @@ struct JobRecord {
   std::optional<double> steps;   // told by the job itself, in the last attempt
   std::optional<double> steps_per_second;  // now, or at the end
   std::optional<double> slowdown;          // measured against itself alone
-  Seconds run_time;                        // of ended attempts together
-  Seconds alone_time;                      // what the work done so far would have taken it alone
+  SeenFigures seen;
+  Seconds run_time;    // of ended attempts together
+  Seconds alone_time;  // what the work done so far would have taken it alone
 
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };

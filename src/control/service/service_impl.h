@@ -133,6 +133,7 @@ struct Service::Impl final : Estimator, Recorder {
   std::int64_t next_number = 1;
   core::UnixMillis wall_at_zero = 0;  // of the runner's clock
   core::Seconds looked;               // at paces
+  core::Seconds shown_seen;           // what running jobs were seen to use
   core::Seconds tidy_at;              // old jobs and events are dropped next
   core::Seconds heard;                // when the turn under way had heard what happened
   std::deque<double> turns;           // the last ones' seconds

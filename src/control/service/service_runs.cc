@@ -15,6 +15,18 @@ using core::Phase;
 namespace {
 
 constexpr core::Seconds kLookEvery(1);
+constexpr core::Seconds kShowSeenEvery(5);  // a look at all that was seen of a job takes a while
+
+core::SeenFigures SeenOf(const core::Profile& seen, int gpus) {
+  core::SeenFigures out;
+  if (seen.cpu_cores) out.cores = *seen.cpu_cores * std::max(gpus, 1);
+  out.busy = seen.busy;
+  out.sm = seen.sm;
+  out.gpu_memory = seen.gpu_memory;
+  if (seen.host_memory) out.host_memory = *seen.host_memory * std::max(gpus, 1);
+  out.power = seen.power;
+  return out;
+}
 
 }  // namespace
 
@@ -56,7 +68,10 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
   LiveJob* job = live.Find(end.run.job);
   if (job == nullptr || core::IsOver(job->record.phase)) return;
   JobRecord& record = job->record;
-  if (record.attempt == end.run.attempt && monitor != nullptr) monitor->Ended(record.number);
+  if (record.attempt == end.run.attempt && monitor != nullptr) {
+    record.seen = SeenOf(monitor->Seen(record.number), record.asked.gpus);
+    monitor->Ended(record.number);
+  }
   WriteEnd(end, Wall(), record);
   const bool over = core::IsOver(record.phase);
   if (over && job->id.valid()) {
@@ -134,13 +149,16 @@ void Service::Impl::LookAtPaces() {
   for (const Standing& standing : running) {
     const Pace pace = guard.PaceOf(standing.job);
     TellPace(*live.Find(standing.job), snapshot.job(standing.job).estimate, standing.gpus);
-    if (!standing.steps && !pace.slowdown) continue;
     JobRecord& record = live.Find(standing.job)->record;
+    const bool show = monitor != nullptr && now >= shown_seen + kShowSeenEvery;
+    if (show) record.seen = SeenOf(monitor->Seen(record.number), record.asked.gpus);
+    if (!standing.steps && !pace.slowdown && !show) continue;
     record.steps = standing.steps;
     record.steps_per_second = pace.steps_per_second;
     record.slowdown = pace.slowdown;
     board.Put(record);
   }
+  if (now >= shown_seen + kShowSeenEvery) shown_seen = now;
   LearnPairs(verdict.pairs);
   for (const core::JobId id : verdict.leave) Evict(id);
 }

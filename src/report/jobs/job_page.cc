@@ -83,15 +83,15 @@ std::string Figures(const JobRecord& job, core::UnixMillis now) {
   row("time", shown(job.believed.duration, Duration), shown(RanFor(job, now), Duration));
   row("time alone", std::nullopt,
       job.alone_time.value > 0 ? std::optional(Duration(job.alone_time)) : std::nullopt);
-  row("CPU cores", shown(p.cpu_cores, number),
-      job.cores > 0 ? std::optional(number(job.cores)) : std::nullopt);
-  row("GPU busy", shown(p.busy, Percent), std::nullopt);
-  row("SM activity", shown(p.sm, Percent), std::nullopt);
-  row("GPU memory", shown(p.gpu_memory, Size), std::nullopt);
+  const core::SeenFigures& seen = job.seen;
+  const auto watts = [](core::Watts w) { return Number(w.value, 0) + " W"; };
+  row("CPU cores", shown(p.cpu_cores, number), shown(seen.cores, number));
+  row("GPU busy", shown(p.busy, Percent), shown(seen.busy, Percent));
+  row("SM activity", shown(p.sm, Percent), shown(seen.sm, Percent));
+  row("GPU memory", shown(p.gpu_memory, Size), shown(seen.gpu_memory, Size));
   row("at most", shown(job.believed.gpu_memory_upper, Size), std::nullopt);
-  row("memory", shown(p.host_memory, Size), std::nullopt);
-  row("power", shown(p.power, [](core::Watts w) { return Number(w.value, 0) + " W"; }),
-      std::nullopt);
+  row("memory", shown(p.host_memory, Size), shown(seen.host_memory, Size));
+  row("power", shown(p.power, watts), shown(seen.power, watts));
   std::string out;
   const std::string all = table.Text();
   std::string_view text = all;
@@ -135,6 +135,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   if (core::IsOver(job.phase) && !job.gpus.empty()) {
     JobLine(out, "ran on", GpusInWords(job.gpus), width);
   }
+  if (job.attempt > 0 && job.cores > 0) JobLine(out, "given", core::Cores(job.cores), width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
   if (job.attempt == 0) return out;  // what is believed stands above
   if (const std::string figures = Figures(job, now); !figures.empty()) out += "\n" + figures;

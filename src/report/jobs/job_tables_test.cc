@@ -121,6 +121,21 @@ TEST(JobTables, OnePageHasBelievedBesideMeasured) {
   EXPECT_THAT(text, testing::ContainsRegex("slowdown +- +1.10x"));
 }
 
+TEST(JobTables, F22_SeenIsWhatItUsedNotWhatItWasGiven) {
+  JobRecord job = Running(17, 1.1);
+  job.attempt = 1;
+  job.cores = 8;
+  EXPECT_THAT(JobPage(job, kNow, 100), HasSubstr("given       8 cores"));
+  EXPECT_THAT(JobPage(job, kNow, 100), testing::Not(HasSubstr("CPU cores")));
+  job.seen.cores = 1.5;
+  job.seen.sm = 0.5;
+  job.seen.gpu_memory = core::Bytes(3e9);
+  const std::string text = JobPage(job, kNow, 100);
+  EXPECT_THAT(text, testing::ContainsRegex("CPU cores +- +1.50"));
+  EXPECT_THAT(text, testing::ContainsRegex("SM activity +- +50.0 %"));
+  EXPECT_THAT(text, testing::ContainsRegex("GPU memory +- +3.0 GB"));
+}
+
 TEST(JobTables, TopAddsUpWhatSharingGives) {
   const NodeNow node{.name = "box",
                      .policy = "sharewell",

@@ -192,6 +192,18 @@ void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error)
   });
 }
 
+void ReadSeen(ObjectReader& reader, core::SeenFigures& seen, std::string& error) {
+  const JobJson* json = reader.Member("seen");
+  if (json == nullptr || json->is_null()) return;
+  ObjectReader inner(*json, "seen.", Trust::kStored, error);
+  inner.Number("cores", seen.cores, {});
+  inner.Number("busy", seen.busy, {});
+  inner.Number("sm", seen.sm, {});
+  inner.Number("gpu_memory_bytes", seen.gpu_memory, {});
+  inner.Number("host_memory_bytes", seen.host_memory, {});
+  inner.Number("power_watts", seen.power, {});
+}
+
 core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   core::JobRecord record;
   core::Submission& asked = record.asked;
@@ -237,6 +249,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Number("steps", record.steps, {});
   reader.Number("steps_per_second", record.steps_per_second, {});
   reader.Number("slowdown", record.slowdown, {});
+  ReadSeen(reader, record.seen, error);
   reader.Number("run_time_seconds", record.run_time, {});
   reader.Number("alone_time_seconds", record.alone_time, {});
   return record;

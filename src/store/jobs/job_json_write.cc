@@ -175,6 +175,17 @@ void AppendNeeds(std::string& out, const core::Needs& needs) {
   writer.End();
 }
 
+void AppendSeen(std::string& out, const core::SeenFigures& seen) {
+  JobWriter writer(out);
+  writer.Field("cores", seen.cores);
+  writer.Field("busy", seen.busy);
+  writer.Field("sm", seen.sm);
+  writer.Field("gpu_memory_bytes", seen.gpu_memory);
+  writer.Field("host_memory_bytes", seen.host_memory);
+  writer.Field("power_watts", seen.power);
+  writer.End();
+}
+
 void AppendJob(std::string& out, const core::JobRecord& record, bool with_environment) {
   const core::Submission& asked = record.asked;
   JobWriter writer(out);
@@ -217,6 +228,12 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   writer.Field("steps", record.steps);
   writer.Field("steps_per_second", record.steps_per_second);
   writer.Field("slowdown", record.slowdown);
+  if (record.seen == core::SeenFigures{}) {
+    writer.Null("seen");
+  } else {
+    writer.Key("seen");
+    AppendSeen(out, record.seen);
+  }
   writer.Field("run_time_seconds", record.run_time);
   writer.Field("alone_time_seconds", record.alone_time);
   writer.End();

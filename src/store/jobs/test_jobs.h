@@ -72,6 +72,8 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.steps = 1e15 + 0.5;
   job.steps_per_second = 0.1;
   job.slowdown = 1.0 / 3;
+  job.seen.cores = 1.25;
+  job.seen.gpu_memory = core::GiB(3);
   job.run_time = core::Seconds(12.5);
   job.alone_time = core::Seconds(11.5);
   return job;
