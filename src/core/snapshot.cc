@@ -20,6 +20,13 @@ void Residents::Remove(JobId job) {
   --count_;
 }
 
+void Residents::Renumber(const Renumbering& ids) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    jobs_[i] = ids.Of(jobs_[i]);
+    SHAREWELL_CHECK(jobs_[i].valid());
+  }
+}
+
 Snapshot::Snapshot(const Cluster& cluster, Seconds restart_cost)
     : cluster_(&cluster), default_restart_cost_(restart_cost) {
   Grow();
@@ -224,5 +231,19 @@ void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
 }
 
 void Snapshot::CountOom(JobId id) { ++at(id).ooms; }
+
+void Snapshot::Renumber(const Renumbering& ids) {
+  SHAREWELL_CHECK(ids.before() == jobs_.size());
+  for (auto* list : {&waiting_, &running_}) {
+    for (JobId& id : *list) {
+      id = ids.Of(id);
+      SHAREWELL_CHECK(id.valid());
+    }
+  }
+  for (Residents& here : residents_) here.Renumber(ids);
+  ids.Apply(jobs_);
+  ids.Apply(position_);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job.id = JobId(i);
+}
 
 }  // namespace sharewell::core

@@ -13,6 +13,7 @@
 #include "core/estimate.h"
 #include "core/job.h"
 #include "core/plan.h"
+#include "core/renumbering.h"
 
 namespace sharewell::core {
 
@@ -62,6 +63,7 @@ class Residents {
   int count() const { return count_; }
   void Add(JobId job);
   void Remove(JobId job);
+  void Renumber(const Renumbering& ids);  // REQUIRES: all stay
 
  private:
   std::array<JobId, kMaxJobsOnGpu> jobs_;
@@ -119,6 +121,9 @@ class Snapshot {
   void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup);
   void SetEstimate(JobId id, Estimate estimate, bool profiled);
   void CountOom(JobId id);
+  // Jobs that are over and do not stay are forgotten; the others have new ids, and are as they
+  // were. REQUIRES: ids.before() == job_count(), and all who wait or run stay.
+  void Renumber(const Renumbering& ids);
 
   // Cores of an allocation on one node; a gang's are spread as its GPUs are.
   static double CoresOn(const Cluster& cluster, const Allocation& where, NodeId node);

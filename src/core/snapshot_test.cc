@@ -17,6 +17,7 @@ using fixtures::OnGpus;
 using fixtures::OnNode;
 using fixtures::SnapshotBuilder;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::UnorderedElementsAre;
 
 std::vector<JobId> On(const Snapshot& s, std::size_t gpu) {
@@ -236,6 +237,72 @@ TEST(Snapshot, CountsAgreeWithARecountAfterAnyHistory) {
       model.ExpectTheSame();
       ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", step " << step;
     }
+  }
+}
+
+// All who are over go, but for some by chance.
+Renumbering WithoutSome(fixtures::Dice& dice, const Snapshot& s) {
+  std::vector<bool> stays(s.job_count());
+  for (std::size_t j = 0; j < stays.size(); ++j) {
+    const JobState state = s.job(JobId(j)).state;
+    stays[j] = state == JobState::kWaiting || state == JobState::kRunning || dice.Chance(0.1);
+  }
+  return Renumbering(stays);
+}
+
+// `now_called`: by id in `a`; not valid: `b` has forgotten it.
+void ExpectTheSame(const Snapshot& a, const Snapshot& b, const std::vector<JobId>& now_called) {
+  const auto called = [&](std::span<const JobId> ids) {
+    std::vector<JobId> other;
+    for (const JobId id : ids) other.push_back(now_called[id.index()]);
+    return other;
+  };
+  EXPECT_THAT(b.waiting(), ElementsAreArray(called(a.waiting())));
+  EXPECT_THAT(b.running(), ElementsAreArray(called(a.running())));
+  EXPECT_THAT(b.arrivals(), ElementsAreArray(a.arrivals()));
+  EXPECT_EQ(b.youngest_started(), a.youngest_started());
+  EXPECT_EQ(b.backlog(), a.backlog());
+  EXPECT_EQ(b.cpu_only_jobs(), a.cpu_only_jobs());
+  for (std::size_t u = 0; u < 4; ++u) EXPECT_EQ(b.usage(UserId(u)), a.usage(UserId(u)));
+  for (std::size_t g = 0; g < a.cluster().gpu_count(); ++g) {
+    EXPECT_THAT(On(b, g), ElementsAreArray(called(a.residents(GpuId(g)).jobs())));
+    EXPECT_EQ(b.changed(GpuId(g)), a.changed(GpuId(g)));
+  }
+  for (const auto list : {a.waiting(), a.running()}) {
+    for (const JobId id : list) {
+      const JobView &before = a.job(id), &now = b.job(now_called[id.index()]);
+      EXPECT_EQ(now.job.id, now_called[id.index()]);
+      EXPECT_EQ(now.job.user, before.job.user);
+      EXPECT_EQ(now.estimate.duration, before.estimate.duration);
+      EXPECT_EQ(now.allocation, before.allocation);
+      EXPECT_EQ(b.attained(now), a.attained(before));
+      EXPECT_EQ(now.restarts, before.restarts);
+    }
+  }
+}
+
+TEST(Snapshot, F13_GoesOnAsItWasWhenIdsAreGivenAnew) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    fixtures::Dice dice(seed), same_dice(seed), when(seed + 1000);
+    SnapshotBuilder s(ClusterBuilder().Node(3).Node(2).Node(0).Build());
+    SnapshotBuilder renumbered(ClusterBuilder().Node(3).Node(2).Node(0).Build());
+    const Model model(*renumbered);
+    std::vector<JobId> now_called;  // in the one that is renumbered
+    for (int step = 0; step < 300; ++step) {
+      Step(dice, s);
+      Step(same_dice, renumbered);
+      if (now_called.size() < s->job_count()) now_called.emplace_back(renumbered->job_count() - 1);
+      if (when.Chance(0.1)) {
+        const Renumbering ids = WithoutSome(when, *renumbered);
+        renumbered->Renumber(ids);
+        EXPECT_EQ(renumbered->job_count(), ids.staying());
+        for (JobId& id : now_called) id = ids.Of(id);
+      }
+      ExpectTheSame(*s, *renumbered, now_called);
+      model.ExpectTheSame();
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", step " << step;
+    }
+    EXPECT_LT(renumbered->job_count(), s->job_count());
   }
 }
 

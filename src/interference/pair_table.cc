@@ -15,17 +15,15 @@ PairTable::PairTable(std::size_t gpu_models, std::size_t workloads)
 
 PairTable::PairTable(std::size_t gpu_models, std::span<const WorkloadId> workloads)
     : PairTable(gpu_models, workloads.size()) {
-  slots_.push_back(WorkloadId::kNone);  // even where there are none
-  for (std::size_t slot = 0; slot < workloads.size(); ++slot) {
-    const std::size_t id = workloads[slot].index();
-    if (id >= slots_.size()) slots_.resize(id + 1, WorkloadId::kNone);
-    slots_[id] = static_cast<std::uint32_t>(slot);
-  }
+  slots_.emplace(workloads.begin(), workloads.end());
+  std::sort(slots_->begin(), slots_->end());
 }
 
 std::size_t PairTable::SlotOf(WorkloadId id) const {
-  if (slots_.empty()) return id.index();
-  return id.index() < slots_.size() ? slots_[id.index()] : WorkloadId::kNone;
+  if (!slots_) return id.index();
+  const auto found = std::lower_bound(slots_->begin(), slots_->end(), id);
+  if (found == slots_->end() || *found != id) return WorkloadId::kNone;
+  return static_cast<std::size_t>(found - slots_->begin());
 }
 
 PairTable::Entry& PairTable::At(GpuModelId model, WorkloadId a, WorkloadId b) {

@@ -15,7 +15,8 @@ class PairTable {
  public:
   PairTable() = default;
   PairTable(std::size_t gpu_models, std::size_t workloads);
-  // For those workloads alone, of any number of them: others have no pairs.
+  // For those workloads alone, of any number of them: others have no pairs. Takes memory for those
+  // alone too, however large their ids are.
   PairTable(std::size_t gpu_models, std::span<const core::WorkloadId> workloads);
 
   // Records both directions. Speeds are over the workload alone on that GPU model, capped at 1:
@@ -43,7 +44,8 @@ class PairTable {
 
   std::size_t models_ = 0;
   std::size_t workloads_ = 0;
-  std::vector<std::uint32_t> slots_;  // by workload; empty: a workload's number is its slot
+  // Its place is a workload's slot; by id. Absent: a workload's number is its slot.
+  std::optional<std::vector<core::WorkloadId>> slots_;
   std::vector<Entry> entries_;
 };
 

@@ -31,11 +31,38 @@ std::optional<core::GpuModelId> ModelNamed(const core::Cluster& cluster, const s
 
 }  // namespace
 
-PairMemory::PairMemory(const core::Cluster& cluster, const core::Measurements& builtin)
-    : cluster_(cluster), builtin_(builtin) {}
+PairMemory::PairMemory(const core::Cluster& cluster, const core::Measurements& builtin,
+                       std::size_t most_keys)
+    : cluster_(cluster), builtin_(builtin), most_keys_(most_keys), forget_at_(most_keys) {}
 
 core::WorkloadId PairMemory::IdOf(const KeyDigest& key) {
-  return ids_.try_emplace(key, core::WorkloadId(ids_.size())).first->second;
+  auto known = ids_.find(key);
+  if (known == ids_.end()) {
+    if (ids_.size() >= forget_at_) ForgetKeys();
+    known = ids_.emplace(key, Known{core::WorkloadId(given_++), 0}).first;
+  }
+  known->second.met = ++clock_;
+  return known->second.id;
+}
+
+// Half of those without a pair, so that this is rare. Ids are not given again: a job under an old
+// one is of no known workload from then on, but never taken for another.
+void PairMemory::ForgetKeys() {
+  std::set<core::WorkloadId> paired;
+  for (const Pair& pair : here_) paired.insert({pair.a, pair.b});
+  for (const auto& [id, workload] : named_) paired.insert(id);
+  std::vector<std::uint64_t> met;
+  for (const auto& [key, known] : ids_) {
+    if (!paired.contains(known.id)) met.push_back(known.met);
+  }
+  if (!met.empty()) {
+    const auto middle = met.begin() + static_cast<std::ptrdiff_t>(met.size() / 2);
+    std::nth_element(met.begin(), middle, met.end());
+    std::erase_if(ids_, [&](const auto& entry) {
+      return entry.second.met < *middle && !paired.contains(entry.second.id);
+    });
+  }
+  forget_at_ = ids_.size() + std::max<std::size_t>(most_keys_ / 2, 1);
 }
 
 bool PairMemory::Name(core::WorkloadId id, const core::Workload& workload) {

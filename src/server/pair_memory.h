@@ -1,8 +1,10 @@
 // PairMemory: what workloads were measured to do to each other, from every source: runs on this
-// server, and the pairs we carry in the program for workloads of the same name. Pure.
+// server, and the pairs we carry in the program for workloads of the same name. Bounded: keys
+// without a pair that were not met for longest go. Pure.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -18,11 +20,13 @@ namespace sharewell::server {
 
 class PairMemory {
  public:
-  // `builtin` must outlive it.
-  PairMemory(const core::Cluster& cluster, const core::Measurements& builtin);
+  // `builtin` must outlive it. `most_keys`: of those that have no pair.
+  PairMemory(const core::Cluster& cluster, const core::Measurements& builtin,
+             std::size_t most_keys = 5000);
 
-  // Always the same for a key.
+  // The same for a key as long as it is remembered. No other key ever has it.
   core::WorkloadId IdOf(const KeyDigest& key);
+  std::size_t keys() const { return ids_.size(); }  // that are remembered
   // Jobs of that key train this. Whether there is anything new in that.
   bool Name(core::WorkloadId id, const core::Workload& workload);
   void Add(const core::SharedRun& run);
@@ -37,11 +41,21 @@ class PairMemory {
     bool fits = true;
   };
 
+  struct Known {
+    core::WorkloadId id;
+    std::uint64_t met = 0;
+  };
+
   void AddBuiltin(std::vector<Pair>& pairs) const;
+  void ForgetKeys();
 
   const core::Cluster& cluster_;
   const core::Measurements& builtin_;
-  std::unordered_map<KeyDigest, core::WorkloadId, HashOfDigest> ids_;
+  const std::size_t most_keys_;
+  std::unordered_map<KeyDigest, Known, HashOfDigest> ids_;
+  std::size_t given_ = 0;  // ids
+  std::size_t forget_at_;  // so many keys
+  std::uint64_t clock_ = 0;
   std::vector<std::pair<core::WorkloadId, core::Workload>> named_;  // those we carry pairs of
   std::deque<Pair> here_;
 };

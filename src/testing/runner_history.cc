@@ -162,7 +162,10 @@ void RunnerHistory::Submit(int gpus) {
   core::Job job;
   job.id = JobId(submitted_++);
   job.gpus = gpus;
-  engine.Submit(job, StubRunner::RequestOf(job));
+  engine::RunRequest request = StubRunner::RequestOf(job);
+  // After a renumbering its number is not its id. What is not observed yet comes before it.
+  job.id = JobId(snapshot_.job_count() + unseen_++);
+  engine.Submit(job, std::move(request));
 }
 
 void RunnerHistory::Observe(double seconds) {
@@ -175,6 +178,7 @@ void RunnerHistory::Observe(double seconds) {
   for (const JobId id : seen.requeued) snapshot_.Stop(id);
   over_ += seen.finished.size() + seen.failed.size();
   for (const auto& job : seen.submitted) snapshot_.Submit(job, EstimateOf({}, cluster_));
+  unseen_ = 0;
   Settle();
 }
 
@@ -279,12 +283,25 @@ void RunnerHistory::Meddle() {
   }
 }
 
+void RunnerHistory::Renumber() {
+  if (unseen_ > 0) return;
+  std::vector<bool> stays(snapshot_.job_count());
+  for (const auto list : {snapshot_.waiting(), snapshot_.running()}) {
+    for (const JobId id : list) stays[id.index()] = true;
+  }
+  engine.MarkStaying(stays);
+  const core::Renumbering ids(stays);
+  snapshot_.Renumber(ids);
+  engine.Renumber(ids);
+}
+
 void RunnerHistory::Live(std::size_t jobs, bool shaken) {
   for (int turn = 0; turn < kMostTurns && wrong().empty(); ++turn) {
     if (over_ == jobs && side_->quiet() && AllEnded()) break;
     if (!side_->submits() && submitted_ < jobs && dice_.Chance(0.4)) Submit(dice_.Between(0, 2));
     if (shaken && dice_.Chance(0.03)) Shake();
     Meddle();
+    if (renumber > 0 && dice_.Chance(renumber)) Renumber();
     Observe(dice_.Pick({0, 0.5, 5}));
     Decide(0.4, 0.02, 0.02);
   }

@@ -118,6 +118,9 @@ class RunnerHistory {
   void Decide(double start, double stop, double move);
   // A whole life of so many jobs; all is over at its end. `shaken`: nodes and GPUs go and come.
   void Live(std::size_t jobs, bool shaken);
+  // In Live, jobs are given new ids by that chance each turn. REQUIRES: jobs do not come by
+  // themselves.
+  double renumber = 0;
   // Until something is so, starting whatever waits; at most so many seconds. False: it never was.
   template <class So>
   bool Comes(double seconds, So so) {
@@ -145,6 +148,7 @@ class RunnerHistory {
   std::optional<core::Allocation> Room(const core::JobView& view) const;
   void Shake();
   void Meddle();          // requeues, cancels and withdraws by chance
+  void Renumber();        // whoever is not over, nor spoken of by the engine any more, goes
   bool AllEnded() const;  // that were started
 
   std::unique_ptr<RunnerSide> side_;
@@ -163,6 +167,7 @@ class RunnerHistory {
   std::map<engine::RunId, int> ends_;
   std::vector<std::string> refusals_;
   std::size_t submitted_ = 0, over_ = 0;
+  std::size_t unseen_ = 0;  // submitted since the last Observe
   std::string wrong_;
 };
 

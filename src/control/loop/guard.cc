@@ -243,6 +243,16 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
   return verdict;
 }
 
+void Guard::Renumber(const core::Renumbering& ids) {
+  for (auto& [job, track] : std::exchange(tracks_, {})) {
+    const JobId id = ids.Of(job);
+    if (!id.valid()) continue;
+    // A neighbour that is gone stays as nobody: that it left is yet to be seen.
+    for (JobId& neighbour : track.neighbours) neighbour = ids.Of(neighbour);
+    tracks_.emplace(id, std::move(track));
+  }
+}
+
 Pace Guard::PaceOf(JobId job) const {
   const auto it = tracks_.find(job);
   if (it == tracks_.end()) return {};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/renumbering.h"
 #include "core/units.h"
 
 namespace sharewell::control {
@@ -66,6 +67,8 @@ class Guard {
   // All that run now, by job. Call it about once a second.
   Verdict Look(core::Seconds now, std::span<const Standing> running);
   Pace PaceOf(core::JobId job) const;  // empty where it is not known
+  // Jobs have new ids from now on. Who does not stay is forgotten, as if it had left.
+  void Renumber(const core::Renumbering& ids);
 
  private:
   struct Track {

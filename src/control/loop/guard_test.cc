@@ -62,6 +62,16 @@ class GuardTest : public ::testing::Test {
     return all;
   }
 
+  void Renumber(const std::vector<bool>& stays) {
+    const core::Renumbering ids(stays);
+    guard.Renumber(ids);
+    for (auto& [id, loop] : std::exchange(jobs, {})) {
+      loop.standing.job = ids.Of(id);
+      jobs.emplace(loop.standing.job, loop);
+    }
+    next_ = ids.staying();
+  }
+
   Guard guard;
   std::map<JobId, Loop> jobs;
   std::function<double(double)> noise = [](double) { return 1.0; };
@@ -96,6 +106,36 @@ TEST_F(GuardTest, LearnsTheRateAloneAndPartsAPairThatBreaksTheBound) {
   EXPECT_THAT(verdict.leave, IsEmpty());
   EXPECT_FALSE(guard.PaceOf(b).alone) << "who has ended is forgotten";
   EXPECT_NEAR(*guard.PaceOf(a).alone, 10, 0.01) << "time in neighbours did not count";
+}
+
+// The same pair as above, with new ids in the middle of what is looked at.
+TEST_F(GuardTest, F13_JudgesOnWhenIdsAreGivenAnew) {
+  Add({1});  // it goes, and its id with it
+  Add({0});
+  Run(40);
+  jobs.erase(JobId(0));
+  const JobId newcomer = Add({0});
+  At(newcomer).standing.steps_alone = 10;
+  At(JobId(1)).speed = 0.6;
+  At(newcomer).speed = 0.5;
+  EXPECT_THAT(Run(20).leave, IsEmpty());
+  Renumber({false, true, true});
+  EXPECT_NEAR(*guard.PaceOf(JobId(0)).alone, 10, 0.01) << "it is known under its new id";
+  const Seconds renumbered = now;
+  const Verdict verdict = Run(25);
+  EXPECT_THAT(verdict.leave, ElementsAre(JobId(1)));
+  EXPECT_LE(left_at - renumbered, Seconds(6)) << "25 s after they came together";
+  ASSERT_THAT(verdict.pairs, SizeIs(1));
+  EXPECT_EQ(verdict.pairs[0].a, JobId(0));
+
+  // Who was beside it has left since: what is measured from now on is measured anew.
+  jobs.erase(JobId(1));
+  Renumber({true, false});
+  At(JobId(0)).speed = 1;
+  Run(5);
+  EXPECT_FALSE(guard.PaceOf(JobId(0)).slowdown) << "it has to settle";
+  Run(40);
+  EXPECT_NEAR(*guard.PaceOf(JobId(0)).slowdown, 1, 0.01);
 }
 
 TEST_F(GuardTest, AGoodPairStaysThroughNoiseAndIsRemembered) {

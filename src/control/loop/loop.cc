@@ -84,6 +84,11 @@ void Loop::Grow() {
   Follow(*policy_);
 }
 
+void Loop::Renumber(const core::Renumbering& ids) {
+  snapshot_.Renumber(ids);
+  Follow(*policy_);
+}
+
 void Loop::Follow(const policy::Policy& policy) {
   policy_ = &policy;
   memo_ = policy.NewMemo();

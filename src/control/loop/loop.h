@@ -36,6 +36,8 @@ class Loop {
   void Unseat(core::JobId id);
   // Nodes were added to the snapshot's cluster. The policy begins with an empty memo.
   void Grow();
+  // Jobs have new ids from now on, in the snapshot too. The policy begins with an empty memo.
+  void Renumber(const core::Renumbering& ids);
   // More is known of a job now. `measured`: on itself.
   void Learn(core::JobId id, core::Estimate estimate, bool measured);
   // From now on this one decides; it must outlive the loop or the next one. It begins with an empty

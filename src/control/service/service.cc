@@ -69,6 +69,7 @@ void Service::Impl::Work() {
     if (turns.size() > 1000) turns.pop_front();
     Publish();
     AnswerSubmitted();
+    RenumberIfMostAreOver();
     if (runner.Now() >= tidy_at) {
       tidy_at = runner.Now() + kTidyEvery;
       (void)jobs.TidyJobs(Wall() - kKeepMillis, kKeepEvents);  // next time, if not now
@@ -85,6 +86,7 @@ core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
   auto stored = outbox.Commit(std::move(changes));
   RETURN_IF_ERROR(stored);
   for (const auto& [number, how] : stored->over) {
+    admission.RemoveDependent(live.Find(number)->record);
     live.Remove(number);
     ReleaseDependents(number, how);
   }

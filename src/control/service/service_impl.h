@@ -82,6 +82,9 @@ struct Service::Impl final : Estimator, Recorder {
   void EnqueueIfItFits(LiveJob& job);  // admitted earlier, perhaps by another machine; else held
   void SubmitEnqueued();
   void ReleaseDependents(std::int64_t number, core::Phase how);
+  // Between turns: when most ids are of jobs that are over, the others are given new ones.
+  void RenumberIfMostAreOver();
+  void Renumber(const core::Renumbering& ids);
 
   // GPUs and nodes that come and go: service_nodes.cc.
   void TakeGpuNote(const engine::RunEvent& note);
@@ -132,6 +135,7 @@ struct Service::Impl final : Estimator, Recorder {
   std::vector<Owed> answers;
   std::int64_t next_number = 1;
   core::UnixMillis wall_at_zero = 0;  // of the runner's clock
+  std::size_t look_at_ids = 0;        // when so many were given: whether most are over
   core::Seconds looked;               // at paces
   core::Seconds shown_seen;           // what running jobs were seen to use
   core::Seconds tidy_at;              // old jobs and events are dropped next

@@ -11,6 +11,12 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
+namespace {
+
+constexpr std::size_t kFewIds = 1024;  // are not worth the look
+
+}  // namespace
+
 engine::RunRequest RequestOf(const JobRecord& record) {
   engine::RunRequest request;
   request.id = {record.number, record.attempt};
@@ -121,6 +127,35 @@ void Service::Impl::SubmitEnqueued() {
     if (job == nullptr || job->record.phase != Phase::kWaiting || job->id.valid()) continue;
     engine::RunRequest request = RequestOf(job->record);
     engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
+  }
+}
+
+// About as many ids are given between two looks as one look costs: little for each job. At most
+// about three times as many are in use as there were jobs.
+void Service::Impl::RenumberIfMostAreOver() {
+  const std::size_t all = snapshot.job_count();
+  if (all < std::max(look_at_ids, kFewIds)) return;
+  if (live.ids_given() != all) return;  // one is on its way into the snapshot
+  std::vector<bool> stays(all);
+  for (const auto list : {snapshot.waiting(), snapshot.running()}) {
+    for (const core::JobId id : list) stays[id.index()] = true;
+  }
+  live.MarkStaying(stays);
+  engine.MarkStaying(stays);
+  const core::Renumbering ids(stays);
+  const bool most_are_over = ids.staying() < all / 2;
+  if (most_are_over) Renumber(ids);
+  look_at_ids = (most_are_over ? ids.staying() : all) + ids.staying() + kFewIds;
+}
+
+// Everybody who speaks of jobs by id between two turns.
+void Service::Impl::Renumber(const core::Renumbering& ids) {
+  loop->Renumber(ids);
+  engine.Renumber(ids);
+  live.Renumber(ids);
+  guard.Renumber(ids);
+  for (auto* reserved : {&reserved_gpus, &reserved_nodes}) {
+    for (core::JobId& by : *reserved) by = ids.Of(by);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "core/result.h"
 #include "engine/live/live_runs.h"
 
 namespace sharewell::engine {
@@ -92,6 +93,13 @@ void LiveEngine::Adopt(JobId job, const RunRequest& run, RunRequest next) {
 
 void LiveEngine::SetPace(JobId job, const LonePace& pace) { impl_->runs.SetPace(job, pace); }
 void LiveEngine::AddNode(const RunnerNode& node) { impl_->runs.AddNode(node); }
+
+void LiveEngine::MarkStaying(std::vector<bool>& stays) const { impl_->runs.MarkStaying(stays); }
+
+void LiveEngine::Renumber(const core::Renumbering& ids) {
+  SHAREWELL_CHECK(impl_->inbox.empty());
+  impl_->runs.Renumber(ids);
+}
 
 std::vector<Ended> LiveEngine::TakeEnded() { return impl_->runs.TakeEnded(); }
 std::vector<RunEvent> LiveEngine::TakeNotes() { return impl_->runs.TakeNotes(); }

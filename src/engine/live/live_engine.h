@@ -23,6 +23,7 @@
 
 #include "core/cluster.h"
 #include "core/job.h"
+#include "core/renumbering.h"
 #include "engine/engine.h"
 #include "engine/runner.h"
 
@@ -82,6 +83,11 @@ class LiveEngine final : public Engine {
   // A node that was told to have come, and is new: its GPUs have the next GpuIds. REQUIRES: the
   // cluster has it as its last node.
   void AddNode(const RunnerNode& node);
+  // Whoever it will still speak of stays.
+  void MarkStaying(std::vector<bool>& stays) const;
+  // Jobs have new ids from now on. REQUIRES: all that MarkStaying marks stay, and all that was
+  // submitted was observed.
+  void Renumber(const core::Renumbering& ids);
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();

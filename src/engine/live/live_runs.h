@@ -23,6 +23,9 @@ class LiveRuns {
   void Adopt(core::JobId id, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId id, const LonePace& pace);
   void AddNode(const RunnerNode& node);
+  // As LiveEngine has them: live_ids.cc.
+  void MarkStaying(std::vector<bool>& stays) const;
+  void Renumber(const core::Renumbering& ids);
 
   void StopByPlan(core::JobId id);
   void LeaveByPlan(core::JobId id);  // the first half of a move

@@ -66,6 +66,19 @@ TEST_P(RunnerContract, NobodyIsLostRunTwiceOrOverCommitted) {
   }
 }
 
+TEST_P(RunnerContract, F13_NobodyIsLostWhenIdsAreGivenAnew) {
+  if (GetParam() == Kind::kStub) GTEST_SKIP() << "its jobs come by themselves, under ids of theirs";
+  std::size_t fewest = kJobs;
+  for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
+    const auto history = History(seed);
+    history->renumber = 0.3;
+    history->Live(kJobs, seed % 2 == 0);
+    ASSERT_EQ(history->wrong(), "") << "history " << seed;
+    fewest = std::min(fewest, history->snapshot().job_count());
+  }
+  EXPECT_LT(fewest, kJobs / 2) << "those that are over were forgotten";
+}
+
 // Answers about nodes that overtake each other are put right by the next list.
 TEST_P(RunnerContract, NodesAndGpusThatComeAndGoLoseNobody) {
   std::size_t grown = 0;

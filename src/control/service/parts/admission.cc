@@ -108,8 +108,13 @@ void Admission::AddDependent(const JobRecord& record) {
   }
 }
 
+void Admission::RemoveDependent(const JobRecord& record) {
+  for (const std::int64_t before : record.asked.after) dependents_.erase({before, record.number});
+}
+
 std::vector<std::int64_t> Admission::TakeDependents(std::int64_t number) {
-  const auto [begin, end] = dependents_.equal_range(number);
+  const auto begin = dependents_.lower_bound({number, 0});
+  const auto end = dependents_.lower_bound({number + 1, 0});
   std::vector<std::int64_t> waiting;
   for (auto it = begin; it != end; ++it) waiting.push_back(it->second);
   dependents_.erase(begin, end);

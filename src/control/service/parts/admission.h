@@ -7,10 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/service/advisor.h"
@@ -47,6 +48,8 @@ class Admission {
 
   // A held job is remembered with the live ones it comes after.
   void AddDependent(const core::JobRecord& record);
+  // It is over: nobody has to look at it again.
+  void RemoveDependent(const core::JobRecord& record);
   // Those that come after a job that is over now; each is to be looked at again.
   std::vector<std::int64_t> TakeDependents(std::int64_t number);
 
@@ -59,7 +62,7 @@ class Admission {
   Advisor& advisor_;
   const JobBoard& board_;
   store::JobStore& store_;
-  std::multimap<std::int64_t, std::int64_t> dependents_;  // held jobs by one they come after
+  std::set<std::pair<std::int64_t, std::int64_t>> dependents_;  // held jobs, after who they come
 };
 
 }  // namespace sharewell::control

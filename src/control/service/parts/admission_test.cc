@@ -114,5 +114,13 @@ TEST_F(AdmissionTest, RemembersWhoComesAfterWhom) {
   EXPECT_THAT(admission_.TakeDependents(2), ElementsAre(3));
 }
 
+TEST_F(AdmissionTest, F13_WhoIsOverComesAfterNobody) {
+  live_.Add(Record(1, Phase::kRunning));
+  admission_.AddDependent(Record(3, Phase::kHeld, {1}));
+  admission_.AddDependent(Record(4, Phase::kHeld, {1}));
+  admission_.RemoveDependent(Record(3, Phase::kCancelled, {1}));
+  EXPECT_THAT(admission_.TakeDependents(1), ElementsAre(4)) << "3 was cancelled while 1 runs";
+}
+
 }  // namespace
 }  // namespace sharewell::control

@@ -70,6 +70,22 @@ core::JobId LiveJobs::GiveIdToNobody() {
   return core::JobId(number_of_.size() - 1);
 }
 
+void LiveJobs::MarkStaying(std::vector<bool>& stays) const {
+  for (const auto& [number, job] : jobs_) {
+    if (job.id.valid()) stays[job.id.index()] = true;
+  }
+}
+
+void LiveJobs::Renumber(const core::Renumbering& ids) {
+  SHAREWELL_CHECK(ids.before() == number_of_.size());
+  for (auto& [number, job] : jobs_) {
+    if (!job.id.valid()) continue;
+    job.id = ids.Of(job.id);
+    SHAREWELL_CHECK(job.id.valid());
+  }
+  ids.Apply(number_of_);
+}
+
 core::UserId LiveJobs::UserIdOf(const std::string& name) {
   return users_.try_emplace(name, core::UserId(users_.size())).first->second;
 }

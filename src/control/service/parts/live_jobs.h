@@ -2,7 +2,8 @@
 // how much each user has here. The loop's thread.
 //
 // A job's number is for ever. Its id in the snapshot is given when it is queued, and another one
-// when it is queued anew after it was held.
+// when it is queued anew after it was held. Ids are given anew when most of them are of jobs that
+// are over (Renumber).
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 #include "core/ids.h"
 #include "core/job_record.h"
+#include "core/renumbering.h"
 
 namespace sharewell::control {
 
@@ -49,6 +51,11 @@ class LiveJobs {
   core::JobId GiveId(LiveJob& job);
   core::JobId GiveIdToNobody();  // for what keeps a GPU from being used
   core::UserId UserIdOf(const std::string& name);
+  std::size_t ids_given() const { return number_of_.size(); }
+  // Whose id is in use here stays.
+  void MarkStaying(std::vector<bool>& stays) const;
+  // REQUIRES: ids.before() == ids_given(), and all that MarkStaying marks stay.
+  void Renumber(const core::Renumbering& ids);
 
  private:
   std::map<std::int64_t, LiveJob> jobs_;

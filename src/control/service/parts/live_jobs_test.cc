@@ -42,6 +42,27 @@ TEST(LiveJobs, AnIdThatWasGivenUpFindsNobody) {
   EXPECT_EQ(jobs.size(), 0U);
 }
 
+TEST(LiveJobs, F13_IdsOfJobsThatAreOverAreGivenAgain) {
+  LiveJobs jobs;
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    jobs.GiveId(jobs.Add(RecordOf(number, "ann")));
+  }
+  jobs.GiveIdToNobody();
+  jobs.Add(RecordOf(4, "ann"));  // held: it has no id
+  jobs.Remove(2);
+  std::vector<bool> stays(jobs.ids_given());
+  jobs.MarkStaying(stays);
+  EXPECT_EQ(stays, std::vector<bool>({true, false, true, false}));
+  stays[3] = true;  // what keeps a GPU from being used
+  jobs.Renumber(core::Renumbering(stays));
+  EXPECT_EQ(jobs.ids_given(), 3U);
+  EXPECT_EQ(jobs.Find(core::JobId(0))->record.number, 1);
+  EXPECT_EQ(jobs.Find(core::JobId(1))->record.number, 3);
+  EXPECT_EQ(jobs.Find(core::JobId(2)), nullptr);
+  EXPECT_FALSE(jobs.Find(4)->id.valid());
+  EXPECT_EQ(jobs.GiveId(*jobs.Find(4)), core::JobId(3));
+}
+
 TEST(LiveJobs, CountWhatEachUserHas) {
   LiveJobs jobs;
   jobs.Add(RecordOf(1, "ann"));

@@ -1,0 +1,121 @@
+// What a server remembers by job id stays bounded, and nobody notices when ids are given anew.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "control/service/service.h"
+#include "control/service/test_parts.h"
+#include "testing/builders.h"
+#include "testing/policies.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::Phase;
+using core::Result;
+
+// Another policy, which also tells how many ids it was shown.
+class CountingPolicy final : public policy::Policy {
+ public:
+  CountingPolicy(std::unique_ptr<policy::Policy> inner, std::atomic<std::size_t>& most)
+      : inner_(std::move(inner)), most_(most) {}
+  const std::string& Name() const override { return inner_->Name(); }
+  std::unique_ptr<policy::Memo> NewMemo() const override { return inner_->NewMemo(); }
+  core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change> since_last,
+                    policy::Memo& memo) const override {
+    most_ = std::max(most_.load(), snapshot.job_count());
+    return inner_->Decide(snapshot, since_last, memo);
+  }
+
+ private:
+  std::unique_ptr<policy::Policy> inner_;
+  std::atomic<std::size_t>& most_;
+};
+
+class ServiceIdsTest : public testing::Test {
+ protected:
+  ServiceIdsTest() {
+    std::vector<GpuView> gpus(2);
+    gpus[0].gpu = {0, "GPU-0", "V100"};
+    gpus[1].gpu = {1, "GPU-1", "V100"};
+    service_ =
+        std::make_unique<Service>(cluster_, gpus, runner_, advisor_, jobs_, ServiceOptions());
+    EXPECT_TRUE(service_->Start());
+  }
+
+  template <class T, class Ask>
+  static Result<T> Wait(Ask ask) {
+    auto promise = std::make_shared<std::promise<Result<T>>>();
+    auto answer = promise->get_future();
+    ask([promise](Result<T> result) { promise->set_value(std::move(result)); });
+    if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+      return core::FailedError("no answer");
+    }
+    return answer.get();
+  }
+  // The number of the first.
+  std::int64_t Submit(std::size_t count) {
+    core::Submission job;
+    job.command = {"train"};
+    job.gpus = 1;
+    job.exclusive = true;
+    const auto told = Wait<std::vector<JobPtr>>([&](auto answer) {
+      service_->Submit(std::vector<core::Submission>(count, job), kAnn, std::move(answer));
+    });
+    EXPECT_TRUE(told) << told.error().message;
+    return told ? told->front()->number : 0;
+  }
+  void Cancel(std::int64_t number) {
+    EXPECT_TRUE(
+        Wait<JobPtr>([&](auto answer) { service_->Act(Action::kCancel, number, kAnn, answer); }));
+  }
+  void Drain(const std::string& gpu, bool drained) {
+    EXPECT_TRUE(Wait<void>([&](auto answer) { service_->Drain(gpu, drained, kRoot, answer); }));
+  }
+  bool Comes(std::int64_t number, Phase to) {
+    for (int i = 0; i < 3000; ++i) {
+      const JobPtr job = service_->board().Find(number);
+      if (job != nullptr && job->phase == to) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  std::atomic<std::size_t> most_{0};
+  core::Cluster cluster_ = fixtures::ClusterBuilder().Node(2).Build();
+  HandRunner runner_;
+  MemoryJobs jobs_;
+  PlainAdvisor advisor_{std::make_unique<CountingPolicy>(fixtures::MakePolicy("slot", {}), most_)};
+  std::unique_ptr<Service> service_;
+};
+
+TEST_F(ServiceIdsTest, F13_JobsThatAreOverTakeNoIds) {
+  Drain("1", true);
+  const std::int64_t runs = Submit(1);
+  ASSERT_TRUE(Comes(runs, Phase::kRunning));
+  const std::int64_t waits = Submit(1);
+  constexpr std::int64_t kAtOnce = 500;
+  for (int round = 0; round < 10; ++round) {
+    const std::int64_t first = Submit(kAtOnce);
+    for (std::int64_t number = first; number < first + kAtOnce; ++number) Cancel(number);
+  }
+  EXPECT_LT(most_, 3000U) << "of 5,002 jobs and one GPU that is drained";
+
+  EXPECT_EQ(service_->board().Find(runs)->phase, Phase::kRunning);
+  EXPECT_EQ(service_->board().Find(waits)->phase, Phase::kWaiting) << "the other GPU is drained";
+  Drain("1", false);
+  ASSERT_TRUE(Comes(waits, Phase::kRunning));
+  runner_.End({waits, 1}, 7);
+  ASSERT_TRUE(Comes(waits, Phase::kFailed));
+  EXPECT_EQ(service_->board().Find(waits)->exit_code, 7);
+  Cancel(runs);
+  EXPECT_TRUE(Comes(runs, Phase::kCancelled));
+  EXPECT_TRUE(runner_.RunsNothing());
+}
+
+}  // namespace
+}  // namespace sharewell::control
