@@ -110,7 +110,7 @@ class OpenApiTest(unittest.TestCase):
         full = {"name": "nap", "command": ["sleep", "60"], "folder": str(self.server.folder), "environment": {"A": "b"},
                 "gpus": 1, "cores": 1, "gpu_memory_bytes": 1e9, "memory_bytes": 1e9, "gpu_models": ["H200"],
                 "exclusive": False, "max_slowdown": 1.5, "priority": 1, "time_limit_seconds": 600, "image": None,
-                "after": [], "held": True, "requeue": True, "profile": None, "array": None,
+                "after": [], "held": True, "requeue": True, "profile": None, "array": None, "array_at_once": None,
                 "needs": {"source": "predicted", "from": "a guess", "gpu": "H200", "busy": 0.5,
                           "gpu_memory_bytes": 1e9, "duration_seconds": 60}}
         several = {"jobs": [{"command": ["true"], "gpus": 0}, {"command": ["false"], "gpus": 0}]}
@@ -164,6 +164,10 @@ class OpenApiTest(unittest.TestCase):
             self.check("POST", f"/api/v1/gpus/{{gpu}}/{act}", 401, gpu=1, door=self.server.tcp())
         self.check("GET", "/api/v1/profiles", 200)
         self.check("GET", "/api/v1/forecast", 200)
+        self.check("GET", "/api/v1/limits", 200)
+        self.check("GET", "/api/v1/limits", 200, "?user=root")
+        self.check("GET", "/api/v1/limits", 404, "?user=nobody-of-that-name")
+        self.check("GET", "/api/v1/limits", 401, door=self.server.tcp())
         what_if = {"policies": ["slot", "sharewell"], "days": 1}
         for path in ("/api/v1/whatif", "/api/v1/simulations"):  # the second is the old name
             self.check_body("POST", path, what_if)

@@ -10,12 +10,15 @@
 #include "api/json_words.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/words.h"
 #include "store/jobs/job_json.h"
 
 namespace sharewell::api {
 namespace {
 
 constexpr std::size_t kMostReading = 4096;
+// So many users have a study under way at once.
+constexpr std::size_t kStudyThreads = 3;
 
 }  // namespace
 
@@ -44,7 +47,7 @@ Api::~Api() {
   impl_->streams.reset();  // nothing is heard of any more
   impl_->starts.Stop();    // before those that it hands answers to
   impl_->reading.Stop();
-  impl_->studying_thread.Stop();
+  impl_->studying.Stop();
 }
 
 ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs open, Studies study,
@@ -56,7 +59,7 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
       options(given),
       access(given.access),
       reading(kMostReading),
-      studying_thread(given.most_studies),
+      studying(kStudyThreads, given.most_studies),
       starts(at.events(), studies.starts) {}
 
 void ApiImpl::AddRoutes() {
@@ -70,6 +73,7 @@ void ApiImpl::AddRoutes() {
   AddSubmitRoute();
   AddMachineRoutes();
   AddStudyRoutes();
+  AddLimitsRoute();
   AddEventRoute();
 }
 
@@ -130,33 +134,29 @@ void ApiImpl::AnswerExpecting(const http::Responder& responder, Jobs jobs,
 
 void ApiImpl::Study(const Who& who, const http::Responder& responder,
                     std::function<core::Result<std::string>()> work) {
-  const std::string name = who ? who->name : std::string();
-  {
-    const platform::MutexLock lock(mutex);
-    std::size_t& mine = studying[name];
-    if (mine >= options.most_studies_of_one) {
-      return responder.Answer(
-          Problem(429, "too many studies of yours are running; wait for one to end"));
-    }
-    ++mine;
+  const core::Account asking = who.value_or(core::Account{});
+  // Nobody in particular has what a user has.
+  const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
+  const auto taken = studying.Put(
+      asking.name, static_cast<std::size_t>(most), [this, responder, work = std::move(work)] {
+        core::Result<std::string> answer = core::FailedError("the study ended without a result");
+        try {
+          answer = work();
+        } catch (const std::exception& exception) {
+          answer = core::FailedError("the study ended without a result: {}", exception.what());
+        }
+        responder.Answer(answer ? JsonAnswer(std::move(*answer))
+                                : ErrorAnswer(answer.error(), 500));
+      });
+  if (taken == FairWorker::Taken::kYes) return;
+  if (taken == FairWorker::Taken::kTooManyOfAll) {
+    return responder.Answer(Problem(503, "too many studies are waiting; try again later"));
   }
-  const auto done = [this, name] {
-    const platform::MutexLock lock(mutex);
-    if (--studying[name] == 0) studying.erase(name);
-  };
-  const bool put = studying_thread.Put([this, responder, work = std::move(work), done] {
-    core::Result<std::string> answer = core::FailedError("the study ended without a result");
-    try {
-      answer = work();
-    } catch (const std::exception& exception) {
-      answer = core::FailedError("the study ended without a result: {}", exception.what());
-    }
-    done();
-    responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
-  });
-  if (put) return;
-  done();
-  responder.Answer(Problem(503, "too many studies are waiting; try again later"));
+  responder.Answer(Problem(
+      429, fmt::format("{} of yours wait or are under way, and the limit for one user is {} "
+                       "(limits.studies): wait for one to end; {}",
+                       core::Count(studying.CountOf(asking.name), "study", "studies"), most,
+                       core::WhoRaises("studies"))));
 }
 
 core::Result<store::JobStore*> ApiImpl::Store() {

@@ -2,8 +2,9 @@
 // and answers into JSON; decides who may ask what (access.h).
 //
 // Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
-// Four threads work: the HTTP server's, one that reads (lists, files, the store), one for studies,
-// which may take minutes, and one that finds when jobs should start (expected_starts.h).
+// Six threads work: the HTTP server's, one that reads (lists, files, the store), three for studies,
+// which may take minutes (fair_worker.h), and one that finds when jobs should start
+// (expected_starts.h).
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include "api/access/access.h"
 #include "api/expected_starts.h"
 #include "control/service/job_service.h"
+#include "core/limits.h"
 #include "core/result.h"
 #include "http/http_server.h"
 #include "store/job_store.h"
@@ -38,7 +40,8 @@ struct GpuFigures {
 
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
 // objects. All but `starts`, `gpu_figures`, `exposition` and `log_file` are called on the studies'
-// thread; the first on its own, the others on the reading thread, and must be quick.
+// threads, several at once; the first on its own, the others on the reading thread, and must be
+// quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
@@ -55,8 +58,10 @@ struct Studies {
 
 struct ApiOptions {
   AccessOptions access;
-  core::Seconds heartbeat{15};                             // a comment on every event stream
-  std::size_t most_studies = 32, most_studies_of_one = 4;  // waiting or under way
+  core::Seconds heartbeat{15};    // a comment on every event stream
+  std::size_t most_studies = 32;  // that wait, of all users
+  // What one user may take, and where that comes from; without it the defaults. Any thread.
+  std::function<core::AccountLimits(const core::Account& who)> limits = {};
 };
 
 // The form of every error.

@@ -12,9 +12,9 @@
 #include "api/api.h"
 #include "api/event_streams.h"
 #include "api/expected_starts.h"
+#include "api/fair_worker.h"
 #include "api/worker.h"
 #include "http/routes.h"
-#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -28,6 +28,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddSubmitRoute();
   void AddMachineRoutes();
   void AddStudyRoutes();
+  void AddLimitsRoute();
   void AddEventRoute();
 
   // A route under /api/v1, with who asks. Runs on the server's thread.
@@ -38,7 +39,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   using Reader = std::function<http::HttpResponse(const http::HttpRequest&, const Who&)>;
   void Read(const std::string& path, Reader reader);
   void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
-  // A study, on its own thread; bounded, in all and for one user.
+  core::AccountLimits LimitsOf(const core::Account& who) const;
+  // A study, on a thread for such; bounded, in all and for one user, whose studies are done one by
+  // one.
   void Study(const Who& who, const http::Responder& responder,
              std::function<core::Result<std::string>()> work);
   bool Later(const http::Responder& responder,
@@ -63,9 +66,8 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   ApiOptions options;
   Access access;                           // the server's thread
   std::unique_ptr<store::JobStore> store;  // the reading thread
-  platform::Mutex mutex;
-  std::map<std::string, std::size_t> studying SHAREWELL_GUARDED_BY(mutex);  // by user
-  Worker reading, studying_thread;
+  Worker reading;
+  FairWorker studying;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };
@@ -74,7 +76,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
 http::HttpResponse RefusalAnswer(const Refusal& refusal);
 bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job);
 std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who);
-// {"schema":1,"jobs":[...]} without its end.
+// {"schema":1,"jobs":[...]} without its end; whole records.
 std::string JobsText(const std::vector<control::JobPtr>& jobs,
                      const std::optional<core::Account>& who);
 

@@ -1,6 +1,8 @@
 // For tests: a server's heart that does at once what it is asked, and a store in memory.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -82,9 +84,21 @@ struct FakeJobStore {
     core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
       std::vector<core::JobRecord> found;
       for (const core::JobRecord& job : all_.jobs) {
-        if (!filter.number || job.number == *filter.number) found.push_back(job);
+        const bool below = !filter.below || job.number < *filter.below;
+        const bool asked = !filter.number || job.number == *filter.number;
+        if (below && asked && found.size() < filter.most) found.push_back(job);
       }
       return found;
+    }
+    core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
+        const std::vector<std::int64_t>& numbers) override {
+      std::map<std::int64_t, core::Phase> phases;
+      for (const core::JobRecord& job : all_.jobs) {
+        if (std::find(numbers.begin(), numbers.end(), job.number) != numbers.end()) {
+          phases[job.number] = job.phase;
+        }
+      }
+      return phases;
     }
     core::Result<std::int64_t> LastNumber() override { return 0; }
     core::Result<std::int64_t> LastEvent() override {

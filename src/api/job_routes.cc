@@ -10,6 +10,7 @@
 #include "api/logs.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "store/jobs/job_json.h"
 
 namespace sharewell::api {
 namespace {
@@ -20,6 +21,9 @@ using core::Phase;
 
 constexpr std::int64_t kMostListed = 10'000;
 constexpr std::int64_t kListed = 100;
+// A page of a list, and what is read of the store for it: whatever is queued, it can be listed.
+constexpr std::size_t kMostPageBytes = std::size_t{4} << 20, kMostReadBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostListedCommand = 1000;
 constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
 constexpr std::int64_t kLog = 65536;
 
@@ -76,9 +80,42 @@ core::Result<Listing> ParseListing(const Query& query) {
   return listing;
 }
 
-// Newest first; one more than is shown, where there is one. What is over comes from the store,
-// which alone has all of it; the board has the newest word on what it knows.
-core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
+// As lists have it: without the environment, and of a long command its beginning and "...".
+JobRecord Shortened(const JobRecord& job) {
+  JobRecord brief = job;
+  brief.asked.environment.clear();
+  std::vector<std::string>& command = brief.asked.command;
+  std::size_t left = kMostListedCommand;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i].size() <= left) {
+      left -= command[i].size();
+      continue;
+    }
+    const auto inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    while (left > 0 && inside(command[i][left])) --left;  // not in the middle of a character
+    command[i].resize(left);
+    command.resize(i + 1);
+    command.emplace_back("...");
+    break;
+  }
+  return brief;
+}
+
+// Of what the store has below the last one that was read, is there more?
+core::Result<bool> IsThereMore(store::JobStore& store, store::JobFilter filter,
+                               std::int64_t below) {
+  filter.below = below;
+  filter.most = 1;
+  const auto one = store.Jobs(filter);
+  RETURN_IF_ERROR(one);
+  return !one->empty();
+}
+
+// Newest first; one more than is shown, where there is one. `cut`: the last one, where the store
+// has more than was read. What is over comes from the store, which alone has all of it; the board
+// has the newest word on what it knows.
+core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing,
+                                         std::optional<std::int64_t>& cut) {
   const auto most = static_cast<std::size_t>(listing.limit) + 1;
   std::vector<JobPtr> jobs;
   const auto take = [&](const std::vector<JobPtr>& all) {
@@ -96,8 +133,14 @@ core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
     filter.phases = listing.phases;
     filter.below = listing.below;
     filter.most = most;
+    filter.most_bytes = kMostReadBytes;
     auto kept = (*store)->Jobs(filter);
     RETURN_IF_ERROR(kept);
+    if (!kept->empty() && kept->size() < most) {
+      const auto more = IsThereMore(**store, filter, kept->back().number);
+      RETURN_IF_ERROR(more);
+      if (*more) cut = kept->back().number;
+    }
     for (JobRecord& record : *kept) {
       if (api.service.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
       jobs.push_back(std::make_shared<const JobRecord>(std::move(record)));
@@ -106,6 +149,8 @@ core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing) {
     std::sort(jobs.begin(), jobs.end(), newer);
     const auto same = [](const JobPtr& a, const JobPtr& b) { return a->number == b->number; };
     jobs.erase(std::unique(jobs.begin(), jobs.end(), same), jobs.end());
+    // Below the cut only the board was read: that is for the next page.
+    if (cut) std::erase_if(jobs, [&](const JobPtr& job) { return job->number < *cut; });
   }
   jobs.resize(std::min(jobs.size(), most));
   return jobs;
@@ -115,16 +160,24 @@ void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& wh
           const http::Responder& responder) {
   const auto listing = ParseListing(http::ParseQuery(request.query));
   if (!listing) return responder.Answer(Problem(400, listing.error().message));
-  auto jobs = Listed(api, *listing);
-  if (!jobs) return responder.Answer(api.ErrorAnswer(jobs.error(), 500));
   std::optional<std::int64_t> next;
+  auto jobs = Listed(api, *listing, next);
+  if (!jobs) return responder.Answer(api.ErrorAnswer(jobs.error(), 500));
   if (jobs->size() > static_cast<std::size_t>(listing->limit)) {
     jobs->pop_back();
     next = jobs->back()->number;
   }
-  api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) {
-    std::string out = JobsText(told, who);
-    out += ",\"counts\":{";
+  api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) mutable {
+    std::string out = "{\"schema\":1,\"jobs\":[";
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      if (i > 0 && out.size() > kMostPageBytes) {
+        next = told[i - 1]->number;
+        break;
+      }
+      if (i > 0) out += ',';
+      store::AppendJob(out, Shortened(*told[i]), false);
+    }
+    out += "],\"counts\":{";
     for (const auto& [phase, count] : api.service.board().Counts()) {
       out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
     }

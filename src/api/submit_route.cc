@@ -1,6 +1,8 @@
 // POST /jobs: submissions, for real or to see what would become of them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "api/api_impl.h"
@@ -41,6 +43,30 @@ void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Accoun
           answer();
         }
       });
+}
+
+bool ComeAfterOthers(const std::vector<core::Submission>& jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return !job.after.empty(); });
+}
+
+// How jobs ended that were over long ago is asked of the store here, on the reading thread, so that
+// the loop finds it on the board.
+void LookUpEarlier(ApiImpl& api, const std::vector<core::Submission>& jobs) {
+  const control::JobBoard& board = api.service.board();
+  std::set<std::int64_t> unknown;
+  for (const core::Submission& job : jobs) {
+    for (const std::int64_t before : job.after) {
+      if (unknown.count(before) == 0 && !board.PhaseOf(before)) unknown.insert(before);
+    }
+  }
+  if (unknown.empty()) return;
+  const auto store = api.Store();
+  if (!store) return;  // whoever admits them finds that out too
+  const auto phases = (*store)->PhasesOf({unknown.begin(), unknown.end()});
+  if (!phases) return;
+  for (const auto& [number, phase] : *phases) {
+    if (core::IsOver(phase)) board.Remember(number, phase);
+  }
 }
 
 // What each would be believed to need, put together as the answers come in.
@@ -114,8 +140,15 @@ void ApiImpl::AddSubmitRoute() {
         auto work = [this, dry, who = *who, responder, body = std::move(request.body)] {
           auto jobs = ParseSubmissions(body);
           if (!jobs) return responder.Answer(ErrorAnswer(jobs.error(), 400));
-          dry ? Consider(*this, std::move(*jobs), who, responder)
-              : Submit(*this, std::move(*jobs), who, responder);
+          const auto go_on = [this, dry, who, responder](std::vector<core::Submission> all) {
+            dry ? Consider(*this, std::move(all), who, responder)
+                : Submit(*this, std::move(all), who, responder);
+          };
+          if (!ComeAfterOthers(*jobs)) return go_on(std::move(*jobs));
+          Later(responder, [this, go_on, all = std::move(*jobs)]() mutable {
+            LookUpEarlier(*this, all);
+            go_on(std::move(all));
+          });
         };
         if (size <= kParsedAtOnce) return work();
         Later(responder, std::move(work));

@@ -3,6 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 #include "core/units.h"
 
@@ -26,6 +31,35 @@ struct Limits {
   double server_seconds_per_minute = 20;  // of one core, spent on this user's requests
 
   friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+// What an admin has where sharewell.toml says nothing: more, and still an end, because an admin's
+// script that runs wild must not stop the server either.
+Limits AdminLimits();
+
+// One of them: its key in sharewell.toml, by which every refusal names it.
+struct LimitKey {
+  std::string_view name;  // "queued_jobs"
+  std::string_view what;  // "jobs that are not over"
+  std::variant<std::int64_t Limits::*, Bytes Limits::*, double Limits::*> member;
+
+  bool is_bytes() const { return member.index() == 1; }
+};
+std::span<const LimitKey> LimitKeys();  // in the order of Limits
+// REQUIRES: there is such a key.
+const LimitKey& LimitNamed(std::string_view name);
+
+double ValueOf(const Limits& limits, const LimitKey& key);
+void SetValue(Limits& limits, const LimitKey& key, double value);
+// "20000", "64 MiB", "20 s a minute".
+std::string LimitText(const LimitKey& key, double value);
+// The end of every refusal: "an admin can raise limits.queued_jobs in sharewell.toml".
+std::string WhoRaises(std::string_view key);
+
+// The limits of one account, and where each comes from: "default", "[limits.group.lab]".
+struct AccountLimits {
+  Limits limits;
+  std::vector<std::string> from;  // by the order of LimitKeys()
 };
 
 }  // namespace sharewell::core

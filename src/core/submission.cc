@@ -52,6 +52,11 @@ std::string WorkloadKey(const Submission& submission) {
   return key;
 }
 
+std::string LimitedArrayOf(const Submission& submission) {
+  if (!submission.array_at_once) return {};
+  return submission.array.substr(0, submission.array.rfind('_'));
+}
+
 std::string DisplayName(const Submission& submission) {
   if (!submission.name.empty() || submission.command.empty()) return submission.name;
   std::string name;

@@ -53,10 +53,11 @@ struct Submission {
   std::string image;                // container; empty: none
   std::vector<std::int64_t> after;  // jobs that must have finished well before it starts
   bool held = false;
-  bool requeue = true;         // after a reboot or a lost GPU; false: it has failed then
-  std::string profile;         // name of a profile in the store; empty: none named
-  std::optional<Needs> needs;  // what the client predicted or knows
-  std::string array;           // "ID_INDEX" parts share an id: jobs of one sweep; empty: none
+  bool requeue = true;               // after a reboot or a lost GPU; false: it has failed then
+  std::string profile;               // name of a profile in the store; empty: none named
+  std::optional<Needs> needs;        // what the client predicted or knows
+  std::string array;                 // "ID_INDEX" parts share an id: jobs of one sweep; empty: none
+  std::optional<int> array_at_once;  // so many of the array run at once; absent: no bound
 
   friend bool operator==(const Submission&, const Submission&) = default;
 };
@@ -64,6 +65,9 @@ struct Submission {
 // Jobs with the same key are runs of the same thing: what one was measured to need, the next is
 // believed to. The profile's name where one is named, else the command and what shapes it.
 std::string WorkloadKey(const Submission& submission);
+
+// The id of its array where not all of it may run at once; else empty.
+std::string LimitedArrayOf(const Submission& submission);
 
 // The name people see: the given one, or the command's first words, without folders.
 std::string DisplayName(const Submission& submission);

@@ -61,6 +61,10 @@ class KeptJobs : public store::JobStore {
   core::Result<std::vector<JobRecord>> Jobs(const store::JobFilter&) override {
     return std::vector<JobRecord>(finished.rbegin(), finished.rend());
   }
+  core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
+      const std::vector<std::int64_t>&) override {
+    return std::map<std::int64_t, core::Phase>();
+  }
   core::Result<std::int64_t> LastNumber() override { return 0; }
   core::Result<std::int64_t> LastEvent() override { return 0; }
   core::Result<std::vector<core::Event>> Events(std::int64_t, std::size_t) override {

@@ -25,10 +25,13 @@
 #include "platform/machine/cpu_topology.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
+#include "server/job_keeper.h"
 #include "server/job_watch.h"
+#include "server/settings.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
+#include "store/kept_jobs.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 
@@ -90,6 +93,7 @@ class WatchMonitor final : public control::JobMonitor {
 // In the order they are made; they go in the opposite one.
 struct Server::Parts {
   ServerOptions options;
+  std::unique_ptr<Settings> settings;
   catalogue::GpuCatalogue catalogue;
   server::MachineHere machine;
   std::unique_ptr<store::JobStore> jobs;
@@ -101,6 +105,7 @@ struct Server::Parts {
   std::unique_ptr<WatchMonitor> monitor;
   std::unique_ptr<control::Service> service;
   std::unique_ptr<engine::LogKeeper> keeper;
+  std::unique_ptr<JobKeeper> job_keeper;
   std::unique_ptr<http::HttpServer> http;
   std::unique_ptr<api::Api> api;
 
@@ -108,6 +113,7 @@ struct Server::Parts {
     if (http) http->Stop();
     api.reset();
     keeper.reset();
+    job_keeper.reset();
     if (service) service->Stop();
     watch.reset();
     if (writer) writer->Stop();
@@ -233,7 +239,10 @@ Result<void> Server::Parts::MakeApi() {
   http = std::move(*listening);
   api::ApiOptions api_options;
   api_options.access = {options.state + "/" + std::string(api::kTokenFile), options.admin_group,
-                        ::geteuid()};
+                        ::geteuid(), [this](std::uint32_t uid, std::vector<std::uint32_t> groups) {
+                          settings->Meet(uid, std::move(groups));
+                        }};
+  api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
                    options.store, options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
@@ -254,6 +263,9 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   }
   auto parts = std::make_unique<Parts>();
   parts->options = options;
+  parts->settings = std::make_unique<Settings>(
+      options.settings,
+      SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
   auto machine = server::FindMachine({.gpus = options.gpus}, parts->catalogue);
   RETURN_IF_ERROR(machine);
@@ -270,6 +282,9 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   service.max_slowdown = options.max_slowdown;
   service.grace = options.grace;
   service.say = options.say;
+  service.limits.of = [all = parts->settings.get()](const core::Account& who) {
+    return all->LimitsOf(who);
+  };
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
                                                       *parts->runner, *parts->advisor, *parts->jobs,
                                                       service, parts->monitor.get());
@@ -282,6 +297,13 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
       options.state, [&board = parts->service->board()](std::int64_t number) {
         const control::JobPtr job = board.Find(number);
         return job != nullptr && !core::IsOver(job->phase);
+      });
+  parts->job_keeper = std::make_unique<JobKeeper>(
+      [place = options.store] { return store::OpenKeptJobs(place); },
+      [all = parts->settings.get()](const std::string& user) -> std::optional<core::Bytes> {
+        const auto account = api::AccountNamed(user);
+        if (!account) return std::nullopt;  // nobody here: it goes with the year
+        return all->LimitsOf(*account).kept_bytes;
       });
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -301,6 +323,7 @@ std::vector<std::string> Server::Greeting() const {
   lines.push_back(fmt::format("serving {} with policy {}: {}", parts_->options.node,
                               parts_->options.policy, gpus));
   for (const std::string& remark : parts_->machine.remarks) lines.push_back(remark);
+  for (const std::string& remark : parts_->settings->remarks()) lines.push_back(remark);
   lines.push_back("jobs are kept in " + store::WithoutPassword(parts_->options.store));
   for (std::size_t i = 0; i < parts_->options.addresses.size(); ++i) {
     const http::ListenAddress& address = parts_->options.addresses[i];

@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "http/http_server.h"
+#include "server/settings_file.h"
 
 namespace sharewell::server {
 
@@ -21,6 +22,7 @@ struct ServerOptions {
   std::string node;
   std::vector<http::ListenAddress> addresses;
   std::optional<std::uint32_t> admin_group;
+  SettingsFile settings;
   core::Ratio max_slowdown = 1.25;
   core::Seconds grace{20};
   // What goes wrong and comes right again while it runs. Any thread.

@@ -1,5 +1,6 @@
 #include "server/studies.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -40,6 +41,7 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   store::JobFilter filter;
   filter.ended_since = now - static_cast<core::UnixMillis>(days * kDayMillis);
   filter.most = 20'000;
+  filter.most_bytes = std::size_t{64} << 20;  // of memory about three times that
   const auto records = (*jobs)->Jobs(filter);
   RETURN_IF_ERROR(records);
   const auto shared = (*jobs)->SharedRuns();
@@ -153,7 +155,8 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   const auto dot = name.rfind('.');
   const std::string ending = dot == std::string::npos ? "" : name.substr(dot);
   const bool plain = ending.find('/') == std::string::npos && ending.size() < 16;
-  ask.model = parts.state + "/predicting" + (plain ? ending : "");
+  static std::atomic<unsigned> last = 0;  // several are read at once
+  ask.model = fmt::format("{}/predicting-{}{}", parts.state, ++last, plain ? ending : "");
   RETURN_IF_ERROR(platform::WriteFile(ask.model, model));
   const RemoveFile removed{ask.model};
   const auto needs = study::PredictNeeds(ask, *parts.catalogue, name);

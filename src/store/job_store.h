@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +30,8 @@ struct JobFilter {
   std::optional<core::UnixMillis> ended_since = {};
   std::optional<std::int64_t> below = {};  // numbers below this one: the next page
   std::size_t most = 1000;                 // newest first
+  // So many bytes of records at most, and always one; older ones are left out.
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 // All of it or nothing.
@@ -45,6 +49,9 @@ class JobStore {
   virtual core::Result<void> Write(const JobChanges& changes) = 0;
   // Newest first.
   virtual core::Result<std::vector<core::JobRecord>> Jobs(const JobFilter& filter) = 0;
+  // How those of them that are there stand now; no record is read for it.
+  virtual core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
+      const std::vector<std::int64_t>& numbers) = 0;
   virtual core::Result<std::int64_t> LastNumber() = 0;  // 0: none yet
   virtual core::Result<std::int64_t> LastEvent() = 0;
   // Those above `after`, rising, at most `most`.

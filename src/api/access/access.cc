@@ -49,6 +49,11 @@ core::Account Access::FromKernel(const http::Peer& peer) {
   if (names_.size() > kMostNames) names_.clear();
   auto [it, fresh] = names_.try_emplace(uid, Known{});
   if (fresh || now - it->second.asked > kNameLasts) it->second = {UserName(uid), now};
+  if (options_.met) {
+    std::vector<std::uint32_t> groups(peer.groups.begin(), peer.groups.end());
+    if (peer.gid) groups.push_back(*peer.gid);
+    options_.met(uid, std::move(groups));
+  }
   const auto in_group = [&](std::uint32_t group) {
     return peer.gid == group ||
            std::find(peer.groups.begin(), peer.groups.end(), group) != peer.groups.end();
@@ -144,6 +149,15 @@ core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::strin
     return core::UsageError("{}: there is no group {} on this machine", flag, core::Quoted(name));
   }
   return entry.gr_gid;
+}
+
+std::optional<core::Account> AccountNamed(const std::string& name) {
+  std::vector<char> room(65536);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  if (found == nullptr) return std::nullopt;
+  return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_uid == 0};
 }
 
 std::string UserName(std::uint32_t uid) {

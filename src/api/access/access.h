@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/access/tokens.h"
 #include "core/result.h"
@@ -21,6 +23,8 @@ struct AccessOptions {
   std::string token_file;
   std::optional<std::uint32_t> admin_group = {};  // whose members are admins
   std::uint32_t own_uid = 0;                      // the server's: it may do all
+  // Hears of the groups that the kernel tells of whoever calls.
+  std::function<void(std::uint32_t uid, std::vector<std::uint32_t> groups)> met = {};
 };
 
 struct Refusal {
@@ -59,6 +63,8 @@ class Access {
 
 // A group's number, by its name or number.
 core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name);
+// Of this machine; no admin unless it is root. Absent: there is none of that name.
+std::optional<core::Account> AccountNamed(const std::string& name);
 // "ann"; "1000" where it has no name.
 std::string UserName(std::uint32_t uid);
 

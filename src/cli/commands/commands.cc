@@ -51,6 +51,10 @@ constexpr CommandEntry kCommands[] = {
      "speed: a job's rate divided by its rate alone. together: the sum of the speeds on a GPU;\n"
      "above 1, sharing pays.",
      "sharewell top -w", NewTopCommand},
+    {kJobs, "limits", "show what you may take of the server, and how much is left",
+     "used and left are - where the server does not count them here. An admin sets the limits in\n"
+     "sharewell.toml (docs/formats/settings.md), and may ask for those of others.",
+     "sharewell limits\nsharewell limits --user ann --json", NewLimitsCommand},
     {kJobs, "drain", "give a GPU no new jobs, and let its running jobs finish",
      "For admins. The GPU stays drained when the server is started again.",
      "sharewell drain 0\nsharewell drain 0 --undo", NewDrainCommand},

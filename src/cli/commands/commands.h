@@ -20,6 +20,7 @@ std::unique_ptr<Command> NewReleaseCommand();
 std::unique_ptr<Command> NewTopCommand();
 std::unique_ptr<Command> NewDrainCommand();
 std::unique_ptr<Command> NewServeCommand();
+std::unique_ptr<Command> NewLimitsCommand();
 std::unique_ptr<Command> NewTokenCommand();
 
 // measure/

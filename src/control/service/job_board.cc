@@ -5,8 +5,14 @@
 
 namespace sharewell::control {
 
+constexpr std::size_t kMostLookedUp = 100'000;
+constexpr std::size_t kAfterBytes = 64;  // a number, and its place among those that wait for it
+
 std::size_t BytesOf(const core::Submission& job) {
-  std::size_t bytes = sizeof(core::JobRecord) + job.folder.size();
+  std::size_t bytes = sizeof(core::JobRecord) + job.folder.size() + job.image.size() +
+                      job.after.size() * kAfterBytes;
+  if (job.needs) bytes += job.needs->profile.cpu_curve.size() * sizeof(double) * 2;
+  for (const std::string& model : job.gpu_models) bytes += model.size();
   for (const std::string& word : job.command) bytes += word.size();
   for (const auto& [name, value] : job.environment) bytes += name.size() + value.size();
   return bytes;
@@ -43,6 +49,21 @@ JobPtr JobBoard::Find(std::int64_t number) const {
   if (const auto found = live_.find(number); found != live_.end()) return found->second;
   const auto found = over_.find(number);
   return found == over_.end() ? nullptr : found->second;
+}
+
+std::optional<core::Phase> JobBoard::PhaseOf(std::int64_t number) const {
+  const platform::MutexLock lock(mutex_);
+  for (const auto* jobs : {&live_, &over_}) {
+    if (const auto found = jobs->find(number); found != jobs->end()) return found->second->phase;
+  }
+  const auto found = looked_up_.find(number);
+  return found == looked_up_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void JobBoard::Remember(std::int64_t number, core::Phase ended) const {
+  const platform::MutexLock lock(mutex_);
+  if (looked_up_.size() >= kMostLookedUp) looked_up_.clear();
+  looked_up_[number] = ended;
 }
 
 std::vector<JobPtr> JobBoard::Live() const {

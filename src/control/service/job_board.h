@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/job_record.h"
@@ -30,10 +31,16 @@ class JobBoard {
   std::vector<JobPtr> Over() const;                   // by number; the last ones alone
   std::map<core::Phase, std::size_t> Counts() const;  // of live jobs
 
+  // How a job stands, or ended: also of older ones that somebody has looked up in the store.
+  // Absent: only the store knows.
+  std::optional<core::Phase> PhaseOf(std::int64_t number) const;
+  void Remember(std::int64_t number, core::Phase ended) const;  // REQUIRES: it is over
+
  private:
   mutable platform::Mutex mutex_;
   const std::size_t most_over_, most_over_bytes_;
   std::size_t over_bytes_ SHAREWELL_GUARDED_BY(mutex_) = 0;
+  mutable std::map<std::int64_t, core::Phase> looked_up_ SHAREWELL_GUARDED_BY(mutex_);
   std::map<std::int64_t, JobPtr> live_ SHAREWELL_GUARDED_BY(mutex_), over_
       SHAREWELL_GUARDED_BY(mutex_);
 };

@@ -40,6 +40,7 @@ Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runn
       engine(all, GivenGpus(gpus.views()), run, {.grace = chosen.grace}),
       guard(chosen.guard),
       admission(chosen.limits, live, advice, board, store),
+      gate(chosen.limits.of, live),
       outbox(store, live, board, hub, chosen.say),
       reserved_gpus(gpus.size()),
       reserved_nodes(all.nodes().size()),
@@ -53,8 +54,7 @@ void Service::Impl::Work() {
     mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
     const core::Seconds asked_took = runner.Now() - began;
     if (mailbox.closed()) break;
-    if (enqueued.empty()) AnswerSubmitted();  // held ones: no turn will come for them
-    SubmitEnqueued();
+    if (!SubmitEnqueued()) AnswerSubmitted();  // held ones: no turn will come for them
     const auto turned = loop->Turn();
     if (!turned) {
       // A policy's bug. Nothing of its plan was done; the next event asks it again.
@@ -87,6 +87,7 @@ core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
   RETURN_IF_ERROR(stored);
   for (const auto& [number, how] : stored->over) {
     admission.RemoveDependent(live.Find(number)->record);
+    gate.Forget(number);
     live.Remove(number);
     ReleaseDependents(number, how);
   }

@@ -123,7 +123,8 @@ Result<void> Service::Impl::Hold(LiveJob& job) {
       {0, Wall(), "job.held", record.number, fmt::format("job {} is held", record.number)});
   changes.jobs.push_back(std::move(record));
   if (auto kept = Commit(std::move(changes)); !kept) return kept;
-  if (job.id.valid()) engine.Withdraw(std::exchange(job.id, {}));
+  if (job.id.valid()) engine.Withdraw(live.TakeId(job));
+  gate.Forget(job.record.number);
   std::erase(enqueued, job.record.number);
   return {};
 }

@@ -20,6 +20,7 @@
 #include "control/service/parts/live_jobs.h"
 #include "control/service/parts/mailbox.h"
 #include "control/service/parts/outbox.h"
+#include "control/service/parts/run_gate.h"
 #include "control/service/service.h"
 #include "core/snapshot.h"
 #include "engine/live/live_engine.h"
@@ -80,7 +81,7 @@ struct Service::Impl final : Estimator, Recorder {
   // With the next turn. Ids are given then: a reservation may come before.
   void Enqueue(std::int64_t number) { enqueued.push_back(number); }
   void EnqueueIfItFits(LiveJob& job);  // admitted earlier, perhaps by another machine; else held
-  void SubmitEnqueued();
+  bool SubmitEnqueued();               // whether any went to the loop, so that a turn comes for it
   void ReleaseDependents(std::int64_t number, core::Phase how);
   // Between turns: when most ids are of jobs that are over, the others are given new ones.
   void RenumberIfMostAreOver();
@@ -125,6 +126,7 @@ struct Service::Impl final : Estimator, Recorder {
   EventHub hub;
   LiveJobs live;
   Admission admission;
+  RunGate gate;
   Outbox outbox;
   Mailbox mailbox;
 

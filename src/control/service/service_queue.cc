@@ -120,14 +120,26 @@ void Service::Impl::EnqueueIfItFits(LiveJob& job) {
   Enqueue(job.record.number);
 }
 
-void Service::Impl::SubmitEnqueued() {
-  for (const std::int64_t number : std::exchange(enqueued, {})) {
+bool Service::Impl::SubmitEnqueued() {
+  // Who waited for their turn goes before who comes now.
+  std::vector<std::int64_t> all = gate.TakeNext();
+  all.insert(all.end(), enqueued.begin(), enqueued.end());
+  enqueued.clear();
+  bool any = false;
+  for (const std::int64_t number : all) {
     LiveJob* job = live.Find(number);
     // Cancelled meanwhile, or let go twice: by its user and by the end of the job it came after.
     if (job == nullptr || job->record.phase != Phase::kWaiting || job->id.valid()) continue;
+    if (std::string why = gate.Ask(job->record); !why.empty()) {
+      job->record.reason = std::move(why);
+      board.Put(job->record);
+      continue;
+    }
     engine::RunRequest request = RequestOf(job->record);
     engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
+    any = true;
   }
+  return any;
 }
 
 // About as many ids are given between two looks as one look costs: little for each job. At most

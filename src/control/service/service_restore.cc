@@ -32,6 +32,7 @@ Result<void> Service::Impl::Restore() {
   store::JobFilter over;
   over.phases = {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
   over.most = 2000;
+  over.most_bytes = std::size_t{64} << 20;  // what the board holds
   auto old = jobs.Jobs(over);
   RETURN_IF_ERROR(old);
   store::JobFilter not_over;

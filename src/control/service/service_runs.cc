@@ -83,7 +83,7 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
   if (record.phase == Phase::kWaiting && job->id.valid() &&
       (record.evicted >= kEvictionsAlone || std::exchange(job->elsewhere, false))) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
-    engine.Withdraw(std::exchange(job->id, {}));
+    engine.Withdraw(live.TakeId(*job));
     EnqueueIfItFits(*job);
   }
   const std::string words = EndInWords(end.end, record);

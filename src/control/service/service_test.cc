@@ -38,7 +38,7 @@ class ServiceTest : public testing::Test {
     GpuView gpu;
     gpu.gpu = {0, uuid_, "V100"};
     ServiceOptions options;
-    options.limits.most_waiting_of_one = 5;
+    options.limits.of = [this](const core::Account&) { return limits_; };
     service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, *runner_, advisor_,
                                          jobs_, options);
     ASSERT_TRUE(service_->Start());
@@ -87,6 +87,7 @@ class ServiceTest : public testing::Test {
   MemoryJobs jobs_;
   std::vector<RunRequest> found_;
   std::string uuid_ = "GPU-0";
+  core::Limits limits_ = {.queued_jobs = 5};
   std::unique_ptr<HandRunner> runner_;
   std::unique_ptr<Service> service_;
 };

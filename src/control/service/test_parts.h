@@ -135,6 +135,16 @@ class MemoryJobs final : public store::JobStore {
     }
     return found;
   }
+  core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
+      const std::vector<std::int64_t>& numbers) override {
+    ++phases_asked;
+    std::map<std::int64_t, core::Phase> phases;
+    for (const std::int64_t number : numbers) {
+      const auto found = jobs.find(number);
+      if (found != jobs.end()) phases[number] = found->second.phase;
+    }
+    return phases;
+  }
   core::Result<std::int64_t> LastNumber() override {
     return jobs.empty() ? 0 : jobs.rbegin()->first;
   }
@@ -153,6 +163,7 @@ class MemoryJobs final : public store::JobStore {
   std::map<std::int64_t, core::JobRecord> jobs;
   std::map<std::string, std::string> kept;
   std::int64_t last_event = 0;
+  int phases_asked = 0;
 };
 
 class PlainAdvisor final : public Advisor {

@@ -136,6 +136,27 @@ TEST_F(JobContract, TidyingKeepsWhatLivesAndEveryNumber) {
   EXPECT_EQ(store_->LastEvent().value(), 1500);
 }
 
+TEST_F(JobContract, F17_RecordsAreReadUpToSoManyBytes) {
+  JobChanges changes;
+  for (int i = 1; i <= 250; ++i) {
+    changes.jobs.push_back(PlainJob(i));
+    changes.jobs.back().asked.command.emplace_back(10'000, 'x');
+  }
+  Write(changes);
+  EXPECT_THAT(Numbers({.most_bytes = 1}), ElementsAre(250)) << "one is always read";
+  EXPECT_THAT(Numbers({.below = 9, .most_bytes = 45'000}), ElementsAre(8, 7, 6));
+  EXPECT_THAT(Numbers({.most = 7, .most_bytes = 10'000'000}), SizeIs(7));
+  EXPECT_THAT(Numbers({.most_bytes = 10'000'000}), SizeIs(250)) << "over several pages";
+}
+
+TEST_F(JobContract, F16_PhasesAreReadWithoutRecords) {
+  Write({{PlainJob(1), PlainJob(2, "ann", Phase::kFailed)}, {}, {}, {}});
+  place_->Run("UPDATE job SET record = 'x'");
+  EXPECT_THAT(store_->PhasesOf({1, 2, 3}).value(),
+              ElementsAre(std::pair(1, PlainJob(1).phase), std::pair(2, Phase::kFailed)));
+  EXPECT_THAT(store_->PhasesOf({}).value(), IsEmpty());
+}
+
 TEST_F(JobContract, OneServerAStore) {
   ASSERT_TRUE(store_->BecomeServer());
   ASSERT_TRUE(store_->BecomeServer());  // it is already

@@ -1,6 +1,8 @@
 // Jobs and submissions out of JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text/quoted.h"
 #include "store/job_store.h"
 #include "store/jobs/json_text.h"
@@ -15,9 +17,9 @@ using JobJson = ObjectReader::Json;
 // kernel's own message; these bounds keep one request from filling memory and disk.
 constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20, kMostWords = 65'536;
 constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20, kMostVariables = 10'000;
-constexpr std::size_t kMostJobName = 200, kMostPath = 4096, kMostModels = 64, kMostAfter = 1000,
-                      kMostCurve = 1000;
-constexpr std::int64_t kMostGpusOfJob = 64, kMostPriority = 1'000'000;
+constexpr std::size_t kMostJobName = 200, kMostPath = 4096, kMostModels = 64, kMostAfter = 100,
+                      kMostAfterWords = 1000, kMostCurve = 1000;
+constexpr std::int64_t kMostGpusOfJob = 64, kMostPriority = 1'000'000, kMostAtOnce = 1'000'000;
 constexpr Within kBytesWithin{1, 1e15}, kRatesWithin{0, 1e15}, kShareWithin{0, 1},
     kCoresWithin{0.01, 4096}, kSecondsWithin{0.001, 1e9};
 
@@ -149,6 +151,22 @@ void ReadCommand(ObjectReader& reader, core::Submission& asked) {
   }
 }
 
+// Each once: many equal ones are one question.
+void ReadAfter(ObjectReader& reader, core::Submission& asked) {
+  reader.Each("after", kMostAfterWords, [&](const JobJson& number) {
+    const auto whole = reader.JobNumberOf("after", number);
+    const auto& have = asked.after;
+    if (whole && std::find(have.begin(), have.end(), *whole) == have.end()) {
+      asked.after.push_back(*whole);
+    }
+  });
+  if (reader.trust() == Trust::kSent && asked.after.size() > kMostAfter) {
+    reader.Fail("after", fmt::format("names {} jobs, and {} are the most; let the job come after "
+                                     "one that comes after them",
+                                     asked.after.size(), kMostAfter));
+  }
+}
+
 // Both objects have these under the same names.
 void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Text("name", asked.name, kMostJobName);
@@ -172,13 +190,12 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Whole("priority", asked.priority, -kMostPriority, kMostPriority);
   reader.Number("time_limit_seconds", asked.time_limit, kSecondsWithin);
   reader.Text("image", asked.image, kMostPath);
-  reader.Each("after", kMostAfter, [&](const JobJson& number) {
-    if (const auto whole = reader.JobNumberOf("after", number)) asked.after.push_back(*whole);
-  });
+  ReadAfter(reader, asked);
   reader.Flag("held", asked.held);
   reader.Flag("requeue", asked.requeue);
   reader.Text("profile", asked.profile, kMostJobName);
   reader.Text("array", asked.array, kMostJobName);
+  reader.Whole("array_at_once", asked.array_at_once, 1, kMostAtOnce);
 }
 
 void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error) {

@@ -65,9 +65,9 @@ TEST(JobJson, IsTheApisJob) {
   const Json bare = Json::parse(JobToJson({}));
   for (const char* key :
        {"cores_asked", "gpu_memory_asked_bytes", "memory_asked_bytes", "max_slowdown",
-        "time_limit_seconds", "image", "profile", "array", "needs_given", "started_ms",
-        "resumed_ms", "ended_ms", "expected_start_ms", "exit_code", "steps", "steps_per_second",
-        "slowdown"}) {
+        "time_limit_seconds", "image", "profile", "array", "array_at_once", "needs_given",
+        "started_ms", "resumed_ms", "ended_ms", "expected_start_ms", "exit_code", "steps",
+        "steps_per_second", "slowdown"}) {
     EXPECT_TRUE(bare.contains(key) && bare[key].is_null()) << key;
   }
   std::string others;

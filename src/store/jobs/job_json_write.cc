@@ -127,6 +127,7 @@ void AppendAsked(std::string& out, JobWriter& writer, const core::Submission& as
   writer.Field("requeue", asked.requeue);
   writer.TextOrNull("profile", asked.profile);
   writer.TextOrNull("array", asked.array);
+  writer.Field("array_at_once", asked.array_at_once);
 }
 
 void AppendGiven(std::string& out, JobWriter& writer, std::string_view name,

@@ -65,10 +65,11 @@ class ObjectReader {
     }
   }
   template <class Integer>
-  void Whole(const char* key, std::optional<Integer>& value) {
+  void Whole(const char* key, std::optional<Integer>& value, std::int64_t least = kLeast<Integer>,
+             std::int64_t most = kMost<Integer>) {
     Integer whole = 0;
     const Json* json = Member(key);
-    Whole(key, whole);
+    Whole(key, whole, least, most);
     if (json != nullptr) value = whole;
   }
   void Each(const char* key, std::size_t most, const std::function<void(const Json&)>& take);

@@ -1,6 +1,7 @@
 #include "store/jobs/sql_job_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,6 +19,7 @@ namespace {
 constexpr std::string_view kJobsLock = "jobs";
 // Removed in one transaction, so that the server need not wait long; and in one call.
 constexpr std::int64_t kTidyRows = 1000, kTidyRounds = 5;
+constexpr std::size_t kAskedAtOnce = 500;  // numbers in one statement
 
 // FNV-1a: a key may be a whole command line, too long for an index and no text.
 std::int64_t HashOfKey(std::string_view key) {
@@ -137,7 +139,27 @@ core::Result<void> SqlJobStore::Read(const std::string& sql, std::span<const Val
   return done;
 }
 
+// By pages, where bytes are bounded: what is beyond the bound is not read.
 core::Result<std::vector<core::JobRecord>> SqlJobStore::Jobs(const JobFilter& filter) {
+  constexpr std::size_t kPage = 100;
+  const bool bounded = filter.most_bytes != std::numeric_limits<std::size_t>::max();
+  std::vector<core::JobRecord> records;
+  JobFilter page = filter;
+  for (;;) {
+    page.most = filter.most - records.size();
+    if (bounded) page.most = std::min(page.most, kPage);
+    Page read{records, page.most_bytes};
+    auto done = ReadPage(page, read);
+    RETURN_IF_ERROR(done);
+    if (!bounded || read.rows < page.most || read.left == 0 || records.size() >= filter.most) {
+      return records;
+    }
+    page.most_bytes = read.left;
+    page.below = read.last;
+  }
+}
+
+core::Result<void> SqlJobStore::ReadPage(const JobFilter& filter, Page& page) {
   std::string where;
   std::vector<Value> values;
   const auto add = [&](std::string_view condition, Value value) {
@@ -153,10 +175,15 @@ core::Result<std::vector<core::JobRecord>> SqlJobStore::Jobs(const JobFilter& fi
   values.emplace_back(AsLimit(filter.most));
   const std::string sql = NewestOf(filter.phases, where, values.size());
 
-  std::vector<core::JobRecord> records;
   core::Result<void> whole;
   auto done = Read(sql, values, [&](const Row& row) {
-    if (!whole) return;
+    ++page.rows;
+    page.last = row.Integer(0);
+    if (!whole || page.left == 0) return;
+    const std::size_t size = row.Bytes(1).size();
+    if (size > page.left && !page.records.empty()) page.left = 0;
+    if (page.left == 0) return;
+    page.left -= std::min(size, page.left);
     auto record = JobFromJson(row.Bytes(1));
     if (!record) {
       whole = core::FailedError(
@@ -167,11 +194,28 @@ core::Result<std::vector<core::JobRecord>> SqlJobStore::Jobs(const JobFilter& fi
     record->number = row.Integer(0);
     // Two keys may have one hash.
     if (filter.workload && core::WorkloadKey(record->asked) != *filter.workload) return;
-    records.push_back(std::move(*record));
+    page.records.push_back(std::move(*record));
   });
   if (done) done = whole;
-  RETURN_IF_ERROR(done);
-  return records;
+  return done;
+}
+
+core::Result<std::map<std::int64_t, core::Phase>> SqlJobStore::PhasesOf(
+    const std::vector<std::int64_t>& numbers) {
+  std::map<std::int64_t, core::Phase> phases;
+  for (std::size_t begin = 0; begin < numbers.size(); begin += kAskedAtOnce) {
+    const std::size_t end = std::min(begin + kAskedAtOnce, numbers.size());
+    const std::span<const std::int64_t> some(numbers.data() + begin, end - begin);
+    auto done = Read(
+        fmt::format("SELECT number, phase FROM job WHERE number IN ({})", fmt::join(some, ",")), {},
+        [&](const Row& row) {
+          if (const auto phase = core::PhaseNamed(row.Bytes(1))) {
+            phases.emplace(row.Integer(0), *phase);
+          }
+        });
+    RETURN_IF_ERROR(done);
+  }
+  return phases;
 }
 
 core::Result<std::int64_t> SqlJobStore::LastNumber() {

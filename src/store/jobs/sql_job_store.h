@@ -19,6 +19,8 @@ class SqlJobStore final : public JobStore {
 
   core::Result<void> Write(const JobChanges& changes) override;
   core::Result<std::vector<core::JobRecord>> Jobs(const JobFilter& filter) override;
+  core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
+      const std::vector<std::int64_t>& numbers) override;
   core::Result<std::int64_t> LastNumber() override;
   core::Result<std::int64_t> LastEvent() override;
   core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) override;
@@ -28,6 +30,13 @@ class SqlJobStore final : public JobStore {
   core::Result<void> BecomeServer() override;
 
  private:
+  struct Page {
+    std::vector<core::JobRecord>& records;  // at their end
+    std::size_t left;  // bytes; none: what was read last did not fit, or filled it
+    std::size_t rows = 0;
+    std::int64_t last = 0;  // number of the last row
+  };
+  core::Result<void> ReadPage(const JobFilter& filter, Page& page);
   // In a transaction of its own.
   core::Result<void> Read(const std::string& sql, std::span<const Value> values,
                           const RowReader& read);

@@ -32,6 +32,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   asked.requeue = false;
   asked.profile = "resnet50";
   asked.array = "17_3";
+  asked.array_at_once = 4;
   asked.needs = core::Needs{};
   asked.needs->from = "a guess";
   core::Needs& needs = job.believed;

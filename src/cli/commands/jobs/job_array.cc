@@ -60,6 +60,18 @@ Result<Axis> ParseAxis(const std::string& spec) {
         core::Quoted(spec), why);
   };
   if (!IsName(axis.name)) return wrong("a name has letters, digits, _ and -");
+  if (const auto percent = values.rfind('%'); percent != std::string_view::npos) {
+    const auto at_once = WholeNumber(values.substr(percent + 1));
+    const bool fits = at_once && *at_once >= 1 && *at_once <= static_cast<int>(kMostOfArray);
+    // "dropout=5%,10%" has percentages for values.
+    if (!fits && equals == std::string_view::npos) {
+      return wrong("behind % stands how many jobs may run at once, at least 1");
+    }
+    if (fits) {
+      axis.at_once = static_cast<int>(*at_once);
+      values = values.substr(0, percent);
+    }
+  }
   for (const std::string_view value : platform::SplitList(values, ',')) {
     const auto range = RangeOf(value);
     if (!range) {
@@ -112,6 +124,12 @@ Result<std::vector<Axis>> ParseAxes(const std::vector<std::string>& specs) {
     const bool twice = std::any_of(axes.begin(), axes.end(),
                                    [&](const Axis& other) { return other.name == axis->name; });
     if (twice) return UsageError("--array: {} is given twice", core::Quoted(axis->name));
+    const bool bounded = std::any_of(axes.begin(), axes.end(),
+                                     [](const Axis& other) { return other.at_once.has_value(); });
+    if (bounded && axis->at_once) {
+      return UsageError("--array: how many run at once (%{}) is given twice; give it once",
+                        *axis->at_once);
+    }
     if (axis->values.size() > kMostOfArray / all) {
       return UsageError("--array: more than {} jobs; submit the sweep in parts", kMostOfArray);
     }
@@ -129,7 +147,11 @@ Result<std::vector<core::Submission>> Expand(const core::Submission& one,
   const bool own_index =
       std::none_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == kIndex; });
   std::size_t all = 1;
-  for (const Axis& axis : axes) all *= axis.values.size();
+  std::optional<int> at_once;
+  for (const Axis& axis : axes) {
+    all *= axis.values.size();
+    if (axis.at_once) at_once = axis.at_once;
+  }
   for (std::size_t index = 0; index < all; ++index) {
     core::Submission job = one;
     std::string label;
@@ -152,6 +174,7 @@ Result<std::vector<core::Submission>> Expand(const core::Submission& one,
     if (job.name == one.name) job.name = core::DisplayName(job) + " " + label;
     job.environment.emplace_back("SHAREWELL_ARRAY_INDEX", std::to_string(index));
     job.array = fmt::format("{}_{}", id, index);
+    job.array_at_once = at_once;
     jobs.push_back(std::move(job));
   }
   return jobs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,11 @@ inline constexpr std::size_t kMostOfArray = 10'000;
 struct Axis {
   std::string name;  // "lr", or "index" where none was given
   std::vector<std::string> values;
+  std::optional<int> at_once = {};  // "%4" at its end: so many jobs of the array run at once
 };
 
-// "0-9", "1,3,5-8", "lr=0.1,0.01": each one axis. Two of the same name, or a grid of more than
-// kMostOfArray, are refused.
+// "0-9", "1,3,5-8", "lr=0.1,0.01": each one axis, and one of them may end in %N. Two of the same
+// name, or a grid of more than kMostOfArray, are refused.
 core::Result<std::vector<Axis>> ParseAxes(const std::vector<std::string>& specs);
 
 // The whole grid, the last axis fastest. "{NAME}" in words of the command, in the name and in

@@ -38,8 +38,24 @@ TEST(JobArray, AnIndexNeedNotBeUsed) {
               HasSubstr("nothing uses {lr}"));
 }
 
+TEST(JobArray, N15_SoManyAtOnce) {
+  core::Submission one;
+  one.command = {"train.py", "{lr}"};
+  const auto jobs = Expand(one, *ParseAxes({"0-99%4", "lr=1,2"}), {}, "a");
+  ASSERT_TRUE(jobs);
+  EXPECT_EQ(jobs->size(), 200U);
+  EXPECT_EQ((*jobs)[7].array_at_once, 4);
+  const auto percentages = ParseAxes({"drop=5%,10%"});
+  ASSERT_TRUE(percentages);
+  EXPECT_THAT((*percentages)[0].values, ElementsAre("5%", "10%"));
+  EXPECT_FALSE((*percentages)[0].at_once);
+  EXPECT_EQ((*ParseAxes({"drop=5,10%2"}))[0].at_once, 2);
+  EXPECT_THAT(ParseAxes({"0-9%2", "a=1,2%3"}).error().message, HasSubstr("given twice"));
+}
+
 TEST(JobArray, RefusesWhatIsNoGrid) {
-  for (const char* bad : {"", "a", "9-0", "lr=", "l r=1", "=1", "0-10000", "1,b", "-1"}) {
+  for (const char* bad : {"", "a", "9-0", "lr=", "l r=1", "=1", "0-10000", "1,b", "-1", "0-9%0",
+                          "0-9%", "0-9%x", "%4"}) {
     const auto axes = ParseAxes({bad});
     ASSERT_FALSE(axes) << bad;
     EXPECT_EQ(axes.error().kind, core::ErrorKind::kUsage) << bad;

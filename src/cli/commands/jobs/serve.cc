@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "core/text/quoted.h"
 #include "server/daemon.h"
 #include "server/server.h"
+#include "server/settings_file.h"
 
 namespace sharewell::cli {
 namespace {
@@ -49,6 +51,11 @@ class ServeCommand : public Command {
     app.add_option("--admin-group", admin_group_,
                    "group whose members are admins of all jobs and GPUs")
         ->type_name("GROUP");
+    app.add_option(
+           "--config", config_,
+           "settings, such as what each user may take (default: "
+           "/etc/sharewell/sharewell.toml as root, else ~/.config/sharewell/sharewell.toml)")
+        ->type_name("FILE");
     app.add_option("--max-slowdown", max_slowdown_,
                    "maximum slowdown by neighbours, for a job that sets none")
         ->type_name("FACTOR")
@@ -104,7 +111,19 @@ class ServeCommand : public Command {
       RETURN_IF_ERROR(group);
       options_.admin_group = *group;
     }
+    auto settings =
+        server::ReadSettings(config_.empty() ? UsualConfig() : config_, !config_.empty());
+    RETURN_IF_ERROR(settings);
+    options_.settings = std::move(*settings);
     return ReadAddresses();
+  }
+
+  static std::string UsualConfig() {
+    if (::geteuid() == 0) return "/etc/sharewell/sharewell.toml";
+    const char* base = std::getenv("XDG_CONFIG_HOME");
+    if (base != nullptr && base[0] == '/') return std::string(base) + "/sharewell/sharewell.toml";
+    const char* home = std::getenv("HOME");
+    return std::string(home != nullptr ? home : "/") + "/.config/sharewell/sharewell.toml";
   }
 
   Result<void> ReadAddresses() {
@@ -138,7 +157,7 @@ class ServeCommand : public Command {
   }
 
   server::ServerOptions options_;
-  std::string state_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_;
+  std::string state_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_, config_;
   std::string max_slowdown_ = "1.25", grace_ = "20s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

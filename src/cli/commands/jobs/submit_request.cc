@@ -124,7 +124,7 @@ void SubmitRequest::Add(CLI::App& app) {
   yes("--exclusive", exclusive, "share its GPUs with nobody");
   text("--max-slowdown", max_slowdown, "X", "maximum slowdown by neighbours: 1.25");
   text("--priority", priority, "N",
-       "above 0 it starts before others, below 0 after them (default 0)");
+       "above 0 it starts before others (for admins), below 0 after them (default 0)");
   text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
   many("--env", env, "K=V|K",
        "set a variable for it; K alone takes the value of this shell; may be repeated");
@@ -133,7 +133,7 @@ void SubmitRequest::Add(CLI::App& app) {
   yes("--hold", held, "hold it until `sharewell release`");
   many("--array", array, "RANGE|NAME=V,...",
        "submit one job for each value: 0-9 replaces {index}, lr=0.1,0.01 replaces {lr}; repeated: "
-       "a grid");
+       "a grid; 0-99%4: at most four run at once");
   yes("--no-requeue", no_requeue,
       "let it fail after a reboot or a lost GPU, instead of starting it again");
 }

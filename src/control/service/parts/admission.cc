@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/words.h"
 
 namespace sharewell::control {
 
@@ -16,26 +18,64 @@ Admission::Admission(const AdmissionLimits& limits, const LiveJobs& live, Adviso
                      const JobBoard& board, store::JobStore& store)
     : limits_(limits), live_(live), advisor_(advisor), board_(board), store_(store) {}
 
+namespace {
+
+// "what; the limit is ...; what to do; who can raise it".
+tl::unexpected<core::Error> Above(std::string_view key, const core::Limits& limits,
+                                  const std::string& what, std::string_view instead) {
+  const core::LimitKey& limit = core::LimitNamed(key);
+  return FailedError("{}; the limit for one user is {} (limits.{}): {}; {}", what,
+                     core::LimitText(limit, core::ValueOf(limits, limit)), key, instead,
+                     core::WhoRaises(key));
+}
+
+std::string SizeIn(std::string_view key, std::size_t bytes) {
+  return core::LimitText(core::LimitNamed(key), static_cast<double>(bytes));
+}
+
+}  // namespace
+
+core::Limits UsualLimits(const core::Account& who) {
+  return who.admin ? core::AdminLimits() : core::Limits{};
+}
+
 Result<void> Admission::KeepsToLimits(std::span<const core::Submission> jobs,
                                       const core::Account& who) const {
   if (jobs.empty()) return UsageError("nothing was submitted: give at least one job");
+  const core::Limits limits = limits_.of(who);
   const LiveJobs::Share mine = live_.ShareOf(who.name);
   std::size_t bytes = mine.bytes;
-  for (const core::Submission& job : jobs) bytes += BytesOf(job);
-  if (bytes > limits_.most_bytes_of_one) {
-    return FailedError(
-        "the commands and environments of all jobs of {} would take {} MiB, more than the {} that "
-        "one user may have; wait for some to end, or pass what is long in files",
-        who.name, bytes >> 20, limits_.most_bytes_of_one >> 20);
+  for (const core::Submission& job : jobs) {
+    const std::size_t size = BytesOf(job);
+    bytes += size;
+    if (static_cast<double>(size) > limits.job_bytes.value) {
+      return Above("job_bytes", limits,
+                   fmt::format("the command and environment of {} take {}",
+                               core::Quoted(core::DisplayName(job)), SizeIn("job_bytes", size)),
+                   "pass what is long in a file");
+    }
+    if (job.priority > limits.most_priority) {
+      return Above("most_priority", limits,
+                   fmt::format("priority {} is too high for {}", job.priority, who.name),
+                   "a lower priority lets others go first, and needs nobody's leave");
+    }
   }
-  if (mine.jobs + jobs.size() > limits_.most_waiting_of_one) {
-    return FailedError(
-        "{} has {} jobs here, and {} more would be above the {} that one user may have; "
-        "wait for some to end, or cancel some",
-        who.name, mine.jobs, jobs.size(), limits_.most_waiting_of_one);
+  if (static_cast<double>(bytes) > limits.queued_bytes.value) {
+    return Above(
+        "queued_bytes", limits,
+        fmt::format("the commands and environments of all jobs of {} that are not over "
+                    "take {}, and would take {}",
+                    who.name, SizeIn("queued_bytes", mine.bytes), SizeIn("queued_bytes", bytes)),
+        "wait for some to end, or pass what is long in files");
+  }
+  if (static_cast<std::int64_t>(mine.jobs + jobs.size()) > limits.queued_jobs) {
+    return Above("queued_jobs", limits,
+                 fmt::format("{} has {} that are not over, and {} more would be too many", who.name,
+                             core::Count(mine.jobs, "job"), jobs.size()),
+                 "wait for some to end, or cancel some");
   }
   if (live_.size() + jobs.size() > limits_.most_waiting) {
-    return FailedError("the queue is full ({} jobs); try again later", live_.size());
+    return FailedError("the queue is full ({} jobs of all users); try again later", live_.size());
   }
   return {};
 }
@@ -45,6 +85,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
                                                 core::UnixMillis now) const {
   RETURN_IF_ERROR(KeepsToLimits(jobs, who));
   std::vector<JobRecord> records;
+  Verdicts known;
   for (const core::Submission& job : jobs) {
     RETURN_IF_ERROR(advisor_.Check(job));
     JobRecord record;
@@ -58,7 +99,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
             "after job {}: there is no such job yet; `sharewell jobs --all` lists them", before);
       }
     }
-    if (const auto failed = FailedBefore(record, first)) {
+    if (const auto failed = FailedBefore(record, first, known)) {
       return UsageError("after job {}: it did not finish well, so this one would never start",
                         *failed);
     }
@@ -84,22 +125,34 @@ std::string Admission::WhyHeld(const JobRecord& record) const {
   return {};
 }
 
-std::optional<std::int64_t> Admission::FailedBefore(const JobRecord& record,
-                                                    std::int64_t first) const {
+bool Admission::MayComeAfter(std::int64_t number) const {
+  if (live_.Find(number) != nullptr) return true;
+  std::optional<Phase> how = board_.PhaseOf(number);
+  if (!how) {  // long over, and nobody has looked it up yet
+    const auto found = store_.PhasesOf({number});
+    if (!found) return false;  // nobody can say that it finished well
+    if (found->empty()) return true;
+    how = found->begin()->second;
+    if (core::IsOver(*how)) board_.Remember(number, *how);
+  }
+  return !core::IsOver(*how) || *how == Phase::kFinished;
+}
+
+std::optional<std::int64_t> Admission::FailedBefore(const JobRecord& record, std::int64_t first,
+                                                    Verdicts& known) const {
   for (const std::int64_t before : record.asked.after) {
-    if (live_.Find(before) != nullptr || before >= first) continue;
-    std::optional<Phase> how;
-    if (const JobPtr over = board_.Find(before)) how = over->phase;
-    if (!how) {  // long over
-      store::JobFilter filter;
-      filter.number = before;
-      const auto found = store_.Jobs(filter);
-      if (!found) return before;  // nobody can say that it finished well
-      if (!found->empty()) how = found->front().phase;
-    }
-    if (how && core::IsOver(*how) && *how != Phase::kFinished) return before;
+    if (before >= first) continue;
+    const auto [verdict, fresh] = known.try_emplace(before, true);
+    if (fresh) verdict->second = MayComeAfter(before);
+    if (!verdict->second) return before;
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> Admission::FailedBefore(const JobRecord& record,
+                                                    std::int64_t first) const {
+  Verdicts known;
+  return FailedBefore(record, first, known);
 }
 
 void Admission::AddDependent(const JobRecord& record) {

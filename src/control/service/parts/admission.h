@@ -2,11 +2,13 @@
 // thread.
 //
 // A submission is admitted whole or not at all. Limits count every job that is not over: a user
-// whose jobs wait cannot keep others out.
+// whose jobs wait cannot keep others out. Every refusal names the limit as sharewell.toml does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -18,15 +20,19 @@
 #include "control/service/job_board.h"
 #include "control/service/parts/live_jobs.h"
 #include "core/job_record.h"
+#include "core/limits.h"
 #include "core/result.h"
 #include "store/job_store.h"
 
 namespace sharewell::control {
 
+// Of one account. Must not wait.
+using LimitsOf = std::function<core::Limits(const core::Account& who)>;
+core::Limits UsualLimits(const core::Account& who);  // without a sharewell.toml
+
 struct AdmissionLimits {
-  std::size_t most_waiting = 100'000;                      // jobs in the queue
-  std::size_t most_waiting_of_one = 20'000;                // of one user
-  std::size_t most_bytes_of_one = std::size_t{256} << 20;  // their commands and environments
+  std::size_t most_waiting = 100'000;  // jobs in the queue, of all users
+  LimitsOf of = UsualLimits;
 };
 
 class Admission {
@@ -54,8 +60,13 @@ class Admission {
   std::vector<std::int64_t> TakeDependents(std::int64_t number);
 
  private:
+  using Verdicts = std::map<std::int64_t, bool>;  // may a job come after this one?
+
   core::Result<void> KeepsToLimits(std::span<const core::Submission> jobs,
                                    const core::Account& who) const;
+  std::optional<std::int64_t> FailedBefore(const core::JobRecord& record, std::int64_t first,
+                                           Verdicts& known) const;
+  bool MayComeAfter(std::int64_t number) const;
 
   const AdmissionLimits limits_;
   const LiveJobs& live_;

@@ -38,11 +38,15 @@ class AdmissionTest : public ::testing::Test {
   MemoryJobs store_;
   LiveJobs live_;
   JobBoard board_;
-  Admission admission_{{.most_waiting = 6, .most_waiting_of_one = 4, .most_bytes_of_one = 1 << 20},
-                       live_,
-                       advisor_,
-                       board_,
-                       store_};
+  static core::Limits Few(const core::Account& who) {
+    if (who.admin) return core::AdminLimits();
+    core::Limits limits;
+    limits.queued_jobs = 4;
+    limits.queued_bytes = core::Bytes(1 << 20);
+    limits.job_bytes = core::Bytes(1 << 19);
+    return limits;
+  }
+  Admission admission_{{.most_waiting = 6, .of = Few}, live_, advisor_, board_, store_};
 };
 
 TEST_F(AdmissionTest, NumbersTheRecordsOfASubmission) {
@@ -69,16 +73,51 @@ TEST_F(AdmissionTest, CountsAgainstTheUserAndTheQueue) {
   EXPECT_TRUE(Admit({Job()}));
   const auto mine = Admit({Job(), Job()});
   ASSERT_FALSE(mine);
-  EXPECT_THAT(mine.error().message, HasSubstr("ann has 3 jobs here, and 2 more"));
+  EXPECT_EQ(mine.error().message,
+            "ann has 3 jobs that are not over, and 2 more would be too many; the limit for one "
+            "user is 4 (limits.queued_jobs): wait for some to end, or cancel some; an admin can "
+            "raise limits.queued_jobs in sharewell.toml");
   EXPECT_TRUE(Admit({Job(), Job(), Job()}, kBob));
   const auto full = Admit({Job(), Job(), Job(), Job()}, kBob);
   ASSERT_FALSE(full);
-  EXPECT_THAT(full.error().message, HasSubstr("the queue is full (3 jobs)"));
+  EXPECT_THAT(full.error().message, HasSubstr("the queue is full (3 jobs of all users)"));
+}
+
+TEST_F(AdmissionTest, F17_BytesOfOneJobAndOfAllAreBounded) {
   core::Submission long_one = Job();
-  long_one.command.emplace_back(2 << 20, 'x');
-  const auto bytes = Admit({long_one}, kBob);
-  ASSERT_FALSE(bytes);
-  EXPECT_THAT(bytes.error().message, HasSubstr("would take 2 MiB, more than the 1"));
+  long_one.command.emplace_back((1 << 19) + 1, 'x');
+  const auto one = Admit({long_one}, kBob);
+  ASSERT_FALSE(one);
+  EXPECT_THAT(one.error().message,
+              HasSubstr("the limit for one user is 512 KiB (limits.job_bytes)"));
+  EXPECT_THAT(one.error().message, HasSubstr("an admin can raise limits.job_bytes"));
+  long_one.command.back().resize(500'000);
+  EXPECT_TRUE(Admit({long_one, long_one}, kBob));
+  const auto all = Admit({long_one, long_one, long_one}, kBob);
+  ASSERT_FALSE(all);
+  EXPECT_THAT(all.error().message, HasSubstr("is 1 MiB (limits.queued_bytes)"));
+  EXPECT_TRUE(Admit({long_one, long_one, long_one}, kRoot)) << "admins have limits of their own";
+}
+
+TEST_F(AdmissionTest, F18_PositivePrioritiesAreForAdmins) {
+  core::Submission first = Job();
+  first.priority = 1;
+  const auto refused = Admit({first});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("priority 1 is too high for ann"));
+  EXPECT_THAT(refused.error().message, HasSubstr("an admin can raise limits.most_priority"));
+  EXPECT_TRUE(Admit({first}, kRoot));
+  first.priority = -5;
+  EXPECT_TRUE(Admit({first}));
+}
+
+// The store is asked for each job once, for its phase alone, and not again by the next submission.
+TEST_F(AdmissionTest, F16_AManyfoldAfterIsOneQuestion) {
+  store_.jobs[3] = Record(3, Phase::kFinished);
+  EXPECT_TRUE(Admit({Job(std::vector<std::int64_t>(1000, 3)), Job({3})}));
+  EXPECT_EQ(store_.phases_asked, 1);
+  EXPECT_TRUE(Admit({Job({3})}));
+  EXPECT_EQ(store_.phases_asked, 1);
 }
 
 TEST_F(AdmissionTest, SaysWhyAJobIsHeld) {

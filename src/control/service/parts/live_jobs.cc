@@ -20,6 +20,7 @@ LiveJob& LiveJobs::Add(core::JobRecord record) {
 void LiveJobs::Remove(std::int64_t number) {
   const auto found = jobs_.find(number);
   SHAREWELL_CHECK(found != jobs_.end());
+  TakeId(found->second);
   const core::JobRecord& record = found->second.record;
   const auto share = shares_.find(record.user.name);
   share->second.bytes -= BytesOf(record.asked);
@@ -59,7 +60,28 @@ std::string LiveJobs::NameOf(core::JobId id) const {
   return job == nullptr ? std::string() : "job " + std::to_string(job->record.number);
 }
 
+std::size_t LiveJobs::QueuedOf(const std::string& user, const std::string& array) const {
+  const auto found = arrays_.find({user, array});
+  return found == arrays_.end() ? 0 : found->second;
+}
+
+void LiveJobs::Count(const core::JobRecord& record, bool queued) {
+  Share& share = shares_[record.user.name];
+  share.queued += queued ? 1 : -1;
+  const std::string array = core::LimitedArrayOf(record.asked);
+  if (array.empty()) return;
+  const auto place = arrays_.try_emplace({record.user.name, array}, 0).first;
+  place->second += queued ? 1 : -1;
+  if (place->second == 0) arrays_.erase(place);
+}
+
+core::JobId LiveJobs::TakeId(LiveJob& job) {
+  if (job.id.valid()) Count(job.record, false);
+  return std::exchange(job.id, {});
+}
+
 core::JobId LiveJobs::GiveId(LiveJob& job) {
+  if (!job.id.valid()) Count(job.record, true);
   job.id = core::JobId(number_of_.size());
   number_of_.push_back(job.record.number);
   return job.id;

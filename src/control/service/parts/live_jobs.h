@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -31,7 +32,8 @@ class LiveJobs {
   // Of one user.
   struct Share {
     std::size_t jobs = 0;
-    std::size_t bytes = 0;  // of their commands and environments
+    std::size_t bytes = 0;   // of their commands and environments
+    std::size_t queued = 0;  // of the jobs, those that the loop has: they run, or are next
   };
 
   LiveJob& Add(core::JobRecord record);  // REQUIRES: there is none of that number
@@ -45,11 +47,14 @@ class LiveJobs {
   const LiveJob* Find(core::JobId id) const;
   std::size_t size() const { return jobs_.size(); }
   Share ShareOf(const std::string& user) const;
+  // Of one array that core::LimitedArrayOf names: how many the loop has.
+  std::size_t QueuedOf(const std::string& user, const std::string& array) const;
   std::string NameOf(core::JobId id) const;  // "job 7"; empty: there is none
 
   // The snapshot's next id: it must be submitted there before another one is given.
   core::JobId GiveId(LiveJob& job);
-  core::JobId GiveIdToNobody();  // for what keeps a GPU from being used
+  core::JobId TakeId(LiveJob& job);  // the loop has it no more; what it had
+  core::JobId GiveIdToNobody();      // for what keeps a GPU from being used
   core::UserId UserIdOf(const std::string& name);
   std::size_t ids_given() const { return number_of_.size(); }
   // Whose id is in use here stays.
@@ -58,9 +63,12 @@ class LiveJobs {
   void Renumber(const core::Renumbering& ids);
 
  private:
+  void Count(const core::JobRecord& record, bool queued);
+
   std::map<std::int64_t, LiveJob> jobs_;
   std::vector<std::int64_t> number_of_;  // by JobId; 0: nobody
   std::map<std::string, Share> shares_;
+  std::map<std::pair<std::string, std::string>, std::size_t> arrays_;  // queued, by user and array
   std::map<std::string, core::UserId> users_;
 };
 

@@ -1,0 +1,31 @@
+// Any bytes as sharewell.toml: read, or refused with a reason; every value that is read is one.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "server/settings_file.h"
+
+namespace {
+
+void Check(const sharewell::server::GivenLimits& given) {
+  if (given.size() != sharewell::core::LimitKeys().size()) __builtin_trap();
+  for (const auto& value : given) {
+    if (value && (!std::isfinite(*value) || *value < 0)) __builtin_trap();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto settings = sharewell::server::ParseSettings(text, "fuzz.toml");
+  if (!settings) {
+    if (settings.error().message.empty()) __builtin_trap();
+    return 0;
+  }
+  Check(settings->everybody);
+  for (const auto& [name, given] : settings->users) Check(given);
+  for (const auto& [name, given] : settings->groups) Check(given);
+  return 0;
+}

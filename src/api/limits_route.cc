@@ -1,0 +1,78 @@
+// GET /limits: what one user may take of the server, and has taken.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/api_impl.h"
+#include "api/json_words.h"
+#include "control/service/parts/admission.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::api {
+namespace {
+
+// What is counted here; the others are counted elsewhere, or there is nothing to count.
+std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string& user) {
+  double jobs = 0, running = 0, bytes = 0;
+  for (const control::JobPtr& job : api.service.board().Live()) {
+    if (job->user.name != user) continue;
+    ++jobs;
+    bytes += static_cast<double>(control::BytesOf(job->asked));
+    if (job->phase != core::Phase::kHeld && job->phase != core::Phase::kWaiting) ++running;
+  }
+  return {{"queued_jobs", jobs},
+          {"running_jobs", running},
+          {"queued_bytes", bytes},
+          {"studies", static_cast<double>(api.studying.CountOf(user))}};
+}
+
+http::HttpResponse Told(const ApiImpl& api, const core::Account& who) {
+  const core::AccountLimits limits = api.LimitsOf(who);
+  const auto counted = UsedBy(api, who.name);
+  std::string out = fmt::format("{{\"schema\":1,\"user\":{},\"limits\":", JsonText(who.name));
+  std::size_t i = 0;
+  AppendList(out, core::LimitKeys(), [&](std::string& text, const core::LimitKey& key) {
+    const double limit = core::ValueOf(limits.limits, key);
+    const auto found = counted.find(key.name);
+    const auto used = found == counted.end() ? std::nullopt : std::optional(found->second);
+    const auto left = used ? std::optional(std::max(0.0, limit - *used)) : std::nullopt;
+    text += fmt::format(
+        "{{\"name\":{},\"what\":{},\"unit\":\"{}\",\"limit\":{},\"used\":{},\"left\":{},"
+        "\"from\":{}}}",
+        JsonText(key.name), JsonText(key.what),
+        key.is_bytes()            ? "bytes"
+        : key.member.index() == 2 ? "seconds_per_minute"
+                                  : "count",
+        JsonNumber(limit), JsonNumber(used), JsonNumber(left),
+        i < limits.from.size() ? JsonText(limits.from[i]) : "null");
+    ++i;
+  });
+  return JsonAnswer(out + "}");
+}
+
+}  // namespace
+
+core::AccountLimits ApiImpl::LimitsOf(const core::Account& who) const {
+  if (options.limits) return options.limits(who);
+  return {control::UsualLimits(who), {}};
+}
+
+void ApiImpl::AddLimitsRoute() {
+  Read("/api/v1/limits", [this](const http::HttpRequest& request, const Who& who) {
+    if (!who) {
+      return RefusalAnswer({401, "whose limits? Give a token, or ask through the server's socket"});
+    }
+    const std::string name = QueryValue(http::ParseQuery(request.query), "user");
+    if (name.empty() || name == who->name) return Told(*this, *who);
+    if (!who->admin) return Problem(403, "the limits of other users are shown to admins alone");
+    const auto other = AccountNamed(name);
+    if (!other) {
+      return Problem(404, fmt::format("there is no user {} on this machine", core::Quoted(name)));
+    }
+    return Told(*this, *other);
+  });
+}
+
+}  // namespace sharewell::api

@@ -1,0 +1,165 @@
+#include "server/settings.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text/parse_number.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::server {
+namespace {
+
+constexpr auto kGroupsLast = std::chrono::minutes(10);
+constexpr std::size_t kMostKnown = 10'000, kMostAsking = 64;
+constexpr std::size_t kEntryBytes = 65536;
+
+std::optional<std::uint32_t> AsNumber(const std::string& name) {
+  const auto number = core::ParseWhole("id", name, 0, UINT32_MAX - 1);
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+}
+
+std::optional<std::uint32_t> UserNamed(const std::string& name) {
+  std::vector<char> room(kEntryBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  return found != nullptr ? std::optional(entry.pw_uid) : AsNumber(name);
+}
+
+std::optional<std::uint32_t> GroupNamed(const std::string& name) {
+  std::vector<char> room(kEntryBytes);
+  group entry{};
+  group* found = nullptr;
+  ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  return found != nullptr ? std::optional(entry.gr_gid) : AsNumber(name);
+}
+
+std::vector<std::uint32_t> GroupsOfUser(std::uint32_t uid) {
+  std::vector<char> room(kEntryBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
+  if (found == nullptr) return {};
+  int count = 64;
+  std::vector<gid_t> groups(static_cast<std::size_t>(count));
+  if (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0) {
+    groups.resize(static_cast<std::size_t>(count));
+    if (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0) return {};
+  }
+  return {groups.begin(), groups.begin() + count};
+}
+
+}  // namespace
+
+NameService SystemNames() { return {UserNamed, GroupNamed, GroupsOfUser}; }
+
+Settings::Settings(const SettingsFile& file, SettingsOptions options)
+    : everybody_(file.everybody), options_(std::move(options)), asking_(kMostAsking) {
+  const auto place = [this](const char* kind, const auto& named, const auto& number_of,
+                            std::map<std::uint32_t, Table>& tables) {
+    for (const auto& [name, given] : named) {
+      if (const auto id = number_of(name)) {
+        tables[*id] = {fmt::format("[limits.{}.{}]", kind, name), given};
+      } else {
+        remarks_.push_back(
+            fmt::format("sharewell.toml: there is no {0} {1} on this machine, so that "
+                        "[limits.{0}.NAME] applies to nobody; mend the name, then restart",
+                        kind, core::Quoted(name)));
+      }
+    }
+  };
+  place("user", file.users, options_.names.user, users_);
+  place("group", file.groups, options_.names.group, groups_);
+}
+
+Settings::Known& Settings::Remember(std::uint32_t uid) const {
+  if (known_.size() > kMostKnown) known_.clear();
+  return known_[uid];
+}
+
+void Settings::Meet(std::uint32_t uid, std::vector<std::uint32_t> groups) const {
+  const auto now = std::chrono::steady_clock::now();
+  const platform::MutexLock lock(mutex_);
+  Known& known = Remember(uid);
+  if (known.asked != decltype(known.asked){} && now - known.asked < kGroupsLast) return;
+  known = {std::move(groups), now, known.asking};
+}
+
+std::vector<std::uint32_t> Settings::GroupsOf(std::uint32_t uid) const {
+  if (groups_.empty() && !options_.admin_group) return {};
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<std::uint32_t> groups;
+  {
+    const platform::MutexLock lock(mutex_);
+    Known& known = Remember(uid);
+    groups = known.groups;
+    const bool fresh = known.asked != decltype(known.asked){} && now - known.asked < kGroupsLast;
+    if (fresh || known.asking) return groups;
+    known.asking = true;
+  }
+  const bool put = asking_.Put([this, uid] {
+    auto found = options_.names.groups_of(uid);
+    const platform::MutexLock lock(mutex_);
+    Remember(uid) = {std::move(found), std::chrono::steady_clock::now(), false};
+  });
+  if (!put) {
+    const platform::MutexLock lock(mutex_);
+    Remember(uid).asking = false;
+  }
+  return groups;
+}
+
+core::AccountLimits Settings::Resolve(std::uint32_t uid, bool admin, bool explain) const {
+  const std::vector<std::uint32_t> groups = GroupsOf(uid);
+  const auto in = [&](std::uint32_t group) {
+    return std::find(groups.begin(), groups.end(), group) != groups.end();
+  };
+  admin = admin || uid == 0 || uid == options_.own_uid ||
+          (options_.admin_group && in(*options_.admin_group));
+  const auto own = users_.find(uid);
+  core::AccountLimits out;
+  out.limits = admin ? core::AdminLimits() : core::Limits{};
+  for (std::size_t i = 0; i < core::LimitKeys().size(); ++i) {
+    const core::LimitKey& key = core::LimitKeys()[i];
+    static const std::string kAll = "[limits]", kUsual = "default", kAdmins = "default of admins";
+    const double usual = core::ValueOf(out.limits, key);
+    std::optional<double> value = everybody_[i];
+    const std::string* from = &kAll;
+    bool by_group = false;
+    for (const auto& [gid, table] : groups_) {
+      if (!table.given[i] || !in(gid) || (by_group && *table.given[i] <= *value)) continue;
+      value = table.given[i];
+      from = &table.from;
+      by_group = true;
+    }
+    if (!value || (admin && *value <= usual)) {
+      value = usual;
+      from = admin ? &kAdmins : &kUsual;
+    }
+    if (own != users_.end() && own->second.given[i]) {
+      value = own->second.given[i];
+      from = &own->second.from;
+    }
+    core::SetValue(out.limits, key, *value);
+    if (explain) out.from.push_back(*from);
+  }
+  return out;
+}
+
+core::Limits Settings::LimitsOf(std::uint32_t uid) const {
+  return Resolve(uid, false, false).limits;
+}
+
+core::Limits Settings::LimitsOf(const core::Account& who) const {
+  return Resolve(who.uid, who.admin, false).limits;
+}
+
+core::AccountLimits Settings::Explain(const core::Account& who) const {
+  return Resolve(who.uid, who.admin, true);
+}
+
+}  // namespace sharewell::server

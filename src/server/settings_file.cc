@@ -1,0 +1,122 @@
+#include "server/settings_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "core/text/quoted.h"
+#include "platform/files/mapped_file.h"
+#include "platform/files/trusted_path.h"
+#include "study/measure/grid/grid_spec_table.h"
+
+namespace sharewell::server {
+namespace {
+
+using core::Result;
+
+constexpr double kMostCount = 1e9, kMostBytes = 1e18;
+
+const std::vector<std::string>& KeyNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const core::LimitKey& key : core::LimitKeys()) all.emplace_back(key.name);
+    return all;
+  }();
+  return names;
+}
+
+// Absent: it is no value of that key.
+std::optional<double> ValueIn(const toml::node& node, const core::LimitKey& key) {
+  if (key.is_bytes()) {
+    if (const auto text = node.value_exact<std::string>()) {
+      const auto size = study::ParseMemory(*text);
+      return size ? std::optional(size->value) : std::nullopt;
+    }
+    const auto whole = node.value_exact<std::int64_t>();
+    if (!whole || *whole < 0 || static_cast<double>(*whole) > kMostBytes) return std::nullopt;
+    return static_cast<double>(*whole);
+  }
+  const bool real = std::holds_alternative<double core::Limits::*>(key.member);
+  const auto value = real && node.is_number() ? node.value<double>()
+                     : node.is_integer()      ? node.value<double>()
+                                              : std::nullopt;
+  const bool fits = value && std::isfinite(*value) && *value >= 0 && *value <= kMostCount;
+  return fits ? value : std::nullopt;
+}
+
+void ReadLimits(study::SpecTable& table, GivenLimits& given) {
+  for (std::size_t i = 0; i < core::LimitKeys().size(); ++i) {
+    const core::LimitKey& key = core::LimitKeys()[i];
+    const toml::node* node = table.table().get(key.name);
+    if (node == nullptr) continue;
+    given[i] = ValueIn(*node, key);
+    if (given[i]) continue;
+    const char* form = key.is_bytes() ? "a size such as \"64MiB\", \"2GB\", or whole bytes"
+                                      : "a number from 0 to 1000000000";
+    table.FailAt(*node, fmt::format("{} must be {}", key.name, form));
+  }
+}
+
+// [limits.user.NAME] and [limits.group.NAME].
+void ReadNamed(study::SpecTable& limits, const char* kind,
+               std::map<std::string, GivenLimits>& tables) {
+  const toml::table* named = limits.Table(kind);
+  if (named == nullptr) return;
+  study::SpecTable all(*named, limits.file(), fmt::format("[limits.{}]", kind), limits.error());
+  for (const auto& [name, node] : all.InOrder()) {
+    const toml::table* table = node->as_table();
+    if (table == nullptr) {
+      all.FailAt(*node, fmt::format("{} must be a table: write [limits.{}.NAME]",
+                                    core::Quoted(name), kind));
+      return;
+    }
+    study::SpecTable inner(*table, limits.file(), fmt::format("[limits.{}.NAME]", kind),
+                           limits.error());
+    inner.AllowOnly(KeyNames());
+    ReadLimits(inner, tables.try_emplace(name, GivenLimits(KeyNames().size())).first->second);
+  }
+}
+
+}  // namespace
+
+Result<SettingsFile> ParseSettings(std::string_view text, const std::string& name) {
+  SettingsFile settings;
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return settings;
+  const auto root = study::ParseSpec(text, name);
+  RETURN_IF_ERROR(root);
+  std::optional<core::Error> error;
+  study::SpecTable top(*root, name, "sharewell.toml", error);
+  top.AllowOnly({"limits"});
+  if (const toml::table* given = top.Table("limits")) {
+    study::SpecTable limits(*given, name, "[limits]", error);
+    std::vector<std::string> keys = KeyNames();
+    keys.insert(keys.end(), {"user", "group"});
+    limits.AllowOnly(keys);
+    ReadLimits(limits, settings.everybody);
+    ReadNamed(limits, "user", settings.users);
+    ReadNamed(limits, "group", settings.groups);
+  }
+  if (error) return tl::unexpected(*std::move(error));
+  return settings;
+}
+
+Result<SettingsFile> ReadSettings(const std::string& path, bool named) {
+  std::error_code unknown;
+  if (!named && !std::filesystem::exists(path, unknown) && !unknown) return SettingsFile{};
+  if (::geteuid() == 0) {
+    if (auto ours = platform::OnlyRootMayChange(path); !ours) {
+      return core::FailedError(
+          "{}: whoever may change the settings of a server of root's decides what every user may "
+          "take of it; chown root and chmod go-w it, or name another file (--config FILE)",
+          ours.error().message);
+    }
+  }
+  const auto file = platform::MappedFile::Open(path);
+  RETURN_IF_ERROR(file);
+  return ParseSettings(file->text(), path);
+}
+
+}  // namespace sharewell::server

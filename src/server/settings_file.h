@@ -1,0 +1,30 @@
+// sharewell.toml (docs/formats/settings.md): what one user may take of the server, for everybody,
+// by user and by group.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/result.h"
+
+namespace sharewell::server {
+
+// What one table gives, by the order of core::LimitKeys().
+using GivenLimits = std::vector<std::optional<double>>;
+
+struct SettingsFile {
+  GivenLimits everybody = GivenLimits(core::LimitKeys().size());
+  std::map<std::string, GivenLimits> users, groups;  // by name
+};
+
+// `name` stands in errors, with the line.
+core::Result<SettingsFile> ParseSettings(std::string_view text, const std::string& name);
+// As root, a file that anybody else may write is refused. Where there is none: nothing is given,
+// or, if `named`, an error.
+core::Result<SettingsFile> ReadSettings(const std::string& path, bool named);
+
+}  // namespace sharewell::server
