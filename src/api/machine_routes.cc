@@ -142,10 +142,9 @@ void ApiImpl::AddMachineRoutes() {
     return http::HttpResponse{200, std::string(kExpositionType), std::move(page), {}};
   });
   Read("/healthz", [this](const http::HttpRequest&, const Who&) {
-    const ServiceView view = service.View();
-    if (view.store_up) return http::HttpResponse{.body = "ok\n"};
-    return http::HttpResponse{.status = 503,
-                              .body = "jobs cannot be stored: " + view.store_problem + "\n"};
+    const std::string problem = control::ProblemOf(service.View());
+    if (problem.empty()) return http::HttpResponse{.body = "ok\n"};
+    return http::HttpResponse{.status = 503, .body = problem + "\n"};
   });
 
   for (const bool drained : {true, false}) {

@@ -60,6 +60,7 @@ struct JobRecord {
   std::optional<UnixMillis> expected_start;  // of one that waits, as shown; it is never stored
   int attempt = 0;                           // how often it was started
   int ooms = 0, evicted = 0;
+  int lost = 0;                // runs in a row under which the machine or the supervisor went down
   bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
   double cores = 0;            // given

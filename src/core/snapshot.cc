@@ -8,7 +8,7 @@
 namespace sharewell::core {
 
 void Residents::Add(JobId job) {
-  SHAREWELL_CHECK(count_ < kMaxJobsOnGpu);
+  SHAREWELL_CHECK(count_ < jobs_.size());
   jobs_[count_++] = job;
 }
 

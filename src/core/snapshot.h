@@ -66,7 +66,8 @@ class Residents {
   void Renumber(const Renumbering& ids);  // REQUIRES: all stay
 
  private:
-  std::array<JobId, kMaxJobsOnGpu> jobs_;
+  // One more than jobs: what keeps a full GPU from being used has a place too.
+  std::array<JobId, kMaxJobsOnGpu + 1> jobs_;
   std::uint8_t count_ = 0;
 };
 

@@ -51,7 +51,9 @@ struct Supervisor {
   char oom_score[16] = {};
   Millis begun = 0, begun_wall = 0;
   Millis time_over = kNever, term_all = kNever, kill_all = kNever;
-  bool ended = false, timed_out = false, stopped = false, told_all = false, killed = false;
+  bool ended = false, timed_out = false, told_all = false, killed = false;
+  bool asked = false;    // to end
+  bool stopped = false;  // asked while the command ran
   int status = 0;
   rusage used{};
   Failure failure{{}, 0};
@@ -98,11 +100,12 @@ void WriteTo(const char* path, const char* text) {
   ::close(file);
 }
 
-void AskToEnd(Supervisor& self, Millis grace, bool timed_out) {
+void AskToEnd(Supervisor& self, Millis grace, bool stopped, bool timed_out) {
   const Millis now = Now(), kill_at = now + grace;
   if (kill_at < self.kill_all) self.kill_all = kill_at;
-  if (self.stopped) return;
-  self.stopped = true;
+  if (self.asked) return;
+  self.asked = true;
+  self.stopped = stopped;
   self.timed_out = timed_out;
   self.term_all = now + grace / 2;
   // The command alone at first: a training loop whose loader processes die before it does ends in
@@ -174,7 +177,10 @@ void SeeSignals(Supervisor& self) {
   while (::read(self.signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo != SIGTERM) continue;
     const bool told = info.ssi_code == SI_QUEUE && info.ssi_int >= 0;
-    AskToEnd(self, told ? info.ssi_int : self.spec.grace_ms, false);
+    // The server tells us alone: a command that was gone by then came to its own end. A machine
+    // that is shut down tells the command too, which may have been quicker than we are.
+    if (told) Reap(self);
+    AskToEnd(self, told ? info.ssi_int : self.spec.grace_ms, !told || !self.ended, false);
   }
 }
 
@@ -182,8 +188,8 @@ void Act(Supervisor& self) {
   const Millis now = Now();
   if (now >= self.time_over) {
     self.time_over = kNever;
-    if (!self.stopped) {
-      AskToEnd(self, self.spec.grace_ms, true);
+    if (!self.asked && !self.ended) {
+      AskToEnd(self, self.spec.grace_ms, true, true);
       WriteEnding(self.folder);
     }
   }

@@ -86,6 +86,9 @@ void FakeRunner::CarryOut(const StartCommand& start) {
           fmt::format("job {} runs twice: attempts {} and {}", id.job, other.attempt, id.attempt);
     }
   }
+  if (finished_.contains(id.job) && wrong.empty()) {
+    wrong = fmt::format("job {} runs again (attempt {}) after it has finished", id.job, id.attempt);
+  }
   if (request.nodes.empty() && wrong.empty()) wrong = fmt::format("job {} has no node", id.job);
   const double lasts = dice_.LogUniform(options_.shortest.value, options_.longest.value);
   running_[id] = {request, now_ + Seconds(lasts), false};
@@ -141,12 +144,48 @@ void FakeRunner::NodeComes(const engine::RunnerNode& node) {
   Tell(came);
 }
 
+void FakeRunner::LoseRun(RunId id) {
+  if (!running_.contains(id)) return;
+  RunEnd end;
+  end.exit_code = 128 + 9;
+  end.lost = true;
+  End(id, std::move(end));
+}
+
+void FakeRunner::FailGpu(const std::string& uuid) {
+  for (const RunId& id : running()) {
+    const auto& gpus = running_.at(id).request.gpus;
+    if (std::none_of(gpus.begin(), gpus.end(),
+                     [&](const core::GivenGpu& gpu) { return gpu.uuid == uuid; })) {
+      continue;
+    }
+    RunEnd end;
+    end.exit_code = 1;
+    End(id, std::move(end));
+  }
+}
+
+void FakeRunner::SetGpuLost(const std::string& uuid, bool lost) {
+  if (lost ? !lost_gpus_.insert(uuid).second : lost_gpus_.erase(uuid) == 0) return;
+  RunEvent event = Of(lost ? RunEvent::Kind::kGpuLost : RunEvent::Kind::kGpuBack, {});
+  event.gpu = uuid;
+  event.message = lost ? "it has fallen off the bus" : "";
+  answers_.emplace(now_, std::move(event));
+}
+
+std::vector<RunId> FakeRunner::running() const {
+  std::vector<RunId> all;
+  for (const auto& [id, process] : running_) all.push_back(id);
+  return all;
+}
+
 std::vector<engine::RunRequest> FakeRunner::Recover() {
   while (!sent_.empty()) {  // what the earlier server asked for arrives, or never will
     now_ = std::max(now_, sent_.front().arrives);
     Happen();
   }
   answers_.clear();  // they were for the earlier one
+  for (const std::string& uuid : std::exchange(lost_gpus_, {})) SetGpuLost(uuid, true);
   std::vector<engine::RunRequest> found;
   for (const auto& [id, process] : running_) {
     found.push_back(process.request);

@@ -2,7 +2,8 @@
 // answers come late, twice, after younger ones, or never. The same seed gives the same history.
 //
 // What is really there is kept apart from what was told of it, and checked: no job runs twice at a
-// time, and nothing is started on a node that is down. `wrong` says what went wrong first.
+// time or again after it has finished, and nothing is started on a node that is down. `wrong` says
+// what went wrong first.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,17 @@ class FakeRunner : public engine::Runner {
   void Forget(engine::RunId id) override;
 
   void SetLoss(double commands, double answers);  // from now on
+  void SetRefuse(double starts) { options_.refuse = starts; }
+  void SetFail(double runs) { options_.fail = runs; }
+  // Something else takes so long, and nothing is heard meanwhile.
+  void Pass(core::Seconds time) { now_ += time; }
+  // Its supervisor is killed. Of a run that is not there: nothing happens.
+  void LoseRun(engine::RunId id);
+  // All that runs there ends in an error: what lets them share it has died.
+  void FailGpu(const std::string& uuid);
+  // It does not answer any more, or does again. This is never lost: drivers are asked often.
+  void SetGpuLost(const std::string& uuid, bool lost);
+  std::vector<engine::RunId> running() const;
   // A node goes, with all that runs on it, or comes: a new one, or one that went.
   void NodeGoes(const std::string& name);
   void NodeComes(const engine::RunnerNode& node);
@@ -104,6 +116,7 @@ class FakeRunner : public engine::Runner {
   std::set<engine::RunId> stopped_;                       // told to, whether there or not
   std::multimap<core::Seconds, engine::RunEvent> answers_;
   std::map<std::int64_t, int> began_, finished_;
+  std::set<std::string> lost_gpus_;
 };
 
 }  // namespace sharewell::fixtures

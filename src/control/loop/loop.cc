@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "engine/check_plan.h"
 
 namespace sharewell::control {
 namespace {
 
-// When what was decided could not be kept (a full disk).
+// When what was decided could not be kept (a full disk), or broke a rule. The latter more seldom
+// each time: a bug does not heal, and what it is asked for changes with the queue.
 constexpr core::Seconds kAskAgain(1);
+constexpr core::Seconds kAskAgainMost(60);
 
 }  // namespace
 
@@ -95,26 +98,41 @@ void Loop::Follow(const policy::Policy& policy) {
   changes_.clear();
 }
 
+void Loop::TurnBy(core::Seconds at) { wake_ = wake_ ? std::min(*wake_, at) : at; }
+
+void Loop::AskAgain(core::Seconds after) {
+  Follow(*policy_);
+  TurnBy(snapshot_.now() + after);
+}
+
 core::Result<bool> Loop::Turn() {
   if (!engine_.Observe(wake_, observed_)) return false;
   Write(observed_);
+  recorder_.OnObserved();
 
   const auto begin = std::chrono::steady_clock::now();
   const core::Plan plan = policy_->Decide(snapshot_, changes_, *memo_);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   recorder_.OnDecision(core::Seconds(took.count()));
   changes_.clear();
-  wake_ = plan.wake_at;
 
   if (auto ok = engine::CheckPlan(snapshot_, plan); !ok) {
+    wake_.reset();  // the plan's own is as bad as the plan
+    AskAgain(std::min(kAskAgain * std::exp2(bad_plans_++), kAskAgainMost));
     return tl::unexpected(
         std::move(ok.error()).Within("policy " + policy_->Name() + " made a bad plan"));
   }
+  bad_plans_ = 0;
+  wake_ = plan.wake_at;
   if (const auto kept = recorder_.OnPlan(snapshot_, plan); !kept) {
-    const core::Seconds again = snapshot_.now() + kAskAgain;
-    wake_ = wake_ ? std::min(*wake_, again) : again;
+    AskAgain(kAskAgain);
     return true;
   }
+  Apply(plan);
+  return true;
+}
+
+void Loop::Apply(const core::Plan& plan) {
   for (const auto& stop : plan.stops) {
     snapshot_.Stop(stop.job);
     changes_.push_back({Change::Kind::kStopped, stop.job});
@@ -138,7 +156,6 @@ core::Result<bool> Loop::Turn() {
     if (snapshot_.job(p.job).state == JobState::kRunning)
       snapshot_.Observe(p.job, p.attained, p.rate, p.startup);
   }
-  return true;
 }
 
 }  // namespace sharewell::control

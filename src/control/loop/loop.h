@@ -2,7 +2,8 @@
 // and for real machines; they differ in the engine and the estimator only.
 //
 // A plan is recorded before it is applied: who was started must be known to a server that is killed
-// in between. What cannot be recorded is not applied.
+// in between. What cannot be recorded is not applied. A plan that was not applied, whoever refused
+// it, leaves nothing behind: the policy's memo believes in it, so the policy begins with another.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ class Loop {
        Estimator& estimator, Recorder& recorder);
 
   // One turn. False when all is done. An error is a policy's bug: its plan was refused, nothing of
-  // it was applied.
+  // it was applied. It is asked again after a second, and later each further time.
   core::Result<bool> Turn();
 
   // Between turns, on the same thread:
@@ -38,6 +39,8 @@ class Loop {
   void Grow();
   // Jobs have new ids from now on, in the snapshot too. The policy begins with an empty memo.
   void Renumber(const core::Renumbering& ids);
+  // The next turn comes at `at` or earlier, even if nothing happens.
+  void TurnBy(core::Seconds at);
   // More is known of a job now. `measured`: on itself.
   void Learn(core::JobId id, core::Estimate estimate, bool measured);
   // From now on this one decides; it must outlive the loop or the next one. It begins with an empty
@@ -46,6 +49,8 @@ class Loop {
 
  private:
   void Write(const engine::Observation& observed);
+  void Apply(const core::Plan& plan);
+  void AskAgain(core::Seconds after);  // the last plan was refused
 
   core::Snapshot& snapshot_;
   const policy::Policy* policy_;
@@ -55,6 +60,7 @@ class Loop {
   std::unique_ptr<policy::Memo> memo_;
   std::vector<core::Change> changes_;
   std::optional<core::Seconds> wake_;
+  int bad_plans_ = 0;  // one after the other
   engine::Observation observed_;
 };
 

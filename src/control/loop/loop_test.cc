@@ -183,6 +183,31 @@ TEST_F(LoopTest, WhatCannotBeRecordedIsNotDoneAndAskedAgain) {
   EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kRunning);
 }
 
+TEST_F(LoopTest, F5_APolicyWhosePlanWasRefusedBeginsAnew) {
+  recorder.outcome = core::FailedError("the disk is full");
+  auto submission = At(2);
+  submission.submitted.push_back(fixtures::JobOf({.submit = 2}, 0));
+  core::Plan plan;
+  plan.starts.push_back({JobId(0), OnGpus({0}), {}, {}});
+  policy.plans = {plan};
+  Tell(submission);
+  EXPECT_EQ(policy.memos, 2) << "the first one believes that the job was started";
+  recorder.outcome = {};
+  core::Plan bad;
+  bad.starts.push_back({JobId(7), OnGpus({0}), {}, {}});
+  policy.plans = {bad, bad, plan};
+  for (const double now : {3.0, 4.0}) {
+    engine.Then(At(now));
+    EXPECT_FALSE(loop.Turn());
+  }
+  EXPECT_EQ(policy.memos, 4);
+  Tell(At(6));
+  EXPECT_THAT(engine.wakes, ElementsAre(std::nullopt, std::optional(Seconds(3)),
+                                        std::optional(Seconds(4)), std::optional(Seconds(6))))
+      << "after a second, and later each time";
+  EXPECT_EQ(snapshot.job(JobId(0)).state, JobState::kRunning);
+}
+
 TEST_F(LoopTest, OneThatIsThereAlreadyTakesItsPlaceAndLeavesIt) {
   loop.Seat(fixtures::JobOf({}, 0), fixtures::EstimateOf({}, cluster), OnGpus({1}));
   EXPECT_EQ(snapshot.idle_gpus(), 1);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,17 @@ struct ServiceView {
   std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
   bool store_up = true;
   std::string store_problem;
+  std::string plan_problem;  // the policy's plans are refused, so nothing is decided; empty: not so
+  std::optional<core::Seconds> busy_for;  // the turn under way; absent: it waits for something
+  std::size_t owed = 0;                   // records and events that happened and are not stored yet
   std::int64_t decisions = 0;
   // Of the last 1,000 turns: taking what was asked, deciding, storing, doing; waiting is not in it.
   core::Seconds decision_p99;
   core::UnixMillis since = 0;
 };
+
+// What keeps the server from doing its work, in words with what to do; empty: it is healthy.
+std::string ProblemOf(const ServiceView& view);
 
 enum class Action : std::uint8_t { kCancel, kHold, kRelease };
 

@@ -1,5 +1,8 @@
 #include "control/service/service.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "control/service/parts/plan_records.h"
@@ -16,6 +19,8 @@ namespace {
 constexpr core::Seconds kTidyEvery(60);  // a little at a time: others wait meanwhile
 constexpr core::UnixMillis kKeepMillis = core::UnixMillis{365} * 86'400'000;
 constexpr std::int64_t kKeepEvents = 100'000;
+constexpr core::Seconds kStoreAgain(1);
+constexpr core::Seconds kMostBusy(10);  // a turn takes milliseconds
 
 std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
   std::vector<core::GivenGpu> gpus;
@@ -46,40 +51,68 @@ Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runn
       reserved_nodes(all.nodes().size()),
       node_is_down(all.nodes().size()) {}
 
-// A turn waits for something to happen, and ends with all of it decided and done. What is asked
-// from outside wakes it, is taken between two turns, and is decided on in the next.
 void Service::Impl::Work() {
-  for (;;) {
-    const core::Seconds began = runner.Now();
-    mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
-    const core::Seconds asked_took = runner.Now() - began;
-    if (mailbox.closed()) break;
-    if (!SubmitEnqueued()) AnswerSubmitted();  // held ones: no turn will come for them
-    const auto turned = loop->Turn();
-    if (!turned) {
-      // A policy's bug. Nothing of its plan was done; the next event asks it again.
-      Say("server.error", 0, turned.error().message);
-    } else if (!*turned) {
-      break;  // a test's runner has come to its end
-    }
-    AfterTurn();
-    SeatReservations();
-    CommitAll();
-    turns.push_back((asked_took + runner.Now() - heard).value);
-    if (turns.size() > 1000) turns.pop_front();
-    Publish();
-    AnswerSubmitted();
-    RenumberIfMostAreOver();
-    if (runner.Now() >= tidy_at) {
-      tidy_at = runner.Now() + kTidyEvery;
-      (void)jobs.TidyJobs(Wall() - kKeepMillis, kKeepEvents);  // next time, if not now
-    }
+  while (Turn()) {
   }
-  CommitAll();
+  (void)CommitAll();  // what is still owed is found again by the next server
 }
 
-core::UnixMillis Service::Impl::Wall() const {
-  return wall_at_zero + static_cast<core::UnixMillis>(runner.Now().value * 1e3);
+// A turn waits for something to happen, and ends with all of it decided and done. What is asked
+// from outside wakes it, is taken between two turns, and is decided on in the next.
+bool Service::Impl::Turn() {
+  SetBusy(true);
+  const core::Seconds began = runner.Now();
+  wall.Look(options.clock->Wall(), began);
+  mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
+  const core::Seconds asked_took = runner.Now() - began;
+  if (mailbox.closed()) return false;
+  if (!SubmitEnqueued()) AnswerSubmitted();  // held ones: no turn will come for them
+  SetBusy(false);
+  const auto turned = loop->Turn();
+  if (turned && !*turned) return false;  // a test's runner has come to its end
+  wall.Look(options.clock->Wall(), runner.Now());
+  TakeTurn(turned);
+  AfterTurn();
+  SeatReservations();
+  // What cannot be stored now is tried again, whether anything happens or not.
+  if (!CommitAll()) loop->TurnBy(runner.Now() + kStoreAgain);
+  turns.push_back((asked_took + runner.Now() - heard).value);
+  if (turns.size() > 1000) turns.pop_front();
+  Publish();
+  AnswerSubmitted();
+  RenumberIfMostAreOver();
+  Tidy();
+  SetBusy(false);
+  return true;
+}
+
+// A bad plan is a policy's bug: nothing of it was done, and the loop asks again by itself.
+void Service::Impl::TakeTurn(const core::Result<bool>& turned) {
+  const std::string problem = turned ? std::string() : turned.error().message;
+  if (problem.empty() != plan_problem.empty()) {
+    const std::string words =
+        problem.empty() ? "the policy's plans are carried out again" : problem;
+    Say("server.error", 0, words);
+    if (options.say) options.say(words);
+  }
+  plan_problem = problem;
+}
+
+void Service::Impl::Tidy() {
+  if (runner.Now() < tidy_at) return;
+  tidy_at = runner.Now() + kTidyEvery;
+  (void)jobs.TidyJobs(wall.OldBefore(kKeepMillis).value_or(0), kKeepEvents);  // or next time
+}
+
+void Service::Impl::SetBusy(bool busy) {
+  busy_since = busy ? options.clock->Steady().count() : std::int64_t{-1};
+}
+
+std::optional<core::Seconds> Service::Impl::BusyFor() const {
+  const std::int64_t since = busy_since;
+  if (since < 0) return std::nullopt;
+  const auto now = options.clock->Steady().count();
+  return core::Seconds(static_cast<double>(now - since) / 1e9);
 }
 
 core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
@@ -91,15 +124,20 @@ core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
     live.Remove(number);
     ReleaseDependents(number, how);
   }
+  for (const std::int64_t number : stored->withdrawn) {
+    next_number = std::max(next_number, number + 1);
+  }
   for (const engine::RunId& run : stored->ended) runner.Forget(run);
   return {};
 }
 
 // What is over may let others go, whose change is to be stored in its turn. What cannot be stored
 // stays owed, and View() says so.
-void Service::Impl::CommitAll() {
-  while (Commit() && outbox.owes_records()) {
-  }
+core::Result<void> Service::Impl::CommitAll() {
+  do {
+    if (auto kept = Commit(); !kept) return kept;
+  } while (outbox.owes_records());
+  return {};
 }
 
 void Service::Impl::AnswerSubmitted() {
@@ -135,6 +173,8 @@ void Service::Impl::Publish() {
   now.policy = policy_name;
   now.store_up = outbox.problem().empty();
   now.store_problem = outbox.problem();
+  now.plan_problem = plan_problem;
+  now.owed = outbox.owed();
   now.decisions = decided;
   now.decision_p99 = core::Seconds(core::Quantile({turns.begin(), turns.end()}, 0.99).value_or(0));
   const platform::MutexLock lock(view_mutex);
@@ -150,12 +190,19 @@ Service::Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runn
 
 Service::~Service() { Stop(); }
 
-core::Result<void> Service::Start() {
+core::Result<void> Service::Open() {
   if (auto restored = impl_->Restore(); !restored) return restored;
   impl_->Publish();
+  return {};
+}
+
+core::Result<void> Service::Start() {
+  if (auto opened = Open(); !opened) return opened;
   impl_->thread = std::thread([this] { impl_->Work(); });
   return {};
 }
+
+bool Service::Turn() { return impl_->Turn(); }
 
 void Service::Stop() {
   impl_->mailbox.Close();
@@ -207,7 +254,30 @@ EventHub& Service::events() { return impl_->hub; }
 
 ServiceView Service::View() const {
   const platform::MutexLock lock(impl_->view_mutex);
-  return impl_->view;
+  ServiceView view = impl_->view;
+  view.busy_for = impl_->BusyFor();
+  return view;
+}
+
+std::string ProblemOf(const ServiceView& view) {
+  if (!view.store_up) {
+    return fmt::format(
+        "jobs cannot be stored, so none is taken or started: {}; it is tried again by itself",
+        view.store_problem);
+  }
+  if (!view.plan_problem.empty()) {
+    return fmt::format(
+        "nothing is started: {}; it is asked again by itself, and `sharewell serve --policy` "
+        "names another one",
+        view.plan_problem);
+  }
+  if (view.busy_for && *view.busy_for > kMostBusy) {
+    return fmt::format(
+        "nothing is decided: the turn under way has taken {:.0f} s; the store or the machine is "
+        "slow",
+        view.busy_for->value);
+  }
+  return {};
 }
 
 }  // namespace sharewell::control

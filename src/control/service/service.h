@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "control/loop/guard.h"
+#include "control/sampling/sampler.h"
 #include "control/service/advisor.h"
 #include "control/service/job_service.h"
 #include "control/service/parts/admission.h"
@@ -45,6 +46,7 @@ struct ServiceOptions {
   // What goes wrong and comes right again with the store; on the loop's thread.
   std::function<void(const std::string&)> say = {};
   GuardOptions guard = {};
+  Clock* clock = &SystemClock();  // must outlive the service; asked on any thread
 };
 
 // What is read of a job on one GPU now.
@@ -79,6 +81,9 @@ class Service final : public JobService {
   // Reads what the store knows, finds runs of an earlier server again, and starts the loop.
   core::Result<void> Start();
   void Stop();  // the loop ends; jobs run on
+  // Start in two halves, for whoever drives the loop on its own thread: Turn until it is false.
+  core::Result<void> Open();
+  bool Turn();
 
   void Submit(std::vector<core::Submission> jobs, const core::Account& who,
               Answer<std::vector<JobPtr>> answer) override;

@@ -13,7 +13,24 @@ using core::Phase;
 using core::Result;
 using core::UsageError;
 
+namespace {
+
+tl::unexpected<core::Error> NotSubmitted(core::Error why) {
+  return tl::unexpected(std::move(why).Within("nothing was submitted"));
+}
+
+}  // namespace
+
 void Service::Impl::TakeSubmissions(std::span<SubmitRequest> requests) {
+  // What happened is stored before anything is added: an end must not be without room because of a
+  // submission, and who comes after a job must know of its end.
+  if (outbox.owes_records()) {
+    if (const auto kept = CommitAll(); !kept) {
+      Publish();
+      for (SubmitRequest& request : requests) request.answer(NotSubmitted(kept.error()));
+      return;
+    }
+  }
   store::JobChanges changes;
   std::vector<Owed> admitted;
   std::int64_t next = next_number;
@@ -42,8 +59,7 @@ void Service::Impl::TakeSubmissions(std::span<SubmitRequest> requests) {
     Publish();  // that nothing can be stored
     for (Owed& owes : admitted) {
       for (const std::int64_t number : owes.numbers) live.Remove(number);
-      core::Error error = kept.error();
-      owes.answer(tl::unexpected(std::move(error).Within("nothing was submitted")));
+      owes.answer(NotSubmitted(kept.error()));
     }
     return;
   }
@@ -136,6 +152,7 @@ Result<void> Service::Impl::Release(LiveJob& job) {
   }
   JobRecord record = job.record;
   record.asked.held = false;
+  record.lost = 0;  // somebody has looked at it
   record.reason = admission.WhyHeld(record);
   record.phase = record.reason.empty() ? Phase::kWaiting : Phase::kHeld;
   store::JobChanges changes;
@@ -158,7 +175,10 @@ Result<void> Service::Impl::Drain(const std::string& name, bool drained, const c
   changes.events.push_back({0, Wall(), drained ? "gpu.drained" : "gpu.undrained", 0,
                             fmt::format("GPU {} {}", gpus.gpu(*found).index,
                                         drained ? "takes no new jobs" : "takes jobs again")});
-  if (auto kept = Commit(std::move(changes)); !kept) return kept;
+  if (auto kept = Commit(std::move(changes)); !kept) {
+    outbox.AddKept("drained", gpus.DrainedText(*found, !drained));  // it may have been stored
+    return kept;
+  }
   gpus.SetDrained(*found, drained);
   SeatReservations();
   Publish();

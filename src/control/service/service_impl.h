@@ -2,6 +2,7 @@
 // the mailbox, the board, the hub and the view.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "control/service/parts/mailbox.h"
 #include "control/service/parts/outbox.h"
 #include "control/service/parts/run_gate.h"
+#include "control/service/parts/wall_time.h"
 #include "control/service/service.h"
 #include "core/snapshot.h"
 #include "engine/live/live_engine.h"
@@ -48,6 +50,7 @@ struct Service::Impl final : Estimator, Recorder {
   // The loop's side.
   core::Estimate Believe(const core::Job& job) const override;
   core::Estimate Measured(const core::Job& job) override;
+  void OnObserved() override { SetBusy(true); }
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
   void OnDecision(core::Seconds took) override;
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
@@ -56,11 +59,16 @@ struct Service::Impl final : Estimator, Recorder {
 
   // The thread: service.cc.
   void Work();
+  bool Turn();  // false: the service is to end
+  void TakeTurn(const core::Result<bool>& turned);
+  void Tidy();
+  void SetBusy(bool busy);
+  std::optional<core::Seconds> BusyFor() const;  // any thread; absent: it waits for something
   void AnswerSubmitted();
   void Publish();  // the view
-  core::UnixMillis Wall() const;
+  core::UnixMillis Wall() const { return wall.At(runner.Now()); }
   core::Result<void> Commit(store::JobChanges changes = {});
-  void CommitAll();
+  core::Result<void> CommitAll();
 
   // How a server comes to life: service_restore.cc.
   core::Result<void> Restore();
@@ -136,13 +144,15 @@ struct Service::Impl final : Estimator, Recorder {
   std::vector<bool> node_is_down;           // by NodeId
   std::vector<Owed> answers;
   std::int64_t next_number = 1;
-  core::UnixMillis wall_at_zero = 0;  // of the runner's clock
-  std::size_t look_at_ids = 0;        // when so many were given: whether most are over
-  core::Seconds looked;               // at paces
-  core::Seconds shown_seen;           // what running jobs were seen to use
-  core::Seconds tidy_at;              // old jobs and events are dropped next
-  core::Seconds heard;                // when the turn under way had heard what happened
-  std::deque<double> turns;           // the last ones' seconds
+  WallTime wall;
+  std::string plan_problem;                  // the policy's last plan was refused: why
+  std::atomic<std::int64_t> busy_since{-1};  // by the clock's Steady, in ns; negative: it waits
+  std::size_t look_at_ids = 0;               // when so many were given: whether most are over
+  core::Seconds shown_seen;                  // what running jobs were seen to use
+  core::Seconds looked;                      // at paces
+  core::Seconds tidy_at;                     // old jobs and events are dropped next
+  core::Seconds heard;                       // when the turn under way had heard what happened
+  std::deque<double> turns;                  // the last ones' seconds
   std::int64_t decided = 0;
   std::string policy_name;
 

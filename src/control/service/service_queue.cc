@@ -106,7 +106,7 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
   job.exclusive = record.asked.exclusive || record.ooms > 0 || record.evicted >= kEvictionsAlone;
   job.priority = record.asked.priority;
   job.max_slowdown = record.asked.max_slowdown;
-  job.submit = core::Seconds(static_cast<double>(record.submitted - wall_at_zero) / 1e3);
+  job.submit = wall.SteadyAt(record.submitted);
   return job;
 }
 

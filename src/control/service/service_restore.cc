@@ -1,9 +1,11 @@
 // How a server comes to life: what the store knows, and what still runs.
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
-#include "control/sampling/sampler.h"
+#include "control/service/parts/run_end.h"
 #include "control/service/service_impl.h"
 #include "core/result.h"
 #include "core/text/words.h"
@@ -14,13 +16,30 @@ using core::JobRecord;
 using core::Phase;
 using core::Result;
 
+namespace {
+
+constexpr const char* kGpuIsGone = "its GPU is not here any more; it runs on";
+
+// Absent: there is no job.
+std::optional<core::UnixMillis> YoungestTime(std::span<const JobRecord> old,
+                                             std::span<const JobRecord> live) {
+  std::optional<core::UnixMillis> youngest;
+  for (const auto& records : {old, live}) {
+    for (const JobRecord& record : records) {
+      youngest = std::max(youngest.value_or(0), record.ended.value_or(record.submitted));
+    }
+  }
+  return youngest;
+}
+
+}  // namespace
+
 Result<void> Service::Impl::Restore() {
-  // The runner's clock does not jump; the wall's is looked at once.
-  const core::UnixMillis wall = SystemClock().Wall();
-  wall_at_zero = wall - static_cast<core::UnixMillis>(runner.Now().value * 1e3);
+  const core::UnixMillis today = options.clock->Wall();
+  wall.Look(today, runner.Now());
   {
     const platform::MutexLock lock(view_mutex);
-    view.since = wall;
+    view.since = today;
   }
 
   auto last_number = jobs.LastNumber();
@@ -42,6 +61,7 @@ Result<void> Service::Impl::Restore() {
   auto records = jobs.Jobs(not_over);
   RETURN_IF_ERROR(records);
 
+  wall.BeginAfter(YoungestTime(*old, *records).value_or(today));
   next_number = *last_number + 1;
   outbox.ContinueAfter(*last_event);
   gpus.ReadDrained(drained->value_or(""));
@@ -71,7 +91,7 @@ Result<void> Service::Impl::Restore() {
                             core::Count(records->size(), "job was", "jobs were"),
                             snapshot.running().size()));
   }
-  CommitAll();
+  (void)CommitAll();  // or with the next turn
   return {};
 }
 
@@ -81,13 +101,11 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
   if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
   if (record.phase == Phase::kHeld) return RestoreHeld(job);
 
-  auto run = runs.find({record.number, record.attempt});
-  // Killed in the middle of a move: the attempt before is the one that runs. It is on its way out.
-  if (run == runs.end() && record.attempt > 1) {
-    run = runs.find({record.number, record.attempt - 1});
-    if (run != runs.end()) record.phase = Phase::kStopping;
-  }
-  if (run != runs.end()) {
+  // The youngest attempt that is there. Killed in the middle of a move, or of several, that is an
+  // earlier one than was decided on, and it is on its way out.
+  auto run = runs.upper_bound({record.number, record.attempt});
+  if (run != runs.begin() && (--run)->first.job == record.number) {
+    if (run->first.attempt != record.attempt) record.phase = Phase::kStopping;
     RestoreRun(job, run->second);
     runs.erase(run);
     return;
@@ -97,15 +115,18 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
     record.phase = Phase::kCancelled;
     record.note = record.reason;  // by whom
   } else if (record.asked.requeue || record.phase == Phase::kStarting) {
+    const bool ran = record.phase != Phase::kStarting;
     record.phase = Phase::kWaiting;
     record.note = "it was not running any more when the server came back; queued again";
-    EnqueueIfItFits(job);
+    if (ran) CountLost(record);
+    if (record.phase == Phase::kWaiting) EnqueueIfItFits(job);
   } else {
     record.phase = Phase::kFailed;
     record.note = "it was not running any more when the server came back";
   }
   if (core::IsOver(record.phase)) record.ended = Wall();
-  Say("job.requeued", record.number,
+  const bool waits = record.phase == Phase::kWaiting;
+  Say(fmt::format("job.{}", waits ? "requeued" : core::NameOf(record.phase)).c_str(), record.number,
       fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
   outbox.Touch(job);
 }
@@ -113,7 +134,8 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
 void Service::Impl::RestoreHeld(LiveJob& job) {
   JobRecord& record = job.record;
   admission.AddDependent(record);
-  record.reason = admission.WhyHeld(record);
+  // Who held it by hand, or by a rule, has said why.
+  if (!record.asked.held || record.reason.empty()) record.reason = admission.WhyHeld(record);
   if (const auto failed = admission.FailedBefore(record, next_number)) {
     record.phase = Phase::kCancelled;
     record.ended = Wall();
@@ -140,14 +162,20 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   std::sort(where.gpus.begin(), where.gpus.end());
   core::Job seated = JobOf(record, live.GiveId(job));
   job.adopted = true;
-  if (where.gpus.size() != given.size()) {
+  const bool here = where.gpus.size() == given.size();
+  const bool full = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
+    return snapshot.residents(gpu).count() >= core::kMaxJobsOnGpu;
+  });
+  if (here == (record.note == kGpuIsGone)) {
+    record.note = here ? "" : kGpuIsGone;
+    outbox.Touch(job);
+  }
+  if (!here || full) {
     // Its GPU is not here now (another --gpus, a driver that does not answer). It runs on all the
     // same, and is counted for its cores alone.
     job.elsewhere = true;
     seated.gpus = 0;
     where.gpus.clear();
-    record.note = "its GPU is not here any more; it runs on";
-    outbox.Touch(job);
   }
   if (where.gpus.empty()) where.node = core::NodeId(0);
   const core::Estimate estimate = advisor.EstimateOf(record);

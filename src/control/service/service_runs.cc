@@ -73,7 +73,8 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     monitor->Ended(record.number);
   }
   WriteEnd(end, Wall(), record);
-  const bool over = core::IsOver(record.phase);
+  const bool over = core::IsOver(record.phase), held = record.phase == Phase::kHeld;
+  if (held && job->id.valid()) engine.Withdraw(std::exchange(job->id, {}));
   if (over && job->id.valid()) {
     // Of one that was found again only the end was seen.
     if (!job->adopted) record.alone_time = snapshot.alone_time(snapshot.job(job->id));
@@ -87,9 +88,12 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     EnqueueIfItFits(*job);
   }
   const std::string words = EndInWords(end.end, record);
-  Say(fmt::format("job.{}", over ? core::NameOf(record.phase) : "requeued").c_str(), record.number,
+  Say(fmt::format("job.{}", over || held ? core::NameOf(record.phase) : "requeued").c_str(),
+      record.number,
       fmt::format("job {} {}{}{}", record.number,
-                  over ? core::NameOf(record.phase) : "is back in the queue",
+                  over   ? core::NameOf(record.phase)
+                  : held ? "is held"
+                         : "is back in the queue",
                   record.exit_code ? fmt::format(", exit code {}", *record.exit_code) : "",
                   words.empty() ? "" : ": " + words));
   outbox.Touch(*job);

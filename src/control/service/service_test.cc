@@ -356,5 +356,91 @@ TEST_F(ServiceTest, OneUserCannotFillTheQueue) {
   EXPECT_FALSE(Submit({}, kBob));
 }
 
+TEST_F(ServiceTest, F10_AJobUnderWhichTheMachineGoesDownIsHeldAfterThreeTimes) {
+  ASSERT_TRUE(Submit({Job()}));
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    for (int i = 0; i < 3000 && !runner_->Started({1, attempt}); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, attempt});
+    end.end.lost = true;
+    runner_->Tell(end);
+  }
+  EXPECT_EQ(Comes(1, Phase::kHeld), Phase::kHeld);
+  Restart();
+  EXPECT_NE(service_->board().Find(1)->reason.find("`sharewell release 1`"), std::string::npos);
+  ASSERT_TRUE(Act(Action::kRelease, 1));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(service_->board().Find(1)->lost, 0);
+}
+
+TEST_F(ServiceTest, F26_AGpuThatIsBackAfterARestartIsNotSaidToBeGone) {
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  RunRequest run;
+  run.id = {1, 1};
+  run.gpus = {{0, "GPU-0", "V100"}};
+  run.asked = Job();
+  found_ = {run};
+  uuid_ = "GPU-9";
+  Restart();
+  EXPECT_EQ(service_->board().Find(1)->note, "its GPU is not here any more; it runs on");
+  uuid_ = "GPU-0";
+  Restart();
+  EXPECT_EQ(service_->board().Find(1)->note, "");
+  EXPECT_EQ(service_->View().gpus.at(0).jobs, std::vector<std::int64_t>{1});
+}
+
+TEST_F(ServiceTest, AnEndThatCouldNotBeStoredIsStoredThoughNothingElseHappens) {
+  ASSERT_TRUE(Submit({Job(0)}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  {
+    const std::lock_guard lock(jobs_.mutex);
+    jobs_.full = true;
+  }
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  EXPECT_NE(ProblemOf(service_->View()).find("the disk is full"), std::string::npos);
+  core::Submission then = Job(0);
+  then.after = {1};
+  EXPECT_FALSE(Submit({then}));
+  {
+    const std::lock_guard lock(jobs_.mutex);
+    jobs_.full = false;
+  }
+  ASSERT_TRUE(Submit({then}));  // in the window where the end is not stored yet
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(ProblemOf(service_->View()), "");
+  const std::lock_guard lock(jobs_.mutex);
+  EXPECT_EQ(jobs_.jobs.at(1).phase, Phase::kFinished);
+}
+
+TEST_F(ServiceTest, AGpuWithAsManyJobsAsCanBeIsDrained) {
+  service_->Stop();
+  found_.clear();
+  for (std::int64_t number = 1; number <= core::kMaxJobsOnGpu + 1; ++number) {
+    core::JobRecord record;
+    record.number = number;
+    record.user = kAnn;
+    record.asked = Job();
+    record.phase = Phase::kRunning;
+    record.attempt = 1;
+    record.gpus = {{0, "GPU-0", "V100"}};
+    jobs_.jobs[number] = record;
+    RunRequest run;
+    run.id = {number, 1};
+    run.gpus = record.gpus;
+    run.shares = true;
+    found_.push_back(run);
+  }
+  Restart();
+  ASSERT_TRUE(Drain(true));
+  ASSERT_TRUE(Submit({Job()}, kBob));
+  ASSERT_TRUE(Act(Action::kCancel, 1));
+  EXPECT_EQ(Comes(1, Phase::kCancelled), Phase::kCancelled);
+  EXPECT_EQ(service_->board().Find(10)->phase, Phase::kWaiting);
+  EXPECT_EQ(service_->View().gpus.at(0).jobs.size(), 7U);
+}
+
 }  // namespace
 }  // namespace sharewell::control

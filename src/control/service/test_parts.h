@@ -111,7 +111,7 @@ class HandRunner final : public engine::Runner {
   bool woken_ = false;
 };
 
-class MemoryJobs final : public store::JobStore {
+class MemoryJobs : public store::JobStore {
  public:
   core::Result<void> Write(const store::JobChanges& changes) override {
     const std::lock_guard lock(mutex);

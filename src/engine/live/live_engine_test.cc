@@ -459,5 +459,31 @@ TEST_F(LiveEngineTest, ALaterAttemptIsWhatTheStoreSaysAndNotWhatLiesInTheFolder)
   EXPECT_EQ(runner_.last.asked.command, stored.asked.command);
 }
 
+// The command exits by itself in the moment before it would be told to.
+TEST_F(LiveEngineTest, F11_WhatCameToItsOwnEndBeforeItWasToldToHasFinished) {
+  for (const bool cancel : {false, true}) {
+    const JobId job = Submit();
+    Observe();
+    Start(job, {0});
+    const RunId run = runner_.last.id;
+    cancel ? engine_.Cancel(job) : engine_.Requeue(job);
+    runner_.events = {EndOf(run, 0)};
+    EXPECT_THAT(Observe().finished, ElementsAre(job));
+    EXPECT_EQ(engine_.TakeEnded().back().outcome, Outcome::kFinished);
+  }
+}
+
+TEST_F(LiveEngineTest, F11_AlsoWhereAPlanStoppedIt) {
+  const JobId job = Submit();
+  Observe();
+  Start(job, {0});
+  core::Plan plan;
+  plan.stops.push_back({job, {}});
+  Apply(plan);
+  runner_.events = {EndOf(runner_.last.id, 0)};
+  EXPECT_THAT(Observe().finished, ElementsAre(job));
+  EXPECT_THAT(Observe().requeued, IsEmpty());
+}
+
 }  // namespace
 }  // namespace sharewell::engine

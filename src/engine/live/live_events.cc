@@ -113,7 +113,10 @@ void LiveRuns::TakeProgress(const RunEvent& event) {
 
 Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
   const RunRequest& request = job.run->request;
+  const bool well = end.exit_code == 0 && end.signal == 0 && !end.refused && !end.lost;
   if (job.run->leaves) {
+    // It came to its own end before it could be told to.
+    if (well && !end.stopped && !end.timed_out) return Outcome::kFinished;
     // Told to end, it may have saved its work and left with any code, 0 among them. One whose time
     // was over before somebody wanted it back in the queue (a server that came up meanwhile) is
     // over.
@@ -124,7 +127,7 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
   // By a server before this one, or as the machine was shut down: it may have saved its work.
   if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
   if (end.timed_out) return Outcome::kFailed;
-  if (end.exit_code == 0 && end.signal == 0) return Outcome::kFinished;
+  if (well) return Outcome::kFinished;
   // A job that is kept alone though its user did not ask for it ran out in an earlier life.
   const bool before = job.exclusive && !request.asked.exclusive;
   const int ooms = std::max(job.ooms, before ? 1 : 0);

@@ -233,6 +233,18 @@ TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
   EXPECT_EQ(EndOf(early).exit_code, 143);
 }
 
+// The command is gone when it is told to end; what it left behind is not yet.
+TEST_F(LinuxRunnerTest, F11_WhatEndedByItselfWasNotStopped) {
+  const RunId id = Shell(
+      "(trap '' TERM; echo 1 > left; while :; do sleep 0.05; done) &"
+      "while ! test -s left; do sleep 0.01; done; echo $$ > command; sleep 0.3; exit 0");
+  const int command = Pids("command", 1).front();
+  Until([&] { return !Runs(command); });
+  runner_->Stop(id, Seconds(0));
+  EXPECT_EQ(EndOf(id).exit_code, 0);
+  EXPECT_FALSE(EndOf(id).stopped);
+}
+
 TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
   auto timed = Request({"sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"});
   timed.asked.time_limit = Seconds(0.3);

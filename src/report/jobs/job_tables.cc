@@ -135,6 +135,24 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
   return table.Text();
 }
 
+namespace {
+
+// Who runs on GPUs that the server does not have since its last start. They run on, and count.
+std::vector<const JobRecord*> JobsElsewhere(const std::vector<JobRecord>& running,
+                                            const std::vector<GpuNow>& gpus) {
+  std::vector<const JobRecord*> elsewhere;
+  for (const JobRecord& job : running) {
+    const bool here = std::any_of(gpus.begin(), gpus.end(), [&](const GpuNow& gpu) {
+      return std::any_of(job.gpus.begin(), job.gpus.end(),
+                         [&](const core::GivenGpu& given) { return given.uuid == gpu.gpu.uuid; });
+    });
+    if (!here && !job.gpus.empty() && HasItsPlace(job)) elsewhere.push_back(&job);
+  }
+  return elsewhere;
+}
+
+}  // namespace
+
 std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
                     const std::vector<JobRecord>& running,
                     const std::map<std::string, std::int64_t>& counts, core::UnixMillis now,
@@ -209,6 +227,8 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
     if (job.gpus.empty() && HasItsPlace(job)) without.push_back(&job);
   }
   if (!without.empty()) rows({"-", "CPU only", "", "", "", ""}, without, "");
+  const auto elsewhere = JobsElsewhere(running, gpus);
+  if (!elsewhere.empty()) rows({"-", "a GPU not here now", "", "", "", ""}, elsewhere, "");
   return out + "\n" + table.Text();
 }
 

@@ -158,6 +158,16 @@ TEST(JobTables, TopAddsUpWhatSharingGives) {
   EXPECT_THAT(text, HasSubstr("CPU only"));
 }
 
+TEST(JobTables, F26_WhoseGpuIsNotHereIsListedToo) {
+  JobRecord elsewhere = Running(9, 1);
+  elsewhere.gpus = {{7, "GPU-7", "H200"}};
+  const NodeNow node{.name = "box", .policy = "sharewell"};
+  const std::string text =
+      TopPage(node, {Gpu(0, {17})}, {Running(17, 1.25), elsewhere}, {{"running", 2}}, kNow, 120);
+  EXPECT_THAT(text, HasSubstr("2 running"));
+  EXPECT_THAT(text, testing::ContainsRegex("a GPU not here now .* 9 "));
+}
+
 TEST(JobTables, TextIsCutBetweenCharacters) {
   EXPECT_EQ(CutTo("────", 3), "──…");
   EXPECT_EQ(CutTo("abcd", 3), "ab…");

@@ -254,6 +254,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Whole("attempt", record.attempt);
   reader.Whole("ooms", record.ooms);
   reader.Whole("parted", record.evicted);
+  reader.Whole("lost", record.lost);
   reader.Flag("cancelled", record.cancelled);
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});

@@ -213,6 +213,7 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   writer.Field("attempt", record.attempt);
   writer.Field("ooms", record.ooms);
   writer.Field("parted", record.evicted);
+  writer.Field("lost", record.lost);
   writer.Field("cancelled", record.cancelled);
   writer.Array("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
     JobWriter inner(out);

@@ -63,6 +63,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.attempt = 2;
   job.ooms = 1;
   job.evicted = 3;
+  job.lost = 2;
   job.cancelled = true;
   job.gpus = {{0, "GPU-1f", "H200"}, {3, "GPU-2e", "H200"}};
   job.cores = 4.5;

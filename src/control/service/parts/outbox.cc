@@ -1,5 +1,7 @@
 #include "control/service/parts/outbox.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -18,6 +20,16 @@ bool Empty(const store::JobChanges& changes) {
          changes.kept.empty();
 }
 
+bool Has(const store::JobChanges& changes, std::int64_t number) {
+  return std::any_of(changes.jobs.begin(), changes.jobs.end(),
+                     [&](const core::JobRecord& record) { return record.number == number; });
+}
+
+bool TellsAnEnd(const core::Event& event) {
+  return event.kind == "job.finished" || event.kind == "job.failed" ||
+         event.kind == "job.cancelled";
+}
+
 }  // namespace
 
 Outbox::Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Say say)
@@ -29,12 +41,34 @@ void Outbox::Touch(const LiveJob& job) {
 }
 
 void Outbox::AddEvent(core::UnixMillis at, std::string kind, std::int64_t job, std::string text) {
+  if (owed_.events.size() >= kMostEvents) DropOldEvents();
   owed_.events.push_back({0, at, std::move(kind), job, std::move(text)});
 }
 
-void Outbox::AddShared(core::SharedRun run) { owed_.shared.push_back(std::move(run)); }
+// The older half of what is no end of a job.
+void Outbox::DropOldEvents() {
+  std::size_t left = kMostEvents / 2;
+  dropped_ += std::erase_if(owed_.events, [&](const core::Event& event) {
+    return left > 0 && !TellsAnEnd(event) && left-- > 0;
+  });
+}
+
+void Outbox::AddShared(core::SharedRun run) {
+  if (owed_.shared.size() >= kMostShared) owed_.shared.erase(owed_.shared.begin());
+  owed_.shared.push_back(std::move(run));
+}
+
+void Outbox::AddKept(const std::string& name, std::string value) {
+  std::erase_if(owed_.kept, [&](const auto& kept) { return kept.first == name; });
+  owed_.kept.emplace_back(name, std::move(value));
+}
 
 void Outbox::AddEnded(engine::RunId run) { ended_.push_back(run); }
+
+std::size_t Outbox::owed() const {
+  return dirty_.size() + owed_.events.size() + owed_.shared.size() + owed_.kept.size() +
+         ended_.size() + unsure_.size();
+}
 
 core::Result<void> Outbox::Write(const store::JobChanges& all) {
   if (auto written = store_.Write(all); !written) {
@@ -44,18 +78,56 @@ core::Result<void> Outbox::Write(const store::JobChanges& all) {
     problem_ = written.error().message;
     return written;
   }
-  if (!problem_.empty() && say_) say_("the store can be written again");
+  if (!problem_.empty() && say_) {
+    say_("the store can be written again" +
+         (dropped_ == 0 ? std::string() : fmt::format("; {} events were dropped", dropped_)));
+  }
   problem_.clear();
+  dropped_ = 0;
   return {};
+}
+
+std::vector<core::JobRecord> Outbox::OwedRecords(const store::JobChanges& changes) const {
+  std::vector<core::JobRecord> records;
+  for (const std::int64_t number : dirty_) {
+    const LiveJob* job = live_.Find(number);
+    if (job != nullptr && !Has(changes, number)) records.push_back(job->record);
+  }
+  return records;
+}
+
+core::Result<std::vector<core::JobRecord>> Outbox::Withdrawn(const store::JobChanges& changes) {
+  std::vector<core::JobRecord> records;
+  for (const std::int64_t number : unsure_) {
+    if (live_.Find(number) != nullptr || Has(changes, number)) continue;
+    store::JobFilter filter;
+    filter.number = number;
+    auto found = store_.Jobs(filter);
+    RETURN_IF_ERROR(found);
+    for (core::JobRecord& record : *found) {
+      if (core::IsOver(record.phase)) continue;
+      record.phase = core::Phase::kCancelled;
+      record.cancelled = true;
+      record.ended = record.submitted;
+      record.note = "the store failed while it was submitted, so it was refused";
+      records.push_back(std::move(record));
+    }
+  }
+  return records;
 }
 
 core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   store::JobChanges all = owed_;
-  for (const std::int64_t number : dirty_) {
-    const bool newer = std::any_of(changes.jobs.begin(), changes.jobs.end(),
-                                   [&](const core::JobRecord& r) { return r.number == number; });
-    const LiveJob* job = live_.Find(number);
-    if (!newer && job != nullptr) all.jobs.push_back(job->record);
+  all.jobs = OwedRecords(changes);
+  Stored stored;
+  if (!unsure_.empty()) {
+    auto withdrawn = Withdrawn(changes);
+    if (!withdrawn) {
+      problem_ = withdrawn.error().message;
+      return tl::unexpected(std::move(withdrawn.error()));
+    }
+    for (const core::JobRecord& record : *withdrawn) stored.withdrawn.push_back(record.number);
+    Append(all.jobs, *withdrawn);
   }
   Append(all.jobs, changes.jobs);
   Append(all.events, changes.events);  // what is owed happened first
@@ -63,12 +135,18 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   Append(all.kept, changes.kept);
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
-  Stored stored;
   if (!Empty(all)) {
-    RETURN_IF_ERROR(Write(all));
+    if (auto written = Write(all); !written) {
+      for (const core::JobRecord& record : changes.jobs) {
+        unsure_.insert(record.number);
+        dirty_.insert(record.number);
+      }
+      return tl::unexpected(std::move(written.error()));
+    }
   }
   owed_ = {};
   dirty_.clear();
+  unsure_.clear();
   next_event_ = next;
   for (core::JobRecord& record : changes.jobs) {
     board_.Put(record);

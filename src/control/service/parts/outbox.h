@@ -3,6 +3,9 @@
 // What happened is owed until it is stored: records that changed, events, pairs that were measured,
 // and runs whose remains may go once their end is durable. What is asked for or decided is handed
 // to Commit before it is done, and not done where Commit fails.
+//
+// A store that fails may have stored what it was given all the same: its answer was lost. So what
+// was to be written and is not done is written over with what is true, as soon as that can be.
 #pragma once
 
 #include <cstdint>
@@ -34,25 +37,36 @@ class Outbox {
   void Touch(const LiveJob& job);
   void AddEvent(core::UnixMillis at, std::string kind, std::int64_t job, std::string text);
   void AddShared(core::SharedRun run);
+  void AddKept(const std::string& name, std::string value);
   void AddEnded(engine::RunId run);
 
   struct Stored {
     std::vector<std::pair<std::int64_t, core::Phase>> over;  // live jobs whose end is stored now
     std::vector<engine::RunId> ended;                        // may be forgotten now
+    // Numbers that are taken: of jobs whose submission failed, though the store has it.
+    std::vector<std::int64_t> withdrawn;
   };
   // Writes what is owed, and `changes` after it. Events are numbered here: ids in `changes` are not
   // looked at. Then the records of `changes` stand in the live jobs and on the board, and events
-  // have been published. On failure nothing is written and nothing has changed: what was owed stays
-  // owed.
+  // have been published. On failure nothing has changed: what was owed stays owed.
   core::Result<Stored> Commit(store::JobChanges changes = {});
 
   bool owes_records() const { return !dirty_.empty(); }
+  // How much waits to be stored. Bounded by the live jobs, and by kMostEvents and kMostShared:
+  // where nothing can be stored for long the oldest events and pairs go, never an end of a job.
+  std::size_t owed() const;
+  static constexpr std::size_t kMostEvents = 10'000, kMostShared = 1'000;
   const std::string& problem() const {
     return problem_;
   }  // empty: the store takes what it is given
 
  private:
   core::Result<void> Write(const store::JobChanges& all);
+  // The records that are owed, but for those that `changes` has anew.
+  std::vector<core::JobRecord> OwedRecords(const store::JobChanges& changes) const;
+  // Of those whose submission failed: what the store has, as cancelled.
+  core::Result<std::vector<core::JobRecord>> Withdrawn(const store::JobChanges& changes);
+  void DropOldEvents();
 
   store::JobStore& store_;
   LiveJobs& live_;
@@ -61,7 +75,9 @@ class Outbox {
   const Say say_;
   std::int64_t next_event_ = 1;
   store::JobChanges owed_;
-  std::set<std::int64_t> dirty_;  // numbers
+  std::set<std::int64_t> dirty_;   // numbers
+  std::set<std::int64_t> unsure_;  // numbers that a write had which failed
+  std::size_t dropped_ = 0;        // events
   std::vector<engine::RunId> ended_;
   std::string problem_;
 };

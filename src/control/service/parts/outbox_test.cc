@@ -116,6 +116,46 @@ TEST_F(OutboxTest, TellsWhoseEndIsStoredAndWhatMayBeForgotten) {
   EXPECT_THAT(outbox_.Commit()->over, IsEmpty());
 }
 
+// What a store did that failed, nobody knows: what is true is written again.
+TEST_F(OutboxTest, WhatMayHaveBeenStoredIsWrittenOver) {
+  LiveJob& job = Job(7);
+  core::JobRecord asked = job.record;
+  asked.cancelled = true;
+  core::JobRecord refused;
+  refused.number = 8;
+  store::JobChanges changes = Of(asked, "job.stopping");
+  changes.jobs.push_back(refused);
+  store_.full = true;
+  EXPECT_FALSE(outbox_.Commit(changes));
+  store_.full = false;
+  store_.jobs[7] = asked;  // its answer was lost
+  store_.jobs[8] = refused;
+  const auto stored = outbox_.Commit();
+  ASSERT_TRUE(stored);
+  EXPECT_FALSE(store_.jobs.at(7).cancelled);
+  EXPECT_EQ(store_.jobs.at(8).phase, Phase::kCancelled);
+  EXPECT_THAT(store_.jobs.at(8).note, HasSubstr("it was refused"));
+  EXPECT_THAT(stored->withdrawn, ElementsAre(8)) << "its number is taken";
+  EXPECT_EQ(outbox_.owed(), 0U);
+}
+
+TEST_F(OutboxTest, MemoryIsBoundedAndNoEndIsDropped) {
+  store_.full = true;
+  outbox_.AddEvent(1, "job.finished", 7, "job 7 has finished");
+  for (std::size_t i = 0; i < 3 * Outbox::kMostEvents; ++i) {
+    outbox_.AddEvent(1, "gpu.note", 0, "again");
+    outbox_.AddShared({});
+    outbox_.AddKept("drained", std::to_string(i));
+  }
+  EXPECT_FALSE(outbox_.Commit());
+  EXPECT_LE(outbox_.owed(), Outbox::kMostEvents + Outbox::kMostShared + 1);
+  store_.full = false;
+  ASSERT_TRUE(outbox_.Commit());
+  EXPECT_EQ(heard_.front(), "job.finished");
+  EXPECT_EQ(store_.kept.at("drained"), std::to_string(3 * Outbox::kMostEvents - 1));
+  EXPECT_THAT(said_.back(), HasSubstr("events were dropped"));
+}
+
 TEST_F(OutboxTest, RunsThatNobodyOwesARecordMayBeForgottenAtOnce) {
   store_.full = true;  // nothing is written
   outbox_.AddEnded({5, 1});

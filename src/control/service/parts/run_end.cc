@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sharewell::control {
 
 using core::JobRecord;
@@ -21,13 +23,26 @@ std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
   return {};
 }
 
+void CountLost(JobRecord& record) {
+  if (++record.lost < kMostLost) return;
+  record.phase = Phase::kHeld;
+  record.asked.held = true;
+  record.reason = fmt::format(
+      "held, as the machine or its supervisor went down under it {} times in a row; `sharewell "
+      "release {}` lets it try again",
+      record.lost, record.number);
+  record.note = record.reason;
+}
+
 void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& record) {
   const engine::RunEnd& end = ended.end;
   const bool latest = record.attempt == ended.run.attempt;
   if (latest && record.resumed) {
     record.run_time +=
-        end.ran ? *end.ran : core::Seconds(static_cast<double>(now - *record.resumed) / 1e3);
+        end.ran ? *end.ran
+                : core::Seconds(std::max(0.0, static_cast<double>(now - *record.resumed) / 1e3));
   }
+  if (latest && !end.lost && !end.refused) record.lost = 0;
   switch (ended.outcome) {
     case engine::Outcome::kFinished:
       record.phase = Phase::kFinished;
@@ -48,6 +63,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
         record.phase = Phase::kCancelled;
       } else if (latest || record.phase == Phase::kStopping) {
         record.phase = Phase::kWaiting;
+        if (latest && end.lost) CountLost(record);
       }
       break;
   }

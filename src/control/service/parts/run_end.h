@@ -12,6 +12,11 @@ namespace sharewell::control {
 std::string TimeIsOver(const core::JobRecord& record);
 // Why a run ended, where more than its exit code is known; else empty.
 std::string EndInWords(const engine::RunEnd& end, const core::JobRecord& record);
+// One more run was lost under it (the machine or its supervisor went down). After kMostLost in a
+// row the job is held, with the reason: one that brings its machine down must not do so at every
+// boot. REQUIRES: it waits.
+constexpr int kMostLost = 3;
+void CountLost(core::JobRecord& record);
 // Phase, counts, run time, exit code and note. REQUIRES: the job is not over. An end of an attempt
 // before the record's last (a move was decided meanwhile) changes what is true of the job alone.
 void WriteEnd(const engine::Ended& ended, core::UnixMillis now, core::JobRecord& record);

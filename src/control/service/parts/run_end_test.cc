@@ -59,6 +59,34 @@ TEST_F(RunEndTest, BackInTheQueueItIsNotOver) {
   EXPECT_EQ(record_.ended, std::nullopt);
 }
 
+TEST_F(RunEndTest, F10_LostThreeTimesInARowItIsHeldWithTheReason) {
+  for (int i = 1; i <= 2; ++i) {
+    record_.phase = Phase::kRunning;
+    End(Outcome::kRequeued, {.lost = true});
+    EXPECT_EQ(record_.phase, Phase::kWaiting);
+    EXPECT_EQ(record_.lost, i);
+  }
+  record_.phase = Phase::kStarting;
+  End(Outcome::kRequeued, {.refused = true});  // says nothing of it
+  EXPECT_EQ(record_.lost, 2);
+  record_.phase = Phase::kRunning;
+  End(Outcome::kRequeued, {.lost = true});
+  EXPECT_EQ(record_.phase, Phase::kHeld);
+  EXPECT_TRUE(record_.asked.held);
+  EXPECT_NE(record_.reason.find("3 times in a row; `sharewell release 3` lets it try again"),
+            std::string::npos)
+      << record_.reason;
+  record_.phase = Phase::kRunning;
+  End(Outcome::kRequeued, {.stopped = true});
+  EXPECT_EQ(record_.lost, 0) << "a run that ended otherwise";
+}
+
+TEST_F(RunEndTest, F12_AClockThatWasSetBackTakesNoRunTimeAway) {
+  record_.resumed = 1'000'000;
+  End(Outcome::kFinished);
+  EXPECT_EQ(record_.run_time, core::Seconds(0));
+}
+
 TEST_F(RunEndTest, TheEndOfAnEarlierAttemptIsNotThisOnes) {
   record_.phase = Phase::kStarting;  // a move: the place it left is empty now
   record_.resumed.reset();
