@@ -1,11 +1,12 @@
 // Any bytes as a job or a submission: read, or refused with a reason. One that is read is written
-// and read again as the same.
+// and read again as the same. A seal fits its own record and number, and no other.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "store/job_store.h"
+#include "store/jobs/seal.h"
 
 namespace store = sharewell::store;
 
@@ -19,6 +20,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (job.error().message.empty()) {
     __builtin_trap();
   }
+  const store::Seal seal(std::string(64, 'a'), "0123456789abcdef");
+  const std::string made = seal.Of(7, text);
+  if (!seal.Matches(7, text, made) || seal.Matches(8, text, made) || seal.Matches(7, text, text)) {
+    __builtin_trap();
+  }
+  std::string other(text);
+  other += 'x';
+  if (seal.Matches(7, other, made)) __builtin_trap();
   if (const auto asked = store::SubmissionFromJson(text)) {
     const auto again = store::SubmissionFromJson(store::SubmissionToJson(*asked));
     if (!again || !(*again == *asked)) __builtin_trap();

@@ -191,7 +191,7 @@ http::HttpResponse ApiImpl::ErrorAnswer(const core::Error& error, int failed) co
 }
 
 bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job) {
-  return who && (who->admin || who->uid == job.user.uid);
+  return who && (who->admin || who->uid == core::OwnerUid(job));
 }
 
 std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who) {

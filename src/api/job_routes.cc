@@ -221,7 +221,8 @@ http::HttpResponse Explain(const JobRecord& job) {
 
 http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
                            const JobRecord& job) {
-  if (const auto may = Access::Touch(who, job.user.uid); !may) return RefusalAnswer(may.error());
+  if (const auto may = Access::Touch(who, core::OwnerUid(job)); !may)
+    return RefusalAnswer(may.error());
   if (!api.studies.log_file) return Problem(501, "this server keeps no logs");
   const Query query = http::ParseQuery(request.query);
   const std::string stream = QueryValue(query, "stream");
@@ -308,7 +309,7 @@ void ApiImpl::AddJobRoutes() {
               const auto job = FindJob(number);
               if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
               if (*job == nullptr) return responder.Answer(NoJob(std::to_string(number)));
-              const auto may = Access::Touch(who, (*job)->user.uid);
+              const auto may = Access::Touch(who, core::OwnerUid(**job));
               if (!may) return responder.Answer(RefusalAnswer(may.error()));
               Act(*this, action, **job, *who, responder);
             });

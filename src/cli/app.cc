@@ -14,6 +14,8 @@
 #include "core/text/suggest.h"
 #include "core/version.h"
 #include "platform/files/text.h"
+#include "store/postgres/password.h"
+#include "store/store.h"
 
 namespace sharewell::cli {
 namespace {
@@ -126,6 +128,22 @@ Result<void> CheckNoFlagIsAValue(const CLI::App& app) {
   return {};
 }
 
+// Whoever lists processes reads command lines.
+Result<void> CheckNoPasswordIsGiven(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->check_lname("store")) continue;
+    for (const std::string& value : option->results()) {
+      if (!store::HoldsPassword(value)) continue;
+      return UsageError(
+          "--store: {} has a password in it, which every user of this machine can read in the list "
+          "of processes: change it, leave it out of the address, and keep it in ~/.pgpass or in "
+          "the file that $PGPASSFILE names (mode 600)",
+          store::WithoutPassword(value));
+    }
+  }
+  return {};
+}
+
 Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::string>& given) {
   const auto command = entry.make();
   CLI::App app;
@@ -149,6 +167,7 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
     }
   }
   if (auto ok = CheckNoFlagIsAValue(app); !ok) problem = ok.error().message;
+  if (auto ok = CheckNoPasswordIsGiven(app); !ok) problem = ok.error().message;
   if (!problem.empty()) {
     return UsageError("{}: {}\nTry 'sharewell {} --help'.", entry.name, problem, entry.name);
   }
@@ -186,6 +205,7 @@ Result<ExitCode> Dispatch(const std::vector<std::string>& args) {
 
 int RunProgram(const std::vector<std::string>& args) {
   ExitOnInterrupt();
+  store::HideSecrets();
   try {
     const auto code = Dispatch(args);
     if (code) return *code;

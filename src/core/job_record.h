@@ -61,6 +61,9 @@ struct JobRecord {
   int attempt = 0;                           // how often it was started
   int ooms = 0, evicted = 0;
   int lost = 0;                // runs in a row under which the machine or the supervisor went down
+  // Somebody else than the server may have written it into the store: nothing of it is believed
+  // until root has looked at it. It is never stored.
+  bool untrusted = false;
   bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
   double cores = 0;            // given
@@ -77,6 +80,9 @@ struct JobRecord {
 
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
+
+// Who may act on it and read what it wrote, besides admins. Of an untrusted one root alone.
+inline std::uint32_t OwnerUid(const JobRecord& job) { return job.untrusted ? 0 : job.user.uid; }
 
 // Something that happened, for those who listen. Ids rise by one and never repeat in a store.
 struct Event {

@@ -18,6 +18,7 @@
 #include "control/service/service.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/words.h"
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
 #include "platform/clock/wall_clock.h"
@@ -58,6 +59,7 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
   epoch = platform::UnixNow();
   store::JobChanges changes;
   changes.kept.emplace_back("epoch", std::to_string(epoch));
+  changes.may_use_reserve = true;
   RETURN_IF_ERROR(jobs.Write(changes));
   return epoch;
 }
@@ -96,8 +98,10 @@ struct Server::Parts {
   std::unique_ptr<Settings> settings;
   catalogue::GpuCatalogue catalogue;
   server::MachineHere machine;
+  std::string key;  // seals records; empty: not root
   std::unique_ptr<store::JobStore> jobs;
   std::unique_ptr<store::Store> profiles;
+  bool end_runs = false;  // of another store
   std::unique_ptr<engine::LinuxRunner> runner;
   std::unique_ptr<server::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
@@ -121,6 +125,9 @@ struct Server::Parts {
 
   Result<void> CheckPlaces() const;
   Result<void> OpenStores();
+  Result<void> ClaimState();
+  Result<void> EndRuns();
+  StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   void MakeWatch();
   Result<void> MakeApi();
@@ -138,8 +145,10 @@ void KeepToOneself(const std::string& file) {
 // be root alone.
 Result<void> Server::Parts::CheckPlaces() const {
   if (::geteuid() != 0) return {};
-  std::vector<std::string> places = {options.state, options.state + "/jobs",
-                                     options.state + "/logs", options.state + "/mps"};
+  std::vector<std::string> places = {options.state};
+  for (const char* name : {"/jobs", "/logs", "/mps", "/store", "/key"}) {
+    places.push_back(options.state + name);
+  }
   std::error_code error;  // what is not there is not planted there
   std::filesystem::directory_iterator run(options.state + "/jobs", error);
   for (; !error && run != std::filesystem::directory_iterator(); run.increment(error)) {
@@ -147,7 +156,9 @@ Result<void> Server::Parts::CheckPlaces() const {
   }
   if (options.store.find("://") == std::string::npos) {
     places.push_back(std::filesystem::path(options.store).parent_path().string());
-    for (const char* end : {"", "-wal", "-shm", "-journal"}) places.push_back(options.store + end);
+    for (const char* end : {"", "-wal", "-shm", "-journal", "-reserve", "-server"}) {
+      places.push_back(options.store + end);
+    }
   }
   for (const std::string& place : places) {
     auto ours = platform::OnlyRootMayChange(place);
@@ -169,20 +180,78 @@ Result<void> Server::Parts::OpenStores() {
   if (file && !fs::exists(options.store, ignored)) {
     if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
   }
+  const fs::path folder = file ? fs::path(options.store).parent_path() : fs::path();
+  if (file && folder != store::DefaultFolder() && !fs::is_directory(folder, ignored)) {
+    return core::UsageError("{}: there is no folder {}; make it (mkdir -p), or name another store",
+                            options.store, core::Quoted(folder.string()));
+  }
   fs::create_directories(options.state, ignored);
-  if (file) fs::create_directories(fs::path(options.store).parent_path(), ignored);
+  if (file) fs::create_directories(folder, ignored);
   // Again, now that they are there: in /tmp somebody else may have been quicker.
   if (auto ok = CheckPlaces(); !ok) return ok;
   if (file) KeepToOneself(options.store);
-  auto opened = store::OpenJobs(options.store);
+  if (::geteuid() == 0) {
+    auto own = SealKey(options.state);
+    RETURN_IF_ERROR(own);
+    key = std::move(*own);
+  }
+  auto opened = store::OpenJobs(options.store, key);
   RETURN_IF_ERROR(opened);
   jobs = std::move(*opened);
   if (auto alone = jobs->BecomeServer(); !alone) return alone;
   if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  if (auto ours = ClaimState(); !ours) return ours;
   auto second = store::Open(options.store);
   RETURN_IF_ERROR(second);
   profiles = std::move(*second);
   return {};
+}
+
+// Numbers start again in every store: the runs of another one are not this one's jobs.
+Result<void> Server::Parts::ClaimState() {
+  const auto others = RunsOfOthers(options.state, *jobs);
+  RETURN_IF_ERROR(others);
+  if (!others->empty() && options.runs == OtherRuns::kRefuse) {
+    return tl::unexpected(RefusalOf(options.state, *others));
+  }
+  if (!others->empty() && options.runs == OtherRuns::kEnd) {
+    end_runs = true;  // by the runner, once there is one
+    return {};
+  }
+  if (!others->empty()) {
+    RETURN_IF_ERROR(AdoptRuns(options.state, *others, *jobs));
+  }
+  const auto before = OwnerOf(options.state);
+  if (before && before->id != jobs->Id()) {
+    options.say(fmt::format("{} was used with another store before ({}); its logs are kept apart",
+                            options.state, before->place));
+  }
+  return SetOwner(options.state, Owner());
+}
+
+Result<void> Server::Parts::EndRuns() {
+  if (!end_runs) return {};
+  std::size_t left = 0;
+  for (const engine::RunRequest& run : runner->Recover()) {
+    runner->Stop(run.id, options.grace);
+    ++left;
+  }
+  const core::Seconds until = runner->Now() + options.grace + core::Seconds(10);
+  while (left > 0 && runner->Now() < until) {
+    std::vector<engine::RunEvent> events;
+    runner->Wait(runner->Now() + core::Seconds(1), events);
+    for (const engine::RunEvent& event : events) {
+      if (event.kind != engine::RunEvent::Kind::kEnded) continue;
+      options.say(fmt::format("job {} of another store was ended", event.id.job));
+      runner->Forget(event.id);
+      --left;
+    }
+  }
+  if (left > 0) {
+    return core::FailedError("{} of another store did not end; end them by hand, then try again",
+                             core::Count(left, "run", "runs"));
+  }
+  return SetOwner(options.state, Owner());
 }
 
 Result<void> Server::Parts::MakeRunner() {
@@ -190,6 +259,7 @@ Result<void> Server::Parts::MakeRunner() {
   RETURN_IF_ERROR(epoch);
   engine::LinuxRunnerOptions run;
   run.state = options.state;
+  run.store_id = jobs->Id();
   run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
   run.grace = options.grace;
   std::vector<int> nodes;
@@ -208,7 +278,7 @@ Result<void> Server::Parts::MakeRunner() {
   auto opened = engine::LinuxRunner::Open(std::move(run));
   RETURN_IF_ERROR(opened);
   runner = std::move(*opened);
-  return {};
+  return EndRuns();
 }
 
 void Server::Parts::MakeWatch() {
@@ -246,7 +316,7 @@ Result<void> Server::Parts::MakeApi() {
   StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
                    options.store, options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
-      *http, *service, [place = options.store] { return store::OpenJobs(place); },
+      *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);
   return {};
 }

@@ -11,12 +11,14 @@
 #include "core/units.h"
 #include "http/http_server.h"
 #include "server/settings_file.h"
+#include "server/state_folder.h"
 
 namespace sharewell::server {
 
 struct ServerOptions {
-  std::string store;  // as store::Open has it
-  std::string state;  // the folder for jobs, logs and tokens
+  std::string store;                    // as store::Open has it
+  std::string state;                    // the folder for jobs, logs and tokens
+  OtherRuns runs = OtherRuns::kRefuse;  // of another store, in that folder
   std::string policy = "sharewell";
   std::string gpus;  // declared, simulated ones; empty: those that are here
   std::string node;

@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
+#include "store/postgres/password.h"
 #include "store/store.h"
 
 namespace sharewell::store {
@@ -11,6 +13,34 @@ namespace {
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// The value of a variable, copied; its place in what /proc/PID/environ shows is blank afterwards.
+std::string Blanked(const char* name) {
+  char* value = std::getenv(name);
+  if (value == nullptr) return {};
+  std::string copy = value;
+  ::explicit_bzero(value, copy.size());
+  return copy;
+}
+
+// $SHAREWELL_STORE, where it held a password.
+std::string& HiddenStore() {
+  static std::string store;
+  return store;
+}
+
+}  // namespace
+
+void HideSecrets() {
+  if (HoldsPassword(Environment("SHAREWELL_STORE"))) {
+    HiddenStore() = Blanked("SHAREWELL_STORE");
+    ::unsetenv("SHAREWELL_STORE");  // jobs and other children are not told
+  }
+  // libpq looks for it there at every connection.
+  if (const std::string password = Blanked("PGPASSWORD"); !password.empty()) {
+    ::setenv("PGPASSWORD", password.c_str(), 1);
+  }
 }
 
 std::string DefaultFolder() {
@@ -23,10 +53,9 @@ std::string DefaultFolder() {
   return (home.empty() ? "." : home) + "/.local/state/sharewell";
 }
 
-}  // namespace
-
 std::string DefaultStore() {
   std::string store = Environment("SHAREWELL_STORE");
+  if (store.empty()) store = HiddenStore();
   return store.empty() ? DefaultFolder() + "/store.db" : store;
 }
 

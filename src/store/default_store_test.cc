@@ -21,6 +21,23 @@ TEST(DefaultStore, IsWhatTheEnvironmentSays) {
             root ? "/var/lib/sharewell/store.db" : "/home/me/.local/state/sharewell/store.db");
 }
 
+TEST(HideSecrets, APasswordIsRememberedAndGoneFromTheEnvironment) {
+  const std::string address = "postgresql://me:hunter2@host/db";
+  ::setenv("SHAREWELL_STORE", address.c_str(), 1);
+  ::setenv("PGPASSWORD", "hunter3", 1);
+  const char* place = std::getenv("PGPASSWORD");
+  HideSecrets();
+  EXPECT_EQ(std::getenv("SHAREWELL_STORE"), nullptr);
+  EXPECT_EQ(DefaultStore(), address);
+  EXPECT_STREQ(std::getenv("PGPASSWORD"), "hunter3");  // for libpq, at another place
+  EXPECT_NE(std::getenv("PGPASSWORD"), place);
+  ::unsetenv("PGPASSWORD");
+  ::setenv("SHAREWELL_STORE", "/somewhere/store.db", 1);
+  HideSecrets();
+  EXPECT_STREQ(std::getenv("SHAREWELL_STORE"), "/somewhere/store.db");
+  EXPECT_EQ(DefaultStore(), "/somewhere/store.db");
+}
+
 TEST(StateFolder, IsBesideAFileAndNeverNamedByAnAddress) {
   EXPECT_EQ(StateFolder("/somewhere/store.db"), "/somewhere");
   const std::string address = "postgresql://me:secret@host/db";

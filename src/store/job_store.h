@@ -40,6 +40,9 @@ struct JobChanges {
   std::vector<core::Event> events;      // REQUIRES: ids above LastEvent()
   std::vector<core::SharedRun> shared;  // added
   std::vector<std::pair<std::string, std::string>> kept;  // small facts of the server, by name
+  // For what must always be stored: ends, cancels. On a full disk it may take the room that a
+  // server keeps for that; what may not is refused until that room is whole again.
+  bool may_use_reserve = false;
 };
 
 class JobStore {
@@ -64,10 +67,15 @@ class JobStore {
   // From now on this object's owner is the one server of the store, until it goes, however it goes.
   // Fails and names the other one (its process and since when) while there is one.
   virtual core::Result<void> BecomeServer() = 0;
+  // Which store this is: 16 hexadecimal digits, made at random with it and never changed. A copy
+  // has the same id. Empty: a store that is kept nowhere (tests).
+  virtual std::string Id() const { return {}; }
 };
 
-// `where` as store::Open has it.
-core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where);
+// `where` as store::Open has it. With a key, records are sealed when they are written, and those
+// whose seal is missing or wrong are `untrusted` when they are read.
+core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where,
+                                                 const std::string& key = "");
 
 // As the API and the store write it: one JSON object. Reading says which key is wrong.
 std::string JobToJson(const core::JobRecord& record);

@@ -48,6 +48,14 @@ CREATE TABLE shared_run(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT N
   gpu TEXT NOT NULL, a BLOB NOT NULL, b BLOB NOT NULL, speed_a TEXT NOT NULL,
   speed_b TEXT NOT NULL, fits INTEGER NOT NULL);
 CREATE TABLE kept(name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+)",
+    // 4: the store's id, made once.
+    R"(
+INSERT INTO meta(name, value) VALUES('id', lower(hex(randomblob(8)))) ON CONFLICT DO NOTHING;
+)",
+    // 5: who wrote a job's record (jobs/seal.h).
+    R"(
+ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -93,6 +101,15 @@ CREATE TABLE shared_run(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time
   gpu TEXT NOT NULL, a BYTEA NOT NULL, b BYTEA NOT NULL, speed_a TEXT NOT NULL,
   speed_b TEXT NOT NULL, fits BIGINT NOT NULL);
 CREATE TABLE kept(name TEXT PRIMARY KEY, value BYTEA NOT NULL);
+)",
+    // 4: the store's id, made once.
+    R"(
+INSERT INTO meta(name, value) VALUES('id', substr(md5(gen_random_uuid()::text), 1, 16))
+  ON CONFLICT DO NOTHING;
+)",
+    // 5: who wrote a job's record (jobs/seal.h).
+    R"(
+ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

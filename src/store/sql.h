@@ -65,6 +65,11 @@ class Database {
   virtual core::Result<void> Script(const char* statements) = 0;
   // Gives room on disk back that deleting has left, a little at a time.
   virtual core::Result<void> Reclaim() = 0;
+  // Room that is kept on this machine's disk for what must always be stored (space_reserve.h). The
+  // first fails where there is too little for new work; the second is for after a failure, and is
+  // true where it was one for want of room and trying again may help.
+  virtual core::Result<void> KeepReserve() { return {}; }
+  virtual bool UseReserve() { return false; }
   // For messages; holds no password.
   virtual const std::string& where() const = 0;
 

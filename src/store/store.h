@@ -100,9 +100,18 @@ class ProfileStore {
 
 class Store : public SampleStore, public ProfileStore {};
 
-// `where`: a file (made when it is not there, with its folder), or postgresql://USER@HOST/DATABASE.
-// Brings an older schema up to date; refuses a newer one and says which program wrote it.
+// `where`: a file (made when it is not there; its folder is not, but for the default one), or
+// postgresql://USER@HOST/DATABASE. Brings an older schema up to date; refuses a newer one and says
+// which program wrote it.
 core::Result<std::unique_ptr<Store>> Open(const std::string& where);
+
+// Takes passwords out of what /proc shows of this process's environment: $SHAREWELL_STORE, which
+// DefaultStore still knows afterwards and children do not inherit, and $PGPASSWORD. To be called
+// before there are threads.
+void HideSecrets();
+
+// The folder of the default store: the one folder that is made where it is not there.
+std::string DefaultFolder();
 
 // $SHAREWELL_STORE, or sharewell/store.db in $XDG_STATE_HOME or ~/.local/state; for root
 // /var/lib/sharewell/store.db.

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import pathlib
 import pwd
 import re
 import signal
@@ -58,6 +59,7 @@ class State(StateTest):
         self.assertIn("tokens", os.listdir(self.folder / "here"))
 
     def test_state_is_where_it_is_told(self):
+        os.mkdir(self.folder / "one")
         server = self.serve("--store", "one/store.db", "--state", "two")
         server.stop()
         self.assertNotIn("jobs", os.listdir(self.folder / "one"))
@@ -81,7 +83,7 @@ class StateAsRoot(StateTest):
 
     def test_a_folder_of_its_own_will_do(self):
         self.folder_of("mine")
-        self.serve("--store", "mine/new/store.db")
+        self.serve("--store", "mine/store.db")
 
     def test_another_users_folder(self):
         self.folder_of("theirs", NOBODY)
@@ -139,6 +141,12 @@ class StateBesideADatabase(ProgramTest):
         self.addCleanup(self.database.send_signal, signal.SIGINT)
         self.address = f"postgresql://me:secret@/postgres?host={place.name}"
 
+    def assert_hidden(self, pid):
+        """Neither the process nor one that it started shows the password."""
+        for process in [pid, *map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split())]:
+            for name in ("cmdline", "environ"):
+                self.assertNotIn(b"secret", pathlib.Path(f"/proc/{process}/{name}").read_bytes(), (process, name))
+
     def test_no_job_reads_the_password(self):
         state = self.folder / "state"
         env = {"SHAREWELL_STORE": self.address, "HOME": str(self.folder / "home")}
@@ -151,13 +159,15 @@ class StateBesideADatabase(ProgramTest):
                 if "starting up" not in str(failed) and "No such file" not in str(failed):
                     raise
         self.addCleanup(server.stop)
+        self.assert_hidden(server.process.pid)
         done = self.run_program("submit", "--server", str(server.socket), "--gpus", "0", "--wait", "--", "env")
         self.assertEqual(done.returncode, 0, done.stderr)
         seen = self.succeed("logs", "--server", str(server.socket), "1")
         self.assertEqual(re.findall(r"SHAREWELL_PROGRESS=(\S+)", seen), [f"{state}/jobs/1.1/progress"])
         self.assertNotIn("secret", seen)
-        everything = [str(path) for path in self.folder.rglob("*")]
-        self.assertEqual([path for path in everything if "secret" in path or "postgresql" in path], [])
+        everything = list(self.folder.rglob("*"))
+        self.assertEqual([str(path) for path in everything if "secret" in str(path) or "postgresql" in str(path)], [])
+        self.assertEqual([str(path) for path in everything if path.is_file() and b"secret" in path.read_bytes()], [])
         self.assertNotIn("secret", server.said())
 
 

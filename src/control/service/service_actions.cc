@@ -85,9 +85,18 @@ Result<void> Service::Impl::Act(Action action, std::int64_t number, const core::
     }
     return UsageError("there is no job {} in the queue; `sharewell jobs` lists it", number);
   }
-  if (!who.admin && who.uid != job->record.user.uid) {
+  if (!who.admin && who.uid != core::OwnerUid(job->record)) {
+    if (job->record.untrusted) {
+      return FailedError("job {} is {}", number, job->record.reason);
+    }
     return FailedError("job {} belongs to {}: you may not touch it", number,
                        core::Quoted(job->record.user.name));
+  }
+  if (job->record.untrusted && action == Action::kRelease && who.uid != 0) {
+    return FailedError(
+        "job {}: root alone may release it, because it would run as {} and nobody knows who asked "
+        "for that; `sharewell cancel {}` ends it",
+        number, core::Quoted(job->record.user.name), number);
   }
   switch (action) {
     case Action::kCancel:
@@ -119,6 +128,7 @@ Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who)
   changes.events.push_back({0, Wall(), runs ? "job.stopping" : "job.cancelled", number,
                             fmt::format("job {} is {}", number, words)});
   changes.jobs.push_back(std::move(record));
+  changes.may_use_reserve = true;
   if (auto kept = Commit(std::move(changes)); !kept) return kept;  // `job` may be gone from here on
   if (id.valid()) runs ? engine.Cancel(id) : engine.Withdraw(id);
   return {};
@@ -151,6 +161,7 @@ Result<void> Service::Impl::Release(LiveJob& job) {
                        core::NameOf(job.record.phase));
   }
   JobRecord record = job.record;
+  record.untrusted = false;  // root has looked at it
   record.asked.held = false;
   record.lost = 0;  // somebody has looked at it
   record.reason = admission.WhyHeld(record);

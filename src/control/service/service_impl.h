@@ -74,6 +74,7 @@ struct Service::Impl final : Estimator, Recorder {
   core::Result<void> Restore();
   void RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
   void RestoreHeld(LiveJob& job);
+  bool TrustAgain(LiveJob& job, const std::map<engine::RunId, engine::RunRequest>& runs);
   void RestoreRun(LiveJob& job, const engine::RunRequest& run);
 
   // What users ask: service_actions.cc.

@@ -97,6 +97,7 @@ Result<void> Service::Impl::Restore() {
 
 void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {
   JobRecord& record = job.record;
+  if (record.untrusted && !TrustAgain(job, runs)) return;
   board.Put(record);
   if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
   if (record.phase == Phase::kHeld) return RestoreHeld(job);
@@ -129,6 +130,38 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
   Say(fmt::format("job.{}", waits ? "requeued" : core::NameOf(record.phase)).c_str(), record.number,
       fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
   outbox.Touch(job);
+}
+
+// Its run's folder is root's alone: what that says of a job is believed. Without one the job is
+// held, whatever its record says.
+bool Service::Impl::TrustAgain(LiveJob& job,
+                               const std::map<engine::RunId, engine::RunRequest>& runs) {
+  JobRecord& record = job.record;
+  auto run = runs.find({record.number, record.attempt});
+  if (run == runs.end()) run = runs.find({record.number, record.attempt - 1});
+  const bool runs_now = run != runs.end() && record.phase != Phase::kHeld &&
+                        record.phase != Phase::kWaiting && !core::IsOver(record.phase);
+  if (runs_now) {
+    record.user = run->second.user;
+    record.asked = run->second.asked;
+    record.untrusted = false;
+    outbox.Touch(job);
+    return true;
+  }
+  record.phase = Phase::kHeld;
+  record.asked.held = true;
+  record.reason = fmt::format(
+      "held: its record was not written by this server, so as whom it should run is "
+      "not known (somebody changed the database, or the store is older than seals are); "
+      "root can look at it with `sharewell job {0}` and then release or cancel it",
+      record.number);
+  const std::string words = fmt::format(
+      "somebody else may have changed job {} in the database: it is held until root releases it",
+      record.number);
+  Say("job.held", record.number, words);
+  if (options.say) options.say(words);
+  outbox.Touch(job);
+  return false;
 }
 
 void Service::Impl::RestoreHeld(LiveJob& job) {

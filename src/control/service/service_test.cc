@@ -260,6 +260,36 @@ TEST_F(ServiceTest, AfterARestartRunsAreFoundAgainAndTheLostOnesQueued) {
   EXPECT_FALSE(runner_->Started({1, 2}));
 }
 
+TEST_F(ServiceTest, F1_AJobThatSomebodyElseWroteIsHeldUntilRootReleasesIt) {
+  ASSERT_TRUE(Submit({Job(), Job(), Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  service_->Stop();
+  for (auto& [number, job] : jobs_.jobs) {
+    job.user = {"root", 0, 0, true};
+    job.untrusted = true;
+  }
+  // The first one runs: its folder, which is root's, says whose it is.
+  RunRequest run;
+  run.id = {1, 1};
+  run.user = kAnn;
+  run.asked = Job();
+  found_ = {run};
+  Restart();
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(service_->board().Find(1)->user, kAnn);
+  EXPECT_EQ(service_->board().Find(2)->phase, Phase::kHeld);
+  const core::Account admin{"eve", 1002, 1002, true};
+  EXPECT_FALSE(Act(Action::kRelease, 2, kAnn));
+  EXPECT_FALSE(Act(Action::kRelease, 2, admin));
+  EXPECT_TRUE(Act(Action::kCancel, 2, admin));
+  ASSERT_TRUE(Act(Action::kRelease, 3, kRoot));
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  service_->Stop();
+  EXPECT_FALSE(jobs_.jobs.at(1).untrusted);
+  EXPECT_FALSE(jobs_.jobs.at(3).untrusted);
+}
+
 TEST_F(ServiceTest, WhatIsLeftOfAJobThatWasOverGoesAtOnce) {
   ASSERT_TRUE(Submit({Job(0)}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);

@@ -66,6 +66,19 @@ core::Result<void> NotLocked(const std::string& state) {
       core::Quoted(state));
 }
 
+// The folders of runs, by id.
+std::vector<std::pair<RunId, std::string>> FoldersIn(const std::string& state) {
+  std::vector<std::pair<RunId, std::string>> found;
+  std::error_code error;
+  for (fs::directory_iterator it(state + "/jobs", error), end; !error && it != end;
+       it.increment(error)) {
+    const auto id = engine::JobOfFolder(it->path().filename().string());
+    if (id) found.push_back({{id->first, id->second}, it->path().string()});
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -213,18 +226,21 @@ void LinuxRunner::SetShare(RunId id, core::Ratio share) {
       "it cannot be slowed down for others: CPU time is not bounded by a control group here";
 }
 
+std::vector<RunRequest> LinuxRunner::RunsIn(const std::string& state) {
+  std::vector<RunRequest> runs;
+  for (const auto& [id, folder] : FoldersIn(state)) {
+    if (engine::LifeOf(folder) == engine::JobLife::kNever) continue;
+    RunRequest& run = runs.emplace_back();
+    if (const auto spec = engine::ReadSpec(folder)) run = RequestIn(*spec);
+    run.id = id;
+  }
+  return runs;
+}
+
 std::vector<RunRequest> LinuxRunner::Recover() {
   Impl& in = *impl_;
-  std::vector<std::pair<RunId, std::string>> found;
-  std::error_code error;
-  for (fs::directory_iterator it(in.options.state + "/jobs", error), end; !error && it != end;
-       it.increment(error)) {
-    const auto id = engine::JobOfFolder(it->path().filename().string());
-    if (id) found.push_back({{id->first, id->second}, it->path().string()});
-  }
-  std::sort(found.begin(), found.end());
   std::vector<RunRequest> requests;
-  for (const auto& [id, folder] : found) {
+  for (const auto& [id, folder] : FoldersIn(in.options.state)) {
     if (in.runs.contains(id)) continue;
     const auto spec = engine::ReadSpec(folder);
     const auto life = engine::LifeOf(folder);

@@ -23,6 +23,7 @@ namespace sharewell::engine {
 
 struct LinuxRunnerOptions {
   std::string state;                          // folder for jobs and logs; made if it is not there
+  std::string store_id;                       // whose jobs they are (store::JobStore::Id)
   core::Seconds origin;                       // what Now() begins at
   core::Seconds grace{20};                    // after a time limit; Stop() brings its own
   core::Bytes log_limit{64.0 * 1024 * 1024};  // of each of a job's two streams
@@ -42,6 +43,9 @@ class LinuxRunner final : public Runner {
   // Whether no other server runs jobs there. Open takes the lock for good; this is for who wants to
   // know before anything is made.
   static core::Result<void> FolderIsFree(const std::string& state);
+  // What runs there, or has ended and was not forgotten. Of one whose folder was spoilt, the id is
+  // all that is known. For who wants to know before a runner is opened.
+  static std::vector<RunRequest> RunsIn(const std::string& state);
   // Fails where the state folder cannot be used, another server uses it, or there is no supervisor.
   static core::Result<std::unique_ptr<LinuxRunner>> Open(LinuxRunnerOptions options);
   ~LinuxRunner() override;

@@ -79,6 +79,16 @@ bool WaitFor(pid_t pid, int& status, seconds most) {
   }
 }
 
+// A daemon outlives the server and serves all users: it gets what finds programs, libraries and
+// GPUs, and nothing else of the server's environment, which may hold passwords.
+bool MayInherit(std::string_view entry) {
+  const std::string_view name = entry.substr(0, entry.find('='));
+  for (const std::string_view known : {"PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH"}) {
+    if (name == known) return true;
+  }
+  return name.starts_with("CUDA_") || name.starts_with("NVIDIA_");
+}
+
 // Runs the control program with `input` to read. In a session of its own: Ctrl-C is for us. What it
 // prints goes into memory, not into a pipe: the daemon it leaves behind would hold that open.
 core::Result<ControlAnswer> RunControl(const std::string& program,
@@ -90,7 +100,7 @@ core::Result<ControlAnswer> RunControl(const std::string& program,
     const bool replaced = std::any_of(added.begin(), added.end(), [&](const auto& one) {
       return text.starts_with(one.first) && text.substr(one.first.size()).starts_with('=');
     });
-    if (!replaced) entries.emplace_back(text);
+    if (!replaced && MayInherit(text)) entries.emplace_back(text);
   }
   for (const auto& [name, value] : added) entries.push_back(name + "=" + value);
   std::vector<std::string> words{program};

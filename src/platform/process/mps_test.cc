@@ -72,6 +72,22 @@ TEST_F(MpsTest, StartsServesAndStops) {
   EXPECT_EQ(MpsRuns(folder_.Path("mps/pipe"), options.program), false);
 }
 
+TEST_F(MpsTest, F4_TheDaemonGetsNothingOfTheServersEnvironmentThatItDoesNotNeed) {
+  ::setenv("SHAREWELL_STORE", "postgresql://me:hunter2@host/db", 1);
+  ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  std::string control = kControl;
+  control.insert(control.find("  sleep 300"), "  env > \"$CUDA_MPS_LOG_DIRECTORY/environment\"\n");
+  auto server = MpsServer::Start({folder_.Path("mps"), Program("control", control), "0"});
+  ::unsetenv("SHAREWELL_STORE");
+  ::unsetenv("CUDA_DEVICE_ORDER");
+  ASSERT_TRUE(server) << server.error().message;
+  const std::string seen = TestFolder::Read(folder_.Path("mps/log/environment"));
+  EXPECT_THAT(seen, HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+  EXPECT_THAT(seen, HasSubstr("PATH="));
+  EXPECT_EQ(seen.find("hunter2"), std::string::npos);
+  EXPECT_EQ(seen.find("SHAREWELL"), std::string::npos);
+}
+
 TEST_F(MpsTest, IsToldToQuitWhenItGoes) {
   const MpsOptions options{folder_.Path("mps"), Program("control", kControl)};
   ASSERT_TRUE(MpsServer::Start(options));

@@ -93,6 +93,66 @@ TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
   EXPECT_EQ(store_->Kept("n").value(), "");
 }
 
+TEST_F(JobContract, F6_AStoreHasAnIdThatStays) {
+  const std::string id = store_->Id();
+  EXPECT_EQ(id.size(), 16u);
+  EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
+  store_ = Again();
+  EXPECT_EQ(store_->Id(), id);
+  EXPECT_NE(OpenJobs(NewTestPlace()->where()).value()->Id(), id);
+}
+
+TEST_F(JobContract, F6_WhenAnotherStoreLiesThereNothingIsWritten) {
+  const std::string id = store_->Id();
+  place_->Run("UPDATE meta SET value = '0123456789abcdef' WHERE name = 'id'");
+  const auto refused = store_->Write({{PlainJob(1)}, {}, {}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("another store lies there now"));
+  EXPECT_EQ(store_->LastNumber().value(), 0);
+  place_->Run("UPDATE meta SET value = '" + id + "' WHERE name = 'id'");
+  EXPECT_TRUE(store_->Write({{PlainJob(1)}, {}, {}, {}}));
+}
+
+// The forgeries of somebody who can write the database and does not have the key.
+TEST_F(JobContract, F1_WhatSomebodyElseWroteIsNotTrusted) {
+  const std::string key(64, 'a');
+  const auto keyed = [&] { return OpenJobs(place_->where(), key).value(); };
+  ASSERT_TRUE(keyed()->Write({{PlainJob(1), PlainJob(2), PlainJob(3)}, {}, {}, {}}));
+  const auto untrusted = [&](JobStore& store) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& job : store.Jobs({}).value()) {
+      if (job.untrusted) numbers.push_back(job.number);
+    }
+    return numbers;
+  };
+  EXPECT_THAT(untrusted(*keyed()), IsEmpty());
+  EXPECT_THAT(untrusted(*store_), IsEmpty()) << "who has no key believes everything";
+  EXPECT_THAT(untrusted(*OpenJobs(place_->where(), std::string(64, 'b')).value()),
+              ElementsAre(3, 2, 1));
+  // Another user; another job's seal; no seal; a phase in the column alone.
+  place_->Run("UPDATE job SET record = replace(record, '\"uid\":0', '\"uid\":7') WHERE number = 1");
+  EXPECT_THAT(untrusted(*keyed()), ElementsAre(1));
+  place_->Run("UPDATE job SET seal = (SELECT seal FROM job WHERE number = 3) WHERE number = 2");
+  EXPECT_THAT(untrusted(*keyed()), ElementsAre(2, 1));
+  place_->Run("UPDATE job SET phase = 'running' WHERE number = 3");
+  EXPECT_THAT(untrusted(*keyed()), ElementsAre(3, 2, 1));
+  // The record of another job, with its seal, under this number.
+  ASSERT_TRUE(keyed()->Write({{PlainJob(1), PlainJob(2), PlainJob(3)}, {}, {}, {}}));
+  place_->Run(
+      "UPDATE job SET record = (SELECT record FROM job WHERE number = 3), "
+      "seal = (SELECT seal FROM job WHERE number = 3) WHERE number = 2");
+  EXPECT_THAT(untrusted(*keyed()), ElementsAre(2));
+  // What is not believed is not sealed when it is written back.
+  auto store = keyed();
+  JobChanges back;
+  back.jobs = store->Jobs({}).value();
+  ASSERT_TRUE(store->Write(back));
+  EXPECT_THAT(untrusted(*keyed()), ElementsAre(2));
+  for (auto& job : back.jobs) job.untrusted = false;  // root has said so
+  ASSERT_TRUE(store->Write(back));
+  EXPECT_THAT(untrusted(*keyed()), IsEmpty());
+}
+
 TEST_F(JobContract, JobsAreFoundNewestFirst) {
   JobChanges changes;
   for (int i = 1; i <= 12; ++i) {

@@ -61,7 +61,9 @@ class FileLock final : public ServerLock {
       return failure;
     }
     const std::string text = ThisServer() + "\n";
-    if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) < 0 ||
+    // For messages alone: on a full disk there may be no room for it.
+    const bool told = ::pwrite(file, text.data(), text.size(), 0) >= 0 || errno == ENOSPC;
+    if (!told || ::ftruncate(file, static_cast<off_t>(text.size())) != 0 ||
         ::fstat(file, &status) != 0) {
       auto failure = Failed("cannot be written");
       ::close(file);

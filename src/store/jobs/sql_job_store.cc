@@ -46,8 +46,9 @@ std::string NewestOf(std::vector<core::Phase> phases, const std::string& where, 
   const auto newest = [&](const std::string& condition) {
     const char* joint = where.empty() || condition.empty() ? "" : " AND ";
     const std::string conditions = where + joint + condition;
-    return fmt::format("SELECT number, record FROM job{}{} ORDER BY number DESC LIMIT ${}",
-                       conditions.empty() ? "" : " WHERE ", conditions, limit);
+    return fmt::format(
+        "SELECT number, record, seal, phase FROM job{}{} ORDER BY number DESC LIMIT ${}",
+        conditions.empty() ? "" : " WHERE ", conditions, limit);
   };
   std::sort(phases.begin(), phases.end());
   phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
@@ -58,8 +59,16 @@ std::string NewestOf(std::vector<core::Phase> phases, const std::string& where, 
         fmt::format("{}SELECT * FROM ({}) AS {}", all.empty() ? "" : " UNION ALL ",
                     newest(fmt::format("phase = '{}'", core::NameOf(phase))), core::NameOf(phase));
   }
-  return fmt::format("SELECT number, record FROM ({}) AS every ORDER BY number DESC LIMIT ${}", all,
-                     limit);
+  return fmt::format(
+      "SELECT number, record, seal, phase FROM ({}) AS every ORDER BY number DESC LIMIT ${}", all,
+      limit);
+}
+
+core::Result<std::string> IdOf(Database& database) {
+  std::string id;
+  RETURN_IF_ERROR(database.Run("SELECT value FROM meta WHERE name = 'id'", {},
+                               [&](const Row& row) { id = row.Bytes(0); }));
+  return id;
 }
 
 std::int64_t AsLimit(std::size_t most) {
@@ -73,20 +82,23 @@ core::Result<void> SqlJobStore::PutJobs(const std::vector<core::JobRecord>& jobs
   std::map<std::int64_t, const core::JobRecord*> last;  // of two with one number
   for (const core::JobRecord& job : jobs) last[job.number] = &job;
   struct Texts {
-    std::string owner, record;
+    std::string owner, record, seal;
   };
   std::vector<Texts> texts;
   std::vector<std::vector<Value>> rows;
   texts.reserve(last.size());
   rows.reserve(last.size());
   for (const auto& [number, job] : last) {
-    const Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), JobToJson(*job)});
+    Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), JobToJson(*job), ""});
+    // What is not believed stays so.
+    if (!job->untrusted) text.seal = seal_.Of(number, text.record);
     rows.push_back({number, core::NameOf(job->phase), std::string_view(text.owner),
                     HashOfKey(core::WorkloadKey(job->asked)), job->submitted, EndOf(*job),
-                    std::string_view(text.record)});
+                    std::string_view(text.record), std::string_view(text.seal)});
   }
   return database_->Upsert(
-      {"job", {"number"}, {"phase", "owner", "workload", "submitted", "ended", "record"}}, rows);
+      {"job", {"number"}, {"phase", "owner", "workload", "submitted", "ended", "record", "seal"}},
+      rows);
 }
 
 core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
@@ -119,11 +131,32 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
   return database_->Upsert({"kept", {"name"}, {"value"}}, rows);
 }
 
+core::Result<void> SqlJobStore::SameStore() {
+  const auto id = IdOf(*database_);
+  RETURN_IF_ERROR(id);
+  if (*id == id_) return {};
+  return core::FailedError(
+      "{}: another store lies there now (its id is {}, and this server's jobs are in {}); put that "
+      "one back and it goes on, or end this server and start one for the other",
+      database_->where(), id->empty() ? "not known" : *id, id_);
+}
+
 core::Result<void> SqlJobStore::Write(const JobChanges& changes) {
+  if (server_ && !changes.may_use_reserve) {
+    RETURN_IF_ERROR(database_->KeepReserve());
+  }
+  auto done = WriteOnce(changes);
+  if (!done && server_ && changes.may_use_reserve && database_->UseReserve()) {
+    done = WriteOnce(changes);
+  }
+  return done;
+}
+
+core::Result<void> SqlJobStore::WriteOnce(const JobChanges& changes) {
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
   RETURN_IF_ERROR(writing);
-  core::Result<void> done;
-  if (server_) done = lock_->Hold(*database_);
+  core::Result<void> done = SameStore();
+  if (done && server_) done = lock_->Hold(*database_);
   if (done && !changes.jobs.empty()) done = PutJobs(changes.jobs);
   if (done) done = PutRest(changes);
   if (done) done = writing->Commit();
@@ -192,6 +225,9 @@ core::Result<void> SqlJobStore::ReadPage(const JobFilter& filter, Page& page) {
       return;
     }
     record->number = row.Integer(0);
+    // By its column a job is found: a finished one must not be found among those that wait.
+    record->untrusted = !seal_.Matches(record->number, row.Bytes(1), row.Bytes(2)) ||
+                        (seal_.active() && row.Bytes(3) != core::NameOf(record->phase));
     // Two keys may have one hash.
     if (filter.workload && core::WorkloadKey(record->asked) != *filter.workload) return;
     page.records.push_back(std::move(*record));
@@ -295,10 +331,19 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
       if (*removed < kTidyRows) break;
     }
   }
+  if (server_) std::ignore = database_->KeepReserve();  // the next submission says why not
   return database_->Reclaim();
 }
 
 core::Result<void> SqlJobStore::BecomeServer() {
+  auto done = TakeLock();
+  if (!done && database_->UseReserve()) done = TakeLock();
+  server_ = server_ || done.has_value();
+  if (server_) std::ignore = database_->KeepReserve();  // the first submission says why not
+  return done;
+}
+
+core::Result<void> SqlJobStore::TakeLock() {
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
   RETURN_IF_ERROR(writing);
   auto done = lock_->Hold(*database_);
@@ -306,15 +351,26 @@ core::Result<void> SqlJobStore::BecomeServer() {
   const std::vector<Value> row{std::string_view(kServerName), Blob{who}};
   if (done) done = database_->Upsert({"kept", {"name"}, {"value"}}, std::span(&row, 1));
   if (done) done = writing->Commit();
-  server_ = server_ || done.has_value();
   return done;
 }
 
-core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where) {
+core::Result<std::unique_ptr<SqlJobStore>> SqlJobStore::Make(std::unique_ptr<Database> database,
+                                                             std::unique_ptr<ServerLock> lock,
+                                                             const std::string& key) {
+  auto reading = Transaction::Begin(*database, Access::kRead);
+  RETURN_IF_ERROR(reading);
+  auto id = IdOf(*database);
+  RETURN_IF_ERROR(id);
+  RETURN_IF_ERROR(reading->Commit());
+  return std::unique_ptr<SqlJobStore>(
+      new SqlJobStore(std::move(database), std::move(lock), *id, key));
+}
+
+core::Result<std::unique_ptr<JobStore>> OpenJobs(const std::string& where, const std::string& key) {
   auto database = OpenDatabase(where);
   RETURN_IF_ERROR(database);
-  auto lock = IsPostgres(where) ? NewAdvisoryLock() : NewFileLock(where);
-  return std::make_unique<SqlJobStore>(std::move(*database), std::move(lock));
+  return SqlJobStore::Make(std::move(*database),
+                           IsPostgres(where) ? NewAdvisoryLock() : NewFileLock(where), key);
 }
 
 }  // namespace sharewell::store

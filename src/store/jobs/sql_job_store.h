@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/job_store.h"
+#include "store/jobs/seal.h"
 #include "store/jobs/server_lock.h"
 #include "store/sql.h"
 
@@ -14,8 +15,9 @@ namespace sharewell::store {
 
 class SqlJobStore final : public JobStore {
  public:
-  SqlJobStore(std::unique_ptr<Database> database, std::unique_ptr<ServerLock> lock)
-      : lock_(std::move(lock)), database_(std::move(database)) {}
+  static core::Result<std::unique_ptr<SqlJobStore>> Make(std::unique_ptr<Database> database,
+                                                         std::unique_ptr<ServerLock> lock,
+                                                         const std::string& key = "");
 
   core::Result<void> Write(const JobChanges& changes) override;
   core::Result<std::vector<core::JobRecord>> Jobs(const JobFilter& filter) override;
@@ -28,8 +30,12 @@ class SqlJobStore final : public JobStore {
   core::Result<std::optional<std::string>> Kept(const std::string& name) override;
   core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) override;
   core::Result<void> BecomeServer() override;
+  std::string Id() const override { return id_; }
 
  private:
+  SqlJobStore(std::unique_ptr<Database> database, std::unique_ptr<ServerLock> lock,
+              const std::string& id, const std::string& key)
+      : lock_(std::move(lock)), database_(std::move(database)), id_(id), seal_(key, id) {}
   struct Page {
     std::vector<core::JobRecord>& records;  // at their end
     std::size_t left;  // bytes; none: what was read last did not fit, or filled it
@@ -40,12 +46,18 @@ class SqlJobStore final : public JobStore {
   // In a transaction of its own.
   core::Result<void> Read(const std::string& sql, std::span<const Value> values,
                           const RowReader& read);
+  core::Result<void> TakeLock();
+  core::Result<void> WriteOnce(const JobChanges& changes);
   core::Result<void> PutJobs(const std::vector<core::JobRecord>& jobs);
   core::Result<void> PutRest(const JobChanges& changes);
   core::Result<std::int64_t> RemoveSome(const std::string& sql, std::int64_t bound);
+  // Within a transaction: whether what is written to is still the store that was opened.
+  core::Result<void> SameStore();
 
   std::unique_ptr<ServerLock> lock_;
   std::unique_ptr<Database> database_;
+  std::string id_;
+  Seal seal_;
   bool server_ = false;
 };
 

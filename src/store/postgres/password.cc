@@ -67,6 +67,15 @@ void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
 
 }  // namespace
 
+bool HoldsPassword(std::string_view url) {
+  if (url.find("://") == std::string_view::npos) return false;
+  const auto parts = Passwords(url);
+  return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+    // The name of a file with passwords is none.
+    return part.size > 0 && !url.substr(0, part.begin).ends_with("passfile=");
+  });
+}
+
 std::string WithoutPassword(std::string_view url) {
   std::string shown;
   std::size_t done = 0;

@@ -6,6 +6,8 @@
 
 namespace sharewell::store {
 
+bool HoldsPassword(std::string_view url);
+
 // postgresql://me:secret@host/db?password=x as postgresql://me:***@host/db?password=***.
 std::string WithoutPassword(std::string_view url);
 

@@ -11,6 +11,18 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+TEST(HoldsPassword, TellsAnAddressWithOneFromOneWithout) {
+  for (const char* url : {"postgresql://me:x@host/db", "postgresql://host/db?password=x",
+                          "postgres://me@host/db?sslpassword=x"}) {
+    EXPECT_TRUE(HoldsPassword(url)) << url;
+  }
+  for (const char* url :
+       {"postgresql://me@host:5432/db", "postgresql://me:@host/db", "/a:b@c/store.db", "",
+        "postgresql://host/db?password=", "postgresql://host/db?passfile=/root/.pgpass"}) {
+    EXPECT_FALSE(HoldsPassword(url)) << url;
+  }
+}
+
 TEST(WithoutPassword, HidesItInAddresses) {
   EXPECT_EQ(WithoutPassword("postgresql://me@host/db"), "postgresql://me@host/db");
   EXPECT_EQ(WithoutPassword("postgresql://host:5432/db"), "postgresql://host:5432/db");

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -10,9 +11,12 @@
 #include <utility>
 
 #include "core/result.h"
+#include "core/text/quoted.h"
 #include "store/migrations.h"
+#include "store/sqlite/space_reserve.h"
 #include "store/sqlite/sqlite_error.h"
 #include "store/sqlite/writer_turns.h"
+#include "store/store.h"
 #include "store/upsert.h"
 
 namespace sharewell::store {
@@ -52,6 +56,7 @@ class SqliteDatabase final : public Database {
 
   core::Result<void> Begin(Access access, std::string_view) override {
     if (access == Access::kRead) return Run("BEGIN", {}, {});
+    if (auto there = StillThere(); !there) return there;
     // Not in time: SQLite tries for as long again, and says who keeps it.
     my_turn_ = turns_->Take(kBusyMilliseconds);
     auto begun = Run("BEGIN IMMEDIATE", {}, {});
@@ -97,13 +102,47 @@ class SqliteDatabase final : public Database {
     if (empty < kEmptyPages || empty < pages / kEmptyShare) return {};
     return Run("PRAGMA incremental_vacuum(4096)", {}, [](const Row&) {});
   }
+  core::Result<void> KeepReserve() override { return SpaceReserve(path_).Keep(); }
+  bool UseReserve() override { return std::exchange(full_, false) && SpaceReserve(path_).Use(); }
   const std::string& where() const override { return path_; }
 
+  // What is opened now is what must lie there from now on.
+  void RememberFiles() {
+    for (File& file : files_) file = Find(file.suffix);
+  }
+
  private:
+  struct File {
+    const char* suffix;
+    dev_t device = 0;
+    ino_t inode = 0;  // 0: it is not there
+    friend bool operator==(const File&, const File&) = default;
+  };
+
+  File Find(const char* suffix) const {
+    struct stat status {};
+    if (::stat((path_ + suffix).c_str(), &status) != 0) return {suffix};
+    return {suffix, status.st_dev, status.st_ino};
+  }
+  // SQLite goes on writing to a file that was deleted, and says that all is well.
+  core::Result<void> StillThere() const {
+    for (const File& file : files_) {
+      if (file.inode == 0 || Find(file.suffix) == file) continue;
+      return core::FailedError(
+          "{}{}: was deleted or replaced while it was in use, and what is written now would be "
+          "lost with it; put the same file back (mv) and it goes on. Jobs run on meanwhile",
+          path_, file.suffix);
+    }
+    return {};
+  }
+
   void EndTurn() {
     if (std::exchange(my_turn_, false)) turns_->Release();
   }
-  core::Result<void> Failure(int code) { return SqliteError(path_, handle_.get(), code); }
+  core::Result<void> Failure(int code) {
+    full_ = (code & 0xff) == SQLITE_FULL || sqlite3_system_errno(handle_.get()) == ENOSPC;
+    return SqliteError(path_, handle_.get(), code);
+  }
 
   core::Result<sqlite3_stmt*> Prepared(const std::string& sql) {
     if (const auto found = statements_.find(sql); found != statements_.end()) {
@@ -151,19 +190,26 @@ class SqliteDatabase final : public Database {
   std::unordered_map<std::string, Statement> statements_;
   std::shared_ptr<WriterTurns> turns_;
   bool my_turn_ = false;
+  bool full_ = false;  // the last failure was for want of room
+  std::array<File, 2> files_ = {File{""}, File{"-wal"}};
 };
 
-core::Result<void> MakeFolder(const std::string& path) {
+// A mistyped name must not make folders.
+core::Result<void> NeedFolder(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) return {};
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error && !std::filesystem::is_directory(folder)) {
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  if (folder == DefaultFolder()) {
+    std::filesystem::create_directories(folder, error);
+    if (std::filesystem::is_directory(folder)) return {};
     return core::FailedError(
         "{}: its folder cannot be made: {}; name another store with --store or $SHAREWELL_STORE",
         path, error.message());
   }
-  return {};
+  return core::UsageError(
+      "{}: there is no folder {}; make it (mkdir -p), or name another store with --store or "
+      "$SHAREWELL_STORE",
+      path, core::Quoted(folder.string()));
 }
 
 // Whether it is ours already; else it is empty. Asked before anything is changed.
@@ -180,9 +226,7 @@ core::Result<bool> IsOurs(Database& database) {
       database.where());
 }
 
-}  // namespace
-
-core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
+core::Result<std::unique_ptr<Database>> OpenFile(const std::string& path) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) {
@@ -192,7 +236,7 @@ core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
     return core::UsageError("{}: is no file; name one, or a file that is not there yet", path);
   }
   if (!exists) {
-    RETURN_IF_ERROR(MakeFolder(path));
+    RETURN_IF_ERROR(NeedFolder(path));
   }
   // A name such as ":memory:" or "file:x" means a file of that name.
   const std::string name = path.starts_with('/') ? path : "./" + path;
@@ -222,7 +266,18 @@ core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
     RETURN_IF_ERROR(done);
   }
   RETURN_IF_ERROR(Migrate(*database, SqliteSchema()));
+  database->RememberFiles();
   return database;
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path) {
+  auto opened = OpenFile(path);
+  // A server that is started on a full disk must be able to say so.
+  const SpaceReserve reserve(path);
+  if (!opened && reserve.DiskIsFull() && reserve.Use()) opened = OpenFile(path);
+  return opened;
 }
 
 }  // namespace sharewell::store

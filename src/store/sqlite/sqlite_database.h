@@ -9,8 +9,9 @@
 
 namespace sharewell::store {
 
-// Made, with its folder, when it is not there. Refuses a folder, a file that is no database, and
-// another program's database. A file that may only be read is opened for reading.
+// Made when it is not there, in a folder that is (the default one is made too). Refuses a folder, a
+// file that is no database, and another program's database. A file that may only be read is opened
+// for reading.
 core::Result<std::unique_ptr<Database>> OpenSqlite(const std::string& path);
 
 }  // namespace sharewell::store

@@ -52,7 +52,8 @@ TEST(SqliteFaults, WhatIsNoFileOfOursIsRefusedAndLeftAlone) {
   EXPECT_THAT(OpenError(""), HasSubstr("has no name"));
   EXPECT_THAT(OpenError("mysql://host/db"), HasSubstr("'mysql':// is neither"));
   EXPECT_THAT(OpenError("/dev/null"), HasSubstr("is no file"));
-  EXPECT_THAT(OpenError("/proc/nowhere/store.db"), HasSubstr("its folder cannot be made"));
+  EXPECT_THAT(OpenError("/proc/nowhere/store.db"),
+              HasSubstr("there is no folder '/proc/nowhere'; make it"));
 
   const std::string text = folder.Write("notes.txt", std::string(5000, 'x'));
   EXPECT_THAT(OpenError(text), HasSubstr("is no SQLite database"));

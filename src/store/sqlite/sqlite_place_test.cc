@@ -10,7 +10,7 @@ namespace {
 
 class SqlitePlace final : public TestPlace {
  public:
-  std::string where() const override { return folder_.Path("new/folder/store.db"); }
+  std::string where() const override { return folder_.Path("store.db"); }
   void Run(const std::string& sql) const override {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(where().c_str(), &database), SQLITE_OK);

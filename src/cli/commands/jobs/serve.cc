@@ -42,6 +42,10 @@ class ServeCommand : public Command {
                    "folder for jobs, logs and tokens (default: the store's folder; for a database, "
                    "/var/lib/sharewell or ~/.local/state/sharewell)")
         ->type_name("DIR");
+    app.add_option("--runs", runs_,
+                   "what to do with runs of another store in the state folder: make them jobs of "
+                   "this store, or end them (default: refuse to start)")
+        ->type_name("adopt|end");
     app.add_option("--socket", socket_, "socket for the users of this machine")->type_name("FILE");
     app.add_option("--listen", listen_, "address for HTTP: on loopback, or anywhere with TLS")
         ->type_name("ADDRESS:PORT|none")
@@ -93,6 +97,9 @@ class ServeCommand : public Command {
       options_.store = std::filesystem::absolute(options_.store).string();
     }
     options_.state = StatePlace(state_, options_.store);
+    const auto runs = server::OtherRunsNamed(runs_);
+    RETURN_IF_ERROR(runs);
+    options_.runs = *runs;
     options_.node = server::HostName();
     options_.say = SayLine;
     const auto slowdown = ParseNumber("--max-slowdown", max_slowdown_, 1, 100);
@@ -157,7 +164,8 @@ class ServeCommand : public Command {
   }
 
   server::ServerOptions options_;
-  std::string state_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_, config_;
+  std::string state_, runs_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_,
+      config_;
   std::string max_slowdown_ = "1.25", grace_ = "20s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

@@ -80,6 +80,9 @@ class TokenCommand : public Command {
           "token: give an ID to revoke, and none to the other actions; `sharewell token list` "
           "shows the IDs");
     }
+    if (action_ == "create" && state_.empty()) {
+      RETURN_IF_ERROR(CheckStoreIsMeant(store_));
+    }
     path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(api::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();
     RETURN_IF_ERROR(text);

@@ -22,6 +22,7 @@ constexpr int kSyncEvery = 30;
 core::Result<ProfileKeeper> ProfileKeeper::Open(const std::string& place) {
   ProfileKeeper keeper;
   if (place == "none") return keeper;
+  RETURN_IF_ERROR(CheckStoreIsMeant(place));
   keeper.place_ = StorePlace(place);
   auto opened = store::Open(keeper.place_);
   if (opened) {

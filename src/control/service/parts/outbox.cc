@@ -133,6 +133,8 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   Append(all.events, changes.events);  // what is owed happened first
   Append(all.shared, changes.shared);
   Append(all.kept, changes.kept);
+  // What is owed alone is what happened: ends above all.
+  all.may_use_reserve = changes.may_use_reserve || Empty(changes);
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
   if (!Empty(all)) {

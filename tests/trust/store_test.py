@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Whose jobs they are: records that somebody else changed, another store in the same folder, a store that is gone, a full disk, passwords."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from house import ALICE, PATIENCE, PROGRAM, ROOT, Server, TrustTest
+
+
+class StoreTest(TrustTest):
+    def refused(self, *args, code=1, **options):
+        """What a server said that did not start."""
+        server = Server(self.folder, *args, **options)
+        self.assertEqual(server.process.wait(timeout=PATIENCE), code, server.said())
+        return server.said()
+
+    def sql(self, statement, *values, name="store.db"):
+        with sqlite3.connect(self.folder / name) as database:
+            changed = database.execute(statement, values).rowcount
+        database.close()
+        return changed
+
+    @staticmethod
+    def alive(server, number):
+        return server.job(number)["phase"] == "running"
+
+
+class Forged(StoreTest):
+    def test_F1_a_record_that_somebody_else_changed_is_not_run(self):
+        server = self.serve()
+        mark = self.folder / "mark"
+        number = server.submit(ALICE, "--hold", "--", "touch", str(mark))
+        plain = server.submit(ALICE, "--hold", "--", "id", "-un")
+        server.stop()
+        record = json.loads(sqlite3.connect(self.folder / "store.db").execute("SELECT record FROM job WHERE number = ?", [number]).fetchone()[0])
+        record.update(uid=0, gid=0, user="root", phase="waiting", held=False)
+        self.assertEqual(self.sql("UPDATE job SET phase = 'waiting', record = ? WHERE number = ?", json.dumps(record), number), 1)
+        server = self.serve()
+        self.assertIn(f"somebody else may have changed job {number} in the database", server.said())
+        job = server.job(number)
+        self.assertEqual(job["phase"], "held")
+        self.assertIn("not written by this server", job["reason"])
+        done = server.run(ALICE, "release", str(number))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        # What nobody touched goes on.
+        self.assertEqual(server.run(ALICE, "release", str(plain)).returncode, 0)
+        server.wait_until(plain, "finished")
+        self.assertFalse(mark.exists())
+        # It stays so over a restart, and root may end it.
+        server.stop()
+        server = self.serve()
+        self.assertEqual(server.job(number)["phase"], "held")
+        self.assertEqual(server.run(ROOT, "cancel", str(number)).returncode, 0)
+        self.assertFalse(mark.exists())
+
+    def test_F1_a_finished_job_is_not_found_among_those_that_wait(self):
+        server = self.serve()
+        number = server.submit(ALICE, "--", "true")
+        server.wait_until(number, "finished")
+        server.stop()
+        self.sql("UPDATE job SET phase = 'waiting', ended = 0 WHERE number = ?", number)
+        self.assertEqual(self.serve().job(number)["phase"], "held")
+
+    def test_F1_the_key_is_roots_alone(self):
+        self.serve().stop()
+        key = self.folder / "key"
+        self.assertEqual(key.stat().st_mode & 0o7777, 0o600)
+        os.chmod(key, 0o644)
+        self.assertIn("others may read or write it", self.refused())
+
+    def test_F2_nobody_else_may_plant_the_key_or_the_owner(self):
+        for name in ("key", "store"):
+            (self.folder / name).touch()
+            os.chown(self.folder / name, 1, 1)
+            self.assertIn("belongs to", self.refused())
+            os.unlink(self.folder / name)
+
+
+class AnotherStore(StoreTest):
+    def running(self, server):
+        number = server.submit(ALICE, "--", "sleep", "300")
+        server.wait_until(number, "running")
+        return number
+
+    def test_F6_a_mistyped_store_ends_no_job(self):
+        server = self.serve()
+        number = self.running(server)
+        server.stop()
+        said = self.refused(store="b.db")
+        for words in ("1 run of the store", "store.db", "--state DIR", "--runs adopt", "--runs end", "nothing was changed"):
+            self.assertIn(words, said)
+        server = self.serve()
+        self.assertTrue(self.alive(server, number))
+
+    def test_F6_a_store_that_was_removed_is_noticed_at_the_next_start(self):
+        server = self.serve()
+        number = self.running(server)
+        server.stop(signal.SIGKILL)
+        for path in self.folder.glob("store.db*"):
+            path.unlink()
+        self.assertIn("--runs adopt", self.refused())
+        server = self.serve("--runs", "adopt")
+        job = server.job(number)
+        self.assertEqual((job["phase"], job["user"]), ("running", ALICE))
+        server.stop()
+        server = self.serve()  # it is this store's from now on
+        self.assertTrue(self.alive(server, number))
+        self.assertEqual(server.run(ALICE, "cancel", str(number)).returncode, 0)
+        server.wait_until(number, "cancelled")
+        self.assertGreater(server.submit(ALICE, "--", "true"), number)
+
+    def test_F6_runs_are_ended_on_purpose(self):
+        server = self.serve()
+        number = self.running(server)
+        server.stop()
+        server = self.serve("--runs", "end", store="b.db")
+        self.assertIn(f"job {number} of another store was ended", server.said())
+        server.stop()
+        self.assertNotIn("of another store", self.serve(store="b.db").said())
+
+    def test_F6_a_folder_without_runs_is_taken_over(self):
+        self.serve().stop()
+        server = self.serve(store="b.db")
+        self.assertIn("was used with another store before", server.said())
+
+    def test_F6_a_store_that_is_gone_is_noticed(self):
+        server = self.serve()
+        number = self.running(server)
+        away = self.folder / "away"
+        os.rename(self.folder / "store.db", away)
+        done = server.run(ALICE, "submit", "--", "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("was deleted or replaced while it was in use", done.stderr)
+        self.assertTrue(self.alive(server, number))
+        os.rename(away, self.folder / "store.db")
+        server.wait_until(server.submit(ALICE, "--", "true"), "finished")
+        self.assertTrue(self.alive(server, number))
+
+
+class FullDisk(StoreTest):
+    def test_F7_an_end_is_stored_and_a_server_starts_on_a_full_disk(self):
+        disk = self.small_disk(48)
+        server = self.serve(folder=disk)
+        number = server.submit(ALICE, "--", "sleep", "300")
+        server.wait_until(number, "running")
+        with open(disk / "filler", "wb", buffering=0) as filler:
+            for size in (1 << 20, 1 << 12, 1):
+                try:
+                    while True:
+                        filler.write(b"x" * size)
+                except OSError:
+                    pass
+        done = server.run(ALICE, "submit", "--", "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nearly full", done.stderr)
+        done = server.run(ALICE, "cancel", str(number))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server.wait_until(number, "cancelled")
+        server.stop(signal.SIGKILL)
+        server = self.serve(folder=disk)
+        self.assertEqual(server.job(number)["phase"], "cancelled")
+        os.unlink(disk / "filler")
+        server.wait_until(server.submit(ALICE, "--", "true"), "finished")
+
+
+class Secrets(StoreTest):
+    def test_F1_no_password_on_a_command_line(self):
+        for command in (["serve", "--listen", "none", "--for", "1s"], ["token", "list"], ["samples"]):
+            done = subprocess.run([PROGRAM, *command, "--store", "postgresql://me:hunter2@127.0.0.1:1/db"], cwd=self.folder, check=False,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=PATIENCE)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertNotIn("hunter2", done.stdout + done.stderr)
+            self.assertIn("PGPASSFILE", done.stderr)
+
+    def test_N13_a_mistyped_folder_is_not_made(self):
+        said = self.refused(store="nope/store.db", code=2)
+        self.assertIn("mkdir -p", said)
+        self.assertFalse((self.folder / "nope").exists())
+
+    def test_N12_a_token_goes_to_no_other_servers_store(self):
+        done = subprocess.run([PROGRAM, "token", "create"], cwd=self.folder, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, encoding="utf-8", timeout=PATIENCE,
+                              env={"PATH": os.environ["PATH"], "HOME": "/", "SHAREWELL_SERVER": str(self.folder / "s.sock")})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("SHAREWELL_SERVER names the server", done.stderr)
+        self.assertIn("--store", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
