@@ -110,7 +110,7 @@ class OpenApiTest(unittest.TestCase):
         full = {"name": "nap", "command": ["sleep", "60"], "folder": str(self.server.folder), "environment": {"A": "b"},
                 "gpus": 1, "cores": 1, "gpu_memory_bytes": 1e9, "memory_bytes": 1e9, "gpu_models": ["H200"],
                 "exclusive": False, "max_slowdown": 1.5, "priority": 1, "time_limit_seconds": 600, "image": None,
-                "after": [], "held": True, "requeue": True, "profile": None, "array": None, "array_at_once": None,
+                "after": [], "held": True, "requeue": True, "terminal": False, "profile": None, "array": None, "array_at_once": None,
                 "needs": {"source": "predicted", "from": "a guess", "gpu": "H200", "busy": 0.5,
                           "gpu_memory_bytes": 1e9, "duration_seconds": 60}}
         several = {"jobs": [{"command": ["true"], "gpus": 0}, {"command": ["false"], "gpus": 0}]}
@@ -142,6 +142,14 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/jobs/{number}/logs", 400, "?offset=here", number=1)
         self.check("GET", "/api/v1/jobs/{number}/logs", 401, number=1, door=self.server.tcp())
         self.check("GET", "/api/v1/jobs/{number}/logs", 404, number=99)
+        self.check("GET", "/api/v1/jobs/{number}/terminal", 401, number=1, door=self.server.tcp())
+        self.check("GET", "/api/v1/jobs/{number}/terminal", 404, number=99)
+        self.check("GET", "/api/v1/jobs/{number}/terminal", 409, number=4)
+        sits = self.check("POST", "/api/v1/jobs", 201, body={"command": ["sleep", "60"], "gpus": 0, "cores": 0.1, "terminal": True}).json()["jobs"][0]["number"]
+        self.server.wait_until(sits, "starting")
+        self.check("GET", "/api/v1/jobs/{number}/terminal", 200, number=sits)
+        self.check("POST", "/api/v1/jobs/{number}/cancel", 200, number=sits)
+        self.server.wait_until(sits, "cancelled")
         self.check("POST", "/api/v1/jobs/{number}/release", 200, number=1)
         self.server.wait_until(1, "running")
         self.check("POST", "/api/v1/jobs/{number}/hold", 409, number=1)

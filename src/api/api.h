@@ -39,9 +39,9 @@ struct GpuFigures {
 };
 
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
-// objects. All but `starts`, `gpu_figures`, `exposition` and `log_file` are called on the studies'
-// threads, several at once; the first on its own, the others on the reading thread, and must be
-// quick.
+// objects. All but `starts`, `gpu_figures`, `exposition`, `log_file` and `terminal` are called on
+// the studies' threads, several at once; the first on its own, the others on the reading thread, and
+// must be quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
@@ -53,6 +53,8 @@ struct Studies {
   std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
   // An error: nothing is there (any more), and why.
   std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, bool errors)> log_file;
+  // The socket of that run's terminal.
+  std::function<std::string(std::int64_t number, int attempt)> terminal;
   std::function<std::string()> exposition;  // more for /metrics, in its format
 };
 

@@ -248,6 +248,25 @@ http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const
           {{"X-Next-Offset", std::to_string(part->next)}, {"X-Ended", ended ? "1" : "0"}}};
 }
 
+// Where its client connects: the kernel lets nobody in there but the job's user and root.
+http::HttpResponse ShowTerminal(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job) {
+  if (const auto may = Access::Touch(who, job.user.uid); !may) return RefusalAnswer(may.error());
+  if (!api.studies.terminal) return Problem(501, "this server has no terminals");
+  if (!job.asked.terminal) {
+    return Problem(409, fmt::format("job {} has no terminal; only jobs of `sharewell run` have one",
+                                    job.number));
+  }
+  const bool placed = job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
+                      job.phase == Phase::kStopping;
+  if (!placed) {
+    return Problem(409, fmt::format("job {} is {}: it has a terminal while it runs", job.number,
+                                    core::NameOf(job.phase)));
+  }
+  std::string out = fmt::format("{{\"schema\":1,\"number\":{},\"path\":", job.number);
+  store::AppendText(out, api.studies.terminal(job.number, job.attempt));
+  return JsonAnswer(out + "}");
+}
+
 void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core::Account& who,
          const http::Responder& responder) {
   if (core::IsOver(job.phase)) {
@@ -295,6 +314,9 @@ void ApiImpl::AddJobRoutes() {
   show("/logs",
        [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
               const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
+  show("/terminal",
+       [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
+              const http::Responder& to) { to.Answer(ShowTerminal(*this, who, *job)); });
 
   using control::Action;
   for (const auto& [word, action] :

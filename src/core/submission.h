@@ -56,6 +56,7 @@ struct Submission {
   bool requeue = true;               // after a reboot or a lost GPU; false: it has failed then
   std::string profile;               // name of a profile in the store; empty: none named
   std::optional<Needs> needs;        // what the client predicted or knows
+  bool terminal = false;             // it has one of its own, and ends with it; never requeued
   std::string array;                 // "ID_INDEX" parts share an id: jobs of one sweep; empty: none
   std::optional<int> array_at_once;  // so many of the array run at once; absent: no bound
 

@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "core/text/parse_number.h"
+#include "engine/local/run/job_files.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/old_logs.h"
 #include "platform/clock/wall_clock.h"
@@ -201,6 +202,9 @@ api::Studies ServerStudies(const StudyParts& parts) {
       pieces.push_back({std::move(path), begin});
     }
     return pieces;
+  };
+  studies.terminal = [state = parts.state](std::int64_t number, int attempt) {
+    return engine::JobFolder(state, number, attempt) + "/" + engine::kTerminalFile;
   };
   return studies;
 }

@@ -24,6 +24,7 @@
 #include "supervise/log.h"
 #include "supervise/spec.h"
 #include "supervise/start.h"
+#include "supervise/terminal.h"
 #include "supervise/tree.h"
 
 namespace sharewell::supervise {
@@ -48,6 +49,8 @@ struct Supervisor {
   Spec spec;
   Started command;
   Log out, err;
+  Terminal terminal;
+  const char* terminal_became = "";  // of engine::kTerminal...; nothing to tell
   char oom_score[16] = {};
   Millis begun = 0, begun_wall = 0;
   Millis time_over = kNever, term_all = kNever, kill_all = kNever;
@@ -59,25 +62,32 @@ struct Supervisor {
   Failure failure{{}, 0};
 };
 
+// As a shell has it.
+int CodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 bool TellExit(const Supervisor& self) {
   const int status = self.status;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const int code = signal != 0 ? 128 + signal : WEXITSTATUS(status);
   const auto millis = [](const timeval& t) {
     return static_cast<long long>(t.tv_sec) * 1000 + t.tv_usec / 1000;
   };
-  char text[1024], failed[64] = "";
+  char text[1024], failed[64] = "", terminal[64] = "";
   if (self.failure.where[0] != 0) {
     std::snprintf(failed, sizeof failed, "failed %s\nerror %d\n", self.failure.where,
                   self.failure.error);
   }
+  if (self.terminal_became[0] != 0) {
+    std::snprintf(terminal, sizeof terminal, "terminal %s\n", self.terminal_became);
+  }
   const int n = std::snprintf(
       text, sizeof text,
-      "%s\ncode %d\nsignal %d\ntimed_out %d\nstopped %d\nkilled %d\n%sbegun_ms %lld\nended_ms "
+      "%s\ncode %d\nsignal %d\ntimed_out %d\nstopped %d\nkilled %d\n%s%sbegun_ms %lld\nended_ms "
       "%lld\n"
       "ran_ms %lld\ncpu_ms %lld\nmost_memory_kib %ld\nlost_output %lld\nend\n",
-      engine::kExitHead, code, signal, self.timed_out ? 1 : 0, self.stopped ? 1 : 0,
-      self.killed ? 1 : 0, failed, static_cast<long long>(self.begun_wall),
+      engine::kExitHead, CodeOf(status), signal, self.timed_out ? 1 : 0, self.stopped ? 1 : 0,
+      self.killed ? 1 : 0, failed, terminal, static_cast<long long>(self.begun_wall),
       static_cast<long long>(Clock(CLOCK_REALTIME)), static_cast<long long>(Now() - self.begun),
       millis(self.used.ru_utime) + millis(self.used.ru_stime), self.used.ru_maxrss,
       static_cast<long long>(self.out.lost_in_all + self.err.lost_in_all));
@@ -110,7 +120,8 @@ void AskToEnd(Supervisor& self, Millis grace, bool stopped, bool timed_out) {
   self.term_all = now + grace / 2;
   // The command alone at first: a training loop whose loader processes die before it does ends in
   // an error, not in a checkpoint.
-  if (!self.ended) ::kill(self.command.pid, SIGTERM);
+  // Shells at a terminal ignore SIGTERM and end when they are hung up.
+  if (!self.ended) ::kill(self.command.pid, self.spec.terminal ? SIGHUP : SIGTERM);
   SignalTree(SIGCONT);  // one that was stopped must run to end
 }
 
@@ -184,8 +195,15 @@ void SeeSignals(Supervisor& self) {
   }
 }
 
+void HangUp(Supervisor& self) {
+  if (!self.terminal.gone || self.stopped) return;
+  self.terminal_became = engine::kTerminalClosed;
+  AskToEnd(self, self.spec.grace_ms, false);
+}
+
 void Act(Supervisor& self) {
   const Millis now = Now();
+  HangUp(self);
   if (now >= self.time_over) {
     self.time_over = kNever;
     if (!self.asked && !self.ended) {
@@ -217,12 +235,17 @@ void Watch(Supervisor& self) {
     pollfd wanted[] = {{self.signals, POLLIN, 0},
                        {self.command.failure, POLLIN, 0},
                        {self.command.out, POLLIN, 0},
-                       {self.command.err, POLLIN, 0}};
-    ::poll(wanted, 4, Patience(self));
+                       {self.command.err, POLLIN, 0},
+                       {},
+                       {},
+                       {}};
+    WantOfTerminal(self.terminal, wanted + 4);
+    ::poll(wanted, 4 + kTerminalFiles, Patience(self));
     if (wanted[1].revents != 0) SeeStart(self);
     if (wanted[0].revents != 0) SeeSignals(self);
     if (wanted[2].revents != 0) Pass(self.command.out, self.out);
     if (wanted[3].revents != 0) Pass(self.command.err, self.err);
+    SeeTerminal(self.terminal, wanted + 4, self.out);
   }
   if (self.command.failure >= 0) SeeStart(self);
   // A pipe may have been passed on to a process outside: what is in it is read, no more.
@@ -230,6 +253,38 @@ void Watch(Supervisor& self) {
   }
   for (int i = 0; i < kMostDrain && Pass(self.command.err, self.err); ++i) {
   }
+}
+
+// The command begins when somebody sits at its terminal. False: it is not to be started.
+bool AwaitClient(Supervisor& self) {
+  const auto end = [&](const char* became, int status) {
+    self.terminal_became = became;
+    self.stopped = true;
+    self.status = status;
+    return false;
+  };
+  if (!OpenTerminal(self.folder, self.spec, self.terminal)) {
+    self.failure.error = errno;
+    std::strcpy(self.failure.where, engine::kFailedTerminal);
+    self.status = 126 << 8;
+    return false;
+  }
+  Millis until = self.begun + engine::kTerminalPatienceMs;
+  if (self.time_over < until) until = self.time_over;
+  while (!self.terminal.begun) {
+    if (self.terminal.gone) return end(engine::kTerminalClosed, SIGHUP);
+    const Millis now = Now();
+    if (now >= until) return end(engine::kTerminalUnused, SIGHUP);
+    pollfd wanted[1 + kTerminalFiles] = {{self.signals, POLLIN, 0}, {}, {}, {}};
+    WantOfTerminal(self.terminal, wanted + 1);
+    ::poll(wanted, 1 + kTerminalFiles, static_cast<int>(until - now));
+    signalfd_siginfo info{};
+    while (::read(self.signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo == SIGTERM) return end("", SIGTERM);
+    }
+    SeeTerminal(self.terminal, wanted + 1, self.out);
+  }
+  return true;
 }
 
 // Where the job's folder was removed, no server will ever look after its groups.
@@ -267,8 +322,11 @@ int Run(const char* path) {
   if (::read(self.signals, &early, sizeof early) > 0 && early.ssi_signo == SIGTERM) {
     self.stopped = true;  // before it was begun
     self.status = SIGTERM;
-  } else if (StartCommand(self.spec, self.oom_score, self.command)) {
+  } else if (self.spec.terminal && !AwaitClient(self)) {
+    CloseTerminal(self.terminal);
+  } else if (StartCommand(self.spec, self.oom_score, self.terminal.slave, self.command)) {
     Watch(self);
+    DrainTerminal(self.terminal, self.out);
     SeeSignals(self);  // one that came with the command's own end
     if (self.killed || WIFSIGNALED(self.status)) RunCleanup(self.spec, self.oom_score);
   } else {
@@ -285,6 +343,7 @@ int Run(const char* path) {
     }
     ::poll(nullptr, 0, kWriteEvery);
   }
+  TellClient(self.terminal, CodeOf(self.status), self.stopped || self.failure.where[0] != 0);
   return 0;
 }
 

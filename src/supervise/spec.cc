@@ -130,6 +130,7 @@ bool ReadSpec(int folder, Spec& out) {
   out.group = records.First("group_folder");
   out.no_forks = records.First("no_forks");
   out.kill_all = records.First("kill_all");
+  out.terminal = records.Number("terminal", 0) != 0;
   out.log_limit = records.Number("log_limit", out.log_limit);
   out.time_limit_ms = records.Number("time_limit_ms", 0);
   out.grace_ms = records.Number("grace_ms", out.grace_ms);

@@ -24,6 +24,7 @@ struct Spec {
   const char* group = nullptr;     // folder of its one group, where that is of v2
   const char* no_forks = nullptr;  // pids.max of its group
   const char* kill_all = nullptr;  // cgroup.kill of its group
+  bool terminal = false;           // one of its own instead of pipes
   bool has_user = false;
   uid_t uid = 0;
   gid_t gid = 0;

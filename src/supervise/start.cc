@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,7 +27,8 @@ constexpr int kCleanupRounds = 500;  // of 20 ms
 struct Ends {
   int out, err, failure;
   pid_t parent;
-  bool entered;  // its control group
+  bool entered;       // its control group
+  int terminal = -1;  // in place of the others
 };
 
 // A child that is in the group from its first moment. To move one there later makes the whole
@@ -71,6 +73,10 @@ bool EnterGroups(const Spec& spec) {
 }
 
 bool PlaceFiles(const Ends& ends) {
+  if (ends.terminal >= 0) {
+    return ::ioctl(ends.terminal, TIOCSCTTY, 0) == 0 && ::dup2(ends.terminal, STDIN_FILENO) >= 0 &&
+           ::dup2(ends.terminal, STDOUT_FILENO) >= 0 && ::dup2(ends.terminal, STDERR_FILENO) >= 0;
+  }
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const int out = ends.out < 0 ? null : ends.out, err = ends.err < 0 ? null : ends.err;
   return null >= 0 && ::dup2(null, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
@@ -119,13 +125,13 @@ bool BecomeUser(const Spec& spec) {
 
 }  // namespace
 
-bool StartCommand(const Spec& spec, const char* oom_score, Started& out) {
+bool StartCommand(const Spec& spec, const char* oom_score, int terminal, Started& out) {
   int pipes[3][2];
   for (auto& ends : pipes) {
     if (::pipe2(ends, O_CLOEXEC) != 0) return false;
     ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   }
-  Ends ends{pipes[0][1], pipes[1][1], pipes[2][1], ::getpid(), true};
+  Ends ends{pipes[0][1], pipes[1][1], pipes[2][1], ::getpid(), true, terminal};
   if (!ForkInto(spec.group, out.pid)) {
     ends.entered = false;
     out.pid = ::fork();

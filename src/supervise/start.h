@@ -19,8 +19,9 @@ struct Started {
   int failure = -1;        // a Failure, or the end once the command runs
 };
 
-// False: there is no process; errno says why.
-bool StartCommand(const Spec& spec, const char* oom_score, Started& out);
+// `terminal`: what it reads and writes, and is controlled by; -1: it reads nothing and writes to
+// pipes. False: there is no process; errno says why.
+bool StartCommand(const Spec& spec, const char* oom_score, int terminal, Started& out);
 // Runs spec.cleanup as the command was run, for at most 10 s.
 void RunCleanup(const Spec& spec, const char* oom_score);
 

@@ -32,11 +32,11 @@ class Help(ProgramTest):
 
     def test_jobs_come_first(self):
         text = self.succeed("--help")
-        self.assertEqual(self.commands()[:4], ["submit", "jobs", "job", "why"])
+        self.assertEqual(self.commands()[:4], ["submit", "run", "jobs", "job"])
         self.assertIn("  jobs         list running and waiting jobs\n", text)
 
     def test_each_command_has_usage_and_an_example(self):
-        self.assertEqual(len(self.commands()), 32)
+        self.assertEqual(len(self.commands()), 33)
         for command in self.commands():
             text = self.succeed(command, "--help")
             self.assertIn(f"usage: sharewell {command}", text)

@@ -53,10 +53,14 @@ std::string OneScreen(std::string_view text, std::size_t width, std::size_t heig
 }  // namespace
 
 void ServerFlags::Add(CLI::App& app) {
+  AddServer(app);
+  app.add_flag("--json", json, "print JSON")->disable_flag_override();
+}
+
+void ServerFlags::AddServer(CLI::App& app) {
   app.add_option("--server", server,
                  "socket or URL of the server (default: $SHAREWELL_SERVER, else this machine's)")
       ->type_name("PATH|URL");
-  app.add_flag("--json", json, "print JSON")->disable_flag_override();
 }
 
 void AddJobFlag(CLI::App& app, std::string& job) {

@@ -21,6 +21,7 @@ struct ServerFlags {
   bool json = false;
 
   void Add(CLI::App& app);
+  void AddServer(CLI::App& app);  // for a command that prints no document
   core::Result<ServerClient> Find() const { return ServerClient::Find(server); }
 };
 

@@ -28,6 +28,16 @@ constexpr CommandEntry kCommands[] = {
      "{seed}\n"
      "sharewell submit --dry-run --gpu-memory 20GB -- python3 train.py",
      NewSubmitCommand},
+    {kJobs, "run", "run a command at this terminal, on a GPU of the server",
+     "An interactive job: the command gets a terminal of its own, which is this one as long as it\n"
+     "runs. Where it has to wait, this says why and when it should start; Ctrl-C then takes it "
+     "out\n"
+     "of the queue. The job ends when this terminal is closed. The exit code is the command's.\n"
+     "Input may be a pipe too. The server must run on this machine.",
+     "sharewell run -- bash\n"
+     "sharewell run --gpus 2 --time 2h -- python3\n"
+     "sharewell run --gpus 0 --cpus 2 -- make < /dev/null",
+     NewRunCommand},
     {kJobs, "jobs", "list running and waiting jobs",
      "Each line says where the job runs and beside which others, or why it waits. The last five\n"
      "jobs that ended in the last ten minutes are listed too; --all lists every job that ended.",

@@ -9,6 +9,7 @@
 namespace sharewell::cli {
 
 // jobs/
+std::unique_ptr<Command> NewRunCommand();
 std::unique_ptr<Command> NewSubmitCommand();
 std::unique_ptr<Command> NewJobsCommand();
 std::unique_ptr<Command> NewJobCommand();

@@ -80,7 +80,8 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     if (!job->adopted) record.alone_time = snapshot.alone_time(snapshot.job(job->id));
     record.steps = engine.StepsOf(job->id) ? engine.StepsOf(job->id) : record.steps;
   }
-  if (record.phase == Phase::kFinished) LearnRun(*job);
+  // What somebody typed says nothing about the next time.
+  if (record.phase == Phase::kFinished && !record.asked.terminal) LearnRun(*job);
   if (record.phase == Phase::kWaiting && job->id.valid() &&
       (record.evicted >= kEvictionsAlone || std::exchange(job->elsewhere, false))) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
@@ -192,6 +193,9 @@ void Service::Impl::Evict(core::JobId id) {
   ++record.evicted;
   record.phase = Phase::kStopping;
   record.reason = "evicted, as it and its neighbours slow each other; it goes back into the queue";
+  if (record.asked.terminal) {
+    record.reason = "ended, as it and its neighbours slow each other";
+  }
   record.note =
       "it and its neighbours slowed each other beyond the bound (measured); it goes back into the "
       "queue and will not be put beside them again";

@@ -281,6 +281,28 @@ TEST_F(LiveEngineTest, MovesLeaveBeforeTheyArrive) {
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("cores 2.2 1", "share 2.2 0.5"));
 }
 
+TEST_F(LiveEngineTest, AnInteractiveJobIsNeverStartedAgain) {
+  asked_.terminal = true;
+  asked_.requeue = false;
+  const JobId moved = Running({0}), evicted = Running({1});
+  core::Plan plan;
+  plan.moves.push_back({moved, fixtures::OnGpus({1}), false, {}});
+  Apply(plan);
+  engine_.Requeue(evicted);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 2.1 within 7"));
+  runner_.events = {EndOf({1, 1}, 0), EndOf({2, 1}, 129, 1)};
+  EXPECT_THAT(Observe().failed, ElementsAre(moved, evicted));
+  EXPECT_THAT(seen_.requeued, IsEmpty());
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty());
+  for (const Ended& end : engine_.TakeEnded()) {
+    EXPECT_THAT(end.end.message, ::testing::HasSubstr("is not started again"));
+  }
+  const JobId full = Running({0});
+  runner_.events = {EndOf({3, 1}, 1)};
+  runner_.events[0].end.out_of_memory = true;
+  EXPECT_THAT(Observe().failed, ElementsAre(full));
+}
+
 TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
   const JobId a = Running({0}), b = Submit(), c = Running({1});
   Observe();

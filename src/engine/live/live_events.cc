@@ -119,8 +119,9 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
     if (well && !end.stopped && !end.timed_out) return Outcome::kFinished;
     // Told to end, it may have saved its work and left with any code, 0 among them. One whose time
     // was over before somebody wanted it back in the queue (a server that came up meanwhile) is
-    // over.
-    const bool over = *job.run->leaves == Why::kRequeue && end.timed_out;
+    // over. So is an interactive one: nobody would sit at its next terminal.
+    const bool over =
+        request.asked.terminal || (*job.run->leaves == Why::kRequeue && end.timed_out);
     return over || *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
   }
   if (end.refused) return Outcome::kRequeued;
@@ -131,7 +132,8 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
   // A job that is kept alone though its user did not ask for it ran out in an earlier life.
   const bool before = job.exclusive && !request.asked.exclusive;
   const int ooms = std::max(job.ooms, before ? 1 : 0);
-  return end.out_of_memory && ooms < options_.most_ooms ? Outcome::kOutOfMemory : Outcome::kFailed;
+  const bool again = end.out_of_memory && ooms < options_.most_ooms && !request.asked.terminal;
+  return again ? Outcome::kOutOfMemory : Outcome::kFailed;
 }
 
 void LiveRuns::Over(JobId id, Entry& job, std::vector<JobId>& told) {
@@ -160,6 +162,10 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
   for (const GpuId gpu : run.gpus) std::erase(on_gpu_[gpu.index()], id);
   ResidentsChanged(run.gpus);
   ended_.push_back({id, run.request.id, event.end, outcome});
+  if (run.request.asked.terminal && run.leaves && *run.leaves != Why::kFail) {
+    ended_.back().end.message =
+        "it had to leave its place, and an interactive job is not started again";
+  }
   switch (outcome) {
     case Outcome::kFinished:
       Over(id, job, finished_);

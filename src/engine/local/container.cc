@@ -120,7 +120,29 @@ core::Result<void> CheckImage(std::string_view image) {
   return {};
 }
 
-std::string ContainerName(RunId id) { return fmt::format("sharewell-{}-{}", id.job, id.attempt); }
+core::Result<void> CheckIdRanges(const core::Account& user, std::optional<std::string> path,
+                                 const std::string& root) {
+  if (!path) path = "/usr/bin:/usr/sbin:/bin";
+  for (const char* name : {"newuidmap", "newgidmap"}) {
+    if (!platform::FindProgram(name, *path)) {
+      return core::FailedError("{} is not installed; on Debian: apt-get install uidmap", name);
+    }
+  }
+  for (const char* file : {"/etc/subuid", "/etc/subgid"}) {
+    std::ifstream lines(root + file);
+    bool found = false;
+    for (std::string line; !found && std::getline(lines, line);) {
+      found = line.starts_with(user.name + ":") || line.starts_with(fmt::format("{}:", user.uid));
+    }
+    if (!found) {
+      return core::FailedError(
+          "{} has no range of ids for {}; as root: usermod --add-subuids 100000-165535 "
+          "--add-subgids 100000-165535 {}",
+          file, core::Quoted(user.name), user.name);
+    }
+  }
+  return {};
+}
 
 std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
                                           const RunRequest& request, const ContainerPlace& place) {
@@ -136,13 +158,18 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
     add("exec", "--contain", "--no-eval", "--pwd", request.asked.folder);
     if (gpus) add("--nv");
   } else {
-    if (podman && !runtime.oci.empty()) add("--runtime", runtime.oci);
-    add("run", "--rm", "--init", "--name", ContainerName(request.id));
-    add("--workdir", request.asked.folder, "--network", "host");
     // Who is not root runs everything as himself.
     const bool root = ::geteuid() == 0;
     const std::uint32_t uid = root ? request.user.uid : ::geteuid();
     const std::uint32_t gid = root ? request.user.gid : ::getegid();
+    if (podman && !runtime.oci.empty()) add("--runtime", runtime.oci);
+    // A user's container stays in the run's own group, which bounds it; through systemd it would be
+    // moved to a group of the user's.
+    const bool stays = podman && place.in_cgroup && uid != 0;
+    if (stays) add("--cgroup-manager", "cgroupfs");
+    add("run", "--rm", "--init", "--name", place.name);
+    add("--workdir", request.asked.folder, "--network", "host");
+    if (request.asked.terminal) add("--interactive", "--tty");
     // MPS and loaders of data share memory; a user's podman needs the queues for it too.
     if (uid == 0 || ::access("/dev/mqueue", F_OK) == 0) add("--ipc", "host");
     if (podman) {
@@ -150,13 +177,15 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
       // container; podman's own may be above what this machine lets it set.
       add("--log-driver", "none", "--ulimit", LimitOf("nofile", RLIMIT_NOFILE, RLIM_INFINITY));
       add("--ulimit", LimitOf("nproc", RLIMIT_NPROC, kMostProcesses));
-      // Root is root outside already; another user is himself inside too.
-      if (uid != 0) add("--userns", "keep-id");
+      // Root is root outside already; another user is himself inside too, where there are ids for
+      // the image's own root beside him.
+      if (uid != 0 && place.id_ranges) add("--userns", "keep-id");
     }
-    add("--user", fmt::format("{}:{}", uid, gid));
+    const bool alone = podman && uid != 0 && !place.id_ranges;
+    add("--user", alone ? "0:0" : fmt::format("{}:{}", uid, gid));
     if (podman && place.in_cgroup && runtime.oci == "crun") {
       add("--cgroups", "disabled");
-    } else {
+    } else if (!stays) {
       if (!place.cpus.empty()) add("--cpuset-cpus", platform::FormatCpus(place.cpus));
       if (place.memory) {
         add("--memory", fmt::format("{:.0f}", std::max(std::floor(place.memory->value), 1.0)));
@@ -189,9 +218,10 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
   return words;
 }
 
-std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime, RunId id) {
+std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime,
+                                          const std::string& name) {
   if (runtime.kind == ContainerRuntime::Kind::kApptainer) return {};
-  return {runtime.program, "rm", "--force", ContainerName(id)};
+  return {runtime.program, "rm", "--force", name};
 }
 
 }  // namespace sharewell::engine

@@ -35,7 +35,15 @@ core::Result<ContainerRuntime> FindContainerRuntime(std::optional<std::string> p
 // A usage error says what is wrong with the reference. What passes cannot be taken for an option.
 core::Result<void> CheckImage(std::string_view image);
 
+// Whether podman has ids to give to the other users of an image where this user starts it: ranges
+// in /etc/subuid and /etc/subgid, and the programs that map them. Without, a container has one
+// user: root inside is this one outside. An error says what to do. `path`, `root`: for tests.
+core::Result<void> CheckIdRanges(const core::Account& user, std::optional<std::string> path = {},
+                                 const std::string& root = "/");
+
 struct ContainerPlace {
+  std::string name;                   // of the container; no other server's has it
+  bool id_ranges = false;             // CheckIdRanges
   std::vector<int> cpus;              // empty: not bounded
   std::optional<core::Bytes> memory;  // of the host
   bool in_cgroup = false;             // the run's own control group bounds it
@@ -48,11 +56,8 @@ struct ContainerPlace {
 std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
                                           const RunRequest& request, const ContainerPlace& place);
 
-// "sharewell-17-2".
-std::string ContainerName(RunId id);
-
 // Words that remove what is left of it when the runtime itself was killed; SIGTERM to the runtime
 // is passed on to the command and needs none of this. Empty: nothing can be left.
-std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime, RunId id);
+std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime, const std::string& name);
 
 }  // namespace sharewell::engine

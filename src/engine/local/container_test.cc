@@ -1,5 +1,6 @@
 #include "engine/local/container.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -43,6 +44,8 @@ RunRequest Training() {
 
 ContainerPlace Bounded() {
   ContainerPlace place;
+  place.name = "sharewell.0badcafe.17.2";
+  place.id_ranges = true;
   place.cpus = {0, 1, 2, 3, 8};
   place.memory = core::GiB(4);
   place.folders = {"/var/lib/s/jobs/17.2", "/var/lib/s/mps/1/pipe", "/", ""};
@@ -53,7 +56,7 @@ ContainerPlace Bounded() {
 TEST(Container, PodmanAndDocker) {
   const auto podman = ContainerCommand({Kind::kPodman, "/usr/bin/podman"}, Training(), Bounded());
   const std::string text = Joined(podman);
-  EXPECT_THAT(text, HasSubstr("/usr/bin/podman run --rm --init --name sharewell-17-2"));
+  EXPECT_THAT(text, HasSubstr("/usr/bin/podman run --rm --init --name sharewell.0badcafe.17.2"));
   if (::geteuid() == 0) {
     EXPECT_THAT(text, HasSubstr("--userns keep-id --user 1000:100"));
   }
@@ -72,12 +75,20 @@ TEST(Container, PodmanAndDocker) {
   inside.in_cgroup = true;
   const std::string disabled =
       Joined(ContainerCommand({Kind::kPodman, "podman", "crun"}, Training(), inside));
-  EXPECT_THAT(disabled, HasSubstr("podman --runtime crun run"));
+  EXPECT_THAT(disabled, HasSubstr("podman --runtime crun"));
   EXPECT_THAT(disabled, HasSubstr("--cgroups disabled"));
   EXPECT_THAT(disabled, Not(HasSubstr("--memory")));
-  EXPECT_THAT(Joined(ContainerCommand({Kind::kPodman, "podman", "runc"}, Training(), inside)),
-              HasSubstr("--cpuset-cpus"))
-      << "runc cannot stay in the run's group";
+  RunRequest of_root = Training();
+  of_root.user = {"root", 0, 0, true};
+  if (::geteuid() == 0) {
+    EXPECT_THAT(Joined(ContainerCommand({Kind::kPodman, "podman", "runc"}, of_root, inside)),
+                HasSubstr("--cpuset-cpus"))
+        << "root's runc makes a group of its own";
+    const std::string users =
+        Joined(ContainerCommand({Kind::kPodman, "podman", "runc"}, Training(), inside));
+    EXPECT_THAT(users, HasSubstr("--runtime runc --cgroup-manager cgroupfs run"));
+    EXPECT_THAT(users, Not(HasSubstr("--cpuset-cpus"))) << "the run's group bounds it";
+  }
 
   const std::string docker =
       Joined(ContainerCommand({Kind::kDocker, "docker"}, Training(), inside));
@@ -139,9 +150,40 @@ TEST(Container, ImagesAreCheckedAndRuntimesFound) {
   std::filesystem::create_directories(folder.Path("sys/fs/cgroup/unified"));
   folder.Write("sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n");
   EXPECT_EQ(FindContainerRuntime(folder.Path(""), folder.Path(""))->oci, "runc");
-  EXPECT_THAT(ContainerRemoval({Kind::kPodman, "podman"}, {17, 2}),
-              ElementsAre("podman", "rm", "--force", "sharewell-17-2"));
-  EXPECT_TRUE(ContainerRemoval({Kind::kApptainer, "apptainer"}, {17, 2}).empty());
+  EXPECT_THAT(ContainerRemoval({Kind::kPodman, "podman"}, "sharewell.0badcafe.17.2"),
+              ElementsAre("podman", "rm", "--force", "sharewell.0badcafe.17.2"));
+  EXPECT_TRUE(ContainerRemoval({Kind::kApptainer, "apptainer"}, "x").empty());
+}
+
+TEST(Container, WithoutRangesOfIdsRootInsideIsTheUserOutside) {
+  platform::TestFolder folder;
+  const core::Account ann{"ann", 1000, 100, false};
+  const auto check = [&] { return CheckIdRanges(ann, folder.Path("bin"), folder.Path("")); };
+  ASSERT_FALSE(check());
+  EXPECT_THAT(check().error().message, HasSubstr("apt-get install uidmap"));
+  std::filesystem::create_directories(folder.Path("bin"));
+  std::filesystem::create_directories(folder.Path("etc"));
+  for (const char* name : {"bin/newuidmap", "bin/newgidmap"}) {
+    ::chmod(folder.Write(name, "#!/bin/sh\n").c_str(), 0755);
+  }
+  folder.Write("etc/subuid", "anna:100000:65536\nann:165536:65536\n");
+  folder.Write("etc/subgid", "anna:100000:65536\n");
+  ASSERT_FALSE(check());
+  EXPECT_THAT(check().error().message, HasSubstr("/etc/subgid has no range of ids for 'ann'"));
+  EXPECT_THAT(check().error().message, HasSubstr("usermod --add-subuids"));
+  folder.Write("etc/subgid", "1000:165536:65536\n");
+  EXPECT_TRUE(check());
+
+  ContainerPlace place = Bounded();
+  place.id_ranges = false;
+  RunRequest request = Training();
+  request.asked.terminal = true;
+  const std::string text = Joined(ContainerCommand({Kind::kPodman, "podman"}, request, place));
+  EXPECT_THAT(text, HasSubstr("--interactive --tty"));
+  EXPECT_THAT(text, Not(HasSubstr("keep-id")));
+  if (::geteuid() == 0) {
+    EXPECT_THAT(text, HasSubstr("--user 0:0"));
+  }
 }
 
 // A container of podman's, from an image made here: nothing is downloaded.
@@ -200,6 +242,9 @@ class PodmanTest : public ::testing::Test {
     return child ? child->Ended()->code : -1;
   }
   std::string Said() const { return platform::TestFolder::Read(folder_.Path("said")); }
+  static std::string NameOfRun(int run) {
+    return fmt::format("sharewell-test.{}.{}", ::getpid(), run);
+  }
   std::vector<std::string> In(const std::string& script) {
     RunRequest request;
     request.id = {::getpid(), ++runs_};
@@ -208,6 +253,8 @@ class PodmanTest : public ::testing::Test {
     request.asked.folder = folder_.Path("work");
     request.asked.command = {"sh", "-c", script};
     ContainerPlace place;
+    place.name = NameOfRun(runs_);
+    place.id_ranges = CheckIdRanges(request.user).has_value();
     // Who is not root may have no right to bound them.
     if (::geteuid() == 0) place.cpus = {platform::AllowedCpus().back()};
     place.environment = {{"GREETING", "good day"}, {"PATH", "/nowhere"}};
@@ -225,7 +272,9 @@ TEST_F(PodmanTest, RunsAJobInsideAndPassesItsEndOn) {
       Run(In("id -u; echo $GREETING > told; pwd; "
              "grep Cpus_allowed_list /proc/self/status; exit 7"));
   EXPECT_EQ(code, 7) << Said();
-  EXPECT_THAT(Said(), HasSubstr(std::to_string(::geteuid()) + "\n" + folder_.Path("work") + "\n"));
+  const bool himself = ::geteuid() == 0 || CheckIdRanges({"", ::geteuid(), 0, false}).has_value();
+  EXPECT_THAT(Said(), HasSubstr(std::to_string(himself ? ::geteuid() : 0) + "\n" +
+                                folder_.Path("work") + "\n"));
   if (::geteuid() == 0) {
     EXPECT_THAT(Said(), HasSubstr(":\t" + std::to_string(platform::AllowedCpus().back()) + "\n"));
   }
@@ -251,8 +300,7 @@ TEST_F(PodmanTest, RunsAJobInsideAndPassesItsEndOn) {
     }
     ASSERT_TRUE(child->Ended()) << Said();
     code_of_stopped = child->Ended()->code;
-    EXPECT_EQ(Run(ContainerRemoval(runtime_, {::getpid(), runs_})), 0)
-        << "whether it is gone or not";
+    EXPECT_EQ(Run(ContainerRemoval(runtime_, NameOfRun(runs_))), 0) << "whether it is gone or not";
     if (code_of_stopped == 3) break;
   }
   EXPECT_EQ(code_of_stopped, 3);

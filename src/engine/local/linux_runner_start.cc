@@ -153,6 +153,16 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
     const auto runtime = FindContainerRuntime();
     RETURN_IF_ERROR(runtime);
     ContainerPlace place;
+    place.name = GroupName(request.id);
+    if (runtime->kind == ContainerRuntime::Kind::kPodman && request.user.uid != 0) {
+      const auto ranges = CheckIdRanges(request.user);
+      place.id_ranges = ranges.has_value();
+      if (!ranges) {
+        notes.push_back(
+            fmt::format("its container has one user, who is root inside and {} outside: {}",
+                        core::Quoted(request.user.name), ranges.error().message));
+      }
+    }
     if (const auto cpus = spec.Get("given_cpus"); cpus && request.cores > 0) {
       place.cpus = platform::ParseCpus(*cpus).value_or(std::vector<int>());
     }
@@ -162,8 +172,9 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
     if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
     place.environment = environment;
     words = ContainerCommand(*runtime, request, place);
-    for (const std::string& word : ContainerRemoval(*runtime, request.id))
+    for (const std::string& word : ContainerRemoval(*runtime, place.name)) {
       spec.Put("cleanup", word);
+    }
   }
   for (const std::string& word : words) spec.Put("arg", word);
   for (const auto& [name, value] : environment) {
@@ -198,6 +209,7 @@ core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   spec.Put("logs", engine::LogFolder(options.state, request.id.job));
   spec.Put("log_limit", fmt::format("{:.0f}", options.log_limit.value));
   spec.Put("grace_ms", Millis(options.grace));
+  if (request.asked.terminal) spec.Put("terminal", "1");
   if (request.asked.time_limit) {
     spec.Put("time_limit_ms",
              fmt::format("{:.0f}", std::clamp(request.asked.time_limit->value * 1e3, 1.0, 9e15)));

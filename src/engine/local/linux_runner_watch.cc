@@ -131,6 +131,11 @@ RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
     return end;
   }
   if (exit->stopped && !run.command) end.message = "it was stopped before it began";
+  if (exit->terminal == engine::kTerminalClosed) end.message = "its terminal was closed";
+  if (exit->terminal == engine::kTerminalUnused) {
+    end.message = fmt::format("nobody connected to its terminal within {} s, so it was not started",
+                              engine::kTerminalPatienceMs / 1000);
+  }
   if (end.exit_code != 0 && !run.request.gpus.empty()) {
     for (const auto stream : {engine::LogStream::kErr, engine::LogStream::kOut}) {
       const auto last = engine::ReadLog(options.state, run.request.id.job, stream,

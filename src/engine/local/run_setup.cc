@@ -89,6 +89,10 @@ std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spe
   if (exit.failed == engine::kFailedUser) {
     return fmt::format("cannot become user {}: {}", shown("user"), why);
   }
+  if (exit.failed == engine::kFailedTerminal) {
+    return fmt::format("cannot make a terminal for it: {}; is /dev/pts mounted on this machine?",
+                       why);
+  }
   if (exit.failed != engine::kFailedExec) {
     return fmt::format("cannot start {}: {}", shown("arg"), why);
   }

@@ -193,6 +193,9 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   ReadAfter(reader, asked);
   reader.Flag("held", asked.held);
   reader.Flag("requeue", asked.requeue);
+  reader.Flag("terminal", asked.terminal);
+  // Whoever sat at it is gone by then.
+  if (asked.terminal) asked.requeue = false;
   reader.Text("profile", asked.profile, kMostJobName);
   reader.Text("array", asked.array, kMostJobName);
   reader.Whole("array_at_once", asked.array_at_once, 1, kMostAtOnce);

@@ -30,6 +30,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   asked.after = {3, 4};
   asked.held = true;
   asked.requeue = false;
+  asked.terminal = true;
   asked.profile = "resnet50";
   asked.array = "17_3";
   asked.array_at_once = 4;

@@ -118,7 +118,9 @@ class SubmitCommand : public Command {
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
     if (!request_.model.empty()) {
-      RETURN_IF_ERROR(PutPrediction(*client, *one));
+      const auto gpus = client->Gpus();
+      RETURN_IF_ERROR(gpus);
+      RETURN_IF_ERROR(request_.PutPrediction(*gpus, *one));
     }
     Submissions jobs = {*one};
     if (!axes->empty()) {
@@ -134,28 +136,6 @@ class SubmitCommand : public Command {
   }
 
  private:
-  // For the first of the server's GPUs that it may run on.
-  Result<void> PutPrediction(const ServerClient& client, core::Submission& one) const {
-    const auto gpus = client.Gpus();
-    RETURN_IF_ERROR(gpus);
-    const auto fits = [&](const report::GpuNow& gpu) {
-      const auto& models = one.gpu_models;
-      return models.empty() ||
-             std::find(models.begin(), models.end(), gpu.gpu.model) != models.end();
-    };
-    const auto gpu = std::find_if(gpus->begin(), gpus->end(), fits);
-    if (gpu == gpus->end()) {
-      return UsageError(
-          "submit: the server has no {}GPU to predict for; leave --model out, or give "
-          "--gpu-memory",
-          gpus->empty() ? "" : "such ");
-    }
-    auto needs = request_.Predicted(gpu->gpu.model);
-    RETURN_IF_ERROR(needs);
-    one.needs = std::move(*needs);
-    return {};
-  }
-
   Result<std::string> DryRun(const ServerClient& client, const Submissions& jobs) const {
     const std::span<const core::Submission> all = jobs;
     const auto body = client.Post(

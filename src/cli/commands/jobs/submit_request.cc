@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> SharedEnvironment(const char* c
   return out;
 }
 
-void SubmitRequest::Add(CLI::App& app) {
+void SubmitRequest::AddNeeds(CLI::App& app) {
   const auto text = [&](const char* flag, std::string& to, const char* type, const char* help) {
     return app.add_option(flag, to, help)->type_name(type);
   };
@@ -129,13 +129,21 @@ void SubmitRequest::Add(CLI::App& app) {
   many("--env", env, "K=V|K",
        "set a variable for it; K alone takes the value of this shell; may be repeated");
   text("--image", image, "REF", "run it in this container image");
-  text("--after", after, "JOB,...", "start it once these jobs have finished without failure");
-  yes("--hold", held, "hold it until `sharewell release`");
-  many("--array", array, "RANGE|NAME=V,...",
-       "submit one job for each value: 0-9 replaces {index}, lr=0.1,0.01 replaces {lr}; repeated: "
-       "a grid; 0-99%4: at most four run at once");
-  yes("--no-requeue", no_requeue,
-      "let it fail after a reboot or a lost GPU, instead of starting it again");
+}
+
+void SubmitRequest::Add(CLI::App& app) {
+  AddNeeds(app);
+  app.add_option("--after", after, "start it once these jobs have finished without failure")
+      ->type_name("JOB,...");
+  app.add_flag("--hold", held, "hold it until `sharewell release`")->disable_flag_override();
+  app.add_option("--array", array,
+                 "submit one job for each value: 0-9 replaces {index}, lr=0.1,0.01 replaces {lr}; "
+                 "repeated: a grid; 0-99%4: at most four run at once")
+      ->type_name("RANGE|NAME=V,...")
+      ->allow_extra_args(false);
+  app.add_flag("--no-requeue", no_requeue,
+               "let it fail after a reboot or a lost GPU, instead of starting it again")
+      ->disable_flag_override();
 }
 
 std::vector<std::string> SubmitRequest::GivenNames() const {
@@ -148,14 +156,13 @@ Result<core::Submission> SubmitRequest::One() const {
   core::Submission one;
   if (command.empty() || command.front().empty()) {
     return UsageError(
-        "submit: no command is given; write it after --: sharewell submit -- python3 "
-        "train.py");
+        "{0}: no command is given; write it after --: sharewell {0} -- python3 train.py", verb);
   }
   one.name = name;
   one.command = command;
   std::error_code failed;
   one.folder = std::filesystem::current_path(failed).string();
-  if (failed) return UsageError("submit: this folder no longer exists; change to one that does");
+  if (failed) return UsageError("{}: this folder no longer exists; change to one that does", verb);
   one.environment = SharedEnvironment(::environ);
   RETURN_IF_ERROR(PutGiven(one, env));
   const auto asked = ParseWhole("--gpus", gpus, 0, kMostGpusAsked);
@@ -191,11 +198,10 @@ Result<core::Submission> SubmitRequest::One() const {
                                           model_flags.precision != "fp32");
   if (no_model) {
     return UsageError(
-        "submit: --batch, --precision and --workers say how --model FILE is run; "
-        "give it too");
+        "{}: --batch, --precision and --workers say how --model FILE is run; give it too", verb);
   }
   if (!model.empty() && one.gpus == 0) {
-    return UsageError("submit: --model is for jobs with a GPU, but --gpus is 0");
+    return UsageError("{}: --model is for jobs with a GPU, but --gpus is 0", verb);
   }
   one.exclusive = exclusive;
   one.image = image;
@@ -205,7 +211,18 @@ Result<core::Submission> SubmitRequest::One() const {
   return one;
 }
 
-Result<core::Needs> SubmitRequest::Predicted(const std::string& gpu) const {
+Result<void> SubmitRequest::PutPrediction(const std::vector<report::GpuNow>& all,
+                                          core::Submission& one) const {
+  const auto fits = [&](const report::GpuNow& gpu) {
+    const auto& models = one.gpu_models;
+    return models.empty() || std::find(models.begin(), models.end(), gpu.gpu.model) != models.end();
+  };
+  const auto gpu = std::find_if(all.begin(), all.end(), fits);
+  if (gpu == all.end()) {
+    return UsageError(
+        "{}: the server has no {}GPU to predict for; leave --model out, or give --gpu-memory", verb,
+        all.empty() ? "" : "such ");
+  }
   const auto binding = model_flags.Binding();
   RETURN_IF_ERROR(binding);
   RETURN_IF_ERROR(model_flags.Run());
@@ -219,8 +236,11 @@ Result<core::Needs> SubmitRequest::Predicted(const std::string& gpu) const {
   ask.optimizer = model_flags.optimizer;
   ask.workers = static_cast<int>(*loaders);
   ask.gpus = std::atoi(gpus.c_str());  // One() has looked at it
-  ask.gpu = gpu;
-  return study::PredictNeeds(ask, catalogue::GpuCatalogue::Builtin());
+  ask.gpu = gpu->gpu.model;
+  auto needs = study::PredictNeeds(ask, catalogue::GpuCatalogue::Builtin());
+  RETURN_IF_ERROR(needs);
+  one.needs = std::move(*needs);
+  return {};
 }
 
 Result<void> CheckCommand(const core::Submission& submission) {

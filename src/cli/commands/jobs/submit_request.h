@@ -8,6 +8,7 @@
 #include "cli/args/model_flags.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "report/jobs/job_tables.h"
 
 namespace sharewell::cli {
 
@@ -18,8 +19,11 @@ struct SubmitRequest {
   bool exclusive = false, held = false, no_requeue = false;
   ModelFlags model_flags;
   std::vector<std::string> command;
+  const char* verb = "submit";  // the command whose flags these are
 
-  void Add(CLI::App& app);
+  // What it is and may use; `run` has these alone.
+  void AddNeeds(CLI::App& app);
+  void Add(CLI::App& app);  // and its place in the queue
 
   // All of the flags' words checked, without what --model predicts; of an array one that stands for
   // all. The environment is what the caller's shell shares with the job (docs/serving.md) and
@@ -27,8 +31,10 @@ struct SubmitRequest {
   core::Result<core::Submission> One() const;
   // Each --env by name: their values are templates of an array.
   std::vector<std::string> GivenNames() const;
-  // What the model file is predicted to need on this GPU model. REQUIRES: `model` is given.
-  core::Result<core::Needs> Predicted(const std::string& gpu) const;
+  // Puts what the model file is predicted to need on the first of the server's GPUs that it may run
+  // on. REQUIRES: `model` is given.
+  core::Result<void> PutPrediction(const std::vector<report::GpuNow>& gpus,
+                                   core::Submission& one) const;
 };
 
 // What of the caller's environment goes with a job, sorted: that which makes a command mean the

@@ -13,6 +13,7 @@ constexpr char kStartedFile[] = "started";  // it was; "pid N"
 constexpr char kEndingFile[] = "ending";    // its time limit is over: it was told to end
 constexpr char kExitFile[] = "exit";        // how it ended; "key value" lines
 constexpr char kProgressFile[] = "progress";
+constexpr char kTerminalFile[] = "terminal";  // socket, until its client is there
 
 // First and last record of a spec, first and last line of an exit: a part of one is none.
 constexpr char kSpecHead[] = "sharewell-job 1";
@@ -27,6 +28,12 @@ constexpr char kFailedUser[] = "user";
 constexpr char kFailedFolder[] = "folder";
 constexpr char kFailedFiles[] = "files";
 constexpr char kFailedExec[] = "exec";
+constexpr char kFailedTerminal[] = "pty";
 constexpr char kFailedSpec[] = "spec";
+
+// What became of a terminal, as `exit` says it.
+constexpr char kTerminalClosed[] = "closed";  // its client went away
+constexpr char kTerminalUnused[] = "unused";  // no client came within this time
+constexpr int kTerminalPatienceMs = 30'000;
 
 }  // namespace sharewell::engine

@@ -225,6 +225,7 @@ std::optional<JobExit> ReadExit(const std::string& folder) {
   exit.killed = LineNumber(*text, "killed") != 0;
   exit.failed = LineValue(*text, "failed").value_or("");
   exit.error = static_cast<int>(LineNumber(*text, "error"));
+  exit.terminal = LineValue(*text, "terminal").value_or("");
   exit.ran = core::Seconds(static_cast<double>(LineNumber(*text, "ran_ms")) / 1e3);
   exit.cpu_time = core::Seconds(static_cast<double>(LineNumber(*text, "cpu_ms")) / 1e3);
   exit.most_memory = core::Bytes(static_cast<double>(LineNumber(*text, "most_memory_kib")) * 1024);

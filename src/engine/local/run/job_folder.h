@@ -78,6 +78,7 @@ struct JobExit {
   bool stopped = false;  // it was asked to end
   bool killed = false;   // SIGKILL was needed for it, or for what it left behind
   std::string failed;    // where the start failed (job_files.h); empty: it was started
+  std::string terminal;  // what became of its terminal (job_files.h); empty: nothing to tell
   int error = 0;         // errno of that
   core::Seconds ran, cpu_time;
   core::Bytes most_memory;  // of its largest process
