@@ -51,7 +51,8 @@ ALLOWED = {
                "study/simulation/scenario.h", "study/simulation/simulate.h",
                "study/simulation/summary.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.
-    "supervise": ("engine/local/run/job_files.h", "engine/local/run/terminal_frames.h"),
+    "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
+                  "engine/local/run/step_lines.h", "engine/local/run/terminal_frames.h"),
     "http": ("core", "platform"),
     "api": ("core", "platform/mutex.h", "store", "control", "http", "platform/files/test_folder.h"),
     "server": _BELOW_STUDY + ("study", "report", "http", "api"),

@@ -33,7 +33,9 @@ class Progress:
         self.stopped = False
         self.owner = os.getpid()
         path = os.environ.get('SHAREWELL_PROGRESS', '')
-        self.file = open(path, 'a', buffering=1, encoding='ascii') if path else None
+        self.file = None
+        if path:                               # a pipe that is full takes no step, and holds nobody up
+            self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         signal.signal(signal.SIGALRM, self._overdue)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
@@ -53,9 +55,11 @@ class Progress:
         """One more step is done. True: go on."""
         self.done += 1
         now = time.monotonic()
-        if self.file:
+        if self.file is not None:
             try:
-                self.file.write(f'{self.done} {time.time():.6f}\n')
+                os.write(self.file, f'{self.done} {time.time():.6f}\n'.encode())
+            except BlockingIOError:
+                pass
             except OSError as e:               # a full disk must not end the training
                 print(f'zoo: the progress file cannot be written: {e}', file=sys.stderr)
                 self.file = None
@@ -77,8 +81,9 @@ class Progress:
         rate = self.rate()
         print(json.dumps({**self.facts, **facts, 'steps': self.done, 'seconds': round(time.monotonic() - self.began, 3),
                           'steps_per_second': None if rate is None else round(rate, 4)}), flush=True)
-        if self.file:
-            self.file.close()
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
 
 
 def add_loop_flags(parser, batch):

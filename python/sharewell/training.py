@@ -1,6 +1,6 @@
 """What a training loop tells the server (steps) and hears from it (that it has to end).
 
-A job finds the file to tell in $SHAREWELL_PROGRESS. Outside of a job there is none, and nothing happens.
+A job finds the pipe (or file) to tell in $SHAREWELL_PROGRESS. Outside of a job there is none, and nothing happens.
 """
 import mmap
 import os
@@ -31,7 +31,7 @@ def report_step(step: Optional[int] = None) -> None:
     try:
         if _file is None:
             path = os.environ.get("SHAREWELL_PROGRESS")
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # a full pipe: dropped
             _file = os.open(path, flags, 0o600) if path else -1
         if _file >= 0:
             os.write(_file, b"\n" if step is None else b"%d\n" % step)

@@ -52,7 +52,9 @@ struct Studies {
   std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
   std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
   // An error: nothing is there (any more), and why.
-  std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, bool errors)> log_file;
+  std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, std::uint32_t uid,
+                                                    bool errors)>
+      log_file;
   // The socket of that run's terminal.
   std::function<std::string(std::int64_t number, int attempt)> terminal;
   std::function<std::string()> exposition;  // more for /metrics, in its format

@@ -44,7 +44,8 @@ class ApiTest : public ::testing::Test {
     studies.gpu_figures = [] {
       return std::map<std::string, GpuFigures>{{"simulated-0", {0.5, 1e9, {}}}};
     };
-    studies.log_file = [this](std::int64_t, bool errors) -> core::Result<std::vector<LogPiece>> {
+    studies.log_file = [this](std::int64_t, std::uint32_t,
+                              bool errors) -> core::Result<std::vector<LogPiece>> {
       if (logs_gone_) return core::FailedError("they went after 30 days");
       return std::vector<LogPiece>{{folder_.Path(errors ? "err" : "out"), 100}};
     };
@@ -207,8 +208,8 @@ TEST_F(ApiTest, LogsByOffset) {
   Ask("POST /api/v1/jobs", R"({"command":["a"]})");
   folder_.Write("out", "0123456789");
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"),
-              AllOf(HasSubstr("X-Next-Offset: 110"), HasSubstr("X-Ended: 0"),
-                    testing::EndsWith("\r\n\r\n0123456789")));
+              AllOf(HasSubstr("X-First-Offset: 100"), HasSubstr("X-Next-Offset: 110"),
+                    HasSubstr("X-Ended: 0"), testing::EndsWith("\r\n\r\n0123456789")));
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=105&most=2"),
               AllOf(HasSubstr("X-Next-Offset: 107"), testing::EndsWith("\r\n\r\n56")));
   EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=-3"), testing::EndsWith("\r\n\r\n789"));

@@ -234,7 +234,7 @@ http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const
   if (!offset) return Problem(400, offset.error().message);
   const auto most = QueryNumber(query, "most", 1, kMostLog);
   if (!most) return Problem(400, most.error().message);
-  const auto pieces = api.studies.log_file(job.number, stream == "err");
+  const auto pieces = api.studies.log_file(job.number, job.user.uid, stream == "err");
   if (!pieces && job.started && core::IsOver(job.phase)) {
     return Problem(410, pieces.error().message);
   }
@@ -242,10 +242,13 @@ http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const
                       static_cast<std::size_t>(most->value_or(kLog)));
   if (!part) return Problem(500, part.error().message);
   const bool ended = part->all && core::IsOver(job.phase);
+  const std::int64_t first = part->next - static_cast<std::int64_t>(part->bytes.size());
   return {200,
           "text/plain",
           std::move(part->bytes),
-          {{"X-Next-Offset", std::to_string(part->next)}, {"X-Ended", ended ? "1" : "0"}}};
+          {{"X-First-Offset", std::to_string(first)},
+           {"X-Next-Offset", std::to_string(part->next)},
+           {"X-Ended", ended ? "1" : "0"}}};
 }
 
 // Where its client connects: the kernel lets nobody in there but the job's user and root.

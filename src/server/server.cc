@@ -313,8 +313,8 @@ Result<void> Server::Parts::MakeApi() {
                           settings->Meet(uid, std::move(groups));
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
-  StudyParts parts{&machine,      &catalogue,    service.get(),  watch.get(),
-                   options.store, options.state, options.policy, options.max_slowdown};
+  StudyParts parts{&machine,   &catalogue,    service.get(),  watch.get(),         options.store,
+                   jobs->Id(), options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);
@@ -364,10 +364,13 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   parts->http->Start();
   // From now on the board knows all jobs that are not over.
   parts->keeper = std::make_unique<engine::LogKeeper>(
-      options.state, [&board = parts->service->board()](std::int64_t number) {
-        const control::JobPtr job = board.Find(number);
-        return job != nullptr && !core::IsOver(job->phase);
-      });
+      options.state, engine::LogOwners{.store = parts->jobs->Id(),
+                                       .live =
+                                           [&board = parts->service->board()](std::int64_t number) {
+                                             const control::JobPtr job = board.Find(number);
+                                             return job != nullptr && !core::IsOver(job->phase);
+                                           },
+                                       .ledger = &parts->runner->ledger()});
   parts->job_keeper = std::make_unique<JobKeeper>(
       [place = options.store] { return store::OpenKeptJobs(place); },
       [all = parts->settings.get()](const std::string& user) -> std::optional<core::Bytes> {

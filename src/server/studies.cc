@@ -193,12 +193,14 @@ api::Studies ServerStudies(const StudyParts& parts) {
     }
     return figures;
   };
-  studies.log_file = [state = parts.state](std::int64_t number,
-                                           bool errors) -> Result<std::vector<api::LogPiece>> {
-    if (!engine::HasLogs(state, number)) return core::FailedError("{}", LogsAreGone(number));
+  studies.log_file = [state = parts.state, store = parts.store_id](
+                         std::int64_t number, std::uint32_t uid,
+                         bool errors) -> Result<std::vector<api::LogPiece>> {
+    const std::string folder = engine::LogFolder(state, store, uid, number);
+    if (!engine::HasLogs(folder)) return core::FailedError("{}", LogsAreGone(number));
     std::vector<api::LogPiece> pieces;
-    for (auto& [begin, path] : engine::LogFiles(
-             state, number, errors ? engine::LogStream::kErr : engine::LogStream::kOut)) {
+    for (auto& [begin, path] :
+         engine::LogFiles(folder, errors ? engine::LogStream::kErr : engine::LogStream::kOut)) {
       pieces.push_back({std::move(path), begin});
     }
     return pieces;

@@ -16,7 +16,7 @@ struct StudyParts {
   const catalogue::GpuCatalogue* catalogue;
   const control::Service* service;
   const server::JobWatch* watch;
-  std::string store, state, policy;
+  std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
 };
 

@@ -24,10 +24,11 @@ int OpenNew(int folder, const char* name, int flags) {
                   S_IRUSR | S_IWUSR);
 }
 
-bool ReserveExit(int folder) {
+// A draft whose room on the disk is taken now: it may be full when the draft is needed.
+bool Reserve(int folder, const char* draft) {
   char blank[1024];
   std::memset(blank, '\n', sizeof blank);
-  const int file = OpenNew(folder, kExitDraft, O_TRUNC);
+  const int file = OpenNew(folder, draft, O_TRUNC);
   const bool done =
       file >= 0 && ::write(file, blank, sizeof blank) == static_cast<ssize_t>(sizeof blank);
   if (file >= 0) ::close(file);
@@ -53,7 +54,9 @@ int Claim(const char* path, int& folder) {
   if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid, static_cast<std::size_t>(n), 0) != n) {
     return kCannot;
   }
-  return ReserveExit(folder) ? 0 : kCannot;
+  const bool reserved = Reserve(folder, kExitDraft) && Reserve(folder, kStartedDraft) &&
+                        Reserve(folder, kEndingDraft);
+  return reserved ? 0 : kCannot;
 }
 
 bool Begin(int folder) {
@@ -63,17 +66,15 @@ bool Begin(int folder) {
 }
 
 void WriteStarted(int folder, pid_t command) {
-  const int file = OpenNew(folder, kStartedDraft, O_TRUNC);
-  if (file < 0) return;
-  ::dprintf(file, "pid %d\n", static_cast<int>(command));
-  ::close(file);
-  ::renameat(folder, kStartedDraft, folder, engine::kStartedFile);
+  const int file = OpenNew(folder, kStartedDraft, 0);
+  char text[32];
+  const int n = std::snprintf(text, sizeof text, "pid %d\n", static_cast<int>(command));
+  const bool done = file >= 0 && ::pwrite(file, text, static_cast<std::size_t>(n), 0) == n;
+  if (file >= 0) ::close(file);
+  if (done) ::renameat(folder, kStartedDraft, folder, engine::kStartedFile);
 }
 
 void WriteEnding(int folder) {
-  const int file = OpenNew(folder, kEndingDraft, 0);
-  if (file < 0) return;
-  ::close(file);
   ::renameat(folder, kEndingDraft, folder, engine::kEndingFile);  // the server hears of renames
 }
 

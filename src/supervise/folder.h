@@ -8,8 +8,8 @@ namespace sharewell::supervise {
 constexpr int kRefused = 3;  // the folder is void or was used before
 constexpr int kCannot = 4;   // nothing can be written there
 
-// Opens the folder, takes its lock for as long as this process lives, and reserves the room that
-// the exit status needs: the disk may be full when the command ends. 0, or why not.
+// Opens the folder, takes its lock for as long as this process lives, and reserves the room for all
+// that is written later: the disk may be full when the command starts or ends. 0, or why not.
 int Claim(const char* path, int& folder);
 // From here on the command may have run, and no other supervisor will begin it. False: it must not.
 bool Begin(int folder);

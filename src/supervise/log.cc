@@ -14,6 +14,7 @@ namespace sharewell::supervise {
 namespace {
 
 constexpr std::int64_t kLeastPart = 4096;
+constexpr std::int64_t kGrant = 32 << 10;  // asked for at a time
 
 void PartName(const Log& log, std::int64_t begin, char (&name)[64]) {
   std::snprintf(name, sizeof name, "%s.%lld", log.stem, static_cast<long long>(begin));
@@ -23,6 +24,19 @@ void RemovePart(const Log& log, std::int64_t begin) {
   char name[64];
   PartName(log, begin, name);
   ::unlinkat(log.folder, name, 0);
+}
+
+void RemoveOlder(Log& log) {
+  if (log.older < 0) return;
+  RemovePart(log, log.older);
+  const std::int64_t bytes = log.begin - log.older;
+  log.older = -1;
+  log.granted -= bytes;
+  Shrink(*log.room, bytes);
+}
+
+std::int64_t BytesOf(const Log& log) {
+  return log.begin + log.size - (log.older < 0 ? log.begin : log.older);
 }
 
 // The two newest parts; older ones go (a crash may have left one).
@@ -77,8 +91,33 @@ bool NextPart(Log& log) {
     return false;
   }
   ::close(before.file);
-  if (before.older >= 0) RemovePart(log, before.older);
+  log.begin = before.begin;  // as RemoveOlder counts
+  RemoveOlder(log);
+  log.begin = before.begin + before.size;
   log.older = before.begin;
+  return true;
+}
+
+// False: it has next to nothing.
+bool GiveUpOldest(Log& log) {
+  if (log.older < 0 && (log.file < 0 || log.size < kLeastPart || !NextPart(log))) return false;
+  RemoveOlder(log);
+  return true;
+}
+
+// Room for so many bytes more, if need be that of its own oldest part. False: log.error says why.
+bool MakeRoom(Log& log, std::int64_t count) {
+  while (BytesOf(log) + count > log.granted) {
+    const std::int64_t short_of = BytesOf(log) + count - log.granted;
+    const std::int64_t more = (short_of + kGrant - 1) / kGrant * kGrant;
+    log.error = Grow(*log.room, more);
+    if (log.error == 0) {
+      log.granted += more;
+    } else if (log.error != EDQUOT ||
+               (!GiveUpOldest(log) && (log.other == nullptr || !GiveUpOldest(*log.other)))) {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -90,6 +129,7 @@ std::size_t Append(Log& log, const char* bytes, std::size_t count) {
     if (log.size >= log.most_part && !NextPart(log)) break;
     const auto room = static_cast<std::size_t>(log.most_part - log.size);
     const std::size_t now = count - written < room ? count - written : room;
+    if (!MakeRoom(log, static_cast<std::int64_t>(now))) break;
     const ssize_t n = ::write(log.file, bytes + written, now);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
@@ -117,11 +157,18 @@ bool TellLost(Log& log) {
 
 }  // namespace
 
-void OpenLog(int folder, const char* stem, std::int64_t limit, Log& out) {
-  out.folder = folder;
+void OpenLog(LogRoom& room, const char* stem, std::int64_t limit, Log& out) {
+  out.folder = room.folder;
+  out.room = &room;
   out.stem = stem;
   out.most_part = limit / 2 > kLeastPart ? limit / 2 : kLeastPart;
   FindParts(out);
+  struct stat newest {};
+  char name[64];
+  PartName(out, out.begin, name);
+  if (::fstatat(out.folder, name, &newest, AT_SYMLINK_NOFOLLOW) == 0) out.size = newest.st_size;
+  out.granted = BytesOf(out);
+  Count(room, out.granted);
 }
 
 void WriteLog(Log& log, const char* bytes, std::size_t count) {

@@ -24,6 +24,7 @@
 #include "supervise/log.h"
 #include "supervise/spec.h"
 #include "supervise/start.h"
+#include "supervise/steps.h"
 #include "supervise/terminal.h"
 #include "supervise/tree.h"
 
@@ -48,9 +49,12 @@ struct Supervisor {
   int folder = -1, signals = -1;
   Spec spec;
   Started command;
+  LogRoom room;
   Log out, err;
   Terminal terminal;
   const char* terminal_became = "";  // of engine::kTerminal...; nothing to tell
+  Steps steps;
+  Millis next_steps = 0;
   char oom_score[16] = {};
   Millis begun = 0, begun_wall = 0;
   Millis time_over = kNever, term_all = kNever, kill_all = kNever;
@@ -94,12 +98,15 @@ bool TellExit(const Supervisor& self) {
   return WriteExit(self.folder, text, n);
 }
 
-// The kernel ends others before us; the command has the score that we were given.
+// The kernel ends others before us. The command has the score that we were given, unless that keeps
+// it: a server's unit protects the server, and a job must not outlive the rest of the machine.
 void KeepFromOomKiller(Supervisor& self) {
   const int file = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   if (file < 0) return;
   const ssize_t n = ::read(file, self.oom_score, sizeof self.oom_score - 1);
-  if (n <= 0 || ::pwrite(file, "-900", 4, 0) != 4) self.oom_score[0] = 0;
+  if (n <= 0) self.oom_score[0] = 0;
+  if (self.oom_score[0] == '-') std::strcpy(self.oom_score, "0");
+  [[maybe_unused]] const auto ignored = ::pwrite(file, "-900", 4, 0);
   ::close(file);
 }
 
@@ -223,6 +230,7 @@ int Patience(const Supervisor& self) {
   const Millis now = Now();
   Millis next = self.time_over < self.kill_all ? self.time_over : self.kill_all;
   if (!self.told_all && self.term_all < next) next = self.term_all;
+  if (now < self.next_steps && self.next_steps < next) next = self.next_steps;
   if (next == kNever) return -1;
   const Millis wait = self.killed ? kKillEvery : next - now;
   return wait < 0 ? 0 : static_cast<int>(wait < 60'000 ? wait : 60'000);
@@ -236,16 +244,21 @@ void Watch(Supervisor& self) {
                        {self.command.failure, POLLIN, 0},
                        {self.command.out, POLLIN, 0},
                        {self.command.err, POLLIN, 0},
+                       {Now() < self.next_steps ? -1 : self.steps.pipe, POLLIN, 0},
                        {},
                        {},
                        {}};
-    WantOfTerminal(self.terminal, wanted + 4);
-    ::poll(wanted, 4 + kTerminalFiles, Patience(self));
+    WantOfTerminal(self.terminal, wanted + 5);
+    ::poll(wanted, 5 + kTerminalFiles, Patience(self));
     if (wanted[1].revents != 0) SeeStart(self);
     if (wanted[0].revents != 0) SeeSignals(self);
     if (wanted[2].revents != 0) Pass(self.command.out, self.out);
     if (wanted[3].revents != 0) Pass(self.command.err, self.err);
-    SeeTerminal(self.terminal, wanted + 4, self.out);
+    if (wanted[4].revents != 0) {
+      ReadSteps(self.steps);
+      self.next_steps = Now() + kStepsEvery;
+    }
+    SeeTerminal(self.terminal, wanted + 5, self.out);
   }
   if (self.command.failure >= 0) SeeStart(self);
   // A pipe may have been passed on to a process outside: what is in it is read, no more.
@@ -253,6 +266,7 @@ void Watch(Supervisor& self) {
   }
   for (int i = 0; i < kMostDrain && Pass(self.command.err, self.err); ++i) {
   }
+  ReadSteps(self.steps);
 }
 
 // The command begins when somebody sits at its terminal. False: it is not to be started.
@@ -310,9 +324,13 @@ int Run(const char* path) {
   if (self.signals < 0 || !ReadSpec(self.folder, self.spec) || ::chdir("/") != 0) return kCannot;
   const int logs =
       self.spec.logs == nullptr ? -1 : ::open(self.spec.logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  OpenLog(logs, "out", self.spec.log_limit, self.out);
-  OpenLog(logs, "err", self.spec.log_limit, self.err);
+  OpenRoom(self.spec, logs, self.room);
+  OpenLog(self.room, "out", self.spec.log_limit, self.out);
+  OpenLog(self.room, "err", self.spec.log_limit, self.err);
+  self.out.other = &self.err;
+  self.err.other = &self.out;
   KeepFromOomKiller(self);
+  if (!OpenSteps(self.folder, self.steps)) return kCannot;
   // From here on the command may have run: no other supervisor will begin it.
   if (!Begin(self.folder)) return kCannot;
   self.begun = Now();

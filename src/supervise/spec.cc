@@ -132,6 +132,10 @@ bool ReadSpec(int folder, Spec& out) {
   out.kill_all = records.First("kill_all");
   out.terminal = records.Number("terminal", 0) != 0;
   out.log_limit = records.Number("log_limit", out.log_limit);
+  out.ledger = records.First("ledger");
+  out.log_row = records.Number("log_row", -1);
+  out.user_log_limit = records.Number("user_log_limit", 0);
+  out.all_log_limit = records.Number("all_log_limit", 0);
   out.time_limit_ms = records.Number("time_limit_ms", 0);
   out.grace_ms = records.Number("grace_ms", out.grace_ms);
   out.most_processes = records.Number("most_processes", 0);

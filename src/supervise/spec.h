@@ -33,7 +33,10 @@ struct Spec {
   cpu_set_t* cpus = nullptr;  // none: as ours
   std::size_t cpus_size = 0;
   std::int64_t log_limit = 64 << 20;  // bytes a stream
-  std::int64_t time_limit_ms = 0;     // 0: none
+  const char* ledger = nullptr;       // of all logs; none: no bound but this stream's
+  std::int64_t log_row = -1;          // its row there
+  std::int64_t user_log_limit = 0, all_log_limit = 0;
+  std::int64_t time_limit_ms = 0;  // 0: none
   std::int64_t grace_ms = 20'000;
   std::int64_t most_processes = 0;  // of the user (RLIMIT_NPROC); 0: as it is
 };

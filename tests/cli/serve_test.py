@@ -426,7 +426,7 @@ class LeavingTest(ServedTest):
                             for rest in ("true", "true", "sleep 1000"))
         for number, phase in ((old, "finished"), (young, "finished"), (runs, "running")):
             self.wait_for(number, phase)
-        logs = self.server.folder / "logs"
+        logs, = (self.server.folder / "logs").glob(f"store-*/{os.geteuid()}")
         month_ago = time.time() - 31 * 86400
         for number in (old, runs):
             for path in (*(logs / str(number)).iterdir(), logs / str(number)):

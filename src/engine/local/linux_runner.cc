@@ -129,6 +129,7 @@ core::Result<void> LinuxRunner::Impl::Open() {
   if (auto ok = MakeFolder(options.state + "/logs", perms::owner_all); !ok) return ok;
   lock = ::open(LockOf(options.state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (!Locked(lock, LOCK_EX)) return NotLocked(options.state);
+  ledger.emplace(options.state);
   wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll = ::epoll_create1(EPOLL_CLOEXEC);
   inotify = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -176,6 +177,7 @@ void LinuxRunner::Start(const RunRequest& request) {
   Impl::Run& run = it->second;
   run.request = request;
   run.folder = engine::JobFolder(in.options.state, request.id.job, request.id.attempt);
+  run.logs = in.LogsOf(request);
   if (auto started = in.StartRun(run); !started) {
     const bool absent = started.error().kind == core::ErrorKind::kAbsent;
     in.Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
@@ -256,6 +258,7 @@ std::vector<RunRequest> LinuxRunner::Recover() {
       in.Signal(unknown, Seconds(0));
     }
   }
+  in.ledger->FreeTheRest();
   in.home->RemoveStale();
   // Groups whose run is not there any more, of a server that was killed between the two.
   for (const std::string& name : in.home->Names(in.GroupName({}))) {
@@ -306,6 +309,8 @@ void LinuxRunner::Forget(RunId id) {
   if (run->made) impl_->RemoveFolder(run->folder);
   impl_->runs.erase(id);
 }
+
+LogLedger& LinuxRunner::ledger() { return *impl_->ledger; }
 
 std::optional<int> LinuxRunner::PidOf(RunId id) const {
   const Impl::Run* run = impl_->Find(id);

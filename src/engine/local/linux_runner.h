@@ -17,6 +17,7 @@
 #include "core/result.h"
 #include "engine/local/cpu_room.h"
 #include "engine/local/gpu_sharing.h"
+#include "engine/local/run/old_logs.h"
 #include "engine/runner.h"
 
 namespace sharewell::engine {
@@ -27,6 +28,7 @@ struct LinuxRunnerOptions {
   core::Seconds origin;                       // what Now() begins at
   core::Seconds grace{20};                    // after a time limit; Stop() brings its own
   core::Bytes log_limit{64.0 * 1024 * 1024};  // of each of a job's two streams
+  LogRetention logs;                          // what users, and all together, may have
   int most_processes = 4096;                  // of a run
   std::string supervisor;                     // the program; empty: engine::FindSupervisor()
   std::optional<CpuRoom::Layout> cpus;        // absent: runs are not kept to CPUs of their own
@@ -59,6 +61,9 @@ class LinuxRunner final : public Runner {
   bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override;
   void Wake() override;
   void Forget(RunId id) override;
+
+  // Who writes logs, and how much; as long as the runner.
+  LogLedger& ledger();
 
   // The command's process; absent: it does not run.
   std::optional<int> PidOf(RunId id) const;

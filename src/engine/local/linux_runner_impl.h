@@ -11,7 +11,6 @@
 
 #include "engine/local/linux_runner.h"
 #include "engine/local/run/job_folder.h"
-#include "engine/local/run/progress_file.h"
 #include "engine/local/run_setup.h"
 #include "platform/process/cgroup_home.h"
 
@@ -20,13 +19,14 @@ namespace sharewell::engine {
 struct LinuxRunner::Impl {
   struct Run {
     RunRequest request;  // with the cores it has now
-    std::string folder;
+    std::string folder, logs;
+    int log_row = -1;    // in the ledger of logs; -1: none
     int supervisor = 0;  // its pid while it is our child; 0: an earlier server's
     int pidfd = -1;
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
-    std::unique_ptr<engine::ProgressFile> progress;
+    double steps = 0;     // told
     bool made = false;    // its folder is ours to remove
     bool ending = false;  // told so
     bool ended = false;
@@ -50,9 +50,11 @@ struct LinuxRunner::Impl {
   core::Result<void> PrepareCommand(const Run& run, const GpuSharing::Joined& joined,
                                     engine::JobSpec& spec);
   core::Result<void> PrepareFolder(Run& run);
+  void PrepareLogs(Run& run, engine::JobSpec& spec);
   void PrepareUser(const Run& run, platform::Environment& environment, engine::JobSpec& spec,
                    std::vector<std::string>& notes);
   std::string GroupName(RunId id) const;
+  std::string LogsOf(const RunRequest& request) const;
 
   // linux_runner_watch.cc
   void Watch(Run& run);  // hears of its start and its end
@@ -74,6 +76,7 @@ struct LinuxRunner::Impl {
   const LinuxRunnerOptions options;
   std::string supervisor;
   std::optional<platform::CgroupHome> home;
+  std::optional<LogLedger> ledger;  // once it is open
   std::optional<CpuRoom> room;
   std::optional<GpuSharing> sharing;
   std::map<RunId, Run> runs;  // until they are forgotten

@@ -27,6 +27,7 @@ using core::Seconds;
 constexpr Seconds kUserKnown{60};  // asking for groups may go over the network
 // Where no group counts a run's processes, all of its user's are counted, threads too.
 constexpr int kUserProcesses = 4;
+constexpr double kUncountedLog = 64 << 10;  // bytes a stream
 
 std::string Millis(Seconds time) {
   return fmt::format("{:.0f}", std::clamp(time.value * 1e3, 0.0, 2e9));
@@ -51,6 +52,10 @@ std::string LinuxRunner::Impl::GroupName(RunId id) const {
   return id.job == 0 ? prefix : fmt::format("{}{}.{}", prefix, id.job, id.attempt);
 }
 
+std::string LinuxRunner::Impl::LogsOf(const RunRequest& request) const {
+  return engine::LogFolder(options.state, options.store_id, request.user.uid, request.id.job);
+}
+
 core::Result<void> LinuxRunner::Impl::PrepareFolder(Run& run) {
   const auto failed = [&](const std::string& path) {
     return core::FailedError("cannot make {}: {}", core::Quoted(path), std::strerror(errno));
@@ -58,15 +63,14 @@ core::Result<void> LinuxRunner::Impl::PrepareFolder(Run& run) {
   // One that is there has been used: no run is ever started twice.
   if (!MakeDirectory(run.folder, 0711)) return failed(run.folder);
   run.made = true;
-  const std::string logs = engine::LogFolder(options.state, run.request.id.job);
-  if (!MakeDirectory(logs, 0700) && errno != EEXIST) return failed(logs);
+  if (!engine::MakeLogFolder(run.logs)) return failed(run.logs);
   const std::string progress = run.folder + "/" + engine::kProgressFile;
-  const int file = ::open(progress.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return failed(progress);
+  // A pipe takes no disk, whatever the job does with it.
+  if (::mkfifo(progress.c_str(), 0600) != 0) return failed(progress);
   const auto& user = run.request.user;
-  const bool given = ::geteuid() != 0 || ::fchown(file, user.uid, user.gid) == 0;
-  ::close(file);
-  if (!given) return failed(progress);
+  if (::geteuid() == 0 && ::lchown(progress.c_str(), user.uid, user.gid) != 0) {
+    return failed(progress);
+  }
   return {};
 }
 
@@ -190,6 +194,22 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
   return {};
 }
 
+void LinuxRunner::Impl::PrepareLogs(Run& run, engine::JobSpec& spec) {
+  const std::uint32_t uid = run.request.user.uid;
+  run.log_row = ledger->Take(run.logs, uid);
+  const auto put = [&](const char* key, double value) {
+    spec.Put(key, fmt::format("{:.0f}", value));
+  };
+  spec.Put("logs", run.logs);
+  // What is not counted with the others has next to nothing.
+  put("log_limit", run.log_row < 0 ? kUncountedLog : options.log_limit.value);
+  if (run.log_row < 0) return;
+  spec.Put("ledger", engine::LogLedger::PathIn(options.state));
+  put("log_row", run.log_row);
+  put("user_log_limit", options.logs.of_user(uid).value);
+  put("all_log_limit", engine::MostLogs(options.state, options.logs).value);
+}
+
 core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   const RunRequest& request = run.request;
   engine::JobSpec spec;
@@ -206,8 +226,7 @@ core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
   }
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
-  spec.Put("logs", engine::LogFolder(options.state, request.id.job));
-  spec.Put("log_limit", fmt::format("{:.0f}", options.log_limit.value));
+  PrepareLogs(run, spec);
   spec.Put("grace_ms", Millis(options.grace));
   if (request.asked.terminal) spec.Put("terminal", "1");
   if (request.asked.time_limit) {

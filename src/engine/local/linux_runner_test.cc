@@ -99,8 +99,11 @@ class LinuxRunnerTest : public testing::Test {
   void UntilStarted(RunId id) {
     Until([&] { return told_[id].started; });
   }
+  std::string Logs(RunId id, unsigned uid = ::geteuid()) const {
+    return engine::LogFolder(folder_.Path("state"), "", uid, id.job);
+  }
   std::string Log(RunId id, LogStream stream = LogStream::kOut) {
-    return engine::ReadLog(folder_.Path("state"), id.job, stream, 0, 1 << 20).bytes;
+    return engine::ReadLog(Logs(id), stream, 0, 1 << 20).bytes;
   }
   static bool Runs(int pid) {
     platform::ProcessStat stat;
@@ -261,7 +264,7 @@ TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
 TEST_F(LinuxRunnerTest, LogsAreAsOldAsTheEndOfTheirRun) {
   const RunId id = Shell("echo words; sleep 0.3");
   UntilStarted(id);
-  const std::string logs = engine::LogFolder(folder_.Path("state"), id.job);
+  const std::string logs = Logs(id);
   const timespec old[] = {{1000, 0}, {1000, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, logs.c_str(), old, 0), 0);
   EXPECT_EQ(EndOf(id).exit_code, 0);
@@ -273,21 +276,21 @@ TEST_F(LinuxRunnerTest, LogsAreAsOldAsTheEndOfTheirRun) {
 TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {
   const RunId id = Shell("echo first; seq 1 20000; echo last; echo words >&2");
   ASSERT_EQ(EndOf(id).exit_code, 0);
-  const std::string state = folder_.Path("state");
-  const auto parts = engine::LogFiles(state, id.job, LogStream::kOut);
+  const std::string logs = Logs(id);
+  const auto parts = engine::LogFiles(logs, LogStream::kOut);
   ASSERT_EQ(parts.size(), 2U);
-  EXPECT_EQ(engine::LogFile(state, id.job, LogStream::kOut), parts.back().second);
+  EXPECT_EQ(engine::LogFile(logs, LogStream::kOut), parts.back().second);
   std::uintmax_t kept = 0;
   for (const auto& part : parts) kept += std::filesystem::file_size(part.second);
   EXPECT_LE(kept, 16384U);
-  const auto all = engine::ReadLog(state, id.job, LogStream::kOut, 0, 1 << 20);
+  const auto all = engine::ReadLog(logs, LogStream::kOut, 0, 1 << 20);
   EXPECT_GT(all.begin, 0);  // the beginning is gone
   EXPECT_EQ(all.begin, parts.front().first);
   EXPECT_EQ(all.next, 108'894 + 6 + 5);  // seq's bytes, and ours
   EXPECT_EQ(all.end, all.next);
-  const auto last = engine::ReadLog(state, id.job, LogStream::kOut, -5, 100);
+  const auto last = engine::ReadLog(logs, LogStream::kOut, -5, 100);
   EXPECT_EQ(last.bytes, "last\n");
-  const auto piece = engine::ReadLog(state, id.job, LogStream::kOut, all.end - 11, 5);
+  const auto piece = engine::ReadLog(logs, LogStream::kOut, all.end - 11, 5);
   EXPECT_EQ(piece.bytes, "20000");
   EXPECT_EQ(piece.next, all.end - 6);
   EXPECT_EQ(Log(id, LogStream::kErr), "words\n");
@@ -299,14 +302,39 @@ TEST_F(LinuxRunnerTest, LogsAreBoundedAndKeepTheirPlaces) {
   runner_->Start(again);
   EXPECT_EQ(EndOf(again.id).exit_code, 0);
   EXPECT_EQ(Log(id, LogStream::kErr), "words\nmore\n");
-  engine::RemoveLogs(state, id.job);
+  engine::RemoveLogs(logs);
   EXPECT_EQ(Log(id, LogStream::kErr), "");
+}
+
+// Three that write at once share what their user may have, and each keeps what it wrote last.
+TEST_F(LinuxRunnerTest, F8_LogsOfAUserAreBoundedWhileJobsWrite) {
+  constexpr double kMost = 4 << 20;
+  runner_.reset();
+  LinuxRunnerOptions options;
+  options.state = folder_.Path("state");
+  options.logs.of_user = [](std::uint32_t) { return core::Bytes(kMost); };
+  auto opened = LinuxRunner::Open(options);
+  ASSERT_TRUE(opened);
+  runner_ = std::move(*opened);
+  std::vector<RunId> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(Shell("seq 1 600000; echo last >&2; echo last"));
+  double kept = 0;
+  for (const RunId id : ids) {
+    EXPECT_EQ(EndOf(id).exit_code, 0);
+    for (const auto& [begin, path] : engine::LogFiles(Logs(id), LogStream::kOut)) {
+      kept += static_cast<double>(std::filesystem::file_size(path));
+    }
+    EXPECT_EQ(Log(id, LogStream::kErr), "last\n");
+    EXPECT_EQ(engine::ReadLog(Logs(id), LogStream::kOut, -5, 5).bytes, "last\n");
+  }
+  EXPECT_LE(kept, kMost);
+  EXPECT_GT(kept, kMost / 8);
 }
 
 TEST_F(LinuxRunnerTest, StepsAndGpuMemoryAreSeen) {
   const RunId steps = Shell("for i in 1 2 3; do echo step $i >> $SHAREWELL_PROGRESS; done");
   const RunId resumed = Shell("echo 500 >> $SHAREWELL_PROGRESS; echo x >> $SHAREWELL_PROGRESS");
-  const RunId flood = Shell("head -c 200000000 /dev/zero > $SHAREWELL_PROGRESS");
+  const RunId flood = Shell("head -c 2000000 /dev/zero > $SHAREWELL_PROGRESS");
   auto full =
       Request({"sh", "-c", "echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1"});
   full.gpus = {{.index = 0, .uuid = "simulated-0", .model = "H200"}};
@@ -319,6 +347,36 @@ TEST_F(LinuxRunnerTest, StepsAndGpuMemoryAreSeen) {
   EXPECT_EQ(told_[flood].steps, 0);
   EXPECT_TRUE(EndOf(full.id).out_of_memory);
   EXPECT_FALSE(EndOf(steps).out_of_memory);
+}
+
+// $SHAREWELL_PROGRESS is a pipe: whoever writes to it never waits for a reader, is never ended by
+// one that went, and the count is there while the job runs.
+TEST_F(LinuxRunnerTest, F7_StepsGoThroughAPipeThatTakesNoDisk) {
+  const RunId id = Shell(
+      "test -p $SHAREWELL_PROGRESS && echo pipe; echo 41 > $SHAREWELL_PROGRESS;"
+      "echo step >> $SHAREWELL_PROGRESS; fallocate -l 1M $SHAREWELL_PROGRESS 2>/dev/null || echo "
+      "none;"
+      "while ! [ -e go ]; do sleep 0.02; done; printf 50 >> $SHAREWELL_PROGRESS;"
+      "printf '0\\n' >> $SHAREWELL_PROGRESS");
+  Until([&] { return told_[id].steps == 42; });
+  EXPECT_EQ(std::filesystem::file_size(folder_.Path("state/jobs/1.1/steps")), 40U);
+  folder_.Write("go", "");
+  EXPECT_EQ(EndOf(id).exit_code, 0);
+  EXPECT_EQ(told_[id].steps, 500);
+  EXPECT_EQ(Log(id), "pipe\nnone\n");
+}
+
+TEST_F(LinuxRunnerTest, ARunOfAnEarlierVersionIsToldToHaveNoSteps) {
+  const RunId id = Shell("echo 1 > $SHAREWELL_PROGRESS; while ! [ -e go ]; do sleep 0.02; done");
+  UntilStarted(id);
+  std::filesystem::remove(folder_.Path("state/jobs/1.1/progress"));
+  folder_.Write("state/jobs/1.1/progress", "9\n");
+  Open();
+  runner_->Recover();
+  Until([&] { return !told_[id].notes.empty(); });
+  EXPECT_THAT(told_[id].notes, HasSubstr("earlier version"));
+  folder_.Write("go", "");
+  EXPECT_EQ(EndOf(id).exit_code, 0);
 }
 
 // A server goes and another comes: what runs is found, with all that was asked of it.
@@ -385,8 +443,10 @@ TEST_F(LinuxRunnerTest, RunsAsItsUser) {
   const RunEnd end = EndOf(request.id);
   if (::geteuid() == 0) {
     EXPECT_NE(end.exit_code, 0);
-    EXPECT_THAT(Log(request.id), testing::StartsWith("65534\n65534\n/"));
-    EXPECT_EQ(Log(request.id).find("sharewell-job"), std::string::npos);
+    const std::string said =
+        engine::ReadLog(Logs(request.id, 65534), LogStream::kOut, 0, 1 << 20).bytes;
+    EXPECT_THAT(said, testing::StartsWith("65534\n65534\n/"));
+    EXPECT_EQ(said.find("sharewell-job"), std::string::npos);
   } else if (::geteuid() != 65534) {
     EXPECT_THAT(told_[request.id].notes, HasSubstr("only root can change that"));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,8 +28,11 @@ using engine::JobLife;
 constexpr std::size_t kLastWords = 4096;  // of each stream
 constexpr int kMostSignals = 256;         // taken at a time
 
-engine::ProgressOptions ProgressBounds(const std::string& folder) {
-  return {.most_at_once = 4 << 20, .most_behind = 64 << 20, .memory = folder + "/counted"};
+// A run that an earlier version started has a file of its user's there, which is not read.
+bool CountsSteps(const std::string& folder) {
+  struct stat state {};
+  const std::string path = folder + "/" + engine::kProgressFile;
+  return ::lstat(path.c_str(), &state) == 0 && S_ISFIFO(state.st_mode);
 }
 
 }  // namespace
@@ -60,6 +64,16 @@ void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
   run.request = RequestIn(spec);
   run.made = true;
   run.folder = engine::JobFolder(options.state, id.job, id.attempt);
+  run.logs = LogsOf(run.request);
+  // An earlier version named logs by the number alone. Its supervisor holds the folder, not a path.
+  const std::string logs(spec.Get("logs").value_or(run.logs));
+  if (logs == fmt::format("{}/logs/{}", options.state, id.job) && engine::MakeLogFolder(run.logs)) {
+    ::rename(logs.c_str(), run.logs.c_str());
+  }
+  if (const auto row = spec.Number("log_row")) {
+    run.log_row = static_cast<int>(*row);
+    ledger->Claim(run.log_row, run.logs, run.request.user.uid);
+  }
   run.group = home->Again(GroupName(id));
   if (room) {
     std::optional<int> node;
@@ -87,22 +101,20 @@ void LinuxRunner::Impl::LookAtStart(Run& run) {
     by_watch.erase(run.watch);
     run.watch = -1;
   }
-  run.progress = std::make_unique<engine::ProgressFile>(run.folder + "/" + engine::kProgressFile,
-                                                        ProgressBounds(run.folder));
-  if (!run.forgotten) Tell(RunEvent::Kind::kStarted, run.request.id);
+  if (run.forgotten) return;
+  Tell(RunEvent::Kind::kStarted, run.request.id);
+  if (!CountsSteps(run.folder)) {
+    Tell(RunEvent::Kind::kNote, run.request.id).message =
+        "its steps are not counted: an earlier version of the server started it";
+  }
 }
 
 void LinuxRunner::Impl::LookAtProgress(Run& run) {
-  if (!run.progress) return;
-  const bool flooded = run.progress->flooded();
-  if (run.progress->Look() && !run.forgotten) {
-    Tell(RunEvent::Kind::kProgress, run.request.id).steps = run.progress->steps();
-  }
-  if (!flooded && run.progress->flooded() && !run.forgotten) {
-    Tell(RunEvent::Kind::kNote, run.request.id).message =
-        "it writes more to $SHAREWELL_PROGRESS than can be read: its steps are not counted any "
-        "more";
-  }
+  if (!run.command || run.forgotten) return;
+  const auto steps = engine::ReadSteps(run.folder);
+  if (!steps || *steps == run.steps) return;
+  run.steps = *steps;
+  Tell(RunEvent::Kind::kProgress, run.request.id).steps = *steps;
 }
 
 void LinuxRunner::Impl::LookAtEnding(Run& run) {
@@ -138,8 +150,8 @@ RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   }
   if (end.exit_code != 0 && !run.request.gpus.empty()) {
     for (const auto stream : {engine::LogStream::kErr, engine::LogStream::kOut}) {
-      const auto last = engine::ReadLog(options.state, run.request.id.job, stream,
-                                        -static_cast<std::int64_t>(kLastWords), kLastWords);
+      const auto last =
+          engine::ReadLog(run.logs, stream, -static_cast<std::int64_t>(kLastWords), kLastWords);
       end.out_of_memory = end.out_of_memory || SaysGpuIsFull(last.bytes);
     }
   }
@@ -192,8 +204,8 @@ void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
     ::close(run.pidfd);
     run.pidfd = -1;
   }
-  run.progress.reset();
-  engine::MarkLogs(options.state, id.job);
+  engine::MarkLogs(run.logs);
+  ledger->End(run.log_row);
   if (run.group && !run.group->TryRemove()) leaving.push_back(std::move(run.group));
   run.group.reset();
   if (room) room->Return(id);

@@ -79,6 +79,16 @@ class LogsCommand : public Command {
     return {};
   }
 
+  // Of a long log the beginning is not kept, and one that is followed may be faster than we are.
+  static void SayWhatIsMissing(const Stream& stream, const LogPiece& piece) {
+    const std::int64_t begin = piece.next - static_cast<std::int64_t>(piece.bytes.size());
+    const std::int64_t missing = begin - stream.next;
+    if (missing <= 0) return;
+    WriteErr(fmt::format("[sharewell: {} {} bytes of {} are not kept]\n",
+                         stream.next == 0 ? "the first" : "the next", missing,
+                         stream.errors ? "stderr" : "stdout"));
+  }
+
   // The last lines, and where they end.
   static Result<void> Tail(const ServerClient& client, std::int64_t number, Stream& stream,
                            std::uint64_t lines) {
@@ -121,6 +131,7 @@ class LogsCommand : public Command {
             break;
           }
           heard = std::chrono::steady_clock::now();
+          SayWhatIsMissing(stream, *piece);
           stream.next = piece->next;
           stream.ended = piece->ended && piece->bytes.empty();
           if (piece->bytes.empty()) break;

@@ -9,11 +9,14 @@ constexpr char kSpecFile[] = "spec";    // what to run; "key=value" records, eac
 constexpr char kLockFile[] = "lock";    // flocked by the supervisor as long as it lives; its pid
 constexpr char kVoidFile[] = "void";    // no supervisor may begin any more
 constexpr char kBegunFile[] = "begun";  // the command may have been started
-constexpr char kStartedFile[] = "started";  // it was; "pid N"
-constexpr char kEndingFile[] = "ending";    // its time limit is over: it was told to end
-constexpr char kExitFile[] = "exit";        // how it ended; "key value" lines
-constexpr char kProgressFile[] = "progress";
+constexpr char kStartedFile[] = "started";    // it was; "pid N"
+constexpr char kEndingFile[] = "ending";      // its time limit is over: it was told to end
+constexpr char kExitFile[] = "exit";          // how it ended; "key value" lines
+constexpr char kProgressFile[] = "progress";  // a FIFO: the job tells of its steps there
 constexpr char kTerminalFile[] = "terminal";  // socket, until its client is there
+constexpr char kStepsFile[] = "steps";        // how many; "N N", each of 19 digits
+
+constexpr unsigned kStepsBytes = 19 + 1 + 19 + 1;
 
 // First and last record of a spec, first and last line of an exit: a part of one is none.
 constexpr char kSpecHead[] = "sharewell-job 1";

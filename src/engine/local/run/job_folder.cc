@@ -216,21 +216,45 @@ core::Result<JobSpec> ReadSpec(const std::string& folder) {
 
 std::optional<JobExit> ReadExit(const std::string& folder) {
   const auto text = ReadSmall(folder + "/" + kExitFile);
-  if (!text || text->rfind(kExitHead, 0) != 0) return std::nullopt;
+  return text ? ParseExit(*text) : std::nullopt;
+}
+
+std::optional<JobExit> ParseExit(std::string_view text) {
+  if (!text.starts_with(kExitHead)) return std::nullopt;
   JobExit exit;
-  exit.code = static_cast<int>(LineNumber(*text, "code"));
-  exit.signal = static_cast<int>(LineNumber(*text, "signal"));
-  exit.timed_out = LineNumber(*text, "timed_out") != 0;
-  exit.stopped = LineNumber(*text, "stopped") != 0;
-  exit.killed = LineNumber(*text, "killed") != 0;
-  exit.failed = LineValue(*text, "failed").value_or("");
-  exit.error = static_cast<int>(LineNumber(*text, "error"));
-  exit.terminal = LineValue(*text, "terminal").value_or("");
-  exit.ran = core::Seconds(static_cast<double>(LineNumber(*text, "ran_ms")) / 1e3);
-  exit.cpu_time = core::Seconds(static_cast<double>(LineNumber(*text, "cpu_ms")) / 1e3);
-  exit.most_memory = core::Bytes(static_cast<double>(LineNumber(*text, "most_memory_kib")) * 1024);
-  exit.lost_output = core::Bytes(static_cast<double>(LineNumber(*text, "lost_output")));
+  exit.code = static_cast<int>(LineNumber(text, "code"));
+  exit.signal = static_cast<int>(LineNumber(text, "signal"));
+  exit.timed_out = LineNumber(text, "timed_out") != 0;
+  exit.stopped = LineNumber(text, "stopped") != 0;
+  exit.killed = LineNumber(text, "killed") != 0;
+  exit.failed = LineValue(text, "failed").value_or("");
+  exit.error = static_cast<int>(LineNumber(text, "error"));
+  exit.terminal = LineValue(text, "terminal").value_or("");
+  exit.ran = core::Seconds(static_cast<double>(LineNumber(text, "ran_ms")) / 1e3);
+  exit.cpu_time = core::Seconds(static_cast<double>(LineNumber(text, "cpu_ms")) / 1e3);
+  exit.most_memory = core::Bytes(static_cast<double>(LineNumber(text, "most_memory_kib")) * 1024);
+  exit.lost_output = core::Bytes(static_cast<double>(LineNumber(text, "lost_output")));
   return exit;
+}
+
+std::optional<double> ReadSteps(const std::string& folder) {
+  // It is overwritten in place: whoever looks in that moment looks again.
+  for (int i = 0; i < 3; ++i) {
+    const auto text = ReadSmall(folder + "/" + kStepsFile);
+    if (const auto steps = text ? ParseSteps(*text) : std::nullopt) return steps;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> ParseSteps(std::string_view text) {
+  constexpr std::size_t kDigits = (kStepsBytes - 2) / 2;
+  if (text.size() != kStepsBytes || text[kDigits] != ' ' || text.back() != '\n' ||
+      text.substr(0, kDigits) != text.substr(kDigits + 1, kDigits)) {
+    return std::nullopt;
+  }
+  const auto steps = WholeNumber<std::int64_t>(text.substr(0, kDigits));
+  if (!steps || *steps < 0) return std::nullopt;
+  return static_cast<double>(*steps);
 }
 
 std::optional<int> ReadStarted(const std::string& folder) {

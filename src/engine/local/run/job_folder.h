@@ -2,7 +2,7 @@
 // and its logs. docs/formats/jobs.md says what lies where.
 //
 //   <state>/jobs/17.1/     job 17, attempt 1, until its end has been stored
-//   <state>/logs/17/       what its attempts wrote, one after the other, until it is old
+//   <state>/logs/store-ID/1000/17/   what its attempts wrote, one after the other, until it is old
 //   (old_logs.h)
 #pragma once
 
@@ -21,12 +21,17 @@ namespace sharewell::engine {
 // ---- Logs. Any thread.
 enum class LogStream : std::uint8_t { kOut, kErr };
 
-std::string LogFolder(const std::string& state, std::int64_t job);
+// <state>/logs/store-ID/1000/17: of job 17 of user 1000 in the store of that id. Numbers start
+// again in another store, whose jobs have another folder.
+std::string LogFolder(const std::string& state, const std::string& store, std::uint32_t uid,
+                      std::int64_t job);
+// Makes it, with what it lies in; one that is there is taken. False: errno says why.
+bool MakeLogFolder(const std::string& folder);
 // Its newest part; empty: nothing was written.
-std::string LogFile(const std::string& state, std::int64_t job, LogStream stream);
+std::string LogFile(const std::string& folder, LogStream stream);
 // Its parts, oldest first (two at most), each with the offset of its first byte.
-std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& state,
-                                                           std::int64_t job, LogStream stream);
+std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& folder,
+                                                           LogStream stream);
 
 struct LogPiece {
   std::string bytes;
@@ -36,12 +41,12 @@ struct LogPiece {
 };
 // At most `most` bytes from `offset` of all the job ever wrote; below 0: so many from the end.
 // Nothing written, or nothing there yet: empty.
-LogPiece ReadLog(const std::string& state, std::int64_t job, LogStream stream, std::int64_t offset,
+LogPiece ReadLog(const std::string& folder, LogStream stream, std::int64_t offset,
                  std::size_t most);
-bool HasLogs(const std::string& state, std::int64_t job);   // false: it never ran, or they are gone
-void MarkLogs(const std::string& state, std::int64_t job);  // a run of it has just ended
+bool HasLogs(const std::string& folder);   // false: it never ran, or they are gone
+void MarkLogs(const std::string& folder);  // a run of it has just ended
 // All of them or none, whatever is killed when: what is left of it goes with RemoveOldLogs.
-void RemoveLogs(const std::string& state, std::int64_t job);
+void RemoveLogs(const std::string& folder);
 
 // ---- The job's folder. One server at a time.
 std::string JobFolder(const std::string& state, std::int64_t job, int attempt);
@@ -85,6 +90,11 @@ struct JobExit {
   core::Bytes lost_output;  // could not be kept: the disk was full
 };
 std::optional<JobExit> ReadExit(const std::string& folder);
+// The same of the file's text; absent: it is no whole one.
+std::optional<JobExit> ParseExit(std::string_view text);
+// Steps that the job has told of; absent: not known.
+std::optional<double> ReadSteps(const std::string& folder);
+std::optional<double> ParseSteps(std::string_view text);
 // The command's pid, once it has really begun.
 std::optional<int> ReadStarted(const std::string& folder);
 

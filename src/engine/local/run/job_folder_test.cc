@@ -94,25 +94,29 @@ TEST(ProgressFile, CountsLinesAndBelievesNumbers) {
   EXPECT_TRUE(file.rewritten());
 }
 
-// What was counted needs no room on the disk, and is known to the next reader all the same.
-TEST(ProgressFile, RemembersWhatItGaveBack) {
+// Bytes of a flood are passed over, and the line they were in is a step like another.
+TEST(ProgressFile, AFloodIsNotCounted) {
   const platform::TestFolder folder;
-  const ProgressOptions options{
-      .most_at_once = 64 << 20, .most_behind = 32 << 20, .memory = folder.Path("counted")};
-  std::string lines;
-  for (int i = 0; i < (17 << 20) / 16; ++i) lines += "step: 012345678\n";
-  folder.Write("progress", lines);
-  {
-    ProgressFile file(folder.Path("progress"), options);
-    file.Look();
-    EXPECT_EQ(file.steps(), static_cast<double>(lines.size() / 16));
-  }
-  ProgressFile next(folder.Path("progress"), options);
-  next.Look();
-  EXPECT_EQ(next.steps(), static_cast<double>(lines.size() / 16));
-  std::filesystem::resize_file(folder.Path("progress"), 200 << 20);
-  EXPECT_FALSE(next.Look());
-  EXPECT_TRUE(next.flooded());
+  ProgressFile file(folder.Path("progress"), {.most_at_once = 1 << 20, .most_behind = 1 << 20});
+  folder.Write("progress", "7\n");
+  EXPECT_TRUE(file.Look());
+  std::filesystem::resize_file(folder.Path("progress"), 8 << 20);
+  EXPECT_FALSE(file.Look());
+  EXPECT_EQ(file.steps(), 7);
+}
+
+// The count of a job's supervisor, overwritten in place while others read.
+TEST(JobFolder, F7_AHalfWrittenCountOfStepsIsNone) {
+  const std::string count = "0000000000000000042 0000000000000000042\n";
+  EXPECT_EQ(ParseSteps(count), 42);
+  for (std::size_t n = 0; n < count.size(); ++n) EXPECT_FALSE(ParseSteps(count.substr(0, n)));
+  EXPECT_FALSE(ParseSteps("0000000000000000042 0000000000000000041\n"));
+  EXPECT_FALSE(ParseSteps("-000000000000000042 -000000000000000042\n"));
+  EXPECT_FALSE(ParseSteps("00000000000000x0042 00000000000000x0042\n"));
+  const platform::TestFolder folder;
+  EXPECT_FALSE(ReadSteps(folder.path()));
+  folder.Write("steps", count);
+  EXPECT_EQ(ReadSteps(folder.path()), 42);
 }
 
 }  // namespace

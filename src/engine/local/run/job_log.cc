@@ -21,17 +21,25 @@ const char* StemOf(LogStream stream) { return stream == LogStream::kOut ? "out."
 
 }  // namespace
 
-std::string LogFolder(const std::string& state, std::int64_t job) {
-  return fmt::format("{}/logs/{}", state, job);
+std::string LogFolder(const std::string& state, const std::string& store, std::uint32_t uid,
+                      std::int64_t job) {
+  return fmt::format("{}/logs/{}{}/{}/{}", state, kStorePrefix, store, uid, job);
 }
 
-std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& state,
-                                                           std::int64_t job, LogStream stream) {
+bool MakeLogFolder(const std::string& folder) {
+  const fs::path job(folder), user = job.parent_path();
+  for (const fs::path& path : {user.parent_path(), user, job}) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  }
+  return true;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& folder,
+                                                           LogStream stream) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
   const std::string_view stem = StemOf(stream);
   std::error_code error;
-  for (fs::directory_iterator it(LogFolder(state, job), error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.rfind(stem, 0) != 0) continue;
     std::int64_t begin = 0;
@@ -45,15 +53,15 @@ std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& st
   return parts;
 }
 
-std::string LogFile(const std::string& state, std::int64_t job, LogStream stream) {
-  const auto parts = LogFiles(state, job, stream);
+std::string LogFile(const std::string& folder, LogStream stream) {
+  const auto parts = LogFiles(folder, stream);
   return parts.empty() ? std::string() : parts.back().second;
 }
 
-LogPiece ReadLog(const std::string& state, std::int64_t job, LogStream stream, std::int64_t offset,
+LogPiece ReadLog(const std::string& folder, LogStream stream, std::int64_t offset,
                  std::size_t most) {
   LogPiece piece;
-  const auto parts = LogFiles(state, job, stream);
+  const auto parts = LogFiles(folder, stream);
   if (parts.empty()) return piece;
   struct stat last {};
   if (::stat(parts.back().second.c_str(), &last) == 0) piece.end = last.st_size;
@@ -81,17 +89,16 @@ LogPiece ReadLog(const std::string& state, std::int64_t job, LogStream stream, s
   return piece;
 }
 
-bool HasLogs(const std::string& state, std::int64_t job) {
-  struct stat folder {};
-  return ::stat(LogFolder(state, job).c_str(), &folder) == 0;
+bool HasLogs(const std::string& folder) {
+  struct stat state {};
+  return ::stat(folder.c_str(), &state) == 0;
 }
 
-void MarkLogs(const std::string& state, std::int64_t job) {
-  ::utimensat(AT_FDCWD, LogFolder(state, job).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+void MarkLogs(const std::string& folder) {
+  ::utimensat(AT_FDCWD, folder.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-void RemoveLogs(const std::string& state, std::int64_t job) {
-  const std::string folder = LogFolder(state, job);
+void RemoveLogs(const std::string& folder) {
   const std::string gone = folder + kGoneEnding;
   std::error_code ignored;
   if (::rename(folder.c_str(), gone.c_str()) == 0) fs::remove_all(gone, ignored);

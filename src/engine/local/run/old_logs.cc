@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -20,9 +22,11 @@ namespace fs = std::filesystem;
 constexpr double kStatBlock = 512;  // bytes, whatever the file system's own are
 
 struct Logs {
+  fs::path folder;
+  std::uint32_t uid = 0;
   core::UnixMillis newest = 0;  // the folder is marked when a run ends
-  std::int64_t job = 0;
   double bytes = 0;
+  bool live = false;  // it stays
 };
 
 void Count(const char* path, Logs& logs) {
@@ -33,9 +37,10 @@ void Count(const char* path, Logs& logs) {
   logs.bytes += static_cast<double>(file.st_blocks) * kStatBlock;
 }
 
-Logs LogsIn(const fs::path& folder, std::int64_t job) {
+Logs LogsIn(const fs::path& folder, std::uint32_t uid) {
   Logs logs;
-  logs.job = job;
+  logs.folder = folder;
+  logs.uid = uid;
   Count(folder.c_str(), logs);
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -44,55 +49,136 @@ Logs LogsIn(const fs::path& folder, std::int64_t job) {
   return logs;
 }
 
-std::optional<std::int64_t> JobNamed(const std::string& name) {
-  std::int64_t job = 0;
+template <class T>
+std::optional<T> Named(const fs::path& path) {
+  const std::string name = path.filename().string();
+  T number = 0;
   const char* const last = name.data() + name.size();
-  const auto [after, wrong] = std::from_chars(name.data(), last, job);
-  if (wrong != std::errc() || after != last || job <= 0) return std::nullopt;
-  return job;
+  const auto [after, wrong] = std::from_chars(name.data(), last, number);
+  if (wrong != std::errc() || after != last || name.empty()) return std::nullopt;
+  return number;
 }
 
-double MostBytes(const std::string& folder, const LogRetention& kept) {
-  struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return kept.all.value;
-  const double size = static_cast<double>(disk.f_blocks) * static_cast<double>(disk.f_frsize);
-  return size > 0 ? std::min(kept.all.value, size * kept.of_disk) : kept.all.value;
+std::vector<fs::path> Entries(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    paths.push_back(it->path());
+  }
+  return paths;
 }
+
+// All logs but those that are written to now.
+class Found {
+ public:
+  Found(const LogOwners& owners, const std::atomic<bool>& stop) : owners_(owners), stop_(stop) {}
+
+  void LookIn(const fs::path& logs) {
+    for (const fs::path& store : Entries(logs)) {
+      const std::string name = store.filename().string();
+      if (name.starts_with(kStorePrefix)) {
+        const bool ours = name == kStorePrefix + owners_.store;
+        for (const fs::path& user : Entries(store)) LookAtUser(user, ours);
+      } else {
+        // As versions before stores had an id named them: nobody's.
+        Add(store, kNobody, false);
+      }
+    }
+    std::sort(all_.begin(), all_.end(), [](const Logs& a, const Logs& b) {
+      return a.newest != b.newest ? a.newest < b.newest : a.folder < b.folder;
+    });
+  }
+  std::vector<Logs>& all() { return all_; }
+
+ private:
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+
+  void LookAtUser(const fs::path& user, bool ours) {
+    const auto uid = Named<std::uint32_t>(user);
+    if (!uid) return;
+    for (const fs::path& job : Entries(user)) Add(job, *uid, ours);
+  }
+  void Add(const fs::path& folder, std::uint32_t uid, bool ours) {
+    if (stop_) return;
+    if (folder.filename().string().ends_with(kGoneEnding)) {
+      std::error_code ignored;
+      fs::remove_all(folder, ignored);  // of a server that was killed
+      return;
+    }
+    const auto job = Named<std::int64_t>(folder);
+    if (!job || *job <= 0) return;
+    if (owners_.ledger != nullptr && owners_.ledger->IsWritten(folder.string())) return;
+    all_.push_back(LogsIn(folder, uid));
+    all_.back().live = ours && owners_.live(*job);
+  }
+
+  const LogOwners& owners_;
+  const std::atomic<bool>& stop_;
+  std::vector<Logs> all_;
+};
 
 }  // namespace
 
+core::Bytes MostLogs(const std::string& folder, const LogRetention& kept) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return kept.all;
+  const double size = static_cast<double>(disk.f_blocks) * static_cast<double>(disk.f_frsize);
+  return core::Bytes(size > 0 ? std::min(kept.all.value, size * kept.of_disk) : kept.all.value);
+}
+
 std::int64_t RemoveOldLogs(const std::string& state, const LogRetention& kept, core::UnixMillis now,
-                           const std::function<bool(std::int64_t)>& live,
-                           const std::atomic<bool>& stop) {
+                           const LogOwners& owners, const std::atomic<bool>& stop) {
   const std::string folder = state + "/logs";
-  std::vector<Logs> all;
-  std::vector<fs::path> half;  // of a server that was killed
-  double bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end && !stop;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.ends_with(kGoneEnding)) {
-      half.push_back(it->path());
-    } else if (const auto job = JobNamed(name)) {
-      all.push_back(LogsIn(it->path(), *job));
-      bytes += all.back().bytes;
-    }
-  }
-  for (const fs::path& path : half) fs::remove_all(path, error);
-  std::sort(all.begin(), all.end(), [](const Logs& a, const Logs& b) {
-    return a.newest != b.newest ? a.newest < b.newest : a.job < b.job;
-  });
-  const auto old = now - static_cast<core::UnixMillis>(kept.age.value * 1e3);
-  const double most = MostBytes(folder, kept);
+  const std::vector<int> ended =
+      owners.ledger != nullptr ? owners.ledger->Ended() : std::vector<int>();
+  Found found(owners, stop);
+  found.LookIn(folder);
+  if (stop) return 0;
+  std::map<std::uint32_t, double> left, written;
+  if (owners.ledger != nullptr) written = owners.ledger->Written();
+  double all = 0;
+  for (const auto& [uid, bytes] : written) all += bytes;
+  std::map<std::uint32_t, std::deque<const Logs*>> removable;
   std::int64_t removed = 0;
-  for (const Logs& logs : all) {
-    if (stop || (logs.newest >= old && bytes <= most)) break;
-    if (live(logs.job)) continue;
-    RemoveLogs(state, logs.job);
-    bytes -= logs.bytes;
+  const auto remove = [&](const Logs& logs) {
+    RemoveLogs(logs.folder.string());
     ++removed;
+  };
+  const auto old = now - static_cast<core::UnixMillis>(kept.age.value * 1e3);
+  for (const Logs& logs : found.all()) {
+    if (!logs.live && logs.newest < old && !stop) {
+      remove(logs);
+      continue;
+    }
+    left[logs.uid] += logs.bytes;
+    all += logs.bytes;
+    if (!logs.live) removable[logs.uid].push_back(&logs);
   }
+  const auto of = [&](std::uint32_t uid) {
+    const auto it = written.find(uid);
+    return left[uid] + (it == written.end() ? 0 : it->second);
+  };
+  const auto remove_oldest = [&](std::uint32_t uid) {
+    auto& oldest = removable.at(uid);
+    const Logs& logs = *oldest.front();
+    remove(logs);
+    left[uid] -= logs.bytes;
+    all -= logs.bytes;
+    oldest.pop_front();
+    if (oldest.empty()) removable.erase(uid);
+  };
+  for (const auto& [uid, bytes] : std::map(left)) {
+    const double most = kept.of_user(uid).value * kRoomInLogs;
+    while (!stop && removable.contains(uid) && of(uid) > most) remove_oldest(uid);
+  }
+  const double most = MostLogs(folder, kept).value * kRoomInLogs;
+  while (!stop && all > most && !removable.empty()) {
+    const auto largest =
+        std::max_element(removable.begin(), removable.end(),
+                         [&](const auto& a, const auto& b) { return of(a.first) < of(b.first); });
+    remove_oldest(largest->first);
+  }
+  if (owners.ledger != nullptr && !stop) owners.ledger->SetKept(left, ended);
   return removed;
 }
 

@@ -1,0 +1,34 @@
+// Any bytes as what a job's folder holds: lines of steps, a spec, an exit, a count of steps.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/local/run/job_folder.h"
+#include "engine/local/run/step_lines.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using sharewell::engine::JobSpec;
+  using sharewell::engine::StepLines;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  // Wherever the bytes are cut, the count is the same and never falls.
+  StepLines whole, cut;
+  whole.Count(text.data(), text.size());
+  std::int64_t before = 0;
+  for (std::size_t at = 0; at < size;) {
+    const std::size_t n = 1 + data[at] % 7;
+    const std::string_view piece = text.substr(at, n);
+    cut.Count(piece.data(), piece.size());
+    if (cut.steps() < before) __builtin_trap();
+    before = cut.steps();
+    at += n;
+  }
+  if (whole.steps() != cut.steps()) __builtin_trap();
+  if (const auto spec = JobSpec::Parse(text)) {
+    if (spec->Bytes() != text) __builtin_trap();
+  }
+  if (const auto steps = sharewell::engine::ParseSteps(text); steps && !(*steps >= 0)) {
+    __builtin_trap();
+  }
+  [[maybe_unused]] const auto exit = sharewell::engine::ParseExit(text);
+  return 0;
+}
