@@ -29,7 +29,9 @@ struct Served {
   FakeJobService service;
   FakeJobStore store;
   std::unique_ptr<http::HttpServer> server =
-      http::HttpServer::Listen(std::vector<http::ListenAddress>{http::ListenAddress{}}).value();
+      http::HttpServer::Listen(std::vector<http::ListenAddress>{http::ListenAddress{}},
+                               {.limits = [](auto) { return core::Limits{.streams = 1000}; }})
+          .value();
   std::unique_ptr<Api> api = std::make_unique<Api>(
       *server, service, [this] { return store.Open(); }, Studies{}, ApiOptions{});
 

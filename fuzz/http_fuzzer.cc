@@ -26,6 +26,7 @@ void Serve(const HttpRequest& request) {
     table.Add("POST", "/api/v1/jobs");
     table.Add("GET", "/api/v1/jobs/{number}/logs");
     table.Add("POST", "/api/v1/gpus/{gpu}/drain");
+    table.Add("GET", "/api/v1/openapi.json");
     return table;
   }();
   if (request.path.empty() || request.path.front() != '/') __builtin_trap();
@@ -59,7 +60,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     text.remove_prefix(std::min(piece, text.size()));
     for (;;) {
       const auto state = reader.Step();
-      if (state == RequestReader::State::kMore) break;
+      if (state == RequestReader::State::kMore) {
+        if (reader.waiting() > kMostHeader) __builtin_trap();  // a client could fill the memory
+        break;
+      }
       if (state == RequestReader::State::kBroken) {
         if (reader.status() < 400 || reader.words().empty()) __builtin_trap();
         return 0;

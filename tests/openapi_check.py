@@ -166,6 +166,7 @@ class OpenApiTest(unittest.TestCase):
 
         self.check("GET", "/api/v1/gpus", 200)
         self.check("GET", "/api/v1/nodes", 200)
+        self.assertEqual(self.check("GET", "/api/v1/openapi.json", 200).json(), DOCUMENT)
         for act in ("drain", "undrain"):
             self.check("POST", f"/api/v1/gpus/{{gpu}}/{act}", 200, gpu=1)
             self.check("POST", f"/api/v1/gpus/{{gpu}}/{act}", 404, gpu=7)

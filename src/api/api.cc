@@ -64,10 +64,16 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
 
 void ApiImpl::AddRoutes() {
   // Once for the head, before a body is taken; handlers ask again who it is.
-  server.SetGate([this](const http::HttpRequest& request) -> std::optional<http::HttpResponse> {
+  server.SetGate([this](const http::HttpRequest& request) {
+    http::HttpServer::Admission admission;
     const auto allowed = access.Admit(request);
-    if (allowed) return std::nullopt;
-    return RefusalAnswer(allowed.error());
+    if (!allowed) {
+      admission.refusal = RefusalAnswer(allowed.error());
+    } else if (*allowed) {
+      admission.uid = (*allowed)->uid;
+      admission.admin = (*allowed)->admin;
+    }
+    return admission;
   });
   AddJobRoutes();
   AddSubmitRoute();
@@ -91,7 +97,7 @@ void ApiImpl::Route(const char* method, const std::string& path, Handler handler
 }
 
 bool ApiImpl::Later(const http::Responder& responder, std::function<void()> work) {
-  if (reading.Put(std::move(work))) return true;
+  if (reading.Put(std::move(work), responder.meter())) return true;
   responder.Answer(Problem(503, "too many requests are waiting; try again in a moment"));
   return false;
 }
@@ -139,6 +145,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
   const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
   const auto taken = studying.Put(
       asking.name, static_cast<std::size_t>(most), [this, responder, work = std::move(work)] {
+        const http::MeteredBlock metered(responder.meter().get());
         core::Result<std::string> answer = core::FailedError("the study ended without a result");
         try {
           answer = work();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct Studies {
 
 struct ApiOptions {
   AccessOptions access;
+  std::string_view openapi = {};                           // docs/openapi.json; outlives the Api
   core::Seconds heartbeat{15};    // a comment on every event stream
   std::size_t most_studies = 32;  // that wait, of all users
   // What one user may take, and where that comes from; without it the defaults. Any thread.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/json_words.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::size_t kPage = 500;
 constexpr std::size_t kMostPending = 100'000;
+// Told to all listeners at once; between two such lots the server answers others.
+constexpr std::size_t kLot = 256;
 
 }  // namespace
 
@@ -37,7 +40,7 @@ void EventStreams::OnEvent(const std::shared_ptr<const core::Event>& event) {
     return;
   }
   pending_.push_back(event);
-  if (pending_.size() == 1) server_.Post([this] { Drain(); });
+  if (!std::exchange(posted_, true)) server_.Post([this] { Drain(); });
 }
 
 void EventStreams::Drain() {
@@ -45,8 +48,13 @@ void EventStreams::Drain() {
   bool overrun = false;
   {
     const platform::MutexLock lock(mutex_);
-    events.swap(pending_);
+    const std::size_t lot = std::min(pending_.size(), kLot);
+    const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(lot);
+    events.assign(pending_.begin(), end);
+    pending_.erase(pending_.begin(), end);
     overrun = std::exchange(overrun_, false);
+    posted_ = !pending_.empty();
+    if (posted_) server_.Post([this] { Drain(); });
   }
   for (const auto& event : events) {
     std::shared_ptr<const std::string> text;  // one for all
@@ -86,7 +94,11 @@ void EventStreams::Open(const http::Responder& responder, std::optional<std::int
   Listener listener{
       responder.Stream(
           std::move(head), [this, id] { listeners_.erase(id); }, [this, id] { CatchUp(id); }),
-      after.value_or(0), job, !after, false};
+      responder.meter(),
+      after.value_or(0),
+      job,
+      !after,
+      false};
   static const auto kHello = std::make_shared<const std::string>(": sharewell\n\n");
   if (!listener.writer.Write(kHello)) return;  // too many are open; the client was told
   listeners_.emplace(id, std::move(listener));
@@ -100,7 +112,8 @@ void EventStreams::CatchUp(std::uint64_t id) {
   auto joined = hub_.Join(listener.last, [](const auto&) {});
   hub_.Leave(joined.ticket);
   if (!joined.before.empty() && joined.from <= listener.last + 1) return GoLive(listener);
-  listener.asked = past_(listener.last, kPage, [this, id](const auto& page) { OnPage(id, page); });
+  listener.asked = past_(listener.last, kPage, listener.user,
+                         [this, id](const auto& page) { OnPage(id, page); });
   if (!listener.asked) listener.writer.Close();  // it comes back
 }
 

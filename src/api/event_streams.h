@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +30,8 @@ class EventStreams {
   using Told = std::function<void(const core::Result<Page>&)>;
   // From the store, those above `after`, rising, at most `most`; `told` is called on the server's
   // thread. False: too much is being read already.
-  using Past = std::function<bool(std::int64_t after, std::size_t most, Told told)>;
+  using Past = std::function<bool(std::int64_t after, std::size_t most,
+                                  std::shared_ptr<http::Meter> user, Told told)>;
 
   // All must outlive it.
   EventStreams(http::HttpServer& server, control::EventHub& hub, Past past);
@@ -45,6 +47,7 @@ class EventStreams {
  private:
   struct Listener {
     http::StreamWriter writer;
+    std::shared_ptr<http::Meter> user;  // who listens; shared with the server
     std::int64_t last = 0;
     std::int64_t job = 0;
     bool live = false;   // has seen all there was
@@ -69,8 +72,9 @@ class EventStreams {
 
   platform::Mutex mutex_;
   // On their way to the server's thread.
-  std::vector<std::shared_ptr<const core::Event>> pending_ SHAREWELL_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<const core::Event>> pending_ SHAREWELL_GUARDED_BY(mutex_);
   bool overrun_ SHAREWELL_GUARDED_BY(mutex_) = false;  // more came than can wait
+  bool posted_ SHAREWELL_GUARDED_BY(mutex_) = false;   // Drain is on its way
 };
 
 // As it is sent: id, event, data.

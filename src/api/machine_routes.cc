@@ -132,6 +132,10 @@ void ApiImpl::AddMachineRoutes() {
     });
     return JsonAnswer(out + "}");
   });
+  Read("/api/v1/openapi.json", [this](const http::HttpRequest&, const Who&) {
+    if (options.openapi.empty()) return Problem(501, "this server has no description of its API");
+    return JsonAnswer(std::string(options.openapi));
+  });
   Read("/api/v1/gpus",
        [this](const http::HttpRequest&, const Who&) { return AllGpus(service.View(), studies); });
   Read("/api/v1/nodes",
@@ -143,8 +147,10 @@ void ApiImpl::AddMachineRoutes() {
   });
   Read("/healthz", [this](const http::HttpRequest&, const Who&) {
     const std::string problem = control::ProblemOf(service.View());
-    if (problem.empty()) return http::HttpResponse{.body = "ok\n"};
-    return http::HttpResponse{.status = 503, .body = problem + "\n"};
+    if (!problem.empty()) return http::HttpResponse{.status = 503, .body = problem + "\n"};
+    std::string ok = "ok\n";
+    for (const std::string& missing : server.Missing()) ok += missing + "\n";
+    return http::HttpResponse{.body = std::move(ok)};
   });
 
   for (const bool drained : {true, false}) {

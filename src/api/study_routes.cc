@@ -62,8 +62,9 @@ void ApiImpl::AddStudyRoutes() {
 void ApiImpl::AddEventRoute() {
   streams = std::make_unique<EventStreams>(
       server, service.events(),
-      [this](std::int64_t after, std::size_t most, EventStreams::Told told) {
-        return reading.Put([this, after, most, told = std::move(told)] {
+      [this](std::int64_t after, std::size_t most, std::shared_ptr<http::Meter> user,
+             EventStreams::Told told) {
+        auto work = [this, after, most, told = std::move(told)] {
           core::Result<EventStreams::Page> page;
           if (const auto jobs = Store(); !jobs) {
             page = tl::unexpected(jobs.error());
@@ -75,7 +76,8 @@ void ApiImpl::AddEventRoute() {
             page = EventStreams::Page{std::move(*events), *newest};
           }
           server.Post([told, page = std::move(page)] { told(page); });
-        });
+        };
+        return reading.Put(std::move(work), std::move(user));
       });
   server.Every(options.heartbeat, [this] { streams->Beat(); });
   Route("GET", "/api/v1/events",

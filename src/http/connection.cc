@@ -16,11 +16,18 @@ namespace sharewell::http::wire {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 65536;
-constexpr std::size_t kBodyProgress = 65536;  // so much of a body moves its deadline
+constexpr std::size_t kProgress = 65536;  // so much of a body or an answer moves its deadline
+constexpr std::size_t kTlsPiece = 65536;  // so much is encrypted ahead
 constexpr std::size_t kSendParts = 16;
 constexpr auto kLinger = std::chrono::seconds(2);
+constexpr auto kTurnedAway = std::chrono::seconds(1);  // for a request that is refused anyway
 
 bool WouldWait(int error) { return error == EAGAIN || error == EINTR; }
+
+Time After(core::Seconds time) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::milliseconds(static_cast<std::int64_t>(time.value * 1e3));
+}
 
 }  // namespace
 
@@ -30,34 +37,57 @@ Connection::Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House&
       peer_(std::move(peer)),
       tls_(std::move(tls)),
       house_(house),
-      share_(share),
+      share_(&share),
       mailbox_(std::move(mailbox)),
-      reader_(house.options().most_header_bytes) {
-  Expire();
+      reader_(house.options().most_header_bytes),
+      active_(std::chrono::steady_clock::now()),
+      deadline_(After(house.options().head_timeout)),
+      head_deadline_(After(house.options().head_timeout * 2)) {}
+
+void Connection::BelongTo(Share& share) {
+  Hold(0);
+  share_ = &share;
+}
+
+void Connection::TurnAway(HttpResponse refusal) {
+  turned_away_ = true;
+  refusal_ = std::move(refusal);
+  deadline_ = head_deadline_ = std::chrono::steady_clock::now() + kTurnedAway;
 }
 
 void Connection::Hold(std::size_t bytes) {
-  share_.bytes += bytes - held_;  // unsigned: goes down as well
+  share_->bytes += bytes - held_;  // unsigned: goes down as well
   held_ = bytes;
 }
 
 void Connection::Expire() {
   since_expire_ = 0;
-  deadline_ =
-      std::chrono::steady_clock::now() +
-      std::chrono::milliseconds(static_cast<std::int64_t>(house_.options().timeout.value * 1e3));
+  deadline_ = After(house_.options().timeout);
+}
+
+// A head has to come quickly, and its bytes do not buy it more than twice the time. Bodies and
+// answers may be long, and have to move.
+void Connection::Moved(std::size_t bytes) {
+  active_ = std::chrono::steady_clock::now();
+  if (state_ == State::kReading && !in_body_) {
+    if (!head_deadline_) head_deadline_ = After(house_.options().head_timeout * 2);
+    deadline_ = std::min(After(house_.options().head_timeout), *head_deadline_);
+    return;
+  }
+  since_expire_ += bytes;
+  if (since_expire_ > kProgress) Expire();
 }
 
 std::uint32_t Connection::Wants() const {
-  const bool reads = !read_closed_ && (state_ == State::kReading || state_ == State::kStreaming ||
-                                       state_ == State::kLingering);
+  const bool reads = !read_closed_ && ((state_ == State::kReading && hungry_ && !rests_until_) ||
+                                       state_ == State::kStreaming || state_ == State::kLingering);
   return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT);
 }
 
-bool Connection::Step(bool readable) {
+bool Connection::Step() {
   const bool reads = (Wants() & EPOLLIN) != 0;
-  if (readable && reads && !Receive()) return false;
-  if (state_ == State::kReading) Advance();
+  if (std::exchange(readable, false) && reads && !Receive()) return false;
+  if (state_ == State::kReading && !rests_until_) Advance();
   if (!Flush()) return false;
   if (state_ == State::kSending && Drained()) {
     Hold(0);
@@ -75,7 +105,10 @@ bool Connection::Step(bool readable) {
     } else {
       state_ = State::kReading;
       Expire();
-      if (reader_.begun()) house_.Touch(shared_from_this());
+      head_deadline_.reset();
+      hungry_ = !reader_.begun();
+      if (!hungry_) Moved(0);
+      if (!hungry_) house_.Touch(shared_from_this());
     }
   }
   if (state_ == State::kStreaming && Drained()) {
@@ -95,6 +128,7 @@ bool Connection::Receive() {
     // Whoever listens to a stream and closes its end has gone.
     return state_ == State::kReading && reader_.begun();
   }
+  if (state_ == State::kReading) Moved(static_cast<std::size_t>(got));
   std::string_view bytes(room.data(), static_cast<std::size_t>(got));
   std::string plain;
   if (tls_) {
@@ -102,7 +136,6 @@ bool Connection::Receive() {
     bytes = plain;
   }
   if (state_ != State::kReading) return !read_closed_;  // nothing is expected: let through
-  since_expire_ += bytes.size();
   reader_.Add(bytes);
   return !read_closed_ || !bytes.empty();
 }
@@ -110,7 +143,7 @@ bool Connection::Receive() {
 void Connection::Advance() {
   switch (reader_.Step()) {
     case RequestReader::State::kMore:
-      if (since_expire_ > kBodyProgress) Expire();
+      hungry_ = true;
       return;
     case RequestReader::State::kBroken:
       last_ = true;
@@ -127,12 +160,14 @@ void Connection::Advance() {
   HttpRequest request = reader_.Take();
   request.peer = peer_;
   state_ = State::kAnswering;
+  in_body_ = false;
   deadline_.reset();
   auto answerer = std::make_shared<Answerer>();
   answerer->mailbox = mailbox_;
   answerer->connection = weak_from_this();
   answerer->request = request_;
   answerer->most_stream_bytes = house_.options().most_stream_bytes;
+  answerer->meter = share_->meter;
   house_.Handle(std::move(request), answerer);
 }
 
@@ -140,18 +175,16 @@ void Connection::OnHead() {
   HttpRequest head = reader_.head();
   head.peer = peer_;
   std::size_t most_body = 0;
-  auto refused = house_.Admit(head, most_body);
+  auto refused = turned_away_ ? std::exchange(refusal_, {}) : house_.Admit(*this, head, most_body);
   const std::uint64_t length = reader_.length().value_or(reader_.has_body() ? most_body : 0);
   if (!refused && length > most_body) {
     refused = house_.Refuse(
         413, fmt::format("the body is longer than the {} bytes that are taken here", most_body));
   }
-  if (!refused && share_.bytes + length > house_.options().most_bytes_of_one) {
-    refused = house_.Refuse(503, "too much of yours is under way; try again in a moment");
-  }
+  if (!refused) refused = house_.MayHold(*share_, length);
   if (refused) {
     head_only_ = reader_.head().method == "HEAD";
-    last_ = !reader_.keep_alive() || reader_.has_body();
+    last_ = !reader_.keep_alive() || reader_.has_body() || turned_away_;
     if (!last_) {
       reader_.TakeBody(0);
       reader_.Step();
@@ -161,6 +194,8 @@ void Connection::OnHead() {
     return Respond(request_, std::move(*refused));
   }
   Hold(length);
+  in_body_ = true;
+  Expire();
   if (reader_.expects_continue()) Queue("HTTP/1.1 100 Continue\r\n\r\n");
   reader_.TakeBody(most_body);
   Advance();
@@ -170,12 +205,10 @@ void Connection::Respond(std::uint64_t request, HttpResponse response) {
   if (state_ != State::kAnswering || request != request_) return;
   ++request_;
   Hold(0);
-  if (share_.bytes + response.body.size() > house_.options().most_bytes_of_one) {
-    response = house_.Refuse(503, "too many answers wait for you to read them; read those first");
-  }
+  if (auto refused = house_.MayHold(*share_, response.body.size())) response = std::move(*refused);
   Hold(response.body.size());
   house_.Count(response.status);
-  QueueHead(response, response.body.size());
+  Queue(HeadText(response, response.body.size(), last_));
   if (!head_only_) Queue(std::move(response.body));
   state_ = State::kSending;
   Expire();
@@ -188,16 +221,16 @@ void Connection::Drop(std::uint64_t request) {
 
 void Connection::Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream) {
   if (state_ != State::kAnswering || request != request_) return;
-  if (!house_.MayStream(share_)) {
+  if (auto refused = house_.MayStream(*this)) {
     stream->closed = true;
     if (stream->gone) stream->gone();
-    return Respond(request, house_.Refuse(503, "too many streams are open; close some"));
+    return Respond(request, std::move(*refused));
   }
   ++request_;
   last_ = true;
   Hold(0);
   house_.Count(head.status);
-  QueueHead(head, std::nullopt);
+  Queue(HeadText(head, std::nullopt, last_));
   stream_ = std::move(stream);
   for (const auto& bytes : out_) stream_->waiting += bytes->size();
   if (head_only_) stream_->closed = true;
@@ -232,7 +265,7 @@ void Connection::Leave() {
   if (auto gone = std::exchange(stream_->gone, nullptr)) gone();
 }
 
-void Connection::QueueHead(const HttpResponse& response, std::optional<std::size_t> length) {
+std::string HeadText(const HttpResponse& response, std::optional<std::size_t> length, bool last) {
   std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\nServer: sharewell/{}\r\nContent-Type: {}\r\n"
       "X-Content-Type-Options: nosniff\r\n",
@@ -241,8 +274,8 @@ void Connection::QueueHead(const HttpResponse& response, std::optional<std::size
     head += fmt::format("{}: {}\r\n", name, value);
   }
   if (length) head += fmt::format("Content-Length: {}\r\n", *length);
-  head += last_ ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n";
-  Queue(std::move(head));
+  head += last ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n";
+  return head;
 }
 
 void Connection::Queue(std::string bytes) {
@@ -253,9 +286,9 @@ void Connection::Queue(std::string bytes) {
 bool Connection::Flush() {
   while (!Drained()) {
     if (tls_ && tls_->outgoing().empty()) {
-      const std::size_t size = out_.front()->size();
-      tls_->Put(*out_.front());
-      Sent(size);
+      const auto piece = std::string_view(*out_.front()).substr(out_sent_, kTlsPiece);
+      tls_->Put(piece);
+      Sent(piece.size());
       continue;
     }
     if (!SendSome()) return WouldWait(errno);
@@ -269,7 +302,7 @@ bool Connection::SendSome() {
     const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0) return false;
     bytes.erase(0, static_cast<std::size_t>(sent));
-    Expire();
+    Moved(static_cast<std::size_t>(sent));
     return true;
   }
   std::array<iovec, kSendParts> parts;
@@ -284,7 +317,7 @@ bool Connection::SendSome() {
   message.msg_iovlen = count;
   const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
   if (sent < 0) return false;
-  Expire();
+  Moved(static_cast<std::size_t>(sent));
   Sent(static_cast<std::size_t>(sent));
   return true;
 }

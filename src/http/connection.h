@@ -14,6 +14,7 @@
 #include "http/http_reader.h"
 #include "http/http_server.h"
 #include "http/listener.h"
+#include "http/places.h"
 #include "http/tls.h"
 #include "http/wire.h"
 
@@ -21,24 +22,27 @@ namespace sharewell::http::wire {
 
 using Time = std::chrono::steady_clock::time_point;
 
-// What one user, or one address, has under way.
-struct Share {
-  std::size_t connections = 0, streams = 0, bytes = 0;
-};
-
 // The server, as a connection sees it.
 class House {
  public:
   virtual ~House() = default;
   virtual const HttpOptions& options() const = 0;
-  // The head is there: how long its body may be, or a refusal.
-  virtual std::optional<HttpResponse> Admit(HttpRequest& head, std::size_t& most_body) = 0;
+  // The head is there: how long its body may be, or a refusal. The connection may be counted to
+  // another user from then on.
+  virtual std::optional<HttpResponse> Admit(Connection& connection, HttpRequest& head,
+                                            std::size_t& most_body) = 0;
   virtual void Handle(HttpRequest request, const std::shared_ptr<Answerer>& answerer) = 0;
   virtual HttpResponse Refuse(int status, const std::string& words) const = 0;
-  virtual bool MayStream(Share& share) = 0;                               // and counts it
+  // Absent: it may, and is counted.
+  virtual std::optional<HttpResponse> MayStream(Connection& connection) = 0;
+  // So many bytes more of this user's under way.
+  virtual std::optional<HttpResponse> MayHold(const Share& share, std::size_t bytes) = 0;
   virtual void Touch(const std::shared_ptr<Connection>& connection) = 0;  // Step it soon
   virtual void Count(int status) = 0;
 };
+
+// The bytes of an answer's head; without a length it is a stream's.
+std::string HeadText(const HttpResponse& response, std::optional<std::size_t> length, bool last);
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -46,7 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
              std::shared_ptr<Mailbox> mailbox);
 
   // Something can be read, written or done. False: it is over, let it go.
-  bool Step(bool readable);
+  bool Step();
   void Respond(std::uint64_t request, HttpResponse response);
   void Drop(std::uint64_t request);  // nobody will answer it
   void Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream);
@@ -58,9 +62,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT
   bool Late(Time now) const { return deadline_ && now > *deadline_; }
   bool streams() const { return stream_ != nullptr; }
-  Share& share() const { return share_; }
+  ListenKind came_by() const { return peer_.came_by; }
+  Share& share() const { return *share_; }
+  void BelongTo(Share& share);  // REQUIRES: a head was just read
+  // Whatever it asks is answered so, once, within a moment.
+  void TurnAway(HttpResponse refusal);
+  bool turned_away() const { return turned_away_; }
+  // It is the client's turn: to send, to read on, to go. Since when nothing has moved.
+  bool WaitsForClient() const { return state_ != State::kAnswering && state_ != State::kStreaming; }
+  Time active() const { return active_; }
+  // Nothing is read until then: the user has used up what there is of CPU time.
+  void Rest(Time until) { rests_until_ = until; }
+  bool Rested(Time now) const { return rests_until_ && now >= *rests_until_; }
+  void Wake() { rests_until_.reset(); }
 
   std::uint32_t watched = 0;  // what epoll was told
+  bool readable = false;      // what epoll has told
   bool touched = false;       // it is on the list of those to step
 
  private:
@@ -70,29 +87,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Advance();  // with the bytes that are there
   void OnHead();
   void Queue(std::string bytes);
-  void QueueHead(const HttpResponse& response, std::optional<std::size_t> length);
   bool Flush();
   bool SendSome();
   void Sent(std::size_t bytes);
   bool Drained() const { return out_.empty() && (!tls_ || tls_->outgoing().empty()); }
   void Hold(std::size_t bytes);
+  void Moved(std::size_t bytes);  // of a head, a body or an answer
   void Expire();
 
   Fd fd_;
   Peer peer_;
   std::unique_ptr<TlsSession> tls_;
   House& house_;
-  Share& share_;
+  Share* share_;
   std::shared_ptr<Mailbox> mailbox_;
   RequestReader reader_;
   State state_ = State::kReading;
   std::uint64_t request_ = 0;
   bool head_only_ = false, last_ = false, read_closed_ = false;
+  bool hungry_ = true;  // no request can be made of the bytes that are there
+  bool in_body_ = false;
+  bool turned_away_ = false;
+  std::optional<HttpResponse> refusal_;  // of one that was turned away
   std::deque<std::shared_ptr<const std::string>> out_;
   std::size_t out_sent_ = 0;      // of out_.front()
-  std::size_t held_ = 0;          // counted in share_.bytes
-  std::size_t since_expire_ = 0;  // bytes of a body since its deadline was moved
-  std::optional<Time> deadline_;
+  std::size_t held_ = 0;          // counted in share_->bytes
+  std::size_t since_expire_ = 0;  // bytes of a body or an answer since its deadline was moved
+  Time active_;                   // when bytes last came or went
+  std::optional<Time> deadline_, head_deadline_, rests_until_;
   std::shared_ptr<Stream> stream_;
 };
 

@@ -2,6 +2,10 @@
 
 namespace sharewell::http {
 
+bool IsLoopbackAddress(std::string_view address) {
+  return address == "::1" || address.starts_with("127.") || address.starts_with("::ffff:127.");
+}
+
 std::string_view ReasonOf(int status) {
   switch (status) {
     case 200:

@@ -17,12 +17,18 @@ struct Peer {
   ListenKind came_by = ListenKind::kTcp;
   bool loopback = true;  // the listening address can be reached from this machine alone
   std::string address;   // kTcp, kTls
+  // kTcp, kTls from this machine: who opened the other end. Connections are counted by it; what
+  // somebody may do, a token says.
+  std::optional<std::uint32_t> counted_uid;
   // kUnix, as they were when it connected:
   std::optional<std::uint32_t> uid, gid;
   std::vector<std::uint32_t> groups;  // all it is in
 
   friend bool operator==(const Peer&, const Peer&) = default;
 };
+
+// Of this machine itself, as text: 127.0.0.0/8, ::1.
+bool IsLoopbackAddress(std::string_view address);
 
 struct HttpRequest {
   std::string method, path, query, body;

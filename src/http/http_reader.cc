@@ -56,9 +56,14 @@ RequestReader::State RequestReader::Step() {
     boost::system::error_code error;
     taken_ += parser.put(boost::asio::const_buffer(bytes_.data() + taken_, bytes_.size() - taken_),
                          error);
-    if (error == http::error::need_more) return State::kMore;
+    if (error == http::error::need_more) {
+      // What the parser does not take yet is a head, or a line between the chunks of a body.
+      if (waiting() <= most_header_bytes_) return State::kMore;
+      error = http::error::header_limit;
+    }
     if (error == http::error::header_limit) {
-      return Break(431, "the head is longer than " + std::to_string(most_header_bytes_) + " bytes");
+      return Break(431, "the head, or a line between chunks, is longer than " +
+                            std::to_string(most_header_bytes_) + " bytes");
     }
     if (error == http::error::body_limit || error == http::error::buffer_overflow) {
       return Break(413, "the body is longer than this route takes");

@@ -39,6 +39,8 @@ class RequestReader {
   bool keep_alive() const;
   bool expects_continue() const { return expects_continue_; }
   bool begun() const;  // bytes of a request have come
+  // Bytes that no request was made of yet; with kMore no more than a head may have.
+  std::size_t waiting() const { return bytes_.size() - taken_; }
   int status() const { return status_; }
   const std::string& words() const { return words_; }
 

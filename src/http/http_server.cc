@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,16 +9,15 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <deque>
 #include <exception>
-#include <map>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "core/result.h"
 #include "http/connection.h"
 #include "http/listener.h"
+#include "http/places.h"
 #include "http/routes.h"
 #include "http/wire.h"
 
@@ -34,9 +32,17 @@ using wire::Connection;
 constexpr milliseconds kAcceptAgain{100};
 constexpr milliseconds kSweep{250};  // how exactly deadlines are kept
 constexpr int kAcceptAtOnce = 64;
-constexpr std::size_t kMostPeers = 4096;  // that are remembered without having anything open
+// So long users are answered in turn before new ones are looked for.
+constexpr milliseconds kTurns{5};
+// Whoever has used up their CPU time is heard so often.
+constexpr milliseconds kRest{1000};
 
-HttpResponse PlainRefusal(int, const std::string& words) { return {.body = words + "\n"}; }
+HttpResponse RefusalOf(const HttpOptions& options, int status, const std::string& words) {
+  HttpResponse response =
+      options.refusal ? options.refusal(status, words) : HttpResponse{.body = words + "\n"};
+  response.status = status;
+  return response;
+}
 
 }  // namespace
 
@@ -59,36 +65,56 @@ struct HttpServer::Impl final : wire::House {
   std::vector<Listener> listeners;
   std::shared_ptr<wire::Mailbox> mailbox = std::make_shared<wire::Mailbox>();
   Fd epoll{::epoll_create1(EPOLL_CLOEXEC)};
-  std::unordered_map<int, std::shared_ptr<Connection>> connections;  // by fd
-  std::map<std::string, wire::Share> shares;
-  std::vector<std::shared_ptr<Connection>> touched;
-  std::optional<steady_clock::time_point> accept_again;
+  wire::Connections connections;
+  wire::Places places{settings, RefusalOf};
+  std::deque<wire::Share*> turns;  // of those who have something to be done
+  std::optional<steady_clock::time_point> accept_again, listen_again;
   steady_clock::time_point swept;
   std::atomic<std::uint64_t> requests{0}, refused{0}, failed{0};
-  std::atomic<std::size_t> plain{0}, streams{0};  // connections
   std::atomic<bool> stop{false};
   std::thread thread;
 
   const HttpOptions& options() const override { return settings; }
 
   HttpResponse Refuse(int status, const std::string& words) const override {
-    HttpResponse response =
-        settings.refusal ? settings.refusal(status, words) : PlainRefusal(status, words);
-    response.status = status;
-    return response;
+    return RefusalOf(settings, status, words);
   }
 
-  std::optional<HttpResponse> Admit(HttpRequest& head, std::size_t& most_body) override {
+  // Asks the gate, and counts the connection to whom it belongs.
+  std::optional<HttpResponse> AskGate(Connection& connection, const HttpRequest& head) {
+    Admission admission;
+    try {
+      if (gate) admission = gate(head);
+    } catch (const std::exception&) {
+      return Refuse(500, "who may do this could not be found out");
+    }
+    if (admission.refusal) return std::move(admission.refusal);
+    wire::Share* const named = admission.uid ? &places.Of(*admission.uid) : nullptr;
+    if (named != nullptr && named != &connection.share()) {
+      wire::Share& user = *named;
+      auto place = places.ForUser(user, connections);
+      if (place.refusal) return std::move(place.refusal);
+      if (place.leaves != nullptr) Drop(place.leaves);
+      places.Move(connection, user);
+    }
+    if (admission.admin || places.Privileged(head.peer)) return std::nullopt;
+    return Tire(connection);
+  }
+
+  std::optional<HttpResponse> Tire(Connection& connection) const {
+    auto tired = places.Tired(connection.share());
+    if (tired) connection.Rest(steady_clock::now() + kRest);
+    return tired;
+  }
+
+  std::optional<HttpResponse> Admit(Connection& connection, HttpRequest& head,
+                                    std::size_t& most_body) override {
     const auto match = table.Find(head.method, head.path);
     if (match.route) {
       most_body = targets[*match.route].most_body;
-      if (!gate) return std::nullopt;
-      try {
-        return gate(head);
-      } catch (const std::exception&) {
-        return Refuse(500, "who may do this could not be found out");
-      }
+      return AskGate(connection, head);
     }
+    if (auto tired = Tire(connection)) return tired;
     if (!match.allowed.empty()) {
       auto refusal = Refuse(405, "not that way; allowed: " + match.allowed);
       refusal.headers.emplace_back("Allow", match.allowed);
@@ -112,18 +138,39 @@ struct HttpServer::Impl final : wire::House {
     }
   }
 
-  bool MayStream(wire::Share& share) override {
-    if (streams >= settings.most_streams || share.streams >= settings.most_streams_of_one) {
-      return false;
-    }
-    ++share.streams, ++streams;
-    --share.connections, --plain;
-    return true;
+  std::optional<HttpResponse> MayStream(Connection& connection) override {
+    auto place = places.ForStream(connection, connections);
+    if (place.refusal) return std::move(place.refusal);
+    if (place.leaves != nullptr) Drop(place.leaves);
+    places.BecomeStream(connection);
+    return std::nullopt;
+  }
+
+  std::optional<HttpResponse> MayHold(const wire::Share& share, std::size_t bytes) override {
+    const double all = static_cast<double>(share.bytes) + static_cast<double>(bytes);
+    if (bytes == 0 || all <= places.LimitsOf(share).request_bytes.value) return std::nullopt;
+    return places.TooManyBytes(share);
   }
 
   void Touch(const std::shared_ptr<Connection>& connection) override {
     if (std::exchange(connection->touched, true)) return;
-    touched.push_back(connection);
+    wire::Share& share = connection->share();
+    share.ready.push_back(connection);
+    if (!std::exchange(share.in_turn, true)) turns.push_back(&share);
+  }
+
+  // One step of each user in turn, so that nobody's many requests keep the others waiting.
+  void TakeTurns() {
+    const auto end = steady_clock::now() + kTurns;
+    while (!turns.empty() && steady_clock::now() < end) {
+      wire::Share& share = *turns.front();
+      turns.pop_front();
+      const auto connection = std::move(share.ready.front());
+      share.ready.pop_front();
+      share.in_turn = !share.ready.empty();
+      if (share.in_turn) turns.push_back(&share);
+      Step(connection);
+    }
   }
 
   void Count(int status) override {
@@ -150,51 +197,52 @@ struct HttpServer::Impl final : wire::House {
         if (errno != EAGAIN) PauseAccepting();
         return;
       }
-      wire::Share& share = shares[PeerName(peer)];
-      // One too many is told so, as far as its buffer takes it, and closed again at once.
-      if (plain >= settings.most_connections ||
-          share.connections >= settings.most_connections_of_one) {
-        constexpr std::string_view kFull =
-            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-            "Connection: close\r\n\r\n";
-        if (listener.keys() == nullptr) {
-          [[maybe_unused]] const auto sent =
-              ::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
-        continue;
-      }
-      std::unique_ptr<TlsSession> tls;
-      if (listener.keys() != nullptr && (tls = listener.keys()->NewSession()) == nullptr) continue;
-      const int number = fd.get();
-      auto connection = std::make_shared<Connection>(std::move(fd), std::move(peer), std::move(tls),
-                                                     *this, share, mailbox);
-      ++share.connections, ++plain;
-      connection->watched = connection->Wants();
-      Watch(number, connection->watched, EPOLL_CTL_ADD);
-      connections.emplace(number, std::move(connection));
+      Seat(listener, std::move(fd), std::move(peer));
     }
   }
 
-  // Half of the file descriptors are for everything else that this process does.
-  void KeepFilesFree() {
-    rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return;
-    const std::size_t room = files.rlim_cur / 2;
-    settings.most_connections =
-        std::min(settings.most_connections, std::max<std::size_t>(room / 4, 1));
-    settings.most_streams = std::min(settings.most_streams, room - room / 4);
-    settings.most_streams_of_one = std::min(settings.most_streams_of_one, settings.most_streams);
+  void Seat(const Listener& listener, Fd fd, Peer peer) {
+    wire::Share& share = places.Of(peer);
+    const bool privileged = places.Privileged(peer);
+    auto place = places.ForConnection(peer.came_by, share, privileged, connections);
+    if (place.refusal) {
+      if (listener.keys() != nullptr || !places.MayTurnAway(share)) return;
+      place.leaves = places.TurnedAwayBefore(share, connections);
+    }
+    std::unique_ptr<TlsSession> tls;
+    if (listener.keys() != nullptr && (tls = listener.keys()->NewSession()) == nullptr) return;
+    const int number = fd.get();
+    auto connection = std::make_shared<Connection>(std::move(fd), std::move(peer), std::move(tls),
+                                                   *this, share, mailbox);
+    if (place.refusal) connection->TurnAway(std::move(*place.refusal));
+    places.Enter(*connection);
+    if (place.leaves != nullptr) Drop(place.leaves);
+    if (!privileged && !connection->turned_away()) Tire(*connection);
+    connection->watched = connection->Wants();
+    Watch(number, connection->watched, EPOLL_CTL_ADD);
+    connections.emplace(number, std::move(connection));
+  }
+
+  void WatchListeners(std::uint32_t events, int operation) const {
+    for (const Listener& listener : listeners) {
+      if (listener.listens()) Watch(listener.fd(), events, operation);
+    }
   }
 
   void PauseAccepting() {
-    for (const Listener& listener : listeners) Watch(listener.fd(), 0, EPOLL_CTL_MOD);
+    WatchListeners(0, EPOLL_CTL_MOD);
     accept_again = steady_clock::now() + kAcceptAgain;
   }
 
-  void Step(const std::shared_ptr<Connection>& connection, bool readable) {
+  void Step(const std::shared_ptr<Connection>& connection) {
     connection->touched = false;
     if (!connections.contains(connection->fd())) return;  // it is over already
-    if (!connection->Step(readable)) return Drop(connection);
+    {
+      // What a stream costs is made by those whose jobs it tells of.
+      const auto meter = connection->streams() ? nullptr : connection->share().meter;
+      const MeteredBlock metered(meter.get());
+      if (!connection->Step()) return Drop(connection);
+    }
     const std::uint32_t wants = connection->Wants();
     if (wants == connection->watched) return;
     connection->watched = wants;
@@ -202,21 +250,13 @@ struct HttpServer::Impl final : wire::House {
   }
 
   void Drop(std::shared_ptr<Connection> connection) {
-    connections.erase(connection->fd());
-    wire::Share& share = connection->share();
-    if (connection->streams()) {
-      --share.streams, --streams;
-    } else {
-      --share.connections, --plain;
-    }
+    if (connections.erase(connection->fd()) == 0) return;
+    // Its descriptor may stay open a while, where somebody else still holds the connection.
+    ::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, connection->fd(), nullptr);
+    ::shutdown(connection->fd(), SHUT_RDWR);
     connection->Leave();
+    places.Leave(*connection);
     connection.reset();
-    if (shares.size() > kMostPeers) {
-      std::erase_if(shares, [](const auto& entry) {
-        const wire::Share& s = entry.second;
-        return s.connections + s.streams + s.bytes == 0;
-      });
-    }
   }
 
   void Sweep(steady_clock::time_point now) {
@@ -224,6 +264,9 @@ struct HttpServer::Impl final : wire::House {
     std::vector<std::shared_ptr<Connection>> late;
     for (const auto& [fd, connection] : connections) {
       if (connection->Late(now)) late.push_back(connection);
+      if (!connection->Rested(now)) continue;
+      connection->Wake();
+      Touch(connection);
     }
     for (const auto& connection : late) Drop(connection);
   }
@@ -232,8 +275,9 @@ struct HttpServer::Impl final : wire::House {
     steady_clock::time_point until = now + std::chrono::hours(1);
     if (!connections.empty()) until = std::min(until, swept + kSweep);
     if (accept_again) until = std::min(until, *accept_again);
+    if (listen_again) until = std::min(until, *listen_again);
     for (const Periodic& periodic : periodics) until = std::min(until, periodic.next);
-    if (!touched.empty()) until = now;
+    if (!turns.empty()) until = now;
     return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
   }
 
@@ -241,12 +285,28 @@ struct HttpServer::Impl final : wire::House {
     if (now >= swept + kSweep) Sweep(now);
     if (accept_again && now >= *accept_again) {
       accept_again.reset();
-      for (const Listener& listener : listeners) Watch(listener.fd(), EPOLLIN, EPOLL_CTL_MOD);
+      WatchListeners(EPOLLIN, EPOLL_CTL_MOD);
     }
+    if (listen_again && now >= *listen_again) ListenAgain(now);
     for (Periodic& periodic : periodics) {
       if (now < periodic.next) continue;
       periodic.next = now + periodic.interval;
       periodic.work();
+    }
+  }
+
+  // At the addresses that another program has held so far.
+  void ListenAgain(steady_clock::time_point now) {
+    listen_again.reset();
+    for (Listener& listener : listeners) {
+      if (listener.listens()) continue;
+      if (listener.TryAgain()) {
+        Watch(listener.fd(), accept_again ? 0U : EPOLLIN, EPOLL_CTL_ADD);
+        if (settings.say) settings.say(fmt::format("listening on {} now", listener.place()));
+      } else {
+        listen_again =
+            now + milliseconds(static_cast<std::int64_t>(settings.listen_again.value * 1e3));
+      }
     }
   }
 
@@ -260,13 +320,15 @@ struct HttpServer::Impl final : wire::House {
     const bool broken = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
     // Both directions are closed: but what came before may still be read.
     if (broken && (event.events & EPOLLIN) == 0) return Drop(connection);
-    Step(connection, (event.events & EPOLLIN) != 0);
+    connection->readable |= (event.events & EPOLLIN) != 0;
+    Touch(connection);
   }
 
   void Run() {
     mailbox->Own();
     swept = steady_clock::now();
     for (Periodic& periodic : periodics) periodic.next = swept + periodic.interval;
+    ListenAgain(swept);
     std::array<epoll_event, 256> events;
     while (!stop) {
       const auto patience = Patience(steady_clock::now());
@@ -275,8 +337,7 @@ struct HttpServer::Impl final : wire::House {
       for (const auto& work : mailbox->Take()) work();
       for (int i = 0; i < count; ++i) OnEvent(events[static_cast<std::size_t>(i)]);
       OnTime(steady_clock::now());
-      // One step each, so that nobody's many requests keep the others waiting.
-      for (const auto& connection : std::exchange(touched, {})) Step(connection, false);
+      TakeTurns();
     }
   }
 };
@@ -291,6 +352,7 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const Endpoint& end
   inside->settings = options;
   auto listener = Listener::Open({.endpoint = endpoint}, true);
   RETURN_IF_ERROR(listener);
+  if (!listener->listens()) return tl::unexpected(listener->Held());
   inside->listeners.push_back(std::move(*listener));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(inside)));
 }
@@ -303,6 +365,12 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::Listen(
     auto listener = Listener::Open(listen_at, false);
     RETURN_IF_ERROR(listener);
     inside->listeners.push_back(std::move(*listener));
+  }
+  const auto& all = inside->listeners;
+  const auto listens = [](const Listener& listener) { return listener.listens(); };
+  const auto held = std::find_if_not(all.begin(), all.end(), listens);
+  if (held != all.end() && std::none_of(all.begin(), all.end(), listens)) {
+    return tl::unexpected(held->Held());
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(inside)));
 }
@@ -331,11 +399,9 @@ void HttpServer::Every(core::Seconds interval, std::function<void()> work) {
 }
 
 void HttpServer::Start() {
-  impl_->KeepFilesFree();
+  impl_->places.KeepFilesFree();
   impl_->Watch(impl_->mailbox->fd(), EPOLLIN, EPOLL_CTL_ADD);
-  for (const Listener& listener : impl_->listeners) {
-    impl_->Watch(listener.fd(), EPOLLIN, EPOLL_CTL_ADD);
-  }
+  impl_->WatchListeners(EPOLLIN, EPOLL_CTL_ADD);
   impl_->thread = std::thread([this] { impl_->Run(); });
 }
 
@@ -344,7 +410,8 @@ void HttpServer::Stop() {
   impl_->mailbox->Post([] {});
   if (impl_->thread.joinable()) impl_->thread.join();
   impl_->mailbox->Close();
-  impl_->touched.clear();
+  impl_->places.Clear();
+  impl_->turns.clear();
   impl_->connections.clear();
   impl_->listeners.clear();
 }
@@ -354,10 +421,19 @@ std::uint16_t HttpServer::Port(std::size_t listen_at) const {
                                              : std::uint16_t{0};
 }
 
+std::vector<std::string> HttpServer::Missing() const {
+  std::vector<std::string> missing;
+  for (const Listener& listener : impl_->listeners) {
+    if (!listener.listens()) missing.push_back(listener.Held().message);
+  }
+  return missing;
+}
+
 void HttpServer::Post(std::function<void()> work) { impl_->mailbox->Post(std::move(work)); }
 
 HttpFigures HttpServer::Figures() const {
-  return {impl_->requests, impl_->refused, impl_->failed, impl_->plain, impl_->streams};
+  return {impl_->requests, impl_->refused, impl_->failed, impl_->places.connections(),
+          impl_->places.streams()};
 }
 
 std::vector<std::pair<std::string, std::string>> HttpServer::Routes() const {

@@ -3,7 +3,8 @@
 //
 // Handlers run on that thread, one at a time, and should take milliseconds; what takes longer is
 // answered later, from any thread. A client may send so much and take so long, there may be so many
-// of them, and so many of one; beyond that they are cut off, and the others notice nothing.
+// of them, and so many of one; beyond that they are cut off, and the others notice nothing. Users
+// are answered in turn, however many requests one of them sends.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/limits.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "http/endpoint.h"
@@ -23,16 +25,23 @@
 namespace sharewell::http {
 
 struct HttpOptions {
+  // Of the Unix sockets together, and as many of the network.
   std::size_t most_connections = 256;  // that are no streams
-  std::size_t most_connections_of_one = 64;
   std::size_t most_streams = 1024;
-  std::size_t most_streams_of_one = 512;
   std::size_t most_header_bytes = 8192;
-  std::size_t most_body_bytes = 65536;  // where a route does not say otherwise
-  // Memory of requests and answers under way.
-  std::size_t most_bytes_of_one = std::size_t{64} << 20;
+  std::size_t most_body_bytes = 65536;                   // where a route does not say otherwise
   std::size_t most_stream_bytes = std::size_t{1} << 20;  // that wait for one slow reader
-  core::Seconds timeout{30};  // to send a request, to take an answer, to stay idle
+  core::Seconds timeout{30};  // to send a piece of a body, to take one of an answer, to stay idle
+  core::Seconds head_timeout{5};  // without a byte of a head that has begun; twice that in all
+  core::Seconds gives_way{0.5};   // one so long idle makes room for another of the same user
+  core::Seconds listen_again{3};  // how often an address is tried that another program holds
+  // What one user may take: of connections, streams, memory and CPU time. Absent uid: somebody who
+  // is not known. Empty: the defaults.
+  std::function<core::Limits(std::optional<std::uint32_t> uid)> limits = {};
+  // Who finds a place at the socket when it is full for others, beside root and the server's user.
+  std::function<bool(const Peer&)> admin = {};
+  // What goes wrong and comes right again while it runs; the server's thread.
+  std::function<void(const std::string&)> say = {};
   // The answers that the server gives of itself (404, 413 ...); absent: plain text.
   std::function<HttpResponse(int status, const std::string& words)> refusal = {};
 };
@@ -45,6 +54,8 @@ struct ListenAddress {
   unsigned mode = 0600;                    // kUnix: of the socket
   std::string certificate = {}, key = {};  // kTls: PEM files
 };
+
+class Meter;
 
 namespace wire {
 struct Stream;
@@ -70,6 +81,8 @@ class Responder {
  public:
   explicit Responder(std::shared_ptr<wire::Answerer> answerer);
   void Answer(HttpResponse response) const;
+  // Of whoever asks: what it costs to answer them is charged there.
+  const std::shared_ptr<Meter>& meter() const;
   // The head now, the rest through the writer. Both are called on the server's thread: `drained`
   // when nothing waits any more, `gone` once, when the client has left or was cut off.
   StreamWriter Stream(HttpResponse head, std::function<void()> gone,
@@ -90,10 +103,16 @@ class HttpServer {
  public:
   using Page = std::function<HttpResponse(const HttpRequest&)>;
   using Handler = std::function<void(HttpRequest, const Responder&)>;
-  // Asked when the head is there and before the body is read; an answer is a refusal.
-  using Gate = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
+  struct Admission {
+    std::optional<HttpResponse> refusal;
+    std::optional<std::uint32_t> uid;  // whose request it is; absent: whoever connected
+    bool admin = false;                // no limit on CPU time
+  };
+  // Asked when the head is there and before the body is read.
+  using Gate = std::function<Admission(const HttpRequest&)>;
 
-  // Binds; nothing is served before Start. Port 0: one that is free.
+  // Binds; nothing is served before Start. Port 0: one that is free. Beside a Unix socket, a port
+  // that another program holds is no error: it is tried again until it is to be had.
   static core::Result<std::unique_ptr<HttpServer>> Listen(
       const std::vector<ListenAddress>& listen_addresses, const HttpOptions& options = {});
   // One plain listening address, wherever it is: whoever reaches it may read.
@@ -112,7 +131,9 @@ class HttpServer {
   void Start();
   void Stop();  // ends all connections and the thread; later calls do nothing
 
-  std::uint16_t Port(std::size_t listen_at = 0) const;  // 0: it has none
+  std::uint16_t Port(std::size_t listen_at = 0) const;  // 0: it has none, or does not listen yet
+  // Addresses that another program holds, one sentence each. Any thread.
+  std::vector<std::string> Missing() const;
   // Any thread; `work` runs on the server's. After Stop it is dropped.
   void Post(std::function<void()> work);
   HttpFigures Figures() const;                                      // any thread

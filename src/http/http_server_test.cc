@@ -137,7 +137,7 @@ TEST_F(HttpServerTest, WhatIsTooMuchIsCutOff) {
 }
 
 TEST_F(HttpServerTest, ASlowClientIsLeftAndAnEarlyOneNotMissed) {
-  Serve({.timeout = core::Seconds(0.5)});
+  Serve({.timeout = core::Seconds(0.5), .head_timeout = core::Seconds(0.25)});
   EXPECT_EQ(Ask("GET /hello HTT"), "");  // All() returns since the server closed
   { const Client gone(server_->Port()); }
   EXPECT_THAT(Get("/hello"), HasSubstr("200 OK"));
@@ -159,8 +159,10 @@ TEST_F(HttpServerTest, OnlySoManyAtOnce) {
 TEST_F(HttpServerTest, OneClientCannotKeepOthersOut) {
   const platform::TestFolder folder;
   const std::string path = folder.Path("s.sock");
-  Serve({.most_connections = 10, .most_connections_of_one = 2},
-        {ListenAddress{}, {.kind = ListenKind::kUnix, .path = path}});
+  HttpOptions options;
+  options.limits = [](auto) { return core::Limits{.connections = 2}; };
+  options.gives_way = core::Seconds(60);
+  Serve(options, {ListenAddress{}, {.kind = ListenKind::kUnix, .path = path}});
   const Client first(server_->Port()), second(server_->Port());
   first.Send("GET /hello HTTP/1.1\r\n\r\n"), second.Send("GET /hello HTTP/1.1\r\n\r\n");
   first.Until("hello "), second.Until("hello ");
@@ -206,9 +208,9 @@ TEST_F(HttpServerTest, TheGateIsAskedBeforeABodyIsTaken) {
   auto listening = HttpServer::Listen(std::vector<ListenAddress>{ListenAddress{}});
   ASSERT_TRUE(listening);
   server_ = std::move(*listening);
-  server_->SetGate([](const HttpRequest& request) -> std::optional<HttpResponse> {
-    if (request.authorization == "Bearer x" && request.host == "here") return std::nullopt;
-    return HttpResponse{401, "text/x", "who are you", {}};
+  server_->SetGate([](const HttpRequest& request) -> HttpServer::Admission {
+    if (request.authorization == "Bearer x" && request.host == "here") return {};
+    return {.refusal = HttpResponse{401, "text/x", "who are you", {}}, .uid = {}};
   });
   server_->Route("POST", "/echo", [](const HttpRequest& r) {
     return HttpResponse{200, "text/x", r.body, {}};

@@ -15,6 +15,7 @@
 
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "http/loopback_owner.h"
 
 namespace sharewell::http {
 namespace {
@@ -58,8 +59,10 @@ core::Result<Listener> Listener::Open(const ListenAddress& listen_at, bool anywh
   listener.kind_ = listen_at.kind;
   if (listen_at.kind == ListenKind::kUnix) {
     RETURN_IF_ERROR(listener.OpenUnix(listen_at.path, listen_at.mode));
+    *listener.bound_ = 0;
     return listener;
   }
+  listener.endpoint_ = listen_at.endpoint;
   listener.loopback_ = listen_at.endpoint.Loopback();
   if (listen_at.kind == ListenKind::kTls) {
     auto keys = TlsKeys::Load(listen_at.certificate, listen_at.key);
@@ -71,11 +74,27 @@ core::Result<Listener> Listener::Open(const ListenAddress& listen_at, bool anywh
         "certificate (--tls-cert, --tls-key), or listen on 127.0.0.1",
         listen_at.endpoint.Text());
   }
-  RETURN_IF_ERROR(listener.OpenTcp(listen_at.endpoint));
+  RETURN_IF_ERROR(listener.OpenTcp());
   return listener;
 }
 
-core::Result<void> Listener::OpenTcp(const Endpoint& endpoint) {
+std::string Listener::place() const { return endpoint_.Text(); }
+
+core::Error Listener::Held() const {
+  return {core::ErrorKind::kFailed,
+          fmt::format("cannot listen on {}: another program holds that port, and clients that "
+                      "connect there speak to it: send it no token; `ss -ltnp` as root names it; "
+                      "end it, or give another --listen",
+                      place())};
+}
+
+bool Listener::TryAgain() {
+  // What else is wrong now may be right the next time.
+  return listens() || (OpenTcp() && listens());
+}
+
+core::Result<void> Listener::OpenTcp() {
+  const Endpoint& endpoint = endpoint_;
   TcpAddress at{};
   const bool six = endpoint.address.find(':') != std::string::npos;
   socklen_t size = six ? sizeof at.six : sizeof at.four;
@@ -93,10 +112,13 @@ core::Result<void> Listener::OpenTcp(const Endpoint& endpoint) {
   if (fd_) ::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!fd_ || ::bind(fd_.get(), AsAddress(&at), size) != 0 || ::listen(fd_.get(), SOMAXCONN) != 0 ||
       ::getsockname(fd_.get(), AsAddress(&at), &size) != 0) {
+    const int why = errno;
+    fd_.Reset();
+    if (why == EADDRINUSE) return {};  // listens() says so
     return core::FailedError("cannot listen on {}: {}; give another address or port",
-                             endpoint.Text(), WhyNot());
+                             endpoint.Text(), std::strerror(why));
   }
-  port_ = ntohs(six ? at.six.sin6_port : at.four.sin_port);
+  *bound_ = ntohs(six ? at.six.sin6_port : at.four.sin_port);
   return {};
 }
 
@@ -169,11 +191,8 @@ Fd Listener::Accept(Peer& peer) const {
                   : static_cast<const void*>(&from.four.sin_addr),
               text, sizeof text);
   peer.address = text;
+  if (IsLoopbackAddress(peer.address)) peer.counted_uid = LoopbackOwner(fd.get());
   return fd;
-}
-
-std::string PeerName(const Peer& peer) {
-  return peer.uid ? fmt::format("uid {}", *peer.uid) : peer.address;
 }
 
 }  // namespace sharewell::http

@@ -3,10 +3,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/result.h"
 #include "http/http_message.h"
@@ -35,27 +38,36 @@ class Fd {
 
 class Listener {
  public:
-  // `anywhere`: plain TCP need not be on loopback.
+  // `anywhere`: plain TCP need not be on loopback. A TCP address that another program holds is no
+  // error: the listener does not listen then, and can try again.
   static core::Result<Listener> Open(const ListenAddress& listen_at, bool anywhere);
   ~Listener();  // the file of a Unix socket goes with it
   Listener(Listener&&) = default;
   Listener& operator=(Listener&&) = default;
 
+  bool listens() const { return *bound_ >= 0; }  // any thread
+  bool TryAgain();                               // whether it listens now
+  core::Error Held() const;                      // why it does not, and what to do; any thread
+  std::string place() const;                     // "127.0.0.1:10401"; any thread
   int fd() const { return fd_.get(); }
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const {  // any thread; 0: it has none, or does not listen
+    return static_cast<std::uint16_t>(std::max(bound_->load(), 0));
+  }
   const TlsKeys* keys() const { return keys_.get(); }
   // The next that waits. Not an fd: errno says why (EAGAIN: none).
   Fd Accept(Peer& peer) const;
 
  private:
   Listener() = default;
-  core::Result<void> OpenTcp(const Endpoint& endpoint);
+  core::Result<void> OpenTcp();
   core::Result<void> OpenUnix(const std::string& path, unsigned mode);
 
   Fd fd_;
+  Endpoint endpoint_;  // TCP
   ListenKind kind_ = ListenKind::kTcp;
   bool loopback_ = true;
-  std::uint16_t port_ = 0;
+  // The port, 0 for a Unix socket; below 0: it does not listen. Apart, so that a listener can move.
+  std::unique_ptr<std::atomic<int>> bound_ = std::make_unique<std::atomic<int>>(-1);
   std::unique_ptr<TlsKeys> keys_;
   struct SocketFile {
     std::string path;
@@ -65,8 +77,5 @@ class Listener {
   };
   std::unique_ptr<SocketFile> file_;
 };
-
-// How connections from this end are counted: by user, or by address.
-std::string PeerName(const Peer& peer);
 
 }  // namespace sharewell::http

@@ -84,6 +84,8 @@ void Responder::Answer(HttpResponse response) const {
   });
 }
 
+const std::shared_ptr<Meter>& Responder::meter() const { return answerer_->meter; }
+
 StreamWriter Responder::Stream(HttpResponse head, std::function<void()> gone,
                                std::function<void()> drained) const {
   auto stream = std::make_shared<wire::Stream>();

@@ -11,6 +11,7 @@
 
 #include "http/http_message.h"
 #include "http/listener.h"
+#include "http/meter.h"
 #include "platform/mutex.h"
 
 namespace sharewell::http::wire {
@@ -54,6 +55,7 @@ struct Answerer {
   std::weak_ptr<Connection> connection;
   std::uint64_t request = 0;  // of that connection
   std::size_t most_stream_bytes = 0;
+  std::shared_ptr<Meter> meter;  // of whoever asks
   std::atomic<bool> answered{false};
   ~Answerer();
 };

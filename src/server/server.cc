@@ -22,6 +22,7 @@
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
 #include "platform/clock/wall_clock.h"
+#include "platform/files/embedded.h"
 #include "platform/files/trusted_path.h"
 #include "platform/machine/cpu_topology.h"
 #include "server/advisor.h"
@@ -304,6 +305,10 @@ void Server::Parts::MakeWatch() {
 Result<void> Server::Parts::MakeApi() {
   http::HttpOptions limits;
   limits.refusal = api::Problem;
+  limits.say = options.say;
+  limits.admin = [group = options.admin_group](const http::Peer& peer) {
+    return group && api::InGroup(peer, *group);
+  };
   auto listening = http::HttpServer::Listen(options.addresses, limits);
   RETURN_IF_ERROR(listening);
   http = std::move(*listening);
@@ -313,6 +318,7 @@ Result<void> Server::Parts::MakeApi() {
                           settings->Meet(uid, std::move(groups));
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
+  api_options.openapi = platform::EmbeddedOpenApi();
   StudyParts parts{&machine,   &catalogue,    service.get(),  watch.get(),         options.store,
                    jobs->Id(), options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
@@ -402,11 +408,15 @@ std::vector<std::string> Server::Greeting() const {
     const http::ListenAddress& address = parts_->options.addresses[i];
     http::Endpoint at = address.endpoint;
     at.port = parts_->http->Port(i);
+    if (address.kind != http::ListenKind::kUnix && at.port == 0) continue;  // told below
     lines.push_back(address.kind == http::ListenKind::kUnix
                         ? "socket for users of this machine: " + address.path
                         : fmt::format("{}://{}/api/v1",
                                       address.kind == http::ListenKind::kTls ? "https" : "http",
                                       at.Text()));
+  }
+  for (const std::string& missing : parts_->http->Missing()) {
+    lines.push_back(missing + "; until then it is tried again every few seconds");
   }
   return lines;
 }

@@ -126,6 +126,7 @@ bool ReadSpec(int folder, Spec& out) {
     return false;
   }
   if (const char* path = records.First("folder"); path != nullptr) out.folder = path;
+  out.home = records.First("home");
   out.logs = records.First("logs");
   out.group = records.First("group_folder");
   out.no_forks = records.First("no_forks");

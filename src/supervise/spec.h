@@ -20,6 +20,7 @@ struct Spec {
   Words command, environment, groups_to_enter;
   Words cleanup;                   // run at the end where the command was killed; may be empty
   const char* folder = "/";        // to start in
+  const char* home = nullptr;      // to start in instead, where it is there
   const char* logs = nullptr;      // folder
   const char* group = nullptr;     // folder of its one group, where that is of v2
   const char* no_forks = nullptr;  // pids.max of its group

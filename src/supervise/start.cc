@@ -112,7 +112,8 @@ bool BecomeUser(const Spec& spec) {
   // After the change of users, which clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != ends.parent) ::_exit(126);
-  if (::chdir(spec.folder) != 0) Fail(ends, engine::kFailedFolder);
+  const bool home = spec.home != nullptr && ::chdir(spec.home) == 0;
+  if (!home && ::chdir(spec.folder) != 0) Fail(ends, engine::kFailedFolder);
   ::umask(S_IWGRP | S_IWOTH);
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;

@@ -54,12 +54,8 @@ core::Account Access::FromKernel(const http::Peer& peer) {
     if (peer.gid) groups.push_back(*peer.gid);
     options_.met(uid, std::move(groups));
   }
-  const auto in_group = [&](std::uint32_t group) {
-    return peer.gid == group ||
-           std::find(peer.groups.begin(), peer.groups.end(), group) != peer.groups.end();
-  };
   const bool admin = uid == 0 || uid == options_.own_uid ||
-                     (options_.admin_group && in_group(*options_.admin_group));
+                     (options_.admin_group && InGroup(peer, *options_.admin_group));
   return {it->second.name, uid, peer.gid.value_or(uid), admin};
 }
 
@@ -135,6 +131,11 @@ Allowed<void> Access::RunAs(const core::Account& who) const {
   return Refused(403, fmt::format("this server runs as {} and can run jobs as that user alone; as "
                                   "root it could run yours",
                                   core::Quoted(UserName(options_.own_uid))));
+}
+
+bool InGroup(const http::Peer& peer, std::uint32_t group) {
+  return peer.gid == group ||
+         std::find(peer.groups.begin(), peer.groups.end(), group) != peer.groups.end();
 }
 
 core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name) {

@@ -61,6 +61,8 @@ class Access {
   std::map<std::uint32_t, Known> names_;
 };
 
+// Whether the kernel says that who called is in it.
+bool InGroup(const http::Peer& peer, std::uint32_t group);
 // A group's number, by its name or number.
 core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name);
 // Of this machine; no admin unless it is root. Absent: there is none of that name.

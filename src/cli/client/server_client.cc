@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
+#include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "platform/files/mapped_file.h"
@@ -31,6 +34,8 @@ constexpr std::size_t kMostAnswer = std::size_t{256} << 20;
 constexpr std::size_t kLongestSocket = 107;  // sockaddr_un
 constexpr std::size_t kPage = 1000;
 constexpr std::size_t kLongestEvent = std::size_t{1} << 20;
+constexpr int kTries = 4;         // with a server that is full
+constexpr int kLongestRest = 20;  // seconds, before one of them
 
 std::string ServerVariable(const char* name) {
   const char* value = std::getenv(name);
@@ -148,8 +153,25 @@ core::Error ServerClient::NoSuch(const std::string& path) const {
   return error;
 }
 
+// What a full server refuses it has not begun: it may be sent again when the server says.
+Result<platform::HttpAnswer> ServerClient::SendPatiently(platform::HttpRequest request) {
+  request.wanted.emplace_back("Retry-After");  // the last
+  for (int tries = 1;; ++tries) {
+    auto answer = platform::HttpSend(request);
+    if (!answer || (answer->status != 429 && answer->status != 503)) return answer;
+    int seconds = 0;
+    const std::string& after = answer->wanted.back();
+    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), seconds);
+    const bool told = error == std::errc() && end == after.data() + after.size() && seconds > 0;
+    if (!told || seconds > kLongestRest || tries == kTries) return answer;
+    const std::string why = DetailOf(answer->body);
+    WriteErr(fmt::format("waiting {} s: {}\n", seconds, why.empty() ? "the server is full" : why));
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  }
+}
+
 Result<platform::HttpAnswer> ServerClient::Send(const platform::HttpRequest& request) const {
-  auto answer = platform::HttpSend(request);
+  auto answer = SendPatiently(request);
   if (!answer) {
     if (answer.error().kind != core::ErrorKind::kAbsent) return answer;
     if (!socket_.empty() && ::access(socket_.c_str(), W_OK) != 0 && errno == EACCES) {
@@ -166,6 +188,10 @@ Result<platform::HttpAnswer> ServerClient::Send(const platform::HttpRequest& req
   }
   if (answer->status >= 200 && answer->status < 300) return answer;
   const std::string detail = DetailOf(answer->body);
+  if (detail.empty() && (answer->status == 429 || answer->status == 503)) {
+    return FailedError("the server at {} is full (status {}); try again in a moment", place_,
+                       answer->status);
+  }
   if (detail.empty()) {
     return tl::unexpected(NotOurs(place_, fmt::format("status {}", answer->status)));
   }

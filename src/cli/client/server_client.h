@@ -68,6 +68,7 @@ class ServerClient {
 
  private:
   platform::HttpRequest To(const std::string& path) const;
+  static core::Result<platform::HttpAnswer> SendPatiently(platform::HttpRequest request);
   core::Result<platform::HttpAnswer> Send(const platform::HttpRequest& request) const;
   core::Error NoSuch(const std::string& path) const;
 

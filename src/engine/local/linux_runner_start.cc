@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -24,6 +25,8 @@ namespace {
 
 using core::Seconds;
 
+// Of a job that says none, as login gives it.
+constexpr const char* kPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr Seconds kUserKnown{60};  // asking for groups may go over the network
 // Where no group counts a run's processes, all of its user's are counted, threads too.
 constexpr int kUserProcesses = 4;
@@ -43,6 +46,19 @@ std::uint32_t StateTag(std::string_view state) {
 bool MakeDirectory(const std::string& path, mode_t mode) {
   // Whatever our umask is.
   return ::mkdir(path.c_str(), mode) == 0 && ::chmod(path.c_str(), mode) == 0;
+}
+
+std::string ValueOf(const platform::Environment& environment, std::string_view name) {
+  const auto found = std::find_if(environment.begin(), environment.end(),
+                                  [&](const auto& one) { return one.first == name; });
+  return found == environment.end() ? std::string() : found->second;
+}
+
+void AddUnlessThere(platform::Environment& environment, const char* name,
+                    const std::string& value) {
+  const bool has = std::any_of(environment.begin(), environment.end(),
+                               [&](const auto& one) { return one.first == name; });
+  if (!has && !value.empty()) environment.emplace_back(name, value);
 }
 
 }  // namespace
@@ -120,6 +136,7 @@ void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& envir
           fmt::format("it runs as the server's user, not as {}: only root can change that",
                       core::Quoted(account.name)));
     }
+    if (const char* own = std::getenv("HOME")) AddUnlessThere(environment, "HOME", own);
     return;
   }
   auto& known = users[account.uid];
@@ -129,15 +146,10 @@ void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& envir
   spec.Put("uid", fmt::format("{}", account.uid));
   spec.Put("gid", fmt::format("{}", account.gid));
   for (const unsigned group : known.user.groups) spec.Put("group", fmt::format("{}", group));
-  const auto add = [&](const char* name, const std::string& value) {
-    const bool has = std::any_of(environment.begin(), environment.end(),
-                                 [&](const auto& one) { return one.first == name; });
-    if (!has && !value.empty()) environment.emplace_back(name, value);
-  };
-  add("HOME", known.user.home);
-  add("USER", account.name);
-  add("LOGNAME", account.name);
-  add("SHELL", known.user.shell);
+  AddUnlessThere(environment, "HOME", known.user.home);
+  AddUnlessThere(environment, "USER", account.name);
+  AddUnlessThere(environment, "LOGNAME", account.name);
+  AddUnlessThere(environment, "SHELL", known.user.shell);
 }
 
 core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
@@ -151,6 +163,8 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
   platform::Environment environment =
       RunEnvironment(request, run.folder + "/" + engine::kProgressFile, joined.environment);
   PrepareUser(run, environment, spec, notes);
+  if (request.asked.image.empty())
+    AddUnlessThere(environment, "PATH", kPath);  // images have theirs
   std::vector<std::string> words = request.asked.command;
   if (!request.asked.image.empty()) {
     if (auto ok = CheckImage(request.asked.image); !ok) return ok;
@@ -188,6 +202,9 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
     spec.Put("env", name + "=" + value);
   }
   spec.Put("folder", request.asked.folder.empty() ? "/" : request.asked.folder);
+  // Accounts of services may have a home that is not there: then it is the folder above.
+  const std::string own = ValueOf(environment, "HOME");
+  if (request.asked.folder.empty() && own.starts_with('/')) spec.Put("home", own);
   if (!notes.empty()) {
     Tell(RunEvent::Kind::kNote, request.id).message = fmt::format("{}", fmt::join(notes, "; "));
   }

@@ -24,6 +24,7 @@
   extern "C" const char symbol##_begin[], symbol##_end[]
 
 SHAREWELL_EMBED(sharewell_embedded_model, "h200/model.json");
+SHAREWELL_EMBED(sharewell_embedded_openapi, "../docs/openapi.json");
 SHAREWELL_EMBED(sharewell_embedded_gpus, "gpus.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_cores, "h200/cores.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_kernels, "h200/kernels.csv");
@@ -38,6 +39,10 @@ namespace sharewell::platform {
 
 std::string_view EmbeddedModel() {
   return {sharewell_embedded_model_begin, sharewell_embedded_model_end};
+}
+
+std::string_view EmbeddedOpenApi() {
+  return {sharewell_embedded_openapi_begin, sharewell_embedded_openapi_end};
 }
 
 std::string_view EmbeddedGpus() {

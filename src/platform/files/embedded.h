@@ -1,4 +1,5 @@
-// The data files that the program carries inside itself, byte for byte as they lie in data/.
+// The data files that the program carries inside itself, byte for byte as they lie in data/, and
+// the description of its API.
 #pragma once
 
 #include <string_view>
@@ -6,6 +7,7 @@
 namespace sharewell::platform {
 
 std::string_view EmbeddedModel();          // data/h200/model.json
+std::string_view EmbeddedOpenApi();        // docs/openapi.json
 std::string_view EmbeddedGpus();           // data/gpus.csv
 std::string_view EmbeddedH200Cores();      // data/h200/cores.csv
 std::string_view EmbeddedH200Kernels();    // data/h200/kernels.csv
