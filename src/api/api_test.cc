@@ -129,6 +129,33 @@ TEST_F(ApiTest, SubmitsShowsAndActs) {
   EXPECT_THAT(Ask("POST /api/v1/jobs/77/hold"), StartsWith("HTTP/1.1 409 "));
 }
 
+TEST_F(ApiTest, F18_WhySaysWhoGoesBeforeIt) {
+  using control::JobsAhead;
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/why"), HasSubstr("\"ahead\":null"));
+  service_.ahead = JobsAhead{
+      12, {{"alice", JobsAhead::Why::kUsedLess, 9}, {"root", JobsAhead::Why::kPriority, 3}}};
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/why"),
+              AllOf(HasSubstr("\"12 jobs go before it: 9 of alice (used less so far), 3 of root "
+                              "(higher priority)\""),
+                    HasSubstr("\"ahead\":{\"jobs\":12,\"of\":[{\"user\":\"alice\",\"jobs\":9,"
+                              "\"because\":\"used less so far\"},{\"user\":\"root\",\"jobs\":3,"
+                              "\"because\":\"higher priority\"}]}")));
+}
+
+TEST_F(ApiTest, WhyOfAJobThatIsOverSaysHowItEnded) {
+  core::JobRecord over;
+  over.number = 77;
+  over.phase = core::Phase::kFailed;
+  over.exit_code = 3;
+  over.reason = "an idle GPU, nobody to share with";
+  store_.jobs.push_back(over);
+  EXPECT_THAT(
+      Ask("GET /api/v1/jobs/77/why"),
+      AllOf(HasSubstr("\"why\":[\"it failed with exit code 3\"]"), Not(HasSubstr("idle GPU"))));
+  EXPECT_THAT(Ask("POST /api/v1/jobs/77/cancel"), HasSubstr("job 77 is over: it failed"));
+}
+
 TEST_F(ApiTest, AJobThatWaitsSaysWhenItShouldStart) {
   const std::string known = "\"expected_start_ms\":1700000000005",
                     unknown = "\"expected_start_ms\":null";

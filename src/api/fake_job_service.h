@@ -51,6 +51,9 @@ class FakeJobService final : public control::JobService {
                 Answer<core::JobRecord> answer) override {
     answer(Record(std::move(job), who));
   }
+  void Ahead(std::int64_t, Answer<std::optional<control::JobsAhead>> answer) override {
+    answer(ahead);
+  }
   const control::JobBoard& board() const override { return jobs; }
   control::EventHub& events() override { return hub; }
   control::ServiceView View() const override { return view; }
@@ -58,6 +61,7 @@ class FakeJobService final : public control::JobService {
   control::JobBoard jobs;
   control::EventHub hub;
   control::ServiceView view;
+  std::optional<control::JobsAhead> ahead;
   bool full = false;
   std::int64_t last = 0;
 

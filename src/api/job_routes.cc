@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "api/api_impl.h"
@@ -186,37 +187,94 @@ void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& wh
   });
 }
 
+// The jobs that are on its GPUs now.
+std::vector<std::int64_t> Neighbours(const JobRecord& job, const control::ServiceView& view) {
+  std::set<std::int64_t> others;
+  for (const control::GpuView& gpu : view.gpus) {
+    const bool here = std::any_of(job.gpus.begin(), job.gpus.end(),
+                                  [&](const auto& given) { return given.uuid == gpu.gpu.uuid; });
+    if (here) others.insert(gpu.jobs.begin(), gpu.jobs.end());
+  }
+  others.erase(job.number);
+  return {others.begin(), others.end()};
+}
+
+// How it ended, or why it waits, or why it is where it is.
+std::string FirstReason(const JobRecord& job) {
+  if (core::IsOver(job.phase)) {
+    std::string text = fmt::format("it {}", core::EndedAs(job.phase));
+    const bool code = job.phase == Phase::kFailed && job.exit_code;
+    return code ? text + fmt::format(" with exit code {}", *job.exit_code) : text;
+  }
+  const bool says_held = job.reason.empty() || job.reason.starts_with("held");
+  if (job.phase == Phase::kHeld && !says_held) return "held: " + job.reason;
+  return job.reason;
+}
+
 // The policy's own reasons, and what else decides, one sentence each.
-std::vector<std::string> WhyOf(const JobRecord& job) {
+std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView& view,
+                               const std::optional<control::JobsAhead>& ahead) {
   std::vector<std::string> why;
-  if (!job.reason.empty()) why.push_back(job.reason);
-  if (!job.beside.empty() && job.started) {
-    std::string others;
-    for (const std::int64_t other : job.beside) {
-      others += fmt::format("{}{}", others.empty() ? "" : ", ", other);
-    }
-    why.push_back(
-        fmt::format("it shares its GPU with job{} {}", job.beside.size() == 1 ? "" : "s", others));
+  const bool over = core::IsOver(job.phase);
+  if (const std::string first = FirstReason(job); !first.empty()) why.push_back(first);
+  if (over && !job.note.empty()) why.push_back(job.note);
+  if (ahead) why.push_back(control::InWords(*ahead));
+  const bool placed = job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
+                      job.phase == Phase::kStopping;
+  if (const auto others = Neighbours(job, view); placed && !others.empty()) {
+    why.push_back(fmt::format("it shares its GPU with job{} {}", others.size() == 1 ? "" : "s",
+                              fmt::join(others, ", ")));
   }
   if (!job.believed.from.empty()) {
     why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.source),
                               job.believed.from));
   }
-  if (job.slowdown)
-    why.push_back(fmt::format("it runs {:.2f} times as long as alone", *job.slowdown));
-  if (!job.note.empty()) why.push_back(job.note);
+  if (job.slowdown) {
+    why.push_back(
+        fmt::format("it {} {:.2f} times as long as alone", over ? "ran" : "runs", *job.slowdown));
+  }
+  if (!over && !job.note.empty()) why.push_back(job.note);
   if (why.empty()) why.push_back(fmt::format("it is {}", core::NameOf(job.phase)));
   return why;
 }
 
-http::HttpResponse Explain(const JobRecord& job) {
+std::string AheadText(const std::optional<control::JobsAhead>& ahead) {
+  if (!ahead) return "null";
+  std::string out = fmt::format("{{\"jobs\":{},\"of\":[", ahead->jobs);
+  for (const auto& group : ahead->groups) {
+    if (out.back() != '[') out += ',';
+    out += "{\"user\":";
+    store::AppendText(out, group.user);
+    out += fmt::format(",\"jobs\":{},\"because\":\"{}\"}}", group.jobs, control::NameOf(group.why));
+  }
+  return out + "]}";
+}
+
+http::HttpResponse Explain(const JobRecord& job, const control::ServiceView& view,
+                           const std::optional<control::JobsAhead>& ahead) {
   std::string out =
       fmt::format("{{\"schema\":1,\"number\":{},\"phase\":\"{}\",\"why\":", job.number,
                   core::NameOf(job.phase));
-  AppendList(out, WhyOf(job), store::AppendText);
+  AppendList(out, WhyOf(job, view, ahead), store::AppendText);
   const auto& start = job.expected_start;
-  out += fmt::format(",\"expected_start_ms\":{}}}", start ? std::to_string(*start) : "null");
+  out += fmt::format(",\"ahead\":{},\"expected_start_ms\":{}}}", AheadText(ahead),
+                     start ? std::to_string(*start) : "null");
   return JsonAnswer(std::move(out));
+}
+
+// Answers come on the loop's thread, which must not be held up: what is written is written later.
+void ShowWhy(ApiImpl& api, const JobPtr& job, const http::Responder& responder) {
+  const auto explain = [&api, responder](const JobPtr& told,
+                                         const std::optional<control::JobsAhead>& ahead) {
+    api.AnswerExpecting(responder, {told}, [&api, ahead](const ApiImpl::Jobs& jobs) {
+      return Explain(*jobs.front(), api.service.View(), ahead);
+    });
+  };
+  if (job->phase != Phase::kWaiting) return explain(job, std::nullopt);
+  api.service.Ahead(job->number, [job, explain, weak = api.weak_from_this()](
+                                     core::Result<std::optional<control::JobsAhead>> ahead) {
+    if (const auto inside = weak.lock()) explain(job, ahead.value_or(std::nullopt));
+  });
 }
 
 http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
@@ -274,7 +332,7 @@ void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core:
          const http::Responder& responder) {
   if (core::IsOver(job.phase)) {
     return responder.Answer(
-        Problem(409, fmt::format("job {} is over: it is {}", job.number, core::NameOf(job.phase))));
+        Problem(409, fmt::format("job {} is over: it {}", job.number, core::EndedAs(job.phase))));
   }
   api.service.Act(
       action, job.number, who,
@@ -310,10 +368,8 @@ void ApiImpl::AddJobRoutes() {
     AnswerExpecting(to, {job},
                     [who](const Jobs& told) { return JsonAnswer(JobText(*told.front(), who)); });
   });
-  show("/why",
-       [this](const http::HttpRequest&, const Who&, const JobPtr& job, const http::Responder& to) {
-         AnswerExpecting(to, {job}, [](const Jobs& told) { return Explain(*told.front()); });
-       });
+  show("/why", [this](const http::HttpRequest&, const Who&, const JobPtr& job,
+                      const http::Responder& to) { ShowWhy(*this, job, to); });
   show("/logs",
        [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
               const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });

@@ -53,11 +53,13 @@ const GpuView* GpuNamed(const ServiceView& view, const std::string& name) {
 }
 
 http::HttpResponse Node(const ServiceView& view) {
-  return JsonAnswer(fmt::format(
-      "{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},\"gpus\":{},"
-      "\"policy\":{},\"store_up\":{},\"store_problem\":{}}}]}}",
-      JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given), view.gpus.size(),
-      JsonText(view.policy), view.store_up, JsonText(view.store_problem)));
+  return JsonAnswer(
+      fmt::format("{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},"
+                  "\"simulated_cores\":{},\"gpus\":{},"
+                  "\"policy\":{},\"store_up\":{},\"store_problem\":{}}}]}}",
+                  JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given),
+                  view.simulated_cores, view.gpus.size(), JsonText(view.policy), view.store_up,
+                  JsonText(view.store_problem)));
 }
 
 class Figures {

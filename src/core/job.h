@@ -25,6 +25,7 @@ struct Job {
   std::optional<Ratio> max_slowdown;       // by neighbours; absent: the policy's own bound
   Seconds submit;
   std::optional<Seconds> restart_cost;  // absent: the run's default
+  bool placeholder = false;             // nobody's: it keeps an unusable GPU from being used
 
   friend bool operator==(const Job&, const Job&) = default;
 };

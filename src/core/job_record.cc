@@ -12,6 +12,10 @@ constexpr std::array<std::string_view, 8> kPhases = {
 
 std::string_view NameOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
+std::string_view EndedAs(Phase phase) {
+  return phase == Phase::kCancelled ? std::string_view("was cancelled") : NameOf(phase);
+}
+
 std::optional<Phase> PhaseNamed(std::string_view name) {
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
     if (kPhases[i] == name) return static_cast<Phase>(i);

@@ -26,6 +26,8 @@ enum class Phase : std::uint8_t {
 std::string_view NameOf(Phase phase);  // "held", "waiting", ...
 std::optional<Phase> PhaseNamed(std::string_view name);
 constexpr bool IsOver(Phase phase) { return phase >= Phase::kFinished; }
+// "finished", "failed", "was cancelled". REQUIRES: it is over.
+std::string_view EndedAs(Phase phase);
 
 // A GPU as a job is given it.
 struct GivenGpu {

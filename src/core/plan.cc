@@ -4,9 +4,28 @@
 
 namespace sharewell::core {
 
+namespace {
+
+std::string Gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / (1 << 30)); }
+
+std::string ShortOfGpus(double wanted, double idle) {
+  if (wanted <= 0) return "needs more idle GPUs than there are where it may run";
+  if (wanted == 1 && idle < 1) return "needs an idle GPU, and none is idle where it may run";
+  if (wanted == 1) return "needs a GPU with more memory than the idle ones have";
+  if (idle >= wanted) {
+    return fmt::format("needs {:.0f} idle GPUs together; {:.0f} are idle, but not on one node",
+                       wanted, idle);
+  }
+  return fmt::format("needs {:.0f} idle GPUs; {:.0f} {} idle where it may run", wanted, idle,
+                     idle == 1 ? "is" : "are");
+}
+
+}  // namespace
+
 std::string InWords(const Reason& reason, const std::string& other) {
   const double a = reason.a;
   const double b = reason.b;
+  const std::string who = other.empty() ? "" : ": " + other;
   switch (reason.kind) {
     case ReasonKind::kIdleGpu:
       return "an idle GPU, nobody to share with";
@@ -32,19 +51,27 @@ std::string InWords(const Reason& reason, const std::string& other) {
     case ReasonKind::kOrder:
       return "its turn in the order";
     case ReasonKind::kPreempted:
-      return fmt::format("gave its place to {}", other);
+      return "gave its place to " + (other.empty() ? "another job" : other);
     case ReasonKind::kGivesWay:
       return fmt::format("slowed, because training job {} starved", other);
     case ReasonKind::kResumes:
       return "at full speed again: nobody starves";
     case ReasonKind::kNoIdleGpu:
-      return "needs more idle GPUs than there are where it may run";
+      return ShortOfGpus(a, b) + who;
     case ReasonKind::kNoRoom:
       return "no GPU has room for it beside what runs there";
     case ReasonKind::kNoGoodNeighbour:
       return "beside any running job, one of the two would be slowed beyond the bound";
     case ReasonKind::kNoCores:
-      return "no node has enough CPU cores left for it";
+      return fmt::format("needs {:g} CPU core{}; {:.3g} {} free{}", a, a == 1 ? "" : "s", b,
+                         b == 1 ? "is" : "are", who);
+    case ReasonKind::kNoMemory:
+      return fmt::format("may need {} of GPU memory; at most {} is free beside others{}",
+                         Gibibytes(a), Gibibytes(b), who);
+    case ReasonKind::kWaitsForFaster:
+      return "a GPU is idle, but waiting for a faster one ends it sooner";
+    case ReasonKind::kBehindOthers:
+      return "jobs that need the same wait before it";
     case ReasonKind::kHeldBack:
       return fmt::format("places are being kept for {}, which has waited too long", other);
     case ReasonKind::kInfeasible:

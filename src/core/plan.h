@@ -30,11 +30,17 @@ enum class ReasonKind {
   kResumes,            // nobody starves any more
   // why it waits
   kNoIdleGpu,        // it needs idle GPUs, and there are not enough on one node (or in all)
+                     // (a: GPUs wanted, b: idle; a 0: not counted)
   kNoRoom,           // no GPU has room for it beside what runs there
   kNoGoodNeighbour,  // beside any running job, one of the two would break the slowdown bound
-  kNoCores,          // no node has the CPU cores left that it is given
-  kHeldBack,         // places are kept for a job that has waited too long (job)
-  kInfeasible,       // could not run even on the empty cluster
+  kNoMemory,         // beside no running job is the GPU memory that it may need (a: bytes wanted,
+                     // b: the most that is free, gpu: where)
+  kWaitsForFaster,  // an idle GPU is there, and it is done sooner on a faster one that will be free
+  kNoCores,         // where it could run, the CPU cores that it is given are not free (a: wanted,
+                    // b: the most that is free, node: where)
+  kHeldBack,        // places are kept for a job that has waited too long (job)
+  kBehindOthers,    // jobs that need the same wait before it
+  kInfeasible,      // could not run even on the empty cluster
 };
 
 struct Reason {
@@ -42,11 +48,14 @@ struct Reason {
   JobId job;     // the other job, where there is one
   double a = 0;  // figures, as the kind says
   double b = 0;
+  NodeId node = {};  // where, as the kind says
+  GpuId gpu = {};
 
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 
-// In words, for people. `other` is the name of reason.job, where it has one.
+// In words, for people. `other` is the name of reason.job, where it has one; of what is short, who
+// has it and where ("job 3 of ann has 6"), where that is known.
 std::string InWords(const Reason& reason, const std::string& other);
 
 // Where a job runs: its GPUs in rising order, or one node for a CPU-only job; cores in all, spread

@@ -30,6 +30,23 @@ TEST(InWords, FiguresAndTheOtherJobAreSaid) {
   EXPECT_THAT(InWords({ReasonKind::kBetterModel, {}, 1.5, 0}, ""), HasSubstr("1.50x"));
 }
 
+TEST(InWords, N3_WhatIsShortIsSaidInFiguresAndWhoHasIt) {
+  EXPECT_EQ(InWords({ReasonKind::kNoCores, {}, 4, 1}, "job 3 of alice has 6, job 5 of bob has 1"),
+            "needs 4 CPU cores; 1 is free: job 3 of alice has 6, job 5 of bob has 1");
+  EXPECT_EQ(InWords({ReasonKind::kNoCores, {}, 1, 0.5}, ""), "needs 1 CPU core; 0.5 are free");
+  constexpr double kGiB = 1 << 30;
+  EXPECT_EQ(
+      InWords({ReasonKind::kNoMemory, {}, 40 * kGiB, 21 * kGiB}, "GPU 1 has job 3 of alice"),
+      "may need 40.0 GiB of GPU memory; at most 21.0 GiB is free beside others: GPU 1 has job "
+      "3 of alice");
+  EXPECT_EQ(InWords({ReasonKind::kNoIdleGpu, {}, 1, 0}, ""),
+            "needs an idle GPU, and none is idle where it may run");
+  EXPECT_EQ(InWords({ReasonKind::kNoIdleGpu, {}, 4, 1}, ""),
+            "needs 4 idle GPUs; 1 is idle where it may run");
+  EXPECT_EQ(InWords({ReasonKind::kNoIdleGpu, {}, 4, 5}, ""),
+            "needs 4 idle GPUs together; 5 are idle, but not on one node");
+}
+
 TEST(Plan, WaitsAndWakingAreNoActions) {
   Plan plan;
   EXPECT_TRUE(plan.empty());

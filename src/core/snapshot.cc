@@ -1,6 +1,8 @@
 #include "core/snapshot.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "core/result.h"
@@ -73,13 +75,29 @@ Seconds Snapshot::restart_cost(const JobView& view) const {
   return view.job.restart_cost.value_or(default_restart_cost_);
 }
 
+// While `gpus` are held, use grows by that many a second and decays by its own size: the difference
+// to the use at which the two are equal halves in each half-life.
 double Snapshot::usage(UserId user) const {
-  double sum = user.index() < usage_.size() ? usage_[user.index()] : 0;
-  for (JobId id : running_) {
-    const JobView& view = job(id);
-    if (view.job.user == user) sum += (now_ - view.observed).value * view.job.gpus;
-  }
-  return sum;
+  if (user.index() >= usage_.size()) return 0;
+  const Usage& used = usage_[user.index()];
+  const double steady = used.gpus * kUsageHalfLife.value / std::numbers::ln2;
+  return steady + (used.gpu_seconds - steady) * std::exp2(-((now_ - used.at) / kUsageHalfLife));
+}
+
+int Snapshot::gpus_held(UserId user) const {
+  return user.index() < usage_.size() ? usage_[user.index()].gpus : 0;
+}
+
+Snapshot::Usage& Snapshot::UsageNow(UserId user) {
+  if (user.index() >= usage_.size()) usage_.resize(user.index() + 1);
+  Usage& used = usage_[user.index()];
+  used.gpu_seconds = usage(user);
+  used.at = now_;
+  return used;
+}
+
+void Snapshot::AddUsage(UserId user, double gpu_seconds) {
+  UsageNow(user).gpu_seconds += gpu_seconds;
 }
 
 void Snapshot::CountBacklog(const JobView& view, int sign) {
@@ -104,8 +122,6 @@ void Snapshot::Submit(Job job, Estimate estimate) {
   view.since = now_;
   if (arrivals_.empty() || arrivals_.back() != now_) arrivals_.push_back(now_);
   if (arrivals_.size() > kArrivals) arrivals_.erase(arrivals_.begin());
-  if (job.user.valid() && job.user.index() >= usage_.size())
-    usage_.resize(job.user.index() + 1, 0.0);
   view.job = std::move(job);
   view.estimate = std::move(estimate);
   jobs_.push_back(std::move(view));
@@ -118,6 +134,11 @@ void Snapshot::Submit(Job job, Estimate estimate) {
 void Snapshot::Enter(JobId id, JobState state) {
   JobView& view = at(id);
   if (view.state == JobState::kRunning) Observe(id, attained(view), 0, view.startup);
+  if (view.job.user.valid()) {
+    const int held = static_cast<int>(state == JobState::kRunning) -
+                     static_cast<int>(view.state == JobState::kRunning);
+    if (held != 0) UsageNow(view.job.user).gpus += held * view.job.gpus;
+  }
   CountBacklog(view, -1);
   if (view.state == JobState::kWaiting || view.state == JobState::kRunning) {
     auto& from = view.state == JobState::kWaiting ? waiting_ : running_;
@@ -211,7 +232,6 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) 
   const Seconds ran = now_ - view.observed;
   CountBacklog(view, -1);
   view.run_time += ran;
-  if (view.job.user.valid()) usage_[view.job.user.index()] += ran.value * view.job.gpus;
   view.alone_time = AloneTime(view, attained);  // it may have done less than was believed
   view.attained = attained;
   view.startup = startup;

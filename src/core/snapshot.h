@@ -57,6 +57,9 @@ struct Change {
 
 constexpr int kMaxJobsOnGpu = 8;
 
+// What a user used a day ago counts half of what is used now, and two days ago a quarter.
+constexpr Seconds kUsageHalfLife{24 * 3600};
+
 class Residents {
  public:
   std::span<const JobId> jobs() const { return {jobs_.data(), count_}; }
@@ -95,7 +98,8 @@ class Snapshot {
   // Work left as believed; absent where the duration is. Never 0 for a job that still runs.
   std::optional<Seconds> remaining(const JobView& view) const;
   Seconds restart_cost(const JobView& view) const;
-  double usage(UserId user) const;  // GPU seconds so far
+  double usage(UserId user) const;   // GPU seconds up to now, older ones counted less
+  int gpus_held(UserId user) const;  // by those of the user's jobs that run
   // When somebody last came to that GPU or left it.
   Seconds changed(GpuId gpu) const { return changed_[gpu.index()]; }
   // Believed work of all who wait or run, in GPU seconds alone on the reference model. Jobs of
@@ -111,7 +115,8 @@ class Snapshot {
   // Writing: the loop.
   void AdvanceTo(Seconds now);
   void Grow();  // nodes were added to the cluster: they are here from now on, idle
-  void Submit(Job job, Estimate estimate);  // REQUIRES: job.id == job_count()
+  void Submit(Job job, Estimate estimate);         // REQUIRES: job.id == job_count()
+  void AddUsage(UserId user, double gpu_seconds);  // of a time before this snapshot; as of now
   void Start(JobId id, const Allocation& to);
   void Stop(JobId id);
   void Move(JobId id, const Allocation& to);
@@ -131,7 +136,14 @@ class Snapshot {
 
  private:
   Seconds AloneTime(const JobView& view, Seconds attained) const;
+  struct Usage {
+    double gpu_seconds = 0;  // as of `at`
+    Seconds at;
+    int gpus = 0;  // held since
+  };
+
   void Occupy(JobId id, const Allocation& where, int sign);
+  Usage& UsageNow(UserId user);
   void CountBacklog(const JobView& view, int sign);
   void Enter(JobId id, JobState state);
   JobView& at(JobId id) { return jobs_[id.index()]; }
@@ -155,7 +167,7 @@ class Snapshot {
   std::vector<Seconds> arrivals_;
   double left_ = 0;
   double pace_ = 0;
-  std::vector<double> usage_;  // settled GPU seconds by user; running ones are added on reading
+  std::vector<Usage> usage_;  // by user; what is held since is added on reading
 };
 
 }  // namespace sharewell::core

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "testing/builders.h"
@@ -48,7 +49,8 @@ TEST(Snapshot, AJobWaitsRunsStopsAndEnds) {
   EXPECT_EQ(s->attained(s->job(id)), Seconds(10));
   EXPECT_EQ(s->run_time(s->job(id)), Seconds(20));
   EXPECT_EQ(s->remaining(s->job(id)), Seconds(90));
-  EXPECT_EQ(s->usage(UserId(0)), 40) << "two GPUs for 20 s";
+  EXPECT_NEAR(s->usage(UserId(0)), 40, 0.01) << "two GPUs for 20 s";
+  EXPECT_EQ(s->gpus_held(UserId(0)), 2);
   s->Stop(id);
   s.At(50);
   EXPECT_EQ(s->attained(s->job(id)), Seconds(10)) << "its work is kept, and stands still";
@@ -56,7 +58,41 @@ TEST(Snapshot, AJobWaitsRunsStopsAndEnds) {
   EXPECT_EQ(s->idle_gpus(), 2);
   s->Finish(id, JobState::kFailed);
   EXPECT_TRUE(s->waiting().empty());
-  EXPECT_EQ(s->usage(UserId(0)), 40);
+  EXPECT_NEAR(s->usage(UserId(0)), 40, 0.02);
+  EXPECT_EQ(s->gpus_held(UserId(0)), 0);
+}
+
+TEST(Snapshot, WhatWasUsedADayAgoCountsHalf) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId id = s.Waiting({.gpus = 2});
+  s->Start(id, OnGpus({0, 1}, 1));
+  s.At(100);
+  s->Finish(id, JobState::kFinished);
+  const double used = s->usage(UserId(0));
+  EXPECT_NEAR(used, 200, 0.1);
+  s->AddUsage(UserId(3), 50);
+  s.At(100 + 86400);
+  EXPECT_NEAR(s->usage(UserId(0)), used / 2, 1e-9);
+  EXPECT_NEAR(s->usage(UserId(3)), 25, 1e-9) << "told of a time before this snapshot";
+  EXPECT_EQ(s->usage(UserId(1)), 0) << "nobody has heard of that user";
+  EXPECT_EQ(s->usage(UserId()), 0);
+}
+
+// Each second of use counts by its own age, whenever it is read.
+TEST(Snapshot, UsageIsTheSumOfItsSecondsEachByItsAge) {
+  SnapshotBuilder s(ClusterBuilder().Node(3).Build());
+  const JobId first = s.Waiting({.gpus = 2}), second = s.Waiting({.gpus = 1});
+  double sum = 0;
+  for (int h = 0; h < 100; ++h) {
+    if (h == 10) s->Start(first, OnGpus({0, 1}, 1));
+    if (h == 20) s->Start(second, OnGpus({2}, 1));
+    if (h == 30) s->Stop(first);
+    if (h == 60) s->Finish(second, JobState::kFinished);
+    const int gpus = (h >= 10 && h < 30 ? 2 : 0) + (h >= 20 && h < 60 ? 1 : 0);
+    for (int k = 0; k < 3600; ++k) sum = sum * std::exp2(-1.0 / 86400) + gpus;
+    s.At((h + 1) * 3600.0);
+    EXPECT_NEAR(s->usage(UserId(0)), sum, 1e-4 * (1 + sum)) << h;
+  }
 }
 
 TEST(Snapshot, TimeAloneIsCountedOnTheModelTheWorkWasDoneOn) {
@@ -133,7 +169,7 @@ class Model {
     std::vector<JobId> waiting, running;
     std::map<GpuId, std::vector<JobId>> on;
     std::vector<double> cores(cluster.nodes().size(), 0.0), cpu_cores(cluster.nodes().size(), 0.0);
-    std::vector<double> usage(4, 0.0);
+    std::vector<int> held(4, 0);
     double backlog = 0;
     int cpu_only = 0;
     for (std::size_t j = 0; j < s_.job_count(); ++j) {
@@ -141,7 +177,7 @@ class Model {
       const bool runs = view.state == JobState::kRunning;
       if (view.state == JobState::kWaiting) waiting.push_back(JobId(j));
       if (runs) running.push_back(JobId(j));
-      usage[view.job.user.index()] += s_.run_time(view).value * view.job.gpus;
+      held[view.job.user.index()] += runs ? view.job.gpus : 0;
       if (!runs && view.state != JobState::kWaiting) continue;
       cpu_only += view.cpu_only() ? 1 : 0;
       backlog += view.job.gpus * s_.remaining(view)->value;
@@ -170,8 +206,7 @@ class Model {
       EXPECT_NEAR(s_.cores_used(NodeId(n)), cores[n], 1e-6);
       EXPECT_NEAR(s_.cpu_only_cores(NodeId(n)), cpu_cores[n], 1e-6);
     }
-    for (std::size_t u = 0; u < usage.size(); ++u)
-      EXPECT_NEAR(s_.usage(UserId(u)), usage[u], 1e-6 * (1 + usage[u]));
+    for (std::size_t u = 0; u < held.size(); ++u) EXPECT_EQ(s_.gpus_held(UserId(u)), held[u]);
     EXPECT_NEAR(s_.backlog(), backlog, 1e-6 * (1 + backlog));
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "policy/foresight.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
+#include "policy/placement/shortage.h"
 
 namespace sharewell::policy {
 namespace {
@@ -56,10 +58,8 @@ struct ComposedMemo : Memo {
   bool fresh = true;
   Line line;
   Ledger ledger;
-  Ledger nobody;  // the empty cluster
-  // Why each waits, as said so far: a bit a kind. What was said once is not said again while it
-  // waits.
-  std::unordered_map<std::uint32_t, std::uint64_t> told;
+  Ledger nobody;                                   // the empty cluster
+  std::unordered_map<std::uint32_t, Reason> told;  // why each waits, as said last
   std::unique_ptr<Scratch> scratch;
   GpuSet changed;  // of this decision
   JobId kept_for;  // of this decision
@@ -83,6 +83,20 @@ class Composed : public Policy {
     return memo;
   }
 
+  Turns InTurn(const Snapshot& snapshot) const override {
+    Turns turns;
+    turns.by_user = order_->ByUser();
+    std::vector<JobId> cpu_only;
+    Line line(*order_);
+    line.Rebuild(snapshot);
+    line.Walk(snapshot, std::numeric_limits<int>::max(), [&](JobId id) {
+      (snapshot.job(id).cpu_only() ? cpu_only : turns.jobs).push_back(id);
+      return true;
+    });
+    turns.jobs.insert(turns.jobs.end(), cpu_only.begin(), cpu_only.end());
+    return turns;
+  }
+
   Plan Decide(const Snapshot& snapshot, std::span<const Change> since_last,
               Memo& memo_base) const override {
     auto& memo = static_cast<ComposedMemo&>(memo_base);
@@ -95,7 +109,8 @@ class Composed : public Policy {
       AdjustCores(snapshot, memo, plan);
       FillFree(snapshot, memo, plan);
     }
-    PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), plan);
+    PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(), plan,
+                 [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
     ForgetWaitsOfStarted(plan);
     plan.wake_at = placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo));
     if (order_->Preempts()) WakeForNextKey(snapshot, plan);
@@ -175,10 +190,9 @@ class Composed : public Policy {
   }
 
   static void Tell(ComposedMemo& memo, JobId id, const Reason& reason, Plan& plan) {
-    std::uint64_t& told = memo.told[id.value];
-    const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(reason.kind);
-    if ((told & bit) != 0) return;
-    told |= bit;
+    const auto [told, fresh] = memo.told.try_emplace(id.value, reason);
+    if (!fresh && told->second == reason) return;
+    told->second = reason;
     plan.waits.push_back({id, reason});
   }
 
@@ -198,11 +212,9 @@ class Composed : public Policy {
     const JobView& view = snapshot.job(id);
     Choice choice = placement_->Place(ContextOf(snapshot, memo.ledger, memo), view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
+      if (!tell) return false;
       if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
-      if (tell && LacksCores(ContextOf(snapshot, memo.ledger, memo), view)) {
-        *reason = {ReasonKind::kNoCores, {}, 0, 0};
-      }
-      if (tell) Tell(memo, id, *reason, plan);
+      Tell(memo, id, ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason), plan);
       return false;
     }
     auto& chosen = std::get<Chosen>(choice);
@@ -271,7 +283,7 @@ class Composed : public Policy {
 
   Kept KeepForOvertaken(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     memo.kept_for = {};
-    const auto oldest = memo.line.Oldest();
+    const auto oldest = memo.line.Oldest(snapshot);
     if (!oldest) return {};
     const JobView& view = snapshot.job(*oldest);
     if (view.cpu_only() || Dropped(plan, *oldest)) return {};
@@ -291,9 +303,13 @@ class Composed : public Policy {
   // Who should run, from an empty cluster; then the least change that brings it about.
   void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     std::vector<Line::Entry> live;
+    Ledger anew = NewLedger(snapshot);
+    anew.Empty(snapshot, false);
     for (JobId id : snapshot.running()) {
-      if (!snapshot.job(id).cpu_only())
-        live.push_back(Line::EntryOf(snapshot, *order_, snapshot.job(id)));
+      const JobView& view = snapshot.job(id);
+      if (view.job.placeholder && !view.cpu_only()) anew.Occupy(snapshot, id, view.allocation);
+      if (!view.job.placeholder && !view.cpu_only())
+        live.push_back(Line::EntryOf(snapshot, *order_, view));
     }
     for (JobId id : snapshot.waiting()) {
       const JobView& view = snapshot.job(id);
@@ -303,8 +319,6 @@ class Composed : public Policy {
     std::sort(live.begin(), live.end());
 
     std::vector<std::pair<JobId, Chosen>> chosen;
-    Ledger anew = NewLedger(snapshot);
-    anew.Empty(snapshot, false);
     std::unordered_map<std::uint32_t, Reason> passed_over;
     for (const auto& entry : live) {
       const JobView& view = snapshot.job(entry.id);
@@ -320,7 +334,11 @@ class Composed : public Policy {
     // The same jobs, with those that already run left where they are: then nobody moves.
     std::vector<core::Start> starts;
     Ledger kept = NewLedger(snapshot);
-    JobId pusher = chosen.empty() ? JobId() : chosen.front().first;
+    // The first of those who are to be started.
+    const auto starts_first = std::find_if(chosen.begin(), chosen.end(), [&](const auto& one) {
+      return snapshot.job(one.first).state != JobState::kRunning;
+    });
+    const JobId pusher = starts_first == chosen.end() ? JobId() : starts_first->first;
     std::vector<core::Stop> stops;
     for (JobId id : snapshot.running()) {
       if (!passed_over.contains(id.value)) continue;

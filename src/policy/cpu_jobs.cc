@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace sharewell::policy {
@@ -16,6 +18,7 @@ using core::Snapshot;
 namespace {
 
 constexpr core::Ratio kLeastShare = 0.1;  // slowed, never stopped altogether
+constexpr int kMostTold = 64;             // of those who wait: thousands may, for the same
 
 double CoresOf(const JobView& view) { return view.job.cores.value_or(1); }
 
@@ -107,31 +110,54 @@ void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
 
 }  // namespace
 
-void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, Plan& plan) {
+void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, bool by_user, Plan& plan,
+                  const std::function<void(JobId, const core::Reason&)>& tell) {
   if (snapshot.cpu_only_jobs() == 0) return;
   if (give_way) {
     MakeRoom(snapshot, ledger, plan);
     SlowDown(snapshot, plan);
   }
-  std::vector<std::tuple<int, double, JobId>> waiting;
+  std::map<core::UserId, double> held;  // cores of CPU-only jobs; stays empty if not by user
+  for (JobId id : snapshot.running()) {
+    const JobView& view = snapshot.job(id);
+    if (by_user && view.cpu_only()) held[view.job.user] += view.allocation.cores;
+  }
+  const auto cores_of = [&](core::UserId user) {
+    const auto found = held.find(user);
+    return found == held.end() ? 0 : found->second;
+  };
+  std::set<std::tuple<int, double, double, JobId>> waiting;  // priority, cores held, submission
   for (JobId id : snapshot.waiting()) {
     const JobView& view = snapshot.job(id);
     if (!view.cpu_only() || std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id))
       continue;
-    waiting.emplace_back(-view.job.priority, view.job.submit.value, id);
+    waiting.emplace(-view.job.priority, cores_of(view.job.user), view.job.submit.value, id);
   }
-  std::sort(waiting.begin(), waiting.end());
-  for (const auto& [priority, submit, id] : waiting) {
+  int told = 0;
+  while (!waiting.empty()) {
+    const auto [priority, by_then, submit, id] = *waiting.begin();
+    waiting.erase(waiting.begin());
+    const core::UserId user = snapshot.job(id).job.user;
+    if (by_then != cores_of(user)) {  // its user was given some since
+      waiting.emplace(priority, cores_of(user), submit, id);
+      continue;
+    }
     const double cores = CoresOf(snapshot.job(id));
-    NodeId best;
+    NodeId best, most;
     for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
       const double free = ledger.cores_free(snapshot, NodeId(n));
+      if (!most.valid() || free > ledger.cores_free(snapshot, most)) most = NodeId(n);
       if (free + 1e-9 < cores) continue;
       if (!best.valid() || free > ledger.cores_free(snapshot, best)) best = NodeId(n);
     }
-    if (!best.valid()) continue;
+    if (!best.valid()) {
+      const double free = most.valid() ? std::max(0.0, ledger.cores_free(snapshot, most)) : 0;
+      if (told++ < kMostTold) tell(id, {ReasonKind::kNoCores, {}, cores, free, most, {}});
+      continue;
+    }
     core::Start start{id, {{}, best, cores}, {}, {ReasonKind::kFillsCores, {}, 0, 0}};
     ledger.Occupy(snapshot, id, start.to);
+    if (by_user) held[user] += cores;
     plan.starts.push_back(std::move(start));
   }
 }

@@ -1,7 +1,9 @@
 #include "policy/foresight.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "policy/order/order.h"
@@ -23,6 +25,7 @@ double FreeIn(const core::Snapshot& snapshot, const Ledger& ledger, const core::
     const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
     for (JobId id : ledger.residents(gpu).jobs()) {
       const JobView& view = snapshot.job(id);
+      if (view.job.placeholder) end = std::numeric_limits<double>::infinity();
       // What runs is seen; what this plan has just put there is believed to run as if alone.
       const bool seen = view.state == core::JobState::kRunning && view.rate > 0;
       const double rate = seen ? view.rate : view.estimate.On(node.model).rate;
@@ -58,7 +61,7 @@ std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger
     out.in = core::Seconds(when);
     needed -= cluster.nodes()[n].gpus;
   }
-  if (needed > 0) return std::nullopt;
+  if (needed > 0 || !std::isfinite(out.in.value)) return std::nullopt;
   return out;
 }
 

@@ -192,6 +192,8 @@ std::size_t Ledger::SkipNodesWithoutCores(const Snapshot& snapshot, std::size_t 
   return node == MaxTree::kNone ? cluster.gpu_count() : cluster.nodes()[node].first_gpu.index();
 }
 
+NodeId Ledger::node_with_most_cores() const { return NodeId(cores_tree_.First(most_cores())); }
+
 double Ledger::cores_free(const Snapshot& snapshot, NodeId node) const {
   const auto& cores = snapshot.cluster().node(node).cores;
   return cores ? *cores - cores_used_[node.index()] : std::numeric_limits<double>::infinity();

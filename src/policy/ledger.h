@@ -46,6 +46,8 @@ class Ledger {
   std::size_t SkipNodesWithoutCores(const core::Snapshot& snapshot, std::size_t gpu,
                                     double cores) const;
   double most_cores() const { return cores_tree_.max(); }  // for training, on any one node
+  core::NodeId node_with_most_cores() const;               // REQUIRES: there is a node
+  int idle_gpus(core::NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
 
   // Idle GPUs for a gang, in rising order: on one node where a node is large enough, first fit;

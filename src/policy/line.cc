@@ -1,6 +1,8 @@
 #include "policy/line.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "policy/ledger.h"
 
@@ -26,13 +28,10 @@ Line::Entry Line::EntryOf(const Snapshot& snapshot, const Order& order, const Jo
 Line::Class Line::ClassOf(const JobView& view) const {
   const bool shares = MayShare(view);
   const double busy = view.estimate.on.empty() ? 0 : view.estimate.on.front().demand.busy;
-  return {-view.job.priority,
-          view.job.gpus,
-          shares,
-          shares ? static_cast<int>(busy * kBusySteps) : 0,
-          shares ? BoundStep(view) : 0,
-          view.job.allowed_models,
-          order_->ByUser() ? view.job.user.value : 0};
+  return {
+      {-view.job.priority, view.job.gpus, shares, shares ? static_cast<int>(busy * kBusySteps) : 0,
+       shares ? BoundStep(view) : 0, view.job.allowed_models},
+      UserOf(view)};
 }
 
 void Line::Rebuild(const Snapshot& snapshot) {
@@ -50,18 +49,95 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
     auto it = classes_.find(where->first);
     it->second.erase(where->second);
     if (it->second.empty()) classes_.erase(it);
-    oldest_.erase({view.job.submit.value, id});
+    if (auto mine = oldest_.find(where->first.second); mine != oldest_.end()) {
+      mine->second.erase({view.job.submit.value, id});
+      if (mine->second.empty()) oldest_.erase(mine);
+    }
     where.reset();
   }
   if (view.state != core::JobState::kWaiting) return;
   where.emplace(ClassOf(view), EntryOf(snapshot, *order_, view));
   classes_[where->first].insert(where->second);
-  if (!view.cpu_only()) oldest_.insert({view.job.submit.value, id});
+  if (!view.cpu_only()) oldest_[where->first.second].insert({view.job.submit.value, id});
 }
 
-std::optional<JobId> Line::Oldest() const {
-  if (oldest_.empty()) return std::nullopt;
-  return oldest_.begin()->second;
+std::optional<JobId> Line::Oldest(const Snapshot& snapshot) const {
+  std::optional<std::tuple<double, double, JobId>> first;  // user's key, submission, job
+  for (const auto& [user, jobs] : oldest_) {
+    const double key = order_->ByUser() ? order_->UserKey(snapshot, core::UserId(user)) : 0;
+    const std::tuple<double, double, JobId> mine(key, jobs.begin()->first, jobs.begin()->second);
+    if (!first || mine < *first) first = mine;
+  }
+  return first ? std::optional(std::get<2>(*first)) : std::nullopt;
+}
+
+Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
+    : line_(line),
+      snapshot_(snapshot),
+      most_misses_(misses),
+      tail_from_(line.order_->TailFrom(snapshot)) {
+  const Needs* before = nullptr;  // classes of the same needs follow each other
+  for (const auto& [what, members] : line.classes_) {
+    const auto& [needs, user] = what;
+    if (before == nullptr || *before != needs) missed_.push_back(0);
+    before = &needs;
+    const auto end = members.end();
+    cursors_.push_back({&members, members.begin(), end, end, end, missed_.size() - 1, user});
+    const auto [key, fresh] = user_keys_.try_emplace(user, 0.0);
+    if (fresh && line.order_->ByUser()) {
+      key->second = line.order_->UserKey(snapshot, core::UserId(user));
+    }
+  }
+  for (std::size_t i = 0; i < cursors_.size(); ++i) Queue(i);
+}
+
+std::optional<Line::Turns::Rank> Line::Turns::RankOf(Cursor& c) const {
+  const double user_key = user_keys_.at(c.user);
+  if (c.tail == c.tail_end && c.front != c.back && std::prev(c.back)->key >= tail_from_) {
+    const Entry& last = *std::prev(c.back);
+    c.tail = c.members->lower_bound(
+        {last.minus_priority, last.key, -std::numeric_limits<double>::infinity(), JobId(0)});
+    c.tail_end = std::exchange(c.back, c.tail);
+  }
+  if (c.tail != c.tail_end) {
+    Entry mirrored = *c.tail;
+    mirrored.key = -mirrored.key;
+    return Rank{mirrored.minus_priority, user_key, 0, mirrored};
+  }
+  if (c.front == c.back) return std::nullopt;
+  return Rank{c.front->minus_priority, user_key, 1, *c.front};
+}
+
+void Line::Turns::Queue(std::size_t cursor) {
+  if (const auto rank = RankOf(cursors_[cursor])) heads_.insert({*rank, cursor});
+}
+
+std::optional<JobId> Line::Turns::Next() {
+  while (!heads_.empty()) {
+    const auto [rank, i] = *heads_.begin();
+    heads_.erase(heads_.begin());
+    Cursor& c = cursors_[i];
+    // Its user was served since: keys only grow, so it is enough to look when its turn comes.
+    if (std::get<1>(rank) != user_keys_.at(c.user)) {
+      Queue(i);
+      continue;
+    }
+    if (missed_[c.needs] >= most_misses_) continue;
+    current_ = i;
+    given_ = c.tail != c.tail_end ? (c.tail++)->id : (c.front++)->id;
+    return given_;
+  }
+  return std::nullopt;
+}
+
+void Line::Turns::Answer(bool served) {
+  Cursor& c = cursors_[current_];
+  if (served) {
+    user_keys_.at(c.user) += line_.order_->Charge(snapshot_.job(given_));
+  } else {
+    ++missed_[c.needs];
+  }
+  Queue(current_);
 }
 
 }  // namespace sharewell::policy

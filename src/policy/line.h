@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/snapshot.h"
@@ -32,84 +33,70 @@ class Line {
   // Takes over a job's state after something happened to it.
   void Update(const core::Snapshot& snapshot, core::JobId id);
 
-  // The training job that has waited longest, by submission.
-  std::optional<core::JobId> Oldest() const;
+  // The training job that has waited longest, by submission; of an order by user, among the jobs of
+  // the user whose turn it is.
+  std::optional<core::JobId> Oldest(const core::Snapshot& snapshot) const;
 
   static Entry EntryOf(const core::Snapshot& snapshot, const Order& order,
                        const core::JobView& view);
 
   // Walks the line in turn. `visit(JobId)` says whether the job was served; after `misses` unserved
-  // jobs of a class the rest of that class is left out. Jobs whose key is at least order.TailFrom
-  // go first, largest first.
+  // jobs of a class, whoever's they are, the rest of that class is left out. Higher priority goes
+  // first; then the user with the least key, to which each job that is served adds its charge; then
+  // jobs whose key is at least order.TailFrom, largest first; then the others, smallest first.
+  // Equals go by submission and id.
   template <class Visit>
-  void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const;
+  void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
+    Turns turns(*this, snapshot, misses);
+    while (const auto id = turns.Next()) turns.Answer(visit(*id));
+  }
 
  private:
   // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy and its own
-  // slowdown bound in steps, allowed models, user (orders by user only).
-  using Class = std::tuple<int, int, bool, int, int, std::vector<core::GpuModelId>, std::uint32_t>;
+  // slowdown bound in steps, allowed models.
+  using Needs = std::tuple<int, int, bool, int, int, std::vector<core::GpuModelId>>;
+  using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
   using Members = std::set<Entry>;
   Class ClassOf(const core::JobView& view) const;
+  std::uint32_t UserOf(const core::JobView& view) const {
+    return order_->ByUser() ? view.job.user.value : 0;
+  }
+
+  // One walk. A cursor a class: through its tail, from the largest key on, then from the front.
+  class Turns {
+   public:
+    Turns(const Line& line, const core::Snapshot& snapshot, int misses);
+    std::optional<core::JobId> Next();
+    void Answer(bool served);  // of the job that Next gave
+
+   private:
+    struct Cursor {
+      const Members* members;
+      Members::const_iterator front, back;     // what is left beside `tail`
+      Members::const_iterator tail, tail_end;  // equals of the tail that are next
+      std::size_t needs = 0;                   // which of `missed_`
+      std::uint32_t user = 0;
+    };
+    using Rank = std::tuple<int, double, int, Entry>;  // priority, user's key, tail first, entry
+    std::optional<Rank> RankOf(Cursor& cursor) const;
+    void Queue(std::size_t cursor);
+
+    const Line& line_;
+    const core::Snapshot& snapshot_;
+    const int most_misses_;
+    const double tail_from_;
+    std::map<std::uint32_t, double> user_keys_;
+    std::vector<int> missed_;
+    std::vector<Cursor> cursors_;
+    std::set<std::pair<Rank, std::size_t>> heads_;
+    std::size_t current_ = 0;
+    core::JobId given_;
+  };
 
   const Order* order_;
   std::map<Class, Members> classes_;
-  std::set<std::pair<double, core::JobId>> oldest_;
-  std::vector<std::optional<std::pair<Class, Entry>>> where_;  // by job
+  std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
+  std::vector<std::optional<std::pair<Class, Entry>>> where_;                 // by job
 };
-
-template <class Visit>
-void Line::Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
-  // A cursor a class: from the back through the tail, then from the front. The next job overall is
-  // the least of the cursors' heads.
-  struct Cursor {
-    const Members* members;
-    Members::const_iterator front;
-    Members::const_iterator back;  // one past the next of the tail
-    bool in_tail;
-    int missed = 0;
-    double user_key = 0;
-  };
-  const double tail_from = order_->TailFrom(snapshot);
-  std::vector<Cursor> cursors;
-  for (const auto& [what, members] : classes_) {
-    Cursor c{&members, members.begin(), members.end(), false, 0, 0};
-    if (order_->ByUser()) c.user_key = order_->UserKey(snapshot, core::UserId(std::get<6>(what)));
-    cursors.push_back(c);
-  }
-  using Rank = std::tuple<int, int, double, Entry>;  // priority, tail first, user, entry
-  const auto rank_of = [&](Cursor& c) -> std::optional<Rank> {
-    if (c.back != c.members->begin()) {
-      const Entry& last = *std::prev(c.back);
-      // Priorities are sorted first, so the tail of a class is looked for among its last entries
-      // only while the key is large enough.
-      if (last.key >= tail_from) {
-        c.in_tail = true;
-        Entry mirrored = last;
-        mirrored.key = -last.key;
-        return Rank{last.minus_priority, 0, c.user_key, mirrored};
-      }
-    }
-    c.in_tail = false;
-    if (c.front == c.back) return std::nullopt;
-    return Rank{c.front->minus_priority, 1, c.user_key, *c.front};
-  };
-  std::set<std::pair<Rank, std::size_t>> heads;
-  for (std::size_t i = 0; i < cursors.size(); ++i) {
-    if (auto rank = rank_of(cursors[i])) heads.insert({*rank, i});
-  }
-  while (!heads.empty()) {
-    const std::size_t i = heads.begin()->second;
-    heads.erase(heads.begin());
-    Cursor& c = cursors[i];
-    const core::JobId id = c.in_tail ? std::prev(c.back)->id : c.front->id;
-    if (c.in_tail) {
-      --c.back;
-    } else {
-      ++c.front;
-    }
-    if (!visit(id) && ++c.missed >= misses) continue;
-    if (auto rank = rank_of(c)) heads.insert({*rank, i});
-  }
-}
 
 }  // namespace sharewell::policy

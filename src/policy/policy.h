@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/plan.h"
 #include "core/snapshot.h"
@@ -23,6 +24,14 @@ class Policy {
   virtual ~Policy() = default;
   virtual const std::string& Name() const = 0;
   virtual std::unique_ptr<Memo> NewMemo() const = 0;
+  // The waiting jobs in the turn in which they are tried. Who is passed over, because there is no
+  // place for it now, does not lose its turn.
+  struct Turns {
+    std::vector<core::JobId> jobs;
+    bool by_user = false;  // users by what they used come before what is known of jobs
+  };
+  virtual Turns InTurn(const core::Snapshot& snapshot) const;
+
   // REQUIRES: memo was made by this policy, and saw every change of the snapshot before
   // `since_last`, or is new.
   virtual core::Plan Decide(const core::Snapshot& snapshot,

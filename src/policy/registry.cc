@@ -44,10 +44,14 @@ constexpr Part<Order> kOrders[] = {
     {"las", "least attained service first, preempting; needs no durations", "Tiresias",
      NewLasOrder},
     {"gain", "who gains most from the better GPU first", "Takayama 2020", NewGainOrder},
-    {"fair", "the user who used least so far first", "", NewFairOrder},
     {"decreasing", "largest predicted utilisation first", "Yeung 2020", NewDecreasingOrder},
     {"drain", "the tail longest first, the rest shortest first", "ours", NewDrainOrder},
 };
+
+// Goes before another order, or stands alone.
+constexpr std::string_view kFair = "fair";
+constexpr std::string_view kFairHelp =
+    "the user who used least first; within a user fifo, or the order named beside it";
 
 constexpr Part<Placement> kPlacements[] = {
     {"slot", "whole GPUs, nobody shares", "Kubernetes", NewSlotPlacement},
@@ -122,6 +126,7 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
   const Part<Order>* order = nullptr;
   const Part<Placement>* placement = nullptr;
   const Part<Sizing>* sizing = nullptr;
+  bool fair = false;
   while (true) {
     const std::size_t plus = parts.find('+');
     const std::string_view name = parts.substr(0, plus);
@@ -133,7 +138,9 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
       return {};
     };
     core::Result<void> ok;
-    if (const auto* o = Find(kOrders, name)) {
+    if (name == kFair && !fair) {
+      fair = true;
+    } else if (const auto* o = Find(kOrders, name)) {
       ok = take(order, o, "order");
     } else if (const auto* p = Find(kPlacements, name)) {
       ok = take(placement, p, "placement");
@@ -146,8 +153,15 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
     if (plus == std::string_view::npos) break;
     parts.remove_prefix(plus + 1);
   }
-  return Compose(text, order ? order->make() : NewFifoOrder(),
-                 placement ? placement->make() : NewSlotPlacement(),
+  auto in_turn = order ? order->make() : NewFifoOrder();
+  if (fair && in_turn->Preempts()) {
+    return core::UsageError(
+        "policy '{}': '{}' preempts, and {} goes with orders that do not: use fifo, sjf, gain, "
+        "decreasing or drain",
+        text, order->name, kFair);
+  }
+  if (fair) in_turn = NewFairOrder(std::move(in_turn));
+  return Compose(text, std::move(in_turn), placement ? placement->make() : NewSlotPlacement(),
                  sizing ? sizing->make() : NewAskedSizing(), options, misses);
 }
 
@@ -158,6 +172,7 @@ std::vector<Entry> Entries() {
   all.push_back({"policy", kSharewell, "all of it together: the one to use", "ours"});
   for (const auto& p : kNamed) all.push_back({"policy", p.name, p.help, p.paper});
   for (const auto& p : kOrders) all.push_back({"order", p.name, p.help, p.paper});
+  all.push_back({"order", kFair, kFairHelp, ""});
   for (const auto& p : kPlacements) all.push_back({"placement", p.name, p.help, p.paper});
   for (const auto& p : kSizings) all.push_back({"sizing", p.name, p.help, p.paper});
   return all;

@@ -5,6 +5,7 @@
 #include "policy/composed.h"
 #include "policy/generations/generations.h"
 #include "policy/order/drain.h"
+#include "policy/order/fair.h"
 #include "policy/placement/share.h"
 
 namespace sharewell::policy {
@@ -21,11 +22,13 @@ class Sharewell : public Policy {
   Sharewell(std::string name, const Options& options)
       : options_(options),
         sizing_(NewSlimSizing()),
-        shared_(Compose(std::move(name), NewDrainOrder(), NewSharePlacement(), NewSlimSizing(),
-                        options, kLook)) {}
+        shared_(Compose(std::move(name), NewFairOrder(NewDrainOrder()), NewSharePlacement(),
+                        NewSlimSizing(), options, kLook)) {}
 
   const std::string& Name() const override { return shared_->Name(); }
   std::unique_ptr<Memo> NewMemo() const override { return std::make_unique<SharewellMemo>(); }
+
+  Turns InTurn(const core::Snapshot& snapshot) const override { return shared_->InTurn(snapshot); }
 
   core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change> since_last,
                     Memo& memo_base) const override {

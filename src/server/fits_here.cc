@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/text/quoted.h"
-#include "core/text/suggest.h"
 #include "core/text/words.h"
 
 namespace sharewell::server {
@@ -50,18 +49,16 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   }
   int most = 0;
   core::Bytes memory;
-  std::vector<std::string> names;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModel& model = cluster.models()[m];
-    names.push_back(model.name);
     if (!IsAllowed(submission, model)) continue;
     most = std::max(most, cluster.CountOf(core::GpuModelId(m)));
     memory = std::max(memory, model.memory);
   }
   if (most == 0) {
-    return core::UsageError("no GPU model that it allows is here ({}): this machine has {}{}",
+    return core::UsageError("no GPU model that it allows is here ({}): this machine has {}",
                             core::Quoted(fmt::format("{}", fmt::join(submission.gpu_models, ", "))),
-                            here, core::DidYouMean(submission.gpu_models.front(), names));
+                            here);
   }
   if (submission.gpus > most) {
     return core::UsageError("it asks for {} of one model, and this machine has {}",

@@ -273,7 +273,7 @@ Result<void> Server::Parts::MakeRunner() {
     run.gpu_nodes[machine.gpus[i].gpu.uuid] = *node;
     nodes.push_back(*node);
   }
-  run.cpus = engine::CpuRoom::LayoutHere(std::move(nodes));
+  if (!machine.simulated_cores) run.cpus = engine::CpuRoom::LayoutHere(std::move(nodes));
   if (real) run.lost_gpus = [this] { return watch->Lost(); };  // there before anything runs
   if (real) run.sharing = engine::SharingOptions{.folder = run.state + "/mps"};
   auto opened = engine::LinuxRunner::Open(std::move(run));
@@ -357,6 +357,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   control::ServiceOptions service;
   service.max_slowdown = options.max_slowdown;
   service.grace = options.grace;
+  service.simulated_cores = parts->machine.simulated_cores;
   service.say = options.say;
   service.limits.of = [all = parts->settings.get()](const core::Account& who) {
     return all->LimitsOf(who);

@@ -14,6 +14,7 @@
 #include "collect/environment.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/suggest.h"
 #include "platform/files/text.h"
 #include "platform/process/cpu_set.h"
 
@@ -23,6 +24,8 @@ namespace {
 using core::GpuModel;
 
 constexpr int kMostDeclared = 1024;
+constexpr double kCoresASimulatedGpu = 16;
+constexpr std::size_t kLongestName = 100;
 constexpr double kMigParts = 7;  // a whole GPU is 7g
 
 // One GPU, before it has its place among those of its model.
@@ -85,8 +88,7 @@ class MachineBuilder {
                                 kMostDeclared, kHelp);
       }
       const auto model = catalogue_.Find(part.substr(x + 1));
-      if (!model)
-        return tl::unexpected(core::Error(model.error()).Within("GPUs " + core::Quoted(text)));
+      if (!model) return Unknown(text, part.substr(x + 1));
       for (int i = 0; i < count; ++i) {
         FoundGpu gpu;
         gpu.model = *model;
@@ -101,6 +103,15 @@ class MachineBuilder {
     out_.remarks.push_back(
         fmt::format("{} simulated GPU{}: jobs are real processes, the GPU{} not there",
                     found_.size(), one ? "" : "s", one ? " is" : "s are"));
+    const double wanted = kCoresASimulatedGpu * static_cast<double>(found_.size());
+    if (host_.cores > 0 && host_.cores < wanted) {
+      out_.simulated_cores = true;
+      out_.remarks.push_back(fmt::format(
+          "{:g} simulated CPU cores, {:g} for each GPU: this machine has {:g}, which all "
+          "jobs share; no job is kept to CPUs of its own",
+          wanted, kCoresASimulatedGpu, host_.cores));
+      host_.cores = wanted;
+    }
     return {};
   }
 
@@ -170,6 +181,19 @@ class MachineBuilder {
   }
 
  private:
+  // The models that there are, nearest by name first. `serve` takes no catalogue of its own.
+  tl::unexpected<core::Error> Unknown(const std::string& text, std::string_view name) const {
+    std::vector<std::string> known;
+    for (const GpuModel& model : catalogue_.models()) known.push_back(model.name);
+    const std::string wanted = core::LowerCase(name.substr(0, kLongestName));
+    std::stable_sort(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+      return core::EditDistance(wanted, core::LowerCase(a)) <
+             core::EditDistance(wanted, core::LowerCase(b));
+    });
+    return core::UsageError("GPUs {}: unknown GPU model {}; the models are {}", core::Quoted(text),
+                            core::Quoted(name), fmt::join(known, ", "));
+  }
+
   core::Node HostNode(core::Ratio part) const {
     core::Node node;
     node.name = host_.name;
@@ -199,8 +223,7 @@ class MachineBuilder {
       model.aliases.clear();
       if (said_.insert(gpu.name).second) {
         out_.remarks.push_back(
-            fmt::format("GPU {}: the catalogue does not know {}; taken to be as fast as {}. Add it "
-                        "with --gpu-catalogue FILE",
+            fmt::format("GPU {}: the catalogue does not know {}; taken to be as fast as {}",
                         gpu.index, core::Quoted(gpu.name), like));
       }
     }
@@ -221,7 +244,7 @@ class MachineBuilder {
     found_.push_back(std::move(gpu));
   }
 
-  const HostFacts& host_;
+  HostFacts host_;
   const catalogue::GpuCatalogue& catalogue_;
   std::vector<FoundGpu> found_;
   std::set<std::string> said_;

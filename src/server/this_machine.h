@@ -26,6 +26,9 @@ struct MachineHere {
   std::vector<std::string> instances;  // by GpuId, as collectors call it: "0", "0:3"; simulated: ""
   std::vector<std::string> pci_buses;  // by GpuId: "00000000:01:00.0"; empty: not known
   std::vector<std::string> remarks;    // what was assumed, one sentence each
+  // The cores are not all there either, so jobs are not kept to CPUs: simulated GPUs come with 16
+  // cores each where the host has fewer, so that what shares a GPU can be seen on any machine.
+  bool simulated_cores = false;
 };
 
 // No GPU and none declared is no error: CPU-only jobs run there. Errors: declared GPUs that cannot

@@ -52,6 +52,31 @@ TEST(ThisMachine, OneSimulatedGpuIsOne) {
               Contains("2 simulated GPUs: jobs are real processes, the GPUs are not there"));
 }
 
+TEST(ThisMachine, N3_SimulatedGpusComeWithCoresWhereTheHostHasFew) {
+  const HostFacts small{.name = "box", .cores = 2, .memory = GiB(8)};
+  const auto here = MachineOf(small, "2xH200", {}, catalogue::GpuCatalogue::Builtin());
+  ASSERT_TRUE(here);
+  EXPECT_EQ(here->cluster.nodes()[0].cores, 32);
+  EXPECT_TRUE(here->simulated_cores);
+  EXPECT_THAT(here->remarks, Contains(HasSubstr("32 simulated CPU cores, 16 for each GPU: this "
+                                                "machine has 2")));
+  EXPECT_FALSE(Machine("2xH200", {}).simulated_cores) << "64 are enough for two";
+  const auto real =
+      MachineOf(small, "", {Card(0, "NVIDIA H200", 141)}, catalogue::GpuCatalogue::Builtin());
+  ASSERT_TRUE(real);
+  EXPECT_EQ(real->cluster.nodes()[0].cores, 2);
+  EXPECT_FALSE(real->simulated_cores);
+}
+
+TEST(ThisMachine, F25_AnUnknownModelIsToldTheKnownOnesNearestFirst) {
+  const auto machine = MachineOf(kHost, "1xH20", {}, catalogue::GpuCatalogue::Builtin());
+  ASSERT_FALSE(machine);
+  const std::string& message = machine.error().message;
+  EXPECT_THAT(message, HasSubstr("unknown GPU model 'H20'; the models are H"));
+  EXPECT_LT(message.find("H200"), message.find("K80"));
+  EXPECT_EQ(message.find("--gpu-catalogue"), std::string::npos) << "serve has no such flag";
+}
+
 TEST(ThisMachine, SeveralModelsAreSeveralNodesWithTheirPartOfTheCores) {
   const MachineHere here =
       Machine("", {Card(0, "NVIDIA H200", 141), Card(1, "NVIDIA Future 9000", 141), Card(2, "", 0),

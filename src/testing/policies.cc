@@ -12,7 +12,8 @@ std::vector<std::string> EveryPolicy() {
   for (const auto& entry : policy::Entries()) names.emplace_back(entry.name);
   names.insert(names.end(), {"srtf+pack+slim", "las+complement", "fair+pack+slim", "sjf+match",
                              "drain+share+slim", "srsf+reactive", "srtf+share", "gain+pack",
-                             "las+slim", "decreasing+complement+slim", "fair+share"});
+                             "las+slim", "decreasing+complement+slim", "fair+share",
+                             "fair+drain+share+slim", "fair+sjf+complement"});
   // "slot" is both a policy and a placement: the policy's meaning comes first.
   std::vector<std::string> once;
   for (auto& name : names) {

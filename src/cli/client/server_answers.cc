@@ -173,6 +173,7 @@ Result<report::NodeNow> NodeFromAnswer(std::string_view body) {
                          .policy = Told<std::string>(entry, "policy").value_or(""),
                          .cores = Told<double>(entry, "cores"),
                          .cores_given = Told<double>(entry, "cores_given"),
+                         .simulated_cores = Told<bool>(entry, "simulated_cores").value_or(false),
                          .store_up = Told<bool>(entry, "store_up").value_or(true),
                          .store_problem = Told<std::string>(entry, "store_problem").value_or("")};
 }

@@ -12,6 +12,7 @@
 #include "control/service/event_hub.h"
 #include "control/service/job_board.h"
 #include "control/service/parts/gpu_table.h"
+#include "control/service/parts/place_in_line.h"
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
@@ -22,6 +23,7 @@ namespace sharewell::control {
 struct ServiceView {
   std::string node, policy;
   double cores = 0, cores_given = 0;
+  bool simulated_cores = false;
   std::vector<GpuView> gpus;                     // by GpuId
   std::shared_ptr<const core::Cluster> cluster;  // as it is now; null before Start
   bool store_up = true;
@@ -59,6 +61,9 @@ class JobService {
   // What is believed of it, and whether it could ever run here; nothing is submitted.
   virtual void Consider(core::Submission job, const core::Account& who,
                         Answer<core::JobRecord> answer) = 0;
+
+  // Who goes before it in line; absent: it is not in line.
+  virtual void Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) = 0;
 
   virtual const JobBoard& board() const = 0;
   virtual EventHub& events() = 0;

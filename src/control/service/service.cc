@@ -147,7 +147,7 @@ void Service::Impl::AnswerSubmitted() {
       LiveJob* job = live.Find(number);
       if (job != nullptr && job->record.phase == Phase::kWaiting && job->record.reason.empty()) {
         job->record.reason =
-            "not enough CPU cores are left for it now";  // policies say why of GPUs
+            core::InWords({core::ReasonKind::kBehindOthers, {}, 0, 0}, "") + gpus.UnusableText();
         board.Put(job->record);
       }
       if (JobPtr shown = board.Find(number)) told.push_back(std::move(shown));
@@ -170,6 +170,7 @@ void Service::Impl::Publish() {
   if (cluster_copy == nullptr) cluster_copy = std::make_shared<const core::Cluster>(cluster);
   now.cluster = cluster_copy;
   if (!cluster.nodes().empty()) now.node = cluster.nodes().front().name;
+  now.simulated_cores = options.simulated_cores;
   now.policy = policy_name;
   now.store_up = outbox.problem().empty();
   now.store_problem = outbox.problem();
@@ -245,7 +246,20 @@ void Service::Consider(core::Submission job, const core::Account& who,
   Do([this, job = std::move(job), who, answer = std::move(answer)] {
     auto admitted = impl_->admission.Admit({&job, 1}, who, impl_->next_number, impl_->Wall());
     if (!admitted) return answer(tl::unexpected(std::move(admitted.error())));
-    answer(std::move(admitted->front()));
+    core::JobRecord& record = admitted->front();
+    if (record.note.empty()) record.note = impl_->gpus.UnusableSentence();
+    answer(std::move(record));
+  });
+}
+
+void Service::Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) {
+  Do([this, number, answer = std::move(answer)] {
+    Impl& in = *impl_;
+    const LiveJob* job = in.live.Find(number);
+    if (job == nullptr || job->record.phase != Phase::kWaiting || !job->id.valid()) {
+      return answer(std::optional<JobsAhead>());
+    }
+    answer(in.line.AheadOf(job->id, in.advisor.Policy(), in.snapshot, in.live, in.decided));
   });
 }
 

@@ -43,6 +43,7 @@ struct ServiceOptions {
   AdmissionLimits limits = {};
   core::Ratio max_slowdown = 1.25;
   core::Seconds grace{20};
+  bool simulated_cores = false;  // as shown
   // What goes wrong and comes right again with the store; on the loop's thread.
   std::function<void(const std::string&)> say = {};
   GuardOptions guard = {};
@@ -93,6 +94,7 @@ class Service final : public JobService {
              Answer<void> answer) override;
   void Consider(core::Submission job, const core::Account& who,
                 Answer<core::JobRecord> answer) override;
+  void Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) override;
   const JobBoard& board() const override;
   EventHub& events() override;
   ServiceView View() const override;

@@ -81,7 +81,7 @@ Result<void> Service::Impl::Act(Action action, std::int64_t number, const core::
   LiveJob* job = live.Find(number);
   if (job == nullptr) {
     if (const JobPtr over = board.Find(number)) {
-      return UsageError("job {} is over ({})", number, core::NameOf(over->phase));
+      return UsageError("job {} is over: it {}", number, core::EndedAs(over->phase));
     }
     return UsageError("there is no job {} in the queue; `sharewell jobs` lists it", number);
   }

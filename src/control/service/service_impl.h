@@ -21,6 +21,7 @@
 #include "control/service/parts/live_jobs.h"
 #include "control/service/parts/mailbox.h"
 #include "control/service/parts/outbox.h"
+#include "control/service/parts/place_in_line.h"
 #include "control/service/parts/run_gate.h"
 #include "control/service/parts/wall_time.h"
 #include "control/service/service.h"
@@ -72,6 +73,9 @@ struct Service::Impl final : Estimator, Recorder {
 
   // How a server comes to life: service_restore.cc.
   core::Result<void> Restore();
+  // What users used of late: of jobs that are over (the newest), and of those that still run.
+  void RestoreUsage(const std::vector<core::JobRecord>& over,
+                    const std::vector<core::JobRecord>& live_ones);
   void RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
   void RestoreHeld(LiveJob& job);
   bool TrustAgain(LiveJob& job, const std::map<engine::RunId, engine::RunRequest>& runs);
@@ -138,6 +142,7 @@ struct Service::Impl final : Estimator, Recorder {
   RunGate gate;
   Outbox outbox;
   Mailbox mailbox;
+  PlaceInLine line;
 
   std::vector<std::int64_t> enqueued;
   std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used

@@ -118,6 +118,7 @@ void Service::Impl::Reserve(core::JobId& by, bool unusable, int gpus_taken,
   job.name = "unusable";
   job.gpus = gpus_taken;
   job.exclusive = true;
+  job.placeholder = true;
   job.priority = kAboveAll;
   job.submit = snapshot.now();
   loop->Seat(std::move(job), advisor.EstimateOf({}), where);

@@ -4,6 +4,7 @@
 
 #include "control/loop/seen_needs.h"
 #include "control/service/parts/plan_records.h"
+#include "control/service/parts/wait_words.h"
 #include "control/service/service_impl.h"
 
 namespace sharewell::control {
@@ -78,10 +79,11 @@ core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan
   for (const auto& move : plan.moves) place(move.job, move.to);
   for (const auto& start : plan.starts) place(start.job, start.to);
   // Why somebody waits is found out anew after a restart; it is shown, not stored.
+  if (plan.waits.empty()) return {};
+  WaitWords words(snapshot, plan, live, gpus);
   for (const auto& wait : plan.waits) {
     if (LiveJob* job = live.Find(wait.job)) {
-      job->record.reason =
-          core::InWords(wait.reason, live.NameOf(wait.reason.job)) + gpus.UnusableText();
+      job->record.reason = words.Of(wait.reason);
       board.Put(job->record);
     }
   }

@@ -1,5 +1,6 @@
 // How a server comes to life: what the store knows, and what still runs.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -69,6 +70,7 @@ Result<void> Service::Impl::Restore() {
   const policy::Policy& policy = advisor.Policy();
   policy_name = policy.Name();
   loop.emplace(snapshot, policy, engine, *this, *this);
+  RestoreUsage(*old, *records);
   for (JobRecord& record : *old) board.Put(std::move(record));
 
   std::map<engine::RunId, engine::RunRequest> runs;
@@ -93,6 +95,25 @@ Result<void> Service::Impl::Restore() {
   }
   (void)CommitAll();  // or with the next turn
   return {};
+}
+
+void Service::Impl::RestoreUsage(const std::vector<JobRecord>& over,
+                                 const std::vector<JobRecord>& live_ones) {
+  const auto add = [&](const JobRecord& record, core::Seconds ran, core::UnixMillis until) {
+    const core::Seconds ago(static_cast<double>(std::max<core::UnixMillis>(Wall() - until, 0)) /
+                            1e3);
+    const double used = ran.value * record.asked.gpus;
+    if (used <= 0) return;
+    snapshot.AddUsage(live.UserIdOf(record.user.name),
+                      used * std::exp2(-(ago / core::kUsageHalfLife)));
+  };
+  for (const JobRecord& record : over) add(record, record.run_time, record.ended.value_or(0));
+  for (const JobRecord& record : live_ones) {
+    const core::UnixMillis began = record.resumed.value_or(Wall());
+    add(record, record.run_time, began);
+    if (record.phase != Phase::kRunning) continue;
+    add(record, core::Seconds(static_cast<double>(Wall() - began) / 1e3), Wall());
+  }
 }
 
 void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {

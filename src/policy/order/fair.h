@@ -1,5 +1,8 @@
-// fair: the user who has used least GPU time so far goes first; within a user, first come first
-// served. Never preempts.
+// fair: the user who has used least GPU time goes first, what was used a day ago counted half
+// (core::kUsageHalfLife); within a user, another order. A GPU that a user's jobs hold, or are given
+// in the same decision, counts as ten more minutes of use, so that GPUs that come free together are
+// dealt out in turn. The other order's tail (order/drain.h) is told from the work of all users, and
+// goes first among the jobs of its user. With one user alone it is the other order. Never preempts.
 #pragma once
 
 #include <memory>
@@ -8,6 +11,7 @@
 
 namespace sharewell::policy {
 
-std::unique_ptr<Order> NewFairOrder();
+// REQUIRES: `within` does not preempt, and is not by user itself.
+std::unique_ptr<Order> NewFairOrder(std::unique_ptr<Order> within);
 
 }  // namespace sharewell::policy

@@ -28,6 +28,8 @@ class Order {
   // True: jobs are ordered by their user's key first, which may change at any time.
   virtual bool ByUser() const { return false; }
   virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }
+  // What a job adds to its user's key, within the decision that gives it a place. Not negative.
+  virtual double Charge(const core::JobView&) const { return 0; }
 };
 
 // Work left as believed. A job of unknown length is expected to run as long again as it already

@@ -50,8 +50,9 @@ TEST(Fifo, IsByTimeOfSubmissionThenById) {
 }
 
 TEST(EveryOrder, PutsPriorityFirst) {
-  for (auto make :
-       {NewFifoOrder, NewSjfOrder, NewFairOrder, NewGainOrder, NewDecreasingOrder, NewDrainOrder}) {
+  const auto fair = [] { return NewFairOrder(NewDrainOrder()); };
+  for (std::unique_ptr<Order> (*make)() :
+       {&NewFifoOrder, &NewSjfOrder, +fair, &NewGainOrder, &NewDecreasingOrder, &NewDrainOrder}) {
     SnapshotBuilder s(OneGpu());
     s.Waiting({.seconds = 100});
     s.Waiting({.seconds = 50});
@@ -136,7 +137,79 @@ TEST(Fair, IsByWhatTheUserUsedSoFar) {
   s.Waiting({.user = 1});
   s.Waiting({.user = 1});
   s.Waiting({.user = 2});
-  EXPECT_THAT(Turn(s, *NewFairOrder()), ElementsAre(5, 3, 4, 2));
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewFifoOrder())), ElementsAre(5, 3, 4, 2));
+}
+
+TEST(Fair, WhatWasUsedDaysAgoCountsLess) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  const JobId old = s.Running({.user = 0}, {0});
+  s.At(3600);
+  s->Finish(old, core::JobState::kFinished);
+  s.At(4 * 86400);
+  const JobId fresh = s.Running({.user = 1}, {0});
+  s.At(4 * 86400 + 1800);
+  s->Finish(fresh, core::JobState::kFinished);
+  s.Waiting({.user = 1});
+  s.Waiting({.user = 0});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewFifoOrder())), ElementsAre(3, 2))
+      << "an hour four days ago is less than half an hour now";
+}
+
+TEST(Fair, GpusThatComeFreeTogetherAreDealtOutInTurn) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  for (const std::size_t user : {0U, 0U, 0U, 0U, 1U, 1U}) s.Waiting({.user = user});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewFifoOrder())), ElementsAre(0, 4, 1, 5, 2, 3));
+}
+
+TEST(Fair, WithinAUserItIsTheOtherOrderAndTheTailIsThatOfTheWholeBatch) {
+  SnapshotBuilder s(OneGpu());
+  s.Waiting({.seconds = 100, .user = 0});
+  s.Waiting({.seconds = 50, .user = 0});
+  s.Waiting({.seconds = 5000, .user = 0});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewDrainOrder())), ElementsAre(2, 1, 0))
+      << "one user alone: as drain has it";
+  s.Waiting({.seconds = 90000, .user = 1});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewDrainOrder())), ElementsAre(3, 1, 0, 2))
+      << "beside 90,000 s of another user, 5000 s are no tail";
+}
+
+TEST(Fair, PriorityGoesBeforeUsers) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.user = 0}, {0});
+  s.At(1000);
+  s.Waiting({.user = 1});
+  s.Waiting({.priority = 1, .user = 0});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewFifoOrder())), ElementsAre(2, 1));
+}
+
+TEST(Fair, ManyUsersDoNotMakeAWalkLonger) {
+  SnapshotBuilder s(OneGpu());
+  for (std::size_t k = 0; k < 50; ++k) s.Waiting({.user = k});
+  const auto order = NewFairOrder(NewFifoOrder());
+  Line line(*order);
+  line.Rebuild(*s);
+  int tried = 0;
+  line.Walk(*s, 4, [&](JobId) {
+    ++tried;
+    return false;
+  });
+  EXPECT_EQ(tried, 4) << "who needs the same finds no place either, whoever's it is";
+}
+
+TEST(Line, TheOldestIsOfTheUserWhoseTurnItIs) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.user = 0}, {0});
+  s.At(1000);
+  const JobId first = s.Waiting({.submit = 1, .user = 0});
+  const JobId second = s.Waiting({.submit = 2, .user = 1});
+  const auto by_user = NewFairOrder(NewFifoOrder());
+  const auto fifo = NewFifoOrder();
+  for (const auto& [order, oldest] :
+       {std::pair(by_user.get(), second), std::pair(fifo.get(), first)}) {
+    Line line(*order);
+    line.Rebuild(*s);
+    EXPECT_EQ(line.Oldest(*s), oldest);
+  }
 }
 
 TEST(Decreasing, IsByPredictedUtilisation) {
@@ -163,6 +236,23 @@ TEST(Drain, OnAStreamThereIsNoEndToHangOn) {
   EXPECT_NEAR(ArrivalRate(*s), 0.1, 1e-9);
   EXPECT_EQ(DrainTail(*s), std::numeric_limits<double>::infinity());
   EXPECT_EQ(Turn(s, *NewDrainOrder()).back(), 3U) << "shortest first";
+}
+
+TEST(Drain, F23_EqualsOfTheTailGoBySubmissionAndId) {
+  SnapshotBuilder s(OneGpu());
+  for (int k = 0; k < 3; ++k) s.Waiting({.submit = 2, .duration_known = false});
+  s.Waiting({.submit = 1, .duration_known = false});
+  ASSERT_LT(DrainTail(*s), std::numeric_limits<double>::infinity());
+  s.Waiting({.seconds = 3000, .submit = 5});
+  for (int k = 0; k < 2; ++k) s.Waiting({.seconds = 2500, .submit = 6.0 - k});
+  EXPECT_THAT(Turn(s, *NewDrainOrder()), ElementsAre(4, 6, 5, 3, 0, 1, 2));
+}
+
+TEST(Drain, F23_AnArrayOnAFreshServerGoesByNumber) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Build());
+  for (int k = 0; k < 8; ++k) s.Waiting({.duration_known = false});
+  EXPECT_LE(DrainTail(*s), 600) << "all of them are the tail";
+  EXPECT_THAT(Turn(s, *NewDrainOrder()), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 TEST(Drain, PriorityStillGoesBeforeTheTail) {

@@ -65,17 +65,19 @@ std::optional<Allocation> Beside(const Context& context, const JobView& view, Gp
   return Allocation{{gpu}, {}, cores};
 }
 
-bool LacksCores(const Context& context, const JobView& view) {
+std::optional<double> CoresLacking(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
+  std::optional<double> fewest;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModelId model(m);
     if (!Allowed(view, model) || cluster.CountOf(model) == 0) continue;
     const int nodes = NodesSpanned(context.snapshot, model, view.job.gpus);
     const int here = std::min(view.job.gpus, cluster.LargestNodeOf(model));
     const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes) * here;
-    if (cores <= context.ledger.most_cores() + 1e-9) return false;
+    if (cores <= context.ledger.most_cores() + 1e-9) return std::nullopt;
+    fewest = fewest ? std::min(*fewest, cores) : cores;
   }
-  return true;
+  return fewest;
 }
 
 bool Feasible(const Context& context, const JobView& view) {

@@ -63,8 +63,9 @@ std::optional<core::Allocation> OnAnyIdleGpus(const Context& context, const core
 std::optional<core::Allocation> Beside(const Context& context, const core::JobView& view,
                                        core::GpuId gpu);
 
-// No node has the cores left that it would be given, on any GPU model it may use.
-bool LacksCores(const Context& context, const core::JobView& view);
+// No node has the cores left that it would be given, on any GPU model it may use: the fewest that
+// would do. Absent: some node has them.
+std::optional<double> CoresLacking(const Context& context, const core::JobView& view);
 
 // Could it run, on this ledger (of the empty cluster, to tell what never can) and with this sizing?
 bool Feasible(const Context& context, const core::JobView& view);

@@ -117,6 +117,45 @@ TEST(CpuOnly, WaitsWhereNoNodeHasTheCores) {
   EXPECT_THAT(Decide(s, "slot").starts, IsEmpty());
 }
 
+TEST(CpuOnly, UsersTakeTurnsByTheCoresTheyHoldWhereTheOrderIsByUser) {
+  SnapshotBuilder s(Node(1, 8));
+  s.RunningOnNode({.gpus = 0, .cores = 2, .user = 0}, 0, 2);
+  for (int k = 0; k < 3; ++k) s.Waiting({.gpus = 0, .cores = 2, .user = 0});
+  const JobId other = s.Waiting({.submit = 5, .gpus = 0, .cores = 2, .user = 1});
+  EXPECT_EQ(Decide(s, "sharewell").starts.front().job, other);
+  EXPECT_EQ(Decide(s, "slot").starts.front().job, JobId(1)) << "by submission";
+}
+
+TEST(CpuOnly, N3_SaysWhatItWaitsFor) {
+  SnapshotBuilder s(Node(1, 8));
+  s.Running({}, {0}, 6);
+  const JobId id = s.Waiting({.gpus = 0, .cores = 4});
+  const Plan plan = Decide(s, "slot");
+  ASSERT_THAT(plan.waits, SizeIs(1));
+  EXPECT_EQ(plan.waits[0].job, id);
+  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoCores, {}, 4, 2, NodeId(0), {}}));
+}
+
+TEST(Short, N3_OfCoresOnTheNodeThatHasTheIdleGpu) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Cores(4).Node(1).Cores(16).Build());
+  s.Running({}, {0}, 3);
+  s.Running({}, {2}, 1);
+  s.Waiting({.cores = 4, .exclusive = true});
+  const Plan plan = Decide(s, "slot");
+  ASSERT_THAT(plan.waits, SizeIs(1));
+  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoCores, {}, 4, 1, NodeId(0), {}}))
+      << "the other node has cores, and no GPU";
+}
+
+TEST(Short, N3_OfIdleGpus) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Build());
+  s.Running({}, {0});
+  s.Waiting({.gpus = 4});
+  const Plan plan = Decide(s, "sharewell");
+  ASSERT_THAT(plan.waits, SizeIs(1));
+  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoIdleGpu, {}, 4, 3}));
+}
+
 TEST(CpuOnly, GivesItsCoresToATrainingJobUnderSlimOnly) {
   for (const bool slim : {false, true}) {
     SnapshotBuilder s(Node(1, 8));

@@ -159,8 +159,8 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
                     std::size_t width) {
   std::vector<std::string> facts = {"policy " + PlainText(node.policy)};
   if (node.cores) {
-    facts.push_back(
-        fmt::format("{:g} of {} given", node.cores_given.value_or(0), core::Cores(*node.cores)));
+    facts.push_back(fmt::format("{:g} of {:g} {}cores given", node.cores_given.value_or(0),
+                                *node.cores, node.simulated_cores ? "simulated " : ""));
   }
   for (const auto& [phase, count] : counts) {
     const auto known = core::PhaseNamed(phase);

@@ -29,6 +29,7 @@ struct GpuNow {
 struct NodeNow {
   std::string name, policy;
   std::optional<double> cores, cores_given;
+  bool simulated_cores = false;
   bool store_up = true;
   std::string store_problem;
 };

@@ -37,9 +37,10 @@ std::string AfterTime(const JobRecord& job, core::UnixMillis now) {
 
 std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
   const std::string reason = PlainText(job.reason);
+  const std::string held = job.phase == Phase::kHeld ? "held: " : "waits: ";
   std::string text = reason.starts_with("held") ? reason
                      : reason.empty()           ? std::string("waits for its turn")
-                                                : "waits: " + reason;
+                                                : held + reason;
   return job.expected_start ? text + "; " + StartInWords(*job.expected_start, now) : text;
 }
 

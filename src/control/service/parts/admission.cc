@@ -105,7 +105,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
     }
     record.reason = WhyHeld(record);
     for (const std::int64_t before : job.after) {
-      if (before >= first) record.reason = fmt::format("comes after job {}", before);
+      if (before >= first) record.reason = fmt::format("waits for job {}", before);
     }
     record.phase = record.reason.empty() ? Phase::kWaiting : Phase::kHeld;
     record.believed = advisor_.NeedsOf(job);
@@ -118,8 +118,7 @@ std::string Admission::WhyHeld(const JobRecord& record) const {
   if (record.asked.held) return "held: `sharewell release` lets it go";
   for (const std::int64_t before : record.asked.after) {
     if (const LiveJob* job = live_.Find(before)) {
-      return fmt::format("comes after job {}, which is {}", before,
-                         core::NameOf(job->record.phase));
+      return fmt::format("waits for job {}", job->record.number);
     }
   }
   return {};

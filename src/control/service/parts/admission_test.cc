@@ -57,7 +57,7 @@ TEST_F(AdmissionTest, NumbersTheRecordsOfASubmission) {
   EXPECT_EQ(records->at(0).phase, Phase::kWaiting);
   EXPECT_EQ(records->at(0).submitted, 5);
   EXPECT_EQ(records->at(1).phase, Phase::kHeld);
-  EXPECT_EQ(records->at(1).reason, "comes after job 10") << "of the same submission";
+  EXPECT_EQ(records->at(1).reason, "waits for job 10") << "of the same submission";
   EXPECT_EQ(live_.size(), 0U) << "it keeps nothing";
 }
 
@@ -122,8 +122,7 @@ TEST_F(AdmissionTest, F16_AManyfoldAfterIsOneQuestion) {
 
 TEST_F(AdmissionTest, SaysWhyAJobIsHeld) {
   live_.Add(Record(3, Phase::kRunning));
-  EXPECT_EQ(admission_.WhyHeld(Record(4, Phase::kHeld, {3})),
-            "comes after job 3, which is running");
+  EXPECT_EQ(admission_.WhyHeld(Record(4, Phase::kHeld, {3})), "waits for job 3");
   EXPECT_THAT(admission_.WhyHeld(Record(4, Phase::kHeld, {2})), IsEmpty()) << "it is over";
   core::JobRecord held = Record(4, Phase::kHeld, {3});
   held.asked.held = true;

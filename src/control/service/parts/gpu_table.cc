@@ -57,4 +57,9 @@ std::string GpuTable::UnusableText() const {
   return words;
 }
 
+std::string GpuTable::UnusableSentence() const {
+  const std::string words = UnusableText();
+  return words.empty() ? words : words.substr(2);  // without "; "
+}
+
 }  // namespace sharewell::control

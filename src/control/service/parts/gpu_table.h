@@ -46,8 +46,9 @@ class GpuTable {
   std::string DrainedText(core::GpuId changed, bool drained) const;
   void ReadDrained(std::string_view text);
 
-  // Which take no jobs and why, as the end of a sentence; empty: all do.
+  // Which take no jobs and why, as the end of a sentence, and as one; empty: all do.
   std::string UnusableText() const;
+  std::string UnusableSentence() const;
 
  private:
   std::vector<GpuView> gpus_;

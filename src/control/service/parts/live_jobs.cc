@@ -109,7 +109,14 @@ void LiveJobs::Renumber(const core::Renumbering& ids) {
 }
 
 core::UserId LiveJobs::UserIdOf(const std::string& name) {
-  return users_.try_emplace(name, core::UserId(users_.size())).first->second;
+  const auto [user, fresh] = users_.try_emplace(name, core::UserId(users_.size()));
+  if (fresh) user_names_.push_back(name);
+  return user->second;
+}
+
+const std::string& LiveJobs::NameOfUser(core::UserId id) const {
+  SHAREWELL_CHECK(id.index() < user_names_.size());
+  return user_names_[id.index()];
 }
 
 }  // namespace sharewell::control

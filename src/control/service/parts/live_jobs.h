@@ -56,6 +56,7 @@ class LiveJobs {
   core::JobId TakeId(LiveJob& job);  // the loop has it no more; what it had
   core::JobId GiveIdToNobody();      // for what keeps a GPU from being used
   core::UserId UserIdOf(const std::string& name);
+  const std::string& NameOfUser(core::UserId id) const;  // REQUIRES: UserIdOf gave it
   std::size_t ids_given() const { return number_of_.size(); }
   // Whose id is in use here stays.
   void MarkStaying(std::vector<bool>& stays) const;
@@ -70,6 +71,7 @@ class LiveJobs {
   std::map<std::string, Share> shares_;
   std::map<std::pair<std::string, std::string>, std::size_t> arrays_;  // queued, by user and array
   std::map<std::string, core::UserId> users_;
+  std::vector<std::string> user_names_;  // by UserId
 };
 
 }  // namespace sharewell::control

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -15,8 +16,8 @@ namespace {
 class Changes {
  public:
   Changes(const core::Snapshot& snapshot, const LiveJobs& live, const GpuTable& gpus,
-          core::UnixMillis now)
-      : snapshot_(snapshot), live_(live), gpus_(gpus), now_(now) {}
+          const core::Plan& plan, core::UnixMillis now)
+      : snapshot_(snapshot), live_(live), gpus_(gpus), plan_(plan), now_(now) {}
 
   // Null: it is nobody's, it keeps a GPU from being used.
   JobRecord* Change(core::JobId id, const core::Reason& reason, const char* kind) {
@@ -38,7 +39,7 @@ class Changes {
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
     record->cores = to.cores;
-    record->beside = JobsOn(to.gpus, id, snapshot_, live_);
+    record->beside = Beside(id, to);
     record->resumed.reset();
   }
 
@@ -55,9 +56,30 @@ class Changes {
   }
 
  private:
+  // Who is there, and who comes there with this plan.
+  std::vector<std::int64_t> Beside(core::JobId id, const core::Allocation& to) const {
+    const auto there = JobsOn(to.gpus, id, snapshot_, live_);
+    std::set<std::int64_t> numbers(there.begin(), there.end());
+    const auto look = [&](core::JobId other, const core::Allocation& where, bool comes) {
+      const LiveJob* job = other == id ? nullptr : live_.Find(other);
+      if (job == nullptr) return;
+      const bool meets = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
+        return std::binary_search(to.gpus.begin(), to.gpus.end(), gpu);
+      });
+      if (comes && meets) numbers.insert(job->record.number);
+      if (!comes) numbers.erase(job->record.number);
+    };
+    for (const auto& stop : plan_.stops) look(stop.job, {}, false);
+    for (const auto& move : plan_.moves) look(move.job, {}, false);
+    for (const auto& move : plan_.moves) look(move.job, move.to, true);
+    for (const auto& start : plan_.starts) look(start.job, start.to, true);
+    return {numbers.begin(), numbers.end()};
+  }
+
   const core::Snapshot& snapshot_;
   const LiveJobs& live_;
   const GpuTable& gpus_;
+  const core::Plan& plan_;
   const core::UnixMillis now_;
   store::JobChanges changes_;
   std::vector<const char*> kinds_;  // of the events, in the records' order
@@ -79,7 +101,7 @@ std::vector<std::int64_t> JobsOn(const std::vector<core::GpuId>& gpus, core::Job
 
 store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapshot,
                             const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now) {
-  Changes changes(snapshot, live, gpus, now);
+  Changes changes(snapshot, live, gpus, plan, now);
   for (const auto& stop : plan.stops) {
     if (JobRecord* record = changes.Change(stop.job, stop.reason, "job.stopped")) {
       record->phase = Phase::kStopping;

@@ -65,6 +65,18 @@ TEST_F(PlanRecordsTest, AStartIsTheNextAttemptAtItsPlaceBesideWhoIsThere) {
   EXPECT_EQ(live_.Find(id)->record.attempt, 4) << "nothing is changed here";
 }
 
+TEST_F(PlanRecordsTest, WhoStartsTogetherIsBesideEachOther) {
+  const JobId leaves = Job(0), a = Job(std::nullopt), b = Job(std::nullopt);
+  core::Plan plan;
+  plan.stops.push_back({leaves, {}});
+  plan.starts.push_back({a, OnGpus({0}, 1), {}, {}});
+  plan.starts.push_back({b, OnGpus({0}, 1), {}, {}});
+  const auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 3U);
+  EXPECT_THAT(changes.jobs[1].beside, ElementsAre(12));
+  EXPECT_THAT(changes.jobs[2].beside, ElementsAre(11));
+}
+
 TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
   const JobId stopped = Job(0), resized = Job(1), never = Job(std::nullopt);
   core::Plan plan;

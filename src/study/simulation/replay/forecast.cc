@@ -87,6 +87,7 @@ class QueuePlayer {
       job.id = JobId(scenario.jobs.size());
       job.name = "a closed GPU";
       job.exclusive = true;
+      job.placeholder = true;
       job.submit = now_;
       core::Estimate estimate;
       estimate.on.resize(scenario.cluster.models().size());
@@ -149,7 +150,7 @@ class QueuePlayer {
       const JobId other = played.reason->job;
       told.why =
           core::InWords(*played.reason,
-                        other.valid() ? history_.scenario.jobs[other.index()].name : "another job");
+                        other.valid() ? history_.scenario.jobs[other.index()].name : std::string());
     }
     return told;
   }

@@ -1,0 +1,108 @@
+#include "control/service/parts/wait_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text/words.h"
+
+namespace sharewell::control {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;
+
+}  // namespace
+
+WaitWords::WaitWords(const core::Snapshot& snapshot, const core::Plan& plan, const LiveJobs& live,
+                     const GpuTable& gpus)
+    : snapshot_(snapshot), live_(live), gpus_(gpus) {
+  std::map<core::JobId, core::Allocation> has;
+  for (const core::JobId id : snapshot.running()) has[id] = snapshot.job(id).allocation;
+  for (const auto& stop : plan.stops) has.erase(stop.job);
+  for (const auto& move : plan.moves) has[move.job] = move.to;
+  for (const auto& resize : plan.resizes) has[resize.job].cores = resize.cores;
+  for (const auto& start : plan.starts) has[start.job] = start.to;
+  for (const auto& [id, where] : has) Count(id, where);
+}
+
+void WaitWords::Count(core::JobId id, const core::Allocation& where) {
+  if (live_.Find(id) == nullptr) return;  // it keeps an unusable GPU from being used
+  const core::Cluster& cluster = snapshot_.cluster();
+  std::set<core::NodeId> nodes;
+  if (where.gpus.empty() && where.node.valid()) nodes.insert(where.node);
+  for (const core::GpuId gpu : where.gpus) {
+    on_[gpu].push_back(id);
+    nodes.insert(cluster.NodeOf(gpu));
+  }
+  for (const core::NodeId node : nodes) {
+    const double cores = core::Snapshot::CoresOn(cluster, where, node);
+    if (cores > 0) cores_[node].emplace_back(cores, id);
+  }
+}
+
+std::string WaitWords::Named(core::JobId id) const {
+  const LiveJob* job = live_.Find(id);
+  if (job == nullptr) return {};
+  return fmt::format("job {} of {}", job->record.number, job->record.user.name);
+}
+
+std::string WaitWords::CoresHeld(core::NodeId node) const {
+  const auto found = cores_.find(node);
+  if (found == cores_.end()) return {};
+  auto holders = found->second;
+  std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::string text;
+  if (snapshot_.cluster().nodes().size() > 1) {
+    text = fmt::format("on {} ", snapshot_.cluster().node(node).name);
+  }
+  for (std::size_t i = 0; i < std::min(holders.size(), kMostNamed); ++i) {
+    text += fmt::format("{}{} has {:g}", i == 0 ? "" : ", ", Named(holders[i].second),
+                        holders[i].first);
+  }
+  if (holders.size() <= kMostNamed) return text;
+  double rest = 0;
+  for (std::size_t i = kMostNamed; i < holders.size(); ++i) rest += holders[i].first;
+  const std::size_t others = holders.size() - kMostNamed;
+  return text + fmt::format(", {} {:g}", core::Count(others, "other has", "others have"), rest);
+}
+
+std::string WaitWords::OnGpu(core::GpuId gpu) const {
+  const auto found = on_.find(gpu);
+  if (found == on_.end()) return {};
+  std::string text = fmt::format("GPU {} has ", gpus_.gpu(gpu).index);
+  for (std::size_t i = 0; i < found->second.size(); ++i) {
+    text += (i == 0 ? "" : " and ") + Named(found->second[i]);
+  }
+  return text;
+}
+
+std::string WaitWords::GpusTaken() const {
+  std::string text;
+  std::size_t said = 0;
+  for (const auto& [gpu, jobs] : on_) {
+    if (said++ < kMostNamed) text += (text.empty() ? "" : ", ") + OnGpu(gpu);
+  }
+  if (said > kMostNamed) {
+    text += fmt::format(", {} others", core::Count(said - kMostNamed, "GPU has", "GPUs have"));
+  }
+  return text;
+}
+
+std::string WaitWords::Of(const core::Reason& reason) {
+  std::string other = live_.NameOf(reason.job);
+  if (reason.kind == core::ReasonKind::kNoCores && reason.node.valid()) {
+    const auto [said, fresh] = cores_said_.try_emplace(reason.node);
+    if (fresh) said->second = CoresHeld(reason.node);
+    other = said->second;
+  } else if (reason.kind == core::ReasonKind::kNoMemory && reason.gpu.valid()) {
+    other = OnGpu(reason.gpu);
+  } else if (reason.kind == core::ReasonKind::kNoIdleGpu && reason.b < reason.a) {
+    other = GpusTaken();
+  }
+  return core::InWords(reason, other) + gpus_.UnusableText();
+}
+
+}  // namespace sharewell::control

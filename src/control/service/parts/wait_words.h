@@ -1,0 +1,41 @@
+// Why a job waits, in words, with who has what it is short of. Made for one plan, in which several
+// may wait for the same.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/service/parts/gpu_table.h"
+#include "control/service/parts/live_jobs.h"
+#include "core/plan.h"
+#include "core/snapshot.h"
+
+namespace sharewell::control {
+
+class WaitWords {
+ public:
+  // All must outlive it. `snapshot` is the one that was decided on; those whom `plan` starts have
+  // what it gives them.
+  WaitWords(const core::Snapshot& snapshot, const core::Plan& plan, const LiveJobs& live,
+            const GpuTable& gpus);
+
+  std::string Of(const core::Reason& reason);
+
+ private:
+  void Count(core::JobId id, const core::Allocation& where);
+  std::string Named(core::JobId id) const;  // "job 3 of ann"; empty: it is nobody's
+  std::string CoresHeld(core::NodeId node) const;
+  std::string OnGpu(core::GpuId gpu) const;
+  std::string GpusTaken() const;
+
+  const core::Snapshot& snapshot_;
+  const LiveJobs& live_;
+  const GpuTable& gpus_;
+  std::map<core::NodeId, std::vector<std::pair<double, core::JobId>>> cores_;  // by node
+  std::map<core::GpuId, std::vector<core::JobId>> on_;
+  std::map<core::NodeId, std::string> cores_said_;
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,90 @@
+#include "policy/placement/shortage.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+namespace sharewell::policy {
+namespace {
+
+using core::GpuId;
+using core::JobView;
+using core::NodeId;
+using core::Reason;
+using core::ReasonKind;
+
+constexpr std::size_t kMostLookedAt = 64;
+
+// It has idle GPUs for it, and not the cores: the node where least is missing.
+std::optional<Reason> IdleWithoutCores(const Context& context, const JobView& view) {
+  const auto& cluster = context.snapshot.cluster();
+  std::optional<Reason> best;
+  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
+    const NodeId id(n);
+    const core::Node& node = cluster.node(id);
+    if (node.gpus == 0 || !Allowed(view, node.model)) continue;
+    const int here = std::min(view.job.gpus, node.gpus);
+    if (context.ledger.idle_gpus(id) < here) continue;
+    const double wanted = context.sizing.CoresAGpu(context.snapshot, view, node.model, 1) * here;
+    const double free = std::max(0.0, context.ledger.cores_for_training(context.snapshot, id));
+    if (free + 1e-9 >= wanted) continue;
+    if (!best || wanted - free < best->a - best->b) {
+      best = Reason{ReasonKind::kNoCores, {}, wanted, free, id, {}};
+    }
+  }
+  return best;
+}
+
+int IdleGpusFor(const Context& context, const JobView& view) {
+  const auto& cluster = context.snapshot.cluster();
+  int idle = 0;
+  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
+    const core::Node& node = cluster.nodes()[n];
+    if (node.gpus > 0 && Allowed(view, node.model)) idle += context.ledger.idle_gpus(NodeId(n));
+  }
+  return idle;
+}
+
+// No GPU that others may join has the memory for it: the one with the most.
+std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view) {
+  const auto& cluster = context.snapshot.cluster();
+  const double wanted = view.estimate.gpu_memory_upper.value;
+  std::optional<Reason> best;
+  for (std::size_t g = 0; g < cluster.gpu_count(); ++g) {
+    const GpuId gpu(g);
+    const auto model = cluster.ModelOf(gpu);
+    if (!Allowed(view, model) || !context.ledger.open(context.snapshot, gpu)) continue;
+    const double free =
+        std::max(0.0, (cluster.model(model).memory - context.ledger.memory_upper(gpu)).value);
+    if (free >= wanted) return std::nullopt;
+    if (!best || free > best->b) best = Reason{ReasonKind::kNoMemory, {}, wanted, free, {}, gpu};
+  }
+  return best;
+}
+
+}  // namespace
+
+Reason ShortOf(const Context& context, const JobView& view, Reason said) {
+  const auto& cluster = context.snapshot.cluster();
+  if (const auto wanted = CoresLacking(context, view)) {
+    const NodeId most = context.ledger.node_with_most_cores();
+    return {
+        ReasonKind::kNoCores, {}, *wanted, std::max(0.0, context.ledger.most_cores()), most, {}};
+  }
+  if (cluster.nodes().size() > kMostLookedAt || cluster.gpu_count() > kMostLookedAt) return said;
+  if (const auto cores = IdleWithoutCores(context, view)) return *cores;
+  if (cluster.models().size() > 1 && OnAnyIdleGpus(context, view)) {
+    return {ReasonKind::kWaitsForFaster, {}, 0, 0};
+  }
+  if (said.kind == ReasonKind::kNoIdleGpu) {
+    said.a = view.job.gpus;
+    said.b = IdleGpusFor(context, view);
+    return said;
+  }
+  if (said.kind == ReasonKind::kNoRoom || said.kind == ReasonKind::kNoGoodNeighbour) {
+    return NoMemoryBeside(context, view).value_or(said);
+  }
+  return said;
+}
+
+}  // namespace sharewell::policy
