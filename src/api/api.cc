@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "http/meter.h"
 #include "store/jobs/job_json.h"
 
 namespace sharewell::api {

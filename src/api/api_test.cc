@@ -92,6 +92,36 @@ class ApiTest : public ::testing::Test {
   std::string token_;
 };
 
+TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
+  core::JobRecord job;
+  job.user = {"bob", 7, 7, false};
+  job.asked.command = {"train", std::string(2000, 'x'), "after"};
+  job.asked.environment = {{"SECRET", "s"}};
+  job.asked.folder = "/" + std::string(3'000'000, 'f');
+  for (job.number = 1; job.number <= 3; ++job.number) service_.jobs.Put(job);
+  const std::string page = Ask("GET /api/v1/jobs?live=1");
+  EXPECT_LT(page.size(), 7'000'000U);
+  EXPECT_THAT(page.substr(0, 4000), AllOf(HasSubstr("\"number\":3"), HasSubstr("xxx\",\"...\"]"),
+                                          Not(HasSubstr("SECRET"))));
+  EXPECT_THAT(page.substr(page.size() - 100), HasSubstr("\"next\":2}"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?live=1&below=2").substr(0, 400), HasSubstr("\"number\":1,"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2"), AllOf(HasSubstr("SECRET"), HasSubstr("\"after\"")));
+}
+
+TEST_F(ApiTest, LimitsAreShownWithWhatIsUsed) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/limits"),
+              AllOf(StartsWith("HTTP/1.1 200 "),
+                    HasSubstr(R"("name":"queued_jobs","what":"jobs that are not over",)"
+                              R"("unit":"count","limit":50000,"used":1,"left":49999,)"),
+                    HasSubstr(R"("name":"log_bytes")"), HasSubstr(R"("used":null,"left":null)")));
+  EXPECT_THAT(Tcp("GET /api/v1/limits", token_),
+              AllOf(HasSubstr(R"("user":"ann")"), HasSubstr(R"("limit":20000,"used":0)")));
+  EXPECT_THAT(Tcp("GET /api/v1/limits?user=root", token_), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(Tcp("GET /api/v1/limits"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Ask("GET /api/v1/limits?user=no-such-user-here"), StartsWith("HTTP/1.1 404 "));
+}
+
 TEST_F(ApiTest, SubmitsShowsAndActs) {
   const std::string made = Ask("POST /api/v1/jobs", R"({"command":["sleep","5"],"name":"nap"})");
   EXPECT_THAT(made, AllOf(StartsWith("HTTP/1.1 201 "), HasSubstr("Content-Type: application/json"),

@@ -81,11 +81,12 @@ core::Result<Listener> Listener::Open(const ListenAddress& listen_at, bool anywh
 std::string Listener::place() const { return endpoint_.Text(); }
 
 core::Error Listener::Held() const {
-  return {core::ErrorKind::kFailed,
-          fmt::format("cannot listen on {}: another program holds that port, and clients that "
-                      "connect there speak to it: send it no token; `ss -ltnp` as root names it; "
-                      "end it, or give another --listen",
-                      place())};
+  return {
+      core::ErrorKind::kFailed,
+      fmt::format("cannot listen on {}: Address already in use: another program holds that port, "
+                  "and clients that connect there speak to it: send it no token; `ss -ltnp` as "
+                  "root names it; end it, or give another --listen",
+                  place())};
 }
 
 bool Listener::TryAgain() {

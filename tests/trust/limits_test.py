@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A user can take only a user's part: sharewell.toml, what it bounds, and how refusals read."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -48,6 +49,11 @@ class LimitsTest(TrustTest):
         for word in (*words, "an admin can raise limits."):
             self.assertIn(word, done.stderr)
 
+    def ask(self, server):
+        connection = ByUser(server.socket)
+        self.addCleanup(connection.close)
+        return connection
+
     def configured(self):
         config = self.folder / "sharewell.toml"
         config.write_text(SETTINGS, encoding="utf-8")
@@ -62,7 +68,7 @@ class LimitsTest(TrustTest):
 
     def test_F17_long_commands_are_refused_and_lists_are_short(self):
         server = self.serve(gpus="none")
-        ask = ByUser(server.socket)
+        ask = self.ask(server)
         status, told = ask.ask("POST", "/api/v1/jobs", {"command": ["true", "x" * (4_000_000)], "gpus": 0, "held": True})
         self.assertEqual(status, 409, told)
         self.assertIn("limits.job_bytes", told["detail"])
@@ -88,7 +94,8 @@ class LimitsTest(TrustTest):
             self.assertEqual(server.run(ALICE, "cancel", str(number)).returncode, 0)
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            kept = sqlite3.connect(self.folder / "store.db").execute("SELECT COUNT(*) FROM job").fetchone()[0]
+            with contextlib.closing(sqlite3.connect(self.folder / "store.db")) as store:
+                kept = store.execute("SELECT COUNT(*) FROM job").fetchone()[0]
             if kept <= 3:
                 break
             time.sleep(0.1)
@@ -98,7 +105,7 @@ class LimitsTest(TrustTest):
         server = self.serve(gpus="none")
         number = server.submit(ALICE, "--gpus", "0", "--", "true")
         server.wait_until(number, "finished")
-        ask = ByUser(server.socket)
+        ask = self.ask(server)
         body = {"command": ["true"], "gpus": 0, "after": [number] * 1000}
         began = time.monotonic()
         status, told = ask.ask("POST", "/api/v1/jobs?dry_run=1", body)

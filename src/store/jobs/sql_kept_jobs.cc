@@ -10,7 +10,7 @@
 namespace sharewell::store {
 namespace {
 
-constexpr std::string_view kJobsLock = "jobs";  // as for those who write jobs
+constexpr std::string_view kKeptLock = "jobs";  // as for those who write jobs
 constexpr std::int64_t kRemovedAtOnce = 200;    // so that the server need not wait long
 
 class SqlKeptJobs final : public KeptJobs {
@@ -64,7 +64,7 @@ class SqlKeptJobs final : public KeptJobs {
  private:
   core::Result<void> Run(Access access, const std::string& sql, const std::vector<Value>& values,
                          const RowReader& read) {
-    auto open = access == Access::kWrite ? Transaction::Begin(*database_, access, kJobsLock)
+    auto open = access == Access::kWrite ? Transaction::Begin(*database_, access, kKeptLock)
                                          : Transaction::Begin(*database_, access);
     RETURN_IF_ERROR(open);
     auto done = database_->Run(sql, values, read);
