@@ -181,7 +181,7 @@ TEST(Pack, ChecksPredictedMemory) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   s.Running({.busy = 0.1, .gib = 10}, {0});
   const JobId large = s.Waiting({.busy = 0.1, .gib = 7});
-  EXPECT_EQ(WhyWaits(Decide(s, "pack"), large), ReasonKind::kNoRoom);
+  EXPECT_EQ(WhyWaits(Decide(s, "pack"), large), ReasonKind::kNoMemory);
 }
 
 TEST(Sharing, IsNotForGangsExclusiveJobsOrThoseThatRanOutOfMemory) {
@@ -284,7 +284,7 @@ TEST(Complement, PacksMemoryOnItsUpperBound) {
     core::Estimate estimate = s->job(job).estimate;
     estimate.gpu_memory_upper = core::GiB(9);
     s->SetEstimate(job, estimate, false);
-    EXPECT_EQ(WhyWaits(Decide(s, name), job), ReasonKind::kNoGoodNeighbour) << name;
+    EXPECT_EQ(WhyWaits(Decide(s, name), job), ReasonKind::kNoMemory) << name;
   }
 }
 
@@ -382,7 +382,7 @@ TEST(Match, WaitsForTheModelButNoLongerThanItsPatience) {
   SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(1, 1).Build());
   s.Running({.seconds = 1000, .rates = {1, 0.1}}, {0});
   const JobId job = s.Waiting({.seconds = 300, .rates = {1, 0.2}});
-  EXPECT_EQ(WhyWaits(Decide(s, "match"), job), ReasonKind::kNoIdleGpu);
+  EXPECT_EQ(WhyWaits(Decide(s, "match"), job), ReasonKind::kWaitsForFaster);
   s.At(301);
   EXPECT_EQ(PlaceOf(Decide(s, "match"), job), Gpus({1}));
   Options stubborn;

@@ -45,17 +45,19 @@ int IdleGpusFor(const Context& context, const JobView& view) {
   return idle;
 }
 
-// No GPU that others may join has the memory for it: the one with the most.
-std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view) {
+// No GPU that others may join has the memory for it, by upper bounds or as predicted: the one with
+// the most.
+std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view, bool upper) {
   const auto& cluster = context.snapshot.cluster();
-  const double wanted = view.estimate.gpu_memory_upper.value;
   std::optional<Reason> best;
   for (std::size_t g = 0; g < cluster.gpu_count(); ++g) {
     const GpuId gpu(g);
     const auto model = cluster.ModelOf(gpu);
     if (!Allowed(view, model) || !context.ledger.open(context.snapshot, gpu)) continue;
-    const double free =
-        std::max(0.0, (cluster.model(model).memory - context.ledger.memory_upper(gpu)).value);
+    const core::Bytes taken = upper ? context.ledger.memory_upper(gpu) : context.ledger.memory(gpu);
+    const double free = std::max(0.0, (cluster.model(model).memory - taken).value);
+    const double wanted = upper ? view.estimate.gpu_memory_upper.value
+                                : view.estimate.On(model).demand.gpu_memory.value;
     if (free >= wanted) return std::nullopt;
     if (!best || free > best->b) best = Reason{ReasonKind::kNoMemory, {}, wanted, free, {}, gpu};
   }
@@ -82,7 +84,8 @@ Reason ShortOf(const Context& context, const JobView& view, Reason said) {
     return said;
   }
   if (said.kind == ReasonKind::kNoRoom || said.kind == ReasonKind::kNoGoodNeighbour) {
-    return NoMemoryBeside(context, view).value_or(said);
+    const bool upper = said.kind == ReasonKind::kNoGoodNeighbour;  // pack goes by predictions
+    return NoMemoryBeside(context, view, upper).value_or(said);
   }
   return said;
 }

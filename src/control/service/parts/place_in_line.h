@@ -37,6 +37,7 @@ class PlaceInLine {
   std::optional<JobsAhead> AheadOf(core::JobId id, const policy::Policy& policy,
                                    const core::Snapshot& snapshot, const LiveJobs& live,
                                    std::int64_t decided);
+  void Forget() { line_.clear(); }  // ids were given anew
 
  private:
   struct Place {
