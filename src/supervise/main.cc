@@ -203,9 +203,9 @@ void SeeSignals(Supervisor& self) {
 }
 
 void HangUp(Supervisor& self) {
-  if (!self.terminal.gone || self.stopped) return;
+  if (!self.terminal.gone || self.asked) return;
   self.terminal_became = engine::kTerminalClosed;
-  AskToEnd(self, self.spec.grace_ms, false);
+  AskToEnd(self, self.spec.grace_ms, true, false);
 }
 
 void Act(Supervisor& self) {

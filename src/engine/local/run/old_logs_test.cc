@@ -90,7 +90,7 @@ TEST_F(OldLogsTest, TheOldestGoFirstWhereThereAreTooMany) {
 TEST_F(OldLogsTest, WhatWasCutShortIsDoneAndWhatIsNotOursStays) {
   Logs(7, 1, 1);
   std::filesystem::rename(Folder(7), Folder(7) + ".gone");
-  std::filesystem::create_directories(Folder(7) + "/../notes");
+  std::filesystem::create_directories(std::filesystem::path(Folder(8)).replace_filename("notes"));
   Logs(8, 50, 50);
   stop_ = true;
   EXPECT_EQ(Remove(), 0);
