@@ -252,6 +252,8 @@ TEST_F(ApiTest, MachineStudiesAndFigures) {
   EXPECT_THAT(Ask("GET /nothing"), AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("problem+json")));
   EXPECT_THAT(Ask("GET /metrics"),
               AllOf(HasSubstr("sharewell_jobs{phase=\"waiting\"} 0\n"),
+                    HasSubstr("sharewell_jobs_ended_total{phase=\"finished\"} 0\n"),
+                    HasSubstr("sharewell_job_wait_seconds_bucket{le=\"+Inf\"} 0\n"),
                     HasSubstr("sharewell_gpu_jobs{gpu=\"0\",UUID=\"simulated-0\"} 0\n"),
                     HasSubstr("sharewell_http_requests_total{code=\"4xx\"} ")));
   EXPECT_THAT(Ask("GET /api/v1/routes"), HasSubstr("[\"POST\",\"/api/v1/jobs/{number}/cancel\"]"));

@@ -68,8 +68,9 @@ class Figures {
     out_ += fmt::format("# HELP sharewell_{0} {1}\n# TYPE sharewell_{0} {2}\n", name, help, type);
     name_ = name;
   }
-  void Sample(const std::string& labels, double value) {
-    out_ += fmt::format("sharewell_{}{} {}\n", name_, labels, value);
+  void Sample(const std::string& labels, double value) { Sample("", labels, value); }
+  void Sample(std::string_view suffix, const std::string& labels, double value) {
+    out_ += fmt::format("sharewell_{}{}{} {}\n", name_, suffix, labels, value);
   }
   void One(std::string_view name, std::string_view type, std::string_view help, double value) {
     Family(name, type, help);
@@ -82,6 +83,27 @@ class Figures {
   std::string_view name_;
 };
 
+void PutTally(Figures& page, const control::JobTally& tally) {
+  page.Family("jobs_ended_total", "counter", "Jobs that ended since the server began, by phase.");
+  for (const auto& [phase, count] : {std::pair(core::Phase::kFinished, tally.finished),
+                                     std::pair(core::Phase::kFailed, tally.failed),
+                                     std::pair(core::Phase::kCancelled, tally.cancelled)}) {
+    page.Sample(fmt::format("{{phase=\"{}\"}}", core::NameOf(phase)), static_cast<double>(count));
+  }
+  page.Family("job_wait_seconds", "histogram",
+              "From submission to the first start, of jobs that started since the server began.");
+  std::int64_t so_far = 0;
+  for (std::size_t i = 0; i < tally.waits.size(); ++i) {
+    so_far += tally.waits[i];
+    const std::string bound = i < control::JobTally::kWaitBounds.size()
+                                  ? fmt::format("{}", control::JobTally::kWaitBounds[i])
+                                  : "+Inf";
+    page.Sample("_bucket", fmt::format("{{le=\"{}\"}}", bound), static_cast<double>(so_far));
+  }
+  page.Sample("_sum", "", tally.waited.value);
+  page.Sample("_count", "", static_cast<double>(so_far));
+}
+
 std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::size_t> counts,
                           const http::HttpFigures& http) {
   Figures page;
@@ -91,6 +113,7 @@ std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::si
     page.Sample(fmt::format("{{phase=\"{}\"}}", core::NameOf(phase)),
                 static_cast<double>(counts[phase]));
   }
+  PutTally(page, view.tally);
   const auto label = [](const GpuView& gpu) {
     return fmt::format("{{gpu=\"{}\",UUID=\"{}\"}}", gpu.gpu.index, LabelValue(gpu.gpu.uuid));
   };

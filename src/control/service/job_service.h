@@ -12,6 +12,7 @@
 #include "control/service/event_hub.h"
 #include "control/service/job_board.h"
 #include "control/service/parts/gpu_table.h"
+#include "control/service/parts/job_tally.h"
 #include "control/service/parts/place_in_line.h"
 #include "core/cluster.h"
 #include "core/job_record.h"
@@ -31,6 +32,7 @@ struct ServiceView {
   std::string plan_problem;  // the policy's plans are refused, so nothing is decided; empty: not so
   std::optional<core::Seconds> busy_for;  // the turn under way; absent: it waits for something
   std::size_t owed = 0;                   // records and events that happened and are not stored yet
+  JobTally tally;
   std::int64_t decisions = 0;
   // Of the last 1,000 turns: taking what was asked, deciding, storing, doing; waiting is not in it.
   core::Seconds decision_p99;

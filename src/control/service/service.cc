@@ -119,6 +119,7 @@ core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
   auto stored = outbox.Commit(std::move(changes));
   RETURN_IF_ERROR(stored);
   for (const auto& [number, how] : stored->over) {
+    tally.CountEnd(how);
     admission.RemoveDependent(live.Find(number)->record);
     gate.Forget(number);
     live.Remove(number);
@@ -176,6 +177,7 @@ void Service::Impl::Publish() {
   now.store_problem = outbox.problem();
   now.plan_problem = plan_problem;
   now.owed = outbox.owed();
+  now.tally = tally;
   now.decisions = decided;
   now.decision_p99 = core::Seconds(core::Quantile({turns.begin(), turns.end()}, 0.99).value_or(0));
   const platform::MutexLock lock(view_mutex);

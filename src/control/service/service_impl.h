@@ -160,6 +160,7 @@ struct Service::Impl final : Estimator, Recorder {
   core::Seconds heard;                       // when the turn under way had heard what happened
   std::deque<double> turns;                  // the last ones' seconds
   std::int64_t decided = 0;
+  JobTally tally;
   std::string policy_name;
 
   platform::Mutex view_mutex;

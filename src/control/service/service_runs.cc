@@ -57,7 +57,12 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
     if (record.phase != Phase::kStarting) return;  // it ran before this server did
     record.phase = Phase::kRunning;
     record.resumed = Wall();
-    if (!record.started) record.started = record.resumed;
+    if (!record.started) {
+      record.started = record.resumed;
+      const core::UnixMillis waited =
+          std::max<core::UnixMillis>(*record.started - record.submitted, 0);
+      tally.CountWait(core::Seconds(static_cast<double>(waited) / 1e3));
+    }
     Say("job.started", record.number, fmt::format("job {} runs", record.number));
   }
   outbox.Touch(*job);
@@ -74,7 +79,7 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
   }
   WriteEnd(end, Wall(), record);
   const bool over = core::IsOver(record.phase), held = record.phase == Phase::kHeld;
-  if (held && job->id.valid()) engine.Withdraw(std::exchange(job->id, {}));
+  if (held && job->id.valid()) engine.Withdraw(live.TakeId(*job));
   if (over && job->id.valid()) {
     // Of one that was found again only the end was seen.
     if (!job->adopted) record.alone_time = snapshot.alone_time(snapshot.job(job->id));
