@@ -177,6 +177,13 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/limits", 200, "?user=root")
         self.check("GET", "/api/v1/limits", 404, "?user=nobody-of-that-name")
         self.check("GET", "/api/v1/limits", 401, door=self.server.tcp())
+        self.check_body("POST", "/api/v1/tokens", {"label": "a dashboard"})
+        token = self.check("POST", "/api/v1/tokens", 201, body={"label": "a dashboard"}).json()["id"]
+        self.check("POST", "/api/v1/tokens", 400, body={"user": "root"})
+        self.check("GET", "/api/v1/tokens", 200)
+        self.check("GET", "/api/v1/tokens", 403, door=self.server.tcp())
+        self.check("POST", "/api/v1/tokens/{id}/revoke", 200, id=token)
+        self.check("POST", "/api/v1/tokens/{id}/revoke", 404, id=token)
         what_if = {"policies": ["slot", "sharewell"], "days": 1}
         for path in ("/api/v1/whatif", "/api/v1/simulations"):  # the second is the old name
             self.check_body("POST", path, what_if)

@@ -54,7 +54,7 @@ ALLOWED = {
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
                   "engine/local/run/step_lines.h", "engine/local/run/terminal_frames.h"),
     "http": ("core", "platform"),
-    "api": ("core", "platform/mutex.h", "store", "control", "http", "platform/files/test_folder.h"),
+    "api": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "store", "control", "http", "platform/files/test_folder.h"),
     "server": _BELOW_STUDY + ("study", "report", "http", "api"),
     "cli": _BELOW_STUDY + ("study", "report", "http", "api", "server"),
     # The fixtures of the tests; nothing but tests may include it.

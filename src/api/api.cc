@@ -21,6 +21,10 @@ constexpr std::size_t kMostReading = 4096;
 // So many users have a study under way at once.
 constexpr std::size_t kStudyThreads = 3;
 
+http::HttpResponse TooManyWait() {
+  return Problem(503, "too many requests are waiting; try again in a moment");
+}
+
 }  // namespace
 
 http::HttpResponse Problem(int status, const std::string& detail) {
@@ -47,6 +51,7 @@ Api::Api(http::HttpServer& server, control::JobService& service, OpenJobs open_j
 Api::~Api() {
   impl_->streams.reset();  // nothing is heard of any more
   impl_->starts.Stop();    // before those that it hands answers to
+  impl_->bulk.Stop();
   impl_->reading.Stop();
   impl_->studying.Stop();
 }
@@ -60,6 +65,7 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
       options(given),
       access(given.access),
       reading(kMostReading),
+      bulk(1, kMostReading),
       studying(kStudyThreads, given.most_studies),
       starts(at.events(), studies.starts) {}
 
@@ -81,6 +87,7 @@ void ApiImpl::AddRoutes() {
   AddMachineRoutes();
   AddStudyRoutes();
   AddLimitsRoute();
+  AddTokenRoutes();
   AddEventRoute();
 }
 
@@ -99,8 +106,18 @@ void ApiImpl::Route(const char* method, const std::string& path, Handler handler
 
 bool ApiImpl::Later(const http::Responder& responder, std::function<void()> work) {
   if (reading.Put(std::move(work), responder.meter())) return true;
-  responder.Answer(Problem(503, "too many requests are waiting; try again in a moment"));
+  responder.Answer(TooManyWait());
   return false;
+}
+
+// How many of one user's wait is bounded by the user's connections, and by their bytes.
+void ApiImpl::InBulk(const core::Account& who, const http::Responder& responder,
+                     std::function<void()> work) {
+  const auto taken = bulk.Put(who.name, kMostReading, [responder, work = std::move(work)] {
+    const http::MeteredBlock metered(responder.meter().get());
+    work();
+  });
+  if (taken != FairWorker::Taken::kYes) responder.Answer(TooManyWait());
 }
 
 void ApiImpl::ReadThen(const std::string& path, Handler reader) {

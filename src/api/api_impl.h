@@ -29,6 +29,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddMachineRoutes();
   void AddStudyRoutes();
   void AddLimitsRoute();
+  void AddTokenRoutes();
   void AddEventRoute();
 
   // A route under /api/v1, with who asks. Runs on the server's thread.
@@ -46,6 +47,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
              std::function<core::Result<std::string>()> work);
   bool Later(const http::Responder& responder,
              std::function<void()> work);  // on the reading thread
+  // What is long, and would keep readers waiting: on a thread for such, users in turn.
+  void InBulk(const core::Account& who, const http::Responder& responder,
+              std::function<void()> work);
   // Answers with what `make` makes on the reading thread: where one of `jobs` waits, as soon as is
   // known when it should start, and with that in its record.
   using Jobs = std::vector<control::JobPtr>;
@@ -67,7 +71,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   Access access;                           // the server's thread
   std::unique_ptr<store::JobStore> store;  // the reading thread
   Worker reading;
-  FairWorker studying;
+  FairWorker bulk, studying;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };

@@ -64,4 +64,16 @@ core::Result<WhatIfAsked> ParseWhatIf(std::string_view body) {
   return asked;
 }
 
+core::Result<std::string> ParseTokenLabel(std::string_view body) {
+  if (body.empty()) return std::string();
+  std::string error, label;
+  const auto json = store::ParseObject(body, error);
+  if (!json) return UsageError("{}", error);
+  store::ObjectReader reader(*json, "", store::Trust::kSent, error);
+  reader.Text("label", label, 200);
+  reader.RefuseOthers();
+  if (!error.empty()) return UsageError("{}", error);
+  return label;
+}
+
 }  // namespace sharewell::api

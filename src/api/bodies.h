@@ -19,4 +19,7 @@ struct WhatIfAsked {
 };
 core::Result<WhatIfAsked> ParseWhatIf(std::string_view body);
 
+// {"label":"..."}, or nothing at all: what a new token is for.
+core::Result<std::string> ParseTokenLabel(std::string_view body);
+
 }  // namespace sharewell::api

@@ -78,14 +78,16 @@ constexpr CommandEntry kCommands[] = {
      "gpu",
      NewServeCommand},
     {kJobs, "token", "create, list or revoke access tokens for HTTP over TCP",
-     "On the Unix socket the kernel says who calls; over TCP a token does (docs/api.md). The "
-     "secret\n"
-     "is printed once; the server keeps its SHA-256. Only the user that the server runs as, or "
-     "root,\n"
-     "can create a token. A revoked token is refused from then on.",
+     "On the Unix socket the kernel says who calls; over TCP a token does (docs/api.md). Your own\n"
+     "tokens are made by the server. Root, or the user that the server runs as, can also make "
+     "them\n"
+     "for others and for admins, in the server's folder (--state). The secret is printed once; "
+     "the\n"
+     "server keeps its SHA-256. A revoked token is refused from then on.",
      "sharewell token create --label dashboard > token\n"
      "sharewell token list\n"
-     "sharewell token revoke 1f0c4a9e",
+     "sharewell token revoke 1f0c4a9e\n"
+     "sharewell token create --state /var/lib/sharewell --user ann --admin > token",
      NewTokenCommand},
 
     {kMeasure, "doctor", "check what can be measured on this machine, and how to fix what cannot",

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/access/access.h"
 #include "api/access/tokens.h"
+#include "cli/args/server_flags.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/when.h"
 #include "cli/commands/commands.h"
@@ -51,6 +54,20 @@ Result<core::Account> AccountNamed(const std::string& name) {
   return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid};
 }
 
+std::string TokenTable(const std::vector<api::Token>& tokens) {
+  using report::Align;
+  report::Table table({{"id", Align::kLeft},
+                       {"user", Align::kLeft},
+                       {"admin", Align::kLeft},
+                       {"created (UTC)", Align::kLeft},
+                       {"label", Align::kLeft}});
+  for (const api::Token& token : tokens) {
+    table.Row({token.id, token.account.name, token.account.admin ? "yes" : "no",
+               report::UtcTime(token.created), token.label});
+  }
+  return tokens.empty() ? "no tokens\n" : table.Text();
+}
+
 class TokenCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
@@ -58,15 +75,17 @@ class TokenCommand : public Command {
         ->type_name(fmt::format("{}", fmt::join(kTokenActions, "|")))
         ->required();
     app.add_option("id", id_, "revoke: the token to revoke")->type_name("ID");
-    app.add_option("--user", user_, "create: the user that it acts for (default: you)")
+    app.add_option("--user", user_,
+                   "create: the user that it acts for (default: you); with --state")
         ->type_name("USER");
-    app.add_flag("--admin", admin_, "create: let it act on all jobs and GPUs")
+    app.add_flag("--admin", admin_, "create: let it act on all jobs and GPUs; with --state")
         ->disable_flag_override();
     app.add_option("--label", label_, "create: a note on what it is for")->type_name("WORDS");
-    app.add_option("--store", store_, "the server's store")->type_name("FILE");
-    app.add_option("--state", state_, "the server's state folder (default: as `serve` chooses it)")
+    app.add_option("--store", store_, "work on the file beside this store, without a server")
+        ->type_name("FILE");
+    app.add_option("--state", state_, "work on the file in this state folder, without a server")
         ->type_name("DIR");
-    app.add_flag("--json", json_, "list: print JSON")->disable_flag_override();
+    flags_.Add(app);
   }
 
   Result<ExitCode> Run() override {
@@ -83,6 +102,7 @@ class TokenCommand : public Command {
     if (action_ == "create" && state_.empty()) {
       RETURN_IF_ERROR(CheckStoreIsMeant(store_));
     }
+    if (auto asked = AskServer()) return PrintOut(*asked);
     path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(api::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();
     RETURN_IF_ERROR(text);
@@ -91,6 +111,61 @@ class TokenCommand : public Command {
   }
 
  private:
+  // Absent: there is no server to ask, or what is asked is for whoever may write its folder.
+  std::optional<Result<std::string>> AskServer() {
+    if (!store_.empty() || !state_.empty() || !user_.empty() || admin_) return std::nullopt;
+    const auto client = flags_.Find();
+    const bool named = !flags_.server.empty() || std::getenv("SHAREWELL_SERVER") != nullptr;
+    if (!client && named) return tl::unexpected(client.error());
+    if (!client || (!named && !client->Get(""))) return std::nullopt;
+    if (action_ == "list") return ListFrom(*client);
+    if (action_ == "revoke") return RevokeAt(*client);
+    return CreateAt(*client);
+  }
+
+  Result<std::string> CreateAt(const ServerClient& client) const {
+    const auto body = client.Post("/tokens", report::Json({{"label", label_}}).dump());
+    RETURN_IF_ERROR(body);
+    const auto told = report::Json::parse(*body, nullptr, false);
+    const std::string secret = told.value("secret", "");
+    if (secret.empty()) return core::FailedError("the server answered without a token");
+    SayShownOnce(told.value("id", ""), told.value("user", ""));
+    return secret + "\n";
+  }
+
+  Result<std::string> ListFrom(const ServerClient& client) const {
+    const auto body = client.Get("/tokens");
+    RETURN_IF_ERROR(body);
+    if (flags_.json) return JsonText(*body);
+    const auto told = report::Json::parse(*body, nullptr, false);
+    std::vector<api::Token> tokens;
+    for (const auto& entry : told.value("tokens", report::Json::array())) {
+      api::Token token;
+      token.id = entry.value("id", "");
+      token.account.name = entry.value("user", "");
+      token.account.admin = entry.value("admin", false);
+      token.created = entry.value("created_ms", core::UnixMillis{0});
+      token.label = entry.value("label", "");
+      tokens.push_back(std::move(token));
+    }
+    return TokenTable(tokens);
+  }
+
+  Result<std::string> RevokeAt(const ServerClient& client) const {
+    const auto body = client.Post("/tokens/" + QueryText(id_) + "/revoke", "");
+    RETURN_IF_ERROR(body);
+    const auto told = report::Json::parse(*body, nullptr, false);
+    return fmt::format("token {} of {} is revoked\n", told.value("id", id_),
+                       told.value("user", ""));
+  }
+
+  static void SayShownOnce(const std::string& id, const std::string& whose) {
+    WriteErr(fmt::format(
+        "sharewell: token {} for {}; it is shown this once: keep it in a file that you alone may "
+        "read,\nand name that in SHAREWELL_TOKEN_FILE\n",
+        id, whose));
+  }
+
   Result<std::string> Create() {
     auto account = AccountNamed(user_);
     RETURN_IF_ERROR(account);
@@ -99,17 +174,15 @@ class TokenCommand : public Command {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
     const auto secret = api::CreateToken(path_, *account, label_, platform::UnixNow());
     RETURN_IF_ERROR(secret);
-    WriteErr(fmt::format(
-        "sharewell: token {} for {}{}; it is shown this once: keep it in a file that you alone may "
-        "read,\nand name that in SHAREWELL_TOKEN_FILE\n",
-        secret->substr(0, secret->find('.')), account->name, admin_ ? ", an admin" : ""));
+    SayShownOnce(secret->substr(0, secret->find('.')),
+                 account->name + (admin_ ? ", an admin" : ""));
     return *secret + "\n";
   }
 
   Result<std::string> List() {
     const auto tokens = api::ReadTokens(path_);
     RETURN_IF_ERROR(tokens);
-    if (json_) {
+    if (flags_.json) {
       report::Json list = report::Json::array();
       for (const api::Token& token : *tokens) {
         list.push_back({{"id", token.id},
@@ -121,17 +194,7 @@ class TokenCommand : public Command {
       }
       return report::Document({{"schema", report::kSchema}, {"tokens", list}});
     }
-    using report::Align;
-    report::Table table({{"id", Align::kLeft},
-                         {"user", Align::kLeft},
-                         {"admin", Align::kLeft},
-                         {"created (UTC)", Align::kLeft},
-                         {"label", Align::kLeft}});
-    for (const api::Token& token : *tokens) {
-      table.Row({token.id, token.account.name, token.account.admin ? "yes" : "no",
-                 report::UtcTime(token.created), token.label});
-    }
-    return tokens->empty() ? "no tokens\n" : table.Text();
+    return TokenTable(*tokens);
   }
 
   Result<std::string> Revoke() {
@@ -141,7 +204,8 @@ class TokenCommand : public Command {
   }
 
   std::string action_, id_, user_, label_, store_, state_, path_;
-  bool admin_ = false, json_ = false;
+  bool admin_ = false;
+  ServerFlags flags_;
 };
 
 }  // namespace

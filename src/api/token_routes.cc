@@ -1,0 +1,109 @@
+// Tokens of one's own: made, listed and revoked through the Unix socket, where the kernel says who
+// asks. A token makes no token: one that leaked would otherwise live on in others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/access/tokens.h"
+#include "api/api_impl.h"
+#include "api/bodies.h"
+#include "api/json_words.h"
+#include "core/text/quoted.h"
+#include "platform/clock/wall_clock.h"
+
+namespace sharewell::api {
+namespace {
+
+constexpr std::ptrdiff_t kMostTokens = 100;  // of one user
+
+std::string TokenText(const Token& token) {
+  return fmt::format(
+      "{{\"id\":{},\"user\":{},\"uid\":{},\"admin\":{},\"created_ms\":{},\"label\":{}}}",
+      JsonText(token.id), JsonText(token.account.name), token.account.uid, token.account.admin,
+      token.created, JsonText(token.label));
+}
+
+http::HttpResponse Create(const std::string& file, const core::Account& who,
+                          const std::string& body) {
+  const auto label = ParseTokenLabel(body);
+  if (!label) return Problem(400, label.error().message);
+  const auto tokens = ReadTokens(file);
+  if (!tokens) return Problem(500, tokens.error().message);
+  const auto own = std::count_if(tokens->begin(), tokens->end(),
+                                 [&](const Token& token) { return token.account.uid == who.uid; });
+  if (own >= kMostTokens) {
+    return Problem(429, fmt::format("you have {} tokens, and {} are the most; revoke one first "
+                                    "(`sharewell token list`)",
+                                    own, kMostTokens));
+  }
+  core::Account account = who;
+  account.admin = false;  // a token with more rights is root's to give
+  const auto secret = CreateToken(file, account, *label, platform::UnixNow());
+  if (!secret) return Problem(500, secret.error().message);
+  auto answer = JsonAnswer(fmt::format("{{\"schema\":1,\"id\":{},\"user\":{},\"secret\":{}}}",
+                                       JsonText(secret->substr(0, secret->find('.'))),
+                                       JsonText(who.name), JsonText(*secret)));
+  answer.status = 201;
+  return answer;
+}
+
+http::HttpResponse List(const std::string& file, const core::Account& who) {
+  auto tokens = ReadTokens(file);
+  if (!tokens) return Problem(500, tokens.error().message);
+  if (!who.admin) {
+    std::erase_if(*tokens, [&](const Token& token) { return token.account.uid != who.uid; });
+  }
+  std::string out = "{\"schema\":1,\"tokens\":";
+  AppendList(out, *tokens, [](std::string& text, const Token& token) { text += TokenText(token); });
+  return JsonAnswer(out + "}");
+}
+
+http::HttpResponse Revoke(const std::string& file, const core::Account& who,
+                          const std::string& id) {
+  const auto tokens = ReadTokens(file);
+  if (!tokens) return Problem(500, tokens.error().message);
+  const auto found = std::find_if(tokens->begin(), tokens->end(),
+                                  [&](const Token& token) { return token.id == id; });
+  if (found == tokens->end() || (!who.admin && found->account.uid != who.uid)) {
+    return Problem(404, fmt::format("you have no token {}; `sharewell token list` shows yours",
+                                    core::Quoted(id)));
+  }
+  const auto gone = RevokeToken(file, id);
+  if (!gone) return Problem(500, gone.error().message);
+  std::string out = TokenText(*gone);
+  out.insert(1, "\"schema\":1,");
+  return JsonAnswer(std::move(out));
+}
+
+}  // namespace
+
+void ApiImpl::AddTokenRoutes() {
+  using Answer = std::function<http::HttpResponse(const std::string& file, const core::Account& who,
+                                                  const http::HttpRequest& request)>;
+  const auto add = [this](const char* method, const std::string& path, Answer answer) {
+    Route(method, path,
+          [this, answer = std::move(answer)](http::HttpRequest request, const Who& who,
+                                             const http::Responder& responder) {
+            if (!who || !request.peer.uid) {
+              return responder.Answer(Problem(
+                  403, "tokens are made and listed through the server's Unix socket alone"));
+            }
+            Later(responder, [this, answer, request = std::move(request), who = *who, responder] {
+              responder.Answer(answer(options.access.token_file, who, request));
+            });
+          });
+  };
+  add("GET", "/api/v1/tokens",
+      [](const auto& file, const auto& who, const http::HttpRequest&) { return List(file, who); });
+  add("POST", "/api/v1/tokens",
+      [](const auto& file, const auto& who, const http::HttpRequest& request) {
+        return Create(file, who, request.body);
+      });
+  add("POST", "/api/v1/tokens/{id}/revoke",
+      [](const auto& file, const auto& who, const http::HttpRequest& request) {
+        return Revoke(file, who, request.parameters.front());
+      });
+}
+
+}  // namespace sharewell::api
