@@ -73,5 +73,8 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CCACHE_PROGRAM})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
+  else()
+    # clang writes the time into a precompiled header, so that nothing compiled with it was ever found again.
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endif()
