@@ -102,10 +102,10 @@ std::optional<Line::Turns::Rank> Line::Turns::RankOf(Cursor& c) const {
   if (c.tail != c.tail_end) {
     Entry mirrored = *c.tail;
     mirrored.key = -mirrored.key;
-    return Rank{mirrored.minus_priority, user_key, 0, mirrored};
+    return Rank{mirrored.minus_priority, 0, user_key, mirrored};
   }
   if (c.front == c.back) return std::nullopt;
-  return Rank{c.front->minus_priority, user_key, 1, *c.front};
+  return Rank{c.front->minus_priority, 1, user_key, *c.front};
 }
 
 void Line::Turns::Queue(std::size_t cursor) {
@@ -118,7 +118,7 @@ std::optional<JobId> Line::Turns::Next() {
     heads_.erase(heads_.begin());
     Cursor& c = cursors_[i];
     // Its user was served since: keys only grow, so it is enough to look when its turn comes.
-    if (std::get<1>(rank) != user_keys_.at(c.user)) {
+    if (std::get<2>(rank) != user_keys_.at(c.user)) {
       Queue(i);
       continue;
     }

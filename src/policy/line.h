@@ -42,9 +42,9 @@ class Line {
 
   // Walks the line in turn. `visit(JobId)` says whether the job was served; after `misses` unserved
   // jobs of a class, whoever's they are, the rest of that class is left out. Higher priority goes
-  // first; then the user with the least key, to which each job that is served adds its charge; then
-  // jobs whose key is at least order.TailFrom, largest first; then the others, smallest first.
-  // Equals go by submission and id.
+  // first; then jobs whose key is at least order.TailFrom: the end of all hangs on them. Then the
+  // user with the least key, to which each job that is served adds its charge; then, in the tail,
+  // the largest key, else the smallest. Equals go by submission and id.
   template <class Visit>
   void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
     Turns turns(*this, snapshot, misses);
@@ -77,7 +77,7 @@ class Line {
       std::size_t needs = 0;                   // which of `missed_`
       std::uint32_t user = 0;
     };
-    using Rank = std::tuple<int, double, int, Entry>;  // priority, user's key, tail first, entry
+    using Rank = std::tuple<int, int, double, Entry>;  // priority, tail first, user's key, entry
     std::optional<Rank> RankOf(Cursor& cursor) const;
     void Queue(std::size_t cursor);
 

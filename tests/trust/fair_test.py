@@ -7,6 +7,7 @@ import unittest
 from house import ALICE, BOB, ROOT, TrustTest
 
 SLEEP = ("--exclusive", "--", "sleep", "60")
+ARRAY = ("--exclusive", "--", "sleep", "6{n}")
 
 
 class Fair(TrustTest):
@@ -22,7 +23,7 @@ class Fair(TrustTest):
         server = self.serve(gpus="1xH200")
         first = server.submit(ALICE, *SLEEP)
         server.wait_until(first, "running")
-        hers = server.submit(ALICE, "--array", "n=1,2,3,4,5", *SLEEP)
+        hers = server.submit(ALICE, "--array", "n=1,2,3,4,5", *ARRAY)
         his = server.submit(BOB, *SLEEP)
         self.assertEqual(self.ahead(server, his), {"jobs": 0, "of": []})
         self.assertIn("no job goes before it", self.why(server, his))
@@ -52,10 +53,10 @@ class Fair(TrustTest):
         self.assertEqual(self.ahead(server, hers), {"jobs": 1, "of": [{"user": BOB, "jobs": 1, "because": "used less so far"}]})
 
     def test_F23_the_first_array_goes_by_number(self):
-        server = self.serve(gpus="2xH200")
-        first = server.submit(ALICE, "--array", "n=1,2,3,4,5,6,7,8", *SLEEP)
+        server = self.serve(gpus="4xH200")
+        first = server.submit(ALICE, "--array", "n=1,2,3,4,5,6,7,8", *ARRAY)
         running = [n for n in range(first, first + 8) if server.job(n)["phase"] in ("starting", "running")]
-        self.assertEqual(running, [first, first + 1])
+        self.assertEqual(running, [first, first + 1, first + 2, first + 3])
 
     def test_N2_a_job_behind_another_reads_the_same_everywhere(self):
         server = self.serve()

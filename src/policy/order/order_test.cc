@@ -173,6 +173,16 @@ TEST(Fair, WithinAUserItIsTheOtherOrderAndTheTailIsThatOfTheWholeBatch) {
       << "beside 90,000 s of another user, 5000 s are no tail";
 }
 
+TEST(Fair, TheTailGoesFirstWhoeversItIs) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Build());
+  s.Running({.seconds = 10, .user = 0}, {0});
+  s.At(1000);
+  s.Waiting({.seconds = 50, .user = 1});
+  s.Waiting({.seconds = 9000, .user = 0});
+  EXPECT_THAT(Turn(s, *NewFairOrder(NewDrainOrder())), ElementsAre(2, 1))
+      << "the end of all hangs on it";
+}
+
 TEST(Fair, PriorityGoesBeforeUsers) {
   SnapshotBuilder s(ClusterBuilder().Node(2).Build());
   s.Running({.user = 0}, {0});

@@ -68,20 +68,22 @@ std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view
 
 Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   const auto& cluster = context.snapshot.cluster();
+  const bool small =
+      cluster.nodes().size() <= kMostLookedAt && cluster.gpu_count() <= kMostLookedAt;
+  if (small && said.kind == ReasonKind::kNoIdleGpu) {
+    said.a = view.job.gpus;
+    said.b = IdleGpusFor(context, view);
+    if (said.b < said.a) return said;  // whatever else lacks, it would wait for these
+  }
   if (const auto wanted = CoresLacking(context, view)) {
     const NodeId most = context.ledger.node_with_most_cores();
     return {
         ReasonKind::kNoCores, {}, *wanted, std::max(0.0, context.ledger.most_cores()), most, {}};
   }
-  if (cluster.nodes().size() > kMostLookedAt || cluster.gpu_count() > kMostLookedAt) return said;
+  if (!small) return said;
   if (const auto cores = IdleWithoutCores(context, view)) return *cores;
   if (cluster.models().size() > 1 && OnAnyIdleGpus(context, view)) {
     return {ReasonKind::kWaitsForFaster, {}, 0, 0};
-  }
-  if (said.kind == ReasonKind::kNoIdleGpu) {
-    said.a = view.job.gpus;
-    said.b = IdleGpusFor(context, view);
-    return said;
   }
   if (said.kind == ReasonKind::kNoRoom || said.kind == ReasonKind::kNoGoodNeighbour) {
     const bool upper = said.kind == ReasonKind::kNoGoodNeighbour;  // pack goes by predictions
