@@ -35,6 +35,16 @@ std::optional<Reason> IdleWithoutCores(const Context& context, const JobView& vi
   return best;
 }
 
+// Nothing is known of what it needs where it may run: nobody is put beside it, nor it beside
+// others.
+bool IsUnknown(const Context& context, const JobView& view) {
+  for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
+    const core::GpuModelId model(m);
+    if (Allowed(view, model) && view.estimate.On(model).demand.known) return false;
+  }
+  return true;
+}
+
 int IdleGpusFor(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
   int idle = 0;
@@ -70,6 +80,9 @@ Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   const auto& cluster = context.snapshot.cluster();
   const bool small =
       cluster.nodes().size() <= kMostLookedAt && cluster.gpu_count() <= kMostLookedAt;
+  if (said.kind == ReasonKind::kNoGoodNeighbour && IsUnknown(context, view)) {
+    said.kind = ReasonKind::kNoIdleGpu;
+  }
   if (small && said.kind == ReasonKind::kNoIdleGpu) {
     said.a = view.job.gpus;
     said.b = IdleGpusFor(context, view);

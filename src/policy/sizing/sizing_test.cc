@@ -156,6 +156,16 @@ TEST(Short, N3_OfIdleGpus) {
   EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoIdleGpu, {}, 4, 3}));
 }
 
+TEST(Short, N3_OfAnIdleGpuWhereNothingIsKnownOfWhatItNeeds) {
+  SnapshotBuilder s(Node(1, 16));
+  s.Running({}, {0}, 16);
+  s.Waiting({.known = false});
+  const Plan plan = Decide(s, "sharewell");
+  ASSERT_THAT(plan.waits, SizeIs(1));
+  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoIdleGpu, {}, 1, 0}))
+      << "cores would not help it";
+}
+
 TEST(CpuOnly, GivesItsCoresToATrainingJobUnderSlimOnly) {
   for (const bool slim : {false, true}) {
     SnapshotBuilder s(Node(1, 8));
