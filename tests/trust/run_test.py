@@ -30,7 +30,7 @@ class Seat:
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         os.chmod(os.ttyname(slave), 0o666)
-        self.process = subprocess.Popen([PROGRAM, "run", *args], stdin=slave, stdout=slave, stderr=slave, cwd="/", env=environment(server),
+        self.process = subprocess.Popen([PROGRAM, "run", "--name", "seat", *args], stdin=slave, stdout=slave, stderr=slave, cwd="/", env=environment(server),
                                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **as_user(user))
         self.seen = ""
 
@@ -226,7 +226,7 @@ class Run(TrustTest):
             number = int(client.stderr.readline().split()[1])
             server.wait_until(number, "running")
             time.sleep(0.5)
-            written = sum(part.stat().st_size for part in (self.folder / "logs" / str(number)).iterdir())
+            written = sum(part.stat().st_size for part in (self.folder / "logs").rglob("out.*"))
             self.assertLess(written, 2 << 20)
             client.stdout.close()
             self.assertEqual(client.wait(timeout=PATIENCE), 141)
