@@ -109,7 +109,8 @@ std::vector<ExchangeJob> Weigh(const Snapshot& snapshot, const std::vector<JobId
       std::accumulate(size.begin(), size.end(), 0.0) / static_cast<double>(size.size());
   std::map<core::UserId, std::size_t> jobs_of;
   for (JobId id : live) ++jobs_of[snapshot.job(id).job.user];
-  // The jobs of each user together weigh the same.
+  // In who goes sooner, the jobs of each user together weigh the same; the end of all is
+  // everybody's.
   const auto fair = [&](core::UserId user) {
     return static_cast<double>(live.size()) / static_cast<double>(jobs_of.size() * jobs_of[user]);
   };
@@ -123,8 +124,8 @@ std::vector<ExchangeJob> Weigh(const Snapshot& snapshot, const std::vector<JobId
     const double critical = std::max(1 - std::pow(share, 4), kMostCritical);
     ExchangeJob job;
     job.kind = kinds[i];
-    job.weight = fair(view.job.user) * prices.of[kinds[i]] *
-                 (std::sqrt(mean / size[i]) + nobody_comes * kThroughput / critical);
+    job.weight = prices.of[kinds[i]] * (fair(view.job.user) * std::sqrt(mean / size[i]) +
+                                        nobody_comes * kThroughput / critical);
     if (view.state == JobState::kRunning) {
       job.gpu = static_cast<int>(view.allocation.gpus.front().index());
       const Seconds cost = snapshot.restart_cost(view);
