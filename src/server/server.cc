@@ -369,15 +369,21 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());
   parts->http->Start();
+  engine::LogRetention logs;
+  logs.of_user = [all = parts->settings.get()](std::uint32_t uid) {
+    return all->LimitsOf(uid).log_bytes;
+  };
   // From now on the board knows all jobs that are not over.
   parts->keeper = std::make_unique<engine::LogKeeper>(
-      options.state, engine::LogOwners{.store = parts->jobs->Id(),
-                                       .live =
-                                           [&board = parts->service->board()](std::int64_t number) {
-                                             const control::JobPtr job = board.Find(number);
-                                             return job != nullptr && !core::IsOver(job->phase);
-                                           },
-                                       .ledger = &parts->runner->ledger()});
+      options.state,
+      engine::LogOwners{.store = parts->jobs->Id(),
+                        .live =
+                            [&board = parts->service->board()](std::int64_t number) {
+                              const control::JobPtr job = board.Find(number);
+                              return job != nullptr && !core::IsOver(job->phase);
+                            },
+                        .ledger = &parts->runner->ledger()},
+      logs);
   parts->job_keeper = std::make_unique<JobKeeper>(
       [place = options.store] { return store::OpenKeptJobs(place); },
       [all = parts->settings.get()](const std::string& user) -> std::optional<core::Bytes> {
