@@ -2,9 +2,9 @@
 // and answers into JSON; decides who may ask what (access.h).
 //
 // Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
-// Six threads work: the HTTP server's, one that reads (lists, files, the store), three for studies,
-// which may take minutes (fair_worker.h), and one that finds when jobs should start
-// (expected_starts.h).
+// Seven threads work: the HTTP server's, one that reads (lists, files, the store), one for long
+// requests and answers, three for studies, which may take minutes (both fair_worker.h), and one
+// that finds when jobs should start (expected_starts.h).
 #pragma once
 
 #include <functional>
@@ -41,8 +41,8 @@ struct GpuFigures {
 
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
 // objects. All but `starts`, `gpu_figures`, `exposition`, `log_file` and `terminal` are called on
-// the studies' threads, several at once; the first on its own, the others on the reading thread, and
-// must be quick.
+// the studies' threads, several at once; the first on its own, the others on the reading thread,
+// and must be quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
@@ -63,7 +63,7 @@ struct Studies {
 
 struct ApiOptions {
   AccessOptions access;
-  std::string_view openapi = {};                           // docs/openapi.json; outlives the Api
+  std::string_view openapi = {};  // docs/openapi.json; outlives the Api
   core::Seconds heartbeat{15};    // a comment on every event stream
   std::size_t most_studies = 32;  // that wait, of all users
   // What one user may take, and where that comes from; without it the defaults. Any thread.

@@ -97,10 +97,10 @@ TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
   job.user = {"bob", 7, 7, false};
   job.asked.command = {"train", std::string(2000, 'x'), "after"};
   job.asked.environment = {{"SECRET", "s"}};
-  job.asked.folder = "/" + std::string(3'000'000, 'f');
+  job.asked.folder = "/" + std::string(1'500'000, 'f');
   for (job.number = 1; job.number <= 3; ++job.number) service_.jobs.Put(job);
   const std::string page = Ask("GET /api/v1/jobs?live=1");
-  EXPECT_LT(page.size(), 7'000'000U);
+  EXPECT_LT(page.size(), 3'500'000U);
   EXPECT_THAT(page.substr(0, 4000), AllOf(HasSubstr("\"number\":3"), HasSubstr("xxx\",\"...\"]"),
                                           Not(HasSubstr("SECRET"))));
   EXPECT_THAT(page.substr(page.size() - 100), HasSubstr("\"next\":2}"));
@@ -206,7 +206,7 @@ TEST_F(ApiTest, AJobThatWaitsSaysWhenItShouldStart) {
 TEST_F(ApiTest, OthersSeeButDoNotTouch) {
   Ask("POST /api/v1/jobs", R"({"command":["a"],"environment":{"SECRET":"s3cret"}})");
   EXPECT_THAT(Ask("GET /api/v1/jobs/1"), HasSubstr("s3cret"));
-  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr("s3cret"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), Not(HasSubstr("s3cret"))) << "lists are short";
   for (const std::string& header : {std::string(), token_}) {
     EXPECT_THAT(Tcp("GET /api/v1/jobs/1", header),
                 AllOf(HasSubstr("\"number\":1"), Not(HasSubstr("s3cret"))));
@@ -343,7 +343,7 @@ TEST_F(ApiTest, EventsGoOnWhereTheyBrokeOff) {
   EXPECT_EQ(live->Until(":\n\n"), ":\n\n") << "nothing came, and still something comes";
 }
 
-TEST_F(ApiTest, TenThousandJobsAreListedAtOnce) {
+TEST_F(ApiTest, TenThousandJobsAreListedInAFewPages) {
   core::JobRecord record;
   record.user = {"ann", 1000, 1000, false};
   record.asked.command = {"python3", "train.py", "--epochs", "10"};
@@ -351,9 +351,21 @@ TEST_F(ApiTest, TenThousandJobsAreListedAtOnce) {
   record.asked.environment.assign(40, {"SOME_VARIABLE", "with a value of common length"});
   for (record.number = 1; record.number <= 10'000; ++record.number) service_.jobs.Put(record);
   const auto before = std::chrono::steady_clock::now();
-  const std::string all = Tcp("GET /api/v1/jobs?live=1&limit=10000");
+  std::string below;
+  int pages = 0;
+  std::size_t listed = 0;
+  do {
+    const std::string page = Tcp("GET /api/v1/jobs?live=1&limit=10000" + below);
+    for (std::size_t at = 0; (at = page.find("{\"number\":", at)) != std::string::npos; ++at) {
+      ++listed;
+    }
+    const std::size_t next = page.rfind("\"next\":");
+    ASSERT_NE(next, std::string::npos);
+    below = "&below=" + page.substr(next + 7, page.rfind('}') - next - 7);
+  } while (++pages < 20 && below != "&below=null");
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-  EXPECT_THAT(all, AllOf(HasSubstr("\"number\":10000,"), HasSubstr("\"next\":null}")));
+  EXPECT_EQ(listed, 10'000U);
+  EXPECT_LT(pages, 10);
   EXPECT_LT(took.count(), 20) << "even on a loaded machine, under ThreadSanitizer";
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1e3));
 }

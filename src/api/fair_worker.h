@@ -1,5 +1,6 @@
 // FairWorker: a few threads that do what they are given, one thing of each user at a time, users in
-// turn: nobody waits behind another user's queue.
+// turn: nobody waits behind another user's queue. To the kernel they are of low priority, because
+// what they do is long, and the server's other threads have short answers to give.
 #pragma once
 
 #include <condition_variable>

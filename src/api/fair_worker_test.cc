@@ -12,10 +12,12 @@ namespace {
 using Taken = FairWorker::Taken;
 
 void WaitUntil(const std::function<bool()>& holds) {
-  for (int i = 0; i < 3000 && !holds(); ++i) {
+  bool held = holds();
+  for (int i = 0; i < 3000 && !held; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    held = holds();
   }
-  EXPECT_TRUE(holds());
+  EXPECT_TRUE(held);
 }
 
 TEST(FairWorkerTest, F17_AnotherUsersStudyIsNotWaitedFor) {

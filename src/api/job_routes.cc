@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,8 +23,9 @@ using core::Phase;
 
 constexpr std::int64_t kMostListed = 10'000;
 constexpr std::int64_t kListed = 100;
-// A page of a list, and what is read of the store for it: whatever is queued, it can be listed.
-constexpr std::size_t kMostPageBytes = std::size_t{4} << 20, kMostReadBytes = std::size_t{16} << 20;
+// A page of a list, and what is read of the store for it: whatever is queued, it can be listed, and
+// other readers do not wait long for it.
+constexpr std::size_t kMostPageBytes = std::size_t{2} << 20, kMostReadBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostListedCommand = 1000;
 constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
 constexpr std::int64_t kLog = 65536;
@@ -46,8 +48,13 @@ struct Listing {
     if (!user.empty() && job.user.name != user) return false;
     return phases.empty() || std::find(phases.begin(), phases.end(), job.phase) != phases.end();
   }
-  bool WantsOver() const {
-    return !live && (phases.empty() || std::any_of(phases.begin(), phases.end(), core::IsOver));
+  // Of phases that are the end of a job, those that are asked for.
+  std::vector<Phase> Over() const {
+    if (live) return {};
+    if (phases.empty()) return {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
+    std::vector<Phase> over;
+    std::copy_if(phases.begin(), phases.end(), std::back_inserter(over), core::IsOver);
+    return over;
   }
 };
 
@@ -125,13 +132,13 @@ core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing,
     }
   };
   take(api.service.board().Live());
-  if (listing.WantsOver()) {
+  if (const auto over = listing.Over(); !over.empty()) {
     take(api.service.board().Over());
     const auto store = api.Store();
     RETURN_IF_ERROR(store);
     store::JobFilter filter;
     if (!listing.user.empty()) filter.user = listing.user;
-    filter.phases = listing.phases;
+    filter.phases = over;
     filter.below = listing.below;
     filter.most = most;
     filter.most_bytes = kMostReadBytes;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -14,7 +15,8 @@ namespace sharewell::api {
 namespace {
 
 // What is counted here; the others are counted elsewhere, or there is nothing to count.
-std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string& user) {
+std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string& user,
+                                          const http::HttpUse& use) {
   double jobs = 0, running = 0, bytes = 0;
   for (const control::JobPtr& job : api.service.board().Live()) {
     if (job->user.name != user) continue;
@@ -25,12 +27,16 @@ std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string&
   return {{"queued_jobs", jobs},
           {"running_jobs", running},
           {"queued_bytes", bytes},
+          {"connections", static_cast<double>(use.connections)},
+          {"streams", static_cast<double>(use.streams)},
+          {"request_bytes", static_cast<double>(use.bytes)},
+          {"server_seconds_per_minute", std::round(use.server.value * 1e3) / 1e3},
           {"studies", static_cast<double>(api.studying.CountOf(user))}};
 }
 
-http::HttpResponse Told(const ApiImpl& api, const core::Account& who) {
+http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http::HttpUse& use) {
   const core::AccountLimits limits = api.LimitsOf(who);
-  const auto counted = UsedBy(api, who.name);
+  const auto counted = UsedBy(api, who.name, use);
   std::string out = fmt::format("{{\"schema\":1,\"user\":{},\"limits\":", JsonText(who.name));
   std::size_t i = 0;
   AppendList(out, core::LimitKeys(), [&](std::string& text, const core::LimitKey& key) {
@@ -52,6 +58,15 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who) {
   return JsonAnswer(out + "}");
 }
 
+// What the HTTP server counts is asked on its thread.
+void Tell(ApiImpl& api, const core::Account& who, const http::Responder& responder) {
+  api.server.Post([&api, who, responder] {
+    api.Later(responder, [&api, who, responder, use = api.server.UseOf(who.uid)] {
+      responder.Answer(Told(api, who, use));
+    });
+  });
+}
+
 }  // namespace
 
 core::AccountLimits ApiImpl::LimitsOf(const core::Account& who) const {
@@ -60,18 +75,23 @@ core::AccountLimits ApiImpl::LimitsOf(const core::Account& who) const {
 }
 
 void ApiImpl::AddLimitsRoute() {
-  Read("/api/v1/limits", [this](const http::HttpRequest& request, const Who& who) {
+  ReadThen("/api/v1/limits", [this](const http::HttpRequest& request, const Who& who,
+                                    const http::Responder& responder) {
     if (!who) {
-      return RefusalAnswer({401, "whose limits? Give a token, or ask through the server's socket"});
+      return responder.Answer(
+          RefusalAnswer({401, "whose limits? Give a token, or ask through the server's socket"}));
     }
     const std::string name = QueryValue(http::ParseQuery(request.query), "user");
-    if (name.empty() || name == who->name) return Told(*this, *who);
-    if (!who->admin) return Problem(403, "the limits of other users are shown to admins alone");
+    if (name.empty() || name == who->name) return Tell(*this, *who, responder);
+    if (!who->admin) {
+      return responder.Answer(Problem(403, "the limits of other users are shown to admins alone"));
+    }
     const auto other = AccountNamed(name);
     if (!other) {
-      return Problem(404, fmt::format("there is no user {} on this machine", core::Quoted(name)));
+      return responder.Answer(
+          Problem(404, fmt::format("there is no user {} on this machine", core::Quoted(name))));
     }
-    return Told(*this, *other);
+    Tell(*this, *other, responder);
   });
 }
 

@@ -38,7 +38,7 @@ void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Accoun
           responder.Answer(JsonAnswer(JobsText(jobs, who) + "}", 201));
         };
         if (inside && many) {
-          inside->Later(responder, answer);
+          inside->InBulk(who, responder, answer);
         } else {
           answer();
         }
@@ -151,7 +151,7 @@ void ApiImpl::AddSubmitRoute() {
           });
         };
         if (size <= kParsedAtOnce) return work();
-        Later(responder, std::move(work));
+        InBulk(*who, responder, std::move(work));
       },
       kMostSubmission);
 }

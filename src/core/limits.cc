@@ -87,7 +87,9 @@ void SetValue(Limits& limits, const LimitKey& key, double value) {
 
 std::string LimitText(const LimitKey& key, double value) {
   if (key.is_bytes()) return BinarySize(value);
-  if (key.member.index() == 2) return fmt::format("{:g} s a minute", value);
+  if (key.member.index() == 2) {
+    return fmt::format("{:g} s a minute", std::round(value * 10) / 10);
+  }
   return fmt::format("{:.0f}", value);
 }
 

@@ -436,6 +436,8 @@ HttpFigures HttpServer::Figures() const {
           impl_->places.streams()};
 }
 
+HttpUse HttpServer::UseOf(std::uint32_t uid) const { return impl_->places.UseOf(uid); }
+
 std::vector<std::pair<std::string, std::string>> HttpServer::Routes() const {
   return impl_->table.All();
 }

@@ -99,6 +99,13 @@ struct HttpFigures {
   std::size_t connections = 0, streams = 0;
 };
 
+// What one user has under way; a limit of `core::Limits` bounds each.
+struct HttpUse {
+  std::size_t connections = 0, streams = 0;
+  std::size_t bytes = 0;    // of requests and answers
+  core::Seconds server{0};  // CPU time of the last minute
+};
+
 class HttpServer {
  public:
   using Page = std::function<HttpResponse(const HttpRequest&)>;
@@ -137,6 +144,7 @@ class HttpServer {
   // Any thread; `work` runs on the server's. After Stop it is dropped.
   void Post(std::function<void()> work);
   HttpFigures Figures() const;                                      // any thread
+  HttpUse UseOf(std::uint32_t uid) const;                           // the server's thread
   std::vector<std::pair<std::string, std::string>> Routes() const;  // method, path
 
  private:

@@ -16,10 +16,14 @@ class Meter {
 
   // Seconds of CPU time on one core.
   void Charge(core::Seconds used);
+  // What is in the bucket of a user who may take so much a minute.
+  core::Seconds Used(core::Seconds per_minute, Time now);
   // How long a user who may take so much a minute has to wait; absent: not at all.
   std::optional<core::Seconds> Wait(core::Seconds per_minute, Time now);
 
  private:
+  core::Seconds Leak(core::Seconds per_minute, Time now) SHAREWELL_REQUIRES(mutex_);
+
   platform::Mutex mutex_;
   core::Seconds used_ SHAREWELL_GUARDED_BY(mutex_){0};
   std::optional<Time> leaked_ SHAREWELL_GUARDED_BY(mutex_);  // up to then

@@ -19,6 +19,7 @@ TEST(Meter, AMinutesPartMayBeTakenAtOnceAndComesBack) {
   ASSERT_TRUE(wait);
   EXPECT_NEAR(wait->value, 3, 1e-9);  // a third of a second comes back each second
   EXPECT_TRUE(meter.Wait(per_minute, begin + seconds(2)));
+  EXPECT_NEAR(meter.Used(per_minute, begin + seconds(3)).value, 20, 1e-9);
   EXPECT_FALSE(meter.Wait(per_minute, begin + seconds(4)));
   // Nobody saves up more than a minute's part.
   EXPECT_FALSE(meter.Wait(per_minute, begin + seconds(3600)));

@@ -20,6 +20,8 @@ constexpr std::size_t kMostTurnedAway = 128, kMostTurnedAwayOfOne = 16;
 constexpr std::size_t kMostPeers = 4096;  // that are remembered without having anything open
 constexpr const char* kThisMachine = "this machine";
 
+std::string NameOf(std::uint32_t uid) { return fmt::format("uid {}", uid); }
+
 // An IPv6 host has a whole /64 to call from.
 std::string Network(const std::string& address) {
   const bool four = address.find(':') == std::string::npos || address.starts_with("::ffff:");
@@ -78,9 +80,10 @@ void Places::KeepFilesFree() {
 }
 
 Share& Places::Of(std::uint32_t uid) {
-  Share& share = shares_[fmt::format("uid {}", uid)];
+  const std::string name = NameOf(uid);
+  Share& share = shares_[name];
   share.uid = uid;
-  share.name = fmt::format("uid {}", uid);
+  share.name = name;
   return share;
 }
 
@@ -102,6 +105,15 @@ Share& Places::Of(const Peer& peer) {
 
 core::Limits Places::LimitsOf(const Share& share) const {
   return options_.limits ? options_.limits(share.uid) : core::Limits{};
+}
+
+HttpUse Places::UseOf(std::uint32_t uid) const {
+  const auto found = shares_.find(NameOf(uid));
+  if (found == shares_.end()) return {};
+  const Share& share = found->second;
+  const core::Seconds per_minute(LimitsOf(share).server_seconds_per_minute);
+  return {share.connections, share.streams, share.bytes,
+          share.meter->Used(per_minute, steady_clock::now())};
 }
 
 bool Places::Privileged(const Peer& peer) const {

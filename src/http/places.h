@@ -55,6 +55,7 @@ class Places {
   Share& Of(const Peer& peer);  // loopback is one, wherever in 127.0.0.0/8 it comes from
   Share& Of(std::uint32_t uid);
   core::Limits LimitsOf(const Share& share) const;
+  HttpUse UseOf(std::uint32_t uid) const;
   // Some places of the socket are for these alone.
   bool Privileged(const Peer& peer) const;
 

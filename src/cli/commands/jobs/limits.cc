@@ -14,9 +14,11 @@ namespace {
 using core::Result;
 using report::Json;
 
-// "-": it is not counted.
+// "-": it is not counted. The column of the limit says of seconds that they are those of a minute.
 std::string Cell(const core::LimitKey& key, const Json& value) {
-  return value.is_number() ? core::LimitText(key, value.get<double>()) : "-";
+  if (!value.is_number()) return "-";
+  const std::string text = core::LimitText(key, value.get<double>());
+  return text.substr(0, text.find(" a minute"));
 }
 
 class LimitsCommand : public Command {
@@ -50,8 +52,10 @@ class LimitsCommand : public Command {
     for (const core::LimitKey& key : core::LimitKeys()) {
       for (const Json& row : told["limits"]) {
         if (!row.is_object() || row.value("name", Json(nullptr)) != Json(key.name)) continue;
+        const Json limit = row.value("limit", Json(nullptr));
         const Json from = row.value("from", Json(nullptr));
-        table.Row({std::string(key.name), Cell(key, row.value("limit", Json(nullptr))),
+        table.Row({std::string(key.name),
+                   limit.is_number() ? core::LimitText(key, limit.get<double>()) : "-",
                    Cell(key, row.value("used", Json(nullptr))),
                    Cell(key, row.value("left", Json(nullptr))),
                    from.is_string() ? from.get<std::string>() : "-", std::string(key.what)});
