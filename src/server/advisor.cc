@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -156,7 +157,26 @@ struct ServerAdvisor::Impl {
   }
 
   void Keep(const KeyDigest& key, const core::JobRecord& record);
+  // Those that jobs left, the oldest first.
+  core::Result<std::vector<ProfileRecord>> ReadKept();
 };
+
+core::Result<std::vector<ProfileRecord>> ServerAdvisor::Impl::ReadKept() {
+  auto kept = profiles.Profiles({.id = {}, .name = {}, .workload = {}, .gpu = {}, .source = "job"});
+  RETURN_IF_ERROR(kept);
+  std::sort(kept->begin(), kept->end(), [](const ProfileRecord& a, const ProfileRecord& b) {
+    return std::tie(a.created, a.id) < std::tie(b.created, b.id);
+  });
+  if (kept->size() <= options.most_profiles_kept) return kept;
+  const auto stay = kept->end() - static_cast<std::ptrdiff_t>(options.most_profiles_kept);
+  std::vector<std::int64_t> old;
+  for (auto it = kept->begin(); it != stay; ++it) old.push_back(it->id);
+  if (const auto removed = profiles.RemoveProfiles(old); !removed) {
+    Say("old profiles of jobs were not removed: " + removed.error().message);
+  }
+  kept->erase(kept->begin(), stay);
+  return kept;
+}
 
 void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& record) {
   auto profile = runs.RecordOf(key);
@@ -191,13 +211,15 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
   const auto shared = jobs.SharedRuns();
   RETURN_IF_ERROR(shared);
   for (const core::SharedRun& run : *shared) inside->pairs.Add(run);
-  const auto kept =
-      profiles.Profiles({.id = {}, .name = {}, .workload = {}, .gpu = {}, .source = "job"});
+  const auto kept = inside->ReadKept();
   RETURN_IF_ERROR(kept);
-  std::map<std::string, const ProfileRecord*> by_key;
+  std::map<std::string, const ProfileRecord*> by_key;  // the newest of each
+  std::vector<std::string> keys;                       // the oldest first
   for (const ProfileRecord& record : *kept) {
     for (const auto& [fact, value] : record.environment) {
-      if (fact == kKeyFact) by_key[value] = &record;
+      if (fact != kKeyFact) continue;
+      by_key[value] = &record;
+      keys.push_back(value);
     }
   }
   store::JobFilter finished;
@@ -215,9 +237,10 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     const auto& needs = it->asked.needs;
     if (needs && needs->source == core::Source::kPredicted) predicted[TextOf(key)] = &*it;
   }
-  for (const auto& [text, record] : by_key) {
+  for (const std::string& text : keys) {
     const auto key = DigestFrom(text);
     if (!key) continue;
+    const ProfileRecord* record = by_key[text];
     inside->runs.Restore(*key, *record);
     if (const auto it = predicted.find(text); it != predicted.end()) {
       inside->runs.Compare(*key, study::AsBrought(*it->second->asked.needs).profile,

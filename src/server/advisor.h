@@ -25,13 +25,15 @@ struct AdvisorOptions {
   std::string policy = "sharewell";                  // as policy::NewPolicy has it
   core::Ratio max_slowdown = 1.25;                   // of jobs that state none
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
+  std::size_t most_profiles_kept = 20'000;           // of those that jobs left; see New()
   std::function<void(const std::string&)> say = {};  // what could not be stored
 };
 
 class ServerAdvisor final : public control::Advisor {
  public:
-  // Reads what earlier runs left in the stores. Fails on an unknown policy or a store that cannot
-  // be read. All references must outlive it.
+  // Reads what earlier runs left in the stores; of their profiles the newest stay, and the others
+  // are removed. Fails on an unknown policy or a store that cannot be read. All references must
+  // outlive it.
   static core::Result<std::unique_ptr<ServerAdvisor>> New(const core::Cluster& cluster,
                                                           const catalogue::GpuCatalogue& catalogue,
                                                           store::ProfileStore& profiles,

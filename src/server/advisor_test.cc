@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "catalogue/builtin_measurements.h"
 #include "core/snapshot.h"
 #include "server/run_memory.h"
@@ -46,7 +48,11 @@ class KeptProfiles : public store::ProfileStore {
     }
     return found;
   }
-  core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t>) override { return 0; }
+  core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t> ids) override {
+    return static_cast<std::int64_t>(std::erase_if(all, [&](const core::ProfileRecord& record) {
+      return std::find(ids.begin(), ids.end(), record.id) != ids.end();
+    }));
+  }
 
   std::vector<core::ProfileRecord> all;
   int saves = 0;
@@ -87,8 +93,8 @@ class ServerAdvisorTest : public ::testing::Test {
     machine = *MachineOf({"box", cores, GiB(128)}, gpus, {}, catalogue);
     Restart();
   }
-  void Restart() {
-    auto made = ServerAdvisor::New(machine.cluster, catalogue, profiles, jobs, {});
+  void Restart(const AdvisorOptions& options = {}) {
+    auto made = ServerAdvisor::New(machine.cluster, catalogue, profiles, jobs, options);
     ASSERT_TRUE(made) << made.error().message;
     advisor = *std::move(made);
   }
@@ -224,6 +230,29 @@ TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
   EXPECT_LE(profiles.saves - saves, 3) << "what does not move is not stored again";
   advisor->LearnRun(Ran(Command({"true"}), 0.01), {});
   EXPECT_THAT(profiles.all, SizeIs(1)) << "nothing was seen of it";
+}
+
+TEST_F(ServerAdvisorTest, F13_OfTheProfilesThatJobsLeftTheNewestStay) {
+  Machine("1xH200");
+  const core::Profile seen = Known(0.3, 10, 2).profile;
+  const auto run = [&](const std::string& word, core::UnixMillis ended) {
+    JobRecord record = Ran(Command({word}), 100);
+    record.ended = ended;
+    advisor->LearnRun(record, seen);
+  };
+  run("first", 1);
+  run("second", 2);
+  run("third", 3);
+  run("first", 4);
+  core::ProfileRecord measured;
+  measured.name = "by hand";
+  measured.source = "profile";
+  ASSERT_TRUE(profiles.Save(measured));
+  Restart({.most_profiles_kept = 2});
+  std::vector<std::string> names;
+  for (const auto& record : profiles.all) names.push_back(record.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("first", "third", "by hand"));
+  EXPECT_EQ(advisor->NeedsOf(Command({"first"})).source, Source::kMeasured);
 }
 
 TEST_F(ServerAdvisorTest, AStarvedJobIsGivenMoreTheNextTime) {

@@ -42,8 +42,11 @@ class ServiceIdsTest : public testing::Test {
     std::vector<GpuView> gpus(2);
     gpus[0].gpu = {0, "GPU-0", "V100"};
     gpus[1].gpu = {1, "GPU-1", "V100"};
-    service_ =
-        std::make_unique<Service>(cluster_, gpus, runner_, advisor_, jobs_, ServiceOptions());
+    ServiceOptions options;
+    options.limits.of = [](const core::Account& who) {
+      return who.name == kBob.name ? core::Limits{.running_jobs = 1} : core::Limits{};
+    };
+    service_ = std::make_unique<Service>(cluster_, gpus, runner_, advisor_, jobs_, options);
     EXPECT_TRUE(service_->Start());
   }
 
@@ -58,13 +61,13 @@ class ServiceIdsTest : public testing::Test {
     return answer.get();
   }
   // The number of the first.
-  std::int64_t Submit(std::size_t count) {
+  std::int64_t Submit(std::size_t count, const core::Account& who = kAnn) {
     core::Submission job;
     job.command = {"train"};
     job.gpus = 1;
     job.exclusive = true;
     const auto told = Wait<std::vector<JobPtr>>([&](auto answer) {
-      service_->Submit(std::vector<core::Submission>(count, job), kAnn, std::move(answer));
+      service_->Submit(std::vector<core::Submission>(count, job), who, std::move(answer));
     });
     EXPECT_TRUE(told) << told.error().message;
     return told ? told->front()->number : 0;
@@ -115,6 +118,21 @@ TEST_F(ServiceIdsTest, F13_JobsThatAreOverTakeNoIds) {
   Cancel(runs);
   EXPECT_TRUE(Comes(runs, Phase::kCancelled));
   EXPECT_TRUE(runner_.RunsNothing());
+}
+
+TEST_F(ServiceIdsTest, AJobThatIsHeldDoesNotCountAsRunning) {
+  const std::int64_t number = Submit(1, kBob);
+  for (int attempt = 1; attempt <= 3; ++attempt) {  // so often, and it is held
+    for (int i = 0; i < 3000 && !runner_.Started({number, attempt}); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    engine::RunEvent end = HandRunner::Of(engine::RunEvent::Kind::kEnded, {number, attempt});
+    end.end.lost = true;
+    runner_.Tell(end);
+  }
+  ASSERT_TRUE(Comes(number, Phase::kHeld));
+  const std::int64_t next = Submit(1, kBob);
+  EXPECT_TRUE(Comes(next, Phase::kRunning)) << service_->board().Find(next)->reason;
 }
 
 }  // namespace
