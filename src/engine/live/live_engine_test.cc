@@ -291,6 +291,7 @@ TEST_F(LiveEngineTest, AnInteractiveJobIsNeverStartedAgain) {
   engine_.Requeue(evicted);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 2.1 within 7"));
   runner_.events = {EndOf({1, 1}, 0), EndOf({2, 1}, 129, 1)};
+  runner_.events[0].end.stopped = true;
   EXPECT_THAT(Observe().failed, ElementsAre(moved, evicted));
   EXPECT_THAT(seen_.requeued, IsEmpty());
   EXPECT_THAT(runner_.TakeCalls(), IsEmpty());

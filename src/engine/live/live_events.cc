@@ -162,7 +162,8 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
   for (const GpuId gpu : run.gpus) std::erase(on_gpu_[gpu.index()], id);
   ResidentsChanged(run.gpus);
   ended_.push_back({id, run.request.id, event.end, outcome});
-  if (run.request.asked.terminal && run.leaves && *run.leaves != Why::kFail) {
+  if (run.request.asked.terminal && outcome == Outcome::kFailed && run.leaves &&
+      *run.leaves != Why::kFail) {
     ended_.back().end.message =
         "it had to leave its place, and an interactive job is not started again";
   }
