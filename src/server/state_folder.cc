@@ -151,7 +151,19 @@ Result<void> AdoptRuns(const std::string& state, const std::vector<engine::RunRe
     job.note = "taken over from another store while it ran";
     changes.jobs.push_back(std::move(job));
   }
-  return jobs.Write(changes);
+  RETURN_IF_ERROR(jobs.Write(changes));
+  // Their supervisors hold the folders of their logs, not paths.
+  const auto before = OwnerOf(state);
+  for (const engine::RunRequest& run : runs) {
+    if (!before) break;
+    const auto logs = [&](const std::string& id) {
+      return engine::LogFolder(state, id, run.user.uid, run.id.job);
+    };
+    if (engine::MakeLogFolder(logs(jobs.Id()))) {
+      (void)::rename(logs(before->id).c_str(), logs(jobs.Id()).c_str());
+    }
+  }
+  return {};
 }
 
 Result<std::string> SealKey(const std::string& state) {

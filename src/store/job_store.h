@@ -67,6 +67,9 @@ class JobStore {
   // From now on this object's owner is the one server of the store, until it goes, however it goes.
   // Fails and names the other one (its process and since when) while there is one.
   virtual core::Result<void> BecomeServer() = 0;
+  // Whether new work could be stored now, found out without writing any: the file is still there
+  // and its disk has room. Absent: only writing tells (a database elsewhere, or not the server).
+  virtual std::optional<core::Result<void>> Health() { return std::nullopt; }
   // Which store this is: 16 hexadecimal digits, made at random with it and never changed. A copy
   // has the same id. Empty: a store that is kept nowhere (tests).
   virtual std::string Id() const { return {}; }

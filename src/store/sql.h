@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,8 @@ class Database {
   // true where it was one for want of room and trying again may help.
   virtual core::Result<void> KeepReserve() { return {}; }
   virtual bool UseReserve() { return false; }
+  // As JobStore::Health.
+  virtual std::optional<core::Result<void>> Health() { return std::nullopt; }
   // For messages; holds no password.
   virtual const std::string& where() const = 0;
 

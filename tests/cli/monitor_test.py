@@ -171,10 +171,10 @@ class Parser(unittest.TestCase):
 
 class Samples(MonitorTest):
     def test_samples_are_in_the_store_when_it_ends(self):
-        agent = self.agent("--store", "s/store.db", "--interval", "0.2", "--node", "here")
+        agent = self.agent("--store", "s.db", "--interval", "0.2", "--node", "here")
         self.wait_until(lambda: "node_load1" in agent.families())
         self.assertEqual(agent.stop(), (0, b""))
-        found = json.loads(self.succeed("samples", "list", "--store", "s/store.db", "--json"))
+        found = json.loads(self.succeed("samples", "list", "--store", "s.db", "--json"))
         self.assertEqual(found["schema"], 1)
         by_metric = {series["metric"]: series for series in found["series"]}
         self.assertGreaterEqual(by_metric["load1"]["samples"], 1)
@@ -199,8 +199,8 @@ class Samples(MonitorTest):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             port = taken.getsockname()[1]
-        agent = self.agent("--store", f"postgresql://nobody:secret@127.0.0.1:{port}/none?connect_timeout=2",
-                           "--interval", "0.2")
+        address = f"postgresql://nobody:secret@127.0.0.1:{port}/none?connect_timeout=2"
+        agent = self.agent("--interval", "0.2", env={"SHAREWELL_STORE": address})
         agent.wait_for(r"store: .*what is read waits in memory")
         families = self.wait_until(lambda: (lambda f: f if "node_load1" in f else None)(agent.families()))
         self.assertEqual(families["sharewell_store_up"]["samples"], [({}, 0.0)])

@@ -158,10 +158,10 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
 bool Service::Impl::TrustAgain(LiveJob& job,
                                const std::map<engine::RunId, engine::RunRequest>& runs) {
   JobRecord& record = job.record;
-  auto run = runs.find({record.number, record.attempt});
-  if (run == runs.end()) run = runs.find({record.number, record.attempt - 1});
-  const bool runs_now = run != runs.end() && record.phase != Phase::kHeld &&
-                        record.phase != Phase::kWaiting && !core::IsOver(record.phase);
+  auto run = runs.upper_bound({record.number, record.attempt});
+  const bool found = run != runs.begin() && (--run)->first.job == record.number;
+  const bool runs_now = found && record.phase != Phase::kHeld && record.phase != Phase::kWaiting &&
+                        !core::IsOver(record.phase);
   if (runs_now) {
     record.user = run->second.user;
     record.asked = run->second.asked;

@@ -121,7 +121,8 @@ TEST_F(JobContract, F1_WhatSomebodyElseWroteIsNotTrusted) {
   ASSERT_TRUE(keyed()->Write({{PlainJob(1), PlainJob(2), PlainJob(3)}, {}, {}, {}}));
   const auto untrusted = [&](JobStore& store) {
     std::vector<std::int64_t> numbers;
-    for (const auto& job : store.Jobs({}).value()) {
+    const auto jobs = store.Jobs({}).value();
+    for (const auto& job : jobs) {
       if (job.untrusted) numbers.push_back(job.number);
     }
     return numbers;

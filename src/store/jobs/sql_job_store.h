@@ -30,6 +30,9 @@ class SqlJobStore final : public JobStore {
   core::Result<std::optional<std::string>> Kept(const std::string& name) override;
   core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) override;
   core::Result<void> BecomeServer() override;
+  std::optional<core::Result<void>> Health() override {
+    return server_ ? database_->Health() : std::nullopt;
+  }
   std::string Id() const override { return id_; }
 
  private:

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 namespace sharewell::store {
 namespace {
@@ -31,19 +33,19 @@ Disk DiskOf(const std::string& store) {
           static_cast<std::int64_t>(blocks) * unit};
 }
 
-// True: so much of the file has its room on the disk. Where it cannot have it, the file is as it
-// was. Never shortens it.
-bool HasRoom(const std::string& path, std::int64_t bytes, int how) {
+// Gives so much of the file its room on the disk; 0, or errno. Where there is none, the file is as
+// it was. Never shortens it.
+int TakeRoom(const std::string& path, std::int64_t bytes, int how) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | how, 0600);
-  if (file < 0) return false;
+  if (file < 0) return errno;
   struct stat status {};
-  bool whole = ::fstat(file, &status) == 0 && status.st_size >= bytes;
-  if (!whole) {
-    whole = ::posix_fallocate(file, 0, bytes) == 0;
-    if (!whole) (void)::ftruncate(file, status.st_size);
+  int error = ::fstat(file, &status) == 0 ? 0 : errno;
+  if (error == 0 && status.st_size < bytes) {
+    error = ::posix_fallocate(file, 0, bytes);
+    if (error != 0) (void)::ftruncate(file, status.st_size);
   }
   ::close(file);
-  return whole;
+  return error;
 }
 
 }  // namespace
@@ -51,10 +53,16 @@ bool HasRoom(const std::string& path, std::int64_t bytes, int how) {
 core::Result<void> SpaceReserve::Keep() const {
   const Disk disk = DiskOf(store_);
   const std::int64_t wanted = std::min(kReserveBytes, disk.size / kReserveShare);
-  const bool whole =
-      HasRoom(store_ + "-reserve", wanted, O_CREAT) && HasRoom(store_ + "-wal", wanted, /*how=*/0);
-  const std::int64_t free = whole ? DiskOf(store_).free : disk.free;
-  if (whole && free >= std::min(kLeastFree, wanted)) return {};
+  int error = TakeRoom(store_ + "-reserve", wanted, O_CREAT);
+  if (error == 0) error = TakeRoom(store_ + "-wal", wanted, /*how=*/0);
+  if (error != 0 && error != ENOSPC && error != EDQUOT) {
+    return core::FailedError(
+        "{}: the room for the ends of jobs cannot be kept beside it ({}); see that this user may "
+        "write the files {}-reserve and {}-wal",
+        store_, std::strerror(error), store_, store_);
+  }
+  const std::int64_t free = error == 0 ? DiskOf(store_).free : disk.free;
+  if (error == 0 && free >= std::min(kLeastFree, wanted)) return {};
   return core::FailedError(
       "{}: its disk is nearly full: {:.1f} MiB are free, and {:.1f} MiB are kept there so that the "
       "ends of jobs can always be stored; make room and it goes on",

@@ -102,8 +102,19 @@ class SqliteDatabase final : public Database {
     if (empty < kEmptyPages || empty < pages / kEmptyShare) return {};
     return Run("PRAGMA incremental_vacuum(4096)", {}, [](const Row&) {});
   }
-  core::Result<void> KeepReserve() override { return SpaceReserve(path_).Keep(); }
-  bool UseReserve() override { return std::exchange(full_, false) && SpaceReserve(path_).Use(); }
+  core::Result<void> KeepReserve() override {
+    if (auto there = StillThere(); !there) return there;
+    return SpaceReserve(path_).Keep();
+  }
+  std::optional<core::Result<void>> Health() override { return KeepReserve(); }
+  bool UseReserve() override {
+    if (!std::exchange(full_, false)) return false;
+    std::ignore = SpaceReserve(path_).Use();
+    // What the log holds goes into the file, so that the log is written from its beginning again,
+    // where it has room.
+    sqlite3_wal_checkpoint_v2(handle_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    return true;
+  }
   const std::string& where() const override { return path_; }
 
   // What is opened now is what must lie there from now on.
