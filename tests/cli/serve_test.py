@@ -132,6 +132,27 @@ class ServedTest(ProgramTest):
 CPU = ("--gpus", "0", "--cpus", "0.1")
 
 
+class Limits(ServedTest):
+    def test_the_table(self):
+        """Whoever started the server is an admin of it, root or not."""
+        table = re.sub(r"\ALimits of '[^']*'", "Limits of 'ann'", self.said("limits"))
+        # What asking has cost so far.
+        table = re.sub(r"(?m)^(server_seconds_per_minute +40 s a minute) +[\d.]+ s +[\d.]+ s ", r"\1      0 s     40 s ", table)
+        self.assert_golden("limits-table.txt", table)
+
+    def test_what_is_used(self):
+        number = self.submit("--hold", *CPU, "--", "true")
+        told = {row["name"]: (row["limit"], row["used"], row["left"]) for row in self.json("limits")["limits"]}
+        self.assertEqual(told["queued_jobs"], (50000, 1, 49999))
+        self.assertEqual(told["connections"], (128, 1, 127))
+        self.assertEqual(told["streams"], (128, 0, 128))
+        self.assertEqual(told["log_bytes"][1:], (None, None))
+        limit, used, left = told["server_seconds_per_minute"]
+        self.assertLess(used, 20)
+        self.assertAlmostEqual(used + left, limit)
+        self.end_all(number)
+
+
 class OneJob(ServedTest):
     def test_from_submission_to_its_logs(self):
         done = self.ask("submit", "--name", "hello", "--wait", "--", "sh", "-c", "echo out; echo err >&2; pwd")
@@ -294,7 +315,7 @@ class Queue(ServedTest):
             self.wait_over(number)
         self.assertEqual([self.said("logs", str(number)) for number in numbers],
                          ["0.1 5 0 0\n", "0.1 6 1 1\n", "1e-3 5 2 2\n", "1e-3 6 3 3\n"])
-        self.assertEqual(self.job(numbers[3])["name"], "sh lr=1e-3 seed=6")
+        self.assertEqual(self.job(numbers[3])["name"], "echo 1e-3 $SEED 3 $SHAREWELL_ARRAY_INDEX lr=1e-3 seed=6")
         held = self.numbers(*CPU, "--hold", "--array", "0-2", "--", "sleep", "9")
         self.ask("cancel", f"{held[0]}-{held[-1]}")
         self.assertEqual([self.wait_over(number)["phase"] for number in held], ["cancelled"] * 3)
@@ -309,7 +330,7 @@ class Refused(ServedTest):
                             (["true"], "write the command to run after --"),
                             (["--gpus", "-1", "--", "true"], "--gpus: '-1'"), (["--gpus", "65", "--", "true"], "0 to 64"),
                             (["--gpu-memory", "10", "--", "true"], "with its unit, like 10GB"),
-                            (["--memory", "10G", "--", "true"], "--memory: '10G'"),
+                            (["--memory", "10X", "--", "true"], "--memory: '10X'"),
                             (["--cpus", "many", "--", "true"], "--cpus (or auto): 'many'"),
                             (["--time", "0", "--", "true"], "--time: '0'"),
                             (["--max-slowdown", "0.5", "--", "true"], "from 1 to 100"),
