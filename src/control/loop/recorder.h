@@ -11,7 +11,7 @@ namespace sharewell::control {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  // What happened is in the snapshot, and is decided on next: waiting is over.
+  // What happened is in the snapshot, and is decided on next.
   virtual void OnObserved() {}
   // After a plan was checked and before it is applied: the snapshot still is the one decided on.
   // An error: nothing of the plan is applied, and the policy is asked again in a second.

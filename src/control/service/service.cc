@@ -20,6 +20,7 @@ constexpr core::Seconds kTidyEvery(60);  // a little at a time: others wait mean
 constexpr core::UnixMillis kKeepMillis = core::UnixMillis{365} * 86'400'000;
 constexpr std::int64_t kKeepEvents = 100'000;
 constexpr core::Seconds kStoreAgain(1);
+constexpr core::Seconds kStoreLook(2);  // while all is well
 constexpr core::Seconds kMostBusy(10);  // a turn takes milliseconds
 
 std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
@@ -76,6 +77,7 @@ bool Service::Impl::Turn() {
   SeatReservations();
   // What cannot be stored now is tried again, whether anything happens or not.
   if (!CommitAll()) loop->TurnBy(runner.Now() + kStoreAgain);
+  LookAtStore();
   turns.push_back((asked_took + runner.Now() - heard).value);
   if (turns.size() > 1000) turns.pop_front();
   Publish();
@@ -96,6 +98,15 @@ void Service::Impl::TakeTurn(const core::Result<bool>& turned) {
     if (options.say) options.say(words);
   }
   plan_problem = problem;
+}
+
+// A store that is gone must be told by /healthz, also when nothing happens.
+void Service::Impl::LookAtStore() {
+  if (runner.Now() >= look_at_store) {
+    if (!outbox.LookAtStore()) return;  // this one cannot tell
+    look_at_store = runner.Now() + (outbox.problem().empty() ? kStoreLook : kStoreAgain);
+  }
+  loop->TurnBy(look_at_store);
 }
 
 void Service::Impl::Tidy() {

@@ -47,6 +47,7 @@ struct ServiceOptions {
   // What goes wrong and comes right again with the store; on the loop's thread.
   std::function<void(const std::string&)> say = {};
   GuardOptions guard = {};
+  std::size_t few_ids = 1024;     // in the snapshot: not worth a look at who is over
   Clock* clock = &SystemClock();  // must outlive the service; asked on any thread
 };
 

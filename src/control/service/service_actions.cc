@@ -1,4 +1,5 @@
 // What users ask: submit, cancel, hold, release, drain. Each is stored before it is done.
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -63,7 +64,7 @@ void Service::Impl::TakeSubmissions(std::span<SubmitRequest> requests) {
     }
     return;
   }
-  next_number = next;
+  next_number = std::max(next_number, next);
   for (Owed& owes : admitted) {
     for (const std::int64_t number : owes.numbers) {
       const JobRecord& record = live.Find(number)->record;

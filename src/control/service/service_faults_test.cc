@@ -129,7 +129,8 @@ class History {
     for (int i = 0; i < kGpus; ++i) gpus[static_cast<std::size_t>(i)].gpu = NodeHere().gpus[i];
     ServiceOptions options;
     options.clock = &clock_;
-    jobs_.up = true;  // nothing was written by this one
+    options.few_ids = 4;  // jobs get new ids all the while
+    jobs_.up = true;      // nothing was written by this one
     service_ = std::make_unique<Service>(cluster_, gpus, runner_, advisor_, jobs_, options);
     if (service_->Open()) return true;
     service_.reset();
@@ -295,7 +296,8 @@ class History {
 
   void CheckEnd() {
     const ServiceView view = service_->View();
-    if (view.owed != 0 || !ProblemOf(view).empty()) faults_.Wrong("something is still owed");
+    if (view.owed != 0) faults_.Wrong(fmt::format("{} things are still owed", view.owed));
+    if (!ProblemOf(view).empty()) faults_.Wrong("a problem stays: " + ProblemOf(view));
     if (view.cores_given != 0) faults_.Wrong(fmt::format("{} cores are lost", view.cores_given));
     for (const auto& [number, name] : acknowledged_) {
       const auto found = jobs_.jobs.find(number);

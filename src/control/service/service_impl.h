@@ -51,7 +51,7 @@ struct Service::Impl final : Estimator, Recorder {
   // The loop's side.
   core::Estimate Believe(const core::Job& job) const override;
   core::Estimate Measured(const core::Job& job) override;
-  void OnObserved() override { SetBusy(true); }
+  void OnObserved() override;
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
   void OnDecision(core::Seconds took) override;
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
@@ -63,6 +63,7 @@ struct Service::Impl final : Estimator, Recorder {
   bool Turn();  // false: the service is to end
   void TakeTurn(const core::Result<bool>& turned);
   void Tidy();
+  void LookAtStore();
   void SetBusy(bool busy);
   std::optional<core::Seconds> BusyFor() const;  // any thread; absent: it waits for something
   void AnswerSubmitted();
@@ -110,6 +111,7 @@ struct Service::Impl final : Estimator, Recorder {
 
   // What became of runs: service_runs.cc.
   void AfterTurn();
+  void TakeNews();
   void TakeNote(const engine::RunEvent& note);
   void TakeEnd(const engine::Ended& ended);
   void LookAtPaces();
@@ -157,6 +159,7 @@ struct Service::Impl final : Estimator, Recorder {
   core::Seconds shown_seen;                  // what running jobs were seen to use
   core::Seconds looked;                      // at paces
   core::Seconds tidy_at;                     // old jobs and events are dropped next
+  core::Seconds look_at_store;               // whether it is still there
   core::Seconds heard;                       // when the turn under way had heard what happened
   std::deque<double> turns;                  // the last ones' seconds
   std::int64_t decided = 0;

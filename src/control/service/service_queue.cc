@@ -12,12 +12,6 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
-namespace {
-
-constexpr std::size_t kFewIds = 1024;  // are not worth the look
-
-}  // namespace
-
 engine::RunRequest RequestOf(const JobRecord& record) {
   engine::RunRequest request;
   request.id = {record.number, record.attempt};
@@ -148,7 +142,7 @@ bool Service::Impl::SubmitEnqueued() {
 // about three times as many are in use as there were jobs.
 void Service::Impl::RenumberIfMostAreOver() {
   const std::size_t all = snapshot.job_count();
-  if (all < std::max(look_at_ids, kFewIds)) return;
+  if (all < std::max(look_at_ids, options.few_ids)) return;
   if (live.ids_given() != all) return;  // one is on its way into the snapshot
   std::vector<bool> stays(all);
   for (const auto list : {snapshot.waiting(), snapshot.running()}) {
@@ -159,7 +153,7 @@ void Service::Impl::RenumberIfMostAreOver() {
   const core::Renumbering ids(stays);
   const bool most_are_over = ids.staying() < all / 2;
   if (most_are_over) Renumber(ids);
-  look_at_ids = (most_are_over ? ids.staying() : all) + ids.staying() + kFewIds;
+  look_at_ids = (most_are_over ? ids.staying() : all) + ids.staying() + options.few_ids;
 }
 
 // Everybody who speaks of jobs by id between two turns.
@@ -168,6 +162,7 @@ void Service::Impl::Renumber(const core::Renumbering& ids) {
   engine.Renumber(ids);
   live.Renumber(ids);
   guard.Renumber(ids);
+  line.Forget();
   for (auto* reserved : {&reserved_gpus, &reserved_nodes}) {
     for (core::JobId& by : *reserved) by = ids.Of(by);
   }

@@ -30,9 +30,20 @@ core::SeenFigures SeenOf(const core::Profile& seen, int gpus) {
 
 }  // namespace
 
-void Service::Impl::AfterTurn() {
+// Before anything new is decided: what is started next must be the attempt after the one that has
+// ended, and who is held by its end must not be started.
+void Service::Impl::OnObserved() {
+  SetBusy(true);
+  TakeNews();
+}
+
+void Service::Impl::TakeNews() {
   for (const engine::RunEvent& note : engine.TakeNotes()) TakeNote(note);
   for (const engine::Ended& end : engine.TakeEnded()) TakeEnd(end);
+}
+
+void Service::Impl::AfterTurn() {
+  TakeNews();  // of what the plan changed
   LookAtPaces();
 }
 

@@ -231,6 +231,7 @@ TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
   Stop(b);
   EXPECT_THAT(Ends(), ElementsAre("2.1 requeued")) << "it never began";
   runner_.events = {EndOf({1, 1}, 0)};
+  runner_.events.back().end.stopped = true;
   Observe();
   EXPECT_THAT(seen_.finished, IsEmpty()) << "it was told to end, and has saved its work";
   EXPECT_THAT(seen_.requeued, IsEmpty()) << "the loop knows";
@@ -253,6 +254,7 @@ TEST_F(LiveEngineTest, WhatEndedBeforeItWasStoppedKeepsItsEnd) {
   Stop(c);
   engine_.Cancel(c);
   runner_.events = {EndOf({3, 1}, 0)};
+  runner_.events.back().end.stopped = true;
   EXPECT_THAT(Observe().failed, ElementsAre(c)) << "told so, though the loop has it in the queue";
   EXPECT_THAT(Ends(), ElementsAre("1.1 finished", "2.1 finished", "3.1 failed"));
 }
@@ -315,6 +317,7 @@ TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
   engine_.Requeue(c);
   EXPECT_THAT(Observe().failed, IsEmpty());
   runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 0)};
+  runner_.events.back().end.stopped = true;
   Observe();
   EXPECT_THAT(seen_.failed, ElementsAre(a));
   EXPECT_THAT(seen_.requeued, ElementsAre(c));

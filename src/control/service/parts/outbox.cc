@@ -25,6 +25,13 @@ bool Has(const store::JobChanges& changes, std::int64_t number) {
                      [&](const core::JobRecord& record) { return record.number == number; });
 }
 
+// Something to write where nothing is owed: whether the store takes it.
+store::JobChanges Probe() {
+  store::JobChanges changes;
+  changes.kept.emplace_back("store_probe", "written");
+  return changes;
+}
+
 bool TellsAnEnd(const core::Event& event) {
   return event.kind == "job.finished" || event.kind == "job.failed" ||
          event.kind == "job.cancelled";
@@ -70,21 +77,35 @@ std::size_t Outbox::owed() const {
          ended_.size() + unsure_.size();
 }
 
-core::Result<void> Outbox::Write(const store::JobChanges& all) {
-  if (auto written = store_.Write(all); !written) {
-    if (problem_.empty() && say_) {
-      say_("nothing can be stored, so nothing new is started: " + written.error().message);
-    }
-    problem_ = written.error().message;
-    return written;
+// Says it once when nothing can be stored, and once when it can again.
+void Outbox::SetProblem(const std::string& problem) {
+  if (say_ && problem_.empty() && !problem.empty()) {
+    say_("nothing can be stored, so nothing new is started: " + problem);
   }
-  if (!problem_.empty() && say_) {
+  if (say_ && !problem_.empty() && problem.empty()) {
     say_("the store can be written again" +
          (dropped_ == 0 ? std::string() : fmt::format("; {} events were dropped", dropped_)));
   }
-  problem_.clear();
-  dropped_ = 0;
-  return {};
+  if (problem.empty()) dropped_ = 0;
+  problem_ = problem;
+}
+
+core::Result<void> Outbox::Write(const store::JobChanges& all) {
+  auto written = store_.Write(all);
+  if (written && !problem_.empty()) {
+    // An end may have taken of the reserve: that does not mean that there is room for new work.
+    if (const auto health = store_.Health(); health && !*health) return written;
+  }
+  SetProblem(written ? std::string() : written.error().message);
+  return written;
+}
+
+bool Outbox::LookAtStore() {
+  const auto health = store_.Health();
+  if (!health) return false;
+  // What is owed is written first: that alone shows that it can be.
+  if (!*health || owed() == 0) SetProblem(*health ? std::string() : health->error().message);
+  return true;
 }
 
 std::vector<core::JobRecord> Outbox::OwedRecords(const store::JobChanges& changes) const {
@@ -135,6 +156,7 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   Append(all.kept, changes.kept);
   // What is owed alone is what happened: ends above all.
   all.may_use_reserve = changes.may_use_reserve || Empty(changes);
+  if (Empty(all) && !problem_.empty()) all = Probe();
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
   if (!Empty(all)) {

@@ -48,8 +48,13 @@ class Outbox {
   };
   // Writes what is owed, and `changes` after it. Events are numbered here: ids in `changes` are not
   // looked at. Then the records of `changes` stand in the live jobs and on the board, and events
-  // have been published. On failure nothing has changed: what was owed stays owed.
+  // have been published. On failure nothing has changed: what was owed stays owed. After a failure
+  // the store is tried even where nothing is owed, so that problem() is true.
   core::Result<Stored> Commit(store::JobChanges changes = {});
+
+  // Looks whether the store is well, also when there is nothing to write. False: that store cannot
+  // tell, and only writing does.
+  bool LookAtStore();
 
   bool owes_records() const { return !dirty_.empty(); }
   // How much waits to be stored. Bounded by the live jobs, and by kMostEvents and kMostShared:
@@ -62,6 +67,7 @@ class Outbox {
 
  private:
   core::Result<void> Write(const store::JobChanges& all);
+  void SetProblem(const std::string& problem);
   // The records that are owed, but for those that `changes` has anew.
   std::vector<core::JobRecord> OwedRecords(const store::JobChanges& changes) const;
   // Of those whose submission failed: what the store has, as cancelled.

@@ -139,6 +139,18 @@ TEST_F(OutboxTest, WhatMayHaveBeenStoredIsWrittenOver) {
   EXPECT_EQ(outbox_.owed(), 0U);
 }
 
+TEST_F(OutboxTest, AProblemIsOverWhenTheStoreTakesSomethingThoughNothingIsOwed) {
+  core::JobRecord refused;
+  refused.number = 8;
+  store_.full = true;
+  EXPECT_FALSE(outbox_.Commit(Of(refused, "job.submitted")));
+  EXPECT_FALSE(outbox_.Commit());
+  store_.full = false;
+  ASSERT_TRUE(outbox_.Commit());
+  EXPECT_EQ(outbox_.problem(), "");
+  EXPECT_TRUE(store_.jobs.empty());
+}
+
 TEST_F(OutboxTest, MemoryIsBoundedAndNoEndIsDropped) {
   store_.full = true;
   outbox_.AddEvent(1, "job.finished", 7, "job 7 has finished");
