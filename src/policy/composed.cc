@@ -300,23 +300,33 @@ class Composed : public Policy {
     return {*oldest, soonest->in};
   }
 
-  // Who should run, from an empty cluster; then the least change that brings it about.
-  void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+  // The training jobs that wait or run, in turn. What keeps a GPU from being used stays on it.
+  std::vector<Line::Entry> LiveInTurn(const Snapshot& snapshot, const Plan& plan,
+                                      Ledger& anew) const {
     std::vector<Line::Entry> live;
-    Ledger anew = NewLedger(snapshot);
-    anew.Empty(snapshot, false);
+    const auto add = [&](const JobView& view) {
+      if (!view.cpu_only()) live.push_back(Line::EntryOf(snapshot, *order_, view));
+    };
     for (JobId id : snapshot.running()) {
       const JobView& view = snapshot.job(id);
-      if (view.job.placeholder && !view.cpu_only()) anew.Occupy(snapshot, id, view.allocation);
-      if (!view.job.placeholder && !view.cpu_only())
-        live.push_back(Line::EntryOf(snapshot, *order_, view));
+      if (!view.job.placeholder) {
+        add(view);
+      } else if (!view.cpu_only()) {
+        anew.Occupy(snapshot, id, view.allocation);
+      }
     }
     for (JobId id : snapshot.waiting()) {
-      const JobView& view = snapshot.job(id);
-      if (!view.cpu_only() && !Dropped(plan, id))
-        live.push_back(Line::EntryOf(snapshot, *order_, view));
+      if (!Dropped(plan, id)) add(snapshot.job(id));
     }
     std::sort(live.begin(), live.end());
+    return live;
+  }
+
+  // Who should run, from an empty cluster; then the least change that brings it about.
+  void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    Ledger anew = NewLedger(snapshot);
+    anew.Empty(snapshot, false);
+    const std::vector<Line::Entry> live = LiveInTurn(snapshot, plan, anew);
 
     std::vector<std::pair<JobId, Chosen>> chosen;
     std::unordered_map<std::uint32_t, Reason> passed_over;

@@ -175,8 +175,10 @@ TEST(Fair, WithinAUserItIsTheOtherOrderAndTheTailIsThatOfTheWholeBatch) {
 
 TEST(Fair, TheTailGoesFirstWhoeversItIs) {
   SnapshotBuilder s(ClusterBuilder().Node(2).Build());
-  s.Running({.seconds = 10, .user = 0}, {0});
-  s.At(100000);  // so long ago that nobody else is expected
+  const JobId before = s.Running({.seconds = 1000, .user = 0}, {0});
+  s.At(1000);
+  s->Finish(before, core::JobState::kFinished);
+  s.At(100000);  // so much later that nobody else is expected
   s.Waiting({.seconds = 50, .user = 1});
   s.Waiting({.seconds = 9000, .user = 0});
   EXPECT_THAT(Turn(s, *NewFairOrder(NewDrainOrder())), ElementsAre(2, 1))
