@@ -4,8 +4,10 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from house import ALICE, PATIENCE, PROGRAM, ROOT, Server, TrustTest
@@ -23,6 +25,22 @@ class StoreTest(TrustTest):
             changed = database.execute(statement, values).rowcount
         database.close()
         return changed
+
+    @staticmethod
+    def health(server):
+        """What /healthz answers, head and all."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(server.socket))
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return b"".join(iter(lambda: line.recv(65536), b"")).decode()
+
+    def becomes(self, server, status):
+        """The answer of /healthz once it has that status, though nobody asks for anything else."""
+        end = time.monotonic() + PATIENCE
+        while not self.health(server).startswith(f"HTTP/1.1 {status} "):
+            self.assertLess(time.monotonic(), end, self.health(server))
+            time.sleep(0.1)
+        return self.health(server)
 
     @staticmethod
     def alive(server, number):
@@ -82,7 +100,7 @@ class Forged(StoreTest):
 
 class AnotherStore(StoreTest):
     def running(self, server):
-        number = server.submit(ALICE, "--", "sleep", "300")
+        number = server.submit(ALICE, "--", "sh", "-c", "echo begun; exec sleep 300")
         server.wait_until(number, "running")
         return number
 
@@ -106,6 +124,7 @@ class AnotherStore(StoreTest):
         server = self.serve("--runs", "adopt")
         job = server.job(number)
         self.assertEqual((job["phase"], job["user"]), ("running", ALICE))
+        self.assertEqual(server.run(ALICE, "logs", str(number)).stdout, "begun\n")
         server.stop()
         server = self.serve()  # it is this store's from now on
         self.assertTrue(self.alive(server, number))
@@ -132,11 +151,13 @@ class AnotherStore(StoreTest):
         number = self.running(server)
         away = self.folder / "away"
         os.rename(self.folder / "store.db", away)
+        self.assertIn("was deleted or replaced while it was in use", self.becomes(server, 503))
         done = server.run(ALICE, "submit", "--", "true")
         self.assertEqual(done.returncode, 1)
         self.assertIn("was deleted or replaced while it was in use", done.stderr)
         self.assertTrue(self.alive(server, number))
         os.rename(away, self.folder / "store.db")
+        self.becomes(server, 200)
         server.wait_until(server.submit(ALICE, "--", "true"), "finished")
         self.assertTrue(self.alive(server, number))
 
