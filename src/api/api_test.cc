@@ -97,10 +97,10 @@ TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
   job.user = {"bob", 7, 7, false};
   job.asked.command = {"train", std::string(2000, 'x'), "after"};
   job.asked.environment = {{"SECRET", "s"}};
-  job.asked.folder = "/" + std::string(1'500'000, 'f');
+  job.asked.folder = "/" + std::string(700'000, 'f');
   for (job.number = 1; job.number <= 3; ++job.number) service_.jobs.Put(job);
   const std::string page = Ask("GET /api/v1/jobs?live=1");
-  EXPECT_LT(page.size(), 3'500'000U);
+  EXPECT_LT(page.size(), 2'000'000U);
   EXPECT_THAT(page.substr(0, 4000), AllOf(HasSubstr("\"number\":3"), HasSubstr("xxx\",\"...\"]"),
                                           Not(HasSubstr("SECRET"))));
   EXPECT_THAT(page.substr(page.size() - 100), HasSubstr("\"next\":2}"));
@@ -362,10 +362,10 @@ TEST_F(ApiTest, TenThousandJobsAreListedInAFewPages) {
     const std::size_t next = page.rfind("\"next\":");
     ASSERT_NE(next, std::string::npos);
     below = "&below=" + page.substr(next + 7, page.rfind('}') - next - 7);
-  } while (++pages < 20 && below != "&below=null");
+  } while (++pages < 30 && below != "&below=null");
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
   EXPECT_EQ(listed, 10'000U);
-  EXPECT_LT(pages, 10);
+  EXPECT_LT(pages, 20);
   EXPECT_LT(took.count(), 20) << "even on a loaded machine, under ThreadSanitizer";
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1e3));
 }

@@ -1,6 +1,6 @@
 #include "api/fair_worker.h"
 
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <exception>
 #include <tuple>
@@ -62,7 +62,7 @@ void FairWorker::Stop() {
 
 void FairWorker::Run() {
   // Of this thread alone, on Linux. Without it the work is only less polite.
-  std::ignore = ::setpriority(PRIO_PROCESS, 0, kNice);
+  std::ignore = ::nice(kNice);
   platform::MutexLock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this]() SHAREWELL_REQUIRES(mutex_) { return stop_ || !turns_.empty(); });

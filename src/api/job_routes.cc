@@ -25,7 +25,7 @@ constexpr std::int64_t kMostListed = 10'000;
 constexpr std::int64_t kListed = 100;
 // A page of a list, and what is read of the store for it: whatever is queued, it can be listed, and
 // other readers do not wait long for it.
-constexpr std::size_t kMostPageBytes = std::size_t{2} << 20, kMostReadBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostPageBytes = std::size_t{1} << 20, kMostReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostListedCommand = 1000;
 constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
 constexpr std::int64_t kLog = 65536;
