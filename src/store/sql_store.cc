@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "core/result.h"
@@ -15,10 +14,6 @@ namespace {
 // Of each node so many minutes stay in the journal: the one that is now, and those that slow
 // collectors may still add to.
 constexpr std::size_t kOpenMinutes = 3;
-
-std::string NameOf(const SeriesKey& key) {
-  return key.metric + '\0' + key.instance + '\0' + key.job;
-}
 
 // The points of every series cut at the minutes, without copying them.
 Minutes ByMinute(PendingNode& node, const std::vector<std::int64_t>& ids) {
@@ -85,36 +80,30 @@ core::Result<void> SqlStore::ForgetIdsIfSomeAreGone() {
   return {};
 }
 
+// Asked for one by one, and only those that are new: a node has the series of all jobs that ever
+// ran there.
 core::Result<std::vector<std::int64_t>> SqlStore::SeriesIds(PendingNode& node) {
   std::vector<std::int64_t> ids;
-  bool complete = true;
-  for (const PendingSeries& series : node.series()) {
-    ids.push_back(series.id);
-    complete = complete && (series.id != 0 || series.points.empty());
-  }
-  if (complete) return ids;
-
+  for (const PendingSeries& series : node.series()) ids.push_back(series.id);
   // Twice at most: before and after those that are missing were made.
   for (bool last : {false, true}) {
-    const auto rows =
-        SelectSeries(*database_, {.node = node.name(), .metric = {}, .instance = {}, .job = {}});
-    RETURN_IF_ERROR(rows);
-    std::unordered_map<std::string, const SeriesRow*> known;
-    for (const SeriesRow& row : *rows) known[NameOf(row.key)] = &row;
     std::vector<std::vector<Value>> missing;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const PendingSeries& series = node.series()[i];
-      if (series.points.empty()) continue;
-      const auto found = known.find(NameOf(series.key));
-      if (found != known.end()) ids[i] = found->second->id;
-      if (found == known.end() || found->second->unit != series.unit ||
-          found->second->kind != series.kind) {
-        const auto& [name, metric, instance, job] = series.key;
-        missing.push_back({std::string_view(name), std::string_view(metric),
-                           std::string_view(instance), std::string_view(job),
-                           std::string_view(series.unit),
-                           std::int64_t{series.kind == core::MetricKind::kCounter ? 1 : 0}});
+      if (ids[i] != 0 || series.points.empty()) continue;
+      const auto rows = SelectSeries(*database_, FilterOf(series.key));
+      RETURN_IF_ERROR(rows);
+      const bool same =
+          !rows->empty() && rows->front().unit == series.unit && rows->front().kind == series.kind;
+      if (same) {
+        ids[i] = rows->front().id;
+        continue;
       }
+      const auto& [name, metric, instance, job] = series.key;
+      missing.push_back({std::string_view(name), std::string_view(metric),
+                         std::string_view(instance), std::string_view(job),
+                         std::string_view(series.unit),
+                         std::int64_t{series.kind == core::MetricKind::kCounter ? 1 : 0}});
     }
     if (missing.empty() || last) break;
     auto made = database_->Upsert(

@@ -18,9 +18,7 @@ constexpr std::size_t kRowsAtOnce = 4096;
 
 class Compaction {
  public:
-  // `known`: the extents of the node's series.
-  Compaction(Database& database, const std::string& node, Extents known)
-      : database_(database), node_(node), known_(std::move(known)) {}
+  Compaction(Database& database, const std::string& node) : database_(database), node_(node) {}
 
   core::Result<void> Minute(std::int64_t minute, const std::vector<Slice>& slices) {
     std::map<std::int64_t, std::vector<core::Point>> points;
@@ -38,6 +36,13 @@ class Compaction {
       auto& all = points[slice.series];
       all.insert(all.end(), slice.points.begin(), slice.points.end());
     }
+    std::vector<std::int64_t> unknown;
+    for (const auto& [series, added] : points) {
+      if (!known_.contains(series)) unknown.push_back(series);
+    }
+    auto extents = SelectExtents(database_, unknown);
+    RETURN_IF_ERROR(extents);
+    known_.merge(*extents);
     for (auto& [series, added] : points) {
       if (auto done = Chunk(minute, series, std::move(added)); !done) return done;
     }
@@ -94,7 +99,8 @@ class Compaction {
 
   Database& database_;
   const std::string& node_;
-  Extents known_, changed_;
+  Extents known_;  // of the series that were met: a node has those of all jobs that ever ran there
+  Extents changed_;
   std::set<std::int64_t> dirty_;
   std::vector<std::vector<Value>> rows_;
   std::deque<std::string> bytes_;  // what rows_ shows
@@ -104,9 +110,7 @@ class Compaction {
 
 core::Result<void> Compact(Database& database, const std::string& node, const Minutes& minutes) {
   if (minutes.empty()) return {};
-  auto extents = SelectExtents(database, node);
-  RETURN_IF_ERROR(extents);
-  Compaction compaction(database, node, std::move(*extents));
+  Compaction compaction(database, node);
   for (const auto& [minute, slices] : minutes) {
     if (auto done = compaction.Minute(minute, slices); !done) return done;
   }

@@ -129,6 +129,26 @@ core::Result<Extents> SelectExtents(Database& database, const std::optional<std:
   return extents;
 }
 
+core::Result<Extents> SelectExtents(Database& database, std::span<const std::int64_t> series) {
+  constexpr std::size_t kAtOnce = 9;  // a statement has no more values
+  const std::string sql =
+      "SELECT series, first_time, last_time, samples FROM extent "
+      "WHERE series IN ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+  Extents extents;
+  for (std::size_t begin = 0; begin < series.size(); begin += kAtOnce) {
+    // The last one again where there are fewer: one statement for all.
+    std::vector<Value> values;
+    for (std::size_t i = begin; i < begin + kAtOnce; ++i) {
+      values.emplace_back(series[std::min(i, series.size() - 1)]);
+    }
+    auto done = database.Run(sql, values, [&](const Row& row) {
+      extents[row.Integer(0)] = {row.Integer(1), row.Integer(2), row.Integer(3)};
+    });
+    RETURN_IF_ERROR(done);
+  }
+  return extents;
+}
+
 core::Result<void> WriteExtents(Database& database, const Extents& extents) {
   std::vector<std::vector<Value>> rows;
   for (const auto& [series, extent] : extents) {

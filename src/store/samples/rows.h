@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -51,6 +52,8 @@ bool Matches(const SeriesFilter& filter, const SeriesKey& key);
 core::Result<std::vector<SeriesRow>> SelectSeries(Database& database, const SeriesFilter& filter);
 // Of one node's series, or of all where `node` is absent.
 core::Result<Extents> SelectExtents(Database& database, const std::optional<std::string>& node);
+// Of these series alone.
+core::Result<Extents> SelectExtents(Database& database, std::span<const std::int64_t> series);
 core::Result<void> WriteExtents(Database& database, const Extents& extents);
 
 // Whole numbers about the store as a whole: "generation", and "raw_from", "minutes_from": the first

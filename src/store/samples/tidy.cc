@@ -112,7 +112,9 @@ core::Result<std::int64_t> ExpireChunks(Database& database, core::UnixMillis bef
                         ++chunks;
                       });
   RETURN_IF_ERROR(done);
-  auto extents = SelectExtents(database, std::nullopt);
+  std::vector<std::int64_t> touched;
+  for (const auto& [series, samples] : gone) touched.push_back(series);
+  auto extents = SelectExtents(database, touched);
   RETURN_IF_ERROR(extents);
   Extents changed;
   for (const auto& [series, samples] : gone) {
