@@ -137,6 +137,13 @@ core::Result<std::vector<core::JobRecord>> Outbox::Withdrawn(const store::JobCha
   return records;
 }
 
+void Outbox::CoverFailed(std::vector<core::Event>& events) const {
+  const core::UnixMillis time = events.empty() ? failed_at_ : events.back().time;
+  while (next_event_ + static_cast<std::int64_t>(events.size()) <= failed_) {
+    events.push_back({0, time, "store.failed", 0, "the store failed; something was not done then"});
+  }
+}
+
 core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   store::JobChanges all = owed_;
   all.jobs = OwedRecords(changes);
@@ -156,6 +163,7 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   Append(all.kept, changes.kept);
   // What is owed alone is what happened: ends above all.
   all.may_use_reserve = changes.may_use_reserve || Empty(changes);
+  CoverFailed(all.events);
   if (Empty(all) && !problem_.empty()) all = Probe();
   std::int64_t next = next_event_;
   for (core::Event& event : all.events) event.id = next++;
@@ -165,6 +173,8 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
         unsure_.insert(record.number);
         dirty_.insert(record.number);
       }
+      if (!all.events.empty()) failed_at_ = all.events.back().time;
+      if (next > next_event_) failed_ = std::max(failed_, next - 1);
       return tl::unexpected(std::move(written.error()));
     }
   }

@@ -72,6 +72,8 @@ class Outbox {
   std::vector<core::JobRecord> OwedRecords(const store::JobChanges& changes) const;
   // Of those whose submission failed: what the store has, as cancelled.
   core::Result<std::vector<core::JobRecord>> Withdrawn(const store::JobChanges& changes);
+  // What a failed write may have stored under the next ids must not stay there.
+  void CoverFailed(std::vector<core::Event>& events) const;
   void DropOldEvents();
 
   store::JobStore& store_;
@@ -81,9 +83,11 @@ class Outbox {
   const Say say_;
   std::int64_t next_event_ = 1;
   store::JobChanges owed_;
-  std::set<std::int64_t> dirty_;   // numbers
-  std::set<std::int64_t> unsure_;  // numbers that a write had which failed
-  std::size_t dropped_ = 0;        // events
+  std::set<std::int64_t> dirty_;    // numbers
+  std::int64_t failed_ = 0;         // the last event id that a failed write had
+  core::UnixMillis failed_at_ = 0;  // when
+  std::set<std::int64_t> unsure_;   // numbers that a write had which failed
+  std::size_t dropped_ = 0;         // events
   std::vector<engine::RunId> ended_;
   std::string problem_;
 };
