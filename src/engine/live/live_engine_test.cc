@@ -370,7 +370,7 @@ TEST_F(LiveEngineTest, WhatComesBeforeTheFirstStepIsStartUp) {
   ASSERT_THAT(seen_.progress, SizeIs(1));
   EXPECT_EQ(seen_.progress[0].startup, Seconds(19.9)) << "less the step itself: ten a second";
   Stop(a);
-  runner_.events = {EndOf({1, 1}, 0)};
+  runner_.events = {EndOf({1, 1}, 143, 15)};
   Observe();
   Start(a, {0});
   runner_.now += Seconds(5);
@@ -427,7 +427,7 @@ TEST_F(LiveEngineTest, TellsProgressWhenItSaysSomething) {
   // From a checkpoint: what was done before is kept.
   engine_.SetPace(a, {10, 2});
   Stop(a);
-  runner_.events = {EndOf({1, 1}, 0)};
+  runner_.events = {EndOf({1, 1}, 143, 15)};
   Observe();
   EXPECT_EQ(Start(a, {1}).progress[0].attained, Seconds(19)) << "13, and 6 seconds at rate 1";
   runner_.now += Seconds(5);
@@ -459,7 +459,7 @@ TEST_F(LiveEngineTest, GoesOnWithWhatAnEarlierServerStarted) {
   engine_.Requeue(JobId(0));
   Start(b, {1});
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 8.3 within 7"));
-  runner_.events = {EndOf({8, 3}, 0), EndOf({99, 1}, 0)};
+  runner_.events = {EndOf({8, 3}, 143, 15), EndOf({99, 1}, 0)};
   EXPECT_THAT(Observe().requeued, ElementsAre(JobId(0)));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1 1 shared"));
 }
@@ -477,7 +477,7 @@ TEST_F(LiveEngineTest, ALaterAttemptIsWhatTheStoreSaysAndNotWhatLiesInTheFolder)
   engine_.Adopt(JobId(0), found, stored);
   Observe();
   engine_.Requeue(JobId(0));
-  runner_.events = {EndOf({8, 3}, 0)};
+  runner_.events = {EndOf({8, 3}, 143, 15)};
   EXPECT_THAT(Observe().requeued, ElementsAre(JobId(0)));
   Start(JobId(0), {0});
   EXPECT_EQ(runner_.last.id, (RunId{8, 4}));
