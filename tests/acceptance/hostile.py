@@ -54,7 +54,7 @@ class Attacks:
         else:
             door = socket.socket()
             door.settimeout(2)
-            door.bind((f"127.0.0.{2 + i % 4}", 0))
+            door.bind((f"127.0.0.{2 + i // 2 % 4}", 0))
             door.connect(("127.0.0.1", self.port))
         return door
 
@@ -188,11 +188,19 @@ def start(folder, port):
     while time.time() < until and process.poll() is None:
         with contextlib.suppress(OSError):
             ask(Local(path), "GET", "/api/v1")
-            # The one that others name in `after`.
-            ask(Local(path), "POST", "/api/v1/jobs", {**HELD, "held": False})
             return process, path
         time.sleep(0.02)
     raise SystemExit("the server does not start: " + open(log.name).read()[-2000:])
+
+
+def leave_an_old_job(path):
+    """The one that others name in `after`: long, over, and of an earlier server, so that the store alone has it."""
+    ask(Local(path), "POST", "/api/v1/jobs", {**HELD, "held": False, "command": ["true", "x" * 100_000]})
+    until = time.time() + 30
+    while json.loads(ask(Local(path), "GET", "/api/v1/jobs/1")[1])["phase"] not in ("finished", "failed"):
+        if time.time() > until:
+            raise SystemExit("the first job does not end")
+        time.sleep(0.05)
 
 
 def main():
@@ -210,6 +218,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sharewell-hostile-") as folder:
         os.chmod(folder, 0o755)
         port = free_port()
+        process, path = start(folder, port)
+        leave_an_old_job(path)
+        process.terminate()
+        process.wait(60)
         process, path = start(folder, port)
         try:
             done, results = multiprocessing.Event(), multiprocessing.Queue()
