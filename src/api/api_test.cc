@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/bodies.h"
 #include "api/fake_job_service.h"
 #include "api/logs.h"
 #include "http/test_client.h"
@@ -106,6 +107,14 @@ TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
   EXPECT_THAT(page.substr(page.size() - 100), HasSubstr("\"next\":2}"));
   EXPECT_THAT(Ask("GET /api/v1/jobs?live=1&below=2").substr(0, 400), HasSubstr("\"number\":1,"));
   EXPECT_THAT(Ask("GET /api/v1/jobs/2"), AllOf(HasSubstr("SECRET"), HasSubstr("\"after\"")));
+}
+
+TEST(BodiesTest, F17_ASmallBodyDoesNotBecomeALargeDocument) {
+  std::string body = R"({"jobs":[[])";
+  for (int i = 0; i < 2'000'001; ++i) body += ",[]";
+  const auto jobs = ParseSubmissions(body + "]}");
+  ASSERT_FALSE(jobs);
+  EXPECT_THAT(jobs.error().message, HasSubstr("send its jobs in several requests"));
 }
 
 TEST_F(ApiTest, LimitsAreShownWithWhatIsUsed) {

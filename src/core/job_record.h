@@ -62,7 +62,7 @@ struct JobRecord {
   std::optional<UnixMillis> expected_start;  // of one that waits, as shown; it is never stored
   int attempt = 0;                           // how often it was started
   int ooms = 0, evicted = 0;
-  int lost = 0;                // runs in a row under which the machine or the supervisor went down
+  int lost = 0;  // runs in a row under which the machine or the supervisor went down
   // Somebody else than the server may have written it into the store: nothing of it is believed
   // until root has looked at it. It is never stored.
   bool untrusted = false;

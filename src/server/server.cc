@@ -263,6 +263,7 @@ Result<void> Server::Parts::MakeRunner() {
   run.store_id = jobs->Id();
   run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
   run.grace = options.grace;
+  run.logs.of_user = [this](std::uint32_t uid) { return settings->LimitsOf(uid).log_bytes; };
   std::vector<int> nodes;
   bool real = false;
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
@@ -308,6 +309,9 @@ Result<void> Server::Parts::MakeApi() {
   limits.say = options.say;
   limits.admin = [group = options.admin_group](const http::Peer& peer) {
     return group && api::InGroup(peer, *group);
+  };
+  limits.limits = [this](std::optional<std::uint32_t> uid) {
+    return uid ? settings->LimitsOf(*uid) : core::Limits{};
   };
   auto listening = http::HttpServer::Listen(options.addresses, limits);
   RETURN_IF_ERROR(listening);

@@ -9,7 +9,7 @@
 namespace sharewell::engine {
 namespace {
 
-constexpr double kLookEvery = 0.5;  // seconds
+constexpr double kKeepEvery = 0.5;  // seconds
 constexpr int kRest = 50;  // times as long as it worked: hundreds of thousands of jobs take seconds
 
 }  // namespace
@@ -56,12 +56,12 @@ void LogKeeper::Work() {
     const auto begin = steady_clock::now();
     engine::RemoveOldLogs(state_, kept_, platform::UnixNow(), owners_, stop_);
     const auto end = steady_clock::now();
-    const Time least = std::max(Time(kLookEvery), Time((end - begin) * kRest));
+    const Time least = std::max(Time(kKeepEvery), Time((end - begin) * kRest));
     const Time most = std::max(Time(every_.value), least);
     platform::MutexLock lock(mutex_);
     while (!stop_ && steady_clock::now() - end < most) {
       const Time left = most - (steady_clock::now() - end);
-      wake_.wait_for(lock, std::min(left, Time(kLookEvery)), [this] { return stop_.load(); });
+      wake_.wait_for(lock, std::min(left, Time(kKeepEvery)), [this] { return stop_.load(); });
       if (steady_clock::now() - end >= least && IsCrowded()) break;
     }
   }

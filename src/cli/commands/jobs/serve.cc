@@ -165,7 +165,7 @@ class ServeCommand : public Command {
 
   server::ServerOptions options_;
   std::string state_, runs_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_,
-      config_;
+                                      config_;
   std::string max_slowdown_ = "1.25", grace_ = "20s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };
