@@ -31,7 +31,8 @@ using wire::Connection;
 // How long accepting rests when the machine has no more file descriptors to give.
 constexpr milliseconds kAcceptAgain{100};
 constexpr milliseconds kSweep{250};  // how exactly deadlines are kept
-constexpr int kAcceptAtOnce = 64;
+// Whoever connects waits behind all who did before: the kernel keeps one queue for all users.
+constexpr int kAcceptAtOnce = 256;
 // So long users are answered in turn before new ones are looked for.
 constexpr milliseconds kTurns{5};
 // Whoever has used up their CPU time is heard so often.
