@@ -14,7 +14,8 @@
 namespace sharewell::store {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 4096;
+// A minute may have the series of thousands of short jobs.
+constexpr std::size_t kSeriesAtOnce = 4096;
 
 class Compaction {
  public:
@@ -36,27 +37,20 @@ class Compaction {
       auto& all = points[slice.series];
       all.insert(all.end(), slice.points.begin(), slice.points.end());
     }
-    std::vector<std::int64_t> unknown;
-    for (const auto& [series, added] : points) {
-      if (!known_.contains(series)) unknown.push_back(series);
-    }
-    auto extents = SelectExtents(database_, unknown);
-    RETURN_IF_ERROR(extents);
-    known_.merge(*extents);
-    for (auto& [series, added] : points) {
-      if (auto done = Chunk(minute, series, std::move(added)); !done) return done;
+    for (auto it = points.begin(); it != points.end();) {
+      const auto begin = it;
+      std::vector<std::int64_t> some;
+      for (; it != points.end() && some.size() < kSeriesAtOnce; ++it) some.push_back(it->first);
+      auto extents = SelectExtents(database_, some);
+      RETURN_IF_ERROR(extents);
+      known_ = *std::move(extents);
+      for (auto one = begin; one != it; ++one) {
+        if (auto done = Chunk(minute, one->first, std::move(one->second)); !done) return done;
+      }
+      if (auto done = Write(); !done) return done;
     }
     return database_.Run("DELETE FROM journal WHERE node = $1 AND minute = $2",
                          {std::string_view(node_), minute});
-  }
-
-  core::Result<void> Finish() {
-    if (auto done = WriteChunks(); !done) return done;
-    if (auto done = WriteExtents(database_, changed_); !done) return done;
-    std::vector<std::vector<Value>> marks;
-    marks.reserve(dirty_.size());
-    for (const std::int64_t slot : dirty_) marks.push_back({slot});
-    return database_.Upsert(kDirtyTable, marks);
   }
 
  private:
@@ -87,20 +81,26 @@ class Compaction {
     dirty_.insert(SlotOf(BlockOf(minute * kMinute, kHour), series));
     EncodeChunk(added, minute * kMinute, bytes_.emplace_back());
     rows_.push_back({slot, count, Blob{bytes_.back()}});
-    return rows_.size() < kRowsAtOnce ? core::Result<void>() : WriteChunks();
+    return {};
   }
 
-  core::Result<void> WriteChunks() {
+  core::Result<void> Write() {
+    std::vector<std::vector<Value>> marks;
+    marks.reserve(dirty_.size());
+    for (const std::int64_t slot : dirty_) marks.push_back({slot});
     auto done = database_.Upsert(kChunkTable, rows_);
+    if (done) done = WriteExtents(database_, changed_);
+    if (done) done = database_.Upsert(kDirtyTable, marks);
     rows_.clear();
     bytes_.clear();
+    changed_.clear();
+    dirty_.clear();
     return done;
   }
 
   Database& database_;
   const std::string& node_;
-  Extents known_;  // of the series that were met: a node has those of all jobs that ever ran there
-  Extents changed_;
+  Extents known_, changed_;  // of the series at hand
   std::set<std::int64_t> dirty_;
   std::vector<std::vector<Value>> rows_;
   std::deque<std::string> bytes_;  // what rows_ shows
@@ -114,7 +114,7 @@ core::Result<void> Compact(Database& database, const std::string& node, const Mi
   for (const auto& [minute, slices] : minutes) {
     if (auto done = compaction.Minute(minute, slices); !done) return done;
   }
-  return compaction.Finish();
+  return {};
 }
 
 core::Result<void> CompactBefore(Database& database, std::int64_t minute) {
