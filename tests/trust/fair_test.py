@@ -83,6 +83,11 @@ class Fair(TrustTest):
         server.wait_until(third, "running")
         fourth = server.submit(BOB, *SLEEP)
         self.assertIn(f"needs an idle GPU, and none is idle where it may run: GPU 0 has job {third} of {ALICE}", self.why(server, fourth))
+        # Who has it is told anew when another one has it.
+        fifth = server.submit(ALICE, *SLEEP)
+        server.run(ROOT, "cancel", str(third))
+        server.wait_until(fourth, "running")
+        self.assertIn(f"GPU 0 has job {fourth} of {BOB}", self.why(server, fifth))
 
     def test_N3_a_drained_gpu_is_named_and_is_nobodys_neighbour(self):
         server = self.serve(gpus="1xH200")

@@ -54,6 +54,7 @@ struct Service::Impl final : Estimator, Recorder {
   void OnObserved() override;
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
   void OnDecision(core::Seconds took) override;
+  void TellWaits(const core::Plan& plan);  // service_queue.cc
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
   void TellPace(const LiveJob& job, const core::Estimate& believed,
                 const std::vector<core::GpuId>& on);

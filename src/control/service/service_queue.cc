@@ -73,15 +73,34 @@ core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan
   for (const auto& move : plan.moves) place(move.job, move.to);
   for (const auto& start : plan.starts) place(start.job, start.to);
   // Why somebody waits is found out anew after a restart; it is shown, not stored.
-  if (plan.waits.empty()) return {};
-  WaitWords words(snapshot, plan, live, gpus);
   for (const auto& wait : plan.waits) {
-    if (LiveJob* job = live.Find(wait.job)) {
-      job->record.reason = words.Of(wait.reason);
-      board.Put(job->record);
-    }
+    if (LiveJob* job = live.Find(wait.job)) job->waits = wait.reason;
   }
+  if (!plan.waits.empty() || !plan.starts.empty()) TellWaits(plan);
   return {};
+}
+
+// A policy says a reason once; who has what is short changes with every start.
+void Service::Impl::TellWaits(const core::Plan& plan) {
+  constexpr std::size_t kMostTold = 256;  // of those whose reason stands: the rest is told later
+  WaitWords words(snapshot, plan, live, gpus);
+  const auto tell = [&](core::JobId id) {
+    LiveJob* job = live.Find(id);
+    if (job == nullptr || !job->waits || job->record.phase != Phase::kWaiting) return;
+    std::string reason = words.Of(*job->waits);
+    if (reason == job->record.reason) return;
+    job->record.reason = std::move(reason);
+    board.Put(job->record);
+  };
+  for (const auto& start : plan.starts) {
+    if (LiveJob* job = live.Find(start.job)) job->waits.reset();
+  }
+  for (const auto& wait : plan.waits) tell(wait.job);
+  std::size_t told = 0;
+  for (const core::JobId id : snapshot.waiting()) {
+    if (++told > kMostTold) break;
+    tell(id);
+  }
 }
 
 core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {

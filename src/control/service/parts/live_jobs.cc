@@ -101,6 +101,7 @@ void LiveJobs::MarkStaying(std::vector<bool>& stays) const {
 void LiveJobs::Renumber(const core::Renumbering& ids) {
   SHAREWELL_CHECK(ids.before() == number_of_.size());
   for (auto& [number, job] : jobs_) {
+    job.waits.reset();  // it may name another's id; the policy says it anew
     if (!job.id.valid()) continue;
     job.id = ids.Of(job.id);
     SHAREWELL_CHECK(job.id.valid());

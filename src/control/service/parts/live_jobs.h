@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/job_record.h"
+#include "core/plan.h"
 #include "core/renumbering.h"
 
 namespace sharewell::control {
@@ -25,6 +27,7 @@ struct LiveJob {
   bool alone = true;       // nobody shared with it in this attempt
   bool adopted = false;    // it ran before this server did: what went before was not seen
   bool elsewhere = false;  // on GPUs that are not here any more
+  std::optional<core::Reason> waits;  // why, as the policy said last
 };
 
 class LiveJobs {
