@@ -209,13 +209,14 @@ def main():
     parser.add_argument("--gate", type=float, default=0.2, help="seconds: p99 of the other user's requests")
     parser.add_argument("--loop-gate", type=float, default=0.1, help="seconds: p99 of a turn of the loop")
     parser.add_argument("--only", default=",".join(ATTACKS), help="these attacks alone")
+    parser.add_argument("--folder", help="where the server keeps its files (default: a temporary one); on /dev/shm no disk is waited for")
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         print("left out: this needs root, for jobs of two users")
         return
     names = chosen.only.split(",")
     rows, missed = [], []
-    with tempfile.TemporaryDirectory(prefix="sharewell-hostile-") as folder:
+    with tempfile.TemporaryDirectory(prefix="sharewell-hostile-", dir=chosen.folder) as folder:
         os.chmod(folder, 0o755)
         port = free_port()
         process, path = start(folder, port)
