@@ -53,7 +53,7 @@ TEST(FairWorkerTest, WhatWaitsIsBoundedAndDroppedAtTheEnd) {
   EXPECT_EQ(worker.Put("carol", 9, [] {}), Taken::kTooManyOfAll);
   EXPECT_EQ(worker.Put("carol", 0, [] {}), Taken::kTooManyOfAll);
   std::thread stopping([&] { worker.Stop(); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  WaitUntil([&] { return worker.CountOf("bob") == 0; });  // dropped
   go_on.set_value();
   stopping.join();
   EXPECT_EQ(worker.Put("ann", 9, [] {}), Taken::kTooManyOfAll);
