@@ -44,7 +44,8 @@ TEST(JobKeeperTest, F17_TheOldestEndedJobsOfWhoKeepsTooMuchGo) {
   for (int i = 0; i < 2000 && left.size() != 6; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     left.clear();
-    for (const auto& job : (*store)->Jobs({}).value()) left.push_back(job.number);
+    const auto jobs = (*store)->Jobs({}).value();
+    for (const auto& job : jobs) left.push_back(job.number);
   }
   EXPECT_THAT(left, ElementsAre(9, 8, 7, 6, 5, 1)) << "live ones and others' stay";
   changes = {};

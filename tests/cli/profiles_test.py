@@ -59,7 +59,7 @@ class Profiles(ProgramTest):
 
     def test_what_is_wrong_is_said(self):
         for args, words in ((["shwo"], "did you mean 'show'?"),
-                            (["show", "frist"], "there is no profile 'frist'; did you mean 'first'?"),
+                            (["show", "frist"], "shows them; did you mean 'first'?"),
                             (["show", "99"], "there is no profile '99'"), (["show"], "show needs an id or a name"),
                             (["compare", "first"], "compare needs two"),
                             (["compare", "--by", "moon"], "give gpu or cpu"), (["list", "--by", "gpu"], "is for compare"),

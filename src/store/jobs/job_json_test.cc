@@ -168,7 +168,7 @@ TEST(JobJson, TenThousandJobsAreWrittenInNoTime) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1000));
   EXPECT_GT(out.size(), 10'000'000u);
-  EXPECT_LT(took.count(), 2);  // 0.04 s measured; a loaded machine under ASan takes longer
+  EXPECT_LT(took.count(), 5);  // 0.04 s measured; a loaded machine under ASan takes longer
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -99,10 +98,10 @@ class TokenCommand : public Command {
           "token: give an ID to revoke, and none to the other actions; `sharewell token list` "
           "shows the IDs");
     }
+    if (auto asked = AskServer()) return PrintOut(*asked);
     if (action_ == "create" && state_.empty()) {
       RETURN_IF_ERROR(CheckStoreIsMeant(store_));
     }
-    if (auto asked = AskServer()) return PrintOut(*asked);
     path_ = StatePlace(state_, StorePlace(store_)) + "/" + std::string(api::kTokenFile);
     const auto text = action_ == "create" ? Create() : action_ == "list" ? List() : Revoke();
     RETURN_IF_ERROR(text);
@@ -115,9 +114,7 @@ class TokenCommand : public Command {
   std::optional<Result<std::string>> AskServer() {
     if (!store_.empty() || !state_.empty() || !user_.empty() || admin_) return std::nullopt;
     const auto client = flags_.Find();
-    const bool named = !flags_.server.empty() || std::getenv("SHAREWELL_SERVER") != nullptr;
-    if (!client && named) return tl::unexpected(client.error());
-    if (!client || (!named && !client->Get(""))) return std::nullopt;
+    if (!client || !client->Get("")) return std::nullopt;
     if (action_ == "list") return ListFrom(*client);
     if (action_ == "revoke") return RevokeAt(*client);
     return CreateAt(*client);
