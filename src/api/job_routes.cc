@@ -279,7 +279,7 @@ void ShowWhy(ApiImpl& api, const JobPtr& job, const http::Responder& responder) 
   };
   if (job->phase != Phase::kWaiting) return explain(job, std::nullopt);
   api.service.Ahead(job->number, [job, explain, weak = api.weak_from_this()](
-                                     core::Result<std::optional<control::JobsAhead>> ahead) {
+                                     const core::Result<std::optional<control::JobsAhead>>& ahead) {
     if (const auto inside = weak.lock()) explain(job, ahead.value_or(std::nullopt));
   });
 }

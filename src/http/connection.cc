@@ -219,7 +219,8 @@ void Connection::Drop(std::uint64_t request) {
   Respond(request, house_.Refuse(500, "this could not be answered; the server's log may say why"));
 }
 
-void Connection::Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream) {
+void Connection::Open(std::uint64_t request, const HttpResponse& head,
+                      std::shared_ptr<Stream> stream) {
   if (state_ != State::kAnswering || request != request_) return;
   if (auto refused = house_.MayStream(*this)) {
     stream->closed = true;

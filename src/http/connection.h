@@ -53,7 +53,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool Step();
   void Respond(std::uint64_t request, HttpResponse response);
   void Drop(std::uint64_t request);  // nobody will answer it
-  void Open(std::uint64_t request, HttpResponse head, std::shared_ptr<Stream> stream);
+  void Open(std::uint64_t request, const HttpResponse& head, std::shared_ptr<Stream> stream);
   void Send(const std::shared_ptr<const std::string>& bytes);  // on its stream
   void EndStream();
   void Leave();  // gives back its share; tells the stream, if there is one, that the client is gone

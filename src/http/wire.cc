@@ -101,7 +101,7 @@ StreamWriter Responder::Stream(HttpResponse head, std::function<void()> gone,
   const auto open = [to = answerer_->connection, number = answerer_->request,
                      stream](HttpResponse&& answer) {
     const auto there = to.lock();
-    if (there) return there->Open(number, std::move(answer), stream);
+    if (there) return there->Open(number, answer, stream);
     stream->closed = true;  // it left before
     if (auto left = std::exchange(stream->gone, nullptr)) left();
   };
