@@ -161,7 +161,9 @@ TEST(JobTables, TopAddsUpWhatSharingGives) {
 TEST(JobTables, F26_WhoseGpuIsNotHereIsListedToo) {
   JobRecord elsewhere = Running(9, 1);
   elsewhere.gpus = {{7, "GPU-7", "H200"}};
-  const NodeNow node{.name = "box", .policy = "sharewell"};
+  NodeNow node;
+  node.name = "box";
+  node.policy = "sharewell";
   const std::string text =
       TopPage(node, {Gpu(0, {17})}, {Running(17, 1.25), elsewhere}, {{"running", 2}}, kNow, 120);
   EXPECT_THAT(text, HasSubstr("2 running"));
