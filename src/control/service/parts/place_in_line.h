@@ -1,5 +1,5 @@
 // PlaceInLine: who goes before a waiting job, as the policy has them in line. Kept from one
-// question to the next: the line of 20,000 jobs takes some ten milliseconds. The loop's thread.
+// question to the next: with thousands of jobs the line takes milliseconds. The loop's thread.
 #pragma once
 
 #include <cstddef>
