@@ -69,6 +69,8 @@ struct JobRecord {
   bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
   double cores = 0;            // given
+  Ratio sm_share = 1;          // of each GPU's SMs, at most; given
+  bool paused = false;         // it waits with its process alive, its GPU memory on the host
   std::vector<std::int64_t> beside;  // jobs that shared its GPUs when it was started
   std::string reason;                // why it waits, was put there, or is being ended, in words
   std::string note;              // what the user should know: a limit that cannot be kept, an OOM
@@ -104,6 +106,7 @@ struct SharedRun {
   Ratio speed_a = 1, speed_b = 1;
   bool fits = true;
   UnixMillis time = 0;
+  Ratio sm_share_a = 1, sm_share_b = 1;  // that each was given
 
   friend bool operator==(const SharedRun&, const SharedRun&) = default;
 };

@@ -64,6 +64,9 @@ struct Allocation {
   std::vector<GpuId> gpus;
   NodeId node;  // CPU-only jobs
   double cores = 0;
+  // The most of each GPU's SMs that it may use at once (MPS active thread percentage). A cap, no
+  // reservation: those of one GPU may sum above 1. It holds from a start to the next.
+  Ratio sm_share = 1;
 
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
@@ -85,6 +88,9 @@ struct Move {
 struct Stop {  // back into the queue, its work kept
   JobId job;
   Reason reason;
+  // Its process stays and keeps all of its work: what it has in GPU memory goes to the host's until
+  // it is started again, on the same GPUs.
+  bool pause = false;
 };
 struct Resize {
   JobId job;

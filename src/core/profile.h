@@ -37,7 +37,9 @@ struct Profile {
   std::optional<Bytes> host_memory;
   std::optional<BytesPerSecond> host_bandwidth;
   std::optional<Watts> power;
-  CpuCurve cpu_curve;  // empty: not measured
+  std::optional<Seconds> kernel_time;  // mean of one kernel
+  std::optional<double> kernels;       // a step
+  CpuCurve cpu_curve;                  // empty: not measured
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };

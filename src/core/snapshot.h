@@ -36,6 +36,7 @@ struct JobView {
   int ooms = 0;           // after one it runs alone
   bool profiled = false;  // its estimate was measured on it
   Ratio throttle = 1;
+  bool paused = false;  // it waits with its process alive: it goes on where `allocation` says
 
   bool cpu_only() const { return job.gpus == 0; }
 };

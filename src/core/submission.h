@@ -49,6 +49,9 @@ struct Submission {
   bool exclusive = false;
   std::optional<Ratio> max_slowdown;  // absent: the server's
   int priority = 0;
+  std::optional<Ratio> sm_share;       // of each GPU, at most; absent: the policy decides
+  bool latency_sensitive = false;      // its kernels go before those of its neighbours
+  std::optional<std::uint32_t> umask;  // of its process; absent: 022
   std::optional<Seconds> time_limit;
   std::string image;                // container; empty: none
   std::vector<std::int64_t> after;  // jobs that must have finished well before it starts

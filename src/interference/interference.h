@@ -32,7 +32,8 @@ struct Resident {
   core::WorkloadId workload;             // to look measured pairs up
   const core::Demand* demand = nullptr;  // on this GPU model
   core::Ratio contention =
-      1;  // scales its slowdown beyond 1: what is believed to differ from usual
+      1;                     // scales its slowdown beyond 1: what is believed to differ from usual
+  core::Ratio sm_share = 1;  // of the GPU's SMs, at most
 };
 
 struct Coefficients {
