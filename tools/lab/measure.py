@@ -99,16 +99,17 @@ class Job:
                     with self.mark.get_lock():
                         self.mark[0], self.mark[1] = self.steps.value, time.monotonic()
 
-            def stop():
-                if self.stop.is_set():
-                    torch.cuda.synchronize()
-                    os._exit(0)                            # the loader's workers go with the group
-            workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, stop, self.w[4], built)
+            workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, self.between_steps, self.w[4], built)
         except BaseException as e:
             self.error.value = (repr(e)[:250] + ' ' + ' | '.join(traceback.format_exc().strip().splitlines()[-3:]))[:480].encode('ascii', 'replace')
             self.params.value = -1
             self.steady.set()
         os._exit(1)
+
+    def between_steps(self):
+        if self.stop.is_set():
+            torch.cuda.synchronize()
+            os._exit(0)                                    # the loader's workers go with the group
 
     def at(self):
         with self.mark.get_lock():
