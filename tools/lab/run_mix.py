@@ -193,7 +193,7 @@ def mean(values):
 
 def job_entry(job, needs, told, summary, began_ms):
     """One job of the record: what was asked, what became of it, in seconds from the first submission."""
-    keys = ("number", "phase", "attempt", "ooms", "parted", "exit_code", "gpus", "cores_asked", "cores", "beside", "reason", "note", "slowdown")
+    keys = ("number", "phase", "attempt", "ooms", "parted", "exit_code", "gpus", "cores_asked", "cores", "sm_share", "beside", "reason", "note", "slowdown")
     entry = {**{key: job[key] for key in KEYS}, **{key: told.record.get(key) for key in keys},
              "submit_seconds": seconds(told.submitted_ms, began_ms), "start_seconds": seconds(told.started_ms, began_ms),
              "resume_seconds": seconds(told.record.get("resumed_ms"), began_ms),
@@ -269,11 +269,26 @@ def watch(args, policy, jobs, server, client, folder):
         "samples": [] if args.stub else samples}
 
 
-def compare_alone(record, alone):
-    """Adds each job's slowdown against the same job in a run where it was alone (`slot`, same machine), else against its profile."""
+def rates_alone(path):
+    """Of measure.py's lines: (workload, batch, precision, workers) -> every rate alone."""
+    rates = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row.get("ok") and len(row["jobs"]) == 1:
+            rates.setdefault(tuple(row["jobs"][0][:4]), []).append(row["steps_per_s"][0])
+    return rates
+
+
+def compare_alone(record, alone, rates):
+    """Adds each job's slowdown against its rates alone in the same sitting, else against the same job in a run where it was alone (`slot`, same
+    machine), else against its profile."""
     for index, job in enumerate(record["jobs"]):
         rate, source = None, None
-        if alone:
+        measured = rates.get((job["workload"], job["batch"], job["precision"], job["workers"]))
+        if measured:
+            rate, source = round(mean(measured), 4), "alone"
+            job["alone_spread"] = round(max(measured) / min(measured) - 1, 4)
+        elif alone:
             rate, source = alone["jobs"][index].get("steps_per_second"), "slot"
         if not rate and job["needs"]:
             rate, source = job["needs"].get("steps_per_second"), "data/h200"
@@ -294,7 +309,9 @@ def arguments():
     parser.add_argument("--stub", action="store_true", help="jobs that sleep instead of training")
     parser.add_argument("--faster", type=float, default=1.0, metavar="N", help="with --stub: so many times")
     parser.add_argument("--limit", type=float, default=590.0, metavar="S", help="a run is given up after so long (default %(default)s)")
-    parser.add_argument("--alone", metavar="FILE", help="record of an earlier run under slot, to compare with (default: DIR/slot.json)")
+    parser.add_argument("--alone", metavar="FILE", help="what to compare with: the record of an earlier run under slot (default: DIR/slot.json), or "
+                        "lines of measure.py for a plan of mix_alone.py")
+    parser.add_argument("--again", action="store_true", help="run nothing: compare the records in DIR with --alone anew")
     args = parser.parse_args()
     if not args.stub and (args.faster != 1 or args.gpus):
         parser.error("--faster and --gpus are for --stub: real training takes its time, on real GPUs")
@@ -308,14 +325,16 @@ def arguments():
 def one_run(args, policy, jobs, out):
     """Runs, compares and writes one policy's record. How many jobs did not finish."""
     print(f"{policy}: {len(jobs)} jobs", flush=True)
-    record = run_policy(args, policy, jobs)
-    alone = record if policy == "slot" else None
+    record = json.loads((out / f"{policy}.json").read_text(encoding="utf-8")) if args.again else run_policy(args, policy, jobs)
+    alone, rates = record if policy == "slot" else None, {}
     alone_file = pathlib.Path(args.alone) if args.alone else out / "slot.json"
-    if alone is None and alone_file.exists():
+    if alone_file.suffix == ".jsonl":
+        rates = rates_alone(alone_file)
+    elif alone is None and alone_file.exists():
         alone = json.loads(alone_file.read_text(encoding="utf-8"))
         if len(alone.get("jobs", [])) != len(jobs) or alone["mix"]["sha256"] != record["mix"]["sha256"]:
             alone = None
-    compare_alone(record, alone)
+    compare_alone(record, alone, rates)
     (out / f"{policy}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     bad = [job for job in record["jobs"] if job["phase"] != "finished"]
     shown = {key: None if record[key] is None else round(record[key], 3)
@@ -333,7 +352,7 @@ def main():
     lost = 0
     with contextlib.ExitStack() as stack:
         args.warm_socket = os.environ.pop(hand_over.VARIABLE, None)
-        if not args.stub and not args.warm_socket:  # without --warm: for the page cache alone
+        if not args.stub and not args.again and not args.warm_socket:  # without --warm: for the page cache alone
             began = time.time()
             args.warm_socket = stack.enter_context(warm.Warm({job["workload"] for job in jobs})).path
             print(f"PyTorch is imported and every model was made once, in {time.time() - began:.1f} s: this is no part of any run", flush=True)
