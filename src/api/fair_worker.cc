@@ -7,15 +7,10 @@
 #include <utility>
 
 namespace sharewell::api {
-namespace {
 
-constexpr int kNice = 10;
-
-}  // namespace
-
-FairWorker::FairWorker(std::size_t threads, std::size_t most_waiting)
+FairWorker::FairWorker(std::size_t threads, std::size_t most_waiting, int nice)
     : most_waiting_(most_waiting) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, nice] { Run(nice); });
 }
 
 FairWorker::~FairWorker() { Stop(); }
@@ -60,9 +55,9 @@ void FairWorker::Stop() {
   }
 }
 
-void FairWorker::Run() {
+void FairWorker::Run(int nice) {
   // Of this thread alone, on Linux. Without it the work is only less polite.
-  std::ignore = ::nice(kNice);
+  if (nice != 0) std::ignore = ::nice(nice);
   platform::MutexLock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this]() SHAREWELL_REQUIRES(mutex_) { return stop_ || !turns_.empty(); });

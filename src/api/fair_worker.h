@@ -1,6 +1,7 @@
 // FairWorker: a few threads that do what they are given, one thing of each user at a time, users in
-// turn: nobody waits behind another user's queue. To the kernel they are of low priority, because
-// what they do is long, and the server's other threads have short answers to give.
+// turn: nobody waits behind another user's queue. To the kernel they are of low priority unless
+// told otherwise, because what they do is long, and the server's other threads have short answers
+// to give.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +19,7 @@ namespace sharewell::api {
 
 class FairWorker {
  public:
-  FairWorker(std::size_t threads, std::size_t most_waiting);
+  FairWorker(std::size_t threads, std::size_t most_waiting, int nice = 10);
   ~FairWorker();
   FairWorker(const FairWorker&) = delete;
   FairWorker& operator=(const FairWorker&) = delete;
@@ -34,7 +35,7 @@ class FairWorker {
     std::deque<std::function<void()>> waiting;
     bool busy = false;  // one of this user's is under way
   };
-  void Run();
+  void Run(int nice);
 
   const std::size_t most_waiting_;
   mutable platform::Mutex mutex_;

@@ -139,6 +139,8 @@ bool ReadSpec(int folder, Spec& out) {
   out.all_log_limit = records.Number("all_log_limit", 0);
   out.time_limit_ms = records.Number("time_limit_ms", 0);
   out.grace_ms = records.Number("grace_ms", out.grace_ms);
+  // Whatever is there, no more than a umask has.
+  out.umask = static_cast<mode_t>(records.Number("umask", out.umask) & 0777);
   out.most_processes = records.Number("most_processes", 0);
   return true;
 }

@@ -39,6 +39,7 @@ struct Spec {
   std::int64_t user_log_limit = 0, all_log_limit = 0;
   std::int64_t time_limit_ms = 0;  // 0: none
   std::int64_t grace_ms = 20'000;
+  mode_t umask = 022;
   std::int64_t most_processes = 0;  // of the user (RLIMIT_NPROC); 0: as it is
 };
 

@@ -114,7 +114,7 @@ bool BecomeUser(const Spec& spec) {
   if (::getppid() != ends.parent) ::_exit(126);
   const bool home = spec.home != nullptr && ::chdir(spec.home) == 0;
   if (!home && ::chdir(spec.folder) != 0) Fail(ends, engine::kFailedFolder);
-  ::umask(S_IWGRP | S_IWOTH);
+  ::umask(spec.umask);
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);

@@ -177,6 +177,7 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
       // container; podman's own may be above what this machine lets it set.
       add("--log-driver", "none", "--ulimit", LimitOf("nofile", RLIMIT_NOFILE, RLIM_INFINITY));
       add("--ulimit", LimitOf("nproc", RLIMIT_NPROC, kMostProcesses));
+      if (request.asked.umask) add("--umask", fmt::format("{:04o}", *request.asked.umask));
       // Root is root outside already; another user is himself inside too, where there are ids for
       // the image's own root beside him.
       if (uid != 0 && place.id_ranges) add("--userns", "keep-id");

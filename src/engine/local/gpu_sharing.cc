@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/text/quoted.h"
+#include "core/result.h"
 #include "platform/process/find_program.h"
 
 namespace sharewell::engine {
@@ -25,9 +25,34 @@ constexpr auto kLinger = std::chrono::seconds(10);
 // One that did not start is not waited for again with every run.
 constexpr auto kTryMpsAgain = std::chrono::minutes(1);
 
+std::string ByTurns(const std::string& why) {
+  return "it shares its GPU by turns, not at the same time: " + why;
+}
+
+// Takes up to half a minute where the daemon does not do as it should.
+core::Result<std::shared_ptr<platform::MpsServer>> StartDaemon(
+    const platform::MpsOptions& options) {
+  const std::string pipes = options.folder + "/pipe";
+  std::error_code error;
+  fs::create_directories(pipes, error);
+  for (const std::string& part :
+       {fs::path(options.folder).parent_path().string(), options.folder, pipes}) {
+    ::chmod(part.c_str(), 0755);  // whatever our umask is: users' jobs come here
+  }
+  std::ofstream(options.folder + "/gpu") << options.gpus << '\n';
+  auto server = platform::MpsServer::Start(options);
+  // Left by an earlier server, and come up since we looked.
+  if (!server) {
+    if (auto found = platform::MpsServer::Find(options); found) server = std::move(found);
+  }
+  if (!server) return tl::unexpected(server.error());
+  return std::shared_ptr<platform::MpsServer>(std::move(*server));
+}
+
 }  // namespace
 
-GpuSharing::GpuSharing(SharingOptions options) : options_(std::move(options)) {
+GpuSharing::GpuSharing(SharingOptions options, std::function<void()> answered)
+    : options_(std::move(options)), errands_(std::move(answered)) {
   const char* path = std::getenv("PATH");
   if (!options_.mps) {
     why_not_ = "MPS is switched off";
@@ -40,7 +65,7 @@ GpuSharing::GpuSharing(SharingOptions options) : options_(std::move(options)) {
 
 GpuSharing::~GpuSharing() {
   for (auto& [uuid, daemon] : daemons_) {
-    if (!daemon.runs.empty()) daemon.server->Leave();
+    if (!daemon.runs.empty() && daemon.server) daemon.server->Leave();
   }
 }
 
@@ -65,66 +90,52 @@ void GpuSharing::FindLeft() {
     std::string uuid;
     if (!std::getline(file, uuid) || FolderOf(uuid) != it->path().string()) continue;
     auto found = platform::MpsServer::Find(OptionsFor(uuid));
-    if (found) daemons_[uuid] = {std::move(*found), 0, {}, SharingClock::now()};
+    if (!found) continue;
+    daemons_[uuid].server = std::move(*found);
+    daemons_[uuid].left = SharingClock::now();
   }
 }
 
-std::string GpuSharing::Provide(const std::string& uuid, std::uint32_t uid,
-                                std::vector<std::string>& notes) {
-  const auto it = daemons_.find(uuid);
-  if (it != daemons_.end() && it->second.server->Alive()) {
-    if (it->second.runs.empty()) it->second.uid = uid;
-    return it->second.uid == uid
-               ? std::string()
-               : "a job of another user is on it, and MPS serves one user at a time";
-  }
-  if (it != daemons_.end()) {
-    it->second.server->Leave();
-    daemons_.erase(it);
-    notes.push_back("the MPS daemon of this GPU had died; a new one was started");
-  }
-  const auto refused = refused_.find(uuid);
-  if (refused != refused_.end() && SharingClock::now() - refused->second < kTryMpsAgain) {
-    return "its MPS daemon did not start a moment ago";
-  }
-  const std::string folder = FolderOf(uuid);
-  std::error_code error;
-  fs::create_directories(folder + "/pipe", error);
-  for (const std::string& part : {options_.folder, folder, folder + "/pipe"}) {
-    ::chmod(part.c_str(), 0755);  // whatever our umask is: users' jobs come here
-  }
-  std::ofstream(folder + "/gpu") << uuid << '\n';
-  auto server = platform::MpsServer::Start(OptionsFor(uuid));
-  // Left by an earlier server, and come up since we looked.
-  if (!server) {
-    if (auto found = platform::MpsServer::Find(OptionsFor(uuid)); found) server = std::move(found);
-  }
-  if (!server) {
-    refused_[uuid] = SharingClock::now();
-    return server.error().message;
-  }
-  refused_.erase(uuid);
-  daemons_[uuid] = {std::move(*server), uid, {}, {}};
-  return {};
-}
-
-GpuSharing::Joined GpuSharing::Join(const RunRequest& request) {
-  Joined joined;
-  if (!request.shares || request.gpus.empty()) return joined;
+std::optional<GpuSharing::Joined> GpuSharing::Join(const RunRequest& request) {
+  if (!request.shares || request.gpus.empty()) return Joined{};
   const std::string& uuid = request.gpus.front().uuid;
-  if (uuid.starts_with("simulated")) return joined;
+  if (uuid.starts_with("simulated")) return Joined{};
   std::string why = why_not_;
   if (why.empty() && request.gpus.size() > 1) {
     why = "an MPS daemon is for one GPU, and this job has several";
   } else if (why.empty() && uuid.starts_with("MIG-")) {
     why = "it is a MIG slice";
   }
-  if (why.empty()) why = Provide(uuid, request.user.uid, joined.notes);
-  if (!why.empty()) {
-    joined.notes.push_back("it shares its GPU by turns, not at the same time: " + why);
+  const auto refused = refused_.find(uuid);
+  if (why.empty() && refused != refused_.end() &&
+      SharingClock::now() - refused->second < kTryMpsAgain) {
+    why = "its MPS daemon did not start a moment ago";
+  }
+  if (!why.empty()) return Joined{.environment = {}, .pipes = {}, .notes = {ByTurns(why)}};
+
+  const auto [it, fresh] = daemons_.try_emplace(uuid);
+  Daemon& daemon = it->second;
+  if (daemon.server && daemon.server->Alive()) return JoinTo(daemon, request);
+  if (daemon.server) {  // it has died, and Look has not seen it yet
+    daemon.server->Leave();
+    daemon = {};
+    died_.insert(uuid);
+    BeginStart(uuid);
+  } else if (fresh) {
+    BeginStart(uuid);
+  }
+  daemon.waiting.push_back(request);
+  return std::nullopt;
+}
+
+GpuSharing::Joined GpuSharing::JoinTo(Daemon& daemon, const RunRequest& request) const {
+  Joined joined;
+  if (daemon.runs.empty()) daemon.uid = request.user.uid;
+  if (daemon.uid != request.user.uid) {
+    joined.notes.push_back(
+        ByTurns("a job of another user is on it, and MPS serves one user at a time"));
     return joined;
   }
-  Daemon& daemon = daemons_.at(uuid);
   daemon.runs.insert(request.id);
   joined.environment = daemon.server->ClientEnvironment(
       {.threads = request.thread_share, .memory = request.gpu_memory, .gpus = 1});
@@ -132,47 +143,97 @@ GpuSharing::Joined GpuSharing::Join(const RunRequest& request) {
   return joined;
 }
 
+void GpuSharing::BeginStart(const std::string& uuid) {
+  errands_.Run([this, uuid, options = OptionsFor(uuid)]() -> Errands::Then {
+    auto server = StartDaemon(options);
+    return [this, uuid, server = server ? std::move(*server) : nullptr,
+            why = server ? std::string() : server.error().message] { Started(uuid, server, why); };
+  });
+}
+
+void GpuSharing::Started(const std::string& uuid, std::shared_ptr<platform::MpsServer> server,
+                         const std::string& why_not) {
+  Daemon& daemon = daemons_.at(uuid);
+  const auto waiting = std::exchange(daemon.waiting, {});
+  daemon.server = std::move(server);
+  daemon.left = SharingClock::now();
+  for (const RunRequest& request : waiting) {
+    Joined joined;
+    if (!daemon.server) {
+      joined.notes.push_back(ByTurns(why_not));
+    } else {
+      joined = JoinTo(daemon, request);
+      if (died_.erase(uuid) > 0) {
+        joined.notes.push_back("the MPS daemon of this GPU had died; a new one was started");
+      }
+    }
+    answers_.emplace_back(request.id, std::move(joined));
+  }
+  if (daemon.server) {
+    refused_.erase(uuid);
+  } else {
+    refused_[uuid] = SharingClock::now();
+    daemons_.erase(uuid);
+  }
+}
+
+void GpuSharing::BeginStop(const std::string& uuid) {
+  errands_.Run([this, uuid, server = std::exchange(daemons_.at(uuid).server, nullptr)] {
+    const auto stopped = server->Stop();
+    return [this, uuid, why = stopped ? std::string() : stopped.error().message] {
+      if (!why.empty()) news_.push_back({uuid, why});
+      // Somebody came meanwhile.
+      if (!daemons_.at(uuid).waiting.empty()) return BeginStart(uuid);
+      daemons_.erase(uuid);
+    };
+  });
+}
+
+std::vector<std::pair<RunId, GpuSharing::Joined>> GpuSharing::Answers() {
+  errands_.Finish();
+  return std::exchange(answers_, {});
+}
+
 void GpuSharing::Rejoin(const RunRequest& request, const std::string& pipes) {
   if (pipes.empty() || request.gpus.empty()) return;
   // What was not found when we began has died, and its runs with it.
   const auto it = daemons_.find(request.gpus.front().uuid);
-  if (it == daemons_.end() || it->second.server->pipes() != pipes) return;
+  if (it == daemons_.end() || !it->second.server || it->second.server->pipes() != pipes) return;
   it->second.uid = request.user.uid;
   it->second.runs.insert(request.id);
 }
 
 void GpuSharing::Leave(RunId id) {
+  std::erase_if(answers_, [&](const auto& answer) { return answer.first == id; });
   for (auto& [uuid, daemon] : daemons_) {
+    std::erase_if(daemon.waiting, [&](const RunRequest& request) { return request.id == id; });
     if (daemon.runs.erase(id) != 0 && daemon.runs.empty()) daemon.left = SharingClock::now();
   }
 }
 
 std::vector<GpuSharing::News> GpuSharing::Look() {
-  std::vector<News> news;
-  for (auto it = daemons_.begin(); it != daemons_.end();) {
-    Daemon& daemon = it->second;
-    const bool alive = daemon.server->Alive();
-    const bool idle = daemon.runs.empty() && SharingClock::now() - daemon.left > kLinger;
-    if (alive && !idle) {
-      ++it;
-      continue;
-    }
-    if (!alive) {
+  errands_.Finish();
+  std::vector<std::string> died;
+  for (auto& [uuid, daemon] : daemons_) {
+    if (!daemon.server) continue;
+    if (!daemon.server->Alive()) {
       daemon.server->Leave();
-      news.push_back(
-          {it->first, fmt::format("its MPS daemon died; {} under it may fail, and the next job "
-                                  "gets a new one",
-                                  daemon.runs.empty() ? "jobs" : "the jobs")});
-    } else if (const auto stopped = daemon.server->Stop(); !stopped) {
-      news.push_back({it->first, stopped.error().message});
+      news_.push_back({uuid, fmt::format("its MPS daemon died; {} under it may fail, and the next "
+                                         "job gets a new one",
+                                         daemon.runs.empty() ? "jobs" : "the jobs")});
+      died.push_back(uuid);
+    } else if (daemon.runs.empty() && SharingClock::now() - daemon.left > kLinger) {
+      BeginStop(uuid);
     }
-    it = daemons_.erase(it);
   }
-  return news;
+  for (const std::string& uuid : died) daemons_.erase(uuid);
+  return std::exchange(news_, {});
 }
 
 void GpuSharing::StopIdle() {
-  std::erase_if(daemons_, [](const auto& one) { return one.second.runs.empty(); });
+  for (auto& [uuid, daemon] : daemons_) {
+    if (daemon.server && daemon.runs.empty()) BeginStop(uuid);
+  }
 }
 
 }  // namespace sharewell::engine

@@ -7,17 +7,23 @@
 // a run of another user, as an MPS server serves one user at a time. A note says so. Exclusive runs
 // have no need of it. Simulated GPUs are left alone.
 //
-// Daemons with runs outlive this object, and the next server finds them again. One thread.
+// Daemons with runs outlive this object, and the next server finds them again. One thread, which
+// never waits for a daemon: they are started and stopped by errands, and a run waits until its own
+// is there.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/local/errands.h"
 #include "engine/runner.h"
 #include "platform/process/mps.h"
 
@@ -33,7 +39,10 @@ struct SharingOptions {
 
 class GpuSharing {
  public:
-  explicit GpuSharing(SharingOptions options);
+  // Looks for daemons that an earlier server left, which may take seconds. `answered` is called on
+  // any thread when Answers has something new.
+  explicit GpuSharing(SharingOptions options, std::function<void()> answered = {});
+  // Waits for daemons that are being started or stopped.
   ~GpuSharing();
   GpuSharing(const GpuSharing&) = delete;
   GpuSharing& operator=(const GpuSharing&) = delete;
@@ -43,8 +52,10 @@ class GpuSharing {
     std::string pipes;                  // folder that a container must see; empty: none
     std::vector<std::string> notes;     // what the user should know
   };
-  // A run is about to be started. Takes up to 10 s where a daemon does not start as it should.
-  Joined Join(const RunRequest& request);
+  // A run is about to be started. Absent: its daemon is being started, and Answers will have it,
+  // unless it leaves before.
+  std::optional<Joined> Join(const RunRequest& request);
+  std::vector<std::pair<RunId, Joined>> Answers();
   // A run was found again after a restart; `pipes`: as Join said.
   void Rejoin(const RunRequest& request, const std::string& pipes);
   void Leave(RunId id);  // unknown: nothing happens
@@ -58,12 +69,15 @@ class GpuSharing {
   std::vector<News> Look();
   // Ends all daemons that nobody uses.
   void StopIdle();
+  // Waits until no daemon is being started or stopped. For tests.
+  void Settle() { errands_.FinishAll(); }
 
  private:
   struct Daemon {
-    std::unique_ptr<platform::MpsServer> server;
-    std::uint32_t uid = 0;  // whose runs it serves
+    std::shared_ptr<platform::MpsServer> server;  // none: it is being started or stopped
+    std::uint32_t uid = 0;                        // whose runs it serves
     std::set<RunId> runs;
+    std::vector<RunRequest> waiting;             // for it to come up
     std::chrono::steady_clock::time_point left;  // when the last went
   };
 
@@ -71,13 +85,20 @@ class GpuSharing {
   platform::MpsOptions OptionsFor(const std::string& uuid) const;
   // Those that an earlier server left below the folder.
   void FindLeft();
-  // Empty: `uuid` has a daemon now that `uid` may use; else why not.
-  std::string Provide(const std::string& uuid, std::uint32_t uid, std::vector<std::string>& notes);
+  Joined JoinTo(Daemon& daemon, const RunRequest& request) const;
+  void BeginStart(const std::string& uuid);
+  void Started(const std::string& uuid, std::shared_ptr<platform::MpsServer> server,
+               const std::string& why_not);
+  void BeginStop(const std::string& uuid);
 
   SharingOptions options_;
   std::string why_not_;                    // MPS is not to be had; empty: it is
   std::map<std::string, Daemon> daemons_;  // by the GPU's uuid
   std::map<std::string, std::chrono::steady_clock::time_point> refused_;  // did not start then
+  std::set<std::string> died_;  // their GPUs, until a new one is there
+  std::vector<std::pair<RunId, Joined>> answers_;
+  std::vector<News> news_;
+  Errands errands_;  // the last: what they do to the rest comes to an end first
 };
 
 }  // namespace sharewell::engine

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -23,8 +24,15 @@ using ::testing::SizeIs;
 // Does as nvidia-cuda-mps-control: with -d a daemon that leaves its number, without it commands.
 constexpr const char* kControl = R"sh(#!/bin/sh
 pid="$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
+# Waits for ever, under its own name, without a child that would outlive it.
+if [ "$1" = serve ]; then
+  exec > /dev/null 2>&1 < /dev/null
+  mkfifo "$pid.wait"
+  read -r never <> "$pid.wait"
+  exit 0
+fi
 if [ "$1" = -d ]; then
-  sleep 300 > /dev/null 2>&1 < /dev/null &
+  "$0" serve &
   echo $! > "$pid"
   exit 0
 fi
@@ -32,7 +40,7 @@ read word rest
 # A zombie that nobody reaps is no daemon.
 [ -e "$pid" ] && state="$(cut -d' ' -f3 "/proc/$(cat "$pid")/stat" 2> /dev/null)" || exit 1
 [ "$state" != Z ] || exit 1
-case "$word" in quit) kill "$(cat "$pid")"; rm "$pid";; esac
+case "$word" in quit) kill "$(cat "$pid")"; rm -f "$pid" "$pid.wait";; esac
 )sh";
 
 class GpuSharingTest : public ::testing::Test {
@@ -50,6 +58,20 @@ class GpuSharingTest : public ::testing::Test {
     request.user.uid = uid;
     return request;
   }
+  // As the runner sees it: at once, or when the daemon has come up.
+  static GpuSharing::Joined Join(GpuSharing& sharing, const RunRequest& request) {
+    if (auto joined = sharing.Join(request)) return *joined;
+    sharing.Settle();
+    for (auto& [id, joined] : sharing.Answers()) {
+      if (id == request.id) return joined;
+    }
+    ADD_FAILURE() << "no answer for " << request.id.job;
+    return {};
+  }
+  static void StopIdle(GpuSharing& sharing) {
+    sharing.StopIdle();
+    sharing.Settle();
+  }
   pid_t PidOf(const std::string& pipes) const {
     std::ifstream file(pipes + "/nvidia-cuda-mps-control.pid");
     pid_t pid = 0;
@@ -65,7 +87,7 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   RunRequest limited = Run(1, "GPU-5c1b-11aa");
   limited.thread_share = 0.5;
   limited.gpu_memory = core::GiB(8);
-  const auto first = sharing.Join(limited);
+  const auto first = Join(sharing, limited);
   EXPECT_THAT(first.notes, IsEmpty());
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", first.pipes)));
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50")));
@@ -73,24 +95,24 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   const pid_t daemon = PidOf(first.pipes);
   ASSERT_GT(daemon, 0);
 
-  const auto second = sharing.Join(Run(2, "GPU-5c1b-11aa"));
+  const auto second = Join(sharing, Run(2, "GPU-5c1b-11aa"));
   EXPECT_EQ(second.pipes, first.pipes);
   EXPECT_EQ(PidOf(second.pipes), daemon);
-  EXPECT_NE(sharing.Join(Run(3, "GPU-other")).pipes, first.pipes);
-  const auto stranger = sharing.Join(Run(4, "GPU-5c1b-11aa", 1001));
+  EXPECT_NE(Join(sharing, Run(3, "GPU-other")).pipes, first.pipes);
+  const auto stranger = Join(sharing, Run(4, "GPU-5c1b-11aa", 1001));
   EXPECT_THAT(stranger.environment, IsEmpty());
   EXPECT_THAT(stranger.notes, ElementsAre(HasSubstr("one user at a time")));
 
   sharing.Leave({1, 1});
-  sharing.StopIdle();
+  StopIdle(sharing);
   EXPECT_EQ(PidOf(first.pipes), daemon) << "one is still there";
   sharing.Leave({2, 1});
   sharing.Leave({2, 1});
   EXPECT_THAT(sharing.Look(), IsEmpty());
   EXPECT_EQ(PidOf(first.pipes), daemon) << "it stays a moment";
-  sharing.StopIdle();
+  StopIdle(sharing);
   EXPECT_EQ(PidOf(first.pipes), 0);
-  EXPECT_THAT(sharing.Join(Run(5, "GPU-5c1b-11aa", 1001)).notes, IsEmpty()) << "now it is his";
+  EXPECT_THAT(Join(sharing, Run(5, "GPU-5c1b-11aa", 1001)).notes, IsEmpty()) << "now it is his";
   sharing.Leave({5, 1});
   sharing.Leave({3, 1});
 }
@@ -102,22 +124,22 @@ TEST_F(GpuSharingTest, RunsThatHaveNoUseForIt) {
   without.gpus.clear();
   gang.gpus.push_back({1, "GPU-2", "H200"});
   for (const RunRequest& quiet : {alone, without, Run(4, "simulated-0")}) {
-    const auto joined = sharing.Join(quiet);
+    const auto joined = Join(sharing, quiet);
     EXPECT_THAT(joined.notes, IsEmpty()) << quiet.id.job;
     EXPECT_THAT(joined.environment, IsEmpty());
   }
-  EXPECT_THAT(sharing.Join(gang).notes, ElementsAre(HasSubstr("by turns")));
-  EXPECT_THAT(sharing.Join(Run(5, "MIG-1")).notes, ElementsAre(HasSubstr("MIG slice")));
+  EXPECT_THAT(Join(sharing, gang).notes, ElementsAre(HasSubstr("by turns")));
+  EXPECT_THAT(Join(sharing, Run(5, "MIG-1")).notes, ElementsAre(HasSubstr("MIG slice")));
   EXPECT_EQ(PidOf(folder_.Path("m/1/pipe")), 0) << "nothing was started";
 
   options_.program = "no-such-mps-control";
   GpuSharing nothing(options_);
-  EXPECT_THAT(nothing.Join(Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("not installed")));
+  EXPECT_THAT(Join(nothing, Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("not installed")));
 }
 
 TEST_F(GpuSharingTest, ADaemonThatDiedIsSaidAndStartedAgain) {
   GpuSharing sharing(options_);
-  const auto joined = sharing.Join(Run(1, "GPU-1"));
+  const auto joined = Join(sharing, Run(1, "GPU-1"));
   const pid_t daemon = PidOf(joined.pipes);
   ASSERT_GT(daemon, 0);
   ASSERT_EQ(::kill(daemon, SIGKILL), 0);
@@ -130,7 +152,7 @@ TEST_F(GpuSharingTest, ADaemonThatDiedIsSaidAndStartedAgain) {
   EXPECT_EQ(news[0].gpu, "GPU-1");
   EXPECT_THAT(news[0].text, HasSubstr("died"));
   EXPECT_THAT(sharing.Look(), IsEmpty());
-  EXPECT_EQ(sharing.Join(Run(2, "GPU-1")).pipes, joined.pipes);
+  EXPECT_EQ(Join(sharing, Run(2, "GPU-1")).pipes, joined.pipes);
   EXPECT_NE(PidOf(joined.pipes), daemon);
   sharing.Leave({2, 1});
 }
@@ -139,8 +161,8 @@ TEST_F(GpuSharingTest, OneThatDoesNotStartIsNotWaitedForAgainAtOnce) {
   options_.program = folder_.Write("broken", "#!/bin/sh\necho no such device >&2\nexit 1\n");
   ::chmod(options_.program.c_str(), 0755);
   GpuSharing sharing(options_);
-  EXPECT_THAT(sharing.Join(Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("no such device")));
-  EXPECT_THAT(sharing.Join(Run(2, "GPU-1")).notes, ElementsAre(HasSubstr("a moment ago")));
+  EXPECT_THAT(Join(sharing, Run(1, "GPU-1")).notes, ElementsAre(HasSubstr("no such device")));
+  EXPECT_THAT(Join(sharing, Run(2, "GPU-1")).notes, ElementsAre(HasSubstr("a moment ago")));
 }
 
 TEST_F(GpuSharingTest, DaemonsOutliveTheServer) {
@@ -148,23 +170,66 @@ TEST_F(GpuSharingTest, DaemonsOutliveTheServer) {
   pid_t daemon = 0;
   {
     GpuSharing sharing(options_);
-    pipes = sharing.Join(Run(1, "GPU-1")).pipes;
+    pipes = Join(sharing, Run(1, "GPU-1")).pipes;
     daemon = PidOf(pipes);
-    sharing.Join(Run(2, "GPU-2"));
+    Join(sharing, Run(2, "GPU-2"));
     sharing.Leave({2, 1});
   }
   EXPECT_EQ(PidOf(folder_.Path("m/2/pipe")), 0) << "nobody was left on it";
   {
     GpuSharing next(options_);
     next.Rejoin(Run(1, "GPU-1"), pipes);
-    next.StopIdle();
+    StopIdle(next);
     EXPECT_EQ(PidOf(pipes), daemon);
-    EXPECT_EQ(next.Join(Run(3, "GPU-1")).pipes, pipes);
+    EXPECT_EQ(Join(next, Run(3, "GPU-1")).pipes, pipes);
     EXPECT_EQ(PidOf(pipes), daemon) << "the same one";
     next.Leave({3, 1});
     next.Leave({1, 1});
   }
   EXPECT_EQ(PidOf(pipes), 0);
+}
+
+// F12: whoever asks goes on at once, whatever a daemon does.
+TEST_F(GpuSharingTest, F12_NobodyWaitsForADaemon) {
+  std::string slow = kControl;
+  slow.insert(slow.find("  \"$0\" serve &"), "  while ! [ -e \"$0.go\" ]; do sleep 0.02; done\n");
+  slow.insert(slow.find("quit) ") + 6, "while ! [ -e \"$0.end\" ]; do sleep 0.02; done; ");
+  options_.program = folder_.Write("control", slow);
+  std::atomic<int> told = 0;
+  GpuSharing sharing(options_, [&] { ++told; });
+  EXPECT_FALSE(sharing.Join(Run(1, "GPU-1")));
+  EXPECT_FALSE(sharing.Join(Run(2, "GPU-1")));
+  EXPECT_FALSE(sharing.Join(Run(3, "GPU-1")));
+  RunRequest alone = Run(4, "GPU-2");
+  alone.shares = false;
+  EXPECT_TRUE(sharing.Join(alone));
+  sharing.Leave({2, 1});
+  EXPECT_THAT(sharing.Look(), IsEmpty());
+  EXPECT_THAT(sharing.Answers(), IsEmpty());
+  EXPECT_EQ(told, 0);
+  folder_.Write("control.go", "");
+  sharing.Settle();
+  EXPECT_EQ(told, 1);
+  const auto answers = sharing.Answers();
+  ASSERT_THAT(answers, SizeIs(2)) << "the second has left";
+  EXPECT_EQ(answers[0].first, (RunId{1, 1}));
+  EXPECT_EQ(answers[1].first, (RunId{3, 1}));
+  EXPECT_EQ(answers[0].second.pipes, answers[1].second.pipes);
+  EXPECT_FALSE(answers[0].second.pipes.empty());
+
+  // Who comes while it is stopped gets a new one.
+  sharing.Leave({1, 1});
+  sharing.Leave({3, 1});
+  sharing.StopIdle();
+  EXPECT_FALSE(sharing.Join(Run(5, "GPU-1")));
+  EXPECT_THAT(sharing.Answers(), IsEmpty());
+  folder_.Write("control.end", "");
+  sharing.Settle();
+  const auto again = sharing.Answers();
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].second.pipes, answers[0].second.pipes);
+  EXPECT_THAT(again[0].second.notes, IsEmpty());
+  sharing.Leave({5, 1});
 }
 
 }  // namespace

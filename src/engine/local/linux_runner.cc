@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -96,11 +97,14 @@ LinuxRunner::Impl::Impl(LinuxRunnerOptions chosen)
     : options(std::move(chosen)), looked(options.origin), zero(SteadyNow()) {}
 
 LinuxRunner::Impl::~Impl() {
+  // Both tell by files that are closed below.
+  errands.reset();
+  sharing.reset();
   for (auto& [id, run] : runs) {
     if (run.group && !run.ended) run.group->Keep();
     if (run.pidfd >= 0) ::close(run.pidfd);
   }
-  for (const int file : {lock, wake, epoll, inotify}) {
+  for (const int file : {lock, wake, epoll, inotify, errand_over}) {
     if (file >= 0) ::close(file);
   }
 }
@@ -133,8 +137,10 @@ core::Result<void> LinuxRunner::Impl::Open() {
   wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll = ::epoll_create1(EPOLL_CLOEXEC);
   inotify = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (wake < 0 || epoll < 0) return core::FailedError("no event queue: {}", std::strerror(errno));
-  for (const int file : {wake, inotify}) {
+  errand_over = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0 || epoll < 0 || errand_over < 0)
+    return core::FailedError("no event queue: {}", std::strerror(errno));
+  for (const int file : {wake, inotify, errand_over}) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = file;
@@ -142,7 +148,12 @@ core::Result<void> LinuxRunner::Impl::Open() {
   }
   home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
   if (options.cpus) room.emplace(*options.cpus);
-  if (options.sharing) sharing.emplace(*options.sharing);
+  const auto tell = [this] {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto ignored = ::write(errand_over, &one, sizeof one);
+  };
+  errands.emplace(tell);
+  if (options.sharing) sharing.emplace(*options.sharing, tell);
   return {};
 }
 
@@ -178,15 +189,17 @@ void LinuxRunner::Start(const RunRequest& request) {
   run.request = request;
   run.folder = engine::JobFolder(in.options.state, request.id.job, request.id.attempt);
   run.logs = in.LogsOf(request);
-  if (auto started = in.StartRun(run); !started) {
-    const bool absent = started.error().kind == core::ErrorKind::kAbsent;
-    in.Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
-  }
+  in.Begin(run);
 }
 
 void LinuxRunner::Stop(RunId id, Seconds grace) {
   Impl::Run* run = impl_->Find(id);
-  if (run != nullptr && !run->ended) impl_->Signal(*run, grace);
+  if (run == nullptr || run->ended) return;
+  if (!run->waits) return impl_->Signal(*run, grace);
+  impl_->Finish(*run, {.exit_code = 128 + SIGTERM,
+                       .signal = SIGTERM,
+                       .stopped = true,
+                       .message = "it was stopped before it began"});
 }
 
 void LinuxRunner::SetCores(RunId id, double cores) {
@@ -194,6 +207,7 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended || !in.room) return;
   run->request.cores = cores;
+  if (run->waits && !run->spec) return;  // it has none yet
   const std::vector<int> cpus = in.room->Resize(id, cores);
   platform::CgroupLimits limits{.cpus = cpus};
   limits.cpu_time = std::numeric_limits<double>::infinity();
@@ -203,11 +217,15 @@ void LinuxRunner::SetCores(RunId id, double cores) {
     const auto top = engine::SupervisorOf(run->folder);
     if (top) engine::KeepTreeToCpus(*top, cpus);
   }
+  const auto change = [&](engine::JobSpec& spec) {
+    spec.Set("cores", fmt::format("{}", cores));
+    spec.Set("given_cpus", platform::FormatCpus(cpus));
+    if (spec.Get("cpus")) spec.Set("cpus", platform::FormatCpus(cpus));
+  };
+  if (run->spec) return change(*run->spec);
   // A server that comes later finds what it has now.
   if (auto spec = engine::ReadSpec(run->folder)) {
-    spec->Set("cores", fmt::format("{}", cores));
-    spec->Set("given_cpus", platform::FormatCpus(cpus));
-    if (spec->Get("cpus")) spec->Set("cpus", platform::FormatCpus(cpus));
+    change(*spec);
     [[maybe_unused]] const auto written = engine::WriteSpec(run->folder, *spec);
   }
 }

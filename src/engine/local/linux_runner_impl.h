@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/local/errands.h"
 #include "engine/local/linux_runner.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run_setup.h"
@@ -26,6 +27,10 @@ struct LinuxRunner::Impl {
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
+    // It waits to be begun: for what is known of its user, and then, with a spec, for its GPU.
+    bool waits = false;
+    std::optional<engine::JobSpec> spec;
+    std::vector<std::string> notes;
     double steps = 0;     // told
     bool made = false;    // its folder is ours to remove
     bool ending = false;  // told so
@@ -35,6 +40,7 @@ struct LinuxRunner::Impl {
   struct KnownUser {
     RunUser user;
     core::Seconds asked;
+    bool asking = false;
   };
 
   explicit Impl(LinuxRunnerOptions chosen);
@@ -44,7 +50,13 @@ struct LinuxRunner::Impl {
   core::Result<void> Open();
 
   // linux_runner_start.cc
-  core::Result<void> StartRun(Run& run);
+  // Nothing here waits: what takes its time is an errand, and the run waits for it.
+  void Begin(Run& run);
+  core::Result<void> Prepare(Run& run);
+  core::Result<void> Launch(Run& run, GpuSharing::Joined joined);
+  void EndIfRefused(Run& run, const core::Result<void>& started);
+  bool KnowsUser(const core::Account& account);  // false: it is being asked for
+  void TakeErrands();                            // begins those that need not wait any more
   // Its cores and control group. What cannot be bounded is added to `notes`.
   void PrepareBounds(Run& run, engine::JobSpec& spec, std::vector<std::string>& notes);
   core::Result<void> PrepareCommand(const Run& run, const GpuSharing::Joined& joined,
@@ -89,7 +101,9 @@ struct LinuxRunner::Impl {
   core::Seconds looked, busy_until;
   double zero = 0;  // of the steady clock
   int lock = -1, wake = -1, epoll = -1, inotify = -1;
+  int errand_over = -1;
   bool woken = false;
+  std::optional<Errands> errands;  // the last: they end first
 };
 
 }  // namespace sharewell::engine

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/result.h"
 #include "core/text/quoted.h"
@@ -139,17 +140,14 @@ void LinuxRunner::Impl::PrepareUser(const Run& run, platform::Environment& envir
     if (const char* own = std::getenv("HOME")) AddUnlessThere(environment, "HOME", own);
     return;
   }
-  auto& known = users[account.uid];
-  if (known.user.groups.empty() || Now() > known.asked + kUserKnown) {
-    known = {UserOf(account), Now()};
-  }
+  const RunUser& known = users[account.uid].user;
   spec.Put("uid", fmt::format("{}", account.uid));
   spec.Put("gid", fmt::format("{}", account.gid));
-  for (const unsigned group : known.user.groups) spec.Put("group", fmt::format("{}", group));
-  AddUnlessThere(environment, "HOME", known.user.home);
+  for (const unsigned group : known.groups) spec.Put("group", fmt::format("{}", group));
+  AddUnlessThere(environment, "HOME", known.home);
   AddUnlessThere(environment, "USER", account.name);
   AddUnlessThere(environment, "LOGNAME", account.name);
-  AddUnlessThere(environment, "SHELL", known.user.shell);
+  AddUnlessThere(environment, "SHELL", known.shell);
 }
 
 core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
@@ -159,7 +157,8 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
   if (request.asked.command.empty() || request.asked.command.front().empty()) {
     return core::UsageError("the command is empty; give a program to run");
   }
-  std::vector<std::string> notes = joined.notes;
+  std::vector<std::string> notes = run.notes;
+  notes.insert(notes.end(), joined.notes.begin(), joined.notes.end());
   platform::Environment environment =
       RunEnvironment(request, run.folder + "/" + engine::kProgressFile, joined.environment);
   PrepareUser(run, environment, spec, notes);
@@ -227,25 +226,67 @@ void LinuxRunner::Impl::PrepareLogs(Run& run, engine::JobSpec& spec) {
   put("all_log_limit", engine::MostLogs(options.state, options.logs).value);
 }
 
-core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
-  const RunRequest& request = run.request;
-  engine::JobSpec spec;
-  if (!PutRequest(request, spec)) {
+bool LinuxRunner::Impl::KnowsUser(const core::Account& account) {
+  if (::geteuid() != 0) return true;  // nobody else's is needed
+  KnownUser& known = users[account.uid];
+  if (!known.user.groups.empty() && Now() <= known.asked + kUserKnown) return true;
+  if (std::exchange(known.asking, true)) return false;
+  errands->Run([this, account]() -> Errands::Then {
+    return [this, account, user = UserOf(account)] {
+      users[account.uid] = {user, Now(), false};
+      std::vector<RunId> ready;
+      for (const auto& [id, run] : runs) {
+        if (run.waits && !run.spec && run.request.user.uid == account.uid) ready.push_back(id);
+      }
+      for (const RunId& id : ready) Begin(runs.at(id));
+    };
+  });
+  return false;
+}
+
+void LinuxRunner::Impl::Begin(Run& run) {
+  run.waits = !KnowsUser(run.request.user);
+  if (!run.waits) EndIfRefused(run, Prepare(run));
+}
+
+void LinuxRunner::Impl::EndIfRefused(Run& run, const core::Result<void>& started) {
+  if (started) return;
+  const bool absent = started.error().kind == core::ErrorKind::kAbsent;
+  Finish(run, {.exit_code = absent ? 127 : 126, .message = started.error().message});
+}
+
+void LinuxRunner::Impl::TakeErrands() {
+  errands->Finish();
+  if (!sharing) return;
+  for (auto& [id, joined] : sharing->Answers()) {
+    Run* run = Find(id);
+    if (run != nullptr && run->waits) EndIfRefused(*run, Launch(*run, std::move(joined)));
+  }
+}
+
+core::Result<void> LinuxRunner::Impl::Prepare(Run& run) {
+  engine::JobSpec& spec = run.spec.emplace();
+  if (!PutRequest(run.request, spec)) {
     return core::UsageError("an argument, a name or a value of the environment has a zero byte");
   }
   if (auto ok = PrepareFolder(run); !ok) return ok;
-  GpuSharing::Joined joined;
-  PrepareBounds(run, spec, joined.notes);
-  if (sharing) {
-    auto said = sharing->Join(request);
-    said.notes.insert(said.notes.begin(), joined.notes.begin(), joined.notes.end());
-    joined = std::move(said);
-  }
+  PrepareBounds(run, spec, run.notes);
+  auto joined = sharing ? sharing->Join(run.request) : GpuSharing::Joined{};
+  run.waits = !joined;
+  return joined ? Launch(run, std::move(*joined)) : core::Result<void>{};
+}
+
+core::Result<void> LinuxRunner::Impl::Launch(Run& run, GpuSharing::Joined joined) {
+  const RunRequest& request = run.request;
+  engine::JobSpec spec = std::move(*run.spec);
+  run.spec.reset();
+  run.waits = false;
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
   PrepareLogs(run, spec);
   spec.Put("grace_ms", Millis(options.grace));
   if (request.asked.terminal) spec.Put("terminal", "1");
+  if (request.asked.umask) spec.Put("umask", fmt::format("{}", *request.asked.umask));
   if (request.asked.time_limit) {
     spec.Put("time_limit_ms",
              fmt::format("{:.0f}", std::clamp(request.asked.time_limit->value * 1e3, 1.0, 9e15)));

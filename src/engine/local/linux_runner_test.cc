@@ -202,6 +202,22 @@ TEST_F(LinuxRunnerTest, WordsAndEnvironmentArriveUnchanged) {
   EXPECT_THAT(EndOf(huge).message, HasSubstr("too long"));
 }
 
+// F12: files that a job makes are as open as those that its user makes.
+TEST_F(LinuxRunnerTest, F12_TheUmaskIsTheOneThatWasAskedFor) {
+  auto closed = Request({"sh", "-c", "umask"}), open = closed, usual = closed;
+  closed.asked.umask = 0077;
+  open.id.job = ++jobs_;
+  open.asked.umask = 0;
+  usual.id.job = ++jobs_;
+  for (const auto& request : {closed, open, usual}) runner_->Start(request);
+  EXPECT_EQ(EndOf(closed.id).exit_code, 0);
+  EXPECT_EQ(Log(closed.id), "0077\n");
+  EXPECT_EQ(EndOf(open.id).exit_code, 0);
+  EXPECT_EQ(Log(open.id), "0000\n");
+  EXPECT_EQ(EndOf(usual.id).exit_code, 0);
+  EXPECT_EQ(Log(usual.id), "0022\n");
+}
+
 // What is asked to end may end in order; what does not, and what left the tree, is killed.
 TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
   const RunId polite =
@@ -393,6 +409,7 @@ TEST_F(LinuxRunnerTest, AnotherServerFindsEveryRun) {
   request.asked.needs->profile.cpu_curve = {{1, 0.5}, {2, 1}};
   request.gpus = {{.index = 0, .uuid = "simulated-0", .model = "H200"},
                   {.index = 1, .uuid = "simulated-1", .model = "H200"}};
+  request.asked.umask = 0;
   request.thread_share = 0.1;
   request.cores = 1;
   runner_->Start(request);
@@ -472,6 +489,82 @@ TEST_F(LinuxRunnerTest, AGpuThatIsLostAndComesBackIsToldOnceEach) {
   EXPECT_EQ(events[0].message, "fell off the bus");
   EXPECT_EQ(events[1].kind, Kind::kGpuBack);
   EXPECT_EQ(events[1].gpu, "GPU-a");
+}
+
+// F12: a daemon that takes its time delays the runs that need it, and nothing else.
+TEST_F(LinuxRunnerTest, F12_OthersDoNotWaitForTheDaemonOfAGpu) {
+  runner_.reset();
+  LinuxRunnerOptions options;
+  options.state = folder_.Path("state");
+  options.cpus = CpuRoom::LayoutHere({});
+  options.sharing = SharingOptions{.folder = folder_.Path("m")};
+  options.sharing->program = folder_.Write("control",
+                                           "#!/bin/sh\n[ \"$1\" = -d ] || exit 1\n"
+                                           "while ! [ -e \"$0.go\" ]; do sleep 0.02; done\n"
+                                           "echo no such device; exit 1\n");
+  ::chmod(options.sharing->program.c_str(), 0755);
+  auto opened = LinuxRunner::Open(options);
+  ASSERT_TRUE(opened) << opened.error().message;
+  runner_ = std::move(*opened);
+  std::vector<RunRequest> sharing;
+  for (int i = 0; i < 3; ++i) {
+    sharing.push_back(Request({"sh", "-c", "grep Cpus_allowed_list /proc/self/status"}));
+    sharing.back().gpus = {{.index = 0, .uuid = "GPU-1", .model = "H200"}};
+    sharing.back().shares = true;
+    sharing.back().cores = 2;
+    runner_->Start(sharing.back());
+    runner_->Start(sharing.back());  // again: nothing happens
+  }
+  EXPECT_EQ(EndOf(Start({"true"})).exit_code, 0);
+  runner_->SetCores(sharing[0].id, 1);
+  runner_->Stop(sharing[1].id, Seconds(5));
+  const RunEnd stopped = EndOf(sharing[1].id);
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.exit_code, 143);
+  runner_->Forget(sharing[1].id);
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("state/jobs/2.1")));
+  EXPECT_FALSE(runner_->PidOf(sharing[0].id));
+  folder_.Write("control.go", "");
+  for (const auto& request : {sharing[0], sharing[2]}) {
+    EXPECT_EQ(EndOf(request.id).exit_code, 0);
+    EXPECT_THAT(told_[request.id].notes, HasSubstr("by turns"));
+    EXPECT_EQ(told_[request.id].ends, 1);
+  }
+  EXPECT_EQ(Log(sharing[0].id).find_first_of(",-"), std::string::npos) << "one CPU, as it was told";
+  EXPECT_EQ(told_[sharing[1].id].ends, 1);
+}
+
+// The server was killed while a run waited for its daemon: it never began.
+TEST_F(LinuxRunnerTest, F12_ARunThatWaitedForItsDaemonIsNotFoundAgain) {
+  const std::string program = folder_.Write(
+      "control", "#!/bin/sh\nwhile ! [ -e \"$0.go\" ]; do sleep 0.02; done\nexit 1\n");
+  ::chmod(program.c_str(), 0755);
+  runner_.reset();
+  const pid_t server = ::fork();
+  if (server == 0) {
+    LinuxRunnerOptions options;
+    options.state = folder_.Path("state");
+    options.sharing = SharingOptions{.folder = folder_.Path("m"), .program = program};
+    auto opened = LinuxRunner::Open(options);
+    if (!opened) ::_exit(2);
+    auto request = Request({"true"}, 7);
+    request.gpus = {{.index = 0, .uuid = "GPU-1", .model = "H200"}};
+    request.shares = true;
+    (*opened)->Start(request);
+    std::vector<RunEvent> events;
+    for (int i = 0; i < 1000 && !std::filesystem::exists(folder_.Path("state/jobs/7.1")); ++i) {
+      (*opened)->Wait((*opened)->Now() + Seconds(0.01), events);
+    }
+    ::_exit(events.empty() ? 0 : 3);
+  }
+  int status = -1;
+  ::waitpid(server, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.Path("state/jobs/7.1")));
+  folder_.Write("control.go", "");
+  Open();
+  EXPECT_TRUE(runner_->Recover().empty());
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("state/jobs/7.1")));
 }
 
 TEST_F(LinuxRunnerTest, WhatIsForgottenWhileItRunsGoesWithoutAWord) {

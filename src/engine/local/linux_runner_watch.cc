@@ -167,7 +167,7 @@ RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
 }
 
 void LinuxRunner::Impl::EndIfGone(Run& run) {
-  if (run.ended) return;
+  if (run.ended || run.waits) return;
   int status = 0;
   if (run.supervisor > 0) {
     const pid_t pid = ::waitpid(run.supervisor, &status, WNOHANG);
@@ -194,6 +194,8 @@ void LinuxRunner::Impl::EndIfGone(Run& run) {
 void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
   const RunId id = run.request.id;
   run.ended = true;
+  run.waits = false;
+  run.spec.reset();
   if (run.watch >= 0) {
     ::inotify_rm_watch(inotify, run.watch);
     by_watch.erase(run.watch);
@@ -229,7 +231,7 @@ void LinuxRunner::Impl::Look() {
     LookAtStart(run);
     LookAtProgress(run);
     LookAtEnding(run);
-    if (run.pidfd >= 0) continue;
+    if (run.pidfd >= 0 || run.waits) continue;
     if (run.supervisor == 0) Watch(run);
     EndIfGone(run);
   }
@@ -263,6 +265,10 @@ void LinuxRunner::Impl::TakeSignals(int timeout_ms) {
     if (file == wake) {
       std::uint64_t ignored = 0;
       woken = ::read(wake, &ignored, sizeof ignored) > 0 || woken;
+    } else if (file == errand_over) {
+      std::uint64_t ignored = 0;
+      [[maybe_unused]] const auto got = ::read(errand_over, &ignored, sizeof ignored);
+      TakeErrands();
     } else if (file == inotify) {
       alignas(inotify_event) char room_for[16384];
       const ssize_t n = ::read(inotify, room_for, sizeof room_for);

@@ -44,6 +44,7 @@ void EachField(Request& r, F&& field) {
   field("asked_held", asked.held);
   field("asked_requeue", asked.requeue);
   field("asked_terminal", asked.terminal);
+  field("asked_umask", asked.umask);
   field("asked_profile", asked.profile);
   field("asked_array", asked.array);
 }

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,11 +178,51 @@ core::Result<bool> Answers(const std::string& program, const std::string& pipes)
   return answer->ended && answer->code == 0;
 }
 
-// The daemon writes its number there; 0: not to be found.
+// The daemon writes its number there; 0: not to be found, or written by somebody else.
 pid_t DaemonPid(const std::string& folder) {
-  std::ifstream file(PipesIn(folder) + "/nvidia-cuda-mps-control.pid");
+  const std::string path = PipesIn(folder) + "/nvidia-cuda-mps-control.pid";
+  struct stat state {};
+  if (::lstat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
+      state.st_uid != ::geteuid()) {
+    return 0;
+  }
+  std::ifstream file(path);
   pid_t pid = 0;
   return file >> pid && pid > 1 ? pid : 0;
+}
+
+// The words of /proc/PID/cmdline or environ.
+std::vector<std::string> WordsOf(pid_t pid, const char* which) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, which), std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(std::move(word));
+  return words;
+}
+
+// A number may have been given to another process since the daemon wrote it down. The daemon has
+// the program's name and was given our pipes; its clients have the pipes alone. Who may not see the
+// environment has the name to go by.
+bool IsDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
+  const auto words = WordsOf(pid, "cmdline");
+  const auto name = fs::path(program).filename();
+  const bool named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return fs::path(word).filename() == name;
+  });
+  if (!named) return false;
+  const auto environment = WordsOf(pid, "environ");
+  return environment.empty() || std::find(environment.begin(), environment.end(),
+                                          "CUDA_MPS_PIPE_DIRECTORY=" + pipes) != environment.end();
+}
+
+// SIGKILL to the daemon and to nobody else: false where the number is not, or no longer, its own.
+bool KillDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
+  // What this handle stands for cannot change between the look and the signal.
+  const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (handle < 0) return false;
+  const bool killed = IsDaemon(pid, program, pipes) &&
+                      ::syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0) == 0;
+  ::close(handle);
+  return killed;
 }
 
 bool Lives(pid_t pid) {
@@ -238,8 +279,10 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& optio
   const auto program = FindControl(options.program);
   RETURN_IF_ERROR(program);
   // Not asked when nobody can be there: asking takes its time.
-  const auto runs = Lives(DaemonPid(options.folder)) ? Answers(*program, PipesIn(options.folder))
-                                                     : core::Result<bool>(false);
+  const pid_t pid = DaemonPid(options.folder);
+  const auto runs = Lives(pid) && IsDaemon(pid, *program, PipesIn(options.folder))
+                        ? Answers(*program, PipesIn(options.folder))
+                        : core::Result<bool>(false);
   RETURN_IF_ERROR(runs);
   if (!*runs) {
     return tl::unexpected(
@@ -248,7 +291,10 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& optio
   return std::unique_ptr<MpsServer>(new MpsServer(options, *program));
 }
 
-bool MpsServer::Alive() const { return Lives(DaemonPid(options_.folder)); }
+bool MpsServer::Alive() const {
+  const pid_t pid = DaemonPid(options_.folder);
+  return Lives(pid) && IsDaemon(pid, program_, pipes());
+}
 
 std::string MpsServer::pipes() const { return PipesIn(options_.folder); }
 
@@ -277,7 +323,8 @@ Environment MpsServer::ClientEnvironment(const MpsLimits& limits) const {
 
 core::Result<void> MpsServer::Stop() {
   if (!std::exchange(running_, false)) return {};
-  const pid_t daemon = DaemonPid(options_.folder);
+  pid_t daemon = DaemonPid(options_.folder);
+  if (daemon != 0 && !IsDaemon(daemon, program_, pipes())) daemon = 0;
   // Clients that still run have 5 s; without a limit it would wait for them for ever.
   const auto answer = RunControl(program_, {}, DaemonEnvironment(options_), "quit -t 5\n");
   const bool quit = answer && answer->ended && answer->code == 0;
@@ -286,8 +333,7 @@ core::Result<void> MpsServer::Stop() {
     while (quit && Lives(daemon) && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(milliseconds(10));
     }
-    if (Lives(daemon)) {
-      ::kill(daemon, SIGKILL);
+    if (Lives(daemon) && KillDaemon(daemon, program_, pipes())) {
       return core::FailedError("{}: the MPS daemon did not end when told to and was killed",
                                options_.folder);
     }

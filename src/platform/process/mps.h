@@ -46,10 +46,11 @@ class MpsServer {
   // Programs that start with these set run under this server.
   Environment ClientEnvironment(const MpsLimits& limits = {}) const;
   // Ends the daemon and with it whatever still runs under it; within 15 s. Again: nothing happens.
+  // One that does not listen is killed, after a look that the number in its file is its own.
   core::Result<void> Stop();
   // The daemon stays when the object goes.
   void Leave() { running_ = false; }
-  // The process is there; cheap, does not ask it anything.
+  // The process is there, and is the daemon; cheap, does not ask it anything.
   bool Alive() const;
   std::string pipes() const;
 

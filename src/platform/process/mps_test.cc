@@ -1,9 +1,14 @@
 #include "platform/process/mps.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "platform/files/test_folder.h"
 
@@ -17,9 +22,16 @@ using ::testing::Pair;
 // Does as nvidia-cuda-mps-control: with -d a daemon that leaves its number, without it commands.
 constexpr const char* kControl = R"sh(#!/bin/sh
 pid="$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
+# Waits for ever, under its own name, without a child that would outlive it.
+if [ "$1" = serve ]; then
+  exec > /dev/null 2>&1 < /dev/null
+  mkfifo "$pid.wait"
+  read -r never <> "$pid.wait"
+  exit 0
+fi
 if [ "$1" = -d ]; then
   echo "visible $CUDA_VISIBLE_DEVICES" > "$CUDA_MPS_LOG_DIRECTORY/control.log"
-  sleep 300 > /dev/null 2>&1 < /dev/null &
+  "$0" serve &
   echo $! > "$pid"
   exit 0
 fi
@@ -29,7 +41,7 @@ if ! [ -e "$pid" ] || ! kill -0 "$(cat "$pid")" 2> /dev/null; then
   exit 1
 fi
 case "$word" in
-  quit) kill "$(cat "$pid")"; rm "$pid";;
+  quit) kill "$(cat "$pid")"; rm "$pid" "$pid.wait";;
 esac
 )sh";
 
@@ -76,7 +88,8 @@ TEST_F(MpsTest, F4_TheDaemonGetsNothingOfTheServersEnvironmentThatItDoesNotNeed)
   ::setenv("SHAREWELL_STORE", "postgresql://me:hunter2@host/db", 1);
   ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
   std::string control = kControl;
-  control.insert(control.find("  sleep 300"), "  env > \"$CUDA_MPS_LOG_DIRECTORY/environment\"\n");
+  control.insert(control.find("  \"$0\" serve"),
+                 "  env > \"$CUDA_MPS_LOG_DIRECTORY/environment\"\n");
   auto server = MpsServer::Start({folder_.Path("mps"), Program("control", control), "0"});
   ::unsetenv("SHAREWELL_STORE");
   ::unsetenv("CUDA_DEVICE_ORDER");
@@ -122,6 +135,56 @@ TEST_F(MpsTest, ADaemonThatDoesNotListenIsKilled) {
   const auto stopped = (*server)->Stop();
   ASSERT_FALSE(stopped);
   EXPECT_THAT(stopped.error().message, HasSubstr("was killed"));
+}
+
+// Its number may be another's by now, or somebody wrote another's there.
+TEST_F(MpsTest, F12_WhoIsNotTheDaemonIsNotKilled) {
+  std::string deaf = kControl;
+  deaf.replace(deaf.find("quit) "), 6, "quit) exit 1; ");
+  const MpsOptions options{folder_.Path("mps"), Program("control", deaf)};
+  const std::string file = folder_.Path("mps/pipe/nvidia-cuda-mps-control.pid");
+  const std::string fifo = folder_.Path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // A client of the daemon has its pipes and another name; another daemon has other pipes.
+  for (const auto& [name, pipes] : {std::pair("client", folder_.Path("mps/pipe")),
+                                    std::pair("control", std::string("/elsewhere"))}) {
+    const pid_t innocent = ::fork();
+    if (innocent == 0) {
+      ::setenv("CUDA_MPS_PIPE_DIRECTORY", pipes.c_str(), 1);
+      ::execlp("sh", name, "-c", "read never <> \"$0\"", fifo.c_str(), nullptr);
+      ::_exit(1);
+    }
+    const std::string words = "/proc/" + std::to_string(innocent) + "/cmdline";
+    while (TestFolder::Read(words).find("read never") == std::string::npos) ::usleep(1000);
+
+    auto server = MpsServer::Start(options);
+    ASSERT_TRUE(server) << server.error().message;
+    EXPECT_TRUE((*server)->Alive());
+    const pid_t daemon = std::stoi(TestFolder::Read(file));
+    std::ofstream(file) << innocent << '\n';
+    EXPECT_FALSE((*server)->Alive()) << name;
+    EXPECT_FALSE(MpsServer::Find(options)) << name;
+    const auto stopped = (*server)->Stop();
+    ASSERT_FALSE(stopped);
+    EXPECT_THAT(stopped.error().message, HasSubstr("may still run"));
+    EXPECT_EQ(::waitpid(innocent, nullptr, WNOHANG), 0) << name << " was ended";
+
+    for (const pid_t pid : {innocent, daemon}) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+    ::unlink(file.c_str());
+  }
+  // Nor is a number believed that another user could have written.
+  if (::geteuid() == 0) {
+    auto server = MpsServer::Start(options);
+    ASSERT_TRUE(server) << server.error().message;
+    const pid_t daemon = std::stoi(TestFolder::Read(file));
+    ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
+    EXPECT_FALSE((*server)->Alive());
+    (*server)->Leave();
+    ::kill(daemon, SIGKILL);
+  }
 }
 
 TEST_F(MpsTest, WhatTheDaemonSaysIsPassedOn) {

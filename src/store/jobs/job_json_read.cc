@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/text/quoted.h"
 #include "store/job_store.h"
@@ -167,6 +168,19 @@ void ReadAfter(ObjectReader& reader, core::Submission& asked) {
   }
 }
 
+// As umask(1) has it: "0027".
+void ReadUmask(ObjectReader& reader, std::optional<std::uint32_t>& umask) {
+  const JobJson* json = reader.Member("umask");
+  if (json == nullptr) return;
+  const std::string text = json->is_string() ? json->get<std::string>() : "";
+  std::uint32_t mask = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), mask, 8);
+  if (text.empty() || text.size() > 4 || read.ptr != text.data() + text.size() || mask > 0777) {
+    return reader.Fail("umask", "is no text of octal digits from \"0\" to \"0777\"");
+  }
+  umask = mask;
+}
+
 // Both objects have these under the same names.
 void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Text("name", asked.name, kMostJobName);
@@ -194,6 +208,7 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Flag("held", asked.held);
   reader.Flag("requeue", asked.requeue);
   reader.Flag("terminal", asked.terminal);
+  ReadUmask(reader, asked.umask);
   // Whoever sat at it is gone by then.
   if (asked.terminal) asked.requeue = false;
   reader.Text("profile", asked.profile, kMostJobName);

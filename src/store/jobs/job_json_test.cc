@@ -65,7 +65,7 @@ TEST(JobJson, IsTheApisJob) {
   const Json bare = Json::parse(JobToJson({}));
   for (const char* key :
        {"cores_asked", "gpu_memory_asked_bytes", "memory_asked_bytes", "max_slowdown",
-        "time_limit_seconds", "image", "profile", "array", "array_at_once", "needs_given",
+        "time_limit_seconds", "image", "umask", "profile", "array", "array_at_once", "needs_given",
         "started_ms", "resumed_ms", "ended_ms", "expected_start_ms", "exit_code", "steps",
         "steps_per_second", "slowdown"}) {
     EXPECT_TRUE(bare.contains(key) && bare[key].is_null()) << key;
@@ -129,6 +129,12 @@ TEST(JobJson, WhatIsWrongIsNamed) {
                                                                 R"("time_limit_seconds":1e400})"));
   EXPECT_EQ(ErrorWith(R"("after":[0])"), "after: 0 is not from 1 to 9223372036854775807");
   EXPECT_EQ(ErrorWith(R"("held":1)"), "held: 1 is neither true nor false");
+  for (const char* mask : {"18", "\"\"", "\"01000\"", "\"1000\"", "\"-1\"", "\"08\"", "\" 22\""}) {
+    EXPECT_THAT(ErrorWith(std::string("\"umask\":") + mask),
+                HasSubstr("umask: is no text of octal"))
+        << mask;
+  }
+  EXPECT_EQ(ErrorWith(R"("umask":"0777")"), "read");
   EXPECT_THAT(ErrorOf(std::string(100, '[')), HasSubstr("nested too deeply"));
   std::string many;
   for (int i = 0; i < 20'000; ++i) many += fmt::format("{}\"k{}\":\"\"", i == 0 ? "" : ",", i);

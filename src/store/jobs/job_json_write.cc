@@ -126,6 +126,7 @@ void AppendAsked(std::string& out, JobWriter& writer, const core::Submission& as
   writer.Field("held", asked.held);
   writer.Field("requeue", asked.requeue);
   writer.Field("terminal", asked.terminal);
+  writer.TextOrNull("umask", asked.umask ? fmt::format("{:04o}", *asked.umask) : "");
   writer.TextOrNull("profile", asked.profile);
   writer.TextOrNull("array", asked.array);
   writer.Field("array_at_once", asked.array_at_once);

@@ -31,6 +31,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   asked.held = true;
   asked.requeue = false;
   asked.terminal = true;
+  asked.umask = 0027;
   asked.profile = "resnet50";
   asked.array = "17_3";
   asked.array_at_once = 4;

@@ -1,5 +1,6 @@
 #include "cli/commands/jobs/submit_request.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,6 +165,8 @@ Result<core::Submission> SubmitRequest::One() const {
   one.folder = std::filesystem::current_path(failed).string();
   if (failed) return UsageError("{}: this folder no longer exists; change to one that does", verb);
   one.environment = SharedEnvironment(::environ);
+  one.umask = ::umask(0);  // it can be read by setting it alone
+  ::umask(*one.umask);
   RETURN_IF_ERROR(PutGiven(one, env));
   const auto asked = ParseWhole("--gpus", gpus, 0, kMostGpusAsked);
   RETURN_IF_ERROR(asked);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,25 +31,20 @@ using core::UsageError;
 
 constexpr std::array<const char*, 3> kTokenActions = {"create", "list", "revoke"};
 
-Result<core::Account> AccountNamed(const std::string& name) {
-  std::vector<char> room(65536);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (name.empty()) {
-    ::getpwuid_r(::getuid(), &entry, room.data(), room.size(), &found);
-    if (found == nullptr) return core::Account{api::UserName(::getuid()), ::getuid(), ::getgid()};
-  } else {
-    ::getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  }
-  if (found == nullptr) {
+// Whose token it is to be; an empty name is the caller's.
+Result<core::Account> AccountFor(const std::string& name) {
+  const std::string whose = name.empty() ? api::UserName(::getuid()) : name;
+  const auto account = api::AccountNamed(whose);
+  if (!account && name.empty()) return core::Account{whose, ::getuid(), ::getgid()};
+  if (!account) {
     return UsageError("--user: there is no user {} on this machine", core::Quoted(name));
   }
-  if (entry.pw_uid != ::geteuid() && ::geteuid() != 0) {
+  if (account->uid != ::geteuid() && ::geteuid() != 0) {
     return UsageError(
         "--user: only root can create a token for {}; leave --user out to create your own",
         core::Quoted(name));
   }
-  return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid};
+  return *account;
 }
 
 std::string TokenTable(const std::vector<api::Token>& tokens) {
@@ -164,7 +158,7 @@ class TokenCommand : public Command {
   }
 
   Result<std::string> Create() {
-    auto account = AccountNamed(user_);
+    auto account = AccountFor(user_);
     RETURN_IF_ERROR(account);
     account->admin = admin_;
     std::error_code ignored;
