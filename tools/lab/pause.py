@@ -32,6 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 KINDS = ("conv", "lstm", "decoder")
 GIB = 1 << 30
+SETTLE = 0.15                                  # a step whose loss was read already is still written down
 
 
 def lines_of(path):
@@ -170,6 +171,7 @@ def one_direct(args, folder, kind, into):
             time.sleep(chance.random() * 0.05)             # anywhere within a step
             pauses.append(run.ask("pause"))
             moved.append(int(run.told()["bytes"]))
+            time.sleep(SETTLE)
             at = steps_of(run.record)
             time.sleep(args.rest)
             if steps_of(run.record) != at:
@@ -318,6 +320,7 @@ def through_server(args, folder):
         def pause():
             server.cli("pause", str(number))
             pauses.append(until_job(server, number, "the pause", is_paused))
+            time.sleep(SETTLE)
             at = steps_of(record)
             time.sleep(args.rest)
             if steps_of(record) != at:
