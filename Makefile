@@ -15,7 +15,7 @@ setup:  ## install missing packages (Debian 12)
 
 build: setup  ## build build/release/sharewell
 	@echo "build: compiling build/release"
-	@tools/compile release $(WERROR) sharewell sharewell-supervise
+	@tools/compile release $(WERROR) sharewell sharewell-supervise sharewell-pause
 
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: layers, format, release, asan, tsan, fuzzers, clang-tidy"

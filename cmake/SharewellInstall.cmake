@@ -2,6 +2,6 @@
 include(GNUInstallDirs)
 if(TARGET sharewell)
   install(TARGETS sharewell RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(TARGETS sharewell-supervise RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/sharewell)
+  install(TARGETS sharewell-supervise sharewell-pause RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/sharewell)
 endif()
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})

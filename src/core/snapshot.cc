@@ -191,6 +191,7 @@ void Snapshot::Start(JobId id, const Allocation& to) {
   SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
   Enter(id, JobState::kRunning);
   at(id).allocation = to;
+  at(id).paused = false;
   youngest_started_ = std::max(youngest_started_, at(id).job.submit);
   Occupy(id, to, +1);
 }
@@ -200,6 +201,19 @@ void Snapshot::Stop(JobId id) {
   Occupy(id, at(id).allocation, -1);
   Enter(id, JobState::kWaiting);
   ++at(id).restarts;
+}
+
+void Snapshot::Pause(JobId id) {
+  SHAREWELL_CHECK(at(id).state == JobState::kRunning);
+  Occupy(id, at(id).allocation, -1);
+  Enter(id, JobState::kWaiting);
+  at(id).paused = true;
+}
+
+void Snapshot::SetPaused(JobId id, const Allocation& where) {
+  SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
+  at(id).allocation = where;
+  at(id).paused = true;
 }
 
 void Snapshot::Move(JobId id, const Allocation& to) {
@@ -216,6 +230,7 @@ void Snapshot::Finish(JobId id, JobState how) {
   if (at(id).state == JobState::kRunning) Occupy(id, at(id).allocation, -1);
   if (at(id).cpu_only()) --cpu_only_jobs_;
   Enter(id, how);
+  at(id).paused = false;
 }
 
 void Snapshot::Resize(JobId id, double cores) {

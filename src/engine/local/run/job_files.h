@@ -15,6 +15,8 @@ constexpr char kExitFile[] = "exit";          // how it ended; "key value" lines
 constexpr char kProgressFile[] = "progress";  // a FIFO: the job tells of its steps there
 constexpr char kTerminalFile[] = "terminal";  // socket, until its client is there
 constexpr char kStepsFile[] = "steps";        // how many; "N N", each of 19 digits
+constexpr char kPauseFile[] = "pause";        // its pauses (pause_file.h); not there: never paused
+constexpr char kPauseLockFile[] = "pause.lock";  // flocked by who pauses or resumes it just now
 
 constexpr unsigned kStepsBytes = 19 + 1 + 19 + 1;
 
