@@ -125,15 +125,12 @@ core::Result<bool> IsThereMore(store::JobStore& store, store::JobFilter filter,
 core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing,
                                          std::optional<std::int64_t>& cut) {
   const auto most = static_cast<std::size_t>(listing.limit) + 1;
-  std::vector<JobPtr> jobs;
-  const auto take = [&](const std::vector<JobPtr>& all) {
-    for (auto job = all.rbegin(); job != all.rend(); ++job) {
-      if (listing.Takes(**job)) jobs.push_back(*job);
-    }
-  };
-  take(api.service.board().Live());
+  std::vector<JobPtr> jobs = api.service.board().NewestLive(
+      most, listing.below, [&](const JobRecord& job) { return listing.Takes(job); });
   if (const auto over = listing.Over(); !over.empty()) {
-    take(api.service.board().Over());
+    for (const JobPtr& job : api.service.board().Over()) {
+      if (listing.Takes(*job)) jobs.push_back(job);
+    }
     const auto store = api.Store();
     RETURN_IF_ERROR(store);
     store::JobFilter filter;

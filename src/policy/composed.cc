@@ -54,9 +54,10 @@ class GpuSet {
 };
 
 struct ComposedMemo : Memo {
-  explicit ComposedMemo(const Order& order) : line(order) {}
+  explicit ComposedMemo(const Order& order) : line(order, false) {}
   bool fresh = true;
-  Line line;
+  Line line;  // of training jobs
+  CpuLine cpu_line;
   Ledger ledger;
   Ledger nobody;                                   // the empty cluster
   std::unordered_map<std::uint32_t, Reason> told;  // why each waits, as said last
@@ -109,8 +110,8 @@ class Composed : public Policy {
       AdjustCores(snapshot, memo, plan);
       FillFree(snapshot, memo, plan);
     }
-    PlaceCpuJobs(snapshot, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(), plan,
-                 [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
+    PlaceCpuJobs(snapshot, memo.cpu_line, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(),
+                 plan, [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
     ForgetWaitsOfStarted(plan);
     plan.wake_at = placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo));
     if (order_->Preempts()) WakeForNextKey(snapshot, plan);
@@ -127,6 +128,7 @@ class Composed : public Policy {
     FindChanged(snapshot, changes, memo.fresh || moved, memo.changed);
     if (memo.fresh) {
       memo.line.Rebuild(snapshot);
+      memo.cpu_line.Rebuild(snapshot);
       memo.ledger = NewLedger(snapshot);
       memo.nobody = memo.ledger;
       memo.nobody.Empty(snapshot, true);
@@ -136,6 +138,7 @@ class Composed : public Policy {
     for (const Change& change : changes) {
       const JobView& view = snapshot.job(change.job);
       memo.line.Update(snapshot, change.job);
+      memo.cpu_line.Update(snapshot, change.job);
       if (view.state != JobState::kWaiting) memo.told.erase(change.job.value);
       if (!moved && change.kind != Change::Kind::kSubmitted) memo.ledger.Refresh(snapshot, view);
     }
@@ -258,8 +261,7 @@ class Composed : public Policy {
     }
     const Kept kept = KeepForOvertaken(snapshot, memo, plan);
     const auto serve = [&](JobId id, bool tell) {
-      const JobView& view = snapshot.job(id);
-      if (view.cpu_only() || id == kept.job || Dropped(plan, id)) return true;
+      if (id == kept.job || Dropped(plan, id)) return true;
       return TryStart(snapshot, memo, id, plan, tell);
     };
     memo.line.Walk(snapshot, misses_, [&](JobId id) { return serve(id, true); });

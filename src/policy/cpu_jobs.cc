@@ -108,11 +108,92 @@ void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
   }
 }
 
+// The first of each class of those that wait, in turn: by priority, the cores that its user holds,
+// and submission. Cores held only grow, so it is enough to look at them when a turn comes.
+class Heads {
+ public:
+  using CoresOf = std::function<double(core::UserId)>;
+
+  Heads(const CpuLine& line, const Plan& plan, CoresOf cores_of)
+      : infeasible_(plan.infeasible), cores_of_(std::move(cores_of)) {
+    for (const auto& [what, members] : line.classes()) {
+      cursors_.push_back({&what, members.begin(), members.end()});
+      Queue(cursors_.size() - 1);
+    }
+  }
+
+  // The next one in turn, or none: all who are left are in classes that were dropped.
+  std::optional<JobId> Next() {
+    while (!heads_.empty()) {
+      const auto [priority, by_then, submit, id, i] = *heads_.begin();
+      heads_.erase(heads_.begin());
+      if (by_then != cores_of_(std::get<1>(*cursors_[i].what))) {  // its user was given some since
+        Queue(i);
+        continue;
+      }
+      current_ = i;
+      return id;
+    }
+    return std::nullopt;
+  }
+  // The one that Next gave is dealt with, and who stands behind it comes in turn.
+  void Advance() {
+    ++cursors_[current_].at;
+    Queue(current_);
+  }
+
+ private:
+  struct Cursor {
+    const CpuLine::Class* what;
+    CpuLine::Members::const_iterator at, end;
+  };
+  void Queue(std::size_t i) {
+    Cursor& c = cursors_[i];
+    while (c.at != c.end &&
+           std::binary_search(infeasible_.begin(), infeasible_.end(), c.at->second)) {
+      ++c.at;
+    }
+    if (c.at == c.end) return;
+    const auto& [priority, user, cores] = *c.what;
+    heads_.emplace(priority, cores_of_(user), c.at->first, c.at->second, i);
+  }
+
+  const std::vector<JobId>& infeasible_;
+  const CoresOf cores_of_;
+  std::vector<Cursor> cursors_;
+  std::set<std::tuple<int, double, double, JobId, std::size_t>> heads_;
+  std::size_t current_ = 0;
+};
+
 }  // namespace
 
-void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, bool by_user, Plan& plan,
-                  const std::function<void(JobId, const core::Reason&)>& tell) {
-  if (snapshot.cpu_only_jobs() == 0) return;
+void CpuLine::Rebuild(const Snapshot& snapshot) {
+  classes_.clear();
+  where_.clear();
+  for (JobId id : snapshot.waiting()) Update(snapshot, id);
+}
+
+void CpuLine::Update(const Snapshot& snapshot, JobId id) {
+  const JobView& view = snapshot.job(id);
+  if (!view.cpu_only()) return;
+  if (id.index() >= where_.size()) where_.resize(snapshot.job_count());
+  auto& where = where_[id.index()];
+  const std::pair place(view.job.submit.value, id);
+  if (where) {
+    const auto found = classes_.find(*where);
+    found->second.erase(place);
+    if (found->second.empty()) classes_.erase(found);
+    where.reset();
+  }
+  if (view.state != core::JobState::kWaiting) return;
+  where.emplace(-view.job.priority, view.job.user, CoresOf(view));
+  classes_[*where].insert(place);
+}
+
+std::size_t PlaceCpuJobs(const Snapshot& snapshot, const CpuLine& line, Ledger& ledger,
+                         bool give_way, bool by_user, Plan& plan,
+                         const std::function<void(JobId, const core::Reason&)>& tell) {
+  if (snapshot.cpu_only_jobs() == 0) return 0;
   if (give_way) {
     MakeRoom(snapshot, ledger, plan);
     SlowDown(snapshot, plan);
@@ -122,26 +203,15 @@ void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, bool 
     const JobView& view = snapshot.job(id);
     if (by_user && view.cpu_only()) held[view.job.user] += view.allocation.cores;
   }
-  const auto cores_of = [&](core::UserId user) {
+  Heads heads(line, plan, [&](core::UserId user) {
     const auto found = held.find(user);
     return found == held.end() ? 0 : found->second;
-  };
-  std::set<std::tuple<int, double, double, JobId>> waiting;  // priority, cores held, submission
-  for (JobId id : snapshot.waiting()) {
-    const JobView& view = snapshot.job(id);
-    if (!view.cpu_only() || std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id))
-      continue;
-    waiting.emplace(-view.job.priority, cores_of(view.job.user), view.job.submit.value, id);
-  }
+  });
   int told = 0;
-  while (!waiting.empty()) {
-    const auto [priority, by_then, submit, id] = *waiting.begin();
-    waiting.erase(waiting.begin());
-    const core::UserId user = snapshot.job(id).job.user;
-    if (by_then != cores_of(user)) {  // its user was given some since
-      waiting.emplace(priority, cores_of(user), submit, id);
-      continue;
-    }
+  std::size_t looked_at = 0;
+  while (const auto next = heads.Next()) {
+    const JobId id = *next;
+    ++looked_at;
     const double cores = CoresOf(snapshot.job(id));
     NodeId best, most;
     for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
@@ -151,15 +221,19 @@ void PlaceCpuJobs(const Snapshot& snapshot, Ledger& ledger, bool give_way, bool 
       if (!best.valid() || free > ledger.cores_free(snapshot, best)) best = NodeId(n);
     }
     if (!best.valid()) {
+      if (told++ >= kMostTold) continue;  // its class is dropped: all of it asks for as much
       const double free = most.valid() ? std::max(0.0, ledger.cores_free(snapshot, most)) : 0;
-      if (told++ < kMostTold) tell(id, {ReasonKind::kNoCores, {}, cores, free, most, {}});
+      tell(id, {ReasonKind::kNoCores, {}, cores, free, most, {}});
+      heads.Advance();
       continue;
     }
     core::Start start{id, {{}, best, cores}, {}, {ReasonKind::kFillsCores, {}, 0, 0}};
     ledger.Occupy(snapshot, id, start.to);
-    if (by_user) held[user] += cores;
+    if (by_user) held[snapshot.job(id).job.user] += cores;
     plan.starts.push_back(std::move(start));
+    heads.Advance();
   }
+  return looked_at;
 }
 
 }  // namespace sharewell::policy

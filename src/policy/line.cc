@@ -55,7 +55,7 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
     }
     where.reset();
   }
-  if (view.state != core::JobState::kWaiting) return;
+  if (view.state != core::JobState::kWaiting || (view.cpu_only() && !cpu_only_)) return;
   where.emplace(ClassOf(view), EntryOf(snapshot, *order_, view));
   classes_[where->first].insert(where->second);
   if (!view.cpu_only()) oldest_[where->first.second].insert({view.job.submit.value, id});

@@ -27,7 +27,8 @@ class Line {
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
 
-  explicit Line(const Order& order) : order_(&order) {}
+  // `cpu_only`: jobs without a GPU stand in it too.
+  explicit Line(const Order& order, bool cpu_only = true) : order_(&order), cpu_only_(cpu_only) {}
 
   void Rebuild(const core::Snapshot& snapshot);
   // Takes over a job's state after something happened to it.
@@ -94,6 +95,7 @@ class Line {
   };
 
   const Order* order_;
+  bool cpu_only_;
   std::map<Class, Members> classes_;
   std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
   std::vector<std::optional<std::pair<Class, Entry>>> where_;                 // by job

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,8 @@ constexpr const char* kKeyFact = "workload key";  // in the environment of profi
 constexpr std::chrono::seconds kProfileKept{5};   // a named profile is not read again for so long
 constexpr std::size_t kMostNamesRead = 1000;
 constexpr std::size_t kMostWordsKept = 100;
+constexpr std::size_t kRemovedAtOnce =
+    100;  // of the profiles that jobs left; others wait meanwhile
 
 // On a GPU of this machine before others, with a busy share before without, the newest of equals.
 const ProfileRecord* BestProfile(const std::vector<ProfileRecord>& records,
@@ -84,6 +88,9 @@ struct ServerAdvisor::Impl {
   };
   std::unique_ptr<Built> now, before;
   bool learnt = true;
+  // The profiles of source "job" in the store, by when they were written: (created, id).
+  std::set<std::pair<core::UnixMillis, std::int64_t>> kept_by_age;
+  std::unordered_map<std::int64_t, core::UnixMillis> kept_since;  // by id
 
   void Say(const std::string& what) const {
     if (options.say) options.say(what);
@@ -157,6 +164,8 @@ struct ServerAdvisor::Impl {
   }
 
   void Keep(const KeyDigest& key, const core::JobRecord& record);
+  // One that a job left is in the store now; the oldest go, a few at a time.
+  void CountKept(std::int64_t id, core::UnixMillis created);
   // Those that jobs left, the oldest first.
   core::Result<std::vector<ProfileRecord>> ReadKept();
 };
@@ -198,9 +207,26 @@ void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& reco
   if (const auto id = profiles.Save(*profile)) {
     runs.Kept(key, *id);
     read.erase(profile->name);
+    CountKept(*id, profile->created);
   } else {
     Say("the profile of job " + std::to_string(record.number) +
         " was not stored: " + id.error().message);
+  }
+}
+
+void ServerAdvisor::Impl::CountKept(std::int64_t id, core::UnixMillis created) {
+  const auto [since, fresh] = kept_since.try_emplace(id, created);
+  if (!fresh) kept_by_age.erase({std::exchange(since->second, created), id});
+  kept_by_age.emplace(created, id);
+  if (kept_by_age.size() < options.most_profiles_kept + kRemovedAtOnce) return;
+  std::vector<std::int64_t> old;
+  while (kept_by_age.size() > options.most_profiles_kept) {
+    old.push_back(kept_by_age.begin()->second);
+    kept_since.erase(old.back());
+    kept_by_age.erase(kept_by_age.begin());
+  }
+  if (const auto removed = profiles.RemoveProfiles(old); !removed) {
+    Say("old profiles of jobs were not removed: " + removed.error().message);
   }
 }
 
@@ -216,6 +242,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
   std::map<std::string, const ProfileRecord*> by_key;  // the newest of each
   std::vector<std::string> keys;                       // the oldest first
   for (const ProfileRecord& record : *kept) {
+    inside->CountKept(record.id, record.created);
     for (const auto& [fact, value] : record.environment) {
       if (fact != kKeyFact) continue;
       by_key[value] = &record;

@@ -1,6 +1,7 @@
 // What the server believes, and what its policy makes of it.
 #include "server/advisor.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ class KeptProfiles : public store::ProfileStore {
   core::Result<std::int64_t> Save(const core::ProfileRecord& record) override {
     ++saves;
     core::ProfileRecord kept = record;
-    if (kept.id == 0) kept.id = static_cast<std::int64_t>(all.size()) + 1;
+    if (kept.id == 0) kept.id = ++last_id;
     for (core::ProfileRecord& other : all) {
       if (other.id == kept.id) {
         other = kept;
@@ -56,6 +57,7 @@ class KeptProfiles : public store::ProfileStore {
 
   std::vector<core::ProfileRecord> all;
   int saves = 0;
+  std::int64_t last_id = 0;
 };
 
 class KeptJobs : public store::JobStore {
@@ -253,6 +255,32 @@ TEST_F(ServerAdvisorTest, F13_OfTheProfilesThatJobsLeftTheNewestStay) {
   for (const auto& record : profiles.all) names.push_back(record.name);
   EXPECT_THAT(names, ::testing::ElementsAre("first", "third", "by hand"));
   EXPECT_EQ(advisor->NeedsOf(Command({"first"})).source, Source::kMeasured);
+}
+
+TEST_F(ServerAdvisorTest, TheProfilesThatJobsLeaveAreBoundedWhileTheServerRuns) {
+  Machine("1xH200");
+  Restart({.most_profiles_kept = 10});
+  const core::Profile seen = Known(0.3, 10, 2).profile;
+  core::ProfileRecord measured;
+  measured.name = "by hand";
+  measured.source = "profile";
+  ASSERT_TRUE(profiles.Save(measured));
+  std::size_t most = 0;
+  for (int i = 0; i < 500; ++i) {
+    JobRecord record = Ran(Command({i % 2 == 0 ? "often" : fmt::format("once {}", i)}), 100 + i);
+    record.ended = i + 1;
+    core::Profile differs = seen;
+    differs.busy = 0.2 + 0.001 * i;  // so that it is stored again
+    advisor->LearnRun(record, differs);
+    most = std::max(most, profiles.all.size());
+  }
+  EXPECT_LE(most, 10U + 100U + 1U);
+  const auto named = [&](const std::string& name) {
+    return std::any_of(profiles.all.begin(), profiles.all.end(),
+                       [&](const auto& record) { return record.name == name; });
+  };
+  EXPECT_TRUE(named("by hand")) << "those alone that jobs left are removed";
+  EXPECT_TRUE(named("often")) << "it was written again all the while";
 }
 
 TEST_F(ServerAdvisorTest, AStarvedJobIsGivenMoreTheNextTime) {

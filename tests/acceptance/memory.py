@@ -8,71 +8,27 @@ of what it holds after all. The figures are of VmRSS, once none of them is left 
 """
 import argparse
 import concurrent.futures
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 
-from local_http import Local
+from own_server import Asker, Server, job
 
-PROGRAM = os.environ.get("SHAREWELL", "build/release/sharewell")
 AT_ONCE = 500  # submitted by one request
 CONNECTIONS = 4  # that cancel at once
 MOST = 1.2
 PATIENCE = 120  # seconds in which something must happen
 
 
-class Asker(Local):
-    def ask(self, method, path, body=None):
-        self.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
-        answer = self.getresponse()
-        text = answer.read()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]}")
-        return text
+def submit(server, jobs):
+    """The numbers they get."""
+    return [told["number"] for told in server.ask("POST", "/api/v1/jobs", {"jobs": jobs})["jobs"]]
 
 
-class Server:
-    def __init__(self, folder):
-        self.socket = os.path.join(folder, "s.sock")
-        self.log = os.path.join(folder, "server.log")
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--socket", self.socket, "--store", os.path.join(folder, "store.db"), "--listen", "none",
-                 "--gpus", "1xH200"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        end = time.monotonic() + 30
-        while not os.path.exists(self.socket):
-            if self.process.poll() is not None or time.monotonic() > end:
-                sys.exit("the server does not start: " + self.said())
-            time.sleep(0.02)
-        self.asker = Asker(self.socket)
-
-    def said(self):
-        with open(self.log, encoding="utf-8", errors="replace") as log:
-            return log.read()[-2000:]
-
-    def submit(self, jobs):
-        """The numbers they get."""
-        return [job["number"] for job in json.loads(self.asker.ask("POST", "/api/v1/jobs", {"jobs": jobs}))["jobs"]]
-
-    def live(self):
-        return sum(json.loads(self.asker.ask("GET", "/api/v1/jobs?live=1&limit=1"))["counts"].values())
-
-    def resident(self):
-        """VmRSS in MB, after what is over was written and forgotten."""
-        time.sleep(1)
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1e3
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(60)
-
-
-def job(*command, **more):
-    return {"command": list(command), "folder": "/", "environment": {"PATH": "/usr/bin:/bin"}, **more}
+def resident(server):
+    """In MB, after what is over was written and forgotten."""
+    time.sleep(1)
+    return server.resident_mb()
 
 
 def cancel(socket, numbers):
@@ -85,8 +41,8 @@ def cancel(socket, numbers):
 def submit_and_cancel(server, pool, first, end):
     """Jobs `first` to `end`: each waits for the GPU, every tenth is held."""
     for begin in range(first, end, AT_ONCE):
-        numbers = server.submit([job("train", f"--seed={i}", gpus=1, held=i % 10 == 0)
-                                 for i in range(begin, min(begin + AT_ONCE, end))])
+        numbers = submit(server, [job("train", f"--seed={i}", gpus=1, held=i % 10 == 0)
+                                  for i in range(begin, min(begin + AT_ONCE, end))])
         parts = [pool.submit(cancel, server.socket, numbers[i::CONNECTIONS]) for i in range(CONNECTIONS)]
         for part in parts:
             part.result()
@@ -104,7 +60,7 @@ def wait_for_all(server):
 
 def run_stubs(server, first, end):
     for begin in range(first, end, AT_ONCE):
-        server.submit([job("true", str(i), gpus=0, cores=0.02) for i in range(begin, min(begin + AT_ONCE, end))])
+        submit(server, [job("true", str(i), gpus=0, cores=0.02) for i in range(begin, min(begin + AT_ONCE, end))])
         wait_for_all(server)
 
 
@@ -124,23 +80,23 @@ def main():
     # In memory: what is measured is not how fast the disk is.
     blocker = []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, concurrent.futures.ProcessPoolExecutor(CONNECTIONS) as pool:
-        server = Server(folder)
+        server = Server(folder, "--gpus", "1xH200")
         try:
-            blocker = server.submit([job("sleep", "86400", gpus=1, exclusive=True)])
+            blocker = submit(server, [job("sleep", "86400", gpus=1, exclusive=True)])
             begin = time.monotonic()
             submit_and_cancel(server, pool, 0, chosen.first)
-            before = server.resident()
+            before = resident(server)
             submit_and_cancel(server, pool, chosen.first, chosen.jobs)
-            missed += compare("submitted and cancelled", chosen.jobs, chosen.first, before, server.resident(), rows)
+            missed += compare("submitted and cancelled", chosen.jobs, chosen.first, before, resident(server), rows)
             rate = chosen.jobs / (time.monotonic() - begin)
             cancel(server.socket, blocker)  # it has all cores of a small machine
             blocker = []
             wait_for_all(server)
             some = chosen.stubs // 10
             run_stubs(server, 0, some)
-            before = server.resident()
+            before = resident(server)
             run_stubs(server, some, chosen.stubs)
-            missed += compare("run as stubs", chosen.stubs, some, before, server.resident(), rows)
+            missed += compare("run as stubs", chosen.stubs, some, before, resident(server), rows)
         finally:
             if server.process.poll() is None and blocker:
                 cancel(server.socket, blocker)

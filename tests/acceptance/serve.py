@@ -14,63 +14,16 @@ import tempfile
 import threading
 import time
 
-from local_http import Local
+from own_server import PROGRAM, Asker, Server, job
 
-PROGRAM = os.environ.get("SHAREWELL", "build/release/sharewell")
 CLIENTS, THREADS = 4, 8  # processes, and threads of each: 32 clients
 rows, missed = [], []
-
-
-class Asker(Local):
-    def ask(self, method, path, body=None):
-        self.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
-        answer = self.getresponse()
-        text = answer.read()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]}")
-        return json.loads(text)
 
 
 def check(what, value, text, ok, limit):
     rows.append((what, text.format(value), limit))
     if not ok:
         missed.append(f"{what}: {text.format(value)}, the limit is {limit}")
-
-
-class Server:
-    def __init__(self, folder, *flags):
-        self.socket = os.path.join(folder, "s.sock")
-        self.log = open(os.path.join(folder, "server.log"), "ab")
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--socket", self.socket, "--store", os.path.join(folder, "store.db"), "--listen", "none", *flags],
-            stdout=self.log, stderr=self.log)
-        until = time.time() + 30
-        while True:
-            try:
-                self.ask("GET", "/api/v1")
-                return
-            except OSError:
-                if time.time() > until or self.process.poll() is not None:
-                    raise SystemExit("the server does not start: " + open(self.log.name).read()[-2000:])
-                time.sleep(0.02)
-
-    def ask(self, *words):
-        return Asker(self.socket).ask(*words)
-
-    def cpu_seconds(self):
-        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident_mb(self):
-        return int(open(f"/proc/{self.process.pid}/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(30)
-
-
-def job(*command, **more):
-    return {"command": list(command), "folder": "/", "environment": {"PATH": os.environ["PATH"]}, **more}
 
 
 def idle(server):

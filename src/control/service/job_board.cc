@@ -4,9 +4,12 @@
 #include <utility>
 
 namespace sharewell::control {
+namespace {
 
 constexpr std::size_t kMostLookedUp = 100'000;
 constexpr std::size_t kAfterBytes = 64;  // a number, and its place among those that wait for it
+
+}  // namespace
 
 std::size_t BytesOf(const core::Submission& job) {
   std::size_t bytes = sizeof(core::JobRecord) + job.folder.size() + job.image.size() +
@@ -26,11 +29,16 @@ void JobBoard::Put(core::JobRecord record) {
   const bool over = core::IsOver(record.phase);
   auto job = std::make_shared<const core::JobRecord>(std::move(record));
   const platform::MutexLock lock(mutex_);
+  if (const auto before = live_.find(number); before != live_.end()) {
+    const auto count = counts_.find(before->second->phase);
+    if (--count->second == 0) counts_.erase(count);
+    if (over) live_.erase(before);
+  }
   if (!over) {
+    ++counts_[job->phase];
     live_[number] = std::move(job);
     return;
   }
-  live_.erase(number);
   const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) SHAREWELL_REQUIRES(mutex_) {
     over_bytes_ -= BytesOf(place->second->asked);
     over_.erase(place);
@@ -74,6 +82,19 @@ std::vector<JobPtr> JobBoard::Live() const {
   return jobs;
 }
 
+std::vector<JobPtr> JobBoard::NewestLive(
+    std::size_t most, std::optional<std::int64_t> below,
+    const std::function<bool(const core::JobRecord&)>& takes) const {
+  const platform::MutexLock lock(mutex_);
+  std::vector<JobPtr> jobs;
+  for (auto job = below ? live_.lower_bound(*below) : live_.end();
+       job != live_.begin() && jobs.size() < most;) {
+    --job;
+    if (takes(*job->second)) jobs.push_back(job->second);
+  }
+  return jobs;
+}
+
 std::vector<JobPtr> JobBoard::Over() const {
   const platform::MutexLock lock(mutex_);
   std::vector<JobPtr> jobs;
@@ -84,9 +105,7 @@ std::vector<JobPtr> JobBoard::Over() const {
 
 std::map<core::Phase, std::size_t> JobBoard::Counts() const {
   const platform::MutexLock lock(mutex_);
-  std::map<core::Phase, std::size_t> counts;
-  for (const auto& [number, job] : live_) ++counts[job->phase];
-  return counts;
+  return counts_;
 }
 
 }  // namespace sharewell::control

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,12 @@ class JobBoard {
                     std::size_t most_over_bytes = std::size_t{64} << 20);
 
   void Put(core::JobRecord record);
-  JobPtr Find(std::int64_t number) const;             // null: it is not here
-  std::vector<JobPtr> Live() const;                   // by number
+  JobPtr Find(std::int64_t number) const;  // null: it is not here
+  std::vector<JobPtr> Live() const;        // by number
+  // Those of them that `takes`, newest first, at most `most`, numbers below `below` alone. `takes`
+  // must not wait. With many in the queue a page of them takes the time of a page.
+  std::vector<JobPtr> NewestLive(std::size_t most, std::optional<std::int64_t> below,
+                                 const std::function<bool(const core::JobRecord&)>& takes) const;
   std::vector<JobPtr> Over() const;                   // by number; the last ones alone
   std::map<core::Phase, std::size_t> Counts() const;  // of live jobs
 
@@ -41,6 +46,7 @@ class JobBoard {
   const std::size_t most_over_, most_over_bytes_;
   std::size_t over_bytes_ SHAREWELL_GUARDED_BY(mutex_) = 0;
   mutable std::map<std::int64_t, core::Phase> looked_up_ SHAREWELL_GUARDED_BY(mutex_);
+  std::map<core::Phase, std::size_t> counts_ SHAREWELL_GUARDED_BY(mutex_);  // of live_
   std::map<std::int64_t, JobPtr> live_ SHAREWELL_GUARDED_BY(mutex_), over_
       SHAREWELL_GUARDED_BY(mutex_);
 };

@@ -35,6 +35,36 @@ TEST(JobBoard, KeepsAllThatLiveAndTheLastOfThoseThatAreOver) {
   EXPECT_EQ(board.Counts().at(Phase::kWaiting), 4U);
 }
 
+TEST(JobBoard, APageOfTheQueueIsReadWithoutTheRestOfIt) {
+  JobBoard board(10);
+  for (std::int64_t number = 1; number <= 1000; ++number) board.Put(Job(number, Phase::kWaiting));
+  board.Put(Job(998, Phase::kHeld));
+  board.Put(Job(997, Phase::kFinished));
+  int looked_at = 0;
+  const auto waits = [&](const core::JobRecord& job) {
+    ++looked_at;
+    return job.phase == Phase::kWaiting;
+  };
+  EXPECT_THAT(Numbers(board.NewestLive(3, std::nullopt, waits)), ElementsAre(1000, 999, 996));
+  EXPECT_EQ(looked_at, 4);
+  EXPECT_THAT(Numbers(board.NewestLive(2, 996, waits)), ElementsAre(995, 994));
+  EXPECT_THAT(Numbers(board.NewestLive(9, 2, waits)), ElementsAre(1));
+  EXPECT_THAT(board.NewestLive(9, 1, waits), testing::IsEmpty());
+}
+
+TEST(JobBoard, CountsAreKept) {
+  JobBoard board(10);
+  for (std::int64_t number = 1; number <= 4; ++number) board.Put(Job(number, Phase::kWaiting));
+  board.Put(Job(1, Phase::kRunning));
+  board.Put(Job(1, Phase::kRunning));
+  board.Put(Job(2, Phase::kFinished));
+  board.Put(Job(2, Phase::kFinished));
+  EXPECT_THAT(board.Counts(),
+              ElementsAre(testing::Pair(Phase::kWaiting, 2U), testing::Pair(Phase::kRunning, 1U)));
+  for (const std::int64_t number : {1, 3, 4}) board.Put(Job(number, Phase::kCancelled));
+  EXPECT_THAT(board.Counts(), testing::IsEmpty());
+}
+
 TEST(JobBoard, LongCommandsAreNotKeptByTheThousand) {
   JobBoard board(1000, 100'000);
   for (std::int64_t number = 1; number <= 5; ++number) {

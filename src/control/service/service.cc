@@ -75,8 +75,9 @@ bool Service::Impl::Turn() {
   TakeTurn(turned);
   AfterTurn();
   SeatReservations();
-  // What cannot be stored now is tried again, whether anything happens or not.
-  if (!CommitAll()) loop->TurnBy(runner.Now() + kStoreAgain);
+  LookAgain();
+  // What cannot be stored or read now is tried again, whether anything happens or not.
+  if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now() + kStoreAgain);
   LookAtStore();
   turns.push_back((asked_took + runner.Now() - heard).value);
   if (turns.size() > 1000) turns.pop_front();

@@ -80,6 +80,7 @@ struct Service::Impl final : Estimator, Recorder {
                     const std::vector<core::JobRecord>& live_ones);
   void RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
   void RestoreHeld(LiveJob& job);
+  void LookAgain();  // at held jobs of which the store could not say whether they may start
   bool TrustAgain(LiveJob& job, const std::map<engine::RunId, engine::RunRequest>& runs);
   void RestoreRun(LiveJob& job, const engine::RunRequest& run);
 
@@ -148,6 +149,7 @@ struct Service::Impl final : Estimator, Recorder {
   PlaceInLine line;
 
   std::vector<std::int64_t> enqueued;
+  std::vector<std::int64_t> look_again;     // held jobs: see LookAgain
   std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used
   std::vector<core::JobId> reserved_nodes;  // by NodeId, likewise: their cores
   std::vector<bool> node_is_down;           // by NodeId

@@ -80,20 +80,27 @@ Result<void> Service::Impl::Restore() {
   }
   std::sort(records->begin(), records->end(),
             [](const JobRecord& a, const JobRecord& b) { return a.number < b.number; });
-  for (const JobRecord& record : *records) live.Add(record);  // all, before one looks for another
-  for (const JobRecord& record : *records) RestoreOne(*live.Find(record.number), runs);
+  std::vector<std::int64_t> numbers;
+  for (JobRecord& record : *records) {  // all, before one looks for another
+    numbers.push_back(record.number);
+    live.Add(std::move(record));
+  }
+  records->clear();
+  records->shrink_to_fit();  // with tens of thousands in the queue they are a good part of memory
+  for (const std::int64_t number : numbers) RestoreOne(*live.Find(number), runs);
   // Whose job is over, or was started anew: what is left of such a run has no owner.
   for (const auto& [id, run] : runs) {
     runner.Stop(id, core::Seconds(0));
     outbox.AddEnded(id);
   }
   SeatReservations();
-  if (options.say && !records->empty()) {
+  if (options.say && !numbers.empty()) {
     options.say(fmt::format("{} found again, {} of them running",
-                            core::Count(records->size(), "job was", "jobs were"),
+                            core::Count(numbers.size(), "job was", "jobs were"),
                             snapshot.running().size()));
   }
-  (void)CommitAll();  // or with the next turn
+  // What cannot be stored or read now is tried again with the first turn.
+  if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now());
   return {};
 }
 
@@ -188,12 +195,17 @@ bool Service::Impl::TrustAgain(LiveJob& job,
 void Service::Impl::RestoreHeld(LiveJob& job) {
   JobRecord& record = job.record;
   admission.AddDependent(record);
+  // While nobody knows whether it may start it stays as it is, and is looked at again: all of
+  // those, once the store does not answer.
+  if (!look_again.empty()) return look_again.push_back(record.number);
+  const auto failed = admission.FailedBefore(record, next_number);
+  if (!failed) return look_again.push_back(record.number);
   // Who held it by hand, or by a rule, has said why.
   if (!record.asked.held || record.reason.empty()) record.reason = admission.WhyHeld(record);
-  if (const auto failed = admission.FailedBefore(record, next_number)) {
+  if (*failed) {
     record.phase = Phase::kCancelled;
     record.ended = Wall();
-    record.note = fmt::format("job {}, which it was to come after, did not finish well", *failed);
+    record.note = fmt::format("job {}, which it was to come after, did not finish well", **failed);
     Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, record.note));
   } else if (record.reason.empty()) {
     record.phase = Phase::kWaiting;
@@ -202,6 +214,13 @@ void Service::Impl::RestoreHeld(LiveJob& job) {
     return;
   }
   outbox.Touch(job);
+}
+
+void Service::Impl::LookAgain() {
+  for (const std::int64_t number : std::exchange(look_again, {})) {
+    LiveJob* job = live.Find(number);
+    if (job != nullptr && job->record.phase == Phase::kHeld) RestoreHeld(*job);
+  }
 }
 
 void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {

@@ -104,6 +104,8 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     engine.Withdraw(live.TakeId(*job));
     EnqueueIfItFits(*job);
   }
+  outbox.Touch(*job);
+  if (end.earlier_leaves) return;  // what becomes of it is told with the end of that one
   const std::string words = EndInWords(end.end, record);
   Say(fmt::format("job.{}", over || held ? core::NameOf(record.phase) : "requeued").c_str(),
       record.number,
@@ -113,7 +115,6 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
                          : "is back in the queue",
                   record.exit_code ? fmt::format(", exit code {}", *record.exit_code) : "",
                   words.empty() ? "" : ": " + words));
-  outbox.Touch(*job);
 }
 
 void Service::Impl::LearnRun(const LiveJob& job) {

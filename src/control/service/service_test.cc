@@ -108,6 +108,32 @@ TEST_F(ServiceTest, AJobIsStoredStartedAndItsEndIsKept) {
   EXPECT_EQ(advisor_.learnt, std::vector<std::int64_t>{1});
 }
 
+TEST_F(ServiceTest, AHeldJobStaysHeldWhileTheStoreCannotSayHowTheOneBeforeItEnded) {
+  service_->Stop();
+  core::JobRecord held;
+  held.number = 7;
+  held.user = kAnn;
+  held.asked = Job();
+  held.asked.after = {3};
+  held.phase = Phase::kHeld;
+  held.reason = "waits for job 3";
+  jobs_.jobs[7] = held;
+  held.number = 8;
+  held.asked.after = {4};
+  held.reason = "waits for job 4";
+  jobs_.jobs[8] = held;
+  jobs_.long_over = {{3, Phase::kFinished}, {4, Phase::kFailed}};
+  jobs_.unreadable = true;
+  Restart();
+  for (const std::int64_t number : {7, 8}) {
+    EXPECT_EQ(service_->board().Find(number)->phase, Phase::kHeld);
+    EXPECT_EQ(service_->board().Find(number)->reason.rfind("waits for job", 0), 0U);
+  }
+  jobs_.unreadable = false;
+  EXPECT_EQ(Comes(7, Phase::kRunning), Phase::kRunning) << "it is looked at again by itself";
+  EXPECT_EQ(Comes(8, Phase::kCancelled), Phase::kCancelled);
+}
+
 TEST_F(ServiceTest, OneWaitsForTheOtherAndSaysWhy) {
   ASSERT_TRUE(Submit({Job(), Job()}));
   const JobPtr second = service_->board().Find(2);

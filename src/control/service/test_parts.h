@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -138,8 +139,10 @@ class MemoryJobs : public store::JobStore {
   core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
       const std::vector<std::int64_t>& numbers) override {
     ++phases_asked;
+    if (unreadable) return core::FailedError("the disk does not answer");
     std::map<std::int64_t, core::Phase> phases;
     for (const std::int64_t number : numbers) {
+      if (const auto old = long_over.find(number); old != long_over.end()) phases.insert(*old);
       const auto found = jobs.find(number);
       if (found != jobs.end()) phases[number] = found->second.phase;
     }
@@ -164,6 +167,8 @@ class MemoryJobs : public store::JobStore {
   std::map<std::string, std::string> kept;
   std::int64_t last_event = 0;
   int phases_asked = 0;
+  std::map<std::int64_t, core::Phase> long_over;  // older than what Jobs gives
+  std::atomic<bool> unreadable{false};            // how a job ended
 };
 
 class PlainAdvisor final : public Advisor {

@@ -44,6 +44,9 @@ struct Ended {
   RunId run;
   RunEnd end;
   Outcome outcome = Outcome::kFailed;
+  // The process of an earlier attempt is still on its way out: how that ends is told later, and it
+  // may still come to its own end.
+  bool earlier_leaves = false;
 };
 
 struct LiveOptions {

@@ -304,6 +304,24 @@ TEST_F(LiveEngineTest, MovesLeaveBeforeTheyArrive) {
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("cores 2.2 1", "share 2.2 0.5"));
 }
 
+TEST_F(LiveEngineTest, AStartThatIsGivenUpSaysThatTheLastRunStillLeaves) {
+  const JobId job = Running({0});
+  core::Plan move;
+  move.moves.push_back({job, fixtures::OnGpus({1}, 2), false, {}});
+  Apply(move);
+  engine_.Requeue(job);  // its next place is lost before it got there
+  auto ends = engine_.TakeEnded();
+  ASSERT_THAT(ends, SizeIs(1));
+  EXPECT_EQ(ends[0].run, (RunId{1, 2}));
+  EXPECT_TRUE(ends[0].earlier_leaves);
+  runner_.events = {EndOf({1, 1}, 0)};
+  Observe();
+  ends = engine_.TakeEnded();
+  ASSERT_THAT(ends, SizeIs(1));
+  EXPECT_EQ(ends[0].outcome, Outcome::kFinished) << "before it heard that it should leave";
+  EXPECT_FALSE(ends[0].earlier_leaves);
+}
+
 TEST_F(LiveEngineTest, AnInteractiveJobIsNeverStartedAgain) {
   asked_.terminal = true;
   asked_.requeue = false;

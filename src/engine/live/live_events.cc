@@ -161,7 +161,7 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
   }
   for (const GpuId gpu : run.gpus) std::erase(on_gpu_[gpu.index()], id);
   ResidentsChanged(run.gpus);
-  ended_.push_back({id, run.request.id, event.end, outcome});
+  ended_.push_back({id, run.request.id, event.end, outcome, false});
   if (run.request.asked.terminal && outcome == Outcome::kFailed && run.leaves &&
       *run.leaves != Why::kFail) {
     ended_.back().end.message =

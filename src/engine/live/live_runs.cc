@@ -172,7 +172,7 @@ void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome) {
   end.signal = 15;
   end.exit_code = 128 + end.signal;
   end.message = "it was stopped before it began";
-  ended_.push_back({id, job.next->request.id, std::move(end), outcome});
+  ended_.push_back({id, job.next->request.id, std::move(end), outcome, job.run.has_value()});
   std::erase(starts_, id);
   job.next.reset();
   if (!job.run) live_.erase(id);

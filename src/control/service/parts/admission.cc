@@ -99,9 +99,11 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
             "after job {}: there is no such job yet; `sharewell jobs --all` lists them", before);
       }
     }
-    if (const auto failed = FailedBefore(record, first, known)) {
+    const auto failed = FailedBefore(record, first, known);
+    RETURN_IF_ERROR(failed);
+    if (*failed) {
       return UsageError("after job {}: it did not finish well, so this one would never start",
-                        *failed);
+                        **failed);
     }
     record.reason = WhyHeld(record);
     for (const std::int64_t before : job.after) {
@@ -124,12 +126,15 @@ std::string Admission::WhyHeld(const JobRecord& record) const {
   return {};
 }
 
-bool Admission::MayComeAfter(std::int64_t number) const {
+Result<bool> Admission::MayComeAfter(std::int64_t number) const {
   if (live_.Find(number) != nullptr) return true;
   std::optional<Phase> how = board_.PhaseOf(number);
   if (!how) {  // long over, and nobody has looked it up yet
     const auto found = store_.PhasesOf({number});
-    if (!found) return false;  // nobody can say that it finished well
+    if (!found) {
+      return tl::unexpected(core::Error(found.error())
+                                .Within(fmt::format("how job {} ended cannot be read", number)));
+    }
     if (found->empty()) return true;
     how = found->begin()->second;
     if (core::IsOver(*how)) board_.Remember(number, *how);
@@ -137,19 +142,24 @@ bool Admission::MayComeAfter(std::int64_t number) const {
   return !core::IsOver(*how) || *how == Phase::kFinished;
 }
 
-std::optional<std::int64_t> Admission::FailedBefore(const JobRecord& record, std::int64_t first,
-                                                    Verdicts& known) const {
+Result<std::optional<std::int64_t>> Admission::FailedBefore(const JobRecord& record,
+                                                            std::int64_t first,
+                                                            Verdicts& known) const {
   for (const std::int64_t before : record.asked.after) {
     if (before >= first) continue;
-    const auto [verdict, fresh] = known.try_emplace(before, true);
-    if (fresh) verdict->second = MayComeAfter(before);
+    auto verdict = known.find(before);
+    if (verdict == known.end()) {
+      const auto may = MayComeAfter(before);
+      RETURN_IF_ERROR(may);
+      verdict = known.emplace(before, *may).first;
+    }
     if (!verdict->second) return before;
   }
   return std::nullopt;
 }
 
-std::optional<std::int64_t> Admission::FailedBefore(const JobRecord& record,
-                                                    std::int64_t first) const {
+Result<std::optional<std::int64_t>> Admission::FailedBefore(const JobRecord& record,
+                                                            std::int64_t first) const {
   Verdicts known;
   return FailedBefore(record, first, known);
 }

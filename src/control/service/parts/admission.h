@@ -49,8 +49,10 @@ class Admission {
 
   // Why it is held, in words; empty: it is not.
   std::string WhyHeld(const core::JobRecord& record) const;
-  // One of those below `first` that it comes after, is over and did not finish well.
-  std::optional<std::int64_t> FailedBefore(const core::JobRecord& record, std::int64_t first) const;
+  // One of those below `first` that it comes after, is over and did not finish well. Fails where
+  // the store cannot be read: then nobody knows.
+  core::Result<std::optional<std::int64_t>> FailedBefore(const core::JobRecord& record,
+                                                         std::int64_t first) const;
 
   // A held job is remembered with the live ones it comes after.
   void AddDependent(const core::JobRecord& record);
@@ -64,9 +66,9 @@ class Admission {
 
   core::Result<void> KeepsToLimits(std::span<const core::Submission> jobs,
                                    const core::Account& who) const;
-  std::optional<std::int64_t> FailedBefore(const core::JobRecord& record, std::int64_t first,
-                                           Verdicts& known) const;
-  bool MayComeAfter(std::int64_t number) const;
+  core::Result<std::optional<std::int64_t>> FailedBefore(const core::JobRecord& record,
+                                                         std::int64_t first, Verdicts& known) const;
+  core::Result<bool> MayComeAfter(std::int64_t number) const;
 
   const AdmissionLimits limits_;
   const LiveJobs& live_;

@@ -138,7 +138,18 @@ TEST_F(AdmissionTest, NobodyComesAfterOneThatFailed) {
   EXPECT_FALSE(Admit({Job({3})}));
   EXPECT_FALSE(Admit({Job({10})})) << "after itself";
   EXPECT_FALSE(Admit({Job({0})}));
-  EXPECT_EQ(admission_.FailedBefore(Record(4, Phase::kHeld, {2, 3}), 4), 3);
+  EXPECT_EQ(admission_.FailedBefore(Record(4, Phase::kHeld, {2, 3}), 4).value(), 3);
+}
+
+TEST_F(AdmissionTest, HowAJobEndedIsNotMadeUpWhereTheStoreCannotBeRead) {
+  store_.jobs[3] = Record(3, Phase::kFinished);
+  store_.unreadable = true;
+  const auto refused = Admit({Job({3})});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("how job 3 ended cannot be read"));
+  EXPECT_FALSE(admission_.FailedBefore(Record(4, Phase::kHeld, {3}), 4));
+  store_.unreadable = false;
+  EXPECT_TRUE(Admit({Job({3})}));
 }
 
 TEST_F(AdmissionTest, RemembersWhoComesAfterWhom) {

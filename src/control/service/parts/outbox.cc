@@ -20,9 +20,10 @@ bool Empty(const store::JobChanges& changes) {
          changes.kept.empty();
 }
 
-bool Has(const store::JobChanges& changes, std::int64_t number) {
-  return std::any_of(changes.jobs.begin(), changes.jobs.end(),
-                     [&](const core::JobRecord& record) { return record.number == number; });
+std::set<std::int64_t> NumbersIn(const store::JobChanges& changes) {
+  std::set<std::int64_t> numbers;
+  for (const core::JobRecord& record : changes.jobs) numbers.insert(record.number);
+  return numbers;
 }
 
 // Something to write where nothing is owed: whether the store takes it.
@@ -110,17 +111,19 @@ bool Outbox::LookAtStore() {
 
 std::vector<core::JobRecord> Outbox::OwedRecords(const store::JobChanges& changes) const {
   std::vector<core::JobRecord> records;
+  const std::set<std::int64_t> anew = NumbersIn(changes);
   for (const std::int64_t number : dirty_) {
     const LiveJob* job = live_.Find(number);
-    if (job != nullptr && !Has(changes, number)) records.push_back(job->record);
+    if (job != nullptr && !anew.contains(number)) records.push_back(job->record);
   }
   return records;
 }
 
 core::Result<std::vector<core::JobRecord>> Outbox::Withdrawn(const store::JobChanges& changes) {
   std::vector<core::JobRecord> records;
+  const std::set<std::int64_t> anew = NumbersIn(changes);
   for (const std::int64_t number : unsure_) {
-    if (live_.Find(number) != nullptr || Has(changes, number)) continue;
+    if (live_.Find(number) != nullptr || anew.contains(number)) continue;
     store::JobFilter filter;
     filter.number = number;
     auto found = store_.Jobs(filter);

@@ -59,7 +59,11 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       [[fallthrough]];
     case engine::Outcome::kRequeued:
       if (end.refused) record.note = EndInWords(end, record) + "; it is tried again";
-      if (record.cancelled) {
+      if (ended.earlier_leaves) {
+        // The end of that one decides: it may finish before it hears that it should leave.
+        record.phase = Phase::kStopping;
+        if (!record.cancelled) record.reason = "its last run is leaving; then it is queued again";
+      } else if (record.cancelled) {
         record.phase = Phase::kCancelled;
       } else if (latest || record.phase == Phase::kStopping) {
         record.phase = Phase::kWaiting;

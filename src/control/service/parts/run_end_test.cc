@@ -87,6 +87,18 @@ TEST_F(RunEndTest, F12_AClockThatWasSetBackTakesNoRunTimeAway) {
   EXPECT_EQ(record_.run_time, core::Seconds(0));
 }
 
+TEST_F(RunEndTest, WhileAnEarlierAttemptLeavesTheJobIsNotBackInTheQueue) {
+  record_.phase = Phase::kStarting;
+  WriteEnd({{}, {3, 2}, {.exit_code = 143}, Outcome::kRequeued, true}, 6000, record_);
+  EXPECT_EQ(record_.phase, Phase::kStopping) << "the next server looks for the run that leaves";
+  EXPECT_EQ(record_.reason, "its last run is leaving; then it is queued again");
+  core::JobRecord left = record_;
+  WriteEnd({{}, {3, 1}, {.exit_code = 143}, Outcome::kRequeued, false}, 6000, left);
+  EXPECT_EQ(left.phase, Phase::kWaiting);
+  End(Outcome::kFinished, {}, 1);
+  EXPECT_EQ(record_.phase, Phase::kFinished) << "it came to its own end before it was told to";
+}
+
 TEST_F(RunEndTest, TheEndOfAnEarlierAttemptIsNotThisOnes) {
   record_.phase = Phase::kStarting;  // a move: the place it left is empty now
   record_.resumed.reset();
