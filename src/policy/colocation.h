@@ -1,12 +1,16 @@
 // Colocation: the jobs on one GPU together, as they are believed to get on. The questions that
-// sharing policies ask of the interference model, in one place.
+// sharing policies ask of the interference model, in one place. Speeds and slowdowns are against a
+// job alone with all SMs. A share that its user insists on is his own slowdown: such a job's bound
+// is kept against its speed alone with that share.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "core/snapshot.h"
 #include "interference/interference.h"
+#include "policy/ledger.h"
 
 namespace sharewell::policy {
 
@@ -14,26 +18,44 @@ class Colocation {
  public:
   Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
              core::GpuModelId model, std::span<const core::JobId> residents);
+  // All on that GPU, with what this plan has already put there.
+  Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
+             const Ledger& ledger, core::GpuId gpu);
 
-  void Join(core::JobId id);
+  void Join(core::JobId id);                        // with the share that it has or insists on
+  void Join(core::JobId id, core::Ratio sm_share);  // with another
+  void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
   core::JobId job(std::size_t i) const { return ids_[i]; }
 
-  core::Ratio Speed(std::size_t i) const;  // now
+  core::Ratio Speed(std::size_t i) const;       // now
+  core::Ratio SpeedAlone(std::size_t i) const;  // with its share, and nobody else
   core::Ratio Slowest() const;
   core::Ratio SumOfSpeeds() const;
   // Upper bounds of memory fit, no two were seen to run out of it, and everybody's speed is known.
   bool Fits() const;
   // The largest factor by which any of them will have been stretched when it ends, if nobody else
-  // comes: the time it ran so far and will still run, over what that work takes it alone there.
+  // comes: the time it ran so far and will still run, over what that work takes it alone there
+  // (with the share that its user insists on, where he does).
   core::Ratio WorstLifetimeSlowdown() const;
   // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
   bool KeepsLifetimeBounds(core::Ratio otherwise) const;
+  // Who would not, over its life: the first to end. Absent: all do.
+  std::optional<std::size_t> WhoBreaksItsBound(core::Ratio otherwise) const;
   bool KeepsBoundsNow(core::Ratio otherwise) const;
 
  private:
-  using Ratios = std::array<core::Ratio, core::kMaxJobsOnGpu>;
-  Ratios LifetimeSlowdowns() const;
+  // One's run on this GPU model, in seconds.
+  struct Life {
+    double left = 0;   // alone
+    double past = 0;   // it ran so far
+    double alone = 0;  // that and what is left, alone
+  };
+  using Lives = std::array<Life, core::kMaxJobsOnGpu>;
+  Lives LivesNow() const;
+  // To the end of the last: `tell(i, slowdown)` as each ends, while it answers true.
+  template <class Tell>
+  void PlayOn(const Lives& lives, Tell tell) const;
   core::Ratio BoundOf(std::size_t i, core::Ratio otherwise) const;
   std::span<const interference::Resident> residents() const { return {residents_.data(), size_}; }
 
@@ -43,6 +65,9 @@ class Colocation {
   std::size_t size_ = 0;
   std::array<core::JobId, core::kMaxJobsOnGpu> ids_;
   std::array<interference::Resident, core::kMaxJobsOnGpu> residents_;
+  // Speed alone that its slowdown is told against: 1, or what an insisted share leaves.
+  std::array<core::Ratio, core::kMaxJobsOnGpu> own_;
+  mutable std::array<core::Ratio, core::kMaxJobsOnGpu> speeds_{};  // 0: not worked out yet
 };
 
 }  // namespace sharewell::policy
