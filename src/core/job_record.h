@@ -80,8 +80,9 @@ struct JobRecord {
   std::optional<double> steps_per_second;  // now, or at the end
   std::optional<double> slowdown;          // measured against itself alone
   SeenFigures seen;
-  Seconds run_time;    // of ended attempts together
-  Seconds alone_time;  // what the work done so far would have taken it alone
+  Seconds run_time;        // of ended attempts together
+  Seconds alone_time;      // what the work done so far would have taken it alone
+  Seconds limit_extended;  // its time limit, in the last attempt, by what it lost beside others
 
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };

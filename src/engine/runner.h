@@ -139,6 +139,9 @@ class Runner {
   virtual void Cancel(RunId id, core::Seconds grace) { Stop(id, grace); }
   virtual void SetCores(RunId id, double cores) = 0;
   virtual void SetShare(RunId id, core::Ratio share) = 0;  // of its cores' time
+  // Its time limit, which was asked for, is this much instead. It never becomes shorter. Where the
+  // manager cannot change the limit of what runs, nothing happens.
+  virtual void SetTimeLimit(RunId /*id*/, core::Seconds /*limit*/) {}
   // What an earlier server started and has not ended, or ended meanwhile: each is told by events as
   // if this one had started it. The requests are as they were given to Start. May wait.
   virtual std::vector<RunRequest> Recover() = 0;

@@ -350,6 +350,12 @@ void ServerAdvisor::LearnShared(const core::SharedRun& run) {
   impl_->learnt = true;
 }
 
+std::optional<core::Ratio> ServerAdvisor::SpeedWithShare(const core::Demand& demand,
+                                                         core::Ratio sm_share) {
+  if (!demand.known) return std::nullopt;
+  return interference::SpeedAlone(demand, sm_share);
+}
+
 void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile& seen) {
   const KeyDigest key = DigestOf(core::WorkloadKey(record.asked));
   core::Profile profile = seen;

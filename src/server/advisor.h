@@ -48,6 +48,8 @@ class ServerAdvisor final : public control::Advisor {
   core::WorkloadId WorkloadOf(const core::Submission& submission) override;
   const policy::Policy& Policy() override;
   void LearnShared(const core::SharedRun& run) override;
+  std::optional<core::Ratio> SpeedWithShare(const core::Demand& demand,
+                                            core::Ratio sm_share) override;
   // `seen.steps_per_second`: of the job alone, where that was measured (Guard's Pace::alone).
   void LearnRun(const core::JobRecord& record, const core::Profile& seen) override;
 

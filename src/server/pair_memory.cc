@@ -108,7 +108,7 @@ void PairMemory::AddBuiltin(std::vector<Pair>& pairs) const {
       for (const auto& [b, name_b] : named_) {
         if (!IsMeant(pair.b, name_b)) continue;
         pairs.push_back({*model, a, b, pair.fits ? pair.steps_per_second_a / alone_a : 0,
-                         pair.fits ? pair.steps_per_second_b / alone_b : 0, pair.fits});
+                         pair.fits ? pair.steps_per_second_b / alone_b : 0, pair.fits, 1, 1});
       }
     }
   }
@@ -124,15 +124,31 @@ interference::PairTable PairMemory::Table() const {
     used.insert({pair.a, pair.b});
     return true;
   };
+  using Both =
+      std::tuple<core::GpuModelId, core::WorkloadId, core::WorkloadId, core::Ratio, core::Ratio>;
+  std::map<Both, Measured> measured;
   for (auto it = here_.rbegin(); it != here_.rend(); ++it) {
     if (!use(*it)) continue;
     // What we carry was measured with all SMs: with fewer it is another pair.
-    if (it->sm_share_a >= 1 && it->sm_share_b >= 1) {
+    if (it->share_a >= 1 && it->share_b >= 1) {
       seen_here.insert({it->model, it->a, it->b});
       seen_here.insert({it->model, it->b, it->a});
     }
-    pairs.push_back(*it);
+    if (!it->fits) {
+      pairs.push_back(*it);
+      continue;
+    }
+    // Either may come first.
+    const bool turn = std::tie(it->b, it->share_b) < std::tie(it->a, it->share_a);
+    Pair pair = *it;
+    if (turn) {
+      std::swap(pair.a, pair.b);
+      std::swap(pair.speed_a, pair.speed_b);
+      std::swap(pair.share_a, pair.share_b);
+    }
+    measured[{pair.model, pair.a, pair.b, pair.share_a, pair.share_b}].Add(pair);
   }
+  for (const auto& [both, all] : measured) pairs.push_back(all.Taken());
   std::vector<Pair> carried;
   AddBuiltin(carried);
   for (const Pair& pair : carried) {
@@ -142,13 +158,25 @@ interference::PairTable PairMemory::Table() const {
   interference::PairTable table(cluster_.models().size(), ids);
   for (const Pair& pair : pairs) {
     if (pair.fits) {
-      table.Add(pair.model, pair.a, pair.b, pair.speed_a, pair.speed_b, pair.sm_share_a,
-                pair.sm_share_b);
+      table.Add(pair.model, pair.a, pair.b, pair.speed_a, pair.speed_b, pair.share_a, pair.share_b);
     } else {
       table.AddUnfit(pair.model, pair.a, pair.b);
     }
   }
   return table;
+}
+
+void PairMemory::Measured::Add(const Pair& pair) {
+  if (count++ == 0) newest = pair;
+  sum_a += std::min(pair.speed_a, 1.0);
+  sum_b += std::min(pair.speed_b, 1.0);
+}
+
+PairMemory::Pair PairMemory::Measured::Taken() const {
+  Pair pair = newest;
+  pair.speed_a = std::min(pair.speed_a, sum_a / count);
+  pair.speed_b = std::min(pair.speed_b, sum_b / count);
+  return pair;
 }
 
 }  // namespace sharewell::server

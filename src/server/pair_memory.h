@@ -30,7 +30,9 @@ class PairMemory {
   // Jobs of that key train this. Whether there is anything new in that.
   bool Name(core::WorkloadId id, const core::Workload& workload);
   void Add(const core::SharedRun& run);
-  // Of what was measured here the last 10,000 runs count, and where there are any, nothing else.
+  // Of what was measured here the last 10,000 runs count, and where there are any, nothing else. Of
+  // a pair that was measured several times with the same shares of the SMs the mean counts, unless
+  // the newest is worse: what was learnt by parting them must not be averaged away.
   interference::PairTable Table() const;
 
  private:
@@ -39,7 +41,16 @@ class PairMemory {
     core::WorkloadId a, b;
     core::Ratio speed_a = 1, speed_b = 1;
     bool fits = true;
-    core::Ratio sm_share_a = 1, sm_share_b = 1;
+    core::Ratio share_a = 1, share_b = 1;
+  };
+
+  // One pair with the same shares, newest first.
+  struct Measured {
+    Pair newest;
+    double sum_a = 0, sum_b = 0;
+    int count = 0;
+    void Add(const Pair& pair);
+    Pair Taken() const;
   };
 
   struct Known {

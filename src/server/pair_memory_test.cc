@@ -43,20 +43,37 @@ TEST(PairMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   EXPECT_FALSE(table.Speed(core::GpuModelId(0), a, *given.rbegin()));
 }
 
-TEST(PairMemory, TellsRunsWithFewerSmsApart) {
+// What a server learns when it parts two must keep them apart, however well they did before.
+TEST(PairMemory, OneBadMeasurementIsNotAveragedAway) {
   const core::Cluster cluster = fixtures::ClusterBuilder().Model("V100").Node(1).Build();
   const core::Measurements none;
-  PairMemory memory(cluster, none);
-  core::SharedRun narrow = RunOf("a", "b");
-  narrow.speed_a = 0.7;
-  narrow.sm_share_b = 0.8;
+  PairMemory memory(cluster, none, 100);
+  core::SharedRun good = RunOf("a", "b"), bad = RunOf("b", "a");
+  good.speed_a = good.speed_b = 0.95;
+  bad.speed_a = 0.9;  // of b
+  bad.speed_b = 0.5;
+  for (int i = 0; i < 9; ++i) memory.Add(good);
+  memory.Add(bad);
+  const core::WorkloadId a = memory.IdOf(DigestOf("a")), b = memory.IdOf(DigestOf("b"));
+  EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), a, b), 0.5, 1e-6);
+  EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), b, a), 0.9, 1e-6);
+  memory.Add(good);
+  EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), a, b), (10 * 0.95 + 0.5) / 11, 1e-6)
+      << "it did better since: the mean";
+}
+
+TEST(PairMemory, KnowsWithWhichSharesAPairWasMeasured) {
+  const core::Cluster cluster = fixtures::ClusterBuilder().Model("V100").Node(1).Build();
+  const core::Measurements none;
+  PairMemory memory(cluster, none, 100);
+  core::SharedRun narrow = RunOf("victim", "hog");
+  narrow.sm_share_b = 0.6;
   memory.Add(narrow);
-  const core::WorkloadId a = memory.IdOf(DigestOf("a"));
-  const core::WorkloadId b = memory.IdOf(DigestOf("b"));
-  EXPECT_FALSE(memory.Table().Speed(core::GpuModelId(0), a, b)) << "nothing is known of that";
-  memory.Add(RunOf("a", "b"));
-  EXPECT_EQ(memory.Table().Speed(core::GpuModelId(0), a, b), 0.5);
-  EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), a, b, 1, 0.8), 0.7, 1e-6);
+  const core::WorkloadId a = memory.IdOf(DigestOf("victim")), b = memory.IdOf(DigestOf("hog"));
+  const interference::PairTable table = memory.Table();
+  EXPECT_FALSE(table.Speed(core::GpuModelId(0), a, b)) << "with all SMs nobody knows";
+  EXPECT_NEAR(*table.Speed(core::GpuModelId(0), a, b, 1, 0.6), 0.5, 1e-6);
+  EXPECT_NEAR(*table.Speed(core::GpuModelId(0), b, a, 0.6, 1), 0.75, 1e-6);
 }
 
 TEST(RunMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/local/run/job_files.h"
@@ -72,6 +73,20 @@ void WriteStarted(int folder, pid_t command) {
   const bool done = file >= 0 && ::pwrite(file, text, static_cast<std::size_t>(n), 0) == n;
   if (file >= 0) ::close(file);
   if (done) ::renameat(folder, kStartedDraft, folder, engine::kStartedFile);
+}
+
+long long ReadLimit(int folder) {
+  const int file = ::openat(folder, engine::kLimitFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return 0;
+  char text[64];
+  const ssize_t n = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  if (n <= 0) return 0;
+  text[n] = 0;
+  constexpr char kHead[] = "limit_ms ";
+  if (std::strncmp(text, kHead, sizeof kHead - 1) != 0) return 0;
+  const long long limit = std::strtoll(text + sizeof kHead - 1, nullptr, 10);
+  return limit > 0 ? limit : 0;
 }
 
 void WriteEnding(int folder) {

@@ -14,6 +14,8 @@ int Claim(const char* path, int& folder);
 // From here on the command may have run, and no other supervisor will begin it. False: it must not.
 bool Begin(int folder);
 void WriteStarted(int folder, pid_t command);
+// Its time limit as the server has changed it, in ms; 0: it has not.
+long long ReadLimit(int folder);
 void WriteEnding(int folder);  // its time limit is over
 bool IsGone(int folder);       // somebody has removed it
 // Whole and durable, or not at all.

@@ -208,10 +208,18 @@ void HangUp(Supervisor& self) {
   AskToEnd(self, self.spec.grace_ms, true, false);
 }
 
+// The server may have given it more time: that is looked at when it matters. False: it has not.
+bool Extend(Supervisor& self, Millis now) {
+  const Millis limit = ReadLimit(self.folder);
+  if (limit >= kNever - self.begun || self.begun + limit <= now) return false;
+  self.time_over = self.begun + limit;
+  return true;
+}
+
 void Act(Supervisor& self) {
   const Millis now = Now();
   HangUp(self);
-  if (now >= self.time_over) {
+  if (now >= self.time_over && !Extend(self, now)) {
     self.time_over = kNever;
     if (!self.asked && !self.ended) {
       AskToEnd(self, self.spec.grace_ms, true, true);

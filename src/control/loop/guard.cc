@@ -1,8 +1,6 @@
 #include "control/loop/guard.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "control/loop/silent_speed.h"
@@ -14,13 +12,17 @@ using core::JobId;
 using core::Ratio;
 using core::Seconds;
 
-constexpr double kAloneWindows = 4;  // over about so many windows the rate alone is averaged
-constexpr double kStalledGaps = 2;   // silent for so many of its longest gaps: it stands still
+constexpr Seconds kToGo(30);       // for a job that was told to leave
+constexpr Seconds kAloneOver(60);  // about so long the rate alone is averaged over
 
 // `alone` over `now`. Far above any bound it stands still, and the figure says nothing more.
 Ratio SlowdownOf(double alone, double now) {
   constexpr Ratio kMost = 100;
   return now * kMost <= alone ? kMost : alone / now;
+}
+
+std::optional<Ratio> SlowdownOf(std::optional<double> alone, std::optional<double> now) {
+  return alone && now ? std::optional(SlowdownOf(*alone, *now)) : std::nullopt;
 }
 
 bool ShareAGpu(const Standing& a, const Standing& b) {
@@ -29,28 +31,50 @@ bool ShareAGpu(const Standing& a, const Standing& b) {
   });
 }
 
-// Time beside others and alone until the end, over what the whole run takes alone. It is beside
-// others until it ends or the last of the others does.
-Ratio LifetimeSlowdown(const Standing& job, Ratio slowdown, std::optional<Seconds> others_end) {
-  Seconds together = *job.left * slowdown;
-  if (others_end) together = std::min(together, *others_end);
-  const Seconds rest = *job.left - together / slowdown;
-  return (job.run_time + together + rest) / (job.alone_time + *job.left);
+// What was measured alone with the SMs it has, as it would be with all. Absent: nobody knows.
+std::optional<double> WithAllSms(double measured, const Standing& job) {
+  if (job.sm_share >= 1) return measured;
+  if (!job.share_speed || *job.share_speed <= 0) return std::nullopt;
+  return measured / *job.share_speed;
+}
+
+// The median of what was read in (after, until]. Absent: that time was not read throughout.
+std::optional<double> MedianIn(const std::vector<std::pair<Seconds, double>>& readings,
+                               Seconds after, Seconds until) {
+  if (readings.empty() || readings.front().first > after) return std::nullopt;
+  std::vector<double> values;
+  for (const auto& [at, value] : readings) {
+    if (at > after && at <= until) values.push_back(value);
+  }
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace
 
 Guard::Guard(const GuardOptions& options) : options_(options) {}
 
-std::optional<Ratio> Guard::Track::by_steps() const {
-  const auto by = alone();
-  if (!by || !rate) return std::nullopt;
-  return SlowdownOf(*by, *rate);
+core::Ratio Guard::Track::speed() const {
+  const auto slowdown = slow().newest;
+  return slowdown ? std::min(1.0, 1 / *slowdown) : 1;
 }
 
-void Guard::Follow(Seconds now, const Standing& job, std::vector<JobId> neighbours) {
+void Guard::Track::Forget() {
+  pace.Clear();
+  active.clear();
+  steps = silent = {};
+  sm.reset();
+  by_sm.reset();
+  kept_beside = pair_told = stay_told = false;
+  slow_since.reset();
+}
+
+void Guard::Follow(Seconds now, const Standing& job, const Neighbours& neighbours) {
   const auto [it, fresh] = tracks_.try_emplace(job.job);
   Track& track = it->second;
+  if (fresh) track.pace = StepPace(options_.window);
   const bool again = fresh || track.started != job.started || track.gpus != job.gpus;
   if (again) {
     // A rate alone is of the GPUs it had.
@@ -60,129 +84,101 @@ void Guard::Follow(Seconds now, const Standing& job, std::vector<JobId> neighbou
     }
     track.gpus = job.gpus;
     track.started = job.started;
-    track.told_at.reset();
-    track.longest_gap = {};
+    track.told.reset();
+    track.kept_pace = false;
   }
-  if (again || track.neighbours != neighbours) {
-    track.neighbours = std::move(neighbours);
-    track.neighbours_since = now;
-    track.steps.clear();
-    track.rate.reset();
-    track.told = false;
-    track.active.clear();
-    track.by_sm.reset();
+  std::vector<JobId> ids;
+  for (const Standing* other : neighbours) ids.push_back(other->job);
+  if (again || track.neighbours != ids) {
+    track.neighbours = std::move(ids);
+    track.since = now;
+    track.Forget();
   }
   track.alone_profile = job.steps_alone;
   track.sm_profile = job.sm_alone;
-  Measure(now, job, track);
 }
 
 void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
+  track.news = job.steps && (!track.told || *job.steps > *track.told);
   if (!job.steps) return;
-  auto& steps = track.steps;
-  if (track.told_at && *job.steps < track.told_steps) {  // it counts anew
-    steps.clear();
-    track.told_at.reset();
-    track.longest_gap = {};
+  if (track.told && *job.steps < *track.told) track.pace.Clear();  // it counts anew
+  track.told = job.steps;
+  const Seconds at = std::min(job.told_at.value_or(now), now);
+  if (!track.news || at < track.since + options_.settle) return;
+  track.pace.Tell(at, *job.steps);
+  const auto rate = track.pace.newest();
+  if (track.neighbours.empty() && rate) {
+    if (const auto alone = WithAllSms(*rate, job)) {
+      const double weight = std::min(1.0, (now - looked_) / kAloneOver);
+      auto& known = track.alone_measured;
+      known = known ? *known + (*alone - *known) * weight : *alone;
+    }
   }
-  const bool more = *job.steps > track.told_steps || !track.told_at;
-  if (more) {
-    if (track.told_at) track.longest_gap = std::max(track.longest_gap, now - *track.told_at);
-    track.told_at = now;
-    track.told_steps = *job.steps;
-  }
-  const Seconds settled = track.neighbours_since + options_.settle;
-  if (now < settled) return;
-  if (more) {
-    // Steps that are told often are kept now and then: a window has some thirty of them.
-    const std::size_t n = steps.size();
-    if (n > 1 && now - steps[n - 2].first < options_.window / 30) steps.pop_back();
-    steps.emplace_back(now, *job.steps);
-    while (steps.size() > 2 && steps[1].first <= now - options_.window) steps.erase(steps.begin());
-  }
-  track.rate.reset();
-  const Seconds silent = now - std::max(*track.told_at, settled);
-  if (track.longest_gap > Seconds(0) && silent >= options_.window &&
-      silent > track.longest_gap * kStalledGaps) {
-    const double done = steps.empty() ? 0 : track.told_steps - steps.front().second;
-    track.rate = done / (steps.empty() ? silent : now - steps.front().first).value;
-  } else if (steps.size() > 1 && now - steps.front().first >= options_.window) {
-    // Jobs tell their steps in lots: the time is taken from lot to lot.
-    track.rate = (steps.back().second - steps.front().second) /
-                 (steps.back().first - steps.front().first).value;
-  }
-  if (!track.neighbours.empty() || !track.rate || *track.rate <= 0) return;
-  const double weight = std::min(1.0, (now - looked_) / (options_.window * kAloneWindows));
-  auto& alone = track.alone_measured;
-  alone = alone ? *alone + (*track.rate - *alone) * weight : *track.rate;
+  track.steps = {SlowdownOf(track.alone(), rate), SlowdownOf(track.alone(), track.pace.before())};
 }
 
-void Guard::MeasureSm(Seconds now, const Standing& job,
-                      std::span<const Standing* const> neighbours) {
+void Guard::MeasureSm(Seconds now, const Standing& job, const Neighbours& neighbours) {
   Track& track = tracks_.at(job.job);
+  track.silent = {};
+  track.sm.reset();
   track.by_sm.reset();
-  std::vector<SmDemand> all;
-  std::size_t silent = 0;
-  bool known = job.sm && job.gpus.size() == 1;
-  const auto add = [&](const Standing& one) {
-    const Track& its = tracks_.at(one.job);
-    const auto alone = its.sm_alone();
-    known = known && alone && one.gpus == job.gpus;
-    if (!known) return;
-    const auto slowdown = its.by_steps();
-    all.push_back({*alone, slowdown ? std::optional(std::min(1.0, 1 / *slowdown)) : std::nullopt});
-    silent += slowdown ? 0 : 1;
-  };
-  if (!neighbours.empty()) {
-    add(job);
-    for (const Standing* other : neighbours) add(*other);
-  }
+  if (!job.sm || job.gpus.size() != 1) return track.active.clear();
+  if (now < track.since + options_.settle) return;
   auto& active = track.active;
-  if (!known) active.clear();
-  if (!known || now < track.neighbours_since + options_.settle) return;
   active.emplace_back(now, *job.sm);
-  while (active.size() > 2 && active[1].first <= now - options_.window)
+  while (active.size() > 2 && active[1].first <= now - options_.window * 2) {
     active.erase(active.begin());
-  if (now - active.front().first < options_.window) return;
-  const double mean =
-      std::accumulate(active.begin(), active.end(), 0.0,
-                      [](double sum, const auto& entry) { return sum + entry.second; }) /
-      static_cast<double>(active.size());
+  }
+  track.sm = MedianIn(active, now - options_.window, now);
+  if (!track.sm) return;
   if (neighbours.empty()) {
     // Nobody says when it trains; while it does not, it keeps less active.
-    track.sm_measured = std::max(track.sm_measured.value_or(0), mean);
+    const auto alone = WithAllSms(*track.sm, job);
+    if (alone) track.sm_measured = std::max(track.sm_measured.value_or(0), *alone);
     return;
   }
-  if (track.by_steps()) return;
-  const auto speed = SilentSpeed(mean, all);
-  if (!speed) return;
-  track.by_sm = SlowdownOf(1, *speed);
+  std::vector<SmDemand> all;
+  std::size_t silent = 0;
+  const auto add = [&](const Standing& one, bool itself) {
+    const Track& its = tracks_.at(one.job);
+    const auto alone = its.sm_alone();
+    if (!alone || one.gpus != job.gpus) return false;
+    const bool told = !itself && its.steps.newest;
+    all.push_back({*alone, told ? std::optional(its.speed()) : std::nullopt});
+    silent += told ? 0 : 1;
+    return true;
+  };
+  if (!add(job, true)) return;
+  for (const Standing* other : neighbours) {
+    if (!add(*other, false)) return;
+  }
+  const auto slowdown = [&](std::optional<double> sm) -> std::optional<Ratio> {
+    const auto speed = sm ? SilentSpeed(*sm, all) : std::nullopt;
+    return speed ? std::optional(SlowdownOf(1, *speed)) : std::nullopt;
+  };
+  if (track.told) {
+    if (silent == 1) track.by_sm = slowdown(track.sm);
+    return;
+  }
   track.of_several = silent > 1;
+  track.silent = {slowdown(track.sm),
+                  slowdown(MedianIn(active, now - options_.window * 2, now - options_.window))};
 }
 
-bool Guard::Breaks(Seconds now, const Standing& job,
-                   std::span<const Standing* const> neighbours) const {
-  const Track& track = tracks_.at(job.job);
-  const auto slowdown = track.slowdown();
-  if (neighbours.empty() || !slowdown) return false;
-  if (now - track.neighbours_since < options_.settle + options_.window) return false;
-  const Ratio most = job.max_slowdown * options_.margin;
-  if (*slowdown <= most) return false;
-  if (!job.left) return true;
-  std::optional<Seconds> others_end = Seconds(0);
-  for (const Standing* other : neighbours) {
-    if (!other->left || !others_end) {
-      others_end.reset();
-      continue;
-    }
-    const Ratio stretch = std::max(1.0, tracks_.at(other->job).slowdown().value_or(1));
-    others_end = std::max(*others_end, *other->left * stretch);
+// Whether it keeps its pace, for how it is judged later.
+void Guard::Remember(Seconds now, const Standing& job, Track& track) const {
+  const auto slowdown = track.slow().newest;
+  if (!slowdown) return;
+  if (ByNeighbours(job, *slowdown) <= job.max_slowdown * options_.margin) {
+    track.kept_pace = track.kept_beside = true;
+    track.slow_since.reset();
+  } else if (!track.slow_since) {
+    track.slow_since = now;
   }
-  return LifetimeSlowdown(job, *slowdown, others_end) > most;
 }
 
 Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
-  std::map<JobId, std::vector<const Standing*>> neighbours_of;
+  std::map<JobId, Neighbours> neighbours_of;
   for (const Standing& job : running) {
     auto& neighbours = neighbours_of[job.job];
     for (const Standing& other : running) {
@@ -192,54 +188,52 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
               [](const Standing* a, const Standing* b) { return a->job < b->job; });
   }
   std::erase_if(tracks_, [&](const auto& entry) { return !neighbours_of.contains(entry.first); });
+  for (const Standing& job : running) Follow(now, job, neighbours_of[job.job]);
+  // With its first step a job begins to contend: what was seen beside it before says nothing.
   for (const Standing& job : running) {
-    std::vector<JobId> ids;
-    for (const Standing* other : neighbours_of[job.job]) ids.push_back(other->job);
-    Follow(now, job, std::move(ids));
+    if (!job.steps || tracks_.at(job.job).told) continue;
+    const auto begin = [&](JobId id) {
+      tracks_.at(id).since = now;
+      tracks_.at(id).Forget();
+    };
+    begin(job.job);
+    for (const Standing* other : neighbours_of[job.job]) begin(other->job);
   }
+  for (const Standing& job : running) Measure(now, job, tracks_.at(job.job));
   for (const Standing& job : running) MeasureSm(now, job, neighbours_of[job.job]);
+  for (const Standing& job : running) Remember(now, job, tracks_.at(job.job));
   looked_ = now;
 
   Verdict verdict;
-  std::vector<JobId> leaving;  // everybody on GPUs that somebody leaves
+  std::vector<JobId> disturbed;  // everybody on GPUs that somebody leaves
   for (const Standing& job : running) {
-    const auto& neighbours = neighbours_of[job.job];
+    const Neighbours& neighbours = neighbours_of[job.job];
     const bool breaks = Breaks(now, job, neighbours);
+    if (neighbours.size() == 1 && tracks_.at(neighbours[0]->job).neighbours.size() == 1) {
+      TellPair(job, *neighbours[0], breaks, verdict);
+    }
+    if (!breaks || std::find(disturbed.begin(), disturbed.end(), job.job) != disturbed.end()) {
+      continue;
+    }
     Track& track = tracks_.at(job.job);
-    if (neighbours.size() == 1 && tracks_.at(neighbours[0]->job).neighbours.size() == 1 &&
-        !track.told) {
-      Track& other = tracks_.at(neighbours[0]->job);
-      const auto own = track.slowdown();
-      const auto others = other.slowdown();
-      // Half a measurement, or one of both together, is remembered only where it parts them.
-      const bool each = others && (track.by_steps() || !track.of_several);
-      if (own && (each || breaks)) {
-        verdict.pairs.push_back({job.job, neighbours[0]->job, std::min(1.0, 1 / *own),
-                                 others ? std::min(1.0, 1 / *others) : 1});
-        track.told = other.told = true;
-      }
+    const Standing* leaves = WhoLeaves(job, neighbours);
+    const Eviction eviction{leaves != nullptr ? leaves->job : neighbours.front()->job, job.job,
+                            *track.slow().newest, job.max_slowdown, track.told.has_value()};
+    if (leaves == nullptr) {
+      if (!std::exchange(track.stay_told, true)) verdict.stay.push_back(eviction);
+      continue;
     }
-    if (!breaks || std::find(leaving.begin(), leaving.end(), job.job) != leaving.end()) continue;
-    const Standing* newest = &job;
-    leaving.push_back(job.job);
-    for (const Standing* other : neighbours) {
-      leaving.push_back(other->job);
-      if (std::tie(other->started, other->job) > std::tie(newest->started, newest->job)) {
-        newest = other;
-      }
-    }
-    verdict.leave.push_back(newest->job);
+    verdict.leave.push_back(eviction);
+    disturbed.push_back(job.job);
+    for (const Standing* other : neighbours) disturbed.push_back(other->job);
   }
-  // Said once: the newcomer gets its time to go.
-  for (const JobId id : leaving) {
-    Track& track = tracks_.at(id);
-    track.neighbours_since = now;
-    track.steps.clear();
-    track.rate.reset();
-    track.active.clear();
-    track.by_sm.reset();
+  // Said once: who leaves gets its time to go.
+  for (const JobId id : disturbed) {
+    tracks_.at(id).since = now + kToGo;
+    tracks_.at(id).Forget();
   }
-  std::sort(verdict.leave.begin(), verdict.leave.end());
+  std::sort(verdict.leave.begin(), verdict.leave.end(),
+            [](const Eviction& a, const Eviction& b) { return a.job < b.job; });
   return verdict;
 }
 
@@ -256,7 +250,8 @@ void Guard::Renumber(const core::Renumbering& ids) {
 Pace Guard::PaceOf(JobId job) const {
   const auto it = tracks_.find(job);
   if (it == tracks_.end()) return {};
-  return {it->second.rate, it->second.alone(), it->second.slowdown()};
+  const Track& track = it->second;
+  return {track.pace.newest(), track.alone(), track.slow().newest};
 }
 
 }  // namespace sharewell::control

@@ -2,10 +2,19 @@
 // jobs at once; the guard looks at what each really gets, learns how fast each is alone, and says
 // which co-location breaks a bound and who has to leave it. Pure: time and rates are handed in.
 //
-// A job is judged by its own steps. Its rate alone is what it was seen to do while it had its GPUs
-// to itself, else what its profile says. One that tells no steps is judged by how much of its GPU's
-// SMs all jobs there keep active (silent_speed.h), where it is known how much each does alone. Else
-// it is not judged (its neighbours are).
+// A job is judged by its own steps (step_pace.h: pauses do not count). Its rate alone is what it
+// was seen to do while it had its GPUs to itself, else what its profile says. One that never told a
+// step is judged by how much of its GPU's SMs all jobs there keep active (silent_speed.h), where it
+// is known how much each does alone. Else it is not judged (its neighbours are).
+//
+// Slow is not yet slowed by somebody: a first epoch may be slow, and a user may want to be rid of
+// others. So
+// - far beyond its bound one window is enough, near it two that have nothing in common must agree;
+// - it counts at once where a job kept its pace earlier in this attempt and never since these
+//   neighbours came, or where the GPU's SMs are nearly full; else once it lasts;
+// - SM activity that says otherwise overrules steps;
+// - another user's job leaves only where steps and SM activity agree and it feels the co-location
+//   too. Else who is slow leaves.
 #pragma once
 
 #include <map>
@@ -13,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "control/loop/step_pace.h"
 #include "core/ids.h"
 #include "core/renumbering.h"
 #include "core/units.h"
@@ -36,29 +46,51 @@ struct Standing {
   // it does alone by its measured profile, from when it is known to train. Absent: not read, not
   // known.
   std::optional<core::Ratio> sm = {}, sm_alone = {};
+  core::UserId user = {};                       // not valid: nobody's in particular
+  std::optional<core::Seconds> told_at = {};    // when its last steps were; absent: now
+  core::Ratio sm_share = 1;                     // of the SMs, that it may use
+  std::optional<core::Ratio> share_speed = {};  // with them alone, by the model; 1 has it all
+  bool own_share = false;  // its user insisted on it: what that costs is no neighbour's fault
+  int evicted = 0;         // so often in a row
 };
 
+// Speeds are against all SMs, alone.
 struct MeasuredPair {
   core::JobId a, b;
   core::Ratio speed_a = 1, speed_b = 1;
+  core::Ratio sm_share_a = 1, sm_share_b = 1;
+};
+
+struct Eviction {
+  core::JobId job;           // who leaves
+  core::JobId slowed;        // whose bound is broken; it may be the same
+  core::Ratio slowdown = 1;  // of that one, measured
+  core::Ratio bound = 1;     // it has
+  bool by_steps = true;      // else by SM activity
 };
 
 struct Verdict {
-  std::vector<core::JobId> leave;   // the newcomer of a co-location that breaks somebody's bound
+  std::vector<Eviction> leave;
+  std::vector<Eviction> stay;       // would have to leave, but did so often enough; said once
   std::vector<MeasuredPair> pairs;  // co-locations of exactly two, watched for long enough
 };
 
 // What is known of one job's pace.
 struct Pace {
   std::optional<double> steps_per_second;  // over the last window
-  std::optional<double> alone;             // measured or by profile
+  std::optional<double> alone;             // with all SMs; measured or by profile
   std::optional<core::Ratio> slowdown;     // by steps, else by SMs; absent: alone is not known
 };
 
 struct GuardOptions {
-  core::Seconds settle{10};  // after anybody came or left, before anything is judged
-  core::Seconds window{15};  // that is looked at
-  core::Ratio margin = 1.1;  // measured slowdown above bound x margin breaks it: noise does not
+  core::Seconds settle{10};     // after anybody came, left or told its first step
+  core::Seconds window{6};      // that is looked at
+  core::Ratio margin = 1.1;     // measured slowdown above bound x margin breaks it: noise does not
+  core::Ratio far = 2;          // above so many times that, one window is enough
+  core::Seconds patience{180};  // slow for so long, it is slowed, whatever the reason
+  core::Seconds silent_patience{90};  // of one that tells no steps: longer than any pause
+  core::Ratio full = 0.75;            // so many SMs active: kernels wait for each other
+  int most_evictions = 2;             // of one job, in a row
 };
 
 class Guard {
@@ -71,38 +103,58 @@ class Guard {
   void Renumber(const core::Renumbering& ids);
 
  private:
+  using Readings = std::vector<std::pair<core::Seconds, double>>;
+
+  // Slowdowns over the newest window and the one before it.
+  struct Slowdowns {
+    std::optional<core::Ratio> newest, before;
+  };
+
   struct Track {
     std::vector<core::GpuId> gpus;
     core::Seconds started;
     std::vector<core::JobId> neighbours;  // who shared with it when last looked
-    core::Seconds neighbours_since;
-    // When steps were told, since the neighbours settled: the first is the last one that is a
-    // window old. `told_at`, `told_steps` and `longest_gap` between two of them are of the whole
-    // attempt.
-    std::vector<std::pair<core::Seconds, double>> steps;
-    std::optional<core::Seconds> told_at;
-    double told_steps = 0;
-    core::Seconds longest_gap;
-    std::optional<double> rate;  // over a whole window
-    std::optional<double> alone_measured, alone_profile;
-    bool told = false;                                     // this co-location's pair was
-    std::vector<std::pair<core::Seconds, double>> active;  // SMs, over the last window
-    std::optional<double> sm_measured, sm_profile;         // alone
-    std::optional<core::Ratio> by_sm;                      // slowdown
-    bool of_several = false;                               // by_sm is the mean of it and others
+    core::Seconds since;                  // they are there, and train as far as they tell
+    std::optional<double> told;           // steps, in this attempt
+    bool news = false;                    // told some since the last look
+    StepPace pace;                        // since the neighbours settled
+    Readings active;                      // SMs, likewise
+    // Alone, with all SMs.
+    std::optional<double> alone_measured, alone_profile, sm_measured, sm_profile;
+    bool kept_pace = false;                   // in this attempt
+    bool kept_beside = false;                 // since these neighbours settled
+    std::optional<core::Seconds> slow_since;  // without a break
+    bool pair_told = false, stay_told = false;
+    // As last looked at.
+    Slowdowns steps, silent;
+    bool of_several = false;           // `silent` is the mean of it and others
+    std::optional<core::Ratio> sm;     // active, over the newest window
+    std::optional<core::Ratio> by_sm;  // of one that tells steps: what SM activity says of it
 
     std::optional<double> alone() const { return alone_measured ? alone_measured : alone_profile; }
     std::optional<double> sm_alone() const { return sm_measured ? sm_measured : sm_profile; }
-    std::optional<core::Ratio> by_steps() const;
-    std::optional<core::Ratio> slowdown() const { return by_steps() ? by_steps() : by_sm; }
+    const Slowdowns& slow() const { return told ? steps : silent; }
+    core::Ratio speed() const;  // 1 where it is not known
+    void Forget();              // what was seen beside these neighbours
   };
+  using Neighbours = std::vector<const Standing*>;
 
-  void Follow(core::Seconds now, const Standing& job, std::vector<core::JobId> neighbours);
+  void Follow(core::Seconds now, const Standing& job, const Neighbours& neighbours);
   void Measure(core::Seconds now, const Standing& job, Track& track) const;
-  void MeasureSm(core::Seconds now, const Standing& job,
-                 std::span<const Standing* const> neighbours);
-  bool Breaks(core::Seconds now, const Standing& job,
-              std::span<const Standing* const> neighbours) const;
+  void MeasureSm(core::Seconds now, const Standing& job, const Neighbours& neighbours);
+  void Remember(core::Seconds now, const Standing& job, Track& track) const;
+  // guard_verdict.cc
+  // Of its slowdown what neighbours do: not what it asked for itself.
+  static core::Ratio ByNeighbours(const Standing& job, core::Ratio slowdown);
+  bool Slow(const Standing& job, const Track& track) const;
+  bool Keeps(const Standing& job, const Track& track) const;  // its pace, in both windows
+  bool Slowed(core::Seconds now, const Standing& job, const Track& track) const;
+  bool Breaks(core::Seconds now, const Standing& job, const Neighbours& neighbours) const;
+  double CostOf(const Standing& one, const Neighbours& all) const;
+  // Null: nobody may be made to.
+  const Standing* WhoLeaves(const Standing& slowed, const Neighbours& neighbours) const;
+  bool MayEvict(const Standing& slowed, const Standing& other) const;
+  void TellPair(const Standing& job, const Standing& other, bool breaks, Verdict& verdict);
 
   GuardOptions options_;
   core::Seconds looked_;

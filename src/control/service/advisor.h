@@ -4,6 +4,9 @@
 // The loop's thread alone.
 #pragma once
 
+#include <optional>
+
+#include "core/demand.h"
 #include "core/estimate.h"
 #include "core/ids.h"
 #include "core/job_record.h"
@@ -30,6 +33,12 @@ class Advisor {
   virtual const policy::Policy& Policy() = 0;
   // What a pair was measured to do to each other: a Policy() asked for from now on knows it.
   virtual void LearnShared(const core::SharedRun& run) = 0;
+  // How fast a job with that demand is alone with that share of the SMs, over all of them. Absent:
+  // nobody knows.
+  virtual std::optional<core::Ratio> SpeedWithShare(const core::Demand& /*demand*/,
+                                                    core::Ratio /*sm_share*/) {
+    return std::nullopt;
+  }
   // A run that has ended well, with what was seen of it; the next of its kind is believed to need
   // the same. `seen` may be without any figure.
   virtual void LearnRun(const core::JobRecord& record, const core::Profile& seen) = 0;

@@ -119,7 +119,8 @@ struct Service::Impl final : Estimator, Recorder {
   void LookAtPaces();
   std::vector<Standing> Standings();
   void LearnPairs(const std::vector<MeasuredPair>& pairs);
-  void Evict(core::JobId id);
+  void Evict(const Eviction& eviction, const std::vector<Standing>& running);
+  void ExtendLimit(LiveJob& job, const Standing& standing, core::Seconds passed);
   void LearnRun(const LiveJob& job);
 
   void Say(const char* kind, std::int64_t job, std::string text) {

@@ -3,9 +3,12 @@
 #include <utility>
 
 #include "control/loop/seen_needs.h"
+#include "control/service/parts/eviction_words.h"
 #include "control/service/parts/plan_records.h"
 #include "control/service/parts/run_end.h"
+#include "control/service/parts/time_given.h"
 #include "control/service/service_impl.h"
+#include "core/sm_share.h"
 
 namespace sharewell::control {
 
@@ -123,7 +126,8 @@ void Service::Impl::LearnRun(const LiveJob& job) {
     // Its own mean, where nobody was beside it.
     if (const auto alone = guard.PaceOf(job.id).alone) {
       profile.steps_per_second = alone;
-    } else if (job.alone && job.record.steps && job.record.run_time.value > 1) {
+    } else if (job.alone && job.record.sm_share >= 1 && job.record.steps &&
+               job.record.run_time.value > 1) {
       profile.steps_per_second = *job.record.steps / job.record.run_time.value;
     }
   }
@@ -144,12 +148,21 @@ std::vector<Standing> Service::Impl::Standings() {
     standing.job = id;
     standing.gpus = on;
     standing.started = now_there.since;
+    standing.user = now_there.job.user;
+    standing.evicted = job->record.evicted;
     standing.steps = engine.StepsOf(id);
+    standing.told_at = engine.StepsToldAt(id);
     standing.steps_alone = StepsByProfile(job->record);
     standing.max_slowdown = now_there.job.max_slowdown.value_or(options.max_slowdown);
     standing.run_time = snapshot.run_time(now_there) - now_there.startup;
     standing.alone_time = snapshot.alone_time(now_there);
     standing.left = snapshot.remaining(now_there);
+    standing.sm_share = now_there.allocation.sm_share;
+    standing.own_share = core::InsistedShare(now_there).has_value();
+    if (standing.sm_share < 1 && !on.empty() && !now_there.estimate.on.empty()) {
+      const core::Demand& demand = now_there.estimate.On(cluster.ModelOf(on.front())).demand;
+      standing.share_speed = advisor.SpeedWithShare(demand, standing.sm_share);
+    }
     if (monitor != nullptr && job->record.gpus.size() == 1) {
       const core::GivenGpu& gpu = job->record.gpus.front();
       const JobReading reading = monitor->Now(job->record.number, gpu.uuid);
@@ -165,13 +178,20 @@ std::vector<Standing> Service::Impl::Standings() {
 
 void Service::Impl::LookAtPaces() {
   const core::Seconds now = snapshot.now();
+  const auto running_ids = snapshot.running();
+  const bool any = std::any_of(running_ids.begin(), running_ids.end(), [&](core::JobId id) {
+    return !snapshot.job(id).allocation.gpus.empty() && live.Find(id) != nullptr;
+  });
+  // Steps are seen as often as they are looked at, and a turn comes only when something happens.
+  if (any) loop->TurnBy(std::max(now, looked) + kLookEvery);
   if (now < looked + kLookEvery) return;
-  looked = now;
+  const core::Seconds passed = now - std::exchange(looked, now);
   const std::vector<Standing> running = Standings();
   const Verdict verdict = guard.Look(now, running);
   for (const Standing& standing : running) {
     const Pace pace = guard.PaceOf(standing.job);
     TellPace(*live.Find(standing.job), snapshot.job(standing.job).estimate, standing.gpus);
+    ExtendLimit(*live.Find(standing.job), standing, passed);
     JobRecord& record = live.Find(standing.job)->record;
     const bool show = monitor != nullptr && now >= shown_seen + kShowSeenEvery;
     if (show) record.seen = SeenOf(monitor->Seen(record.number), record.asked.gpus);
@@ -183,7 +203,36 @@ void Service::Impl::LookAtPaces() {
   }
   if (now >= shown_seen + kShowSeenEvery) shown_seen = now;
   LearnPairs(verdict.pairs);
-  for (const core::JobId id : verdict.leave) Evict(id);
+  for (const Eviction& eviction : verdict.leave) Evict(eviction, running);
+  for (const Eviction& stays : verdict.stay) {
+    LiveJob& slowed = *live.Find(stays.slowed);
+    slowed.record.note = WhyItStays(stays, live);
+    outbox.Touch(slowed);
+  }
+}
+
+// No job runs into its time limit because others were put beside it.
+void Service::Impl::ExtendLimit(LiveJob& job, const Standing& standing, core::Seconds passed) {
+  JobRecord& record = job.record;
+  if (!record.asked.time_limit) return;
+  TimeBeside beside;
+  beside.passed = std::min(passed, snapshot.now() - standing.started);
+  beside.others = !JobsOn(standing.gpus, standing.job, snapshot, live).empty();
+  beside.slowdown = guard.PaceOf(standing.job).slowdown;
+  beside.most = standing.max_slowdown * options.guard.margin;
+  if (standing.sm_share < 1) beside.share_speed = standing.share_speed;
+  beside.limited = standing.sm_share < 1;
+  beside.own_share = standing.own_share;
+  const core::Seconds before = record.limit_extended;
+  record.limit_extended = Extended(*record.asked.time_limit, before, beside);
+  constexpr core::Seconds kWorthTelling(1), kWorthStoring(10);
+  if (record.limit_extended - job.limit_told < kWorthTelling) return;
+  engine.SetTimeLimit(job.id, *record.asked.time_limit + record.limit_extended);
+  const auto stored = [&](core::Seconds extended) {
+    return static_cast<std::int64_t>(extended / kWorthStoring);
+  };
+  if (stored(job.limit_told) != stored(record.limit_extended)) outbox.Touch(job);
+  job.limit_told = record.limit_extended;
 }
 
 void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
@@ -197,8 +246,8 @@ void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
                               pair.speed_b,
                               true,
                               Wall(),
-                              a->record.sm_share,
-                              b->record.sm_share};
+                              pair.sm_share_a,
+                              pair.sm_share_b};
     outbox.AddShared(run);
     advisor.LearnShared(run);
   }
@@ -206,24 +255,25 @@ void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
 }
 
 // Stored before it is acted on: a server that is killed in between must know that it asked.
-void Service::Impl::Evict(core::JobId id) {
-  const LiveJob* job = live.Find(id);
+void Service::Impl::Evict(const Eviction& eviction, const std::vector<Standing>& running) {
+  const LiveJob* job = live.Find(eviction.job);
   if (job == nullptr || job->record.phase != Phase::kRunning) return;
+  const auto place = std::find_if(running.begin(), running.end(), [&](const Standing& standing) {
+    return standing.job == eviction.job;
+  });
   JobRecord record = job->record;
   ++record.evicted;
   record.phase = Phase::kStopping;
-  record.reason = "evicted, as it and its neighbours slow each other; it goes back into the queue";
-  if (record.asked.terminal) {
-    record.reason = "ended, as it and its neighbours slow each other";
-  }
-  record.note =
-      "it and its neighbours slowed each other beyond the bound (measured); it goes back into the "
-      "queue and will not be put beside them again";
+  const EvictionWords words =
+      WhyEvicted(eviction, JobsOn(place->gpus, eviction.job, snapshot, live),
+                 record.evicted >= kEvictionsAlone, live);
+  record.reason = words.reason;
+  record.note = words.note;
   store::JobChanges changes;
   changes.events.push_back({0, Wall(), "job.parted", record.number,
                             fmt::format("job {}: {}", record.number, record.note)});
   changes.jobs.push_back(std::move(record));
-  if (Commit(std::move(changes))) engine.Requeue(id);
+  if (Commit(std::move(changes))) engine.Requeue(eviction.job);
 }
 
 }  // namespace sharewell::control

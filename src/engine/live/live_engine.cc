@@ -92,6 +92,9 @@ void LiveEngine::Adopt(JobId job, const RunRequest& run, RunRequest next) {
 }
 
 void LiveEngine::SetPace(JobId job, const LonePace& pace) { impl_->runs.SetPace(job, pace); }
+void LiveEngine::SetTimeLimit(JobId job, core::Seconds limit) {
+  impl_->runs.SetTimeLimit(job, limit);
+}
 void LiveEngine::AddNode(const RunnerNode& node) { impl_->runs.AddNode(node); }
 
 void LiveEngine::MarkStaying(std::vector<bool>& stays) const { impl_->runs.MarkStaying(stays); }
@@ -108,6 +111,9 @@ std::optional<double> LiveEngine::StepsOf(JobId job) const { return impl_->runs.
 
 std::optional<double> LiveEngine::StepsPerSecond(JobId job) const {
   return impl_->runs.StepsPerSecond(job);
+}
+std::optional<core::Seconds> LiveEngine::StepsToldAt(JobId job) const {
+  return impl_->runs.StepsToldAt(job);
 }
 
 }  // namespace sharewell::engine

@@ -83,6 +83,8 @@ class LiveEngine final : public Engine {
   // runs, not who it may run as. Its id has the attempts that were decided on so far.
   void Adopt(core::JobId job, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId job, const LonePace& pace);
+  // What runs may run for so long (Runner::SetTimeLimit).
+  void SetTimeLimit(core::JobId job, core::Seconds limit);
   // A node that was told to have come, and is new: its GPUs have the next GpuIds. REQUIRES: the
   // cluster has it as its last node.
   void AddNode(const RunnerNode& node);
@@ -100,7 +102,8 @@ class LiveEngine final : public Engine {
 
   // Steps of the attempt under way; absent: none told.
   std::optional<double> StepsOf(core::JobId job) const;
-  std::optional<double> StepsPerSecond(core::JobId job) const;  // lately
+  std::optional<double> StepsPerSecond(core::JobId job) const;      // lately
+  std::optional<core::Seconds> StepsToldAt(core::JobId job) const;  // the last of them
 
  private:
   struct Impl;

@@ -101,6 +101,7 @@ void LiveRuns::TakeProgress(const RunEvent& event) {
         StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before, job.pace.steps);
   }
   job.steps = event.steps;
+  job.steps_at = runner_.Now();
   job.window.Tell(runner_.Now(), event.steps);
   if (!job.Runs()) return;
   Reckon(job, true);

@@ -61,6 +61,12 @@ void LiveRuns::SetPace(JobId id, const LonePace& pace) {
   if (const auto found = jobs_.find(id); found != jobs_.end()) found->second.pace = pace;
 }
 
+void LiveRuns::SetTimeLimit(JobId id, Seconds limit) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || !found->second.Runs()) return;
+  runner_.SetTimeLimit(found->second.run->request.id, limit);
+}
+
 void LiveRuns::Reckon(Entry& job, bool told_steps) {
   const Seconds now = runner_.Now();
   const auto& [steps_alone, alone] = job.pace;
@@ -318,6 +324,12 @@ std::optional<double> LiveRuns::StepsOf(JobId id) const {
 std::optional<double> LiveRuns::StepsPerSecond(JobId id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? std::nullopt : found->second.window.PerSecond();
+}
+
+std::optional<Seconds> LiveRuns::StepsToldAt(JobId id) const {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || !found->second.steps) return std::nullopt;
+  return found->second.steps_at;
 }
 
 }  // namespace sharewell::engine

@@ -22,6 +22,7 @@ class LiveRuns {
   void Know(const core::Job& job, RunRequest request);
   void Adopt(core::JobId id, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId id, const LonePace& pace);
+  void SetTimeLimit(core::JobId id, core::Seconds limit);
   void AddNode(const RunnerNode& node);
   // As LiveEngine has them: live_ids.cc.
   void MarkStaying(std::vector<bool>& stays) const;
@@ -53,6 +54,7 @@ class LiveRuns {
   std::vector<RunEvent> TakeNotes();
   std::optional<double> StepsOf(core::JobId id) const;
   std::optional<double> StepsPerSecond(core::JobId id) const;
+  std::optional<core::Seconds> StepsToldAt(core::JobId id) const;
 
  private:
   // Why a run was told to end.
@@ -87,6 +89,7 @@ class LiveRuns {
     std::optional<Run> run;       // its process is there, or on its way
     std::optional<Run> next;      // to be started when its place is free
     std::optional<double> steps;  // told in this run
+    core::Seconds steps_at;       // when
     double steps_before = 0;      // when it was last told to leave
     StepWindow window;
     core::Seconds attained, settled;  // work done, and when that was worked out

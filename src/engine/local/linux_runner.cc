@@ -230,6 +230,19 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   }
 }
 
+// Its supervisor looks when the limit it knows is over.
+void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
+  Impl& in = *impl_;
+  Impl::Run* run = in.Find(id);
+  if (run == nullptr || run->ended || !run->made || !run->request.asked.time_limit) return;
+  if (limit <= std::max(*run->request.asked.time_limit, engine::ReadLimit(run->folder))) return;
+  const auto written = engine::WriteLimit(run->folder, limit);
+  if (written || !in.told.insert("limit").second) return;
+  in.Tell(RunEvent::Kind::kNote, id).message =
+      "its time limit cannot be extended by what it loses beside others: " +
+      written.error().message;
+}
+
 void LinuxRunner::SetShare(RunId id, core::Ratio share) {
   Impl& in = *impl_;
   Impl::Run* run = in.Find(id);

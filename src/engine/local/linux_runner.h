@@ -57,6 +57,7 @@ class LinuxRunner final : public Runner {
   void Stop(RunId id, core::Seconds grace) override;
   void SetCores(RunId id, double cores) override;
   void SetShare(RunId id, core::Ratio share) override;
+  void SetTimeLimit(RunId id, core::Seconds limit) override;
   std::vector<RunRequest> Recover() override;
   bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override;
   void Wake() override;

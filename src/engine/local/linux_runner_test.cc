@@ -277,6 +277,28 @@ TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
   EXPECT_TRUE(EndOf(timed.id).timed_out);
 }
 
+TEST_F(LinuxRunnerTest, ATimeLimitCanBeExtendedWhileTheJobRunsAndNeverShortened) {
+  auto timed = Request({"sh", "-c", "sleep 2.5; exit 3"});
+  timed.asked.time_limit = Seconds(1.5);
+  runner_->Start(timed);
+  UntilStarted(timed.id);
+  runner_->SetTimeLimit(timed.id, Seconds(20));
+  runner_->SetTimeLimit(timed.id, Seconds(0.1));
+  Open();  // by another server too
+  ASSERT_EQ(runner_->Recover().size(), 1U);
+  runner_->SetTimeLimit(timed.id, Seconds(2));
+  EXPECT_EQ(EndOf(timed.id).exit_code, 3) << "it came to its own end";
+  EXPECT_FALSE(EndOf(timed.id).timed_out);
+
+  auto other = Request({"sleep", "1000"});
+  other.asked.time_limit = Seconds(0.5);
+  runner_->Start(other);
+  UntilStarted(other.id);
+  runner_->SetTimeLimit(other.id, Seconds(1.5));
+  EXPECT_TRUE(EndOf(other.id).timed_out);
+  EXPECT_GE(EndOf(other.id).ran.value_or(Seconds(0)), Seconds(1.4));
+}
+
 TEST_F(LinuxRunnerTest, LogsAreAsOldAsTheEndOfTheirRun) {
   const RunId id = Shell("echo words; sleep 0.3");
   UntilStarted(id);

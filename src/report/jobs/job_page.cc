@@ -132,6 +132,12 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   JobLine(out, "folder", PlainText(job.asked.folder), width);
   JobLine(out, "user", PlainText(job.user.name), width);
   JobLine(out, "asked", AskedInWords(job.asked), width);
+  if (job.asked.time_limit && job.limit_extended.value >= 1) {
+    JobLine(out, "limit",
+            fmt::format("{}, extended by {} because it shared", Duration(*job.asked.time_limit),
+                        Duration(job.limit_extended)),
+            width);
+  }
   JobLine(out, "submitted", Ago(job.submitted, now), width);
   if (job.started) JobLine(out, "started", Ago(*job.started, now), width);
   if (job.attempt > 1) {

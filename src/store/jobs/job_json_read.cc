@@ -302,6 +302,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   ReadSeen(reader, record.seen, error);
   reader.Number("run_time_seconds", record.run_time, {});
   reader.Number("alone_time_seconds", record.alone_time, {});
+  reader.Number("time_limit_extended_seconds", record.limit_extended, {});
   return record;
 }
 

@@ -243,6 +243,7 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   }
   writer.Field("run_time_seconds", record.run_time);
   writer.Field("alone_time_seconds", record.alone_time);
+  writer.Field("time_limit_extended_seconds", record.limit_extended);
   writer.End();
 }
 

@@ -28,6 +28,7 @@ struct LiveJob {
   bool adopted = false;    // it ran before this server did: what went before was not seen
   bool elsewhere = false;  // on GPUs that are not here any more
   std::optional<core::Reason> waits;  // why, as the policy said last
+  core::Seconds limit_told;           // of record.limit_extended, what the runner knows
 };
 
 class LiveJobs {

@@ -50,6 +50,7 @@ class Changes {
     }
     record->beside = Beside(id, to);
     record->resumed.reset();
+    record->limit_extended = {};
   }
 
   store::JobChanges Take() && {

@@ -10,8 +10,10 @@ using core::JobRecord;
 using core::Phase;
 
 std::string TimeIsOver(const JobRecord& record) {
-  return fmt::format("its time limit ({} s) is over",
-                     record.asked.time_limit.value_or(core::Seconds(0)).value);
+  const double limit = record.asked.time_limit.value_or(core::Seconds(0)).value;
+  if (record.limit_extended.value < 1) return fmt::format("its time limit ({} s) is over", limit);
+  return fmt::format("its time limit ({} s, extended by {:.0f} s because it shared) is over", limit,
+                     record.limit_extended.value);
 }
 
 std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {

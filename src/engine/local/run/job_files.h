@@ -10,6 +10,7 @@ constexpr char kLockFile[] = "lock";    // flocked by the supervisor as long as 
 constexpr char kVoidFile[] = "void";    // no supervisor may begin any more
 constexpr char kBegunFile[] = "begun";  // the command may have been started
 constexpr char kStartedFile[] = "started";    // it was; "pid N"
+constexpr char kLimitFile[] = "limit";        // its time limit as it is now; "limit_ms N"
 constexpr char kEndingFile[] = "ending";      // its time limit is over: it was told to end
 constexpr char kExitFile[] = "exit";          // how it ended; "key value" lines
 constexpr char kProgressFile[] = "progress";  // a FIFO: the job tells of its steps there

@@ -185,10 +185,12 @@ std::optional<JobSpec> JobSpec::Parse(std::string_view bytes) {
   return spec;
 }
 
-core::Result<void> WriteSpec(const std::string& folder, const JobSpec& spec) {
-  const std::string path = folder + "/" + kSpecFile, draft = path + ".tmp";
-  const std::string bytes = spec.Bytes();
-  // Not made durable: when the machine goes down, nothing runs any more that it could tell of.
+namespace {
+
+// So that a reader sees all or nothing. Not made durable: when the machine goes down, nothing runs
+// any more that it could tell of.
+core::Result<void> WriteWhole(const std::string& path, const std::string& bytes) {
+  const std::string draft = path + ".tmp";
   const OpenFile file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   std::size_t written = 0;
   while (file.number >= 0 && written < bytes.size()) {
@@ -201,6 +203,27 @@ core::Result<void> WriteSpec(const std::string& folder, const JobSpec& spec) {
     return core::FailedError("cannot write {}: {}", core::Quoted(path), std::strerror(errno));
   }
   return {};
+}
+
+}  // namespace
+
+core::Result<void> WriteSpec(const std::string& folder, const JobSpec& spec) {
+  return WriteWhole(folder + "/" + kSpecFile, spec.Bytes());
+}
+
+core::Result<void> WriteLimit(const std::string& folder, core::Seconds limit) {
+  return WriteWhole(folder + "/" + kLimitFile,
+                    fmt::format("limit_ms {:.0f}\n", std::clamp(limit.value * 1e3, 1.0, 9e15)));
+}
+
+core::Seconds ReadLimit(const std::string& folder) {
+  constexpr std::string_view kHead = "limit_ms ";
+  const auto bytes = ReadSmall(folder + "/" + kLimitFile, 64);
+  std::int64_t limit = 0;
+  if (bytes && bytes->starts_with(kHead)) {
+    std::from_chars(bytes->data() + kHead.size(), bytes->data() + bytes->size(), limit);
+  }
+  return core::Seconds(static_cast<double>(std::max<std::int64_t>(limit, 0)) / 1e3);
 }
 
 core::Result<JobSpec> ReadSpec(const std::string& folder) {

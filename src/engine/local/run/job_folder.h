@@ -75,6 +75,10 @@ class JobSpec {
 core::Result<void> WriteSpec(const std::string& folder, const JobSpec& spec);
 core::Result<JobSpec> ReadSpec(const std::string& folder);
 
+// Its time limit as it is now, likewise; 0: as the spec says.
+core::Result<void> WriteLimit(const std::string& folder, core::Seconds limit);
+core::Seconds ReadLimit(const std::string& folder);
+
 // How a supervised command ended.
 struct JobExit {
   int code = 0;  // as a shell has it

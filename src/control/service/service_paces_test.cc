@@ -1,0 +1,266 @@
+// What the service does with what the guard sees, on a clock that is played: who is evicted and how
+// it is said, and time limits of jobs that shared.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "control/service/service.h"
+#include "control/service/test_parts.h"
+#include "testing/builders.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::Phase;
+using core::Seconds;
+using engine::RunEvent;
+using engine::RunId;
+using ::testing::HasSubstr;
+
+// A training loop: ten steps a second alone.
+struct Training {
+  double seconds = 100;  // that it takes alone
+  double beside = 1;     // its speed with somebody beside it
+  bool tells = true;
+};
+
+// One machine with one GPU: loops that tell their steps once a second, and end by themselves or by
+// their time limit.
+class PlayedRunner final : public engine::Runner {
+ public:
+  Seconds Now() override { return now; }
+  void Start(const engine::RunRequest& request) override {
+    runs[request.id] = {request, now, {}, 0};
+    Tell(RunEvent::Kind::kStarted, request.id);
+  }
+  void Stop(RunId id, Seconds) override {
+    if (runs.contains(id)) End(id, {.exit_code = 143, .stopped = true});
+  }
+  void SetCores(RunId, double) override {}
+  void SetShare(RunId, core::Ratio) override {}
+  void SetTimeLimit(RunId id, Seconds limit) override { runs.at(id).limit = limit; }
+  std::vector<engine::RunRequest> Recover() override {
+    std::vector<engine::RunRequest> found;
+    for (const auto& [id, run] : runs) {
+      found.push_back(run.request);
+      Tell(RunEvent::Kind::kStarted, id);
+    }
+    return found;
+  }
+  bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
+    if (events_.empty() && until.value_or(now + Seconds(1)) > now) Pass();
+    out.swap(events_);
+    events_.clear();
+    return true;
+  }
+  void Wake() override {}
+  void Forget(RunId) override {}
+
+  std::map<std::int64_t, Training> loops;  // by job
+  struct Run {
+    engine::RunRequest request;
+    Seconds began;
+    std::optional<Seconds> limit;  // as the server changed it
+    double done = 0;               // seconds alone
+  };
+  std::map<RunId, Run> runs;
+  Seconds now{1000};
+
+ private:
+  RunEvent& Tell(RunEvent::Kind kind, RunId id) {
+    RunEvent& event = events_.emplace_back();
+    event.kind = kind;
+    event.id = id;
+    return event;
+  }
+  void End(RunId id, engine::RunEnd end) {
+    end.ran = now - runs.at(id).began;
+    Tell(RunEvent::Kind::kEnded, id).end = end;
+    runs.erase(id);
+  }
+  void Pass() {
+    now += Seconds(1);
+    const bool together = runs.size() > 1;
+    std::vector<RunId> over, late;
+    for (auto& [id, run] : runs) {
+      const Training& loop = loops[id.job];
+      run.done += together ? loop.beside : 1;
+      if (loop.tells) Tell(RunEvent::Kind::kProgress, id).steps = run.done * 10;
+      const auto limit = run.limit ? run.limit : run.request.asked.time_limit;
+      if (run.done >= loop.seconds) {
+        over.push_back(id);
+      } else if (limit && now - run.began >= *limit) {
+        late.push_back(id);
+      }
+    }
+    for (const RunId& id : over) End(id, {});
+    for (const RunId& id : late) End(id, {.exit_code = 143, .timed_out = true});
+  }
+
+  std::vector<RunEvent> events_;
+};
+
+// Two on the GPU, whoever they are, unless one is to be alone.
+class TwoPolicy final : public policy::Policy {
+ public:
+  const std::string& Name() const override { return name_; }
+  std::unique_ptr<policy::Memo> NewMemo() const override {
+    return std::make_unique<policy::Memo>();
+  }
+  core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change>,
+                    policy::Memo&) const override {
+    core::Plan plan;
+    std::vector<core::JobId> waiting(snapshot.waiting().begin(), snapshot.waiting().end());
+    std::sort(waiting.begin(), waiting.end());
+    const auto there = snapshot.residents(core::GpuId(0)).jobs();
+    bool alone = std::any_of(there.begin(), there.end(),
+                             [&](core::JobId id) { return snapshot.job(id).job.exclusive; });
+    std::size_t count = there.size();
+    for (const core::JobId id : waiting) {
+      const bool exclusive = snapshot.job(id).job.exclusive;
+      if (count >= 2 || alone || (exclusive && count > 0)) {
+        plan.waits.push_back({id, {core::ReasonKind::kOrder, {}, 0, 0}});
+        continue;
+      }
+      ++count;
+      alone = exclusive;
+      plan.starts.push_back(
+          {id, fixtures::OnGpus({0}, 1), {}, {core::ReasonKind::kOrder, {}, 0, 0}});
+    }
+    return plan;
+  }
+
+ private:
+  std::string name_ = "two";
+};
+
+class PlayedClock final : public Clock {
+ public:
+  explicit PlayedClock(PlayedRunner& runner) : runner_(runner) {}
+  core::UnixMillis Wall() override {
+    return 1'700'000'000'000 + static_cast<core::UnixMillis>(runner_.now.value * 1e3);
+  }
+  std::chrono::nanoseconds Steady() override {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(runner_.now.value * 1e9));
+  }
+
+ private:
+  PlayedRunner& runner_;
+};
+
+class ServicePacesTest : public testing::Test {
+ protected:
+  ServicePacesTest() { Begin(); }
+  void Begin() {
+    service_.reset();
+    GpuView gpu;
+    gpu.gpu = {0, "GPU-0", "V100"};
+    ServiceOptions options;
+    options.clock = &clock_;
+    service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, runner_, advisor_,
+                                         jobs_, options);
+    ASSERT_TRUE(service_->Open());
+  }
+  void Submit(const Training& loop, std::optional<Seconds> limit = {},
+              const core::Account& who = kAnn) {
+    runner_.loops[++submitted_] = loop;
+    core::Submission job;
+    job.command = {"train"};
+    job.gpus = 1;
+    job.time_limit = limit;
+    service_->Submit({job}, who,
+                     [](const core::Result<std::vector<JobPtr>>& told) { EXPECT_TRUE(told); });
+  }
+  void Run(double seconds) {
+    const Seconds end = runner_.now + Seconds(seconds);
+    for (int i = 0; runner_.now < end && i < 10'000; ++i) ASSERT_TRUE(service_->Turn());
+  }
+  core::JobRecord Job(std::int64_t number) { return *service_->board().Find(number); }
+
+  core::Cluster cluster_ = fixtures::ClusterBuilder().Node(1).Cores(8).Build();
+  PlayedRunner runner_;
+  PlayedClock clock_{runner_};
+  MemoryJobs jobs_;
+  PlainAdvisor advisor_{std::make_unique<TwoPolicy>()};
+  std::unique_ptr<Service> service_;
+  std::int64_t submitted_ = 0;
+};
+
+TEST_F(ServicePacesTest, AJobThatSharedIsNotEndedByItsTimeLimit) {
+  Submit({130, 1 / 1.3}, Seconds(140));
+  Run(40);
+  Submit({1000, 0.9});
+  Run(60);
+  EXPECT_NEAR(*Job(1).slowdown, 1.3, 0.02);
+  const Seconds told = runner_.runs.at({1, 1}).limit.value_or(Seconds(0));
+  EXPECT_GT(told, Seconds(145));
+  Run(80);
+  EXPECT_EQ(Job(1).phase, Phase::kFinished) << Job(1).note;
+  EXPECT_NEAR(Job(1).limit_extended.value, 117 * (1 - 1 / 1.3), 6);
+  EXPECT_GT(Job(1).run_time, Seconds(150));
+}
+
+TEST_F(ServicePacesTest, AJobThatWasAloneIsEndedByItsTimeLimit) {
+  Submit({130, 1}, Seconds(100));
+  Run(110);
+  EXPECT_EQ(Job(1).phase, Phase::kFailed);
+  EXPECT_EQ(Job(1).note, "its time limit (100 s) is over");
+  EXPECT_EQ(Job(1).limit_extended, Seconds(0));
+}
+
+TEST_F(ServicePacesTest, NobodyExtendsALimitForEverByClaimingToBeSlow) {
+  Submit({1000, 0.75}, Seconds(100));  // slower than it is slowed: it wants more time
+  Run(30);
+  Submit({1000, 1});
+  Run(150);
+  EXPECT_EQ(Job(1).phase, Phase::kFailed);
+  EXPECT_THAT(Job(1).note, HasSubstr("because it shared) is over"));
+  EXPECT_LE(Job(1).run_time, Seconds(100 * 1.375 + 1));
+}
+
+TEST_F(ServicePacesTest, AnExtendedLimitOutlivesTheServer) {
+  Submit({200, 0.8, false}, Seconds(150));  // it tells nothing: it may have lost what it bears
+  Submit({1000, 0.9});
+  Run(100);
+  const Seconds extended = Job(1).limit_extended;
+  EXPECT_GT(extended, Seconds(20));
+  Begin();
+  EXPECT_GT(Job(1).limit_extended, extended - Seconds(11)) << "as stored";
+  Run(30);
+  EXPECT_GT(runner_.runs.at({1, 1}).limit.value_or(Seconds(0)), Seconds(150) + extended);
+}
+
+TEST_F(ServicePacesTest, WhoIsEvictedIsToldWhyAndAfterTwoTimesRunsAlone) {
+  Submit({400, 0.4});
+  Run(40);
+  Submit({300, 1}, {}, kAnn);
+  Run(25);
+  EXPECT_EQ(Job(2).evicted, 1);
+  EXPECT_THAT(Job(2).note, HasSubstr("it was evicted: job 1 of ann beside it takes 2.50 times as "
+                                     "long as alone (by its steps), and its bound is 1.25"));
+  EXPECT_THAT(Job(2).note, HasSubstr("it goes back into the queue"));
+  Run(60);  // this policy learns nothing
+  EXPECT_EQ(Job(2).evicted, 2);
+  EXPECT_THAT(Job(2).note, HasSubstr("has its GPUs to itself from now on"));
+  Run(100);
+  EXPECT_EQ(Job(2).phase, Phase::kWaiting);
+  EXPECT_EQ(Job(2).evicted, 2);
+  Run(500);
+  EXPECT_EQ(Job(1).phase, Phase::kFinished);
+  EXPECT_EQ(Job(2).attempt, 3);
+}
+
+TEST_F(ServicePacesTest, F20_AnotherUsersJobIsNotEvictedByWordsAlone) {
+  Submit({4000, 0.4});
+  Run(40);
+  Submit({3000, 1}, {}, kBob);
+  Run(30);
+  EXPECT_EQ(Job(2).evicted, 0);
+  EXPECT_EQ(Job(1).evicted, 1) << "who is slow goes elsewhere";
+  EXPECT_THAT(Job(1).note, HasSubstr("it was evicted: it beside job 2 of bob takes 2.50 times"));
+}
+
+}  // namespace
+}  // namespace sharewell::control
