@@ -1,4 +1,5 @@
 // The contract of store.h, on whichever database this program is for.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,8 @@
 #include <map>
 
 #include "core/numbers/random.h"
+#include "store/open_database.h"
+#include "store/samples/compact.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 #include "store/test_place.h"
@@ -102,6 +105,34 @@ TEST_F(Contract, ManyMinutesComeBackInOrderFromAnotherObject) {
   for (int i = 0; i < 500; ++i) {
     EXPECT_EQ(points[static_cast<std::size_t>(i)],
               (core::Point{kStart + i * kSecondMs, double(i)}));
+  }
+}
+
+// Ten thousand short jobs a minute have some hundred thousand series in it.
+TEST_F(Contract, AMinuteOfManySeriesIsCompactedInPiecesOfBoundedSize) {
+  constexpr int kSeries = 5000, kSyncs = 3;
+  for (int sync = 0; sync < kSyncs; ++sync) {
+    core::Batch batch{kStart + sync * kSecondMs, {}};
+    for (int i = 0; i < kSeries; ++i) {
+      batch.readings.push_back({&kPower, "0", fmt::format("job {}", i), 10.0 * i + sync});
+    }
+    Append(batch);
+    Sync();
+  }
+  auto database = OpenDatabase(place_->where());
+  ASSERT_TRUE(database) << database.error().message;
+  auto writing = Transaction::Begin(**database, Access::kWrite, "n1");
+  ASSERT_TRUE(writing);
+  const auto compacted = Compact(**database, "n1", {{kStart / kMinuteMs, {}}});
+  ASSERT_TRUE(compacted) << compacted.error().message;
+  ASSERT_TRUE(writing->Commit());
+  EXPECT_EQ(compacted->series, std::size_t{kSeries});
+  EXPECT_LE(compacted->most_at_once, 4097U);
+  EXPECT_THAT(List({}), SizeIs(kSeries));
+  for (const int i : {0, 4095, 4096, kSeries - 1}) {
+    const auto points = Read(KeyOf("n1", "0", fmt::format("job {}", i)));
+    ASSERT_THAT(points, SizeIs(kSyncs)) << i;
+    EXPECT_EQ(points[2].value, 10.0 * i + 2);
   }
 }
 

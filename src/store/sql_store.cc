@@ -140,7 +140,7 @@ core::Result<void> SqlStore::SyncNode(PendingNode& node) {
                                {std::string_view(node.name()), minute, Blob{segment}});
     if (!done) return done;
   }
-  if (auto done = Compact(*database_, node.name(), over); !done) return done;
+  RETURN_IF_ERROR(Compact(*database_, node.name(), over));
   if (auto done = writing->Commit(); !done) return done;
 
   for (std::size_t i = 0; i < ids->size(); ++i) node.series()[i].id = (*ids)[i];

@@ -206,7 +206,7 @@ TEST_F(JobContract, F17_RecordsAreReadUpToSoManyBytes) {
   }
   Write(changes);
   EXPECT_THAT(Numbers({.most_bytes = 1}), ElementsAre(250)) << "one is always read";
-  EXPECT_THAT(Numbers({.below = 9, .most_bytes = 45'000}), ElementsAre(8, 7, 6));
+  EXPECT_THAT(Numbers({.below = 9, .most_bytes = 36'000}), ElementsAre(8, 7, 6));
   EXPECT_THAT(Numbers({.most = 7, .most_bytes = 10'000'000}), SizeIs(7));
   EXPECT_THAT(Numbers({.most_bytes = 10'000'000}), SizeIs(250)) << "over several pages";
 }

@@ -11,6 +11,9 @@ namespace sharewell::store {
 // than its owner may see.
 void AppendJob(std::string& out, const core::JobRecord& record, bool with_environment = true);
 
+// As JobToJson, without the members that are null or an empty list: as the store keeps it.
+std::string StoredJob(const core::JobRecord& record);
+
 // The "needs" of a job or submission.
 void AppendNeeds(std::string& out, const core::Needs& needs);
 

@@ -49,6 +49,22 @@ TEST(JobJson, ARecordComesBackAsItWas) {
   EXPECT_EQ(*bare_again, bare);
 }
 
+TEST(JobJson, AsStoredItHasNoNullsAndComesBackTheSame) {
+  core::JobRecord bare;
+  bare.asked.command = {"true"};
+  for (const core::JobRecord& record : {FullJob(17), bare}) {
+    const auto whole = JobFromJson(JobToJson(record));
+    const auto stored = JobFromJson(StoredJob(record));
+    ASSERT_TRUE(whole) << whole.error().message;
+    ASSERT_TRUE(stored) << stored.error().message;
+    EXPECT_EQ(*stored, *whole);
+  }
+  const std::string text = StoredJob(bare);
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  EXPECT_EQ(text.find("[]"), std::string::npos) << text;
+  EXPECT_LT(2 * text.size(), JobToJson(bare).size()) << "tens of thousands are read at a start";
+}
+
 // The keys of docs/api.md: clients stand on them.
 TEST(JobJson, IsTheApisJob) {
   const Json job = Json::parse(JobToJson(FullJob(17)));

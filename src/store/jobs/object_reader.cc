@@ -61,7 +61,13 @@ ObjectReader::ObjectReader(const Json& object, std::string place, Trust trust, s
     std::string name = place_.empty() ? "" : place_.substr(0, place_.size() - 1);
     place_.clear();
     Fail(name, fmt::format("{} is no object", QuotedJson(object)));
+    return;
   }
+  members_.reserve(object.size());
+  for (auto member = object.begin(); member != object.end(); ++member) {
+    members_.emplace_back(member.key(), &*member);
+  }
+  std::sort(members_.begin(), members_.end());
 }
 
 void ObjectReader::Fail(std::string_view key, const std::string& why) {
@@ -70,10 +76,14 @@ void ObjectReader::Fail(std::string_view key, const std::string& why) {
 }
 
 const ReaderJson* ObjectReader::Member(const char* key) {
-  known_.emplace_back(key);
-  if (!ok() || !object_.is_object()) return nullptr;
-  const auto found = object_.find(key);
-  return found == object_.end() || found->is_null() ? nullptr : &*found;
+  if (trust_ == Trust::kSent) known_.push_back(key);
+  if (!ok()) return nullptr;
+  const std::string_view name = key;
+  const auto found =
+      std::lower_bound(members_.begin(), members_.end(), name,
+                       [](const auto& member, std::string_view k) { return member.first < k; });
+  if (found == members_.end() || found->first != name || found->second->is_null()) return nullptr;
+  return found->second;
 }
 
 std::optional<std::int64_t> ObjectReader::WholeOf(std::string_view key, const Json& json,
@@ -181,10 +191,11 @@ void ObjectReader::Each(const char* key, std::size_t most,
 
 void ObjectReader::RefuseOthers() {
   if (!ok() || trust_ == Trust::kStored) return;
+  const std::vector<std::string> known(known_.begin(), known_.end());
   for (const auto& [key, value] : object_.items()) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
       Fail("", fmt::format("{}{} is no key that is known here{}", place_, core::Quoted(key),
-                           core::DidYouMean(key, known_)));
+                           core::DidYouMean(key, known)));
       return;
     }
   }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/units.h"
@@ -35,7 +36,7 @@ class ObjectReader {
   Trust trust() const { return trust_; }
   void Fail(std::string_view key, const std::string& why);
 
-  // The member, or null where there is none; from now on it is a known one.
+  // The member, or null where there is none; from now on it is a known one. `key` must outlive it.
   const Json* Member(const char* key);
 
   // Characters at most; control characters are refused.
@@ -99,7 +100,9 @@ class ObjectReader {
   std::string place_;
   Trust trust_;
   std::string& error_;
-  std::vector<std::string> known_;
+  // By key: looking for each of dozens of keys among dozens of members took longer than parsing.
+  std::vector<std::pair<std::string_view, const Json*>> members_;
+  std::vector<const char*> known_;  // asked for; kSent alone
 };
 
 // Absent, with `error` filled, where it is no JSON or nested deeper than anything of ours.

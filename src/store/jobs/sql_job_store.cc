@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/result.h"
+#include "store/jobs/job_json.h"
 #include "store/open_database.h"
 #include "store/samples/pending.h"
 
@@ -89,7 +90,7 @@ core::Result<void> SqlJobStore::PutJobs(const std::vector<core::JobRecord>& jobs
   texts.reserve(last.size());
   rows.reserve(last.size());
   for (const auto& [number, job] : last) {
-    Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), JobToJson(*job), ""});
+    Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), StoredJob(*job), ""});
     // What is not believed stays so.
     if (!job->untrusted) text.seal = seal_.Of(number, text.record);
     rows.push_back({number, core::NameOf(job->phase), std::string_view(text.owner),

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
+#include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/result.h"
@@ -14,7 +15,7 @@
 namespace sharewell::store {
 namespace {
 
-// A minute may have the series of thousands of short jobs.
+// Of a minute, in memory: 10,000 short jobs have some hundred thousand.
 constexpr std::size_t kSeriesAtOnce = 4096;
 
 class Compaction {
@@ -22,38 +23,59 @@ class Compaction {
   Compaction(Database& database, const std::string& node) : database_(database), node_(node) {}
 
   core::Result<void> Minute(std::int64_t minute, const std::vector<Slice>& slices) {
-    std::map<std::int64_t, std::vector<core::Point>> points;
-    auto read = database_.Run(
-        "SELECT data FROM journal WHERE node = $1 AND minute = $2 ORDER BY id",
-        {std::string_view(node_), minute}, [&](const Row& row) {
-          std::ignore = DecodeSegment(row.Bytes(0), minute, std::nullopt,
-                                      [&](std::int64_t series, std::vector<core::Point> added) {
-                                        auto& all = points[series];
-                                        all.insert(all.end(), added.begin(), added.end());
-                                      });
-        });
-    if (!read) return read;
-    for (const Slice& slice : slices) {
-      auto& all = points[slice.series];
-      all.insert(all.end(), slice.points.begin(), slice.points.end());
-    }
-    for (auto it = points.begin(); it != points.end();) {
-      const auto begin = it;
-      std::vector<std::int64_t> some;
-      for (; it != points.end() && some.size() < kSeriesAtOnce; ++it) some.push_back(it->first);
-      auto extents = SelectExtents(database_, some);
-      RETURN_IF_ERROR(extents);
-      known_ = *std::move(extents);
-      for (auto one = begin; one != it; ++one) {
-        if (auto done = Chunk(minute, one->first, std::move(one->second)); !done) return done;
-      }
-      if (auto done = Write(); !done) return done;
+    for (std::int64_t from = 0; from < kSeriesLimit;) {
+      auto piece = Piece(minute, slices, from);
+      RETURN_IF_ERROR(piece);
+      from = *piece;
     }
     return database_.Run("DELETE FROM journal WHERE node = $1 AND minute = $2",
                          {std::string_view(node_), minute});
   }
+  Compacted figures() const { return figures_; }
 
  private:
+  using Points = std::map<std::int64_t, std::vector<core::Point>>;
+
+  // The first of the minute's series from `from` on; where the rest begins.
+  core::Result<std::int64_t> Piece(std::int64_t minute, const std::vector<Slice>& slices,
+                                   std::int64_t from) {
+    Points points;
+    SeriesRange range{from, kSeriesLimit};
+    const auto add = [&](std::int64_t series, std::span<const core::Point> added) {
+      if (series < range.from || series >= range.to) return;
+      auto& all = points[series];
+      all.insert(all.end(), added.begin(), added.end());
+      figures_.most_at_once = std::max(figures_.most_at_once, points.size());
+      if (points.size() <= kSeriesAtOnce) return;
+      const auto last = std::prev(points.end());  // for the next piece, with all above it
+      range.to = last->first;
+      points.erase(last);
+    };
+    auto read =
+        database_.Run("SELECT data FROM journal WHERE node = $1 AND minute = $2 ORDER BY id",
+                      {std::string_view(node_), minute}, [&](const Row& row) {
+                        std::ignore = DecodeSegment(
+                            row.Bytes(0), minute, range,
+                            [&](std::int64_t series, const std::vector<core::Point>& some) {
+                              add(series, some);
+                            });
+                      });
+    RETURN_IF_ERROR(read);
+    for (const Slice& slice : slices) add(slice.series, slice.points);
+    if (points.empty()) return range.to;
+    figures_.series += points.size();
+    std::vector<std::int64_t> ids;
+    for (const auto& [series, some] : points) ids.push_back(series);
+    auto extents = SelectExtents(database_, ids);
+    RETURN_IF_ERROR(extents);
+    known_ = *std::move(extents);
+    for (auto& [series, some] : points) {
+      RETURN_IF_ERROR(Chunk(minute, series, std::move(some)));
+    }
+    RETURN_IF_ERROR(Write());
+    return range.to;
+  }
+
   core::Result<void> Chunk(std::int64_t minute, std::int64_t series,
                            std::vector<core::Point> added) {
     const std::int64_t slot = SlotOf(minute, series);
@@ -100,6 +122,7 @@ class Compaction {
 
   Database& database_;
   const std::string& node_;
+  Compacted figures_;
   Extents known_, changed_;  // of the series at hand
   std::set<std::int64_t> dirty_;
   std::vector<std::vector<Value>> rows_;
@@ -108,13 +131,13 @@ class Compaction {
 
 }  // namespace
 
-core::Result<void> Compact(Database& database, const std::string& node, const Minutes& minutes) {
-  if (minutes.empty()) return {};
+core::Result<Compacted> Compact(Database& database, const std::string& node,
+                                const Minutes& minutes) {
   Compaction compaction(database, node);
   for (const auto& [minute, slices] : minutes) {
-    if (auto done = compaction.Minute(minute, slices); !done) return done;
+    RETURN_IF_ERROR(compaction.Minute(minute, slices));
   }
-  return {};
+  return compaction.figures();
 }
 
 core::Result<void> CompactBefore(Database& database, std::int64_t minute) {
@@ -124,7 +147,7 @@ core::Result<void> CompactBefore(Database& database, std::int64_t minute) {
                    [&](const Row& row) { found[std::string(row.Bytes(0))][row.Integer(1)]; });
   if (!done) return done;
   for (const auto& [name, minutes] : found) {
-    if (auto compacted = Compact(database, name, minutes); !compacted) return compacted;
+    RETURN_IF_ERROR(Compact(database, name, minutes));
   }
   return {};
 }

@@ -30,6 +30,11 @@ std::string EncodeSegment(std::span<const Slice> slices, std::int64_t minute) {
 
 core::Result<void> DecodeSegment(std::string_view bytes, std::int64_t minute,
                                  std::optional<std::int64_t> only, const SliceReader& read) {
+  return DecodeSegment(bytes, minute, only ? SeriesRange{*only, *only + 1} : SeriesRange{}, read);
+}
+
+core::Result<void> DecodeSegment(std::string_view bytes, std::int64_t minute, SeriesRange range,
+                                 const SliceReader& read) {
   ByteReader reader(bytes);
   if (reader.Byte() != kSegmentFormat) {
     return core::FailedError("the journal is damaged, or was written by a newer program");
@@ -41,8 +46,8 @@ core::Result<void> DecodeSegment(std::string_view bytes, std::int64_t minute,
     const std::string_view chunk = reader.Bytes(reader.Varint());
     if (!reader.ok() || series >= static_cast<std::uint64_t>(kSeriesLimit)) break;
     const auto id = static_cast<std::int64_t>(series);
-    if (only && id > *only) return {};
-    if (only && id < *only) continue;
+    if (id >= range.to) return {};
+    if (id < range.from) continue;
     auto points = DecodeChunk(chunk, minute * kMinute, kMinute);
     RETURN_IF_ERROR(points);
     read(id, std::move(*points));
