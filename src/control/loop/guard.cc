@@ -12,6 +12,8 @@ using core::JobId;
 using core::Ratio;
 using core::Seconds;
 
+constexpr double kPauseGaps = 2;   // silent for so many of its usual gaps, and
+constexpr Seconds kPause(2.5);     // so long: it pauses
 constexpr Seconds kToGo(30);       // for a job that was told to leave
 constexpr Seconds kAloneOver(60);  // about so long the rate alone is averaged over
 
@@ -61,6 +63,10 @@ core::Ratio Guard::Track::speed() const {
   return slowdown ? std::min(1.0, 1 / *slowdown) : 1;
 }
 
+bool Guard::Track::Pauses(Seconds now) const {
+  return now - news_at > std::max(pace.gap() * kPauseGaps, kPause);
+}
+
 void Guard::Track::Forget() {
   pace.Clear();
   active.clear();
@@ -103,6 +109,7 @@ void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
   if (!job.steps) return;
   if (track.told && *job.steps < *track.told) track.pace.Clear();  // it counts anew
   track.told = job.steps;
+  if (track.news) track.news_at = now;
   const Seconds at = std::min(job.told_at.value_or(now), now);
   if (!track.news || at < track.since + options_.settle) return;
   track.pace.Tell(at, *job.steps);
@@ -144,6 +151,7 @@ void Guard::MeasureSm(Seconds now, const Standing& job, const Neighbours& neighb
     const auto alone = its.sm_alone();
     if (!alone || one.gpus != job.gpus) return false;
     const bool told = !itself && its.steps.newest;
+    if (told && its.Pauses(now)) return false;  // what it keeps active now is not its pace
     all.push_back({*alone, told ? std::optional(its.speed()) : std::nullopt});
     silent += told ? 0 : 1;
     return true;
@@ -168,6 +176,7 @@ void Guard::MeasureSm(Seconds now, const Standing& job, const Neighbours& neighb
 // Whether it keeps its pace, for how it is judged later.
 void Guard::Remember(Seconds now, const Standing& job, Track& track) const {
   const auto slowdown = track.slow().newest;
+  if (!slowdown && !track.told) track.slow_since.reset();  // not seen without a break
   if (!slowdown) return;
   if (ByNeighbours(job, *slowdown) <= job.max_slowdown * options_.margin) {
     track.kept_pace = track.kept_beside = true;

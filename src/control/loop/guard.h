@@ -88,9 +88,8 @@ struct GuardOptions {
   core::Ratio margin = 1.1;     // measured slowdown above bound x margin breaks it: noise does not
   core::Ratio far = 2;          // above so many times that, one window is enough
   core::Seconds patience{180};  // slow for so long, it is slowed, whatever the reason
-  core::Seconds silent_patience{90};  // of one that tells no steps: longer than any pause
-  core::Ratio full = 0.75;            // so many SMs active: kernels wait for each other
-  int most_evictions = 2;             // of one job, in a row
+  core::Ratio full = 0.75;      // so many SMs active: kernels wait for each other
+  int most_evictions = 2;       // of one job, in a row
 };
 
 class Guard {
@@ -117,6 +116,7 @@ class Guard {
     core::Seconds since;                  // they are there, and train as far as they tell
     std::optional<double> told;           // steps, in this attempt
     bool news = false;                    // told some since the last look
+    core::Seconds news_at;                // when it last did
     StepPace pace;                        // since the neighbours settled
     Readings active;                      // SMs, likewise
     // Alone, with all SMs.
@@ -134,8 +134,9 @@ class Guard {
     std::optional<double> alone() const { return alone_measured ? alone_measured : alone_profile; }
     std::optional<double> sm_alone() const { return sm_measured ? sm_measured : sm_profile; }
     const Slowdowns& slow() const { return told ? steps : silent; }
-    core::Ratio speed() const;  // 1 where it is not known
-    void Forget();              // what was seen beside these neighbours
+    core::Ratio speed() const;             // 1 where it is not known
+    bool Pauses(core::Seconds now) const;  // it has told nothing for longer than usual
+    void Forget();                         // what was seen beside these neighbours
   };
   using Neighbours = std::vector<const Standing*>;
 

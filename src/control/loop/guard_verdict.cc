@@ -51,16 +51,14 @@ bool Guard::Keeps(const Standing& job, const Track& track) const {
 
 bool Guard::Slowed(Seconds now, const Standing& job, const Track& track) const {
   if (!Slow(job, track)) return false;
-  const auto lasts = [&](Seconds patience) {
-    return track.slow_since && now - *track.slow_since >= patience;
-  };
-  if (!track.told) return lasts(options_.silent_patience);
+  const bool lasts = track.slow_since && now - *track.slow_since >= options_.patience;
+  if (!track.told) return lasts;
   if (!track.news) return false;  // nothing new is known: it may pause
   // SM activity says that it does its work: it only tells fewer steps.
   if (track.by_sm && ByNeighbours(job, *track.by_sm) <= job.max_slowdown) return false;
   if (track.kept_pace && !track.kept_beside) return true;  // since they came
   if (track.by_sm && track.sm && *track.sm >= options_.full) return true;
-  return lasts(options_.patience);
+  return lasts;
 }
 
 bool Guard::Breaks(Seconds now, const Standing& job, const Neighbours& neighbours) const {

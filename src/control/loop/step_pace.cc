@@ -66,6 +66,7 @@ void StepPace::Tell(Seconds at, double steps) {
   if (told_.size() > kMostTold) told_.pop_front();
   const auto newest = WindowAfter(0);
   newest_ = newest ? std::optional(newest->rate) : std::nullopt;
+  if (newest) gap_ = newest->gap;
   const auto before = newest ? WindowAfter(newest->gaps) : std::nullopt;
   before_ = before ? std::optional(before->rate) : std::nullopt;
 }
@@ -82,7 +83,8 @@ std::optional<StepPace::Window> StepPace::WindowAfter(std::size_t skipped) const
     if (usual.gaps * 2 < gaps.size()) continue;  // nothing is usual yet
     const bool rarely = usual.seconds > kRarely.value * static_cast<double>(usual.gaps);
     if (usual.seconds < window_.value * (rarely ? kRarelyWindows : 1)) continue;
-    return Window{usual.steps / usual.seconds, told_.size() - i - skipped};
+    return Window{usual.steps / usual.seconds, told_.size() - i - skipped,
+                  Seconds(usual.seconds / static_cast<double>(usual.gaps))};
   }
   return std::nullopt;
 }

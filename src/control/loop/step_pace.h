@@ -30,17 +30,21 @@ class StepPace {
   // it. Absent: not told often enough.
   std::optional<double> newest() const { return newest_; }
   std::optional<double> before() const { return before_; }
+  // Between two tellings, as usual. REQUIRES: newest()
+  core::Seconds gap() const { return gap_; }
 
  private:
   struct Window {
     double rate = 0;
     std::size_t gaps = 0;
+    core::Seconds gap;
   };
   std::optional<Window> WindowAfter(std::size_t skipped) const;  // gaps, newest first
 
   core::Seconds window_;
   std::deque<std::pair<core::Seconds, double>> told_;  // oldest first
   std::optional<double> newest_, before_;
+  core::Seconds gap_;
 };
 
 }  // namespace sharewell::control

@@ -136,6 +136,15 @@ TEST(JobTables, F22_SeenIsWhatItUsedNotWhatItWasGiven) {
   EXPECT_THAT(text, testing::ContainsRegex("GPU memory +- +3.0 GB"));
 }
 
+TEST(JobTables, APageShowsByHowMuchATimeLimitWasExtended) {
+  JobRecord job = Running(17, 1.1);
+  job.asked.time_limit = core::Seconds(7200);
+  EXPECT_THAT(JobPage(job, kNow, 100), testing::Not(HasSubstr("extended")));
+  job.limit_extended = core::Seconds(360);
+  EXPECT_THAT(JobPage(job, kNow, 100),
+              HasSubstr("limit       2h 00m, extended by 6m 00s because it shared\n"));
+}
+
 TEST(JobTables, TopAddsUpWhatSharingGives) {
   const NodeNow node{.name = "box",
                      .policy = "sharewell",

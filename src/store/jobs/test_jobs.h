@@ -83,6 +83,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.seen.gpu_memory = core::GiB(3);
   job.run_time = core::Seconds(12.5);
   job.alone_time = core::Seconds(11.5);
+  job.limit_extended = core::Seconds(360.5);
   return job;
 }
 

@@ -130,7 +130,7 @@ class HistoryBuilder {
     }
     if (!record.asked.time_limit) return std::nullopt;
     ++out_.by_limit;
-    return std::max((*record.asked.time_limit - elapsed) * rate, kShortest);
+    return std::max((*record.asked.time_limit + record.limit_extended - elapsed) * rate, kShortest);
   }
 
   std::optional<Seconds> WorkOf(const JobRecord& record, const core::Estimate& estimate) {
