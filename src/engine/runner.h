@@ -63,6 +63,21 @@ struct RunRequest {
   bool shares = false;                    // others are, or may come to be, on the same GPU
 };
 
+// It ended within a moment of others that shared its GPU through one MPS server: the GPU broke
+// under all of them.
+struct Fall {
+  enum class Part : std::uint8_t {
+    kUnknown,   // it may have been its doing
+    kCulprit,   // it was
+    kInnocent,  // it was another's
+  };
+  Part part = Part::kUnknown;
+  std::vector<RunId> with;  // the others, rising
+  std::optional<RunId> culprit;
+
+  friend bool operator==(const Fall&, const Fall&) = default;
+};
+
 struct RunEnd {
   int exit_code = 0;  // as a shell has it: 128 + signal
   int signal = 0;
@@ -72,6 +87,7 @@ struct RunEnd {
   bool stopped = false;        // somebody asked it to end: us, or a machine that was shut down
   bool refused = false;        // it never began: kRefused
   std::optional<core::Seconds> ran = {};  // as its supervisor saw it
+  std::optional<Fall> fall = {};
   std::string message = {};  // why it could not be started, or what is known; may be empty
 };
 

@@ -134,6 +134,32 @@ TEST_F(ServiceTest, AHeldJobStaysHeldWhileTheStoreCannotSayHowTheOneBeforeItEnde
   EXPECT_EQ(Comes(8, Phase::kCancelled), Phase::kCancelled);
 }
 
+// A neighbour's fault may have ended it: it is started once more, alone, and that end is its own.
+TEST_F(ServiceTest, WhoFellWithOthersIsStartedAgainOnce) {
+  const engine::Fall fall{{}, {{12, 1}}, {}};
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 1, false, fall);
+  for (int i = 0; i < 3000 && !runner_->Started({1, 2}); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  const JobPtr again = service_->board().Find(1);
+  EXPECT_EQ(again->attempt, 2);
+  EXPECT_EQ(again->ooms, 1) << "it is not put beside others any more";
+  EXPECT_NE(again->note.find("the GPU broke under it and job 12"), std::string::npos);
+  runner_->End({1, 2}, 1);
+  EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
+
+  core::Submission never = Job();
+  never.requeue = false;
+  ASSERT_TRUE(Submit({never}));
+  EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+  runner_->End({2, 1}, 1, false, fall);
+  EXPECT_EQ(Comes(2, Phase::kFailed), Phase::kFailed);
+  EXPECT_NE(service_->board().Find(2)->note.find("job 12"), std::string::npos);
+}
+
 TEST_F(ServiceTest, OneWaitsForTheOtherAndSaysWhy) {
   ASSERT_TRUE(Submit({Job(), Job()}));
   const JobPtr second = service_->board().Find(2);

@@ -67,12 +67,14 @@ class HandRunner final : public engine::Runner {
     forgotten.insert(id);
   }
 
-  void End(engine::RunId id, int code, bool out_of_memory = false) {
+  void End(engine::RunId id, int code, bool out_of_memory = false,
+           const std::optional<engine::Fall>& fall = {}) {
     const std::lock_guard lock(mutex_);
     if (running.erase(id) == 0) return;
     engine::RunEvent event = Of(engine::RunEvent::Kind::kEnded, id);
     event.end.exit_code = code;
     event.end.out_of_memory = out_of_memory;
+    event.end.fall = fall;
     events_.push_back(event);
     changed_.notify_all();
   }

@@ -130,6 +130,9 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
   if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
   if (end.timed_out) return Outcome::kFailed;
   if (well) return Outcome::kFinished;
+  // The next run tells whose doing it was: it has the GPU for itself, unless it is known to be
+  // innocent.
+  if (end.fall && request.asked.requeue && !request.asked.terminal) return Outcome::kRequeued;
   // A job that is kept alone though its user did not ask for it ran out in an earlier life.
   const bool before = job.exclusive && !request.asked.exclusive;
   const int ooms = std::max(job.ooms, before ? 1 : 0);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -24,6 +25,8 @@ using SharingClock = std::chrono::steady_clock;
 constexpr auto kLinger = std::chrono::seconds(10);
 // One that did not start is not waited for again with every run.
 constexpr auto kTryMpsAgain = std::chrono::minutes(1);
+// Of clients, as the driver has it. One that was not told to be quick goes after those that were.
+constexpr int kFirst = 0, kAfterwards = 1;
 
 std::string ByTurns(const std::string& why) {
   return "it shares its GPU by turns, not at the same time: " + why;
@@ -59,40 +62,49 @@ GpuSharing::GpuSharing(SharingOptions options, std::function<void()> answered)
   } else if (!platform::FindProgram(options_.program, path != nullptr ? path : "")) {
     why_not_ = options_.program + " is not installed";
   } else {
+    // Who is not root runs everything as one user.
+    everybody_ = ::geteuid() == 0 && platform::MpsServesEverybody(options_.program).value_or(false);
     FindLeft();
   }
 }
 
 GpuSharing::~GpuSharing() {
-  for (auto& [uuid, daemon] : daemons_) {
+  for (auto& [folder, daemon] : daemons_) {
     if (!daemon.runs.empty() && daemon.server) daemon.server->Leave();
   }
 }
 
-std::string GpuSharing::FolderOf(const std::string& uuid) const {
+std::string GpuSharing::FolderOf(const std::string& uuid, std::uint32_t uid) const {
   // Short, as sockets lie in it; "GPU-" says nothing.
   std::string name;
   for (const char c : uuid.substr(uuid.starts_with("GPU-") ? 4 : 0)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0 && name.size() < 12) name += c;
   }
-  return options_.folder + "/" + name;
+  return fmt::format("{}/{}-{}", options_.folder, name,
+                     everybody_ ? std::string("all") : std::to_string(uid));
 }
 
-platform::MpsOptions GpuSharing::OptionsFor(const std::string& uuid) const {
-  return {.folder = FolderOf(uuid), .program = options_.program, .gpus = uuid};
+platform::MpsOptions GpuSharing::OptionsFor(const std::string& folder,
+                                            const std::string& uuid) const {
+  return {.folder = folder, .program = options_.program, .gpus = uuid, .everybody = everybody_};
 }
 
+// Whatever way they were started: with another driver, or by an earlier version. Those with runs
+// stay for them, and go when these have ended.
 void GpuSharing::FindLeft() {
   std::error_code error;
   for (fs::directory_iterator it(options_.folder, error), end; !error && it != end;
        it.increment(error)) {
     std::ifstream file(it->path() / "gpu");
     std::string uuid;
-    if (!std::getline(file, uuid) || FolderOf(uuid) != it->path().string()) continue;
-    auto found = platform::MpsServer::Find(OptionsFor(uuid));
+    if (!std::getline(file, uuid)) continue;
+    const std::string folder = it->path().string();
+    auto found = platform::MpsServer::Find(OptionsFor(folder, uuid));
     if (!found) continue;
-    daemons_[uuid].server = std::move(*found);
-    daemons_[uuid].left = SharingClock::now();
+    Daemon& daemon = daemons_[folder];
+    daemon.gpu = uuid;
+    daemon.server = std::move(*found);
+    daemon.left = SharingClock::now();
   }
 }
 
@@ -106,85 +118,93 @@ std::optional<GpuSharing::Joined> GpuSharing::Join(const RunRequest& request) {
   } else if (why.empty() && uuid.starts_with("MIG-")) {
     why = "it is a MIG slice";
   }
-  const auto refused = refused_.find(uuid);
+  const std::string folder = FolderOf(uuid, request.user.uid);
+  const auto refused = refused_.find(folder);
   if (why.empty() && refused != refused_.end() &&
       SharingClock::now() - refused->second < kTryMpsAgain) {
     why = "its MPS daemon did not start a moment ago";
   }
   if (!why.empty()) return Joined{.environment = {}, .pipes = {}, .notes = {ByTurns(why)}};
 
-  const auto [it, fresh] = daemons_.try_emplace(uuid);
+  auto [it, begins] = daemons_.try_emplace(folder);
   Daemon& daemon = it->second;
   if (daemon.server && daemon.server->Alive()) return JoinTo(daemon, request);
   if (daemon.server) {  // it has died, and Look has not seen it yet
     daemon.server->Leave();
     daemon = {};
-    died_.insert(uuid);
-    BeginStart(uuid);
-  } else if (fresh) {
-    BeginStart(uuid);
+    begins = died_.insert(folder).second;
   }
+  daemon.gpu = uuid;
+  if (begins) BeginStart(folder);
   daemon.waiting.push_back(request);
   return std::nullopt;
 }
 
 GpuSharing::Joined GpuSharing::JoinTo(Daemon& daemon, const RunRequest& request) const {
   Joined joined;
-  if (daemon.runs.empty()) daemon.uid = request.user.uid;
-  if (daemon.uid != request.user.uid) {
-    joined.notes.push_back(
-        ByTurns("a job of another user is on it, and MPS serves one user at a time"));
-    return joined;
-  }
   daemon.runs.insert(request.id);
   joined.environment = daemon.server->ClientEnvironment(
-      {.threads = request.thread_share, .memory = request.gpu_memory, .gpus = 1});
+      {.threads = request.thread_share,
+       .memory = request.gpu_memory,
+       .priority = request.asked.latency_sensitive ? kFirst : kAfterwards,
+       .gpus = 1});
   joined.pipes = daemon.server->pipes();
+  const bool others = std::any_of(daemons_.begin(), daemons_.end(), [&](const auto& one) {
+    return &one.second != &daemon && one.second.gpu == daemon.gpu && !one.second.runs.empty();
+  });
+  if (others) {
+    joined.notes.push_back(
+        ByTurns("a job of another user is on it, and this driver's MPS serves one user at a time"));
+  }
   return joined;
 }
 
-void GpuSharing::BeginStart(const std::string& uuid) {
-  errands_.Run([this, uuid, options = OptionsFor(uuid)]() -> Errands::Then {
+void GpuSharing::BeginStart(const std::string& folder) {
+  errands_.Run([this, folder,
+                options = OptionsFor(folder, daemons_.at(folder).gpu)]() -> Errands::Then {
     auto server = StartDaemon(options);
-    return [this, uuid, server = server ? std::move(*server) : nullptr,
-            why = server ? std::string() : server.error().message] { Started(uuid, server, why); };
+    return
+        [this, folder, server = server ? std::move(*server) : nullptr,
+         why = server ? std::string() : server.error().message] { Started(folder, server, why); };
   });
 }
 
-void GpuSharing::Started(const std::string& uuid, std::shared_ptr<platform::MpsServer> server,
+void GpuSharing::Started(const std::string& folder, std::shared_ptr<platform::MpsServer> server,
                          const std::string& why_not) {
-  Daemon& daemon = daemons_.at(uuid);
+  Daemon& daemon = daemons_.at(folder);
   const auto waiting = std::exchange(daemon.waiting, {});
   daemon.server = std::move(server);
   daemon.left = SharingClock::now();
+  const bool died = died_.erase(folder) > 0;
   for (const RunRequest& request : waiting) {
     Joined joined;
     if (!daemon.server) {
       joined.notes.push_back(ByTurns(why_not));
     } else {
       joined = JoinTo(daemon, request);
-      if (died_.erase(uuid) > 0) {
+      if (died) {
         joined.notes.push_back("the MPS daemon of this GPU had died; a new one was started");
       }
     }
     answers_.emplace_back(request.id, std::move(joined));
   }
   if (daemon.server) {
-    refused_.erase(uuid);
+    refused_.erase(folder);
   } else {
-    refused_[uuid] = SharingClock::now();
-    daemons_.erase(uuid);
+    refused_[folder] = SharingClock::now();
+    daemons_.erase(folder);
   }
 }
 
-void GpuSharing::BeginStop(const std::string& uuid) {
-  errands_.Run([this, uuid, server = std::exchange(daemons_.at(uuid).server, nullptr)] {
+void GpuSharing::BeginStop(const std::string& folder) {
+  errands_.Run([this, folder, server = std::exchange(daemons_.at(folder).server, nullptr)] {
     const auto stopped = server->Stop();
-    return [this, uuid, why = stopped ? std::string() : stopped.error().message] {
-      if (!why.empty()) news_.push_back({uuid, why});
+    return [this, folder, why = stopped ? std::string() : stopped.error().message] {
+      const Daemon& daemon = daemons_.at(folder);
+      if (!why.empty()) news_.push_back({daemon.gpu, why});
       // Somebody came meanwhile.
-      if (!daemons_.at(uuid).waiting.empty()) return BeginStart(uuid);
-      daemons_.erase(uuid);
+      if (!daemon.waiting.empty()) return BeginStart(folder);
+      daemons_.erase(folder);
     };
   });
 }
@@ -197,15 +217,14 @@ std::vector<std::pair<RunId, GpuSharing::Joined>> GpuSharing::Answers() {
 void GpuSharing::Rejoin(const RunRequest& request, const std::string& pipes) {
   if (pipes.empty() || request.gpus.empty()) return;
   // What was not found when we began has died, and its runs with it.
-  const auto it = daemons_.find(request.gpus.front().uuid);
-  if (it == daemons_.end() || !it->second.server || it->second.server->pipes() != pipes) return;
-  it->second.uid = request.user.uid;
-  it->second.runs.insert(request.id);
+  for (auto& [folder, daemon] : daemons_) {
+    if (daemon.server && daemon.server->pipes() == pipes) daemon.runs.insert(request.id);
+  }
 }
 
 void GpuSharing::Leave(RunId id) {
   std::erase_if(answers_, [&](const auto& answer) { return answer.first == id; });
-  for (auto& [uuid, daemon] : daemons_) {
+  for (auto& [folder, daemon] : daemons_) {
     std::erase_if(daemon.waiting, [&](const RunRequest& request) { return request.id == id; });
     if (daemon.runs.erase(id) != 0 && daemon.runs.empty()) daemon.left = SharingClock::now();
   }
@@ -214,25 +233,26 @@ void GpuSharing::Leave(RunId id) {
 std::vector<GpuSharing::News> GpuSharing::Look() {
   errands_.Finish();
   std::vector<std::string> died;
-  for (auto& [uuid, daemon] : daemons_) {
+  for (auto& [folder, daemon] : daemons_) {
     if (!daemon.server) continue;
     if (!daemon.server->Alive()) {
       daemon.server->Leave();
-      news_.push_back({uuid, fmt::format("its MPS daemon died; {} under it may fail, and the next "
-                                         "job gets a new one",
-                                         daemon.runs.empty() ? "jobs" : "the jobs")});
-      died.push_back(uuid);
+      news_.push_back(
+          {daemon.gpu, fmt::format("its MPS daemon died; {} under it may fail, and the next "
+                                   "job gets a new one",
+                                   daemon.runs.empty() ? "jobs" : "the jobs")});
+      died.push_back(folder);
     } else if (daemon.runs.empty() && SharingClock::now() - daemon.left > kLinger) {
-      BeginStop(uuid);
+      BeginStop(folder);
     }
   }
-  for (const std::string& uuid : died) daemons_.erase(uuid);
+  for (const std::string& folder : died) daemons_.erase(folder);
   return std::exchange(news_, {});
 }
 
 void GpuSharing::StopIdle() {
-  for (auto& [uuid, daemon] : daemons_) {
-    if (daemon.server && daemon.runs.empty()) BeginStop(uuid);
+  for (auto& [folder, daemon] : daemons_) {
+    if (daemon.server && daemon.runs.empty()) BeginStop(folder);
   }
 }
 

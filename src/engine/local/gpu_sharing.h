@@ -2,10 +2,11 @@
 // for each GPU that is started when the first run that may share comes, and stopped when the last
 // has left.
 //
-// Runs go without MPS, and the GPU is then shared by turns (time-slicing), where MPS is not
-// installed or does not start; on MIG slices; with several GPUs, as a daemon is for one; and beside
-// a run of another user, as an MPS server serves one user at a time. A note says so. Exclusive runs
-// have no need of it. Simulated GPUs are left alone.
+// Where the driver can, a daemon of root's serves runs of all users at once. Where it cannot, each
+// user has a daemon of their own on each GPU, and runs of different users share it by turns
+// (time-slicing). So do all runs where MPS is not installed or does not start; on MIG slices; and
+// with several GPUs, as a daemon is for one. A note says so. Exclusive runs have no need of it.
+// Simulated GPUs are left alone.
 //
 // Daemons with runs outlive this object, and the next server finds them again. One thread, which
 // never waits for a daemon: they are started and stopped by errands, and a run waits until its own
@@ -74,28 +75,30 @@ class GpuSharing {
 
  private:
   struct Daemon {
+    std::string gpu;                              // uuid
     std::shared_ptr<platform::MpsServer> server;  // none: it is being started or stopped
-    std::uint32_t uid = 0;                        // whose runs it serves
     std::set<RunId> runs;
     std::vector<RunRequest> waiting;             // for it to come up
     std::chrono::steady_clock::time_point left;  // when the last went
   };
 
-  std::string FolderOf(const std::string& uuid) const;
-  platform::MpsOptions OptionsFor(const std::string& uuid) const;
+  // Of the daemon that serves that user's runs on that GPU; its file "gpu" names the GPU.
+  std::string FolderOf(const std::string& uuid, std::uint32_t uid) const;
+  platform::MpsOptions OptionsFor(const std::string& folder, const std::string& uuid) const;
   // Those that an earlier server left below the folder.
   void FindLeft();
   Joined JoinTo(Daemon& daemon, const RunRequest& request) const;
-  void BeginStart(const std::string& uuid);
-  void Started(const std::string& uuid, std::shared_ptr<platform::MpsServer> server,
+  void BeginStart(const std::string& folder);
+  void Started(const std::string& folder, std::shared_ptr<platform::MpsServer> server,
                const std::string& why_not);
-  void BeginStop(const std::string& uuid);
+  void BeginStop(const std::string& folder);
 
   SharingOptions options_;
   std::string why_not_;                    // MPS is not to be had; empty: it is
-  std::map<std::string, Daemon> daemons_;  // by the GPU's uuid
+  bool everybody_ = false;                 // a daemon serves all users
+  std::map<std::string, Daemon> daemons_;  // by folder, as the next two
   std::map<std::string, std::chrono::steady_clock::time_point> refused_;  // did not start then
-  std::set<std::string> died_;  // their GPUs, until a new one is there
+  std::set<std::string> died_;  // until a new one is there
   std::vector<std::pair<RunId, Joined>> answers_;
   std::vector<News> news_;
   Errands errands_;  // the last: what they do to the rest comes to an end first

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "platform/files/test_folder.h"
+#include "platform/process/test_mps_control.h"
 
 namespace sharewell::engine {
 namespace {
@@ -21,34 +23,11 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// Does as nvidia-cuda-mps-control: with -d a daemon that leaves its number, without it commands.
-constexpr const char* kControl = R"sh(#!/bin/sh
-pid="$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
-# Waits for ever, under its own name, without a child that would outlive it.
-if [ "$1" = serve ]; then
-  exec > /dev/null 2>&1 < /dev/null
-  mkfifo "$pid.wait"
-  read -r never <> "$pid.wait"
-  exit 0
-fi
-if [ "$1" = -d ]; then
-  "$0" serve &
-  echo $! > "$pid"
-  exit 0
-fi
-read word rest
-# A zombie that nobody reaps is no daemon.
-[ -e "$pid" ] && state="$(cut -d' ' -f3 "/proc/$(cat "$pid")/stat" 2> /dev/null)" || exit 1
-[ "$state" != Z ] || exit 1
-case "$word" in quit) kill "$(cat "$pid")"; rm -f "$pid" "$pid.wait";; esac
-)sh";
-
 class GpuSharingTest : public ::testing::Test {
  protected:
   GpuSharingTest() {
     options_.folder = folder_.Path("m");
-    options_.program = folder_.Write("control", kControl);
-    ::chmod(options_.program.c_str(), 0755);
+    options_.program = platform::WriteMpsControl(folder_);
   }
   static RunRequest Run(std::int64_t job, const std::string& uuid, std::uint32_t uid = 1000) {
     RunRequest request;
@@ -92,15 +71,20 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", first.pipes)));
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50")));
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=8192M")));
+  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_CLIENT_PRIORITY", "1")));
   const pid_t daemon = PidOf(first.pipes);
   ASSERT_GT(daemon, 0);
 
-  const auto second = Join(sharing, Run(2, "GPU-5c1b-11aa"));
+  RunRequest quick = Run(2, "GPU-5c1b-11aa");
+  quick.asked.latency_sensitive = true;
+  const auto second = Join(sharing, quick);
+  EXPECT_THAT(second.environment, Contains(Pair("CUDA_MPS_CLIENT_PRIORITY", "0")));
   EXPECT_EQ(second.pipes, first.pipes);
   EXPECT_EQ(PidOf(second.pipes), daemon);
   EXPECT_NE(Join(sharing, Run(3, "GPU-other")).pipes, first.pipes);
   const auto stranger = Join(sharing, Run(4, "GPU-5c1b-11aa", 1001));
-  EXPECT_THAT(stranger.environment, IsEmpty());
+  EXPECT_NE(stranger.pipes, first.pipes) << "one of his own";
+  EXPECT_THAT(stranger.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", stranger.pipes)));
   EXPECT_THAT(stranger.notes, ElementsAre(HasSubstr("one user at a time")));
 
   sharing.Leave({1, 1});
@@ -113,6 +97,7 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   StopIdle(sharing);
   EXPECT_EQ(PidOf(first.pipes), 0);
   EXPECT_THAT(Join(sharing, Run(5, "GPU-5c1b-11aa", 1001)).notes, IsEmpty()) << "now it is his";
+  sharing.Leave({4, 1});
   sharing.Leave({5, 1});
   sharing.Leave({3, 1});
 }
@@ -130,7 +115,7 @@ TEST_F(GpuSharingTest, RunsThatHaveNoUseForIt) {
   }
   EXPECT_THAT(Join(sharing, gang).notes, ElementsAre(HasSubstr("by turns")));
   EXPECT_THAT(Join(sharing, Run(5, "MIG-1")).notes, ElementsAre(HasSubstr("MIG slice")));
-  EXPECT_EQ(PidOf(folder_.Path("m/1/pipe")), 0) << "nothing was started";
+  EXPECT_EQ(PidOf(folder_.Path("m/1-1000/pipe")), 0) << "nothing was started";
 
   options_.program = "no-such-mps-control";
   GpuSharing nothing(options_);
@@ -175,7 +160,7 @@ TEST_F(GpuSharingTest, DaemonsOutliveTheServer) {
     Join(sharing, Run(2, "GPU-2"));
     sharing.Leave({2, 1});
   }
-  EXPECT_EQ(PidOf(folder_.Path("m/2/pipe")), 0) << "nobody was left on it";
+  EXPECT_EQ(PidOf(folder_.Path("m/2-1000/pipe")), 0) << "nobody was left on it";
   {
     GpuSharing next(options_);
     next.Rejoin(Run(1, "GPU-1"), pipes);
@@ -189,9 +174,60 @@ TEST_F(GpuSharingTest, DaemonsOutliveTheServer) {
   EXPECT_EQ(PidOf(pipes), 0);
 }
 
+// Where the driver can, one daemon serves all users, and the next server finds it.
+TEST_F(GpuSharingTest, UsersSideBySide) {
+  if (::geteuid() != 0) GTEST_SKIP() << "who is not root has one user";
+  folder_.Write("control.everybody", "");
+  std::string pipes;
+  {
+    GpuSharing sharing(options_);
+    const auto ann = Join(sharing, Run(1, "GPU-1", 1000)),
+               bob = Join(sharing, Run(2, "GPU-1", 1001));
+    EXPECT_EQ(folder_.Read(folder_.Path("control.words")), "-d --multiuser-server\n");
+    EXPECT_EQ(bob.pipes, ann.pipes);
+    EXPECT_THAT(bob.notes, IsEmpty());
+    EXPECT_THAT(bob.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", ann.pipes)));
+    struct stat state {};
+    for (const std::string& part : {folder_.Path("m"), folder_.Path("m/1-all"), ann.pipes}) {
+      ASSERT_EQ(::stat(part.c_str(), &state), 0);
+      EXPECT_EQ(state.st_mode & 0777, 0755U) << part << ": all users must come in";
+    }
+    pipes = ann.pipes;
+  }
+  const pid_t daemon = PidOf(pipes);
+  GpuSharing next(options_);
+  next.Rejoin(Run(1, "GPU-1", 1000), pipes);
+  EXPECT_EQ(Join(next, Run(3, "GPU-1", 1002)).pipes, pipes);
+  EXPECT_EQ(PidOf(pipes), daemon);
+  next.Leave({1, 1});
+  next.Leave({3, 1});
+}
+
+// One that an earlier version started, for one user, is no daemon for all.
+TEST_F(GpuSharingTest, ADaemonOfAnEarlierVersionKeepsItsRunsAndGetsNoNewOnes) {
+  const std::string old = folder_.Path("m/1");
+  {
+    auto server = platform::MpsServer::Start({.folder = old, .program = options_.program});
+    ASSERT_TRUE(server) << server.error().message;
+    (*server)->Leave();
+    folder_.Write("m/1/gpu", "GPU-1\n");
+  }
+  GpuSharing sharing(options_);
+  sharing.Rejoin(Run(1, "GPU-1"), old + "/pipe");
+  const auto joined = Join(sharing, Run(2, "GPU-1"));
+  EXPECT_NE(joined.pipes, old + "/pipe");
+  EXPECT_THAT(joined.notes, SizeIs(1));
+  StopIdle(sharing);
+  EXPECT_GT(PidOf(old + "/pipe"), 0);
+  sharing.Leave({1, 1});
+  sharing.Leave({2, 1});
+  StopIdle(sharing);
+  EXPECT_EQ(PidOf(old + "/pipe"), 0);
+}
+
 // F12: whoever asks goes on at once, whatever a daemon does.
 TEST_F(GpuSharingTest, F12_NobodyWaitsForADaemon) {
-  std::string slow = kControl;
+  std::string slow = platform::kTestMpsControl;
   slow.insert(slow.find("  \"$0\" serve &"), "  while ! [ -e \"$0.go\" ]; do sleep 0.02; done\n");
   slow.insert(slow.find("quit) ") + 6, "while ! [ -e \"$0.end\" ]; do sleep 0.02; done; ");
   options_.program = folder_.Write("control", slow);

@@ -306,12 +306,13 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
   while (true) {
     const Seconds now = in.Now();
     if (now >= in.looked + kLookEvery) in.Look();
+    in.JudgeFalls();
     const bool done = in.woken || !in.pending.empty() || (until && now >= *until);
     double patience = until ? (*until - now).value : std::numeric_limits<double>::infinity();
     const bool watching = std::any_of(in.runs.begin(), in.runs.end(),
                                       [](const auto& run) { return !run.second.ended; });
     if (watching) in.busy_until = now + kLingering;
-    if (watching || !in.leaving.empty() || in.options.lost_gpus ||
+    if (watching || in.unjudged || !in.leaving.empty() || in.options.lost_gpus ||
         (in.sharing && now < in.busy_until)) {
       patience = std::min(patience, (in.looked + kLookEvery - now).value);
     }

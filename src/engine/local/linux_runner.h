@@ -34,10 +34,12 @@ struct LinuxRunnerOptions {
   std::optional<CpuRoom::Layout> cpus;        // absent: runs are not kept to CPUs of their own
   std::map<std::string, int> gpu_nodes;       // uuid -> NUMA node, where it is known
   std::optional<SharingOptions> sharing;      // absent: GPUs are shared by turns
+  core::Seconds fall_patience{5};             // so long neighbours may outlive a run that failed
   // GPUs that do not answer now, by uuid, each with why; asked once a second by Wait, which it must
   // not hold up. Not set: GPUs are never told as lost.
   std::function<std::map<std::string, std::string>()> lost_gpus;
-  std::string cgroup_root = "/";  // for tests
+  std::string cgroup_root = "/";         // for tests
+  std::string kernel_log = "/dev/kmsg";  // likewise
 };
 
 class LinuxRunner final : public Runner {

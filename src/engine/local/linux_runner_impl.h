@@ -36,6 +36,11 @@ struct LinuxRunner::Impl {
     bool ending = false;  // told so
     bool ended = false;
     bool forgotten = false;  // it is to go without a word when it ends
+    std::string pipes;       // of the MPS daemon that it is under; empty: none
+    // How it ended, until it is clear whether its neighbours fell with it.
+    std::optional<RunEnd> unjudged;
+    core::UnixMillis ended_at = 0;  // as its supervisor saw it
+    core::Seconds judged_by;        // at the latest
   };
   struct KnownUser {
     RunUser user;
@@ -77,7 +82,9 @@ struct LinuxRunner::Impl {
   void EndIfGone(Run& run);  // its supervisor has ended, or may have
   RunEnd HowItEnded(Run& run);
   void Finish(Run& run, RunEnd end);
-  void Look();  // once a second
+  void TellEnd(Run& run, RunEnd end);
+  void JudgeFalls();  // of those whose neighbours are gone, or have outlived them for a while
+  void Look();        // once a second
   void TakeSignals(int timeout_ms);
   void Signal(const Run& run, core::Seconds grace);
   void RemoveFolder(const std::string& folder) const;
@@ -103,6 +110,7 @@ struct LinuxRunner::Impl {
   int lock = -1, wake = -1, epoll = -1, inotify = -1;
   int errand_over = -1;
   bool woken = false;
+  bool unjudged = false;           // some run is
   std::optional<Errands> errands;  // the last: they end first
 };
 

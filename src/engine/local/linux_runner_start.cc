@@ -281,6 +281,7 @@ core::Result<void> LinuxRunner::Impl::Launch(Run& run, GpuSharing::Joined joined
   engine::JobSpec spec = std::move(*run.spec);
   run.spec.reset();
   run.waits = false;
+  run.pipes = joined.pipes;
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
   PrepareLogs(run, spec);

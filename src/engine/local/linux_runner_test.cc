@@ -2,6 +2,7 @@
 #include "engine/local/linux_runner.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,6 +22,7 @@
 #include "platform/files/test_folder.h"
 #include "platform/process/cgroup_home.h"
 #include "platform/process/descendants.h"
+#include "platform/process/test_mps_control.h"
 
 namespace sharewell::engine {
 namespace {
@@ -44,9 +47,12 @@ class LinuxRunnerTest : public testing::Test {
  protected:
   LinuxRunnerTest() { Open(); }
 
-  void Open() {
+  void Open(std::optional<SharingOptions> sharing = {}, Seconds fall_patience = Seconds(5)) {
     runner_.reset();
     LinuxRunnerOptions options;
+    options.sharing = std::move(sharing);
+    options.fall_patience = fall_patience;
+    options.kernel_log = folder_.Path("kmsg");
     options.state = folder_.Path("state");
     options.grace = Seconds(5);
     options.log_limit = core::Bytes(16384);
@@ -554,6 +560,75 @@ TEST_F(LinuxRunnerTest, F12_OthersDoNotWaitForTheDaemonOfAGpu) {
   }
   EXPECT_EQ(Log(sharing[0].id).find_first_of(",-"), std::string::npos) << "one CPU, as it was told";
   EXPECT_EQ(told_[sharing[1].id].ends, 1);
+}
+
+// Under one MPS server the fault of one ends all: each is told who fell with it.
+TEST_F(LinuxRunnerTest, RunsThatFailTogetherUnderOneDaemonAreToldSo) {
+  const SharingOptions sharing{.folder = folder_.Path("m"),
+                               .program = platform::WriteMpsControl(folder_)};
+  Open(sharing, Seconds(0.5));
+  const auto start = [&](const std::string& gpu, const std::string& then) {
+    auto request = Request(
+        {"sh", "-c",
+         "while ! [ -e " + then.substr(0, 2) + " ]; do sleep 0.02; done; " + then.substr(3)});
+    request.gpus = {{.index = 0, .uuid = gpu, .model = "H200"}};
+    request.shares = true;
+    runner_->Start(request);
+    return request.id;
+  };
+  const RunId a = start("GPU-1", "go exit 1"), b = start("GPU-1", "go exit 134");
+  const RunId alone = start("GPU-2", "go exit 1"), killed = start("GPU-1", "go kill -9 $$");
+  const RunId fine = start("GPU-1", "on exit 0");
+  for (const RunId& id : {a, b, alone, killed, fine}) UntilStarted(id);
+  folder_.Write("go", "");
+  const RunEnd first = EndOf(a), second = EndOf(b);
+  ASSERT_TRUE(first.fall && second.fall);
+  EXPECT_THAT(first.fall->with, ElementsAre(b));
+  EXPECT_THAT(second.fall->with, ElementsAre(a));
+  EXPECT_EQ(first.exit_code, 1);
+  EXPECT_FALSE(EndOf(alone).fall) << "another GPU's";
+  EXPECT_FALSE(EndOf(killed).fall) << "a reason of its own";
+  EXPECT_FALSE(told_[fine].end) << "it lives on";
+  folder_.Write("on", "");
+  EXPECT_FALSE(EndOf(fine).fall);
+  for (const RunId& id : {a, b, alone, killed, fine}) runner_->Forget(id);
+
+  // A server that was killed before it had judged them: the next one knows when they ended.
+  Open(sharing, Seconds(60));
+  std::filesystem::remove(folder_.Path("go"));
+  const RunId c = start("GPU-1", "go exit 1"), d = start("GPU-1", "go exit 1");
+  const RunId outlives = start("GPU-1", "ok exit 1");
+  for (const RunId& id : {c, d, outlives}) UntilStarted(id);
+  folder_.Write("go", "");
+  Until([&] {
+    return engine::ReadExit(folder_.Path(fmt::format("state/jobs/{}.1", c.job))) &&
+           engine::ReadExit(folder_.Path(fmt::format("state/jobs/{}.1", d.job)));
+  });
+  Until([n = 0]() mutable { return ++n > 3; });
+  EXPECT_FALSE(told_[c].end || told_[d].end);
+  Open(sharing, Seconds(0.5));
+  EXPECT_EQ(runner_->Recover().size(), 3U);
+  ASSERT_TRUE(EndOf(c).fall);
+  EXPECT_THAT(EndOf(c).fall->with, ElementsAre(d));
+  EXPECT_EQ(told_[c].ends, 1);
+  folder_.Write("ok", "");
+  EXPECT_FALSE(EndOf(outlives).fall) << "alone by then";
+
+  // The driver may know whose doing it was.
+  std::filesystem::remove(folder_.Path("go"));
+  const RunId culprit = start("GPU-1", "go exit 1"), innocent = start("GPU-1", "go exit 1");
+  UntilStarted(culprit);
+  UntilStarted(innocent);
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  folder_.Write("kmsg",
+                fmt::format("6,1,{}000000,-;NVRM: Xid (PCI:0000:4e:00): 31, pid={}, name=sh\n",
+                            now.tv_sec, *runner_->PidOf(culprit)));
+  folder_.Write("go", "");
+  ASSERT_TRUE(EndOf(culprit).fall && EndOf(innocent).fall);
+  EXPECT_EQ(EndOf(culprit).fall->part, Fall::Part::kCulprit);
+  EXPECT_EQ(EndOf(innocent).fall->part, Fall::Part::kInnocent);
+  EXPECT_EQ(EndOf(innocent).fall->culprit, culprit);
 }
 
 // The server was killed while a run waited for its daemon: it never began.

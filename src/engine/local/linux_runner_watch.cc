@@ -11,9 +11,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
+#include "engine/local/fell_together.h"
+#include "engine/local/gpu_faults.h"
 #include "engine/local/linux_runner_impl.h"
 #include "engine/local/run/job_files.h"
 #include "engine/local/run_spec.h"
@@ -27,6 +30,14 @@ using engine::JobLife;
 
 constexpr std::size_t kLastWords = 4096;  // of each stream
 constexpr int kMostSignals = 256;         // taken at a time
+constexpr Seconds kBlameSince{60};        // a fault long before an end was not its reason
+
+// The clock of the kernel's log.
+Seconds MonotonicNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return Seconds(static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
 
 // A run that an earlier version started has a file of its user's there, which is not read.
 bool CountsSteps(const std::string& folder) {
@@ -84,7 +95,8 @@ void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
     const auto cpus = platform::ParseCpus(spec.Get("given_cpus").value_or(""));
     room->Claim(id, cpus.value_or(std::vector<int>()), run.request.cores, !gpus.empty(), node);
   }
-  if (sharing) sharing->Rejoin(run.request, std::string(spec.Get("pipes").value_or("")));
+  run.pipes = spec.Get("pipes").value_or("");
+  if (sharing) sharing->Rejoin(run.request, run.pipes);
   if (inotify >= 0) run.watch = ::inotify_add_watch(inotify, run.folder.c_str(), IN_MOVED_TO);
   if (run.watch >= 0) by_watch[run.watch] = id;
   Watch(run);
@@ -137,6 +149,7 @@ RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
   end.timed_out = exit->timed_out;
   end.stopped = exit->stopped && !exit->timed_out;
   end.ran = exit->ran;
+  run.ended_at = exit->ended_ms;
   if (!exit->failed.empty()) {
     const auto spec = engine::ReadSpec(run.folder);
     end.message = StartFailure(*exit, spec ? *spec : engine::JobSpec());
@@ -212,6 +225,52 @@ void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
   run.group.reset();
   if (room) room->Return(id);
   if (sharing) sharing->Leave(id);
+  if (!run.forgotten && !run.pipes.empty() && MayBeAFall(end)) {
+    run.unjudged = std::move(end);
+    run.judged_by = Now() + options.fall_patience;
+    unjudged = true;
+    return;
+  }
+  TellEnd(run, std::move(end));
+}
+
+void LinuxRunner::Impl::JudgeFalls() {
+  if (!std::exchange(unjudged, false)) return;
+  std::map<std::string, std::vector<Run*>> by_daemon;
+  for (auto& [id, run] : runs) {
+    if (run.unjudged) by_daemon[run.pipes].push_back(&run);
+  }
+  for (auto& [pipes, fallen] : by_daemon) {
+    const bool neighbours = std::any_of(runs.begin(), runs.end(), [&](const auto& one) {
+      return !one.second.ended && one.second.pipes == pipes;
+    });
+    const bool late = std::any_of(fallen.begin(), fallen.end(),
+                                  [&](const Run* run) { return Now() >= run->judged_by; });
+    if (neighbours && !late) {
+      unjudged = true;
+      continue;
+    }
+    std::vector<MpsEnd> ends;
+    std::set<int> blamed;
+    if (fallen.size() > 1) {
+      blamed = BlamedProcesses(options.kernel_log, MonotonicNow() - kBlameSince);
+    }
+    for (const Run* run : fallen) {
+      ends.push_back(
+          {run->request.id, pipes, run->ended_at, run->command && blamed.contains(*run->command)});
+    }
+    const auto falls = FellTogether(ends);
+    for (std::size_t i = 0; i < fallen.size(); ++i) {
+      RunEnd end = std::move(*fallen[i]->unjudged);
+      fallen[i]->unjudged.reset();
+      end.fall = falls[i];
+      TellEnd(*fallen[i], std::move(end));
+    }
+  }
+}
+
+void LinuxRunner::Impl::TellEnd(Run& run, RunEnd end) {
+  const RunId id = run.request.id;
   if (!run.forgotten) {
     Tell(RunEvent::Kind::kEnded, id).end = std::move(end);
     return;
@@ -222,6 +281,7 @@ void LinuxRunner::Impl::Finish(Run& run, RunEnd end) {
 
 void LinuxRunner::Impl::Look() {
   looked = Now();
+  JudgeFalls();
   std::vector<RunId> going;
   for (const auto& [id, run] : runs) {
     if (!run.ended) going.push_back(id);

@@ -38,6 +38,9 @@ constexpr auto kMpsPatience = seconds(10);
 // A socket's name has room for 107 characters, and the daemon adds to the folder's.
 constexpr std::size_t kMostFolder = 80;
 
+constexpr std::size_t kMostAnswer = 16384;
+constexpr const char* kEverybody = "--multiuser-server";
+
 struct ControlAnswer {
   bool ended = false;  // in time; else it was killed
   int code = -1;       // its exit code
@@ -61,9 +64,10 @@ class MemoryFile {
   }
   int number() const { return number_; }
   std::string Beginning() const {
-    char block[400];
-    const ssize_t n = ::pread(number_, block, sizeof block, 0);
-    return n > 0 ? std::string(block, static_cast<std::size_t>(n)) : std::string();
+    std::string block(kMostAnswer, '\0');
+    const ssize_t n = ::pread(number_, block.data(), block.size(), 0);
+    block.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return block;
   }
 
  private:
@@ -199,16 +203,18 @@ std::vector<std::string> WordsOf(pid_t pid, const char* which) {
   return words;
 }
 
-// A number may have been given to another process since the daemon wrote it down. The daemon has
-// the program's name and was given our pipes; its clients have the pipes alone. Who may not see the
-// environment has the name to go by.
-bool IsDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
+// A number may have been given to another process since the daemon wrote it down.
+bool HasName(pid_t pid, const std::string& program) {
   const auto words = WordsOf(pid, "cmdline");
   const auto name = fs::path(program).filename();
-  const bool named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return fs::path(word).filename() == name;
-  });
-  if (!named) return false;
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return fs::path(word).filename() == name; });
+}
+
+// Before anybody is killed: the daemon was given our pipes; its clients have those alone. Who may
+// not see the environment has the name to go by.
+bool IsDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
+  if (!HasName(pid, program)) return false;
   const auto environment = WordsOf(pid, "environ");
   return environment.empty() || std::find(environment.begin(), environment.end(),
                                           "CUDA_MPS_PIPE_DIRECTORY=" + pipes) != environment.end();
@@ -233,6 +239,15 @@ bool Lives(pid_t pid) {
 }
 
 }  // namespace
+
+core::Result<bool> MpsServesEverybody(const std::string& program) {
+  const auto found = FindControl(program);
+  RETURN_IF_ERROR(found);
+  const auto answer = RunControl(*found, {"--help"}, {}, "");
+  RETURN_IF_ERROR(answer);
+  // Older ones say that they do not know the flag, and some end with an error after their help.
+  return answer->text.find(kEverybody) != std::string::npos;
+}
 
 core::Result<bool> MpsRuns(const std::string& pipes, const std::string& program) {
   const auto found = FindControl(program);
@@ -262,7 +277,9 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Start(const MpsOptions& opti
         "CUDA_MPS_PIPE_DIRECTORY={1} {2}",
         options.folder, PipesIn(options.folder), options.program);
   }
-  const auto answer = RunControl(*program, {"-d"}, DaemonEnvironment(options), "");
+  std::vector<std::string> flags{"-d"};
+  if (options.everybody) flags.emplace_back(kEverybody);
+  const auto answer = RunControl(*program, flags, DaemonEnvironment(options), "");
   RETURN_IF_ERROR(answer);
   if (!answer->ended || answer->code != 0) {
     return core::FailedError("the MPS daemon does not start: {}; its log: {}/control.log",
@@ -280,7 +297,7 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& optio
   RETURN_IF_ERROR(program);
   // Not asked when nobody can be there: asking takes its time.
   const pid_t pid = DaemonPid(options.folder);
-  const auto runs = Lives(pid) && IsDaemon(pid, *program, PipesIn(options.folder))
+  const auto runs = Lives(pid) && HasName(pid, *program)
                         ? Answers(*program, PipesIn(options.folder))
                         : core::Result<bool>(false);
   RETURN_IF_ERROR(runs);
@@ -293,7 +310,7 @@ core::Result<std::unique_ptr<MpsServer>> MpsServer::Find(const MpsOptions& optio
 
 bool MpsServer::Alive() const {
   const pid_t pid = DaemonPid(options_.folder);
-  return Lives(pid) && IsDaemon(pid, program_, pipes());
+  return Lives(pid) && HasName(pid, program_);
 }
 
 std::string MpsServer::pipes() const { return PipesIn(options_.folder); }
@@ -309,6 +326,9 @@ Environment MpsServer::ClientEnvironment(const MpsLimits& limits) const {
   if (limits.threads) {
     const double percent = std::clamp(*limits.threads, 0.01, 1.0) * 100;
     environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{:.6g}", percent));
+  }
+  if (limits.priority) {
+    environment.emplace_back("CUDA_MPS_CLIENT_PRIORITY", fmt::format("{}", *limits.priority));
   }
   if (limits.memory) {
     const double mebibytes = std::max(std::floor(limits.memory->value / (1024 * 1024)), 1.0);

@@ -21,12 +21,16 @@ struct MpsOptions {
   std::string folder;  // is made if it is not there; its name must be short: sockets lie in it
   std::string program = "nvidia-cuda-mps-control";
   std::string gpus = {};  // CUDA_VISIBLE_DEVICES of the daemon; empty: ours
+  // Clients of all users at once, in one server process of root's (MpsServesEverybody). False: of
+  // one user at a time, another's wait until those have ended.
+  bool everybody = false;
 };
 
 // What a client may take; what is not set is not limited.
 struct MpsLimits {
   std::optional<core::Ratio> threads = {};  // of the SMs, above 0 up to 1
   std::optional<core::Bytes> memory = {};   // on each of the GPUs
+  std::optional<int> priority = {};         // 0: its kernels go before those of clients with 1
   int gpus = 1;
 };
 
@@ -50,7 +54,7 @@ class MpsServer {
   core::Result<void> Stop();
   // The daemon stays when the object goes.
   void Leave() { running_ = false; }
-  // The process is there, and is the daemon; cheap, does not ask it anything.
+  // The process is there, under its name; cheap, does not ask it anything.
   bool Alive() const;
   std::string pipes() const;
 
@@ -62,6 +66,10 @@ class MpsServer {
   std::string program_;  // where it was found
   bool running_ = true;
 };
+
+// Whether this driver's daemon can serve clients of several users at once: MpsOptions::everybody.
+// Runs the program to ask for its help. kAbsent where MPS is not installed.
+core::Result<bool> MpsServesEverybody(const std::string& program = "nvidia-cuda-mps-control");
 
 // Whether a daemon answers in such a folder of pipes (/tmp/nvidia-mps is the usual one). kAbsent
 // where MPS is not installed.

@@ -73,8 +73,9 @@ TEST_F(MpsTest, StartsServesAndStops) {
   EXPECT_EQ(environment.size(), 2U);
   EXPECT_THAT(environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", folder_.Path("mps/pipe"))));
   EXPECT_THAT(environment, Contains(Pair("CUDA_MPS_LOG_DIRECTORY", folder_.Path("mps/log"))));
-  const auto limited =
-      (*server)->ClientEnvironment({.threads = 0.375, .memory = core::GiB(4), .gpus = 2});
+  const auto limited = (*server)->ClientEnvironment(
+      {.threads = 0.375, .memory = core::GiB(4), .priority = 1, .gpus = 2});
+  EXPECT_THAT(limited, Contains(Pair("CUDA_MPS_CLIENT_PRIORITY", "1")));
   EXPECT_THAT(limited, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "37.5")));
   EXPECT_THAT(limited, Contains(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=4096M,1=4096M")));
 
@@ -99,6 +100,23 @@ TEST_F(MpsTest, F4_TheDaemonGetsNothingOfTheServersEnvironmentThatItDoesNotNeed)
   EXPECT_THAT(seen, HasSubstr("PATH="));
   EXPECT_EQ(seen.find("hunter2"), std::string::npos);
   EXPECT_EQ(seen.find("SHAREWELL"), std::string::npos);
+}
+
+TEST_F(MpsTest, ServesEverybodyWhereTheDriverCan) {
+  std::string control = kControl;
+  control.insert(
+      control.find("if [ \"$1\" = -d ]"),
+      "if [ \"$1\" = --help ]; then printf '%s\\n' usage '-M, --multiuser-server'; exit 1; "
+      "fi\n");
+  control.insert(control.find("  \"$0\" serve"), "  echo \"$*\" > \"$0.words\"\n");
+  const std::string program = Program("control", control);
+  EXPECT_EQ(MpsServesEverybody(program), true);
+  EXPECT_EQ(MpsServesEverybody(Program("older", kControl)), false);
+  EXPECT_FALSE(MpsServesEverybody("/nonexistent/mps-control"));
+  ASSERT_TRUE(MpsServer::Start({folder_.Path("mps"), program}));
+  EXPECT_EQ(TestFolder::Read(program + ".words"), "-d\n");
+  ASSERT_TRUE(MpsServer::Start({folder_.Path("mps"), program, "", true}));
+  EXPECT_EQ(TestFolder::Read(program + ".words"), "-d --multiuser-server\n");
 }
 
 TEST_F(MpsTest, IsToldToQuitWhenItGoes) {
@@ -162,8 +180,10 @@ TEST_F(MpsTest, F12_WhoIsNotTheDaemonIsNotKilled) {
     EXPECT_TRUE((*server)->Alive());
     const pid_t daemon = std::stoi(TestFolder::Read(file));
     std::ofstream(file) << innocent << '\n';
-    EXPECT_FALSE((*server)->Alive()) << name;
-    EXPECT_FALSE(MpsServer::Find(options)) << name;
+    if (std::string_view(name) != "control") {
+      EXPECT_FALSE((*server)->Alive());
+      EXPECT_FALSE(MpsServer::Find(options));
+    }
     const auto stopped = (*server)->Stop();
     ASSERT_FALSE(stopped);
     EXPECT_THAT(stopped.error().message, HasSubstr("may still run"));

@@ -142,8 +142,9 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   if (job.started) JobLine(out, "started", Ago(*job.started, now), width);
   if (job.attempt > 1) {
     JobLine(out, "attempts",
-            fmt::format("{}, of them {} out of GPU memory and {} evicted", job.attempt, job.ooms,
-                        job.evicted),
+            fmt::format(
+                "{}, of them {} out of GPU memory or failed with its neighbours, and {} evicted",
+                job.attempt, job.ooms, job.evicted),
             width);
   }
   if (job.ended) JobLine(out, "ended", Ago(*job.ended, now), width);

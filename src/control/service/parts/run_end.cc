@@ -16,7 +16,27 @@ std::string TimeIsOver(const JobRecord& record) {
                      record.limit_extended.value);
 }
 
+std::string FallInWords(const engine::Fall& fall) {
+  using Part = engine::Fall::Part;
+  const bool both = fall.with.size() == 1;
+  std::string others = both ? "job " : "jobs ";
+  for (std::size_t i = 0; i < fall.with.size(); ++i) {
+    const char* between = i == 0 ? "" : i + 1 < fall.with.size() ? ", " : " and ";
+    others += fmt::format("{}{}", between, fall.with[i].job);
+  }
+  if (fall.part == Part::kCulprit) return "it broke the GPU under itself and " + others;
+  if (fall.part == Part::kInnocent && fall.culprit) {
+    return fmt::format("its neighbour job {} broke the GPU under {}", fall.culprit->job,
+                       both ? "both" : "all of them");
+  }
+  return fmt::format(
+      "the GPU broke under it and {}: {} failed within a moment, and whose doing it was is not "
+      "known",
+      others, both ? "both" : "all");
+}
+
 std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
+  if (end.fall) return FallInWords(*end.fall);
   if (end.refused) return fmt::format("it could not be started: {}", end.message);
   if (!end.message.empty()) return end.message;
   if (end.timed_out) return TimeIsOver(record);
@@ -30,8 +50,8 @@ void CountLost(JobRecord& record) {
   record.phase = Phase::kHeld;
   record.asked.held = true;
   record.reason = fmt::format(
-      "held, as the machine or its supervisor went down under it {} times in a row; `sharewell "
-      "release {}` lets it try again",
+      "held, as the machine, its supervisor or its GPU went down under it {} times in a row; "
+      "`sharewell release {}` lets it try again",
       record.lost, record.number);
   record.note = record.reason;
 }
@@ -44,7 +64,8 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
         end.ran ? *end.ran
                 : core::Seconds(std::max(0.0, static_cast<double>(now - *record.resumed) / 1e3));
   }
-  if (latest && !end.lost && !end.refused) record.lost = 0;
+  const bool innocent = end.fall && end.fall->part == engine::Fall::Part::kInnocent;
+  if (latest && !end.lost && !end.refused && !innocent) record.lost = 0;
   switch (ended.outcome) {
     case engine::Outcome::kFinished:
       record.phase = Phase::kFinished;
@@ -61,6 +82,11 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       [[fallthrough]];
     case engine::Outcome::kRequeued:
       if (end.refused) record.note = EndInWords(end, record) + "; it is tried again";
+      if (end.fall) {
+        if (!innocent) ++record.ooms;  // as after those it runs alone
+        record.note = EndInWords(end, record) +
+                      (innocent ? "; it is started again" : "; it is tried once more, alone");
+      }
       if (ended.earlier_leaves) {
         // The end of that one decides: it may finish before it hears that it should leave.
         record.phase = Phase::kStopping;
@@ -69,7 +95,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
         record.phase = Phase::kCancelled;
       } else if (latest || record.phase == Phase::kStopping) {
         record.phase = Phase::kWaiting;
-        if (latest && end.lost) CountLost(record);
+        if (latest && (end.lost || innocent)) CountLost(record);
       }
       break;
   }

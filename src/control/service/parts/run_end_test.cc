@@ -108,5 +108,43 @@ TEST_F(RunEndTest, TheEndOfAnEarlierAttemptIsNotThisOnes) {
   EXPECT_EQ(record_.run_time, core::Seconds(0));
 }
 
+TEST_F(RunEndTest, WhoFellWithItsNeighboursRunsAloneNext) {
+  engine::RunEnd end{.exit_code = 1};
+  end.fall = engine::Fall{{}, {{12, 1}}, {}};
+  End(Outcome::kRequeued, end);
+  EXPECT_EQ(record_.phase, Phase::kWaiting);
+  EXPECT_EQ(record_.ooms, 1) << "alone from now on";
+  EXPECT_EQ(record_.lost, 0);
+  EXPECT_EQ(
+      record_.note,
+      "the GPU broke under it and job 12: both failed within a moment, and whose doing it was "
+      "is not known; it is tried once more, alone");
+  EXPECT_EQ(record_.ended, std::nullopt);
+
+  end.fall->with = {{12, 1}, {14, 3}, {15, 1}};
+  end.fall->part = engine::Fall::Part::kCulprit;
+  EXPECT_EQ(EndInWords(end, record_), "it broke the GPU under itself and jobs 12, 14 and 15");
+  // One that is not to be started again has failed, and is told why.
+  record_.phase = Phase::kRunning;
+  End(Outcome::kFailed, end);
+  EXPECT_EQ(record_.phase, Phase::kFailed);
+  EXPECT_EQ(record_.note, "it broke the GPU under itself and jobs 12, 14 and 15");
+}
+
+TEST_F(RunEndTest, TheInnocentIsStartedAgainBesideOthersButNotForEver) {
+  engine::RunEnd end{.exit_code = 1};
+  end.fall = engine::Fall{engine::Fall::Part::kInnocent, {{12, 1}}, engine::RunId{12, 1}};
+  for (int i = 0; i < 2; ++i) {
+    record_.phase = Phase::kRunning;
+    End(Outcome::kRequeued, end);
+    EXPECT_EQ(record_.phase, Phase::kWaiting);
+    EXPECT_EQ(record_.ooms, 0);
+    EXPECT_EQ(record_.note, "its neighbour job 12 broke the GPU under both; it is started again");
+  }
+  record_.phase = Phase::kRunning;
+  End(Outcome::kRequeued, end);
+  EXPECT_EQ(record_.phase, Phase::kHeld);
+}
+
 }  // namespace
 }  // namespace sharewell::control

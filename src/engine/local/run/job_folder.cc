@@ -254,6 +254,7 @@ std::optional<JobExit> ParseExit(std::string_view text) {
   exit.error = static_cast<int>(LineNumber(text, "error"));
   exit.terminal = LineValue(text, "terminal").value_or("");
   exit.ran = core::Seconds(static_cast<double>(LineNumber(text, "ran_ms")) / 1e3);
+  exit.ended_ms = LineNumber(text, "ended_ms");
   exit.cpu_time = core::Seconds(static_cast<double>(LineNumber(text, "cpu_ms")) / 1e3);
   exit.most_memory = core::Bytes(static_cast<double>(LineNumber(text, "most_memory_kib")) * 1024);
   exit.lost_output = core::Bytes(static_cast<double>(LineNumber(text, "lost_output")));

@@ -90,6 +90,7 @@ struct JobExit {
   std::string terminal;  // what became of its terminal (job_files.h); empty: nothing to tell
   int error = 0;         // errno of that
   core::Seconds ran, cpu_time;
+  std::int64_t ended_ms = 0;  // Unix
   core::Bytes most_memory;  // of its largest process
   core::Bytes lost_output;  // could not be kept: the disk was full
 };

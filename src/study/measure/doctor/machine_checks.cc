@@ -19,6 +19,7 @@
 #include "engine/local/run/supervised.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
+#include "platform/process/mps.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 
@@ -160,9 +161,7 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
     if (gpu.mig) what += ", cut into MIG instances";
     rows.push_back({"GPUs", fmt::format("gpu {}", gpu.index), Soundness::kWorks, what, ""});
   }
-  auto mps = CheckProgram(places, "GPUs", "MPS", "nvidia-cuda-mps-control", "");
-  if (mps.soundness == Soundness::kAbsent) mps.what += ": jobs share a GPU by turns only";
-  rows.push_back(std::move(mps));
+  rows.push_back(CheckMps(places));
   return rows;
 }
 
@@ -232,6 +231,23 @@ std::vector<HealthRow> CheckCollectors(const MachinePlaces& places) {
 }
 
 }  // namespace
+
+HealthRow CheckMps(const MachinePlaces& places) {
+  auto row = CheckProgram(places, "GPUs", "MPS", "nvidia-cuda-mps-control", "");
+  if (row.soundness == Soundness::kAbsent) {
+    row.what += ": jobs share a GPU by turns only";
+    return row;
+  }
+  const auto everybody = platform::MpsServesEverybody(row.what);
+  if (everybody && *everybody) {
+    row.what += ": a server of root's lets jobs of all users share a GPU at the same time";
+  } else {
+    row.what +=
+        ": jobs of one user share a GPU at the same time, those of different users by turns, as "
+        "this driver has no --multiuser-server";
+  }
+  return row;
+}
 
 std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
   const fs::path root = places.root;

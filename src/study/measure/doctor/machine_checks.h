@@ -19,6 +19,9 @@ struct MachinePlaces {
 // All checks, section by section. `store` as --store takes it.
 std::vector<HealthRow> Examine(const MachinePlaces& places, const std::string& store);
 
+// Whether jobs share a GPU at the same time, and of which users. Runs the MPS program for its help.
+HealthRow CheckMps(const MachinePlaces& places);
+
 // What the machine itself offers: control groups, counters, clock, container runtimes.
 std::vector<HealthRow> CheckMachine(const MachinePlaces& places);
 

@@ -79,5 +79,17 @@ TEST_F(MachineChecksTest, Runtimes) {
   EXPECT_EQ(Check("docker").soundness, Soundness::kAbsent);
 }
 
+TEST_F(MachineChecksTest, WhoSharesAGpuAtTheSameTime) {
+  const MachinePlaces places{
+      .root = folder_.path(), .path = folder_.Path("bin"), .nvml_library = ""};
+  EXPECT_THAT(CheckMps(places).what, HasSubstr("by turns only"));
+  Write("bin/nvidia-cuda-mps-control", "#!/bin/sh\necho usage: -d\n");
+  ::chmod(folder_.Path("bin/nvidia-cuda-mps-control").c_str(), 0755);
+  EXPECT_EQ(CheckMps(places).soundness, Soundness::kWorks);
+  EXPECT_THAT(CheckMps(places).what, HasSubstr("different users by turns"));
+  Write("bin/nvidia-cuda-mps-control", "#!/bin/sh\necho ' -M, --multiuser-server'\n");
+  EXPECT_THAT(CheckMps(places).what, HasSubstr("jobs of all users"));
+}
+
 }  // namespace
 }  // namespace sharewell::study
