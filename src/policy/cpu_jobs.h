@@ -1,6 +1,6 @@
 // CPU-only jobs: they take cores that are left. Under a slimming sizing they also give way: stopped
-// where a start of the same plan took their cores, slowed where the node's memory bandwidth no
-// longer suffices for a training job (CODA), and let loose again when it does.
+// where a start of the same plan took their cores or host memory, slowed where the node's memory
+// bandwidth no longer suffices for a training job (CODA), and let loose again when it does.
 #pragma once
 
 #include <functional>

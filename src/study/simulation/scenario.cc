@@ -239,6 +239,7 @@ class Builder {
     job.user = UserOf(from.user.empty() ? "-" : from.user);
     job.gpus = from.gpus;
     job.cores = from.cores;
+    job.host_memory = from.host_memory;
     job.exclusive = from.exclusive;
     job.priority = from.priority;
     job.submit = from.submit;
