@@ -16,6 +16,7 @@ NodeId Cluster::Add(Node node) {
   node.first_gpu = GpuId(gpu_node_.size());
   gpu_node_.insert(gpu_node_.end(), static_cast<std::size_t>(node.gpus), id);
   largest_node_ = std::max(largest_node_, node.gpus);
+  states_memory_ = states_memory_ || node.memory.has_value();
   if (node.gpus > 0) {
     ByModel& sums = by_model_[node.model.index()];
     sums.gpus += node.gpus;
@@ -27,6 +28,13 @@ NodeId Cluster::Add(Node node) {
   }
   nodes_.push_back(std::move(node));
   return id;
+}
+
+void Cluster::ShareOutMemoryBandwidth(BytesPerSecond rate) {
+  for (Node& node : nodes_) {
+    const bool all = nodes_.size() == 1 || gpu_count() == 0;
+    node.memory_bandwidth = all ? rate : rate * (node.gpus / static_cast<double>(gpu_count()));
+  }
 }
 
 }  // namespace sharewell::core

@@ -35,6 +35,9 @@ class Cluster {
   // The last node, with the last GPUs. REQUIRES: as above. Whoever keeps tables by node or GPU is
   // told (Snapshot::Grow).
   NodeId Add(Node node);
+  // The nodes are one machine, whose memory moves so much: each has its part, as its GPUs are of
+  // all.
+  void ShareOutMemoryBandwidth(BytesPerSecond rate);
 
   const std::vector<GpuModel>& models() const { return models_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -43,7 +46,8 @@ class Cluster {
   std::size_t gpu_count() const { return gpu_node_.size(); }
   NodeId NodeOf(GpuId gpu) const { return gpu_node_[gpu.index()]; }
   GpuModelId ModelOf(GpuId gpu) const { return node(NodeOf(gpu)).model; }
-  int largest_node() const { return largest_node_; }  // most GPUs on one node
+  int largest_node() const { return largest_node_; }     // most GPUs on one node
+  bool states_memory() const { return states_memory_; }  // some node's host memory is known
   // Of the nodes with that GPU model: GPUs in all, most GPUs on one node, and the fewest cores for
   // each GPU where they state their cores.
   int CountOf(GpuModelId id) const { return by_model_[id.index()].gpus; }
@@ -61,6 +65,7 @@ class Cluster {
   };
   std::vector<ByModel> by_model_;
   int largest_node_ = 0;
+  bool states_memory_ = false;
 };
 
 }  // namespace sharewell::core

@@ -28,6 +28,7 @@ struct Estimate {
   std::vector<ModelEstimate> on;    // by GpuModelId
   Bytes gpu_memory_upper;           // 95 % bound, a GPU
   Ratio cores_upper = 1;            // 95 % bound of the cores it can use, over the median
+  Ratio host_memory_upper = 1;      // 95 % bound of host memory, over the median
   std::optional<Seconds> duration;  // alone on the reference model, with enough cores
   CpuCurve cpu_curve;               // empty: throughput rises linearly up to demand.cpu_cores
   Ratio contention = 1;             // how much more than usual it suffers from neighbours

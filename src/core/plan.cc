@@ -11,7 +11,7 @@ std::string Gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / (
 std::string ShortOfGpus(double wanted, double idle) {
   if (wanted <= 0) return "needs more idle GPUs than there are where it may run";
   if (wanted == 1 && idle < 1) return "needs an idle GPU, and none is idle where it may run";
-  if (wanted == 1) return "needs a GPU with more memory than the idle ones have";
+  if (wanted == 1) return "needs a GPU with more memory than is free on the idle ones";
   if (idle >= wanted) {
     return fmt::format("needs {:.0f} idle GPUs together; {:.0f} are idle, but not on one node",
                        wanted, idle);
@@ -65,6 +65,9 @@ std::string InWords(const Reason& reason, const std::string& other) {
     case ReasonKind::kNoCores:
       return fmt::format("needs {:g} CPU core{}; {:.3g} {} free{}", a, a == 1 ? "" : "s", b,
                          b == 1 ? "is" : "are", who);
+    case ReasonKind::kNoHostMemory:
+      return fmt::format("no node has {} of host memory free; the most is {}{}", Gibibytes(a),
+                         Gibibytes(b), who);
     case ReasonKind::kNoMemory:
       return fmt::format("may need {} of GPU memory; at most {} is free beside others{}",
                          Gibibytes(a), Gibibytes(b), who);

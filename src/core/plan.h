@@ -38,6 +38,8 @@ enum class ReasonKind {
   kWaitsForFaster,  // an idle GPU is there, and it is done sooner on a faster one that will be free
   kNoCores,         // where it could run, the CPU cores that it is given are not free (a: wanted,
                     // b: the most that is free, node: where)
+  kNoHostMemory,    // where it could run, the host memory that it may need is not free (a: bytes
+                    // wanted, b: the most that is free, node: where)
   kHeldBack,        // places are kept for a job that has waited too long (job)
   kBehindOthers,    // jobs that need the same wait before it
   kInfeasible,      // could not run even on the empty cluster

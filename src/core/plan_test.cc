@@ -34,6 +34,10 @@ TEST(InWords, N3_WhatIsShortIsSaidInFiguresAndWhoHasIt) {
   EXPECT_EQ(InWords({ReasonKind::kNoCores, {}, 4, 1}, "job 3 of alice has 6, job 5 of bob has 1"),
             "needs 4 CPU cores; 1 is free: job 3 of alice has 6, job 5 of bob has 1");
   EXPECT_EQ(InWords({ReasonKind::kNoCores, {}, 1, 0.5}, ""), "needs 1 CPU core; 0.5 are free");
+  EXPECT_EQ(InWords({ReasonKind::kNoHostMemory, {}, 64.0 * (1 << 30), 12.0 * (1 << 30)},
+                    "job 3 of ann has 40.0 GiB"),
+            "no node has 64.0 GiB of host memory free; the most is 12.0 GiB: job 3 of ann has "
+            "40.0 GiB");
   constexpr double kGiB = 1 << 30;
   EXPECT_EQ(
       InWords({ReasonKind::kNoMemory, {}, 40 * kGiB, 21 * kGiB}, "GPU 1 has job 3 of alice"),

@@ -29,6 +29,25 @@ void Residents::Renumber(const Renumbering& ids) {
   }
 }
 
+Bytes HostMemoryAskedOn(const JobView& view, int gpus) {
+  if (!view.job.host_memory) return {};
+  const double all = std::max(0.0, view.job.host_memory->value);
+  if (view.cpu_only()) return Bytes(std::ceil(all));
+  return Bytes(std::ceil(all / view.job.gpus) * gpus);
+}
+
+Bytes HostMemoryOn(const Node& node, const JobView& view, int gpus) {
+  if (!node.memory) return {};
+  Bytes believed;
+  if (const auto& on = view.estimate.on; !on.empty()) {
+    const auto& there = view.cpu_only() ? on.front() : on[node.model.index()];
+    const double one = std::ceil(there.demand.host_memory.value * view.estimate.host_memory_upper);
+    believed = Bytes(one * (view.cpu_only() ? 1 : gpus));
+  }
+  const Bytes most(std::floor(node.memory->value));
+  return std::max(HostMemoryAskedOn(view, gpus), std::min(believed, most));
+}
+
 Snapshot::Snapshot(const Cluster& cluster, Seconds restart_cost)
     : cluster_(&cluster), default_restart_cost_(restart_cost) {
   Grow();
@@ -42,8 +61,11 @@ void Snapshot::Grow() {
   }
   residents_.resize(cluster_->gpu_count());
   changed_.resize(cluster_->gpu_count(), Seconds(-1));
+  foreign_memory_.resize(cluster_->gpu_count());
   cores_used_.resize(nodes.size(), 0.0);
   cpu_only_cores_.resize(nodes.size(), 0.0);
+  memory_used_.resize(nodes.size());
+  cpu_only_memory_.resize(nodes.size());
 }
 
 Seconds Snapshot::attained(const JobView& view) const {
@@ -165,7 +187,17 @@ double Snapshot::CoresOn(const Cluster& cluster, const Allocation& where, NodeId
   return where.cores * static_cast<double>(here) / static_cast<double>(where.gpus.size());
 }
 
+void Snapshot::HoldMemory(const JobView& view, const Allocation& where, int sign) {
+  if (!cluster_->states_memory()) return;
+  EachNode(*cluster_, where, [&](NodeId node, int gpus) {
+    const Bytes held = HostMemoryOn(cluster_->node(node), view, gpus) * sign;
+    memory_used_[node.index()] += held;
+    if (view.cpu_only()) cpu_only_memory_[node.index()] += held;
+  });
+}
+
 void Snapshot::Occupy(JobId id, const Allocation& where, int sign) {
+  HoldMemory(at(id), where, sign);
   if (where.gpus.empty()) {
     cores_used_[where.node.index()] += sign * where.cores;
     cpu_only_cores_[where.node.index()] += sign * where.cores;
@@ -240,6 +272,13 @@ void Snapshot::Resize(JobId id, double cores) {
   Occupy(id, at(id).allocation, +1);
 }
 
+void Snapshot::SetForeignMemory(GpuId gpu, Bytes held) {
+  foreign_memory_[gpu.index()] = held;
+  changed_[gpu.index()] = now_;  // whoever may share there now has not tried
+  any_foreign_memory_ = std::any_of(foreign_memory_.begin(), foreign_memory_.end(),
+                                    [](Bytes one) { return one > Bytes(0); });
+}
+
 void Snapshot::SetThrottle(JobId id, Ratio share) { at(id).throttle = share; }
 
 void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) {
@@ -256,12 +295,15 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) 
 }
 
 void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
+  const bool running = at(id).state == JobState::kRunning;
   CountBacklog(at(id), -1);
+  if (running) HoldMemory(at(id), at(id).allocation, -1);
   at(id).estimate = std::move(estimate);
   at(id).profiled = profiled;
+  if (running) HoldMemory(at(id), at(id).allocation, +1);
   CountBacklog(at(id), +1);
   // Whoever may share with it now has not tried.
-  if (at(id).state != JobState::kRunning) return;
+  if (!running) return;
   for (const GpuId gpu : at(id).allocation.gpus) changed_[gpu.index()] = now_;
 }
 

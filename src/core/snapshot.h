@@ -41,6 +41,15 @@ struct JobView {
   bool cpu_only() const { return job.gpus == 0; }
 };
 
+// The host memory that it reserves on a node where it has `gpus` of its GPUs (a CPU-only job: all
+// of it): the larger of what was asked for and what it is believed to need at most, in whole bytes,
+// so that sums are exact. What is not known reserves nothing. A belief alone never asks for more
+// than the node has: such a job runs there with no other that needs memory. None where the node's
+// memory is not known.
+Bytes HostMemoryOn(const Node& node, const JobView& view, int gpus);
+// What was asked for alone: a node with less is no place for it.
+Bytes HostMemoryAskedOn(const JobView& view, int gpus);
+
 // What happened since the last decision. Memos are kept up to date from these.
 struct Change {
   enum class Kind : std::uint8_t {
@@ -92,6 +101,11 @@ class Snapshot {
   int idle_gpus() const { return idle_total_; }
   double cores_used(NodeId node) const { return cores_used_[node.index()]; }
   double cpu_only_cores(NodeId node) const { return cpu_only_cores_[node.index()]; }  // of those
+  Bytes memory_used(NodeId node) const { return memory_used_[node.index()]; }         // of the host
+  Bytes cpu_only_memory(NodeId node) const { return cpu_only_memory_[node.index()]; }  // of that
+  // GPU memory that processes hold which are no jobs of ours.
+  Bytes foreign_memory(GpuId gpu) const { return foreign_memory_[gpu.index()]; }
+  bool any_foreign_memory() const { return any_foreign_memory_; }
   int cpu_only_jobs() const { return cpu_only_jobs_; }  // waiting or running
   Seconds attained(const JobView& view) const;          // now
   Seconds run_time(const JobView& view) const;          // now
@@ -127,6 +141,7 @@ class Snapshot {
   void Finish(JobId id, JobState how);  // kFinished or kFailed; a waiting job may fail too
   void Resize(JobId id, double cores);
   void SetThrottle(JobId id, Ratio share);
+  void SetForeignMemory(GpuId gpu, Bytes held);  // memos do not hear of it
   // Running jobs.
   void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup);
   void SetEstimate(JobId id, Estimate estimate, bool profiled);
@@ -138,6 +153,23 @@ class Snapshot {
   // Cores of an allocation on one node; a gang's are spread as its GPUs are.
   static double CoresOn(const Cluster& cluster, const Allocation& where, NodeId node);
 
+  // Calls visit(NodeId, GPUs there) for each node of an allocation; a CPU-only job's has none.
+  template <class Visit>
+  static void EachNode(const Cluster& cluster, const Allocation& where, Visit visit) {
+    if (where.gpus.empty()) {
+      if (where.node.valid()) visit(where.node, 0);
+      return;
+    }
+    // GPUs are in rising order, and those of a node follow each other.
+    for (std::size_t i = 0, next = 0; i < where.gpus.size(); i = next) {
+      const NodeId node = cluster.NodeOf(where.gpus[i]);
+      for (next = i + 1; next < where.gpus.size() && cluster.NodeOf(where.gpus[next]) == node;) {
+        ++next;
+      }
+      visit(node, static_cast<int>(next - i));
+    }
+  }
+
  private:
   Seconds AloneTime(const JobView& view, Seconds attained) const;
   struct Usage {
@@ -147,6 +179,7 @@ class Snapshot {
   };
 
   void Occupy(JobId id, const Allocation& where, int sign);
+  void HoldMemory(const JobView& view, const Allocation& where, int sign);
   Usage& UsageNow(UserId user);
   void CountBacklog(const JobView& view, int sign);
   void Enter(JobId id, JobState state);
@@ -162,9 +195,13 @@ class Snapshot {
   std::vector<Residents> residents_;
   std::vector<int> idle_;
   std::vector<Seconds> changed_;
+  std::vector<Bytes> foreign_memory_;
+  bool any_foreign_memory_ = false;
   int idle_total_ = 0;
   std::vector<double> cores_used_;
   std::vector<double> cpu_only_cores_;
+  std::vector<Bytes> memory_used_;
+  std::vector<Bytes> cpu_only_memory_;
   int cpu_only_jobs_ = 0;
   // backlog() = left_ - pace_ x now: kept as two sums so that reading it is O(1).
   Seconds youngest_started_;

@@ -384,5 +384,46 @@ TEST(SnapshotDeathTest, WhatCannotHappenEndsTheProgram) {
   EXPECT_DEATH(s->Stop(id), "kRunning");
 }
 
+TEST(HostMemory, IsTheLargerOfWhatWasAskedAndWhatIsBelieved) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Memory(100).Node(2).Memory(100).Node(1).Build());
+  const auto reserved = [&](const JobSpec& spec, const Allocation& where, std::size_t node) {
+    const JobId id = s.Waiting(spec);
+    const Bytes before = s->memory_used(NodeId(node));
+    s->Start(id, where);
+    const Bytes held = s->memory_used(NodeId(node)) - before;
+    s->Finish(id, JobState::kFinished);
+    EXPECT_EQ(s->memory_used(NodeId(node)), before) << "it holds none once it is over";
+    return held / GiB(1);
+  };
+  EXPECT_EQ(reserved({}, OnGpus({0}), 0), 0) << "nobody knows, nobody asked";
+  EXPECT_EQ(reserved({.host_gib = 10}, OnGpus({0}), 0), 10);
+  EXPECT_EQ(reserved({.host_gib = 10, .asked_host_gib = 12}, OnGpus({0}), 0), 12);
+  EXPECT_EQ(reserved({.host_gib = 10, .asked_host_gib = 8}, OnGpus({0}), 0), 10);
+  EXPECT_EQ(reserved({.gpus = 3, .host_gib = 10}, OnGpus({0, 1, 2}), 0), 30) << "believed a GPU";
+  EXPECT_EQ(reserved({.gpus = 4, .asked_host_gib = 80}, OnGpus({2, 3, 4, 5}), 1), 40)
+      << "asked in all, spread as its GPUs are";
+  EXPECT_EQ(reserved({.gpus = 0, .host_gib = 10, .asked_host_gib = 20}, OnNode(1, 1), 1), 20);
+  EXPECT_EQ(reserved({.host_gib = 300}, OnGpus({0}), 0), 100) << "belief asks for no more than all";
+  EXPECT_EQ(reserved({.host_gib = 10, .asked_host_gib = 12}, OnGpus({6}), 2), 0)
+      << "what a node does not state is not counted";
+}
+
+TEST(HostMemory, FollowsWhatIsLearntOfARunningJob) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Memory(100).Build());
+  const JobId id = s.Running({.host_gib = 10}, {0});
+  const JobId cpu = s.RunningOnNode({.gpus = 0, .host_gib = 5}, 0, 1);
+  Estimate more = s->job(id).estimate;
+  more.on[0].demand.host_memory = GiB(30);
+  more.host_memory_upper = 1.5;
+  s->SetEstimate(id, more, true);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(50));
+  EXPECT_EQ(s->cpu_only_memory(NodeId(0)), GiB(5));
+  s->Stop(id);
+  s->SetEstimate(id, more, true);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(5)) << "who waits holds none";
+  s->Finish(cpu, JobState::kFinished);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(0));
+}
+
 }  // namespace
 }  // namespace sharewell::core

@@ -27,6 +27,7 @@ class Ledger {
     const JobView& view = snapshot_.job(id);
     for (GpuId gpu : view.allocation.gpus) std::erase(On(gpu), id);
     AddCores(view.allocation, -1);
+    AddMemory(view, view.allocation, -1);
   }
 
   Result<void> Add(JobId id, const Allocation& to) {
@@ -77,6 +78,7 @@ class Ledger {
       }
     }
     AddCores(to, +1);
+    AddMemory(view, to, +1);
     return {};
   }
 
@@ -89,6 +91,26 @@ class Ledger {
       cores_[snapshot_.cluster().NodeOf(gpu)] +=
           sign * where.cores / static_cast<double>(where.gpus.size());
     }
+  }
+
+  void AddMemory(const JobView& view, const Allocation& where, int sign) {
+    const auto& cluster = snapshot_.cluster();
+    if (!cluster.states_memory()) return;
+    core::Snapshot::EachNode(cluster, where, [&](NodeId node, int gpus) {
+      memory_[node] += core::HostMemoryOn(cluster.node(node), view, gpus) * sign;
+    });
+  }
+
+  Result<void> CheckMemory() const {
+    for (const auto& [node, change] : memory_) {
+      const auto& facts = snapshot_.cluster().node(node);
+      const core::Bytes after = snapshot_.memory_used(node) + change;
+      if (facts.memory && change > core::Bytes(0) && after > *facts.memory) {
+        return FailedError("node {} has {:.0f} bytes of host memory for jobs, the plan uses {:.0f}",
+                           facts.name, facts.memory->value, after.value);
+      }
+    }
+    return {};
   }
 
   Result<void> CheckCores() const {
@@ -115,6 +137,7 @@ class Ledger {
   const core::Snapshot& snapshot_;
   std::unordered_map<GpuId, std::vector<JobId>> gpus_;
   std::unordered_map<NodeId, double> cores_;
+  std::unordered_map<NodeId, core::Bytes> memory_;
 };
 
 }  // namespace
@@ -164,6 +187,7 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (JobId id : plan.infeasible) {
     if (!in_state(id, JobState::kWaiting)) return FailedError("dropping a job that does not wait");
   }
+  if (auto ok = ledger.CheckMemory(); !ok) return ok;
   return ledger.CheckCores();
 }
 

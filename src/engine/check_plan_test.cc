@@ -222,5 +222,35 @@ TEST_F(CheckPlanTest, AResizeToLessThanNothingIsRefused) {
   EXPECT_THAT(Breach(plan), HasSubstr("resize to -2 cores"));
 }
 
+TEST(CheckPlanMemory, HostMemoryIsNeverOvercommitted) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Memory(64).Node(1).Build());
+  const JobId runs = s.Running({.host_gib = 30}, {0});
+  const JobId waits = s.Waiting({.asked_host_gib = 40});
+  Plan plan;
+  plan.starts.push_back({waits, OnGpus({1}, 0), {}, {}});
+  const auto breach = CheckPlan(*s, plan);
+  ASSERT_FALSE(breach);
+  EXPECT_THAT(breach.error().message, HasSubstr("node n0 has 68719476736 bytes of host memory"));
+  plan.stops.push_back({runs, {}});
+  EXPECT_TRUE(CheckPlan(*s, plan)) << "what the stop frees";
+  plan.stops.clear();
+  plan.moves.push_back({runs, OnGpus({2}, 0), false, {}});
+  EXPECT_TRUE(CheckPlan(*s, plan)) << "the other node does not state its memory";
+}
+
+TEST(CheckPlanMemory, WhoNeedsNoneMayStartWhereSomebodyWasSeenToNeedMoreThanThereIs) {
+  SnapshotBuilder s(ClusterBuilder().Node(3).Memory(64).Build());
+  s.Running({.host_gib = 40}, {0});
+  const JobId grows = s.Running({.host_gib = 10}, {1});
+  core::Estimate more = s->job(grows).estimate;
+  more.on[0].demand.host_memory = core::GiB(50);
+  s->SetEstimate(grows, more, true);
+  Plan plan;
+  plan.starts.push_back({s.Waiting({}), OnGpus({2}, 0), {}, {}});
+  EXPECT_TRUE(CheckPlan(*s, plan));
+  plan.starts.push_back({s.Waiting({.host_gib = 1}), OnGpus({2}, 0), {}, {}});
+  EXPECT_FALSE(CheckPlan(*s, plan));
+}
+
 }  // namespace
 }  // namespace sharewell::engine

@@ -337,7 +337,8 @@ class Composed : public Policy {
       const JobView& view = snapshot.job(entry.id);
       Choice choice = placement_->Place(ContextOf(snapshot, anew, memo), view);
       if (const auto* reason = std::get_if<Reason>(&choice)) {
-        passed_over.emplace(entry.id.value, *reason);
+        passed_over.emplace(entry.id.value,
+                            NoHostMemory(ContextOf(snapshot, anew, memo), view).value_or(*reason));
         continue;
       }
       chosen.emplace_back(entry.id, std::get<Chosen>(std::move(choice)));

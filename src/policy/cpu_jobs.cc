@@ -22,6 +22,15 @@ constexpr int kMostTold = 64;             // of those who wait: thousands may, f
 
 double CoresOf(const JobView& view) { return view.job.cores.value_or(1); }
 
+// Bytes of host memory that it will hold, whichever node it comes to; 0 where none states its own.
+double MemoryOf(const Snapshot& snapshot, const JobView& view) {
+  core::Bytes most;
+  for (const auto& node : snapshot.cluster().nodes()) {
+    most = std::max(most, HostMemoryOn(node, view, 0));
+  }
+  return most.value;
+}
+
 // Host memory traffic of one node as believed: of training jobs, and of CPU-only jobs unthrottled.
 struct Traffic {
   double training = 0;
@@ -89,11 +98,18 @@ JobId NewcomerOn(const Snapshot& snapshot, NodeId node, const Plan& plan) {
   return {};
 }
 
-// Starts of this plan may have been given cores that CPU-only jobs hold: those stop, latest first.
+// Starts of this plan may have been given cores or host memory that CPU-only jobs hold: those stop,
+// latest first, if what they hold is what lacks.
 void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
   for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
     const NodeId node(n);
-    if (ledger.cores_free(snapshot, node) >= -1e-9) continue;
+    const auto lacks_cores = [&] { return ledger.cores_free(snapshot, node) < -1e-9; };
+    // What those who run were seen to need beyond belief is no start of this plan.
+    const bool newcomer = NewcomerOn(snapshot, node, plan).valid();
+    const auto lacks_memory = [&] {
+      return newcomer && ledger.host_memory_free(snapshot, node) < core::Bytes(0);
+    };
+    if (!lacks_cores() && !lacks_memory()) continue;
     std::vector<JobId> here;
     for (JobId id : snapshot.running()) {
       if (snapshot.job(id).cpu_only() && snapshot.job(id).allocation.node == node)
@@ -101,7 +117,11 @@ void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
     }
     std::sort(here.rbegin(), here.rend());
     for (JobId id : here) {
-      if (ledger.cores_free(snapshot, node) >= -1e-9) break;
+      const JobView& view = snapshot.job(id);
+      const bool helps =
+          (lacks_cores() && view.allocation.cores > 0) ||
+          (lacks_memory() && HostMemoryOn(snapshot.cluster().node(node), view, 0) > core::Bytes(0));
+      if (!helps) continue;
       ledger.Vacate(snapshot, id, snapshot.job(id).allocation);
       plan.stops.push_back({id, {ReasonKind::kPreempted, NewcomerOn(snapshot, node, plan), 0, 0}});
     }
@@ -154,7 +174,7 @@ class Heads {
       ++c.at;
     }
     if (c.at == c.end) return;
-    const auto& [priority, user, cores] = *c.what;
+    const auto& [priority, user, cores, memory] = *c.what;
     heads_.emplace(priority, cores_of_(user), c.at->first, c.at->second, i);
   }
 
@@ -186,7 +206,7 @@ void CpuLine::Update(const Snapshot& snapshot, JobId id) {
     where.reset();
   }
   if (view.state != core::JobState::kWaiting) return;
-  where.emplace(-view.job.priority, view.job.user, CoresOf(view));
+  where.emplace(-view.job.priority, view.job.user, CoresOf(view), MemoryOf(snapshot, view));
   classes_[*where].insert(place);
 }
 
@@ -212,16 +232,33 @@ std::size_t PlaceCpuJobs(const Snapshot& snapshot, const CpuLine& line, Ledger& 
   while (const auto next = heads.Next()) {
     const JobId id = *next;
     ++looked_at;
-    const double cores = CoresOf(snapshot.job(id));
+    const JobView& view = snapshot.job(id);
+    const double cores = CoresOf(view);
     NodeId best, most;
+    NodeId most_memory;  // of those that have the cores
     for (std::size_t n = 0; n < snapshot.cluster().nodes().size(); ++n) {
       const double free = ledger.cores_free(snapshot, NodeId(n));
       if (!most.valid() || free > ledger.cores_free(snapshot, most)) most = NodeId(n);
       if (free + 1e-9 < cores) continue;
+      const core::Bytes memory = ledger.host_memory_free(snapshot, NodeId(n));
+      const core::Bytes wanted = HostMemoryOn(snapshot.cluster().node(NodeId(n)), view, 0);
+      if (wanted > core::Bytes(0) && wanted > memory) {
+        if (!most_memory.valid() || memory > ledger.host_memory_free(snapshot, most_memory)) {
+          most_memory = NodeId(n);
+        }
+        continue;
+      }
       if (!best.valid() || free > ledger.cores_free(snapshot, best)) best = NodeId(n);
     }
     if (!best.valid()) {
       if (told++ >= kMostTold) continue;  // its class is dropped: all of it asks for as much
+      if (most_memory.valid()) {
+        const double wanted = HostMemoryOn(snapshot.cluster().node(most_memory), view, 0).value;
+        const double free = std::max(0.0, ledger.host_memory_free(snapshot, most_memory).value);
+        tell(id, {ReasonKind::kNoHostMemory, {}, wanted, free, most_memory, {}});
+        heads.Advance();
+        continue;
+      }
       const double free = most.valid() ? std::max(0.0, ledger.cores_free(snapshot, most)) : 0;
       tell(id, {ReasonKind::kNoCores, {}, cores, free, most, {}});
       heads.Advance();

@@ -1,6 +1,6 @@
 // CPU-only jobs: they take cores that are left. Under a slimming sizing they also give way: stopped
-// where a start of the same plan took their cores, slowed where the node's memory bandwidth no
-// longer suffices for a training job (CODA), and let loose again when it does.
+// where a start of the same plan took their cores or host memory, slowed where the node's memory
+// bandwidth no longer suffices for a training job (CODA), and let loose again when it does.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,8 @@ namespace sharewell::policy {
 // thousands may wait, and where one of them finds no place, nobody behind it does.
 class CpuLine {
  public:
-  using Class = std::tuple<int, core::UserId, double>;       // -priority, user, cores
+  // -priority, user, cores, bytes of host memory
+  using Class = std::tuple<int, core::UserId, double, double>;
   using Members = std::set<std::pair<double, core::JobId>>;  // by submission
 
   void Rebuild(const core::Snapshot& snapshot);

@@ -49,8 +49,9 @@ std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const auto& node = cluster.nodes()[n];
     if (node.gpus == 0 || node.model != model || (one_node && node.gpus < gpus)) continue;
-    free_in.emplace_back(FreeIn(snapshot, ledger, node, std::min(node.gpus, gpus)),
-                         static_cast<std::uint32_t>(n));
+    const int here = std::min(node.gpus, gpus);
+    if (node.memory && core::HostMemoryAskedOn(view, here) > *node.memory) continue;
+    free_in.emplace_back(FreeIn(snapshot, ledger, node, here), static_cast<std::uint32_t>(n));
   }
   std::sort(free_in.begin(), free_in.end());
   SoonFree out;

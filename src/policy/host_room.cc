@@ -5,6 +5,12 @@ namespace sharewell::policy {
 bool HostHasRoom(const Context& context, const core::JobView& view, core::GpuId gpu) {
   const auto& cluster = context.snapshot.cluster();
   const auto& node = cluster.node(cluster.NodeOf(gpu));
+  const core::Bytes foreign = context.snapshot.foreign_memory(gpu);
+  if (foreign > core::Bytes(0) &&
+      context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper >
+          cluster.model(node.model).memory) {
+    return false;
+  }
   if (!node.memory_bandwidth && !node.pcie) return true;
   const core::Demand& own = view.estimate.On(node.model).demand;
   core::BytesPerSecond bandwidth = own.host_bandwidth;

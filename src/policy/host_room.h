@@ -1,4 +1,5 @@
-// Whether a node's memory bandwidth and PCIe still suffice when one more job comes, as believed.
+// Whether a node's memory bandwidth and PCIe still suffice when one more job comes, as believed,
+// and the memory of the GPU beside processes that are no jobs.
 #pragma once
 
 #include "policy/placement/placement.h"

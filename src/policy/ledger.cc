@@ -18,7 +18,8 @@ using core::Snapshot;
 
 namespace {
 constexpr double kClosed = -std::numeric_limits<double>::infinity();
-}
+constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strangers
+}  // namespace
 
 bool MayShare(const JobView& view) {
   return view.job.gpus == 1 && !view.job.exclusive && view.ooms == 0;
@@ -43,11 +44,16 @@ void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
   load_.assign(gpus, 0.0);
   memory_.assign(gpus, {});
   memory_upper_.assign(gpus, {});
+  strangers_ = !nobody && snapshot.any_foreign_memory();
   cores_used_.assign(nodes, 0.0);
   cpu_only_cores_.assign(nodes, 0.0);
+  host_memory_used_.assign(nodes, {});
+  cpu_only_memory_.assign(nodes, {});
   cores_tree_ = MaxTree(nodes);
   for (std::size_t n = 0; n < nodes; ++n) {
     AddCores(snapshot, NodeId(n), nobody ? 0 : snapshot.cpu_only_cores(NodeId(n)), true);
+    if (nobody) continue;
+    host_memory_used_[n] = cpu_only_memory_[n] = snapshot.cpu_only_memory(NodeId(n));
   }
   idle_.assign(nodes, 0);
   planned_.clear();
@@ -68,6 +74,7 @@ void Ledger::Rebuild(const Snapshot& snapshot) {
   Empty(snapshot, false);
   for (std::size_t n = 0; n < cores_used_.size(); ++n) {
     AddCores(snapshot, NodeId(n), snapshot.cores_used(NodeId(n)) - cores_used_[n], false);
+    TakeMemory(snapshot, NodeId(n));
   }
   for (std::size_t g = 0; g < residents_.size(); ++g) {
     if (snapshot.residents(GpuId(g)).count() == 0) continue;
@@ -83,12 +90,14 @@ void Ledger::Refresh(const Snapshot& snapshot, const JobView& view) {
     if (const NodeId node = view.allocation.node; node.valid()) {
       cpu_only_cores_[node.index()] = snapshot.cpu_only_cores(node);
       AddCores(snapshot, node, snapshot.cores_used(node) - cores_used_[node.index()], false);
+      TakeMemory(snapshot, node);
     }
     return;
   }
   for (GpuId gpu : view.allocation.gpus) {
     const NodeId node = snapshot.cluster().NodeOf(gpu);
     AddCores(snapshot, node, snapshot.cores_used(node) - cores_used_[node.index()], false);
+    TakeMemory(snapshot, node);
     const bool was_idle = residents_[gpu.index()].count() == 0;
     residents_[gpu.index()] = snapshot.residents(gpu);
     const bool is_idle = residents_[gpu.index()].count() == 0;
@@ -110,8 +119,8 @@ void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
   const auto model = snapshot.cluster().ModelOf(gpu);
   const auto jobs = residents_[gpu.index()].jobs();
   double load = 0;
-  core::Bytes memory;
-  core::Bytes upper;
+  core::Bytes memory = strangers_ ? snapshot.foreign_memory(gpu) : core::Bytes();
+  core::Bytes upper = memory;
   bool shared = true;
   for (JobId id : jobs) {
     const JobView& view = snapshot.job(id);
@@ -168,12 +177,29 @@ void Ledger::AddCores(const Snapshot& snapshot, NodeId node, double cores, bool 
   cores_tree_.Set(node.index(), cores_for_training(snapshot, node));
 }
 
+void Ledger::TakeMemory(const Snapshot& snapshot, NodeId node) {
+  host_memory_used_[node.index()] = snapshot.memory_used(node);
+  cpu_only_memory_[node.index()] = snapshot.cpu_only_memory(node);
+}
+
+void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& where, int sign) {
+  const auto& cluster = snapshot.cluster();
+  if (!cluster.states_memory()) return;
+  const JobView& view = snapshot.job(id);
+  Snapshot::EachNode(cluster, where, [&](NodeId node, int gpus) {
+    const core::Bytes held = core::HostMemoryOn(cluster.node(node), view, gpus) * sign;
+    host_memory_used_[node.index()] += held;
+    if (view.cpu_only()) cpu_only_memory_[node.index()] += held;
+  });
+}
+
 core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
   if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second;
   return core::StandingShare(snapshot.job(id));
 }
 
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
+  AddMemory(snapshot, id, to, +1);
   planned_[id.value] = to.sm_share;
   for (GpuId gpu : to.gpus) {
     Count(snapshot, id, gpu, +1);
@@ -184,6 +210,7 @@ void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
 }
 
 void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
+  AddMemory(snapshot, id, from, -1);
   planned_.erase(id.value);
   for (GpuId gpu : from.gpus) {
     Count(snapshot, id, gpu, -1);
@@ -214,9 +241,39 @@ double Ledger::cores_for_training(const Snapshot& snapshot, NodeId node) const {
   return cpu_jobs_give_way_ ? free + cpu_only_cores_[node.index()] : free;
 }
 
-std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, GpuModelId model,
-                                                   int count, double cores_a_gpu) const {
+bool Ledger::FitsBesideStrangers(const Snapshot& snapshot, const JobView& view, GpuId gpu) const {
+  if (!strangers_) return true;
+  const core::Bytes held = snapshot.foreign_memory(gpu);
+  if (held <= core::Bytes(0)) return true;
+  const auto model = snapshot.cluster().ModelOf(gpu);
+  const core::Bytes all = snapshot.cluster().model(model).memory;
+  core::Bytes wanted = view.estimate.gpu_memory_upper;
+  if (!view.estimate.On(model).demand.known) wanted = std::min(wanted, all * kUnknownNeeds);
+  return held + wanted <= all;
+}
+
+core::Bytes Ledger::host_memory_free(const Snapshot& snapshot, NodeId node) const {
+  const auto& memory = snapshot.cluster().node(node).memory;
+  if (!memory) return core::Bytes(std::numeric_limits<double>::infinity());
+  return *memory - host_memory_used_[node.index()];
+}
+
+core::Bytes Ledger::host_memory_for_training(const Snapshot& snapshot, NodeId node) const {
+  const core::Bytes free = host_memory_free(snapshot, node);
+  return cpu_jobs_give_way_ ? free + cpu_only_memory_[node.index()] : free;
+}
+
+bool Ledger::HostMemorySuffices(const Snapshot& snapshot, const JobView& view, NodeId node,
+                                int gpus) const {
+  const core::Bytes wanted = core::HostMemoryOn(snapshot.cluster().node(node), view, gpus);
+  // Who needs none takes none of what is missing.
+  return wanted <= core::Bytes(0) || wanted <= host_memory_for_training(snapshot, node);
+}
+
+std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, const JobView& view,
+                                                   GpuModelId model, double cores_a_gpu) const {
   const auto& cluster = snapshot.cluster();
+  const int count = view.job.gpus;
   const MaxTree& tree = idle_tree_[model.index()];
   constexpr double kDust = 1e-9;
   std::vector<GpuId> gpus;
@@ -224,17 +281,30 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, Gpu
     const auto& node = cluster.nodes()[n];
     for (int k = 0; k < node.gpus && want > 0; ++k) {
       const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
-      if (residents_[gpu.index()].count() > 0) continue;
+      if (residents_[gpu.index()].count() > 0 || !FitsBesideStrangers(snapshot, view, gpu)) {
+        continue;
+      }
       gpus.push_back(gpu);
       --want;
     }
   };
-  const auto enough_cores = [&](std::size_t n, int want) {
-    return cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want;
+  const auto enough_idle = [&](std::size_t n, int want) {
+    if (!strangers_) return true;  // the tree counts them
+    const auto& node = cluster.nodes()[n];
+    for (int k = 0; k < node.gpus && want > 0; ++k) {
+      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
+      if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) --want;
+    }
+    return want == 0;
+  };
+  const auto suffices = [&](std::size_t n, int want) {
+    return enough_idle(n, want) &&
+           cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want &&
+           HostMemorySuffices(snapshot, view, NodeId(n), want);
   };
   if (count <= cluster.LargestNodeOf(model)) {
     for (std::size_t n = tree.First(count); n != MaxTree::kNone; n = tree.First(count, n + 1)) {
-      if (!enough_cores(n, count)) continue;
+      if (!suffices(n, count)) continue;
       take(n, count);
       return gpus;
     }
@@ -244,14 +314,14 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, Gpu
   int left = count;
   for (std::size_t n = tree.First(1); left > 0 && n != MaxTree::kNone; n = tree.First(1, n + 1)) {
     const int whole = cluster.nodes()[n].gpus;
-    if (idle_[n] < whole || whole > left || !enough_cores(n, whole)) continue;
+    if (idle_[n] < whole || whole > left || !suffices(n, whole)) continue;
     take(n, whole);
     left -= whole;
   }
   if (left > 0) {
     std::size_t n = tree.First(left);
     while (n != MaxTree::kNone &&
-           (!enough_cores(n, left) || std::any_of(gpus.begin(), gpus.end(), [&](GpuId g) {
+           (!suffices(n, left) || std::any_of(gpus.begin(), gpus.end(), [&](GpuId g) {
              return cluster.NodeOf(g).index() == n;
            }))) {
       n = tree.First(left, n + 1);

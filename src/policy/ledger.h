@@ -45,8 +45,12 @@ class Ledger {
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
   core::Bytes memory(core::GpuId gpu) const {
     return memory_[gpu.index()];
-  }  // sum of believed memory
+  }  // sum of believed memory, and what strangers hold
   core::Bytes memory_upper(core::GpuId gpu) const { return memory_upper_[gpu.index()]; }
+  // Beside the processes there that are no jobs, it has the GPU memory it may need. What nobody
+  // knows is taken to leave a tenth of the GPU.
+  bool FitsBesideStrangers(const core::Snapshot& snapshot, const core::JobView& view,
+                           core::GpuId gpu) const;
   double cores_free(const core::Snapshot& snapshot, core::NodeId node) const;
   double cores_for_training(const core::Snapshot& snapshot, core::NodeId node) const;
   // The lowest GPU on a node, from `gpu`'s on, that has so many cores for training; gpu_count() if
@@ -55,13 +59,22 @@ class Ledger {
                                     double cores) const;
   double most_cores() const { return cores_tree_.max(); }  // for training, on any one node
   core::NodeId node_with_most_cores() const;               // REQUIRES: there is a node
+  // Host memory that nobody has reserved; infinite where the node does not state its memory. For
+  // training, that of CPU-only jobs that give way is free too. Below 0 where somebody was seen to
+  // need more than had been believed.
+  core::Bytes host_memory_free(const core::Snapshot& snapshot, core::NodeId node) const;
+  core::Bytes host_memory_for_training(const core::Snapshot& snapshot, core::NodeId node) const;
+  // So many of its GPUs on that node, as far as host memory goes.
+  bool HostMemorySuffices(const core::Snapshot& snapshot, const core::JobView& view,
+                          core::NodeId node, int gpus) const;
   int idle_gpus(core::NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
 
-  // Idle GPUs for a gang, in rising order: on one node where a node is large enough, first fit;
-  // else on wholly idle nodes and one more for the remainder. `cores` is what the job needs a GPU.
+  // Idle GPUs for the job, in rising order: on one node where a node is large enough, first fit;
+  // else on wholly idle nodes and one more for the remainder. `cores` is what it needs a GPU.
   std::optional<std::vector<core::GpuId>> IdleGpus(const core::Snapshot& snapshot,
-                                                   core::GpuModelId model, int count,
+                                                   const core::JobView& view,
+                                                   core::GpuModelId model,
                                                    double cores_a_gpu) const;
 
   // GPUs of `model` that have co-location but room for more, busiest-first-fit style: the lowest
@@ -80,6 +93,9 @@ class Ledger {
  private:
   void Reindex(const core::Snapshot& snapshot, core::GpuId gpu);
   void AddCores(const core::Snapshot& snapshot, core::NodeId node, double cores, bool cpu_only);
+  void AddMemory(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& where,
+                 int sign);
+  void TakeMemory(const core::Snapshot& snapshot, core::NodeId node);
   void SetClosed(const core::Snapshot& snapshot, core::NodeId node, bool closed);
   void SetIdle(const core::Snapshot& snapshot, core::NodeId node, int idle);
   void SetRoom(core::GpuModelId model, core::GpuId gpu, double room);
@@ -91,8 +107,11 @@ class Ledger {
   std::vector<double> load_;
   std::vector<core::Bytes> memory_;
   std::vector<core::Bytes> memory_upper_;
+  bool strangers_ = false;  // some GPU's memory is held by processes that are no jobs
   std::vector<double> cores_used_;
   std::vector<double> cpu_only_cores_;
+  std::vector<core::Bytes> host_memory_used_;
+  std::vector<core::Bytes> cpu_only_memory_;
   core::MaxTree cores_tree_;  // over nodes: cores for training
   std::vector<int> idle_;
   int idle_total_ = 0;

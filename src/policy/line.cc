@@ -1,6 +1,7 @@
 #include "policy/line.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -19,18 +20,27 @@ constexpr int kBusySteps = 16;
 int BoundStep(const JobView& view) {
   return view.job.max_slowdown ? static_cast<int>(std::min(*view.job.max_slowdown, 3.0) * 20) : 0;
 }
+
+// Each step is twice the one before. One where no node states its memory: nobody waits for it.
+int MemoryStep(const Snapshot& snapshot, const JobView& view) {
+  if (!snapshot.cluster().states_memory()) return 0;
+  const auto& on = view.estimate.on;
+  const double believed = on.empty() ? 0 : on.front().demand.host_memory.value * view.job.gpus;
+  const double wanted = std::max(view.job.host_memory.value_or(core::Bytes()).value, believed);
+  return wanted < 1 ? 0 : 1 + std::ilogb(wanted);
+}
 }  // namespace
 
 Line::Entry Line::EntryOf(const Snapshot& snapshot, const Order& order, const JobView& view) {
   return {-view.job.priority, order.Key(snapshot, view), view.job.submit.value, view.job.id};
 }
 
-Line::Class Line::ClassOf(const JobView& view) const {
+Line::Class Line::ClassOf(const Snapshot& snapshot, const JobView& view) const {
   const bool shares = MayShare(view);
   const double busy = view.estimate.on.empty() ? 0 : view.estimate.on.front().demand.busy;
   return {
       {-view.job.priority, view.job.gpus, shares, shares ? static_cast<int>(busy * kBusySteps) : 0,
-       shares ? BoundStep(view) : 0, view.job.allowed_models},
+       shares ? BoundStep(view) : 0, MemoryStep(snapshot, view), view.job.allowed_models},
       UserOf(view)};
 }
 
@@ -56,7 +66,7 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
     where.reset();
   }
   if (view.state != core::JobState::kWaiting || (view.cpu_only() && !cpu_only_)) return;
-  where.emplace(ClassOf(view), EntryOf(snapshot, *order_, view));
+  where.emplace(ClassOf(snapshot, view), EntryOf(snapshot, *order_, view));
   classes_[where->first].insert(where->second);
   if (!view.cpu_only()) oldest_[where->first.second].insert({view.job.submit.value, id});
 }

@@ -53,12 +53,12 @@ class Line {
   }
 
  private:
-  // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy and its own
-  // slowdown bound in steps, allowed models.
-  using Needs = std::tuple<int, int, bool, int, int, std::vector<core::GpuModelId>>;
+  // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy, its own
+  // slowdown bound and its host memory in steps, allowed models.
+  using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>>;
   using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
   using Members = std::set<Entry>;
-  Class ClassOf(const core::JobView& view) const;
+  Class ClassOf(const core::Snapshot& snapshot, const core::JobView& view) const;
   std::uint32_t UserOf(const core::JobView& view) const {
     return order_->ByUser() ? view.job.user.value : 0;
   }

@@ -335,6 +335,8 @@ TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
               HasSubstr("2 GPUs"));
   EXPECT_THAT(refusal([](Submission& job) { job.gpu_memory = GiB(500); }), HasSubstr("500.0 GiB"));
   EXPECT_THAT(refusal([](Submission& job) { job.cores = 100; }), HasSubstr("100 cores"));
+  EXPECT_THAT(refusal([](Submission& job) { job.memory = GiB(5000); }),
+              HasSubstr("5000.0 GiB of host memory"));
   Machine("none");
   EXPECT_THAT(refusal([](Submission&) {}), HasSubstr("no GPU"));
   EXPECT_TRUE(advisor->Check(Command({"make"}, 0)));

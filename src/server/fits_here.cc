@@ -42,6 +42,20 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
         "out to be given what it needs",
         core::Cores(*submission.cores), cores);
   }
+  std::optional<core::Bytes> host;  // absent: some node that it may use does not say
+  bool unknown = false;
+  for (const core::Node& node : cluster.nodes()) {
+    if (submission.gpus > 0 && node.gpus == 0) continue;
+    if (submission.gpus > 0 && !IsAllowed(submission, cluster.model(node.model))) continue;
+    unknown = unknown || !node.memory;
+    host = std::max(host.value_or(core::Bytes(0)), node.memory.value_or(core::Bytes(0)));
+  }
+  if (submission.memory && host && !unknown && *submission.memory > *host) {
+    return core::UsageError(
+        "it asks for {} of host memory, and this machine has {} for jobs; ask for less, or leave "
+        "--memory out",
+        GibText(*submission.memory), GibText(*host));
+  }
   if (submission.gpus <= 0) return {};
   const std::string here = GpusInWords(cluster);
   if (cluster.gpu_count() == 0) {

@@ -1,5 +1,5 @@
-// Whether a submission could ever run on a cluster: its GPUs, their model and memory, its cores.
-// Pure.
+// Whether a submission could ever run on a cluster: its GPUs, their model and memory, its cores
+// and host memory. Pure.
 #pragma once
 
 #include "core/cluster.h"

@@ -25,6 +25,8 @@ using core::GpuModel;
 
 constexpr int kMostDeclared = 1024;
 constexpr double kCoresASimulatedGpu = 16;
+constexpr core::Bytes kMemoryASimulatedGpu = core::GiB(64);
+constexpr core::Ratio kForJobs = 0.95;  // of the host's memory; the system has the rest
 constexpr std::size_t kLongestName = 100;
 constexpr double kMigParts = 7;  // a whole GPU is 7g
 
@@ -33,6 +35,7 @@ struct FoundGpu {
   GpuModel model;
   control::GpuView view;
   std::string instance, pci_bus;
+  std::optional<core::BytesPerSecond> pcie;
 };
 
 // "1g.18gb" has one of seven parts of the SMs; of memory and its bandwidth, what it has of memory.
@@ -112,6 +115,13 @@ class MachineBuilder {
           wanted, kCoresASimulatedGpu, host_.cores));
       host_.cores = wanted;
     }
+    const core::Bytes memory = kMemoryASimulatedGpu * static_cast<double>(found_.size());
+    if (host_.memory > core::Bytes(0) && host_.memory * kForJobs < memory) {
+      out_.remarks.push_back(fmt::format(
+          "{:g} GiB of simulated host memory, {:g} for each GPU: this machine has {:.3g}",
+          memory / core::GiB(1), kMemoryASimulatedGpu / core::GiB(1), host_.memory / core::GiB(1)));
+      host_.memory = memory / kForJobs;
+    }
     return {};
   }
 
@@ -132,12 +142,12 @@ class MachineBuilder {
                         gpu.index));
       }
       if (!gpu.mig) {
-        Add(card, gpu.uuid, card.memory, fmt::format("{}", gpu.index), gpu.pci_bus,
+        Add(gpu, card, gpu.uuid, card.memory, fmt::format("{}", gpu.index),
             any_mig ? static_cast<int>(found_.size()) : gpu.index);
       }
       for (const collect::MigFacts& mig : gpu.migs) {
-        Add(SliceOf(card, mig, gpu.memory), mig.uuid, mig.memory,
-            fmt::format("{}:{}", gpu.index, mig.id), gpu.pci_bus, static_cast<int>(found_.size()));
+        Add(gpu, SliceOf(card, mig, gpu.memory), mig.uuid, mig.memory,
+            fmt::format("{}:{}", gpu.index, mig.id), static_cast<int>(found_.size()));
       }
     }
     if (any_mig) {
@@ -162,6 +172,7 @@ class MachineBuilder {
       if (models.size() > 1) node.name += fmt::format(" ({})", models[m].name);
       node.model = core::GpuModelId(m);
       node.gpus = static_cast<int>(same.size());
+      node.pcie = PcieOf(same);
       nodes.push_back(std::move(node));
       for (const FoundGpu* gpu : same) {
         out_.gpus.push_back(gpu->view);
@@ -181,6 +192,18 @@ class MachineBuilder {
   }
 
  private:
+  // Of the cards together; parts of one card share its link. Absent where one is not known.
+  static std::optional<core::BytesPerSecond> PcieOf(const std::vector<const FoundGpu*>& gpus) {
+    std::map<std::string, core::BytesPerSecond> by_card;
+    for (const FoundGpu* gpu : gpus) {
+      if (!gpu->pcie || gpu->pci_bus.empty()) return std::nullopt;
+      by_card[gpu->pci_bus] = *gpu->pcie;
+    }
+    core::BytesPerSecond sum;
+    for (const auto& [bus, rate] : by_card) sum += rate;
+    return sum;
+  }
+
   // The models that there are, nearest by name first. `serve` takes no catalogue of its own.
   tl::unexpected<core::Error> Unknown(const std::string& text, std::string_view name) const {
     std::vector<std::string> known;
@@ -199,7 +222,8 @@ class MachineBuilder {
     node.name = host_.name;
     if (host_.cores > 0)
       node.cores = part < 1 ? std::max(1.0, std::floor(host_.cores * part)) : host_.cores;
-    if (host_.memory > core::Bytes(0)) node.memory = host_.memory * part;
+    if (host_.memory > core::Bytes(0))
+      node.memory = core::Bytes(std::floor(host_.memory.value * kForJobs * part));
     return node;
   }
 
@@ -233,14 +257,15 @@ class MachineBuilder {
     return model;
   }
 
-  void Add(const GpuModel& model, const std::string& uuid, core::Bytes memory, std::string instance,
-           std::string pci_bus, int index) {
+  void Add(const collect::GpuFacts& card, const GpuModel& model, const std::string& uuid,
+           core::Bytes memory, std::string instance, int index) {
     FoundGpu gpu;
     gpu.model = model;
     gpu.view.gpu = {index, uuid, model.name};
     gpu.view.memory = memory;
     gpu.instance = std::move(instance);
-    gpu.pci_bus = std::move(pci_bus);
+    gpu.pci_bus = card.pci_bus;
+    gpu.pcie = card.pcie;
     found_.push_back(std::move(gpu));
   }
 

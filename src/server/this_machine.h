@@ -27,7 +27,8 @@ struct MachineHere {
   std::vector<std::string> pci_buses;  // by GpuId: "00000000:01:00.0"; empty: not known
   std::vector<std::string> remarks;    // what was assumed, one sentence each
   // The cores are not all there either, so jobs are not kept to CPUs: simulated GPUs come with 16
-  // cores each where the host has fewer, so that what shares a GPU can be seen on any machine.
+  // cores and 64 GiB of host memory each where the host has less, so that what shares a GPU can be
+  // seen on any machine.
   bool simulated_cores = false;
 };
 
@@ -36,7 +37,8 @@ struct MachineHere {
 core::Result<MachineHere> FindMachine(const MachineOptions& options,
                                       const catalogue::GpuCatalogue& catalogue);
 
-// The pieces, of what was found. `cores` and `memory` of the host; 0: not known.
+// The pieces, of what was found. `cores` and `memory` of the host; 0: not known. Of the memory a
+// twentieth is left to the system; jobs are given the rest.
 struct HostFacts {
   std::string name;
   double cores = 0;

@@ -68,6 +68,33 @@ TEST(ThisMachine, N3_SimulatedGpusComeWithCoresWhereTheHostHasFew) {
   EXPECT_FALSE(real->simulated_cores);
 }
 
+TEST(ThisMachine, JobsHaveTheHostsMemoryButForTheSystemsPart) {
+  const auto card = Card(0, "NVIDIA H200", 141);
+  EXPECT_NEAR(*Machine("", {card}).cluster.nodes()[0].memory / GiB(1), 512 * 0.95, 0.01);
+  const auto both = Machine("", {card, Card(1, "NVIDIA A100-SXM4-80GB", 80)});
+  ASSERT_THAT(both.cluster.nodes(), SizeIs(2));
+  EXPECT_NEAR(*both.cluster.nodes()[1].memory / GiB(1), 256 * 0.95, 0.01) << "shared out";
+  const HostFacts small{.name = "box", .cores = 2, .memory = GiB(8)};
+  const auto simulated = MachineOf(small, "2xH200", {}, catalogue::GpuCatalogue::Builtin());
+  ASSERT_TRUE(simulated);
+  EXPECT_NEAR(*simulated->cluster.nodes()[0].memory / GiB(1), 128, 0.01);
+  EXPECT_THAT(simulated->remarks, Contains(HasSubstr("128 GiB of simulated host memory")));
+  const HostFacts unknown{.name = "box", .cores = 2, .memory = {}};
+  const auto silent = MachineOf(unknown, "none", {}, catalogue::GpuCatalogue::Builtin());
+  ASSERT_TRUE(silent);
+  EXPECT_FALSE(silent->cluster.nodes()[0].memory);
+}
+
+TEST(ThisMachine, PcieIsWhatTheLinksOfItsCardsCarryTogether) {
+  auto first = Card(0, "NVIDIA H200", 141), second = Card(1, "NVIDIA H200", 141);
+  first.pcie = second.pcie = core::GBps(63);
+  second.pci_bus = "00000000:02:00.0";
+  EXPECT_EQ(Machine("", {first, second}).cluster.nodes()[0].pcie, core::GBps(126));
+  second.pcie.reset();
+  EXPECT_FALSE(Machine("", {first, second}).cluster.nodes()[0].pcie) << "a part is no sum";
+  EXPECT_FALSE(Machine("2xH200", {}).cluster.nodes()[0].pcie) << "simulated ones have none";
+}
+
 TEST(ThisMachine, F25_AnUnknownModelIsToldTheKnownOnesNearestFirst) {
   const auto machine = MachineOf(kHost, "1xH20", {}, catalogue::GpuCatalogue::Builtin());
   ASSERT_FALSE(machine);

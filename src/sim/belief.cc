@@ -49,7 +49,7 @@ PredictedFigures Drawn(const Draws& draw, double s) {
   out.cores = draw(kCores, s);
   out.host_memory = draw(kHostMemory, s);
   out.power = draw(kPower, s);
-  out.gpu_memory_upper = out.cores_upper = std::exp(1.645 * s);
+  out.gpu_memory_upper = out.cores_upper = out.host_memory_upper = std::exp(1.645 * s);
   return out;
 }
 
@@ -83,6 +83,7 @@ core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOpti
     e.gpu_memory_upper = std::max(e.gpu_memory_upper, d.gpu_memory * off.gpu_memory_upper);
   }
   e.cores_upper = off.cores_upper;
+  e.host_memory_upper = off.host_memory_upper;
   e.cpu_curve = truth.cpu_curve;
   for (auto& point : e.cpu_curve) point.first *= off.cores;
   e.contention = predicted ? 1 : draw(kContention, s);

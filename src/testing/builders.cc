@@ -50,6 +50,11 @@ ClusterBuilder& ClusterBuilder::Cores(double cores) {
   return *this;
 }
 
+ClusterBuilder& ClusterBuilder::Memory(double gib) {
+  nodes_.back().memory = core::GiB(gib);
+  return *this;
+}
+
 ClusterBuilder& ClusterBuilder::MemoryBandwidth(double gb_a_second) {
   nodes_.back().memory_bandwidth = core::GBps(gb_a_second);
   return *this;
@@ -78,6 +83,7 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   if (spec.workload) job.workload = core::WorkloadId(*spec.workload);
   job.gpus = spec.gpus;
   job.cores = spec.cores;
+  if (spec.asked_host_gib) job.host_memory = core::GiB(*spec.asked_host_gib);
   for (std::size_t m : spec.only) job.allowed_models.push_back(core::GpuModelId(m));
   job.exclusive = spec.exclusive;
   job.max_slowdown = spec.max_slowdown;
@@ -102,6 +108,7 @@ sim::TrueJob TruthOf(const JobSpec& spec, const core::Cluster& cluster) {
   demand.gpu_memory = core::GiB(spec.gib);
   demand.cpu_cores = spec.wants_cores;
   demand.host_bandwidth = core::GBps(spec.host_gbps);
+  demand.host_memory = core::GiB(spec.host_gib);
   demand.pcie = core::GBps(spec.pcie_gbps);
   demand.power = core::Watts(spec.watts);
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {

@@ -30,6 +30,7 @@ class ClusterBuilder {
   ClusterBuilder& Node(int gpus, std::size_t model = 0);
   ClusterBuilder& Nodes(int count, int gpus, std::size_t model = 0);
   ClusterBuilder& Cores(double cores);
+  ClusterBuilder& Memory(double gib);  // of the host
   ClusterBuilder& MemoryBandwidth(double gb_a_second);
   ClusterBuilder& Pcie(double gb_a_second);
   ClusterBuilder& Network(double gbit_a_second);
@@ -61,7 +62,9 @@ struct JobSpec {
   int priority = 0;
   std::size_t user = 0;
   std::optional<std::size_t> workload = {};
-  double host_gbps = 0;  // host memory traffic
+  double host_gbps = 0;                       // host memory traffic
+  double host_gib = 0;                        // host memory, a GPU
+  std::optional<double> asked_host_gib = {};  // in all
   double pcie_gbps = 0;
   double watts = 0;
   core::CpuCurve cpu_curve = {};

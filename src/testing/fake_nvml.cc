@@ -311,6 +311,12 @@ FAKE int nvmlDeviceGetComputeMode(Device device, int* out) {
 FAKE int nvmlDeviceGetEnforcedPowerLimit(Device device, Unsigned* out) {
   return NumberOf("nvmlDeviceGetEnforcedPowerLimit", device, "power_limit", out, true);
 }
+FAKE int nvmlDeviceGetMaxPcieLinkGeneration(Device device, Unsigned* out) {
+  return NumberOf("nvmlDeviceGetMaxPcieLinkGeneration", device, "pcie_generation", out, true);
+}
+FAKE int nvmlDeviceGetMaxPcieLinkWidth(Device device, Unsigned* out) {
+  return NumberOf("nvmlDeviceGetMaxPcieLinkWidth", device, "pcie_width", out, true);
+}
 FAKE int nvmlDeviceGetMigMode(Device device, Unsigned* now, Unsigned* pending) {
   return AnswerOf("nvmlDeviceGetMigMode", device, "mig_mode", true, [&](const json& value) {
     *now = value.at(0).get<Unsigned>();

@@ -26,7 +26,8 @@ double Dice::Pick(std::initializer_list<double> values) {
 
 namespace {
 
-core::Cluster RandomCluster(Dice& dice, const CaseOptions& options) {
+// Of host memory, by dice of their own: those of the rest of a case stay what they were.
+core::Cluster RandomCluster(Dice& dice, Dice& memory_dice, const CaseOptions& options) {
   ClusterBuilder builder;
   const int models = dice.Between(1, options.most_models);
   for (int m = 0; m < models; ++m) {
@@ -35,12 +36,14 @@ core::Cluster RandomCluster(Dice& dice, const CaseOptions& options) {
   }
   const bool cores = options.host_limits && dice.Chance(0.6);
   const bool limits = options.host_limits && dice.Chance(0.5);
+  const bool memory = options.host_limits && memory_dice.Chance(0.6);
   const int nodes = dice.Between(models, 5);
   for (int n = 0; n < nodes; ++n) {
     const int gpus = dice.Between(1, 4);
     // Every model has a node.
     builder.Node(gpus, static_cast<std::size_t>(n < models ? n : dice.Between(0, models - 1)));
     if (cores && dice.Chance(0.9)) builder.Cores(gpus * dice.Between(1, 8) + dice.Between(0, 3));
+    if (memory && memory_dice.Chance(0.9)) builder.Memory(memory_dice.Pick({16, 40, 100}));
     if (limits) {
       builder.MemoryBandwidth(dice.Pick({20, 60, 200}));
       builder.Pcie(dice.Pick({8, 32, 128}));
@@ -49,6 +52,14 @@ core::Cluster RandomCluster(Dice& dice, const CaseOptions& options) {
   }
   if (options.cpu_only && dice.Chance(0.3)) builder.Node(0).Cores(dice.Between(4, 16));
   return builder.Build();
+}
+
+// Some need more than a node has: believed, they run there alone; asked, never.
+void NeedHostMemory(Dice& dice, const CaseOptions& options, JobSpec& job) {
+  if (dice.Chance(0.7)) job.host_gib = dice.LogUniform(1, 30);
+  if (!dice.Chance(0.3)) return;
+  job.asked_host_gib = std::max(job.gpus, 1) * dice.LogUniform(1, 20);
+  if (options.misfits && dice.Chance(0.1)) job.asked_host_gib = std::max(job.gpus, 1) * 70;
 }
 
 JobSpec RandomJob(Dice& dice, const CaseOptions& options, const core::Cluster& cluster) {
@@ -98,13 +109,15 @@ JobSpec RandomJob(Dice& dice, const CaseOptions& options, const core::Cluster& c
 Case RandomCase(std::uint64_t seed, const CaseOptions& options) {
   Dice dice(seed);
   Dice more(seed + 1'000'000);  // what came later: the cases stay as they were without it
+  Dice memory_dice(core::HashOf({seed, 0x6d656d}));
   Case out;
-  out.cluster = RandomCluster(dice, options);
+  out.cluster = RandomCluster(dice, memory_dice, options);
   const int jobs = dice.Between(options.least_jobs, options.most_jobs);
   const double gap = dice.Pick({0, 30, 600, 4000});  // 0: a batch
   double submit = 0;
   for (int j = 0; j < jobs; ++j) {
     JobSpec spec = RandomJob(dice, options, out.cluster);
+    if (options.host_limits) NeedHostMemory(memory_dice, options, spec);
     if (gap > 0 && j > 0) submit += dice.Chance(0.2) ? 0 : -gap * std::log(dice.Uniform(1e-9, 1));
     spec.submit = submit;
     if (spec.gpus > 0 && more.Chance(0.7)) spec.kernel_time = more.LogUniform(2e-6, 200e-6);
@@ -151,7 +164,8 @@ Case CaseOf(core::Cluster cluster, std::vector<JobSpec> specs) {
 bool CouldRun(const core::Cluster& cluster, const JobSpec& spec, bool cores_as_asked) {
   if (spec.gpus == 0) {
     return std::any_of(cluster.nodes().begin(), cluster.nodes().end(), [&](const auto& node) {
-      return !node.cores || *node.cores >= spec.cores.value_or(1);
+      return (!node.cores || *node.cores >= spec.cores.value_or(1)) &&
+             (!node.memory || *node.memory >= core::GiB(spec.asked_host_gib.value_or(0)));
     });
   }
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
@@ -159,13 +173,18 @@ bool CouldRun(const core::Cluster& cluster, const JobSpec& spec, bool cores_as_a
       continue;
     if (!spec.rates.empty() && spec.rates[m] <= 0) continue;
     int largest = 0;
-    std::vector<std::pair<int, int>> nodes;  // GPUs it has, GPUs of it that there are cores for
+    // GPUs it has, GPUs of it that there are cores and host memory for.
+    std::vector<std::pair<int, int>> nodes;
     for (const auto& node : cluster.nodes()) {
       if (node.gpus == 0 || node.model.index() != m) continue;
       int fit = node.gpus;
       if (cores_as_asked && node.cores && spec.cores && *spec.cores > 0) {
         const double a_gpu = *spec.cores / spec.gpus;
         fit = std::min(fit, static_cast<int>(std::floor((*node.cores + 1e-9) / a_gpu)));
+      }
+      if (node.memory && spec.asked_host_gib) {
+        const double a_gpu = std::ceil(core::GiB(*spec.asked_host_gib).value / spec.gpus);
+        fit = std::min(fit, static_cast<int>(std::floor(node.memory->value / a_gpu)));
       }
       largest = std::max(largest, node.gpus);
       nodes.emplace_back(node.gpus, fit);

@@ -39,7 +39,7 @@ struct CaseOptions {
   bool constraints = true;  // exclusive, priorities, allowed models
   bool cpu_only = true;
   bool misfits = true;      // jobs that can never run, or that run out of memory
-  bool host_limits = true;  // nodes with stated cores, memory bandwidth, PCIe, network
+  bool host_limits = true;  // nodes with stated cores, memory, memory bandwidth, PCIe, network
   int most_models = 3;
 };
 

@@ -30,6 +30,20 @@ void AddComputeFacts(const nvml::Api& api, nvml::Device gpu, GpuFacts& facts) {
   facts.mig = MigIsOn(api, gpu);
 }
 
+// A lane of the first generation carries 250 MB/s one way; from the third on, which spends fewer
+// bits on the code, 985 MB/s. Each is twice as fast as the one before.
+std::optional<core::BytesPerSecond> PcieLink(const nvml::Api& api, nvml::Device gpu) {
+  unsigned generation = 0, lanes = 0;
+  if (api.PcieGeneration == nullptr || api.PcieLanes == nullptr ||
+      api.PcieGeneration(gpu, &generation) != nvml::kSuccess ||
+      api.PcieLanes(gpu, &lanes) != nvml::kSuccess || generation < 1 || generation > 8 ||
+      lanes < 1 || lanes > 32) {
+    return std::nullopt;
+  }
+  const double lane = generation < 3 ? 250e6 * generation : 985e6 * (1U << (generation - 3));
+  return core::BytesPerSecond(lane * lanes);
+}
+
 core::Bytes TotalMemory(const nvml::Api& api, nvml::Device gpu) {
   nvml::Memory memory{};
   if (api.MemoryInfo == nullptr || api.MemoryInfo(gpu, &memory) != nvml::kSuccess) return {};
@@ -71,6 +85,7 @@ GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
     facts.power_limit = core::Watts(number / 1000.0);
   }
   facts.memory = TotalMemory(api, seat.handle);
+  facts.pcie = PcieLink(api, seat.handle);
   AddComputeFacts(api, seat.handle, facts);
   AddMigFacts(api, seat.handle, facts);
   return facts;

@@ -31,9 +31,10 @@ struct GpuFacts {
   core::Bytes memory;   // 0: not said
   std::string compute;  // compute capability: "9.0"
   std::optional<core::Watts> power_limit;
-  bool gpm = false;            // has SM, tensor and DRAM figures
-  bool mig = false;            // is cut into MIG instances now
-  std::vector<MigFacts> migs;  // by id
+  std::optional<core::BytesPerSecond> pcie;  // what its link carries one way; absent: not known
+  bool gpm = false;                          // has SM, tensor and DRAM figures
+  bool mig = false;                          // is cut into MIG instances now
+  std::vector<MigFacts> migs;                // by id
   bool mps = false;  // programs can share it under MPS (Volta and later, not in prohibited mode)
 
   friend bool operator==(const GpuFacts&, const GpuFacts&) = default;

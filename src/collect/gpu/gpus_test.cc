@@ -52,6 +52,20 @@ TEST(FindGpusTest, WhatIsNotSaidIsEmpty) {
   EXPECT_EQ((*gpus)[1], lost);
 }
 
+TEST(FindGpusTest, WhatThePcieLinkCarries) {
+  RecordedNvml nvml;
+  nvml.LoadText(R"({"gpus":[{"name":"A","pcie_generation":5,"pcie_width":16},
+                            {"name":"B","pcie_generation":2,"pcie_width":8},
+                            {"name":"C","pcie_generation":4}],
+                    "steps":[{"t":0,"gpus":[{},{},{}]}]})");
+  const auto gpus = FindGpus(RecordedNvml::Library());
+  ASSERT_TRUE(gpus);
+  ASSERT_EQ(gpus->size(), 3U);
+  EXPECT_NEAR((*gpus)[0].pcie.value().value, 63e9, 0.1e9);
+  EXPECT_EQ((*gpus)[1].pcie, core::GBps(4));
+  EXPECT_FALSE((*gpus)[2].pcie) << "half of it is not enough";
+}
+
 TEST(FindGpusTest, MigInstancesAreGpusOfTheirOwn) {
   RecordedNvml nvml;
   nvml.LoadText(

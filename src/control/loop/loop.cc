@@ -82,6 +82,11 @@ void Loop::Learn(JobId id, core::Estimate estimate, bool measured) {
   Follow(*policy_);  // memos keep what they were first told
 }
 
+void Loop::SetForeignMemory(core::GpuId gpu, core::Bytes held) {
+  snapshot_.SetForeignMemory(gpu, held);
+  Follow(*policy_);
+}
+
 void Loop::Grow() {
   snapshot_.Grow();
   Follow(*policy_);

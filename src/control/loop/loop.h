@@ -43,6 +43,8 @@ class Loop {
   void TurnBy(core::Seconds at);
   // More is known of a job now. `measured`: on itself.
   void Learn(core::JobId id, core::Estimate estimate, bool measured);
+  // So much of that GPU's memory is held by processes that are no jobs, from now on.
+  void SetForeignMemory(core::GpuId gpu, core::Bytes held);
   // From now on this one decides; it must outlive the loop or the next one. It begins with an empty
   // memo, which by the law of policies gives the same plan.
   void Follow(const policy::Policy& policy);

@@ -1,13 +1,15 @@
 // The laws that hold for every policy, on random clusters and job mixes: every plan passes the
 // check, no job is lost, the same case gives the same bytes, time never goes back, a new memo gives
 // the same plan, so do new ids for those who are not over, nothing that could run is dropped,
-// nobody starves, nobody reads truth, and nobody's share of the SMs changes while it runs.
+// nobody starves, host memory is never overcommitted, nobody reads truth, and nobody's share of the
+// SMs changes while it runs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "control/loop/loop.h"
@@ -117,6 +119,44 @@ class TwiceDecided : public policy::Policy {
   mutable std::string difference_;
 };
 
+// Host memory on each node that the plan puts somebody on, once it is carried out: written apart
+// from the snapshot's own sums and from the check, on purpose. Empty: nowhere more than there is.
+std::string Overcommitted(const core::Snapshot& snapshot, const core::Plan& plan) {
+  const core::Cluster& cluster = snapshot.cluster();
+  std::map<JobId, core::Allocation> runs;
+  for (const JobId id : snapshot.running()) runs[id] = snapshot.job(id).allocation;
+  for (const auto& stop : plan.stops) runs.erase(stop.job);
+  std::set<JobId> comes;
+  for (const auto& move : plan.moves) runs[move.job] = move.to, comes.insert(move.job);
+  for (const auto& start : plan.starts) runs[start.job] = start.to, comes.insert(start.job);
+  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
+    const core::Node& node = cluster.nodes()[n];
+    if (!node.memory) continue;
+    double sum = 0;
+    bool more = false;
+    for (const auto& [id, where] : runs) {
+      const core::JobView& view = snapshot.job(id);
+      double part = where.gpus.empty() && where.node.index() == n ? 1 : 0;  // of the job
+      for (const core::GpuId gpu : where.gpus) {
+        if (cluster.NodeOf(gpu).index() == n) part += 1.0 / view.job.gpus;
+      }
+      if (part == 0) continue;
+      const auto& on = view.estimate.on[view.cpu_only() ? 0 : node.model.index()];
+      const double believed = on.demand.host_memory.value * view.estimate.host_memory_upper *
+                              std::max(view.job.gpus, 1) * part;
+      const double asked = view.job.host_memory.value_or(core::Bytes()).value * part;
+      const double held = std::max(asked, std::min(believed, node.memory->value));
+      sum += held;
+      more = more || (held > 0 && comes.contains(id));
+    }
+    if (more && sum > node.memory->value * (1 + 1e-9)) {
+      return fmt::format("at {} node {} of {} GiB is given {} GiB", snapshot.now().value, n,
+                         *node.memory / core::GiB(1), core::Bytes(sum) / core::GiB(1));
+    }
+  }
+  return {};
+}
+
 class Decisions : public Recorder {
  public:
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
@@ -124,11 +164,13 @@ class Decisions : public Recorder {
     last = snapshot.now();
     LookAtShares(snapshot, plan);
     const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
+    if (overcommitted.empty()) overcommitted = Overcommitted(snapshot, plan);
     if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
     return {};
   }
   void OnDecision(Seconds) override {}
   std::string text;
+  std::string overcommitted;
   bool monotone = true;
   bool shares_stay = true;
   Seconds last;
@@ -151,6 +193,7 @@ struct Course {
   std::string error;       // why a plan was refused; empty: none was
   std::string difference;  // between a kept and a new memo
   std::string decisions;
+  std::string overcommitted;  // where a plan gave more host memory than there is; empty: nowhere
   bool monotone = true;
   bool shares_stay = true;
   bool ended = true;
@@ -176,6 +219,7 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   }
   run.difference = policy.difference();
   run.decisions = std::move(decisions.text);
+  run.overcommitted = std::move(decisions.overcommitted);
   run.monotone = decisions.monotone;
   run.shares_stay = decisions.shares_stay;
   run.outcomes = simulated.world.outcomes();
@@ -198,6 +242,7 @@ constexpr std::uint64_t kCases = 200;
 void ExpectLawful(const Case& c, const std::string& policy, const Course& run) {
   ASSERT_EQ(run.error, "") << "every plan passes the check";
   EXPECT_EQ(run.difference, "") << "a new memo gives the same plan";
+  EXPECT_EQ(run.overcommitted, "") << "host memory is never overcommitted";
   EXPECT_TRUE(run.monotone) << "time never goes back";
   EXPECT_TRUE(run.shares_stay) << "nobody's share changes while it runs";
   EXPECT_TRUE(run.ended) << "the run ends";

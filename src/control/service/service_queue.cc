@@ -111,6 +111,7 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
   job.workload = advisor.WorkloadOf(record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;
+  job.host_memory = record.asked.memory;
   for (std::size_t i = 0; i < cluster.models().size(); ++i) {
     const auto& wanted = record.asked.gpu_models;
     if (std::find(wanted.begin(), wanted.end(), cluster.models()[i].name) != wanted.end()) {

@@ -163,7 +163,7 @@ core::Reason ReasonOf(const Snapshot& snapshot, const Options& options, JobId id
 std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& options,
                                     const Sizing& sizing) {
   const auto& cluster = snapshot.cluster();
-  if (cluster.gpu_count() > kMostGpus) return std::nullopt;
+  if (cluster.gpu_count() > kMostGpus || snapshot.any_foreign_memory()) return std::nullopt;
   std::vector<GpuModelId> models;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     if (cluster.CountOf(GpuModelId(m)) > 0) models.push_back(GpuModelId(m));
@@ -198,6 +198,7 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
   Plan plan;
   std::vector<int> gpu_of(live.size(), kNobody);
   std::vector<double> cores(cluster.nodes().size(), 0.0);
+  std::vector<core::Bytes> memory(cluster.nodes().size());
   for (std::size_t g = 0; g < seats.size(); ++g) {
     for (int who : seats[g]) {
       if (who == kNobody) continue;
@@ -214,6 +215,9 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
       used += stays ? view.allocation.cores : to.cores;
       const auto& node = cluster.node(cluster.NodeOf(gpu));
       if (node.cores && used > *node.cores + 1e-9) return std::nullopt;
+      core::Bytes& held = memory[cluster.NodeOf(gpu).index()];
+      held += core::HostMemoryOn(node, view, 1);
+      if (node.memory && held > *node.memory) return std::nullopt;
       if (stays) continue;
       const int other = seats[g][0] == who ? seats[g][1] : seats[g][0];
       const core::Reason reason =

@@ -29,7 +29,10 @@ class Pack : public Placement {
         }
         const GpuId gpu(g);
         auto to = Beside(context, view, gpu);
-        if (!to) break;
+        if (!to) {
+          g = context.ledger.FirstOpen(model, demand.busy, g + 1);
+          continue;
+        }
         return Chosen{std::move(*to),
                       {core::ReasonKind::kFirstFit, context.ledger.residents(gpu).jobs().front(),
                        context.ledger.load(gpu) + demand.busy, 0},

@@ -19,7 +19,17 @@ int NodesSpanned(const core::Snapshot& snapshot, GpuModelId model, int gpus) {
   return (gpus + largest - 1) / largest;
 }
 
-// Believed too large for that model, while another it may use holds it, and surely has the cores.
+// Every node of that model has the host memory that was asked for, once it is empty.
+bool AllNodesHoldAsked(const core::Cluster& cluster, const JobView& view, GpuModelId model) {
+  if (!view.job.host_memory || !cluster.states_memory()) return true;
+  return std::all_of(cluster.nodes().begin(), cluster.nodes().end(), [&](const core::Node& node) {
+    return node.gpus == 0 || node.model != model || !node.memory ||
+           core::HostMemoryAskedOn(view, std::min(view.job.gpus, node.gpus)) <= *node.memory;
+  });
+}
+
+// Believed too large for that model, while another it may use holds it, and surely has the cores
+// and the host memory.
 bool BelongsElsewhere(const Context& context, const JobView& view, GpuModelId model) {
   const auto& cluster = context.snapshot.cluster();
   const auto holds = [&](GpuModelId m) {
@@ -29,6 +39,7 @@ bool BelongsElsewhere(const Context& context, const JobView& view, GpuModelId mo
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModelId other(m);
     if (!Allowed(view, other) || !holds(other) || cluster.CountOf(other) < view.job.gpus) continue;
+    if (!AllNodesHoldAsked(cluster, view, other)) continue;
     const auto share = cluster.CoresAGpu(other);
     if (!share || *share >= context.sizing.CoresAGpu(context.snapshot, view, other, 1)) return true;
   }
@@ -44,7 +55,7 @@ std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view
   if (BelongsElsewhere(context, view, model)) return std::nullopt;
   const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, gpus);
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
-  auto idle = context.ledger.IdleGpus(context.snapshot, model, gpus, cores);
+  auto idle = context.ledger.IdleGpus(context.snapshot, view, model, cores);
   if (!idle) return std::nullopt;
   return Allocation{std::move(*idle), {}, cores * gpus, core::StandingShare(view)};
 }
@@ -62,6 +73,9 @@ std::optional<Allocation> Beside(const Context& context, const JobView& view, Gp
   const auto& cluster = context.snapshot.cluster();
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, cluster.ModelOf(gpu), 1);
   if (context.ledger.cores_for_training(context.snapshot, cluster.NodeOf(gpu)) + 1e-9 < cores) {
+    return std::nullopt;
+  }
+  if (!context.ledger.HostMemorySuffices(context.snapshot, view, cluster.NodeOf(gpu), 1)) {
     return std::nullopt;
   }
   return Allocation{{gpu}, {}, cores, core::StandingShare(view)};
@@ -86,8 +100,10 @@ bool Feasible(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
   if (view.cpu_only()) {
     const double cores = view.job.cores.value_or(1);
-    return std::any_of(cluster.nodes().begin(), cluster.nodes().end(),
-                       [&](const core::Node& node) { return !node.cores || *node.cores >= cores; });
+    return std::any_of(cluster.nodes().begin(), cluster.nodes().end(), [&](const core::Node& node) {
+      return (!node.cores || *node.cores >= cores) &&
+             (!node.memory || HostMemoryAskedOn(view, 0) <= *node.memory);
+    });
   }
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     if (OnIdleGpus(context, view, GpuModelId(m))) return true;

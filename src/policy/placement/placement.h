@@ -60,7 +60,7 @@ std::optional<core::Allocation> OnIdleGpus(const Context& context, const core::J
 std::optional<core::Allocation> OnAnyIdleGpus(const Context& context, const core::JobView& view);
 
 // Beside whoever is on that GPU, with the cores it is sized to and a share likewise; absent when
-// the node lacks the cores.
+// the node lacks the cores or the host memory.
 std::optional<core::Allocation> Beside(const Context& context, const core::JobView& view,
                                        core::GpuId gpu);
 

@@ -467,5 +467,44 @@ TEST(Preempting, LeavesCpuOnlyJobsTheirCores) {
   EXPECT_THAT(PlaceOf(plan, gang), IsEmpty()) << "8 cores beside 4 of 8 used are not to be had";
 }
 
+TEST(Strangers, HoldMemoryThatIsNotFreeForJobs) {
+  for (const auto& name : {"slot", "pack", "complement", "sharewell", "srtf"}) {
+    SnapshotBuilder s(ClusterBuilder().Node(2).Build());  // of 16 GiB each
+    s->SetForeignMemory(core::GpuId(0), core::GiB(10));
+    const JobId large = s.Waiting({.busy = 0.1, .gib = 8});
+    EXPECT_EQ(PlaceOf(Decide(s, name), large), Gpus({1})) << name;
+    s->SetForeignMemory(core::GpuId(0), core::GiB(4));
+    EXPECT_EQ(PlaceOf(Decide(s, name), large), Gpus({0})) << name << ": there is room beside it";
+    s->SetForeignMemory(core::GpuId(0), core::GiB(0));
+    EXPECT_FALSE(s->any_foreign_memory());
+  }
+}
+
+TEST(Strangers, AreReckonedWithBesideOtherJobsToo) {
+  for (const auto& name : {"pack", "complement", "sharewell"}) {
+    for (const double gib : {2.0, 9.0}) {
+      SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+      s.Running({.busy = 0.1, .gib = 4}, {0});
+      s->SetForeignMemory(core::GpuId(0), core::GiB(gib));
+      s.Waiting({.busy = 0.1, .gib = 4});
+      EXPECT_THAT(Decide(s, name).starts, SizeIs(gib < 8 ? 1 : 0)) << name;
+    }
+  }
+}
+
+TEST(Strangers, MakeNobodyInfeasibleAndLeaveRoomForWhatIsNotKnown) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s->SetForeignMemory(core::GpuId(0), core::GiB(10));
+  const JobId large = s.Waiting({.gib = 15});
+  const Plan plan = Decide(s, "sharewell");
+  EXPECT_THAT(plan.infeasible, IsEmpty()) << "strangers go";
+  EXPECT_THAT(plan.starts, IsEmpty());
+  EXPECT_EQ(WhyWaits(plan, large), ReasonKind::kNoIdleGpu);
+  SnapshotBuilder other(ClusterBuilder().Node(1).Build());
+  other->SetForeignMemory(core::GpuId(0), core::GiB(1));
+  const JobId unknown = other.Waiting({.gib = 16, .known = false});
+  EXPECT_EQ(PlaceOf(Decide(other, "slot"), unknown), Gpus({0})) << "it leaves them a tenth";
+}
+
 }  // namespace
 }  // namespace sharewell::policy

@@ -74,12 +74,46 @@ std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view
   return best;
 }
 
+// What takes a look at each GPU or node is done there.
+bool IsSmall(const core::Cluster& cluster) {
+  return cluster.nodes().size() <= kMostLookedAt && cluster.gpu_count() <= kMostLookedAt;
+}
+
 }  // namespace
+
+std::optional<Reason> NoHostMemory(const Context& context, const JobView& view) {
+  const auto& cluster = context.snapshot.cluster();
+  if (!cluster.states_memory() || !IsSmall(cluster)) return std::nullopt;
+  std::optional<Reason> anywhere, idle;
+  bool found = false, found_idle = false;
+  const auto nearer = [](std::optional<Reason>& best, const Reason& other) {
+    if (!best || other.a - other.b < best->a - best->b) best = other;
+  };
+  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
+    const NodeId id(n);
+    const core::Node& node = cluster.node(id);
+    if (node.gpus == 0 || !Allowed(view, node.model)) continue;
+    const int here = std::min(view.job.gpus, node.gpus);
+    const bool is_idle = context.ledger.idle_gpus(id) >= here;
+    if (context.ledger.HostMemorySuffices(context.snapshot, view, id, here)) {
+      found = true;
+      found_idle = found_idle || is_idle;
+      continue;
+    }
+    const double wanted = core::HostMemoryOn(node, view, here).value;
+    const double free =
+        std::max(0.0, context.ledger.host_memory_for_training(context.snapshot, id).value);
+    const Reason lacks{ReasonKind::kNoHostMemory, {}, wanted, free, id, {}};
+    nearer(anywhere, lacks);
+    if (is_idle) nearer(idle, lacks);
+  }
+  if (!found) return anywhere;
+  return found_idle ? std::nullopt : idle;
+}
 
 Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   const auto& cluster = context.snapshot.cluster();
-  const bool small =
-      cluster.nodes().size() <= kMostLookedAt && cluster.gpu_count() <= kMostLookedAt;
+  const bool small = IsSmall(cluster);
   if (said.kind == ReasonKind::kNoGoodNeighbour && IsUnknown(context, view)) {
     said.kind = ReasonKind::kNoIdleGpu;
   }
@@ -95,6 +129,15 @@ Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   }
   if (!small) return said;
   if (const auto cores = IdleWithoutCores(context, view)) return *cores;
+  if (const auto memory = NoHostMemory(context, view)) return *memory;
+  if (context.snapshot.any_foreign_memory() && IdleGpusFor(context, view) >= view.job.gpus &&
+      !OnAnyIdleGpus(context, view)) {
+    // Idle but for strangers, who hold too much of its memory.
+    return {ReasonKind::kNoIdleGpu,
+            {},
+            static_cast<double>(view.job.gpus),
+            static_cast<double>(IdleGpusFor(context, view))};
+  }
   if (cluster.models().size() > 1 && OnAnyIdleGpus(context, view)) {
     return {ReasonKind::kWaitsForFaster, {}, 0, 0};
   }

@@ -215,5 +215,87 @@ TEST(CpuOnly, IsNotBothStoppedAndSlowed) {
   EXPECT_THAT(plan.throttles, IsEmpty());
 }
 
+TEST(HostMemory, IsWaitedForUnderEveryPolicyAndSaid) {
+  for (const auto& name : {"slot", "pack", "complement", "sharewell", "srtf", "match"}) {
+    SnapshotBuilder s(ClusterBuilder().Node(2).Memory(64).Build());
+    s.Running({.busy = 0.1, .host_gib = 50}, {0});
+    const JobId large = s.Waiting({.busy = 0.1, .asked_host_gib = 20});
+    const JobId small = s.Waiting({.seconds = 5, .busy = 0.1, .asked_host_gib = 10});
+    const Plan plan = Decide(s, name);
+    ASSERT_THAT(plan.starts, SizeIs(1)) << name;
+    EXPECT_EQ(plan.starts[0].job, small) << name << ": there is room for it";
+    ASSERT_THAT(plan.waits, SizeIs(1)) << name;
+    EXPECT_EQ(plan.waits[0].job, large);
+    EXPECT_EQ(plan.waits[0].reason.kind, ReasonKind::kNoHostMemory) << name;
+    EXPECT_EQ(plan.waits[0].reason.a, core::GiB(20).value) << name;
+    EXPECT_EQ(plan.waits[0].reason.node, NodeId(0));
+  }
+}
+
+TEST(HostMemory, NobodyIsPutBesideOthersWhereItDoesNotFit) {
+  for (const auto& name : {"pack", "complement", "sharewell"}) {
+    for (const double gib : {10.0, 30.0}) {
+      SnapshotBuilder s(ClusterBuilder().Node(1).Memory(64).Build());
+      s.Running({.busy = 0.1, .host_gib = 40}, {0});
+      s.Waiting({.busy = 0.1, .host_gib = gib});
+      EXPECT_THAT(Decide(s, name).starts, SizeIs(gib < 24 ? 1 : 0)) << name;
+    }
+  }
+}
+
+TEST(HostMemory, AGangFindsTheNodeThatHasIt) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Memory(16).Node(2).Memory(64).Build());
+  s.Waiting({.gpus = 2, .asked_host_gib = 40});
+  const Plan plan = Decide(s, "slot");
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].to.gpus, fixtures::OnGpus({2, 3}).gpus);
+}
+
+TEST(HostMemory, MoreThanAnyNodeHasIsNotWaitedForUnlessItIsBeliefAlone) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Memory(16).Node(1).Memory(64).Build());
+  const JobId asks = s.Waiting({.asked_host_gib = 65});
+  const JobId cpu = s.Waiting({.gpus = 0, .asked_host_gib = 65});
+  const JobId believed = s.Waiting({.host_gib = 300});
+  const Plan plan = Decide(s, "sharewell");
+  EXPECT_THAT(plan.infeasible, ::testing::ElementsAre(asks, cpu));
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].job, believed) << "it runs alone rather than never";
+}
+
+TEST(CpuOnly, WaitsForHostMemoryAndTakesTheNodeThatHasIt) {
+  SnapshotBuilder s(
+      ClusterBuilder().Node(1).Cores(16).Memory(16).Node(1).Cores(8).Memory(64).Build());
+  const JobId first = s.Waiting({.gpus = 0, .cores = 1, .asked_host_gib = 40});
+  const JobId second = s.Waiting({.gpus = 0, .cores = 1, .asked_host_gib = 40});
+  const Plan plan = Decide(s, "slot");
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].job, first);
+  EXPECT_EQ(plan.starts[0].to, OnNode(1, 1));
+  ASSERT_THAT(plan.waits, SizeIs(1));
+  EXPECT_EQ(plan.waits[0].job, second);
+  EXPECT_EQ(
+      plan.waits[0].reason,
+      (core::Reason{
+          ReasonKind::kNoHostMemory, {}, core::GiB(40).value, core::GiB(24).value, NodeId(1), {}}));
+}
+
+TEST(CpuOnly, GivesItsHostMemoryToATrainingJobUnderSlimOnly) {
+  for (const bool slim : {false, true}) {
+    SnapshotBuilder s(ClusterBuilder().Node(1).Cores(16).Memory(64).Build());
+    const JobId small = s.RunningOnNode({.gpus = 0, .cores = 1, .host_gib = 40}, 0, 1);
+    s.RunningOnNode({.gpus = 0, .cores = 1}, 0, 1);  // has no memory to give, and stays
+    const JobId training = s.Waiting({.wants_cores = 1, .cores = 1, .host_gib = 30});
+    const Plan plan = Decide(s, slim ? "fifo+slim" : "fifo");
+    if (!slim) {
+      EXPECT_TRUE(plan.empty());
+      continue;
+    }
+    ASSERT_THAT(plan.stops, SizeIs(1));
+    EXPECT_EQ(plan.stops[0].job, small);
+    ASSERT_THAT(plan.starts, SizeIs(1));
+    EXPECT_EQ(plan.starts[0].job, training);
+  }
+}
+
 }  // namespace
 }  // namespace sharewell::policy

@@ -187,6 +187,7 @@ core::Cluster WithoutHostLimits(const core::Cluster& cluster) {
   auto nodes = cluster.nodes();
   for (auto& node : nodes) {
     node.cores.reset();
+    node.memory.reset();
     node.memory_bandwidth.reset();
     node.pcie.reset();
   }

@@ -43,6 +43,7 @@ std::vector<std::optional<sim::PredictedFigures>> PredictedBelief(
     off.power = ratio(Figure::kPower);
     off.gpu_memory_upper = predictor.UpperOverMedian(Figure::kMemory);
     off.cores_upper = predictor.UpperOverMedian(Figure::kCores);
+    off.host_memory_upper = predictor.UpperOverMedian(Figure::kHostMemory);
     out.emplace_back(off);
   }
   return out;

@@ -239,6 +239,7 @@ class Builder {
     job.user = UserOf(from.user.empty() ? "-" : from.user);
     job.gpus = from.gpus;
     job.cores = from.cores;
+    job.host_memory = from.host_memory;
     job.exclusive = from.exclusive;
     job.sm_share = from.sm_share;
     job.priority = from.priority;

@@ -145,6 +145,8 @@ struct Api {
   int (*Temperature)(Device, int sensor, Unsigned*) = nullptr;
   int (*Fields)(Device, int count, FieldValue*) = nullptr;
   int (*PcieKilobytes)(Device, int, Unsigned*) = nullptr;
+  int (*PcieGeneration)(Device, Unsigned*) = nullptr;  // the most that it can have here
+  int (*PcieLanes)(Device, Unsigned*) = nullptr;       // likewise
   int (*PcieReplays)(Device, Unsigned*) = nullptr;
   int (*ThrottleReasons)(Device, Long*) = nullptr;
   int (*Violations)(Device, int, Violation*) = nullptr;

@@ -51,6 +51,8 @@ nvml::Api FindNvmlFunctions(void* handle) {
   find(api.Temperature, {"nvmlDeviceGetTemperature"});
   find(api.Fields, {"nvmlDeviceGetFieldValues"});
   find(api.PcieKilobytes, {"nvmlDeviceGetPcieThroughput"});
+  find(api.PcieGeneration, {"nvmlDeviceGetMaxPcieLinkGeneration"});
+  find(api.PcieLanes, {"nvmlDeviceGetMaxPcieLinkWidth"});
   find(api.PcieReplays, {"nvmlDeviceGetPcieReplayCounter"});
   find(api.ThrottleReasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});

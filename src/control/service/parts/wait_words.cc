@@ -39,6 +39,10 @@ void WaitWords::Count(core::JobId id, const core::Allocation& where) {
     const double cores = core::Snapshot::CoresOn(cluster, where, node);
     if (cores > 0) cores_[node].emplace_back(cores, id);
   }
+  core::Snapshot::EachNode(cluster, where, [&](core::NodeId node, int gpus) {
+    const core::Bytes held = HostMemoryOn(cluster.node(node), snapshot_.job(id), gpus);
+    if (held > core::Bytes(0)) memory_[node].emplace_back(held.value, id);
+  });
 }
 
 std::string WaitWords::Named(core::JobId id) const {
@@ -47,9 +51,10 @@ std::string WaitWords::Named(core::JobId id) const {
   return fmt::format("job {} of {}", job->record.number, job->record.user.name);
 }
 
-std::string WaitWords::CoresHeld(core::NodeId node) const {
-  const auto found = cores_.find(node);
-  if (found == cores_.end()) return {};
+std::string WaitWords::Held(const Holders& by_node, core::NodeId node,
+                            const std::function<std::string(double)>& amount) const {
+  const auto found = by_node.find(node);
+  if (found == by_node.end()) return {};
   auto holders = found->second;
   std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -59,14 +64,15 @@ std::string WaitWords::CoresHeld(core::NodeId node) const {
     text = fmt::format("on {} ", snapshot_.cluster().node(node).name);
   }
   for (std::size_t i = 0; i < std::min(holders.size(), kMostNamed); ++i) {
-    text += fmt::format("{}{} has {:g}", i == 0 ? "" : ", ", Named(holders[i].second),
-                        holders[i].first);
+    text += fmt::format("{}{} has {}", i == 0 ? "" : ", ", Named(holders[i].second),
+                        amount(holders[i].first));
   }
   if (holders.size() <= kMostNamed) return text;
   double rest = 0;
   for (std::size_t i = kMostNamed; i < holders.size(); ++i) rest += holders[i].first;
   const std::size_t others = holders.size() - kMostNamed;
-  return text + fmt::format(", {} {:g}", core::Count(others, "other has", "others have"), rest);
+  return text +
+         fmt::format(", {} {}", core::Count(others, "other has", "others have"), amount(rest));
 }
 
 std::string WaitWords::OnGpu(core::GpuId gpu) const {
@@ -95,7 +101,18 @@ std::string WaitWords::Of(const core::Reason& reason) {
   std::string other = live_.NameOf(reason.job);
   if (reason.kind == core::ReasonKind::kNoCores && reason.node.valid()) {
     const auto [said, fresh] = cores_said_.try_emplace(reason.node);
-    if (fresh) said->second = CoresHeld(reason.node);
+    if (fresh) {
+      said->second =
+          Held(cores_, reason.node, [](double cores) { return fmt::format("{:g}", cores); });
+    }
+    other = said->second;
+  } else if (reason.kind == core::ReasonKind::kNoHostMemory && reason.node.valid()) {
+    const auto [said, fresh] = memory_said_.try_emplace(reason.node);
+    if (fresh) {
+      said->second = Held(memory_, reason.node, [](double bytes) {
+        return fmt::format("{:.1f} GiB", core::Bytes(bytes) / core::GiB(1));
+      });
+    }
     other = said->second;
   } else if (reason.kind == core::ReasonKind::kNoMemory && reason.gpu.valid()) {
     other = OnGpu(reason.gpu);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/service/parts/gpu_table.h"
@@ -26,16 +28,19 @@ class WaitWords {
  private:
   void Count(core::JobId id, const core::Allocation& where);
   std::string Named(core::JobId id) const;  // "job 3 of ann"; empty: it is nobody's
-  std::string CoresHeld(core::NodeId node) const;
+  // Who has how much of it on that node, those who have most first.
+  using Holders = std::map<core::NodeId, std::vector<std::pair<double, core::JobId>>>;
+  std::string Held(const Holders& by_node, core::NodeId node,
+                   const std::function<std::string(double)>& amount) const;
   std::string OnGpu(core::GpuId gpu) const;
   std::string GpusTaken() const;
 
   const core::Snapshot& snapshot_;
   const LiveJobs& live_;
   const GpuTable& gpus_;
-  std::map<core::NodeId, std::vector<std::pair<double, core::JobId>>> cores_;  // by node
+  Holders cores_, memory_;
   std::map<core::GpuId, std::vector<core::JobId>> on_;
-  std::map<core::NodeId, std::string> cores_said_;
+  std::map<core::NodeId, std::string> cores_said_, memory_said_;
 };
 
 }  // namespace sharewell::control

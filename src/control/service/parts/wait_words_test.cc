@@ -84,5 +84,21 @@ TEST_F(WaitWordsTest, CountsWhatThePlanGivesAndWhatKeepsAGpuUnusedIsNobody) {
             "job 3 of bob; GPU 1 is drained");
 }
 
+TEST(WaitWordsMemory, NamesWhoHasTheHostMemory) {
+  SnapshotBuilder s(fixtures::ClusterBuilder().Node(2).Memory(64).Build());
+  const JobId id = s.Running({.asked_host_gib = 40}, {0});
+  LiveJobs live;
+  core::JobRecord record;
+  record.number = 3;
+  record.user.name = "ann";
+  ASSERT_EQ(live.GiveId(live.Add(record)), id);
+  const GpuTable gpus({GpuView(), GpuView()});
+  const double gib = 1 << 30;
+  EXPECT_EQ(WaitWords(*s, {}, live, gpus)
+                .Of({ReasonKind::kNoHostMemory, {}, 64 * gib, 24 * gib, core::NodeId(0), {}}),
+            "no node has 64.0 GiB of host memory free; the most is 24.0 GiB: job 3 of ann has 40.0 "
+            "GiB");
+}
+
 }  // namespace
 }  // namespace sharewell::control

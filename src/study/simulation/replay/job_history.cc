@@ -169,6 +169,7 @@ class HistoryBuilder {
     job.workload = IdOf(core::WorkloadKey(asked));
     job.gpus = asked.gpus;
     job.cores = asked.cores;
+    job.host_memory = asked.memory;
     for (const std::string& model : asked.gpu_models) {
       job.allowed_models.push_back(ModelNamed(model).value_or(core::GpuModelId()));
     }

@@ -16,6 +16,13 @@ using core::Profile;
 constexpr core::Ratio kMemoryUpper = 1.13;  // as the predictor's own bound is on held-out families
 constexpr core::Ratio kPredictedCoresUpper = 1.25;
 constexpr core::Ratio kMeasuredCoresUpper = 1.1;
+// Of host memory: what was measured is the most that was seen, what was predicted a median.
+constexpr core::Ratio kPredictedHostUpper = 1.25;
+constexpr core::Ratio kMeasuredHostUpper = 1.1;
+
+core::Ratio HostMemoryUpper(const core::Needs& needs) {
+  return needs.source == core::Source::kMeasured ? kMeasuredHostUpper : kPredictedHostUpper;
+}
 
 template <class T>
 void DropUnlessSane(std::optional<T>& figure, double most) {
@@ -60,6 +67,7 @@ core::Estimate OfCpuOnlyJob(const core::Needs& needs, const core::Submission& as
   estimate.on.assign(std::max<std::size_t>(cluster.models().size(), 1), {1, demand});
   estimate.duration = needs.duration;
   estimate.source = needs.source;
+  estimate.host_memory_upper = HostMemoryUpper(needs);
   return estimate;
 }
 
@@ -191,6 +199,7 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
   if (needs.duration) estimate.duration = *needs.duration / reference;
   BoundMemory(needs, asked, cluster, estimate);
   SizeCores(needs, asked, cluster, estimate);
+  estimate.host_memory_upper = HostMemoryUpper(needs);
   return estimate;
 }
 
