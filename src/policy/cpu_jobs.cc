@@ -25,6 +25,7 @@ double CoresOf(const JobView& view) { return view.job.cores.value_or(1); }
 // Bytes of host memory that it will hold, whichever node it comes to; 0 where none states its own.
 double MemoryOf(const Snapshot& snapshot, const JobView& view) {
   core::Bytes most;
+  if (!snapshot.cluster().states_memory()) return 0;
   for (const auto& node : snapshot.cluster().nodes()) {
     most = std::max(most, HostMemoryOn(node, view, 0));
   }
