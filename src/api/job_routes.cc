@@ -387,7 +387,8 @@ void ApiImpl::AddJobRoutes() {
   using control::Action;
   for (const auto& [word, action] :
        {std::pair("cancel", Action::kCancel), std::pair("hold", Action::kHold),
-        std::pair("release", Action::kRelease)}) {
+        std::pair("release", Action::kRelease), std::pair("pause", Action::kPause),
+        std::pair("resume", Action::kResume)}) {
     Route("POST", fmt::format("/api/v1/jobs/{{number}}/{}", word),
           [this, action = action](const http::HttpRequest& request, const Who& who,
                                   const http::Responder& responder) {
