@@ -275,14 +275,14 @@ class Server:
             self.process.wait(60)
 
     def cli(self, *words, check=True):
-        done = subprocess.run([self.args.server_binary, *words, "--server", str(self.folder / "s")], env=self.env, capture_output=True, text=True,
-                              timeout=120, check=False)
+        done = subprocess.run([self.args.server_binary, words[0], "--server", str(self.folder / "s"), *words[1:]], env=self.env, cwd=ROOT,
+                              capture_output=True, text=True, timeout=120, check=False)
         if check and done.returncode != 0:
             raise RuntimeError(f"sharewell {' '.join(words)}: exit {done.returncode}: {done.stdout}{done.stderr}")
         return done
 
     def job(self, number):
-        return json.loads(self.cli("job", str(number), "--json").stdout)["job"]
+        return json.loads(self.cli("job", str(number), "--json").stdout)
 
 
 def until_job(server, number, what, is_so, seconds=120):
@@ -307,7 +307,8 @@ def through_server(args, folder):
     record = folder / "record"
     try:
         server.start()
-        words = server.cli("submit", "--json", "--exclusive", "--gpus", "1", "--folder", str(ROOT), "--",
+        asked = ["--env", "SHAREWELL_FAKE_CHECKPOINT"] if args.stub else []
+        words = server.cli("submit", "--json", "--exclusive", "--gpus", "1", *asked, "--",
                            *loop_words(args, "conv", args.server_steps, record)).stdout
         number = json.loads(words)["jobs"][0]["number"]
         wait_for("the loop's third step", lambda: steps_of(record) >= 3, 300)
@@ -330,7 +331,7 @@ def through_server(args, folder):
             server.cli("resume", str(number))
             resumes.append(until_job(server, number, "the resume", is_running))
 
-        for i in range(10):
+        for i in range(args.server_pauses):
             step_on()
             pause()
             if i == 0:
@@ -386,6 +387,7 @@ def arguments():
     parser.add_argument("--pauses", type=int, default=67, metavar="N", help="of each of the three loops, in `direct` (default %(default)s)")
     parser.add_argument("--steps", type=int, default=1500, help="of each loop in `direct` (default %(default)s)")
     parser.add_argument("--server-steps", type=int, default=2500, help="of the loop in `server` (default %(default)s)")
+    parser.add_argument("--server-pauses", type=int, default=10, metavar="N", help="of the loop in `server` (default %(default)s)")
     parser.add_argument("--gap", type=int, default=8, help="steps between two pauses, at least (default %(default)s)")
     parser.add_argument("--rest", type=float, default=0.2, metavar="S", help="how long a loop stays paused (default %(default)s)")
     parser.add_argument("--delay", type=float, default=0.01, metavar="S", help="after each step of a loop (default %(default)s)")

@@ -17,11 +17,8 @@ using core::Result;
 void Service::Impl::TellGpuMemory(const LiveJob& job) {
   const JobRecord& record = job.record;
   std::optional<core::Bytes> memory;
-  if (monitor != nullptr) {
-    for (const core::GivenGpu& gpu : record.gpus) {
-      const auto held = monitor->Now(record.number, gpu.uuid).gpu_memory;
-      if (held) memory = memory.value_or(core::Bytes(0)) + *held;
-    }
+  if (monitor != nullptr && !record.gpus.empty()) {
+    memory = monitor->Now(record.number, record.gpus.front().uuid).gpu_memory;  // on all of them
   }
   const auto gpus_held = static_cast<double>(std::max<std::size_t>(record.gpus.size(), 1));
   if (!memory && record.believed.gpu_memory_upper) {
@@ -117,7 +114,10 @@ void Service::Impl::TakePauseNote(LiveJob& job, const engine::RunEvent& note) {
       if (record.phase != Phase::kStopping) return;  // wanted back already
       record.phase = record.asked.held ? Phase::kHeld : Phase::kWaiting;
       // One that the loop counts as running was paused by its user, or by an earlier server's plan.
-      if (!job.id.valid() || snapshot.job(job.id).state != core::JobState::kRunning) return;
+      if (!job.id.valid() || (record.phase == Phase::kWaiting &&
+                              snapshot.job(job.id).state != core::JobState::kRunning)) {
+        return;
+      }
       engine.Park(live.TakeId(job));
       if (record.phase == Phase::kWaiting) Enqueue(number);
       return;
@@ -125,6 +125,7 @@ void Service::Impl::TakePauseNote(LiveJob& job, const engine::RunEvent& note) {
     case Kind::kResumed:
       if (record.cancelled || !std::exchange(record.paused, false)) return;
       record.phase = Phase::kRunning;
+      if (monitor != nullptr && job.adopted) monitor->Began(record);
       // What it ran for does not count the time in between.
       if (record.resumed && record.paused_at) *record.resumed += Wall() - *record.paused_at;
       Say("job.resumed", number, fmt::format("job {} goes on", number));
@@ -159,6 +160,7 @@ bool Service::Impl::RestorePaused(LiveJob& job, std::map<engine::RunId, engine::
       std::all_of(run->second.gpus.begin(), run->second.gpus.end(),
                   [&](const core::GivenGpu& gpu) { return gpus.WithUuid(gpu.uuid).has_value(); });
   if (!here) return false;  // it is ended with those that have no owner
+  job.adopted = true;
   engine.ParkFound(run->second, RequestOf(record));
   runs.erase(run);
   return true;

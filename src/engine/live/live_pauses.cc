@@ -159,7 +159,7 @@ void LiveRuns::TakePause(const RunEvent& event) {
 
 void LiveRuns::Park(JobId id) {
   Entry& job = jobs_.at(id);
-  if (!job.IsPaused()) return;
+  if (!job.IsPaused()) return Withdraw(id);  // its process has ended meanwhile
   std::erase(starts_, id);
   runs_.erase(job.run->request.id);
   live_.erase(id);

@@ -152,7 +152,10 @@ void LinuxRunner::Impl::TellPause(const Pauser& done, int status) {
   const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   const bool paused = well ? done.pause : state.state == PauseState::State::kPaused;
   if (paused && room) room->Return(done.id);  // others may have its CPUs
-  if (!paused) SetMemory(*run, std::nullopt);
+  const bool pauses_again = std::any_of(pausers.begin(), pausers.end(), [&](const auto& other) {
+    return other.second.id == done.id && other.second.pause;
+  });
+  if (!paused && !pauses_again) SetMemory(*run, std::nullopt);
   if (well) {
     RunEvent& event =
         Tell(done.pause ? RunEvent::Kind::kPaused : RunEvent::Kind::kResumed, done.id);
