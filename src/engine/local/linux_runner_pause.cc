@@ -130,7 +130,8 @@ void LinuxRunner::Impl::LookAtPausers() {
   for (auto it = pausers.begin(); it != pausers.end();) {
     auto& [pid, at_work] = *it;
     int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) != 0) {
+    if (const pid_t gone = ::waitpid(pid, &status, WNOHANG); gone != 0) {
+      if (gone < 0) status = 1 << 8;  // somebody else took it: what it left in the folder counts
       if (at_work.pidfd >= 0) ::close(at_work.pidfd);
       const Pauser done = at_work;
       it = pausers.erase(it);
@@ -149,7 +150,9 @@ void LinuxRunner::Impl::TellPause(const Pauser& done, int status) {
   Run* run = Find(done.id);
   if (run == nullptr || run->ended || run->forgotten) return;
   const PauseState state = ReadPause(run->folder);
-  const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const auto wanted = done.pause ? PauseState::State::kPaused : PauseState::State::kRunning;
+  const bool well = (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+                    (state.state == wanted && state.error.empty() && state.pauses > 0);
   const bool paused = well ? done.pause : state.state == PauseState::State::kPaused;
   if (paused && room) room->Return(done.id);  // others may have its CPUs
   const bool pauses_again = std::any_of(pausers.begin(), pausers.end(), [&](const auto& other) {
