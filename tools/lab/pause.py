@@ -141,12 +141,22 @@ def judge(name, record, reference):
             "last_loss": got[-2] if len(got) > 1 else None}
 
 
-def reference_of(args, folder, kind, steps):
+def reference_of(args, folder, kind, steps, again=False):
     """An unpaused run's record, made once."""
-    path = pathlib.Path(folder, f"reference-{kind}-{steps}")
+    path = pathlib.Path(folder, f"reference-{kind}-{steps}{'-again' if again else ''}")
     if not path.exists():
         subprocess.run(loop_words(args, kind, steps, path), env=environment(args, folder), check=True, timeout=600)
     return path
+
+
+def references_of(args, folder, steps):
+    """Of all kinds, at the same time."""
+    threads = [threading.Thread(target=reference_of, args=(args, folder, kind, steps)) for kind in KINDS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {kind: reference_of(args, folder, kind, steps) for kind in KINDS}
 
 
 def summary(values):
@@ -205,7 +215,7 @@ def gpu_bytes_of_tree(run):
 
 def direct(args, folder):
     told, threads = {}, []
-    references = {kind: reference_of(args, folder, kind, args.steps) for kind in KINDS}
+    references = references_of(args, folder, args.steps)
     for kind in KINDS:
         threads.append(threading.Thread(target=one_direct, args=(args, folder / f"direct-{kind}", kind, told)))
         threads[-1].start()
@@ -217,6 +227,10 @@ def direct(args, folder):
             told[kind]["same"] = False
         else:
             told[kind].update(judge(f"direct {kind}, {told[kind]['pauses']} pauses", told[kind]["record"], references[kind]))
+            if not told[kind]["same"]:         # the pause's fault, or the loop's?
+                again = reference_of(args, folder, kind, args.steps, again=True)
+                told[kind]["unpaused_repeats"] = lines_of(again) == lines_of(references[kind])
+                print(f"direct {kind}: two unpaused runs {'are' if told[kind]['unpaused_repeats'] else 'are NOT'} the same", flush=True)
     return told
 
 
@@ -391,8 +405,8 @@ def arguments():
     parser.add_argument("--gap", type=int, default=8, help="steps between two pauses, at least (default %(default)s)")
     parser.add_argument("--rest", type=float, default=0.2, metavar="S", help="how long a loop stays paused (default %(default)s)")
     parser.add_argument("--delay", type=float, default=0.01, metavar="S", help="after each step of a loop (default %(default)s)")
-    parser.add_argument("--sizes", default="0,2,8,24,48", metavar="GIB,...", help="GPU memory beside the loop's own (default %(default)s)")
-    parser.add_argument("--repeats", type=int, default=3, help="pauses for each size (default %(default)s)")
+    parser.add_argument("--sizes", default="0,2,8,24", metavar="GIB,...", help="GPU memory beside the loop's own (default %(default)s)")
+    parser.add_argument("--repeats", type=int, default=2, help="pauses for each size (default %(default)s)")
     parser.add_argument("--kills", type=int, default=4, help="of the server, in the middle of a pause (default %(default)s)")
     parser.add_argument("--server-binary", default=str(ROOT / "build/release/sharewell"), metavar="FILE")
     parser.add_argument("--pause-binary", metavar="FILE", help="default: sharewell-pause beside the server's")
