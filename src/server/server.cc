@@ -28,6 +28,7 @@
 #include "platform/files/trusted_path.h"
 #include "platform/machine/cpu_topology.h"
 #include "platform/process/find_program.h"
+#include "policy/registry.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
 #include "server/job_keeper.h"
@@ -371,6 +372,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
                                             {.policy = options.policy,
                                              .max_slowdown = options.max_slowdown,
                                              .sm_shares = KeepsShares(parts->machine),
+                                             .pauses_runs = parts->runner->WhyNoPause().empty(),
+                                             .pause_after = options.pause_gap,
                                              .say = options.say});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
@@ -378,6 +381,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   control::ServiceOptions service;
   service.max_slowdown = options.max_slowdown;
   service.grace = options.grace;
+  service.alone = !policy::SharesGpus(options.policy);
+  service.pause_gap = options.pause_gap;
   service.simulated_cores = parts->machine.simulated_cores;
   service.say = options.say;
   service.limits.of = [all = parts->settings.get()](const core::Account& who) {

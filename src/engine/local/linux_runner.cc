@@ -208,13 +208,17 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   if (run == nullptr || run->ended || !in.room) return;
   run->request.cores = cores;
   if (run->waits && !run->spec) return;  // it has none yet
-  const std::vector<int> cpus = in.room->Resize(id, cores);
+  in.ApplyCpus(*run, in.room->Resize(id, cores));
+}
+
+void LinuxRunner::Impl::ApplyCpus(Run& run, const std::vector<int>& cpus) {
+  const double cores = run.request.cores;
   platform::CgroupLimits limits{.cpus = cpus};
   limits.cpu_time = std::numeric_limits<double>::infinity();
   if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
-  if (run->group) run->group->Change(limits);
-  if (run->group == nullptr || !run->group->Bounds("cpuset")) {
-    const auto top = engine::SupervisorOf(run->folder);
+  if (run.group) run.group->Change(limits);
+  if (run.group == nullptr || !run.group->Bounds("cpuset")) {
+    const auto top = engine::SupervisorOf(run.folder);
     if (top) engine::KeepTreeToCpus(*top, cpus);
   }
   const auto change = [&](engine::JobSpec& spec) {
@@ -222,11 +226,11 @@ void LinuxRunner::SetCores(RunId id, double cores) {
     spec.Set("given_cpus", platform::FormatCpus(cpus));
     if (spec.Get("cpus")) spec.Set("cpus", platform::FormatCpus(cpus));
   };
-  if (run->spec) return change(*run->spec);
+  if (run.spec) return change(*run.spec);
   // A server that comes later finds what it has now.
-  if (auto spec = engine::ReadSpec(run->folder)) {
+  if (auto spec = engine::ReadSpec(run.folder)) {
     change(*spec);
-    [[maybe_unused]] const auto written = engine::WriteSpec(run->folder, *spec);
+    [[maybe_unused]] const auto written = engine::WriteSpec(run.folder, *spec);
   }
 }
 
@@ -312,8 +316,8 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
     const bool watching = std::any_of(in.runs.begin(), in.runs.end(),
                                       [](const auto& run) { return !run.second.ended; });
     if (watching) in.busy_until = now + kLingering;
-    if (watching || in.unjudged || !in.leaving.empty() || in.options.lost_gpus ||
-        (in.sharing && now < in.busy_until)) {
+    if (watching || in.unjudged || !in.leaving.empty() || !in.pausers.empty() ||
+        in.options.lost_gpus || (in.sharing && now < in.busy_until)) {
       patience = std::min(patience, (in.looked + kLookEvery - now).value);
     }
     const bool forever = !done && !std::isfinite(patience);

@@ -31,6 +31,7 @@ struct LinuxRunner::Impl {
     bool waits = false;
     std::optional<engine::JobSpec> spec;
     std::vector<std::string> notes;
+    bool mps = false;     // a client of MPS
     double steps = 0;     // told
     bool made = false;    // its folder is ours to remove
     bool ending = false;  // told so
@@ -41,6 +42,14 @@ struct LinuxRunner::Impl {
     std::optional<RunEnd> unjudged;
     core::UnixMillis ended_at = 0;  // as its supervisor saw it
     core::Seconds judged_by;        // at the latest
+  };
+  // A sharewell-pause at work.
+  struct Pauser {
+    RunId id;
+    bool pause = true;  // false: a resume
+    int pidfd = -1;
+    core::Seconds since;
+    bool killed = false;
   };
   struct KnownUser {
     RunUser user;
@@ -90,16 +99,27 @@ struct LinuxRunner::Impl {
   void RemoveFolder(const std::string& folder) const;
   RunEvent& Tell(RunEvent::Kind kind, RunId id);
 
+  // linux_runner_pause.cc
+  bool StartPauser(Run& run, bool pause);
+  void LookAtPausers();  // what has ended is told; what takes too long is killed
+  void TellPause(const Pauser& done, int status);
+  void Refuse(RunId id, bool pause, std::string why);
+  void TakeCpus(Run& run);  // again, after a pause
+  void ApplyCpus(Run& run, const std::vector<int>& cpus);
+  void SetMemory(const Run& run, std::optional<core::Bytes> more);
+
   Run* Find(RunId id);
 
   const LinuxRunnerOptions options;
-  std::string supervisor;
+  std::string supervisor, pauser;
   std::optional<platform::CgroupHome> home;
   std::optional<LogLedger> ledger;  // once it is open
   std::optional<CpuRoom> room;
   std::optional<GpuSharing> sharing;
   std::map<RunId, Run> runs;  // until they are forgotten
   std::map<int, RunId> by_watch, by_pidfd;
+  std::map<int, Pauser> pausers;                           // by pid
+  std::optional<std::string> why_no_pause;                 // once it was looked at; empty: it can
   std::vector<std::unique_ptr<platform::Cgroup>> leaving;  // groups that were still busy
   std::vector<RunEvent> pending;
   std::map<std::uint32_t, KnownUser> users;

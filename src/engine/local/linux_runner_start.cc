@@ -283,6 +283,7 @@ core::Result<void> LinuxRunner::Impl::Launch(Run& run, GpuSharing::Joined joined
   run.waits = false;
   run.pipes = joined.pipes;
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
+  run.mps = !joined.pipes.empty();
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
   PrepareLogs(run, spec);
   spec.Put("grace_ms", Millis(options.grace));

@@ -231,6 +231,8 @@ void AppendJobAs(std::string& out, const core::JobRecord& record, bool with_envi
   writer.Field("parted", record.evicted);
   writer.Field("lost", record.lost);
   writer.Field("cancelled", record.cancelled);
+  writer.Field("paused", record.paused);
+  writer.Field("paused_ms", record.paused_at);
   writer.Array("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
     JobWriter inner(out);
     inner.Field("index", gpu.index);
