@@ -215,7 +215,8 @@ void HangUp(Supervisor& self) {
 bool Extend(Supervisor& self, Millis now) {
   if (self.asked || self.ended) return false;
   const Millis given = ReadLimit(self.folder);
-  const Millis limit = given < kNever - self.begun ? given : self.spec.time_limit_ms;
+  const bool more = given > self.spec.time_limit_ms && given < kNever - self.begun;
+  const Millis limit = more ? given : self.spec.time_limit_ms;
   const Millis over = self.begun + limit + PausedMillis(self.folder, now);
   if (over <= now) return false;
   self.time_over = over - now < kLookAgain ? now + kLookAgain : over;
