@@ -141,6 +141,15 @@ def all_jobs(server):
             return found
 
 
+def live_jobs(server):
+    try:
+        return sum(server.ask("GET", "/api/v1/jobs?live=1&limit=1")["counts"].values())
+    except OSError:
+        if server.process.poll() is None:
+            raise
+        sys.exit("the server died: " + pathlib.Path(server.log.name).read_text("utf-8")[-2000:])
+
+
 def run(server, jobs, kills, folder):
     """Until all are over; how long that took, how often the server was killed, and its groups."""
     server.start()
@@ -148,17 +157,13 @@ def run(server, jobs, kills, folder):
     submit(server, jobs, folder)
     chance, killed, groups, struck = random.Random(5), 0, set(), collections.Counter()
     begin = moved = time.monotonic()
-    last = jobs
-    # One in each of so many equal parts of the jobs, anywhere in it; how fast the machine is does not matter.
-    kill_at = [int(jobs - (i + chance.random()) * jobs / kills) for i in range(kills)]  # when so many are live
+    last = left = live_jobs(server)  # some have ended while others were submitted
+    # One in each of so many equal parts of those left, anywhere in it; how fast the machine is does not matter. Each server
+    # gets to work before it is killed: killed at every start, none would ever end a job, whatever it does.
+    kill_at = [int(left - (i + chance.random()) * left / kills) for i in range(kills)]  # when so many are live
+    struck_at = left + 1  # so many were live at the last kill
     while True:
-        try:
-            live = sum(server.ask("GET", "/api/v1/jobs?live=1&limit=1")["counts"].get(phase, 0) for phase in
-                       ("held", "waiting", "starting", "running", "stopping"))
-        except OSError:
-            if server.process.poll() is None:
-                raise
-            sys.exit("the server died: " + pathlib.Path(server.log.name).read_text("utf-8")[-2000:])
+        live = live_jobs(server)
         for entry in pathlib.Path(folder, "jobs").glob("*.*"):
             groups |= groups_of(entry)
         if live < last:
@@ -167,7 +172,8 @@ def run(server, jobs, kills, folder):
             break
         if time.monotonic() - moved > PATIENCE:
             sys.exit(f"{live} of {jobs} jobs are not over, and none has ended for {PATIENCE} s")
-        if killed < kills and live <= kill_at[killed]:
+        if killed < kills and live <= kill_at[killed] and live < struck_at:
+            struck_at = live
             if killed % SUPERVISOR_EACH != 2 or not kill_a_supervisor(folder, chance, struck):
                 server.kill()
                 server.start()

@@ -160,6 +160,41 @@ TEST_F(ServiceTest, WhoFellWithOthersIsStartedAgainOnce) {
   EXPECT_NE(service_->board().Find(2)->note.find("job 12"), std::string::npos);
 }
 
+// By number, not by the clock: what a start asks of the store does not grow with the queue.
+TEST_F(ServiceTest, AStartWithManyWaitingJobsAsksTheStoreNoMoreThanOneWithFew) {
+  const auto start_with = [this](int count) {
+    service_->Stop();
+    jobs_.jobs.clear();
+    for (int i = 1; i <= count; ++i) {
+      core::JobRecord record;
+      record.number = i;
+      record.user = kAnn;
+      record.asked = Job();
+      record.asked.after =
+          i % 2 == 0 ? std::vector<std::int64_t>{100'000} : std::vector<std::int64_t>{};
+      record.phase = i % 2 == 0 ? Phase::kHeld : Phase::kWaiting;
+      record.reason = i % 2 == 0 ? "waits for job 100000" : "";
+      jobs_.jobs[i] = record;
+    }
+    core::JobRecord first;
+    first.number = 100'000;
+    first.user = kAnn;
+    first.asked = Job();
+    first.asked.held = true;
+    first.reason = "held by hand";
+    first.phase = Phase::kHeld;
+    jobs_.jobs[first.number] = first;
+    jobs_.reads = jobs_.writes = 0;
+    Restart();
+    EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+    EXPECT_EQ(service_->board().Counts().at(Phase::kHeld), static_cast<std::size_t>(count / 2 + 1));
+    return std::pair(jobs_.reads.load(), jobs_.writes.load());
+  };
+  const auto few = start_with(10), many = start_with(20'000);
+  EXPECT_EQ(many.first, few.first);
+  EXPECT_LE(many.second, few.second + 2);
+}
+
 TEST_F(ServiceTest, OneWaitsForTheOtherAndSaysWhy) {
   ASSERT_TRUE(Submit({Job(), Job()}));
   const JobPtr second = service_->board().Find(2);

@@ -141,6 +141,7 @@ class MemoryJobs : public store::JobStore {
  public:
   core::Result<void> Write(const store::JobChanges& changes) override {
     const std::lock_guard lock(mutex);
+    ++writes;
     if (full) return core::FailedError("the disk is full");
     for (const auto& job : changes.jobs) jobs[job.number] = job;
     for (const auto& event : changes.events) {
@@ -152,6 +153,7 @@ class MemoryJobs : public store::JobStore {
   }
   core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
     const std::lock_guard lock(mutex);
+    ++reads;
     std::vector<core::JobRecord> found;
     for (const auto& [number, job] : jobs) {
       if (filter.number == number) found.push_back(job);
@@ -164,6 +166,7 @@ class MemoryJobs : public store::JobStore {
   core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
       const std::vector<std::int64_t>& numbers) override {
     ++phases_asked;
+    ++reads;
     if (unreadable) return core::FailedError("the disk does not answer");
     std::map<std::int64_t, core::Phase> phases;
     for (const std::int64_t number : numbers) {
@@ -192,6 +195,7 @@ class MemoryJobs : public store::JobStore {
   std::map<std::string, std::string> kept;
   std::int64_t last_event = 0;
   int phases_asked = 0;
+  std::atomic<int> reads{0}, writes{0};           // of jobs
   std::map<std::int64_t, core::Phase> long_over;  // older than what Jobs gives
   std::atomic<bool> unreadable{false};            // how a job ended
 };
