@@ -12,6 +12,7 @@
 #include "engine/local/linux_runner.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run_setup.h"
+#include "platform/process/bandwidth_group.h"
 #include "platform/process/cgroup_home.h"
 
 namespace sharewell::engine {
@@ -26,9 +27,10 @@ struct LinuxRunner::Impl {
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
-    double steps = 0;     // told
-    bool made = false;    // its folder is ours to remove
-    bool ending = false;  // told so
+    std::unique_ptr<platform::BandwidthGroup> bandwidth;  // while it is slowed, where there is one
+    double steps = 0;                                     // told
+    bool made = false;                                    // its folder is ours to remove
+    bool ending = false;                                  // told so
     bool ended = false;
     bool forgotten = false;  // it is to go without a word when it ends
   };
@@ -42,6 +44,7 @@ struct LinuxRunner::Impl {
 
   core::Seconds Now() const;
   core::Result<void> Open();
+  static void BoundBandwidth(Run& run, core::Ratio share);
 
   // linux_runner_start.cc
   core::Result<void> StartRun(Run& run);
