@@ -18,6 +18,8 @@ std::unique_ptr<Collector> NewPressureCollector(const std::string& root, JobSour
 std::unique_ptr<Collector> NewNumaCollector(const std::string& root);
 // Of the machine, and of jobs (may be null). A captured tree has no counters.
 std::unique_ptr<Collector> NewPerfCollector(const std::string& root, JobSource* jobs);
+// Bytes that memory moved, of the machine and of jobs (may be null).
+std::unique_ptr<Collector> NewTrafficCollector(const std::string& root, JobSource* jobs);
 // `jobs` may be null: then there is nothing to say.
 std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* jobs);
 std::unique_ptr<Collector> NewRaplCollector(const std::string& root);

@@ -18,6 +18,7 @@ std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& op
   all.push_back(NewPressureCollector(root, options.jobs));
   all.push_back(NewNumaCollector(root));
   all.push_back(NewPerfCollector(root, options.jobs));
+  all.push_back(NewTrafficCollector(root, options.jobs));
   all.push_back(NewRaplCollector(root));
   all.push_back(NewHwmonCollector(root));
   all.push_back(NewIpmiCollector(root));

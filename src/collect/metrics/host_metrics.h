@@ -79,6 +79,10 @@ inline constexpr core::Metric kMemoryWritebackBytes =
 inline constexpr core::Metric kMemorySharedBytes =
     Gauge("memory_shared_bytes", "bytes", "",
           "Shared memory and tmpfs: what data loaders hand over in.", "node_memory_Shmem_bytes");
+inline constexpr core::Metric kMemoryTrafficBytes =
+    Counter("memory_traffic_bytes", "bytes", "source",
+            "Bytes that the machine's memory moved, read and written; by resctrl (MBM), or by the "
+            "memory controllers' counters.");
 inline constexpr core::Metric kSwapTotalBytes =
     Gauge("swap_total_bytes", "bytes", "", "Swap space.", "node_memory_SwapTotal_bytes");
 inline constexpr core::Metric kSwapFreeBytes =
@@ -211,6 +215,7 @@ inline constexpr const core::Metric* kHostMetrics[] = {
     &kMemoryDirtyBytes,
     &kMemoryWritebackBytes,
     &kMemorySharedBytes,
+    &kMemoryTrafficBytes,
     &kSwapTotalBytes,
     &kSwapFreeBytes,
     &kPageFaults,

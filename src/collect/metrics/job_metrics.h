@@ -26,6 +26,13 @@ inline constexpr core::Metric kJobMemoryBytes =
 inline constexpr core::Metric kJobMemoryPeakBytes =
     Gauge("job_memory_peak_bytes", "bytes", "",
           "The most that was ever charged to the job's control group.");
+inline constexpr core::Metric kJobMemoryTrafficBytes =
+    Counter("job_memory_traffic_bytes", "bytes", "",
+            "Bytes that memory moved for the job, read and written (resctrl's MBM).");
+inline constexpr core::Metric kJobMemoryTrafficEstimatedBytes = Counter(
+    "job_memory_traffic_estimated_bytes", "bytes", "",
+    "An estimate of the bytes that memory moved for the job: its last-level cache misses, a "
+    "line of 64 bytes each; what is prefetched or written back is not in it.");
 inline constexpr core::Metric kJobReadBytes =
     Counter("job_read_bytes", "bytes", "",
             "Bytes read from disks for the job (not from the page cache); by its control group "
@@ -58,6 +65,8 @@ inline constexpr const core::Metric* kJobMetrics[] = {
     &kJobProportionalBytes,
     &kJobMemoryBytes,
     &kJobMemoryPeakBytes,
+    &kJobMemoryTrafficBytes,
+    &kJobMemoryTrafficEstimatedBytes,
     &kJobReadBytes,
     &kJobWrittenBytes,
     &kJobMajorPageFaults,

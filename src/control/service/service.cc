@@ -67,6 +67,7 @@ bool Service::Impl::Turn() {
   mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
   const core::Seconds asked_took = runner.Now() - began;
   if (mailbox.closed()) return false;
+  LookAtStrangers();
   if (!SubmitEnqueued()) AnswerSubmitted();  // held ones: no turn will come for them
   SetBusy(false);
   const auto turned = loop->Turn();
@@ -228,6 +229,19 @@ void Service::Stop() {
 void Service::Do(std::function<void()> action) {
   impl_->mailbox.Do(std::move(action));
   impl_->engine.Wake();
+}
+
+std::vector<Stranger> JobMonitor::StrangersOn(const std::string&) { return {}; }
+
+void Service::LookAgain() {
+  Do([] {});
+}
+
+void Service::SetMemoryBandwidth(core::BytesPerSecond rate) {
+  Do([this, rate] {
+    impl_->cluster.ShareOutMemoryBandwidth(rate);
+    impl_->cluster_copy = nullptr;
+  });
 }
 
 void Service::Submit(std::vector<core::Submission> jobs, const core::Account& who,

@@ -68,6 +68,8 @@ class JobMonitor {
   virtual void Ended(std::int64_t number) = 0;
   virtual core::Profile Seen(std::int64_t number) = 0;  // what it was seen to need so far
   virtual JobReading Now(std::int64_t number, const std::string& gpu) = 0;  // `gpu`: its uuid
+  // The processes on it that are no jobs; by pid.
+  virtual std::vector<Stranger> StrangersOn(const std::string& gpu);
 };
 
 class Service final : public JobService {
@@ -88,6 +90,12 @@ class Service final : public JobService {
   // Start in two halves, for whoever drives the loop on its own thread: Turn until it is false.
   core::Result<void> Open();
   bool Turn();
+
+  // What the monitor sees of others has changed. From any thread.
+  void LookAgain();
+  // What the memory of this machine moves, measured while it serves; shared out over its nodes as
+  // their GPUs are. From any thread.
+  void SetMemoryBandwidth(core::BytesPerSecond rate);
 
   void Submit(std::vector<core::Submission> jobs, const core::Account& who,
               Answer<std::vector<JobPtr>> answer) override;

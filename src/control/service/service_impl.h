@@ -14,6 +14,7 @@
 
 #include "control/loop/estimator.h"
 #include "control/loop/guard.h"
+#include "control/loop/host_pressure.h"
 #include "control/loop/loop.h"
 #include "control/loop/recorder.h"
 #include "control/service/parts/admission.h"
@@ -117,9 +118,16 @@ struct Service::Impl final : Estimator, Recorder {
   void TakeGpuNote(const engine::RunEvent& note);
   void TakeNodeNote(const engine::RunEvent& note);
   void AddNode(const engine::RunnerNode& node);
+  // Processes on the GPUs that are no jobs: their memory is not free, and where they keep a GPU
+  // busy it takes no jobs.
+  void LookAtStrangers();
   // Whatever is unusable has something on it that keeps jobs away.
   void SeatReservations();
   void Reserve(core::JobId& by, bool unusable, int gpus_taken, const core::Allocation& where);
+
+  // CPU-only jobs that starve a training job: service_host.cc.
+  void LookAtHost();
+  void HoldTo(const HostShare& told, const std::vector<core::JobId>& cpu_jobs);
 
   // What became of runs: service_runs.cc.
   void AfterTurn();
@@ -150,6 +158,8 @@ struct Service::Impl final : Estimator, Recorder {
   engine::LiveEngine engine;
   std::optional<Loop> loop;
   Guard guard;
+  HostPressure host_pressure;
+  core::Seconds looked_at_host;
   JobBoard board;
   EventHub hub;
   LiveJobs live;

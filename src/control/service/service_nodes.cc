@@ -1,5 +1,6 @@
 // GPUs and nodes that come and go, and what keeps those from being used that are not there.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "control/service/service_impl.h"
@@ -8,6 +9,7 @@ namespace sharewell::control {
 
 namespace {
 
+constexpr core::Bytes kForeignDust{64.0 * (1 << 20)};
 constexpr int kAboveAll = 1'000'000'000;  // a priority: no order takes its place away
 
 std::optional<core::NodeId> NodeNamed(const core::Cluster& cluster, const std::string& name) {
@@ -92,6 +94,33 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
   Say("node.joined", 0,
       fmt::format("node {} with {} GPUs is used from now on", node.name, node.gpus.size()));
   engine.Wake();
+}
+
+void Service::Impl::LookAtStrangers() {
+  if (monitor == nullptr) return;
+  bool changed = false;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const core::GpuId gpu(i);
+    std::vector<Stranger> strangers = monitor->StrangersOn(gpus.gpu(gpu).uuid);
+    core::Bytes held;
+    for (const Stranger& one : strangers) held += one.memory;
+    const bool came = gpus.views()[i].strangers.empty(), busy = gpus.views()[i].kept_busy();
+    if (!gpus.SetStrangers(gpu, std::move(strangers))) continue;
+    engine.Wake();  // decide with it, and show it
+    const GpuView& now = gpus.views()[i];
+    // What hardly changes is not worth a new look of the policy at everything.
+    const double moved = std::abs((held - snapshot.foreign_memory(gpu)).value);
+    if (moved > kForeignDust.value || held <= core::Bytes(0)) loop->SetForeignMemory(gpu, held);
+    changed = changed || busy != now.kept_busy();
+    if (came != now.strangers.empty() || busy != now.kept_busy()) {
+      Say("gpu.strangers", 0,
+          fmt::format("GPU {}: {}", now.gpu.index,
+                      now.strangers.empty() ? "other processes are gone"
+                      : now.kept_busy()     ? "kept busy by " + InWords(now.strangers)
+                                            : InWords(now.strangers)));
+    }
+  }
+  if (changed) SeatReservations();
 }
 
 void Service::Impl::SeatReservations() {

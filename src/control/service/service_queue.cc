@@ -190,6 +190,7 @@ void Service::Impl::Renumber(const core::Renumbering& ids) {
   engine.Renumber(ids);
   live.Renumber(ids);
   guard.Renumber(ids);
+  host_pressure.Renumber(ids);
   line.Forget();
   for (auto* reserved : {&reserved_gpus, &reserved_nodes}) {
     for (core::JobId& by : *reserved) by = ids.Of(by);

@@ -48,6 +48,7 @@ void Service::Impl::TakeNews() {
 void Service::Impl::AfterTurn() {
   TakeNews();  // of what the plan changed
   LookAtPaces();
+  LookAtHost();
 }
 
 void Service::Impl::TakeNote(const engine::RunEvent& note) {

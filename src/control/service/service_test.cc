@@ -22,6 +22,27 @@ using engine::RunEvent;
 using engine::RunId;
 using engine::RunRequest;
 
+// Sees no job, but strangers on the one GPU as a test sets them.
+class SeesStrangers final : public JobMonitor {
+ public:
+  void Began(const core::JobRecord&) override {}
+  void Ended(std::int64_t) override {}
+  core::Profile Seen(std::int64_t) override { return {}; }
+  JobReading Now(std::int64_t, const std::string&) override { return {}; }
+  std::vector<Stranger> StrangersOn(const std::string& gpu) override {
+    const std::lock_guard lock(mutex_);
+    return gpu == "GPU-0" ? strangers_ : std::vector<Stranger>();
+  }
+  void Set(std::vector<Stranger> strangers) {
+    const std::lock_guard lock(mutex_);
+    strangers_ = std::move(strangers);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Stranger> strangers_;
+};
+
 class ServiceTest : public testing::Test {
  protected:
   ServiceTest() : cluster_(fixtures::ClusterBuilder().Node(1).Build()) { Restart(); }
@@ -40,7 +61,7 @@ class ServiceTest : public testing::Test {
     ServiceOptions options;
     options.limits.of = [this](const core::Account&) { return limits_; };
     service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, *runner_, advisor_,
-                                         jobs_, options);
+                                         jobs_, options, &monitor_);
     ASSERT_TRUE(service_->Start());
   }
   static core::Submission Job(int gpus = 1) {
@@ -88,6 +109,7 @@ class ServiceTest : public testing::Test {
   std::vector<RunRequest> found_;
   std::string uuid_ = "GPU-0";
   core::Limits limits_ = {.queued_jobs = 5};
+  SeesStrangers monitor_;
   std::unique_ptr<HandRunner> runner_;
   std::unique_ptr<Service> service_;
 };
@@ -322,6 +344,101 @@ TEST_F(ServiceTest, AGpuThatIsLostIsLikeADrainedOne) {
   lost.kind = RunEvent::Kind::kGpuBack;
   runner_->Tell(lost);
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+}
+
+TEST_F(ServiceTest, AGpuThatStrangersKeepBusyTakesNoNewJobsUntilTheyStop) {
+  monitor_.Set({{4242, "ann", core::GiB(2), true}});
+  service_->LookAgain();
+  ASSERT_TRUE(Submit({Job()}));
+  JobPtr job = service_->board().Find(1);
+  EXPECT_EQ(job->phase, Phase::kWaiting);
+  EXPECT_NE(job->reason.find("GPU 0 is kept busy by other processes: 2.1 GB, pid 4242 of ann"),
+            std::string::npos)
+      << job->reason;
+  EXPECT_EQ(service_->View().gpus.at(0).strangers.size(), 1U);
+  EXPECT_FALSE(service_->View().gpus.at(0).usable());
+  monitor_.Set({{4242, "ann", core::GiB(2), false}});
+  service_->LookAgain();
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning) << "idle, it only holds memory";
+  monitor_.Set({});
+  service_->LookAgain();
+  for (int i = 0; i < 1000 && !service_->View().gpus.at(0).strangers.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(service_->View().gpus.at(0).strangers.empty());
+}
+
+TEST_F(ServiceTest, NoJobIsPlacedWhereItsMemoryDoesNotFitBesideAStranger) {
+  advisor_.believe = [](const core::JobRecord&, core::Estimate& estimate) {
+    estimate.gpu_memory_upper = core::GiB(1);
+    estimate.on[0].demand.known = true;
+  };
+  monitor_.Set({{4242, "ann", core::GiB(15.9), false}});
+  service_->LookAgain();
+  ASSERT_TRUE(Submit({Job()}));
+  const JobPtr job = service_->board().Find(1);
+  EXPECT_EQ(job->phase, Phase::kWaiting);
+  EXPECT_NE(job->reason.find("more memory than is free"), std::string::npos) << job->reason;
+  EXPECT_NE(job->reason.find("GPU 0 has other processes: 17.1 GB, pid 4242 of ann"),
+            std::string::npos)
+      << job->reason;
+  monitor_.Set({});
+  service_->LookAgain();
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning) << "it has gone";
+}
+
+// One GPU, 16 cores, 64 GiB and 20 GB/s; CPU-only jobs move 20 GB/s each, training jobs 10.
+class HostTest : public ServiceTest {
+ protected:
+  HostTest() {
+    service_.reset();  // it reads the cluster
+    cluster_ = fixtures::ClusterBuilder().Node(1).Cores(16).Memory(64).MemoryBandwidth(20).Build();
+    advisor_.believe = [](const core::JobRecord& record, core::Estimate& estimate) {
+      estimate.on[0].demand.host_bandwidth = core::GBps(record.asked.gpus == 0 ? 20 : 10);
+      estimate.on[0].demand.cpu_cores = 1;
+    };
+    policy_ = fixtures::MakePolicy("fifo+slim", {});
+    advisor_.Follow(*policy_);
+    Restart();
+  }
+  ~HostTest() override { service_.reset(); }  // before its policy goes
+  bool Comes(RunId run, core::Ratio share) {
+    for (int i = 0; i < 3000 && runner_->ShareOf(run) != share; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return runner_->ShareOf(run) == share;
+  }
+  std::unique_ptr<policy::Policy> policy_;
+};
+
+TEST_F(HostTest, CpuOnlyJobsAreSlowedForATrainingJobAndLetLooseAfterIt) {
+  core::Submission cpu = Job(0);
+  cpu.cores = 2;
+  ASSERT_TRUE(Submit({cpu}));
+  ASSERT_EQ(ServiceTest::Comes(1, Phase::kRunning), Phase::kRunning);
+  EXPECT_EQ(runner_->ShareOf({1, 1}), 1);
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_TRUE(Comes({1, 1}, 0.5));
+  const JobPtr slowed = service_->board().Find(1);
+  EXPECT_EQ(slowed->phase, Phase::kRunning) << "it is not stopped";
+  EXPECT_NE(slowed->reason.find("starved; it has 50 % of its CPU time"), std::string::npos)
+      << slowed->reason;
+  runner_->End({2, 1}, 0);
+  EXPECT_TRUE(Comes({1, 1}, 1));
+}
+
+TEST_F(HostTest, HostMemoryIsReservedAndAWaitNamesWhoHasIt) {
+  core::Submission large = Job(0);
+  large.memory = core::GiB(40);
+  ASSERT_TRUE(Submit({large, large}));
+  EXPECT_EQ(ServiceTest::Comes(1, Phase::kRunning), Phase::kRunning);
+  const JobPtr second = service_->board().Find(2);
+  EXPECT_EQ(second->phase, Phase::kWaiting);
+  EXPECT_EQ(second->reason,
+            "no node has 40.0 GiB of host memory free; the most is 24.0 GiB: job 1 of ann has "
+            "40.0 GiB");
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(ServiceTest::Comes(2, Phase::kRunning), Phase::kRunning);
 }
 
 TEST_F(ServiceTest, AfterARestartRunsAreFoundAgainAndTheLostOnesQueued) {

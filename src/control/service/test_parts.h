@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -65,7 +66,10 @@ class HandRunner final : public engine::Runner {
   }
   std::string WhyNoPause() override { return {}; }
   void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId, core::Ratio) override {}
+  void SetShare(engine::RunId id, core::Ratio share) override {
+    const std::lock_guard lock(mutex_);
+    shares[id] = share;
+  }
   std::vector<engine::RunRequest> Recover() override { return found; }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override {
     std::unique_lock lock(mutex_);
@@ -106,6 +110,11 @@ class HandRunner final : public engine::Runner {
     const std::lock_guard lock(mutex_);
     return running.count(id) != 0;
   }
+  core::Ratio ShareOf(engine::RunId id) {
+    const std::lock_guard lock(mutex_);
+    const auto set = shares.find(id);
+    return set == shares.end() ? 1 : set->second;
+  }
   bool RunsNothing() {
     const std::lock_guard lock(mutex_);
     return running.empty();
@@ -123,6 +132,7 @@ class HandRunner final : public engine::Runner {
   }
 
   std::set<engine::RunId> started, running, forgotten;
+  std::map<engine::RunId, core::Ratio> shares;
   std::vector<engine::RunRequest> found;  // by Recover
   int refuse = 0;                         // the next starts; set it before the service runs
   std::atomic<int> pauses = 0, resumes = 0;
@@ -202,28 +212,34 @@ class MemoryJobs : public store::JobStore {
 
 class PlainAdvisor final : public Advisor {
  public:
-  explicit PlainAdvisor(std::unique_ptr<policy::Policy> policy) : policy_(std::move(policy)) {}
+  explicit PlainAdvisor(std::unique_ptr<policy::Policy> policy)
+      : policy_(std::move(policy)), followed_(policy_.get()) {}
   core::Result<void> Check(const core::Submission& job) override {
     if (job.gpus > most) return core::UsageError("there are not so many GPUs");
     return {};
   }
   core::Needs NeedsOf(const core::Submission&) override { return {}; }
-  core::Estimate EstimateOf(const core::JobRecord&) override {
+  core::Estimate EstimateOf(const core::JobRecord& record) override {
     core::Estimate estimate;
     estimate.on.resize(1);
+    if (believe) believe(record, estimate);
     return estimate;
   }
   core::WorkloadId WorkloadOf(const core::Submission&) override { return {}; }
-  const policy::Policy& Policy() override { return *policy_; }
+  const policy::Policy& Policy() override { return *followed_; }
+  void Follow(const policy::Policy& policy) { followed_ = &policy; }  // it outlives this
   void LearnShared(const core::SharedRun&) override {}
   void LearnRun(const core::JobRecord& record, const core::Profile&) override {
     learnt.push_back(record.number);
   }
   std::vector<std::int64_t> learnt;
   int most = 8;
+  // What is believed of a job, where that is not nothing; set it before the service runs.
+  std::function<void(const core::JobRecord&, core::Estimate&)> believe;
 
  private:
   std::unique_ptr<policy::Policy> policy_;
+  const policy::Policy* followed_;
 };
 
 inline const core::Account kAnn{"ann", 1000, 1000, false};

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -247,10 +248,28 @@ void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
       written.error().message;
 }
 
+// Besides its CPU time, where the machine can: what it moves hurts others more than what it
+// reckons.
+void LinuxRunner::Impl::BoundBandwidth(Run& run, core::Ratio share) {
+  if (share >= 1 || !run.group) return run.bandwidth.reset();
+  if (!run.bandwidth) {
+    run.bandwidth =
+        platform::BandwidthGroup::Make(fmt::format("sharewell.job-{}", run.request.id.job));
+  }
+  if (!run.bandwidth || !run.bandwidth->SetShare(share)) return;
+  std::vector<int> pids;
+  for (const std::string& procs : run.group->procs()) {
+    std::ifstream file(procs);
+    for (int pid = 0; file >> pid;) pids.push_back(pid);
+  }
+  run.bandwidth->Add(pids);
+}
+
 void LinuxRunner::SetShare(RunId id, core::Ratio share) {
   Impl& in = *impl_;
   Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended) return;
+  Impl::BoundBandwidth(*run, share);
   const double all =
       static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
   const double cores = run->request.cores > 0 ? std::min(run->request.cores, all) : all;

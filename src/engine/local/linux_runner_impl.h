@@ -13,6 +13,7 @@
 #include "engine/local/linux_runner.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run_setup.h"
+#include "platform/process/bandwidth_group.h"
 #include "platform/process/cgroup_home.h"
 
 namespace sharewell::engine {
@@ -27,6 +28,7 @@ struct LinuxRunner::Impl {
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
+    std::unique_ptr<platform::BandwidthGroup> bandwidth;  // while it is slowed, where there is one
     // It waits to be begun: for what is known of its user, and then, with a spec, for its GPU.
     bool waits = false;
     std::optional<engine::JobSpec> spec;
@@ -62,6 +64,7 @@ struct LinuxRunner::Impl {
 
   core::Seconds Now() const;
   core::Result<void> Open();
+  static void BoundBandwidth(Run& run, core::Ratio share);
 
   // linux_runner_start.cc
   // Nothing here waits: what takes its time is an errand, and the run waits for it.

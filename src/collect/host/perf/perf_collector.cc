@@ -13,6 +13,7 @@
 #include "collect/host/scan.h"
 #include "collect/host_collectors.h"
 #include "collect/metrics/host_metrics.h"
+#include "collect/metrics/job_metrics.h"
 
 namespace sharewell::collect {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 constexpr int kLookForCpusRounds = 60;
 constexpr std::size_t kMostJobThreads = 256;
 constexpr std::size_t kMostJobs = 64;
+constexpr double kCacheLine = 64;  // bytes
 
 struct PerfMetrics {
   std::array<const core::Metric*, kPerfEvents> counts;
@@ -171,6 +173,10 @@ void PerfCollector::PutSet(const PerfSet& set, const PerfMetrics& metrics, std::
   for (std::size_t i = 0; i < kPerfEvents; ++i) {
     const auto total = set.Total(static_cast<PerfEvent>(i));
     if (total) Put(out, *metrics.counts[i], *total, {}, job);
+  }
+  const auto misses = set.Total(kEventLlcMisses);
+  if (misses && !job.empty()) {
+    Put(out, kJobMemoryTrafficEstimatedBytes, *misses * kCacheLine, {}, job);
   }
   if (const auto ratio = set.RunningRatio()) Put(out, *metrics.running, *ratio, {}, job);
   const auto instructions = set.Added(kEventInstructions);

@@ -5,11 +5,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/words.h"
+
 namespace sharewell::control {
 
-bool GpuTable::usable(core::GpuId id) const {
-  const GpuView& gpu = gpus_[id.index()];
-  return !gpu.drained && gpu.problem.empty();
+namespace {
+constexpr std::size_t kMostNamed = 3;
+}
+
+std::string InWords(const std::vector<Stranger>& strangers) {
+  if (strangers.empty()) return {};
+  core::Bytes memory;
+  std::string who;
+  for (std::size_t i = 0; i < strangers.size(); ++i) {
+    memory += strangers[i].memory;
+    if (i == kMostNamed) who += fmt::format(" and {} more", strangers.size() - kMostNamed);
+    if (i >= kMostNamed) continue;
+    who += fmt::format(", pid {} of {}", strangers[i].pid, strangers[i].user);
+  }
+  return fmt::format("other processes: {}{}", core::SizeText(memory), who);
+}
+
+bool GpuView::kept_busy() const {
+  return std::any_of(strangers.begin(), strangers.end(),
+                     [](const Stranger& one) { return one.busy; });
 }
 
 std::optional<core::GpuId> GpuTable::Named(std::string_view name) const {
@@ -34,6 +53,13 @@ bool GpuTable::SetProblem(core::GpuId id, std::string problem) {
   return true;
 }
 
+bool GpuTable::SetStrangers(core::GpuId id, std::vector<Stranger> strangers) {
+  std::vector<Stranger>& known = gpus_[id.index()].strangers;
+  if (known == strangers) return false;
+  known = std::move(strangers);
+  return true;
+}
+
 std::string GpuTable::DrainedText(core::GpuId changed, bool drained) const {
   std::string text;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -52,6 +78,11 @@ std::string GpuTable::UnusableText() const {
   std::string words;
   for (const GpuView& gpu : gpus_) {
     if (gpu.drained) words += fmt::format("; GPU {} is drained", gpu.gpu.index);
+    if (gpu.kept_busy()) {
+      words += fmt::format("; GPU {} is kept busy by {}", gpu.gpu.index, InWords(gpu.strangers));
+    } else if (!gpu.strangers.empty()) {
+      words += fmt::format("; GPU {} has {}", gpu.gpu.index, InWords(gpu.strangers));
+    }
     if (!gpu.problem.empty()) words += fmt::format("; GPU {}: {}", gpu.gpu.index, gpu.problem);
   }
   return words;

@@ -126,6 +126,11 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
     JobRecord* record = changes.Change(resize.job, resize.reason, "job.resized");
     if (record != nullptr) record->cores = resize.cores;
   }
+  for (const auto& throttle : plan.throttles) {
+    JobRecord* record = changes.Change(throttle.job, throttle.reason, "job.throttled");
+    if (record == nullptr || throttle.share >= 1) continue;
+    record->reason += fmt::format("; it has {:.0f} % of its CPU time", throttle.share * 100);
+  }
   for (const auto& start : plan.starts) {
     changes.Place(start.job, start.reason, "job.placed", start.to);
   }

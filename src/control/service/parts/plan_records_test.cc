@@ -99,6 +99,18 @@ TEST_F(PlanRecordsTest, WhoStartsTogetherIsBesideEachOther) {
   EXPECT_THAT(changes.jobs[2].beside, ElementsAre(11));
 }
 
+TEST_F(PlanRecordsTest, WhoIsSlowedIsToldForWhomAndHowMuch) {
+  const JobId starves = Job(0), slowed = Job(1);
+  core::Plan plan;
+  plan.throttles.push_back({slowed, 0.25, {ReasonKind::kGivesWay, starves, 0.25, 0}});
+  const auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 1U);
+  EXPECT_EQ(changes.jobs[0].number, 11);
+  EXPECT_EQ(changes.jobs[0].phase, Phase::kRunning);
+  EXPECT_THAT(changes.jobs[0].reason, HasSubstr("starved; it has 25 % of its CPU time"));
+  EXPECT_EQ(changes.events.at(0).kind, "job.throttled");
+}
+
 TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
   const JobId stopped = Job(0), resized = Job(1), never = Job(std::nullopt);
   core::Plan plan;
