@@ -7,9 +7,12 @@
 #include <charconv>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "engine/local/run/job_folder.h"
@@ -21,13 +24,21 @@ namespace fs = std::filesystem;
 
 constexpr double kStatBlock = 512;  // bytes, whatever the file system's own are
 
-struct Logs {
+// A folder of jobs' logs.
+struct Place {
   fs::path folder;
   std::uint32_t uid = 0;
+};
+
+// Of one job. There may be a million of them, and all are looked at: so it has no path of its own.
+struct Logs {
+  std::int64_t job = 0;
   core::UnixMillis newest = 0;  // the folder is marked when a run ends
   double bytes = 0;
+  std::uint32_t place = 0;
   bool live = false;  // it stays
 };
+static_assert(sizeof(Logs) <= 32);
 
 void Count(const char* path, Logs& logs) {
   struct stat file {};
@@ -37,10 +48,8 @@ void Count(const char* path, Logs& logs) {
   logs.bytes += static_cast<double>(file.st_blocks) * kStatBlock;
 }
 
-Logs LogsIn(const fs::path& folder, std::uint32_t uid) {
+Logs LogsIn(const fs::path& folder) {
   Logs logs;
-  logs.folder = folder;
-  logs.uid = uid;
   Count(folder.c_str(), logs);
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -59,13 +68,11 @@ std::optional<T> Named(const fs::path& path) {
   return number;
 }
 
-std::vector<fs::path> Entries(const fs::path& folder) {
-  std::vector<fs::path> paths;
+void EachEntry(const fs::path& folder, const std::function<void(const fs::path&)>& take) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    paths.push_back(it->path());
+    take(it->path());
   }
-  return paths;
 }
 
 // All logs but those that are written to now.
@@ -74,21 +81,23 @@ class Found {
   Found(const LogOwners& owners, const std::atomic<bool>& stop) : owners_(owners), stop_(stop) {}
 
   void LookIn(const fs::path& logs) {
-    for (const fs::path& store : Entries(logs)) {
+    // As versions before stores had an id named them: nobody's.
+    places_.push_back({logs, kNobody});
+    EachEntry(logs, [&](const fs::path& store) {
       const std::string name = store.filename().string();
-      if (name.starts_with(kStorePrefix)) {
-        const bool ours = name == kStorePrefix + owners_.store;
-        for (const fs::path& user : Entries(store)) LookAtUser(user, ours);
-      } else {
-        // As versions before stores had an id named them: nobody's.
-        Add(store, kNobody, false);
-      }
-    }
+      if (!name.starts_with(kStorePrefix)) return Add(store, 0, false);
+      const bool ours = name == kStorePrefix + owners_.store;
+      EachEntry(store, [&](const fs::path& user) { LookAtUser(user, ours); });
+    });
     std::sort(all_.begin(), all_.end(), [](const Logs& a, const Logs& b) {
-      return a.newest != b.newest ? a.newest < b.newest : a.folder < b.folder;
+      return std::tie(a.newest, a.place, a.job) < std::tie(b.newest, b.place, b.job);
     });
   }
-  std::vector<Logs>& all() { return all_; }
+  const std::vector<Logs>& all() const { return all_; }
+  std::uint32_t UidOf(const Logs& logs) const { return places_[logs.place].uid; }
+  std::string FolderOf(const Logs& logs) const {
+    return (places_[logs.place].folder / std::to_string(logs.job)).string();
+  }
 
  private:
   static constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -96,24 +105,30 @@ class Found {
   void LookAtUser(const fs::path& user, bool ours) {
     const auto uid = Named<std::uint32_t>(user);
     if (!uid) return;
-    for (const fs::path& job : Entries(user)) Add(job, *uid, ours);
+    places_.push_back({user, *uid});
+    const auto place = static_cast<std::uint32_t>(places_.size() - 1);
+    EachEntry(user, [&](const fs::path& job) { Add(job, place, ours); });
   }
-  void Add(const fs::path& folder, std::uint32_t uid, bool ours) {
+  void Add(const fs::path& folder, std::uint32_t place, bool ours) {
     if (stop_) return;
-    if (folder.filename().string().ends_with(kGoneEnding)) {
+    const std::string name = folder.filename().string();
+    if (name.ends_with(kGoneEnding)) {
       std::error_code ignored;
       fs::remove_all(folder, ignored);  // of a server that was killed
       return;
     }
     const auto job = Named<std::int64_t>(folder);
-    if (!job || *job <= 0) return;
+    if (!job || *job <= 0 || std::to_string(*job) != name) return;
     if (owners_.ledger != nullptr && owners_.ledger->IsWritten(folder.string())) return;
-    all_.push_back(LogsIn(folder, uid));
+    all_.push_back(LogsIn(folder));
+    all_.back().job = *job;
+    all_.back().place = place;
     all_.back().live = ours && owners_.live(*job);
   }
 
   const LogOwners& owners_;
   const std::atomic<bool>& stop_;
+  std::vector<Place> places_;
   std::vector<Logs> all_;
 };
 
@@ -141,7 +156,7 @@ std::int64_t RemoveOldLogs(const std::string& state, const LogRetention& kept, c
   std::map<std::uint32_t, std::deque<const Logs*>> removable;
   std::int64_t removed = 0;
   const auto remove = [&](const Logs& logs) {
-    RemoveLogs(logs.folder.string());
+    RemoveLogs(found.FolderOf(logs));
     ++removed;
   };
   const auto old = now - static_cast<core::UnixMillis>(kept.age.value * 1e3);
@@ -150,9 +165,9 @@ std::int64_t RemoveOldLogs(const std::string& state, const LogRetention& kept, c
       remove(logs);
       continue;
     }
-    left[logs.uid] += logs.bytes;
+    left[found.UidOf(logs)] += logs.bytes;
     all += logs.bytes;
-    if (!logs.live) removable[logs.uid].push_back(&logs);
+    if (!logs.live) removable[found.UidOf(logs)].push_back(&logs);
   }
   const auto of = [&](std::uint32_t uid) {
     const auto it = written.find(uid);
