@@ -222,8 +222,8 @@ class Run(TrustTest):
     def test_f12_the_umask_travels_with_the_submission(self):
         server = self.serve(gpus="none")
         for mask, want in ((0o077, "0077"), (0, "0000"), (0o022, "0022")):
-            done = subprocess.run([PROGRAM, "run", "--", "sh", "-c", "umask"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  cwd="/", env=environment(server), umask=mask, timeout=60, check=False, encoding="utf-8", **as_user(ALICE))
+            done = subprocess.run([PROGRAM, "run", "--gpus", "0", "--", "sh", "-c", "umask"], stdin=subprocess.DEVNULL, capture_output=True, cwd="/",
+                                  env=environment(server), umask=mask, timeout=60, check=False, encoding="utf-8", **as_user(ALICE))
             self.assertIn(want, done.stdout, done.stderr)
         number = server.submit(BOB, "--gpus", "0", "--", "true")
         self.assertRegex(server.wait_until(number, "finished")["umask"], "^0[0-7]{3}$")

@@ -56,6 +56,11 @@ ContainerPlace Bounded() {
 TEST(Container, PodmanAndDocker) {
   const auto podman = ContainerCommand({Kind::kPodman, "/usr/bin/podman"}, Training(), Bounded());
   const std::string text = Joined(podman);
+  EXPECT_EQ(text.find("--umask"), std::string::npos) << "the runtime's own, which is 022";
+  RunRequest closed = Training();
+  closed.asked.umask = 0027;
+  EXPECT_THAT(Joined(ContainerCommand({Kind::kPodman, "podman"}, closed, Bounded())),
+              HasSubstr(" --umask 0027 "));
   EXPECT_THAT(text, HasSubstr("/usr/bin/podman run --rm --init --name sharewell.0badcafe.17.2"));
   if (::geteuid() == 0) {
     EXPECT_THAT(text, HasSubstr("--userns keep-id --user 1000:100"));

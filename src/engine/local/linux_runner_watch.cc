@@ -241,7 +241,9 @@ void LinuxRunner::Impl::JudgeFalls() {
   for (auto& [id, run] : runs) {
     if (run.unjudged) by_daemon[run.pipes].push_back(&run);
   }
-  for (auto& [pipes, fallen] : by_daemon) {
+  for (const auto& one_daemon : by_daemon) {
+    const std::string& pipes = one_daemon.first;
+    const std::vector<Run*>& fallen = one_daemon.second;
     const bool neighbours = std::any_of(runs.begin(), runs.end(), [&](const auto& one) {
       return !one.second.ended && one.second.pipes == pipes;
     });
