@@ -53,7 +53,7 @@ class GuardWorld {
   }
 
   Verdict Second() {
-    constexpr int kFine = 20;  // a pause may begin within a second
+    constexpr int kFine = 5;  // a pause may begin within a second
     const double before = now.value;
     now += core::Seconds(1);
     std::vector<Standing> running;

@@ -137,7 +137,7 @@ struct Service::Impl final : Estimator, Recorder {
   void LookAtPaces();
   std::vector<Standing> Standings();
   void LearnPairs(const std::vector<MeasuredPair>& pairs);
-  void Evict(const Eviction& eviction, const std::vector<Standing>& running);
+  void Evict(const Eviction& eviction);
   void ExtendLimit(LiveJob& job, const Standing& standing, core::Seconds passed);
   void LearnRun(const LiveJob& job);
 

@@ -215,7 +215,7 @@ void Service::Impl::LookAtPaces() {
   }
   if (now >= shown_seen + kShowSeenEvery) shown_seen = now;
   LearnPairs(verdict.pairs);
-  for (const Eviction& eviction : verdict.leave) Evict(eviction, running);
+  for (const Eviction& eviction : verdict.leave) Evict(eviction);
   for (const Eviction& stays : verdict.stay) {
     LiveJob& slowed = *live.Find(stays.slowed);
     slowed.record.note = WhyItStays(stays, live);
@@ -235,8 +235,8 @@ void Service::Impl::ExtendLimit(LiveJob& job, const Standing& standing, core::Se
   if (standing.sm_share < 1) beside.share_speed = standing.share_speed;
   beside.limited = standing.sm_share < 1;
   beside.own_share = standing.own_share;
-  const core::Seconds before = record.limit_extended;
-  record.limit_extended = Extended(*record.asked.time_limit, before, beside);
+  job.limit_told = std::min(job.limit_told, record.limit_extended);  // of an earlier attempt
+  record.limit_extended = Extended(*record.asked.time_limit, record.limit_extended, beside);
   constexpr core::Seconds kWorthTelling(1), kWorthStoring(10);
   if (record.limit_extended - job.limit_told < kWorthTelling) return;
   engine.SetTimeLimit(job.id, *record.asked.time_limit + record.limit_extended);
@@ -267,18 +267,15 @@ void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
 }
 
 // Stored before it is acted on: a server that is killed in between must know that it asked.
-void Service::Impl::Evict(const Eviction& eviction, const std::vector<Standing>& running) {
+void Service::Impl::Evict(const Eviction& eviction) {
   const LiveJob* job = live.Find(eviction.job);
   if (job == nullptr || job->record.phase != Phase::kRunning) return;
-  const auto place = std::find_if(running.begin(), running.end(), [&](const Standing& standing) {
-    return standing.job == eviction.job;
-  });
+  const auto& on = snapshot.job(eviction.job).allocation.gpus;
   JobRecord record = job->record;
   ++record.evicted;
   record.phase = Phase::kStopping;
-  const EvictionWords words =
-      WhyEvicted(eviction, JobsOn(place->gpus, eviction.job, snapshot, live),
-                 record.evicted >= kEvictionsAlone, live);
+  const EvictionWords words = WhyEvicted(eviction, JobsOn(on, eviction.job, snapshot, live),
+                                         record.evicted >= kEvictionsAlone, live);
   record.reason = words.reason;
   record.note = words.note;
   store::JobChanges changes;
