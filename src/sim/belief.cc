@@ -49,6 +49,7 @@ PredictedFigures Drawn(const Draws& draw, double s) {
   out.cores = draw(kCores, s);
   out.host_memory = draw(kHostMemory, s);
   out.power = draw(kPower, s);
+  out.kernel_time = draw(kKernelTime, s);
   out.gpu_memory_upper = out.cores_upper = out.host_memory_upper = std::exp(1.645 * s);
   return out;
 }
@@ -65,7 +66,6 @@ core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOpti
       s > 0 && workload < options.predicted.size() && options.predicted[workload].has_value();
   const PredictedFigures off = predicted ? *options.predicted[workload] : Drawn(draw, s);
   const double host_bandwidth = draw(kHostBandwidth, s);
-  const double kernel_time = draw(kKernelTime, s);
   for (std::size_t m = 0; m < e.on.size(); ++m) {
     // The reference model is the unit that rates are told in, so it has no error of its own.
     if (m > 0) e.on[m].rate *= draw(kRate + m, s);
@@ -79,7 +79,7 @@ core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOpti
     d.host_memory = d.host_memory * off.host_memory;
     d.host_bandwidth = d.host_bandwidth * host_bandwidth;
     d.power = d.power * off.power;
-    if (d.kernel_time) d.kernel_time = *d.kernel_time * kernel_time;
+    if (d.kernel_time) d.kernel_time = *d.kernel_time * off.kernel_time;
     e.gpu_memory_upper = std::max(e.gpu_memory_upper, d.gpu_memory * off.gpu_memory_upper);
   }
   e.cores_upper = off.cores_upper;
