@@ -210,10 +210,10 @@ void Snapshot::Pause(JobId id) {
   at(id).paused = true;
 }
 
-void Snapshot::SetPaused(JobId id, const Allocation& where) {
+void Snapshot::SetPaused(JobId id, const std::optional<Allocation>& where) {
   SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
-  at(id).allocation = where;
-  at(id).paused = true;
+  if (where) at(id).allocation = *where;
+  at(id).paused = where.has_value();
 }
 
 void Snapshot::Move(JobId id, const Allocation& to) {

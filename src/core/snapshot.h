@@ -121,8 +121,8 @@ class Snapshot {
   void Start(JobId id, const Allocation& to);
   void Stop(JobId id);
   void Pause(JobId id);  // a Stop that keeps its process: it goes on where it was
-  // A waiting job whose process is there already, from before this snapshot knew of it.
-  void SetPaused(JobId id, const Allocation& where);
+  // A waiting job has a process there, from before this snapshot knew of it; or none any more.
+  void SetPaused(JobId id, const std::optional<Allocation>& where);
   void Move(JobId id, const Allocation& to);
   void Finish(JobId id, JobState how);  // kFinished or kFailed; a waiting job may fail too
   void Resize(JobId id, double cores);

@@ -115,6 +115,9 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (const auto& stop : plan.stops) {
     if (!in_state(stop.job, JobState::kRunning))
       return FailedError("stop of a job that does not run");
+    if (stop.pause && snapshot.job(stop.job).cpu_only()) {
+      return FailedError("CPU-only job {} cannot be paused", snapshot.job(stop.job).job.name);
+    }
     ledger.Remove(stop.job);
   }
   for (const auto& move : plan.moves) {
@@ -145,6 +148,10 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (const auto& start : plan.starts) {
     if (!in_state(start.job, JobState::kWaiting))
       return FailedError("start of a job that does not wait");
+    const JobView& waits = snapshot.job(start.job);
+    if (waits.paused && start.to.gpus != waits.allocation.gpus) {
+      return FailedError("paused job {} goes on where it was, and nowhere else", waits.job.name);
+    }
     if (auto ok = ledger.Add(start.job, start.to); !ok) return ok;
   }
   for (JobId id : plan.infeasible) {

@@ -19,6 +19,12 @@ struct Progress {
   core::Seconds startup{};  // of its time on GPUs, before a run's first step; what is known of it
 };
 
+// Whose process is alive while its job waits.
+struct PausedJob {
+  core::JobId job;
+  std::optional<core::Allocation> where;  // it goes on there; absent: its process is gone
+};
+
 // What happened up to `now`. Cleared and filled by the engine.
 struct Observation {
   core::Seconds now;
@@ -28,6 +34,7 @@ struct Observation {
   std::vector<core::JobId> requeued;
   std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
   std::vector<Progress> progress;     // running jobs whose rate changed
+  std::vector<PausedJob> paused;      // of those that wait, after all of the above
 };
 
 class Engine {

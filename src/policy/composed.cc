@@ -12,6 +12,7 @@
 #include "policy/foresight.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
+#include "policy/paused_place.h"
 #include "policy/placement/shortage.h"
 
 namespace sharewell::policy {
@@ -207,14 +208,21 @@ class Composed : public Policy {
     });
   }
 
+  Choice PlaceOf(const Snapshot& snapshot, const Ledger& ledger, const ComposedMemo& memo,
+                 const JobView& view) const {
+    if (view.paused) return PausedPlace(snapshot, ledger, view);
+    return placement_->Place(ContextOf(snapshot, ledger, memo), view);
+  }
+
   bool TryStart(const Snapshot& snapshot, ComposedMemo& memo, JobId id, Plan& plan,
                 bool tell = true) const {
     const JobView& view = snapshot.job(id);
-    Choice choice = placement_->Place(ContextOf(snapshot, memo.ledger, memo), view);
+    Choice choice = PlaceOf(snapshot, memo.ledger, memo, view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
       if (!tell) return false;
       if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
-      Tell(memo, id, ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason), plan);
+      if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
+      Tell(memo, id, *reason, plan);
       return false;
     }
     auto& chosen = std::get<Chosen>(choice);
@@ -319,7 +327,21 @@ class Composed : public Policy {
       if (!Dropped(plan, id)) add(snapshot.job(id));
     }
     std::sort(live.begin(), live.end());
+    std::stable_partition(live.begin(), live.end(), [&](const Line::Entry& entry) {
+      return TooSoonToPause(snapshot, snapshot.job(entry.id), options_);
+    });
     return live;
+  }
+
+  // Where jobs are paused, who runs keeps its GPUs as long as they are free: a paused one can go on
+  // nowhere but where it was.
+  Choice PlaceAnew(const Snapshot& snapshot, const Ledger& anew, const ComposedMemo& memo,
+                   const JobView& view) const {
+    if (options_.pauses_runs && view.state == JobState::kRunning && MayPause(snapshot, view)) {
+      Choice here = PausedPlace(snapshot, anew, view);
+      if (std::holds_alternative<Chosen>(here)) return here;
+    }
+    return PlaceOf(snapshot, anew, memo, view);
   }
 
   // Who should run, from an empty cluster; then the least change that brings it about.
@@ -332,7 +354,7 @@ class Composed : public Policy {
     std::unordered_map<std::uint32_t, Reason> passed_over;
     for (const auto& entry : live) {
       const JobView& view = snapshot.job(entry.id);
-      Choice choice = placement_->Place(ContextOf(snapshot, anew, memo), view);
+      Choice choice = PlaceAnew(snapshot, anew, memo, view);
       if (const auto* reason = std::get_if<Reason>(&choice)) {
         passed_over.emplace(entry.id.value, *reason);
         continue;
@@ -352,14 +374,15 @@ class Composed : public Policy {
     std::vector<core::Stop> stops;
     for (JobId id : snapshot.running()) {
       if (!passed_over.contains(id.value)) continue;
-      stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}});
+      const bool pause = options_.pauses_runs && MayPause(snapshot, snapshot.job(id));
+      stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}, pause});
       kept.Vacate(snapshot, id, snapshot.job(id).allocation);
     }
     bool all_placed = true;
     for (const auto& [id, choice] : chosen) {
       const JobView& view = snapshot.job(id);
       if (view.state == JobState::kRunning) continue;
-      Choice again = placement_->Place(ContextOf(snapshot, kept, memo), view);
+      Choice again = PlaceOf(snapshot, kept, memo, view);
       if (!std::holds_alternative<Chosen>(again)) {
         all_placed = false;
         break;
@@ -403,7 +426,13 @@ class Composed : public Policy {
       plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, at) : at;
     };
     if (snapshot.waiting().size() + plan.stops.size() <= plan.starts.size()) return;
-    for (JobId id : snapshot.running()) look(id);
+    for (JobId id : snapshot.running()) {
+      look(id);
+      const JobView& view = snapshot.job(id);
+      if (!TooSoonToPause(snapshot, view, options_)) continue;
+      const Seconds at = view.since + options_.pause_after;
+      plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, at) : at;
+    }
     for (const auto& start : plan.starts) look(start.job);
   }
 

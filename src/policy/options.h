@@ -16,6 +16,11 @@ struct Options {
   // match: how long a job waits for the GPU model that suits it, in its own durations, before it
   // takes any. Infinite: Takayama et al.'s estimate, which lets a type starve.
   double match_patience = 1;
+  // Preempting orders pause a job that has its GPUs for itself instead of stopping it, and let
+  // every job run for so long first: what is paused again and again does nothing but move its
+  // memory.
+  bool pauses_runs = false;
+  core::Seconds pause_after{60};
   // What is believed of interference: the model and the measured pairs, without the world's
   // residual.
   const interference::Interference* interference = nullptr;

@@ -167,6 +167,21 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
 
 }  // namespace
 
+bool SharesGpus(const std::string& text) {
+  std::string_view parts = text;
+  for (const auto& named : kNamed) {
+    if (named.name == text) parts = named.parts;
+  }
+  if (parts == kSharewell) return true;
+  while (true) {
+    const std::size_t plus = parts.find('+');
+    const std::string_view name = parts.substr(0, plus);
+    if (Find(kPlacements, name) != nullptr && name != "slot") return true;
+    if (plus == std::string_view::npos) return false;
+    parts.remove_prefix(plus + 1);
+  }
+}
+
 std::vector<Entry> Entries() {
   std::vector<Entry> all;
   all.push_back({"policy", kSharewell, "all of it together: the one to use", "ours"});

@@ -29,4 +29,7 @@ std::vector<Entry> Entries();
 // policy's name is `text`. Unknown names get an error with the nearest one.
 core::Result<std::unique_ptr<Policy>> NewPolicy(const std::string& text, const Options& options);
 
+// Whether the policy of that name ever puts two jobs on one GPU.
+bool SharesGpus(const std::string& text);
+
 }  // namespace sharewell::policy

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "core/result.h"
+#include "sim/pause_cost.h"
 
 namespace sharewell::sim {
 namespace {
@@ -281,9 +283,14 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   JobOutcome& outcome = outcomes_[id.index()];
   Place(id, to, +1);
   state.started = now_;
-  state.loaded_at = now_ + (*truth_)[id.index()].startup;
+  const bool goes_on = std::exchange(state.paused, false);
+  state.loaded_at = now_ + (goes_on ? Seconds(0) : (*truth_)[id.index()].startup);
   state.resume_at = state.loaded_at;
-  if (outcome.first_start) {
+  if (goes_on) {
+    core::Bytes moved;
+    for (const GpuId gpu : to.gpus) moved += DemandOn(id, gpu).gpu_memory;
+    state.resume_at += PauseCost(moved);
+  } else if (outcome.first_start) {
     state.resume_at += (*jobs_)[id.index()].restart_cost.value_or(options_.restart_cost);
   } else {
     outcome.first_start = now_;
@@ -305,6 +312,11 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
 void World::Stop(JobId id) {
   Place(id, states_[id.index()].where, -1);
   ++outcomes_[id.index()].moves;
+}
+
+void World::Pause(JobId id) {
+  Stop(id);
+  states_[id.index()].paused = true;
 }
 
 void World::Leave(JobId id) { Stop(id); }

@@ -86,6 +86,8 @@ class World {
 
   void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
   void Stop(core::JobId id);
+  // A Stop that keeps its process: its next start costs PauseCost, and no start-up.
+  void Pause(core::JobId id);
   void Leave(core::JobId id);  // the two halves of a move
   void Arrive(core::JobId id, const core::Allocation& to, bool free);
   void Resize(core::JobId id, double cores);
@@ -117,6 +119,7 @@ class World {
     bool hopeless = false;  // it would be even with the GPU to itself
     bool dirty = false;
     bool asks = false;       // of its hosts: it is counted there
+    bool paused = false;     // its process waits
     std::uint32_t run = 0;   // counts placements: events of an earlier one no longer hold
     std::uint32_t pace = 0;  // counts rates: so does the end that an earlier rate promised
     core::Ratio rate = 0;

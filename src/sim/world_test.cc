@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "sim/pause_cost.h"
 #include "testing/random_case.h"
 
 namespace sharewell::sim {
@@ -52,6 +53,10 @@ class Driven {
   }
   void Stop(std::size_t job) {
     world_.Stop(JobId(job));
+    Settle();
+  }
+  void Pause(std::size_t job) {
+    world_.Pause(JobId(job));
     Settle();
   }
   void Move(std::size_t job, const core::Allocation& to, bool free = false) {
@@ -143,6 +148,19 @@ TEST(World, AJobAloneFinishesAfterItsDuration) {
   EXPECT_DOUBLE_EQ(world.Outcome(0).run_time.value, 100);
   EXPECT_DOUBLE_EQ(world.Outcome(0).undisturbed.value, 100);
   EXPECT_EQ(world.Outcome(0).restarting, Seconds(0));
+}
+
+TEST(World, APausedJobPaysForItsMemoryAndNotForARestart) {
+  Driven world(ClusterBuilder().Node(1).Build(), {{.seconds = 100, .gib = 4, .startup = 7}});
+  world.Start(0, OnGpus({0}));
+  world.To(27);
+  world.Pause(0);
+  world.To(50);
+  world.Start(0, OnGpus({0}));
+  world.ToTheEnd();
+  const double cost = PauseCost(core::Bytes(4.0 * 1024 * 1024 * 1024)).value;
+  EXPECT_NEAR(cost, 4.65, 0.01);
+  EXPECT_NEAR(world.FinishOf(0), 50 + cost + 80, 1e-6);
 }
 
 TEST(World, AnotherGpuModelIsAsFastAsItsRate) {

@@ -62,6 +62,11 @@ void Loop::Write(const engine::Observation& observed) {
     snapshot_.Submit(job, estimator_.Believe(job));
     changes_.push_back({Change::Kind::kSubmitted, job.id});
   }
+  for (const auto& paused : observed.paused) {
+    if (snapshot_.job(paused.job).state == JobState::kWaiting) {
+      snapshot_.SetPaused(paused.job, paused.where);
+    }
+  }
 }
 
 void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& where) {
@@ -134,7 +139,7 @@ core::Result<bool> Loop::Turn() {
 
 void Loop::Apply(const core::Plan& plan) {
   for (const auto& stop : plan.stops) {
-    snapshot_.Stop(stop.job);
+    stop.pause ? snapshot_.Pause(stop.job) : snapshot_.Stop(stop.job);
     changes_.push_back({Change::Kind::kStopped, stop.job});
   }
   for (const auto& move : plan.moves) {

@@ -211,6 +211,23 @@ TEST_P(EveryPolicy, KeepsTheLawsOnRandomCases) {
   }
 }
 
+TEST(Pausing, KeepsTheLawsOnRandomCases) {
+  policy::Options options;
+  options.pauses_runs = true;
+  std::size_t pauses = 0;
+  for (const char* name : {"srtf", "srsf", "las", "las+slim", "srtf+share"}) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      const Case c = RandomCase(seed);
+      const Course run = RunCase(c, name, options);
+      ExpectLawful(c, name, run);
+      if (::testing::Test::HasFailure()) return;
+      for (const auto& outcome : run.outcomes) pauses += static_cast<std::size_t>(outcome.moves);
+    }
+  }
+  EXPECT_GT(pauses, 100U);  // it is about something
+}
+
 TEST_P(EveryPolicy, GivesTheSameBytesTwice) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Case c = RandomCase(seed);

@@ -14,6 +14,7 @@ void SimulatedEngine::Report(Observation& out) {
   out.requeued.clear();
   out.profiled = events_.profiled;
   out.progress.clear();
+  out.paused.clear();
   for (const auto& p : events_.progress) {
     out.progress.push_back({p.job, p.attained, p.rate, p.startup});
   }
@@ -35,7 +36,9 @@ bool SimulatedEngine::Observe(std::optional<core::Seconds> wake, Observation& ou
 
 void SimulatedEngine::Apply(const core::Plan& plan, Observation& out) {
   events_.Clear();
-  for (const auto& stop : plan.stops) world_.Stop(stop.job);
+  for (const auto& stop : plan.stops) {
+    stop.pause ? world_.Pause(stop.job) : world_.Stop(stop.job);
+  }
   // All movers leave before the first arrives, so that two may change places.
   for (const auto& move : plan.moves) world_.Leave(move.job);
   for (const auto& move : plan.moves) world_.Arrive(move.job, move.to, move.free);

@@ -90,6 +90,8 @@ class SimulateCommand : public Command {
                    "time lost by a job that is moved or preempted")
         ->type_name("TIME")
         ->capture_default_str();
+    app.add_flag("--pause", f.pause, "preempting orders pause jobs instead of stopping them")
+        ->disable_flag_override();
     app.add_option("--work-scale", f.work_scale, "factor by which every job's work grows")
         ->type_name("X")
         ->capture_default_str();

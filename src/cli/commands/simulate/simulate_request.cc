@@ -114,6 +114,7 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   options.belief = {*belief, *durations, *seed};
   options.restart_cost = *restart_cost;
   options.policy.max_slowdown = *max_slowdown;
+  options.policy.pauses_runs = flags.pause;
   options.keep_decisions = flags.out.has_value();
   auto policies = ParsePolicies(flags.policies, options.policy);
   RETURN_IF_ERROR(policies);

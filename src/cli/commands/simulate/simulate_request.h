@@ -24,6 +24,7 @@ struct SimulateFlags {
   std::string restart_cost = "30";
   std::string work_scale = "1";
   std::string seed = "1";
+  bool pause = false;
   bool json = false;
 };
 inline constexpr const char* kDefaultPolicies = "slot,pack,sharewell";
