@@ -114,6 +114,10 @@ struct RunEvent {
     kNodeWent,  // node.name; message: why. kEnded follows for each run that was there, as soon as
                 // nothing of it can run on
     kListed,    // list
+    kPaused,    // host_memory: what it takes of the host's for what it had on its GPUs
+    kResumed,
+    kPauseRefused,   // it runs on; message: why
+    kResumeRefused,  // it stays paused; message: why
   };
   Kind kind = Kind::kEnded;
   RunId id;
@@ -121,6 +125,7 @@ struct RunEvent {
   RunEnd end;        // kEnded
   std::string gpu;   // uuid
   std::string message;
+  core::Bytes host_memory{};  // kPaused
   RunnerNode node;
   RunList list;
 };
@@ -137,6 +142,14 @@ class Runner {
   // A Stop of a job that does not go back into the queue, perhaps after a Stop. The same where a
   // job has nothing beside its runs.
   virtual void Cancel(RunId id, core::Seconds grace) { Stop(id, grace); }
+  // Its processes wait, and what they have in GPU memory goes to the host's: kPaused or
+  // kPauseRefused follows. `gpu_memory`: how much that is; absent: not known. Again, or of one that
+  // an earlier server has paused: the same follows. False: this runner never can.
+  virtual bool Pause(RunId /*id*/, std::optional<core::Bytes> /*gpu_memory*/) { return false; }
+  // Back onto the same GPUs: kResumed or kResumeRefused follows. Again: the same follows.
+  virtual bool Resume(RunId /*id*/) { return false; }
+  // In words with what to do; empty: runs that hold their GPUs alone can be paused here.
+  virtual std::string WhyNoPause() { return "jobs cannot be paused here"; }
   virtual void SetCores(RunId id, double cores) = 0;
   virtual void SetShare(RunId id, core::Ratio share) = 0;  // of its cores' time
   // What an earlier server started and has not ended, or ended meanwhile: each is told by events as

@@ -168,6 +168,7 @@ int Main(const std::string& verb, const std::string& folder) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) std::signal(signal, SIG_IGN);
   // An MPS daemon of this machine is no concern of ours.
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.empty() ? "/nonexistent" : folder.c_str(), 1);
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
   const char* library = std::getenv("SHAREWELL_CUDA_LIBRARY");
   const auto cuda = platform::CudaCheckpoint::Open(library == nullptr ? "" : library);
   if (verb == "check") {

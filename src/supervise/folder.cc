@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/local/run/job_files.h"
@@ -92,6 +93,24 @@ bool WriteExit(int folder, const char* text, int size) {
   if (!done || ::renameat(folder, kExitDraft, folder, engine::kExitFile) != 0) return false;
   ::fsync(folder);
   return true;
+}
+
+long long PausedMillis(int folder, long long now_ms) {
+  char text[2048];
+  const int file = ::openat(folder, engine::kPauseFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return 0;
+  const ssize_t n = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  text[n > 0 ? n : 0] = 0;
+  const auto number = [&](const char* key) {
+    const char* at = std::strstr(text, key);
+    return at == nullptr ? 0 : std::strtoll(at + std::strlen(key), nullptr, 10);
+  };
+  long long paused = number("\npaused_ms ");
+  const long long since = number("\nsince_ms ");
+  const bool runs = std::strstr(text, "\nstate running\n") != nullptr;
+  if (!runs && since > 0 && now_ms > since) paused += now_ms - since;
+  return paused;
 }
 
 }  // namespace sharewell::supervise

@@ -19,4 +19,7 @@ bool IsGone(int folder);       // somebody has removed it
 // Whole and durable, or not at all.
 bool WriteExit(int folder, const char* text, int size);
 
+// How long it was paused up to `now_ms`, by the monotonic clock (engine/local/run/pause_file.h).
+long long PausedMillis(int folder, long long now_ms);
+
 }  // namespace sharewell::supervise

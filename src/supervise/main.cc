@@ -35,6 +35,7 @@ using Millis = std::int64_t;
 constexpr Millis kNever = INT64_MAX;
 constexpr Millis kKillEvery = 20;
 constexpr Millis kLeftoverGrace = 5'000;  // for what the command has left behind, at most
+constexpr Millis kLookAgain = 200;        // whether a paused command's time is over
 constexpr Millis kWriteEvery = 500;       // while the disk is full
 constexpr int kMostDrain = 256;           // blocks
 
@@ -77,6 +78,7 @@ bool TellExit(const Supervisor& self) {
   const auto millis = [](const timeval& t) {
     return static_cast<long long>(t.tv_sec) * 1000 + t.tv_usec / 1000;
   };
+  const Millis now = Now(), ran = now - self.begun - PausedMillis(self.folder, now);
   char text[1024], failed[64] = "", terminal[64] = "";
   if (self.failure.where[0] != 0) {
     std::snprintf(failed, sizeof failed, "failed %s\nerror %d\n", self.failure.where,
@@ -92,7 +94,7 @@ bool TellExit(const Supervisor& self) {
       "ran_ms %lld\ncpu_ms %lld\nmost_memory_kib %ld\nlost_output %lld\nend\n",
       engine::kExitHead, CodeOf(status), signal, self.timed_out ? 1 : 0, self.stopped ? 1 : 0,
       self.killed ? 1 : 0, failed, terminal, static_cast<long long>(self.begun_wall),
-      static_cast<long long>(Clock(CLOCK_REALTIME)), static_cast<long long>(Now() - self.begun),
+      static_cast<long long>(Clock(CLOCK_REALTIME)), static_cast<long long>(ran > 0 ? ran : 0),
       millis(self.used.ru_utime) + millis(self.used.ru_stime), self.used.ru_maxrss,
       static_cast<long long>(self.out.lost_in_all + self.err.lost_in_all));
   return WriteExit(self.folder, text, n);
@@ -211,6 +213,11 @@ void HangUp(Supervisor& self) {
 void Act(Supervisor& self) {
   const Millis now = Now();
   HangUp(self);
+  if (now >= self.time_over && !self.asked && !self.ended) {
+    // The time that it was paused does not count.
+    const Millis over = self.begun + self.spec.time_limit_ms + PausedMillis(self.folder, now);
+    if (over > now) self.time_over = over - now < kLookAgain ? now + kLookAgain : over;
+  }
   if (now >= self.time_over) {
     self.time_over = kNever;
     if (!self.asked && !self.ended) {

@@ -50,6 +50,7 @@ bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
   }
   in.runs.TellEnds(out);
   in.runs.TellProgress(out);
+  in.runs.TellPaused(out);
   return true;
 }
 
@@ -59,7 +60,9 @@ void LiveEngine::Apply(const core::Plan& plan, Observation& out) {
   // What has ended by itself until now was not stopped by this plan.
   if (!plan.stops.empty() || !plan.moves.empty()) poll();
   runs.TakeTouched();
-  for (const auto& stop : plan.stops) runs.StopByPlan(stop.job);
+  for (const auto& stop : plan.stops) {
+    stop.pause ? runs.PauseByPlan(stop.job) : runs.StopByPlan(stop.job);
+  }
   for (const auto& move : plan.moves) runs.LeaveByPlan(move.job);
   if (runs.TakeTouched()) poll();  // what is gone at once need not be waited for
   for (const auto& move : plan.moves) runs.ArriveByPlan(move.job, move.to);
@@ -92,6 +95,16 @@ void LiveEngine::Adopt(JobId job, const RunRequest& run, RunRequest next) {
 }
 
 void LiveEngine::SetPace(JobId job, const LonePace& pace) { impl_->runs.SetPace(job, pace); }
+void LiveEngine::SetGpuMemory(JobId job, std::optional<core::Bytes> memory) {
+  impl_->runs.SetGpuMemory(job, memory);
+}
+void LiveEngine::Pause(JobId job) { impl_->runs.Pause(job); }
+void LiveEngine::Park(JobId job) { impl_->runs.Park(job); }
+void LiveEngine::ParkFound(const RunRequest& run, RunRequest next) {
+  impl_->runs.ParkFound(run, std::move(next));
+}
+bool LiveEngine::CancelParked(std::int64_t number) { return impl_->runs.CancelParked(number); }
+void LiveEngine::ResumeFound(JobId job) { impl_->runs.ResumeFound(job); }
 void LiveEngine::AddNode(const RunnerNode& node) { impl_->runs.AddNode(node); }
 
 void LiveEngine::MarkStaying(std::vector<bool>& stays) const { impl_->runs.MarkStaying(stays); }

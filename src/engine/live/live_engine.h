@@ -49,6 +49,7 @@ struct Ended {
 struct LiveOptions {
   core::Seconds grace{20};  // between SIGTERM and SIGKILL
   int most_ooms = 1;        // so often it is tried again, alone; then it has failed
+  bool alone = false;       // the policy never puts two jobs on one GPU: runs need not share it
 };
 
 class LiveEngine final : public Engine {
@@ -80,6 +81,23 @@ class LiveEngine final : public Engine {
   // runs, not who it may run as. Its id has the attempts that were decided on so far.
   void Adopt(core::JobId job, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId job, const LonePace& pace);
+
+  // Pauses. A plan may stop a job so that its process stays (core::Stop::pause); it goes on with
+  // its next start, as the same attempt. Where it cannot be paused, it is stopped as any other.
+  // What it has in GPU memory, for pauses; absent: not known.
+  void SetGpuMemory(core::JobId job, std::optional<core::Bytes> memory);
+  // Somebody asks for it: a running job is paused. A note kPaused follows, then Park it; or
+  // kPauseRefused, and it runs on.
+  void Pause(core::JobId job);
+  // A paused job leaves the queue, told as failed, and keeps its process. Submitted again, under
+  // another id, it waits as a paused one.
+  void Park(core::JobId job);
+  // One that an earlier server had parked or paused.
+  void ParkFound(const RunRequest& run, RunRequest next);
+  // Its process is ended; false: there is none. The end is told with an id that is not valid.
+  bool CancelParked(std::int64_t number);
+  // One that an earlier server was about to resume, and that was adopted.
+  void ResumeFound(core::JobId job);
   // A node that was told to have come, and is new: its GPUs have the next GpuIds. REQUIRES: the
   // cluster has it as its last node.
   void AddNode(const RunnerNode& node);
@@ -91,8 +109,8 @@ class LiveEngine final : public Engine {
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
-  // kStarted, kTimeIsOver, kNote; kGpuLost, kGpuBack; kNodeCame, kNodeWent: once each time it
-  // changed.
+  // kStarted, kTimeIsOver, kNote; kPaused, kResumed and their refusals; kGpuLost, kGpuBack;
+  // kNodeCame, kNodeWent: once each time it changed.
   std::vector<RunEvent> TakeNotes();
 
   // Steps of the attempt under way; absent: none told.

@@ -65,6 +65,11 @@ void LiveRuns::Take(const RunEvent& event) {
       return TakeNodeWent(event);
     case Kind::kListed:
       return TakeList(event.list);
+    case Kind::kPaused:
+    case Kind::kResumed:
+    case Kind::kPauseRefused:
+    case Kind::kResumeRefused:
+      return TakePause(event);
   }
 }
 
@@ -145,11 +150,18 @@ void LiveRuns::Over(JobId id, Entry& job, std::vector<JobId>& told) {
 
 void LiveRuns::TakeEnd(const RunEvent& event) {
   const auto found = runs_.find(event.id);
-  if (found == runs_.end()) return;  // no run of ours
+  if (found == runs_.end()) {  // no run of ours, or of a job that the loop does not have
+    EndParked(event);
+    return;
+  }
   const JobId id = found->second;
   runs_.erase(found);
   Entry& job = jobs_.at(id);
   const Outcome outcome = OutcomeOf(job, event.end);
+  // The loop believes that it goes on from where it was.
+  const bool waited = job.run->paused == Paused::kPaused || job.run->paused == Paused::kPausing;
+  if (waited && !job.believed) paused_.push_back({id, std::nullopt});
+  std::erase_if(starts_, [&](JobId other) { return other == id && job.run->wanted_back; });
   const Run run = std::move(*job.run);
   job.run.reset();
   const Seconds now = runner_.Now();
@@ -178,7 +190,7 @@ void LiveRuns::TakeEnd(const RunEvent& event) {
       out_of_memory_.push_back(id);
       break;
     case Outcome::kRequeued:
-      if (run.leaves != Why::kPlan) requeued_.push_back(id);
+      if (run.leaves != Why::kPlan || run.wanted_back) requeued_.push_back(id);
       break;
   }
   if (!job.next) live_.erase(id);

@@ -38,7 +38,10 @@ void LiveRuns::Renumber(const core::Renumbering& ids) {
   for (auto* list : {&known_over_, &starts_, &finished_, &failed_, &out_of_memory_, &requeued_}) {
     all(*list);
   }
-  for (Ended& end : ended_) end.job = ids.Of(end.job);
+  for (PausedJob& paused : paused_) paused.job = ids.Of(paused.job);
+  for (Ended& end : ended_) {
+    if (end.job.valid()) end.job = ids.Of(end.job);
+  }
 }
 
 }  // namespace sharewell::engine

@@ -29,7 +29,7 @@ void LiveRuns::LeaveUnusable() {
       requeued_.push_back(id);
       GiveUp(id, job, Outcome::kRequeued);
     }
-    if (job.Runs() && !Usable(*job.run)) {
+    if ((job.Runs() || job.IsPaused()) && !Usable(*job.run)) {
       Leave(job, job.run->request.asked.requeue ? Why::kRequeue : Why::kFail);
     }
   }
@@ -128,6 +128,8 @@ void LiveRuns::TakeList(const RunList& list) {
     }
   }
   for (const RunList::Item& item : list.runs) {
+    const auto parked = parked_.find(item.id.job);
+    if (parked != parked_.end() && parked->second.run->request.id == item.id) continue;
     if (!item.end && !runs_.contains(item.id)) runner_.Cancel(item.id, options_.grace);  // nobody's
   }
   if (list.token <= listed_) return;  // an older one: nodes may have come or gone since

@@ -31,6 +31,14 @@ LiveRuns::LiveRuns(const core::Cluster& cluster, std::vector<core::GivenGpu> gpu
 
 void LiveRuns::Know(const core::Job& job, RunRequest request) {
   Entry& entry = jobs_[job.id];
+  if (const auto parked = parked_.find(request.id.job);
+      parked != parked_.end() && !parked->second.run->leaves) {
+    entry = std::move(parked->second);
+    parked_.erase(parked);
+    runs_[entry.run->request.id] = job.id;
+    live_.insert(job.id);
+    paused_.push_back({job.id, PlaceOf(*entry.run)});
+  }
   entry.exclusive = job.exclusive;
   entry.request = std::move(request);
 }
@@ -84,9 +92,12 @@ void LiveRuns::ResidentsChanged(const std::vector<GpuId>& where) {
 }
 
 bool LiveRuns::Free(const Entry& job) const {
-  if (job.run) return false;  // its own last attempt leaves
+  const bool back = job.run && job.run->wanted_back && !job.run->leaves;
+  if (back && job.run->paused != Paused::kPaused) return false;
+  if (job.run && !back) return false;  // its own last attempt leaves
   if (runner_.Now() < job.not_before) return false;
-  return std::none_of(job.next->gpus.begin(), job.next->gpus.end(), [&](GpuId gpu) {
+  const Run& comes = back ? *job.run : *job.next;
+  return std::none_of(comes.gpus.begin(), comes.gpus.end(), [&](GpuId gpu) {
     const auto& here = on_gpu_[gpu.index()];
     return std::any_of(here.begin(), here.end(),
                        [&](JobId other) { return !jobs_.at(other).Runs(); });
@@ -119,10 +130,12 @@ void LiveRuns::Begin(JobId id, Entry& job) {
 void LiveRuns::BeginWhatCan() {
   for (const JobId id : std::exchange(starts_, {})) {
     Entry& job = jobs_.at(id);
-    if (Free(job)) {
-      Begin(id, job);
-    } else {
+    if (!Free(job)) {
       starts_.push_back(id);
+    } else if (job.run) {
+      BeginResume(id, job);
+    } else {
+      Begin(id, job);
     }
   }
 }
@@ -130,6 +143,11 @@ void LiveRuns::BeginWhatCan() {
 void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds> profile) {
   Entry& job = jobs_[id];
   if (job.over || job.request.id.job == 0) return;  // nobody's: it keeps a GPU from being used
+  if (job.IsPaused()) {
+    job.believed = job.run->wanted_back = true;
+    starts_.push_back(id);
+    return BeginWhatCan();
+  }
   ++job.request.id.attempt;
   Run run;
   run.request = job.request;
@@ -148,7 +166,7 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   }
   for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
   request.cores = to.cores;
-  request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0;
+  request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0 && !options_.alone;
   // No share of the threads: measured on an H200, pairs that complement each other are fastest
   // without one.
   if (request.shares) request.gpu_memory = request.asked.gpu_memory;
@@ -178,7 +196,7 @@ void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome) {
 }
 
 void LiveRuns::Leave(Entry& job, Why why) {
-  if (!job.Runs()) {
+  if (job.run->leaves) {
     // Whoever gave it up for good is not overruled.
     if (*job.run->leaves == Why::kFail) return;
     job.run->leaves = why;
@@ -251,7 +269,7 @@ void LiveRuns::Drop(JobId id) {
 
 void LiveRuns::Withdraw(JobId id) {
   Entry& job = jobs_[id];
-  if (job.believed) return Cancel(id);
+  if (job.believed || job.IsPaused()) return Cancel(id);
   Over(id, job, failed_);  // what is left of its last attempt leaves as it was told to
 }
 
@@ -276,7 +294,9 @@ void LiveRuns::Requeue(JobId id) {
   if (job.next) {
     requeued_.push_back(id);
     GiveUp(id, job, Outcome::kRequeued);
-  } else if (job.Runs()) {
+  } else if (job.Runs() || job.IsPaused()) {
+    job.run->wanted_back = false;
+    std::erase(starts_, id);
     Leave(job, Why::kRequeue);
   }
 }
@@ -289,14 +309,15 @@ std::optional<Seconds> LiveRuns::NextDue() const {
   for (const JobId id : live_) {
     const Entry& job = jobs_.at(id);
     if (job.Runs() && job.run->profiled_at) also(*job.run->profiled_at);
-    if (job.next && !job.run && job.not_before > runner_.Now()) also(job.not_before);
+    const bool waits = (job.next && !job.run) || (job.run && job.run->wanted_back);
+    if (waits && job.not_before > runner_.Now()) also(job.not_before);
   }
   return next;
 }
 
 bool LiveRuns::Owes() const {
-  if (news_ || !finished_.empty() || !failed_.empty() || !out_of_memory_.empty() ||
-      !requeued_.empty()) {
+  if (news_ || !paused_.empty() || !finished_.empty() || !failed_.empty() ||
+      !out_of_memory_.empty() || !requeued_.empty()) {
     return true;
   }
   return std::any_of(live_.begin(), live_.end(), [&](JobId id) {

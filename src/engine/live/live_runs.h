@@ -28,6 +28,7 @@ class LiveRuns {
   void Renumber(const core::Renumbering& ids);
 
   void StopByPlan(core::JobId id);
+  void PauseByPlan(core::JobId id);
   void LeaveByPlan(core::JobId id);  // the first half of a move
   void ArriveByPlan(core::JobId id, const core::Allocation& to);
   void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
@@ -37,6 +38,13 @@ class LiveRuns {
   void Withdraw(core::JobId id);
   void Cancel(core::JobId id);
   void Requeue(core::JobId id);
+  // As LiveEngine has them: live_pauses.cc.
+  void SetGpuMemory(core::JobId id, std::optional<core::Bytes> memory);
+  void Pause(core::JobId id);
+  void Park(core::JobId id);
+  void ParkFound(const RunRequest& run, RunRequest next);
+  bool CancelParked(std::int64_t number);
+  void ResumeFound(core::JobId id);
 
   // Hears what happened until `until`. False: nothing ever will.
   bool Wait(std::optional<core::Seconds> until);
@@ -49,6 +57,7 @@ class LiveRuns {
   void TellEnds(Observation& out);
   bool TellProfiled(Observation& out);
   void TellProgress(Observation& out);
+  void TellPaused(Observation& out);
   std::vector<Ended> TakeEnded();
   std::vector<RunEvent> TakeNotes();
   std::optional<double> StepsOf(core::JobId id) const;
@@ -61,6 +70,7 @@ class LiveRuns {
     kRequeue,  // the loop is told once it is gone
     kFail,     // likewise
   };
+  enum class Paused : std::uint8_t { kNo, kPausing, kPaused, kResuming };
   // One attempt, to come or under way.
   struct Run {
     RunRequest request;
@@ -74,6 +84,9 @@ class LiveRuns {
     core::Seconds attained;     // by its job, when it began
     bool started = false;       // told so
     std::optional<Why> leaves;  // absent: it was not told to
+    Paused paused = Paused::kNo;
+    bool asked_to_pause = false;  // somebody asked, no plan: the loop counts it as running
+    bool wanted_back = false;     // it is to be resumed when its place is free
   };
   struct Entry {
     RunRequest request;  // as it was submitted; its id is that of the last attempt
@@ -97,7 +110,17 @@ class LiveRuns {
     bool fresh = false;  // more is known than was told
     bool due = false;    // and it is worth a turn
 
-    bool Runs() const { return run && !run->leaves; }
+    std::optional<core::Bytes> gpu_memory;  // that it has; absent: not known
+
+    bool Runs() const {
+      return run && !run->leaves &&
+             (run->paused == Paused::kNo || run->paused == Paused::kResuming);
+    }
+    // Its process waits, or is about to.
+    bool IsPaused() const {
+      return run && !run->leaves &&
+             (run->paused == Paused::kPaused || run->paused == Paused::kPausing);
+    }
   };
   struct KnownNode {  // by NodeId
     std::string name;
@@ -125,6 +148,14 @@ class LiveRuns {
   void TakeRefusal(const RunEvent& event);
   void TakeProgress(const RunEvent& event);
   void TakeEnd(const RunEvent& event);
+  // live_pauses.cc
+  void BeginPause(core::JobId id, Entry& job, bool asked);
+  void BeginResume(core::JobId id, Entry& job);
+  void RefusePause(core::JobId id, Entry& job, const RunEvent& event);
+  void TakePause(const RunEvent& event);
+  bool EndParked(const RunEvent& event);
+  void LeaveGpus(core::JobId id, const Run& run);
+  core::Allocation PlaceOf(const Run& run) const;
   // live_nodes.cc
   void TakeLostGpu(const RunEvent& event);
   void TakeGpuBack(const RunEvent& event);
@@ -149,6 +180,8 @@ class LiveRuns {
   std::map<RunId, core::JobId> runs_;             // whose process is there
   std::vector<std::vector<core::JobId>> on_gpu_;  // processes, those that leave among them
   std::vector<core::JobId> starts_;               // to come, in the order they were decided
+  std::map<std::int64_t, Entry> parked_;  // paused, and not in the loop's queue; by job's number
+  std::vector<PausedJob> paused_;         // to be told
   std::set<core::GpuId> lost_;
   std::vector<core::JobId> finished_, failed_, out_of_memory_, requeued_;  // to be told
   std::vector<Ended> ended_;

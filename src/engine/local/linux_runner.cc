@@ -194,21 +194,25 @@ void LinuxRunner::SetCores(RunId id, double cores) {
   Impl::Run* run = in.Find(id);
   if (run == nullptr || run->ended || !in.room) return;
   run->request.cores = cores;
-  const std::vector<int> cpus = in.room->Resize(id, cores);
+  in.ApplyCpus(*run, in.room->Resize(id, cores));
+}
+
+void LinuxRunner::Impl::ApplyCpus(Run& run, const std::vector<int>& cpus) {
+  const double cores = run.request.cores;
   platform::CgroupLimits limits{.cpus = cpus};
   limits.cpu_time = std::numeric_limits<double>::infinity();
   if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
-  if (run->group) run->group->Change(limits);
-  if (run->group == nullptr || !run->group->Bounds("cpuset")) {
-    const auto top = engine::SupervisorOf(run->folder);
+  if (run.group) run.group->Change(limits);
+  if (run.group == nullptr || !run.group->Bounds("cpuset")) {
+    const auto top = engine::SupervisorOf(run.folder);
     if (top) engine::KeepTreeToCpus(*top, cpus);
   }
   // A server that comes later finds what it has now.
-  if (auto spec = engine::ReadSpec(run->folder)) {
+  if (auto spec = engine::ReadSpec(run.folder)) {
     spec->Set("cores", fmt::format("{}", cores));
     spec->Set("given_cpus", platform::FormatCpus(cpus));
     if (spec->Get("cpus")) spec->Set("cpus", platform::FormatCpus(cpus));
-    [[maybe_unused]] const auto written = engine::WriteSpec(run->folder, *spec);
+    [[maybe_unused]] const auto written = engine::WriteSpec(run.folder, *spec);
   }
 }
 
@@ -280,7 +284,7 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
     const bool watching = std::any_of(in.runs.begin(), in.runs.end(),
                                       [](const auto& run) { return !run.second.ended; });
     if (watching) in.busy_until = now + kLingering;
-    if (watching || !in.leaving.empty() || in.options.lost_gpus ||
+    if (watching || !in.leaving.empty() || !in.pausers.empty() || in.options.lost_gpus ||
         (in.sharing && now < in.busy_until)) {
       patience = std::min(patience, (in.looked + kLookEvery - now).value);
     }

@@ -31,6 +31,8 @@ struct LinuxRunnerOptions {
   LogRetention logs;                          // what users, and all together, may have
   int most_processes = 4096;                  // of a run
   std::string supervisor;                     // the program; empty: engine::FindSupervisor()
+  std::string pauser;                         // likewise: engine::FindPauser()
+  core::Seconds pause_patience{300};          // a pause that takes longer is given up
   std::optional<CpuRoom::Layout> cpus;        // absent: runs are not kept to CPUs of their own
   std::map<std::string, int> gpu_nodes;       // uuid -> NUMA node, where it is known
   std::optional<SharingOptions> sharing;      // absent: GPUs are shared by turns
@@ -55,6 +57,9 @@ class LinuxRunner final : public Runner {
   core::Seconds Now() override;
   void Start(const RunRequest& request) override;
   void Stop(RunId id, core::Seconds grace) override;
+  bool Pause(RunId id, std::optional<core::Bytes> gpu_memory) override;
+  bool Resume(RunId id) override;
+  std::string WhyNoPause() override;
   void SetCores(RunId id, double cores) override;
   void SetShare(RunId id, core::Ratio share) override;
   std::vector<RunRequest> Recover() override;

@@ -26,11 +26,20 @@ struct LinuxRunner::Impl {
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
     std::unique_ptr<platform::Cgroup> group;
+    bool mps = false;     // a client of MPS
     double steps = 0;     // told
     bool made = false;    // its folder is ours to remove
     bool ending = false;  // told so
     bool ended = false;
     bool forgotten = false;  // it is to go without a word when it ends
+  };
+  // A sharewell-pause at work.
+  struct Pauser {
+    RunId id;
+    bool pause = true;  // false: a resume
+    int pidfd = -1;
+    core::Seconds since;
+    bool killed = false;
   };
   struct KnownUser {
     RunUser user;
@@ -71,16 +80,27 @@ struct LinuxRunner::Impl {
   void RemoveFolder(const std::string& folder) const;
   RunEvent& Tell(RunEvent::Kind kind, RunId id);
 
+  // linux_runner_pause.cc
+  bool StartPauser(Run& run, bool pause);
+  void LookAtPausers();  // what has ended is told; what takes too long is killed
+  void TellPause(const Pauser& done, int status);
+  void Refuse(RunId id, bool pause, std::string why);
+  void TakeCpus(Run& run);  // again, after a pause
+  void ApplyCpus(Run& run, const std::vector<int>& cpus);
+  void SetMemory(const Run& run, std::optional<core::Bytes> more);
+
   Run* Find(RunId id);
 
   const LinuxRunnerOptions options;
-  std::string supervisor;
+  std::string supervisor, pauser;
   std::optional<platform::CgroupHome> home;
   std::optional<LogLedger> ledger;  // once it is open
   std::optional<CpuRoom> room;
   std::optional<GpuSharing> sharing;
   std::map<RunId, Run> runs;  // until they are forgotten
   std::map<int, RunId> by_watch, by_pidfd;
+  std::map<int, Pauser> pausers;                           // by pid
+  std::optional<std::string> why_no_pause;                 // once it was looked at; empty: it can
   std::vector<std::unique_ptr<platform::Cgroup>> leaving;  // groups that were still busy
   std::vector<RunEvent> pending;
   std::map<std::uint32_t, KnownUser> users;

@@ -242,6 +242,7 @@ core::Result<void> LinuxRunner::Impl::StartRun(Run& run) {
     joined = std::move(said);
   }
   if (!joined.pipes.empty()) spec.Put("pipes", joined.pipes);
+  run.mps = !joined.pipes.empty();
   if (auto ok = PrepareCommand(run, joined, spec); !ok) return ok;
   PrepareLogs(run, spec);
   spec.Put("grace_ms", Millis(options.grace));

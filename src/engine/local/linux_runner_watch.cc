@@ -75,7 +75,8 @@ void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
     ledger->Claim(run.log_row, run.logs, run.request.user.uid);
   }
   run.group = home->Again(GroupName(id));
-  if (room) {
+  run.mps = !spec.Get("pipes").value_or("").empty();
+  if (room && ReadPause(run.folder).state != PauseState::State::kPaused) {
     std::optional<int> node;
     const auto& gpus = run.request.gpus;
     if (!gpus.empty() && options.gpu_nodes.contains(gpus.front().uuid)) {
@@ -233,6 +234,7 @@ void LinuxRunner::Impl::Look() {
     if (run.supervisor == 0) Watch(run);
     EndIfGone(run);
   }
+  LookAtPausers();
   std::erase_if(leaving, [](const auto& group) { return group->TryRemove(); });
   if (options.lost_gpus) {
     const auto now_lost = options.lost_gpus();
@@ -278,6 +280,8 @@ void LinuxRunner::Impl::TakeSignals(int timeout_ms) {
       }
     } else if (const auto it = by_pidfd.find(file); it != by_pidfd.end()) {
       EndIfGone(runs.at(it->second));
+    } else {
+      LookAtPausers();
     }
   }
 }

@@ -257,6 +257,10 @@ std::optional<double> ParseSteps(std::string_view text) {
   return static_cast<double>(*steps);
 }
 
+PauseState ReadPause(const std::string& folder) {
+  return ParsePause(ReadSmall(folder + "/" + kPauseFile).value_or(""));
+}
+
 std::optional<int> ReadStarted(const std::string& folder) {
   const auto text = ReadSmall(folder + "/" + kStartedFile);
   if (!text) return std::nullopt;

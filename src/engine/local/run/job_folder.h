@@ -15,6 +15,7 @@
 
 #include "core/result.h"
 #include "core/units.h"
+#include "engine/local/run/pause_file.h"
 
 namespace sharewell::engine {
 
@@ -95,6 +96,8 @@ std::optional<JobExit> ParseExit(std::string_view text);
 // Steps that the job has told of; absent: not known.
 std::optional<double> ReadSteps(const std::string& folder);
 std::optional<double> ParseSteps(std::string_view text);
+// Whether it is paused, and since when.
+PauseState ReadPause(const std::string& folder);
 // The command's pid, once it has really begun.
 std::optional<int> ReadStarted(const std::string& folder);
 

@@ -17,6 +17,13 @@ core::Result<std::string> FindSupervisor();
 // that would end it before it is ready.
 core::Result<int> StartSupervisor(const std::string& program, const std::string& folder);
 
+// Likewise sharewell-pause, and $SHAREWELL_PAUSE. It pauses or resumes the run of that folder, and
+// goes on when this process ends.
+core::Result<std::string> FindPauser();
+// Whether the driver can; kAbsent: it cannot, and why. Takes a moment, at most 10 s.
+core::Result<void> CheckPauser(const std::string& program);
+core::Result<int> StartPauser(const std::string& program, bool pause, const std::string& folder);
+
 // All threads that descend from the process now run on these CPUs alone. False: some cannot.
 bool KeepTreeToCpus(int pid, const std::vector<int>& cpus);
 
