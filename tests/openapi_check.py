@@ -160,7 +160,9 @@ class OpenApiTest(unittest.TestCase):
         self.check("POST", "/api/v1/jobs", 400, body={**full, "after": [1]})
         held = self.check("POST", "/api/v1/jobs", 201, body=full).json()["jobs"][0]["number"]
         self.check("POST", "/api/v1/jobs/{number}/hold", 200, number=held)
-        for act in ("cancel", "hold", "release"):
+        for act in ("pause", "resume"):        # it waits, and this server's GPUs are not there
+            self.check("POST", f"/api/v1/jobs/{{number}}/{act}", 409, number=held)
+        for act in ("cancel", "hold", "release", "pause", "resume"):
             self.check("POST", f"/api/v1/jobs/{{number}}/{act}", 404, number=99)
             self.check("POST", f"/api/v1/jobs/{{number}}/{act}", 401, number=1, door=self.server.tcp())
 

@@ -134,6 +134,13 @@ class Client:
     def release(self, number: int) -> Job:
         return self._act(number, "release")
 
+    def pause(self, number: int) -> Job:
+        """Asks for it and returns at once: the job is `paused` and `held` when it is done, and `running` where it could not be."""
+        return self._act(number, "pause")
+
+    def resume(self, number: int) -> Job:
+        return self._act(number, "resume")
+
     def gpus(self) -> List[Dict[str, Any]]:
         return list(self._http.json("GET", "/gpus")["gpus"])
 

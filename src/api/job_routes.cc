@@ -214,7 +214,7 @@ std::string FirstReason(const JobRecord& job) {
     return code ? text + fmt::format(" with exit code {}", *job.exit_code) : text;
   }
   const bool says_held = job.reason.empty() || job.reason.starts_with("held");
-  if (job.phase == Phase::kHeld && !says_held) return "held: " + job.reason;
+  if (job.phase == Phase::kHeld && !says_held && !job.paused) return "held: " + job.reason;
   return job.reason;
 }
 
@@ -225,6 +225,14 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
   const bool over = core::IsOver(job.phase);
   if (const std::string first = FirstReason(job); !first.empty()) why.push_back(first);
   if (over && !job.note.empty()) why.push_back(job.note);
+  if (job.paused && (job.phase == Phase::kHeld || job.phase == Phase::kWaiting)) {
+    const std::string size =
+        job.seen.gpu_memory ? fmt::format("{:.1f} GB of ", job.seen.gpu_memory->value / 1e9) : "";
+    why.push_back(fmt::format(
+        "it is paused: its {}GPU memory {} in host memory, and it goes on where it was{}", size,
+        size.empty() ? "lies" : "lie",
+        job.phase == Phase::kHeld ? fmt::format(" with `sharewell resume {}`", job.number) : ""));
+  }
   if (ahead) why.push_back(control::InWords(*ahead));
   const bool placed = job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
                       job.phase == Phase::kStopping;
@@ -387,7 +395,8 @@ void ApiImpl::AddJobRoutes() {
   using control::Action;
   for (const auto& [word, action] :
        {std::pair("cancel", Action::kCancel), std::pair("hold", Action::kHold),
-        std::pair("release", Action::kRelease)}) {
+        std::pair("release", Action::kRelease), std::pair("pause", Action::kPause),
+        std::pair("resume", Action::kResume)}) {
     Route("POST", fmt::format("/api/v1/jobs/{{number}}/{}", word),
           [this, action = action](const http::HttpRequest& request, const Who& who,
                                   const http::Responder& responder) {

@@ -94,6 +94,9 @@ struct ServerAdvisor::Impl {
     built->interference = interference::Interference(pairs.Table());
     policy::Options policy;
     policy.max_slowdown = options.max_slowdown;
+    // A client of MPS cannot be paused.
+    policy.pauses_runs = options.pauses_runs && !policy::SharesGpus(options.policy);
+    policy.pause_after = options.pause_after;
     policy.interference = &built->interference;
     auto made = policy::NewPolicy(options.policy, policy);
     RETURN_IF_ERROR(made);

@@ -24,6 +24,8 @@ namespace sharewell::server {
 struct AdvisorOptions {
   std::string policy = "sharewell";                  // as policy::NewPolicy has it
   core::Ratio max_slowdown = 1.25;                   // of jobs that state none
+  bool pauses_runs = false;                          // as policy::Options has it
+  core::Seconds pause_after{60};                     // likewise
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
   std::size_t most_profiles_kept = 20'000;           // of those that jobs left; see New()
   std::function<void(const std::string&)> say = {};  // what could not be stored

@@ -25,6 +25,7 @@
 #include "platform/files/embedded.h"
 #include "platform/files/trusted_path.h"
 #include "platform/machine/cpu_topology.h"
+#include "policy/registry.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
 #include "server/job_keeper.h"
@@ -352,15 +353,21 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   parts->machine = std::move(*machine);
   RETURN_IF_ERROR(parts->OpenStores());
   RETURN_IF_ERROR(parts->MakeRunner());
-  auto advisor = server::ServerAdvisor::New(
-      parts->machine.cluster, parts->catalogue, *parts->profiles, *parts->jobs,
-      {.policy = options.policy, .max_slowdown = options.max_slowdown, .say = options.say});
+  auto advisor = server::ServerAdvisor::New(parts->machine.cluster, parts->catalogue,
+                                            *parts->profiles, *parts->jobs,
+                                            {.policy = options.policy,
+                                             .max_slowdown = options.max_slowdown,
+                                             .pauses_runs = parts->runner->WhyNoPause().empty(),
+                                             .pause_after = options.pause_gap,
+                                             .say = options.say});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
   parts->MakeWatch();
   control::ServiceOptions service;
   service.max_slowdown = options.max_slowdown;
   service.grace = options.grace;
+  service.alone = !policy::SharesGpus(options.policy);
+  service.pause_gap = options.pause_gap;
   service.simulated_cores = parts->machine.simulated_cores;
   service.say = options.say;
   service.limits.of = [all = parts->settings.get()](const core::Account& who) {

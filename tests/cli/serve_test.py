@@ -16,7 +16,7 @@ from program import PROGRAM, ProgramTest
 
 PATIENCE = 60
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "onnx" / "enc_256x2.onnx"
-COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"], ["hold", "1"], ["release", "1"],
+COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"], ["hold", "1"], ["release", "1"], ["pause", "1"], ["resume", "1"],
             ["top"], ["drain", "0"], ["whatif"], ["submit", "--", "true"], ["submit", "--dry-run", "--", "true"])
 
 

@@ -141,12 +141,22 @@ def judge(name, record, reference):
             "last_loss": got[-2] if len(got) > 1 else None}
 
 
-def reference_of(args, folder, kind, steps):
+def reference_of(args, folder, kind, steps, again=False):
     """An unpaused run's record, made once."""
-    path = pathlib.Path(folder, f"reference-{kind}-{steps}")
+    path = pathlib.Path(folder, f"reference-{kind}-{steps}{'-again' if again else ''}")
     if not path.exists():
         subprocess.run(loop_words(args, kind, steps, path), env=environment(args, folder), check=True, timeout=600)
     return path
+
+
+def references_of(args, folder, steps):
+    """Of all kinds, at the same time."""
+    threads = [threading.Thread(target=reference_of, args=(args, folder, kind, steps)) for kind in KINDS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {kind: reference_of(args, folder, kind, steps) for kind in KINDS}
 
 
 def summary(values):
@@ -205,7 +215,7 @@ def gpu_bytes_of_tree(run):
 
 def direct(args, folder):
     told, threads = {}, []
-    references = {kind: reference_of(args, folder, kind, args.steps) for kind in KINDS}
+    references = references_of(args, folder, args.steps)
     for kind in KINDS:
         threads.append(threading.Thread(target=one_direct, args=(args, folder / f"direct-{kind}", kind, told)))
         threads[-1].start()
@@ -217,6 +227,10 @@ def direct(args, folder):
             told[kind]["same"] = False
         else:
             told[kind].update(judge(f"direct {kind}, {told[kind]['pauses']} pauses", told[kind]["record"], references[kind]))
+            if not told[kind]["same"]:         # the pause's fault, or the loop's?
+                again = reference_of(args, folder, kind, args.steps, again=True)
+                told[kind]["unpaused_repeats"] = lines_of(again) == lines_of(references[kind])
+                print(f"direct {kind}: two unpaused runs {'are' if told[kind]['unpaused_repeats'] else 'are NOT'} the same", flush=True)
     return told
 
 
@@ -275,14 +289,14 @@ class Server:
             self.process.wait(60)
 
     def cli(self, *words, check=True):
-        done = subprocess.run([self.args.server_binary, *words, "--server", str(self.folder / "s")], env=self.env, capture_output=True, text=True,
-                              timeout=120, check=False)
+        done = subprocess.run([self.args.server_binary, words[0], "--server", str(self.folder / "s"), *words[1:]], env=self.env, cwd=ROOT,
+                              capture_output=True, text=True, timeout=120, check=False)
         if check and done.returncode != 0:
             raise RuntimeError(f"sharewell {' '.join(words)}: exit {done.returncode}: {done.stdout}{done.stderr}")
         return done
 
     def job(self, number):
-        return json.loads(self.cli("job", str(number), "--json").stdout)["job"]
+        return json.loads(self.cli("job", str(number), "--json").stdout)
 
 
 def until_job(server, number, what, is_so, seconds=120):
@@ -307,7 +321,8 @@ def through_server(args, folder):
     record = folder / "record"
     try:
         server.start()
-        words = server.cli("submit", "--json", "--exclusive", "--gpus", "1", "--folder", str(ROOT), "--",
+        asked = ["--env", "SHAREWELL_FAKE_CHECKPOINT"] if args.stub else []
+        words = server.cli("submit", "--json", "--exclusive", "--gpus", "1", *asked, "--",
                            *loop_words(args, "conv", args.server_steps, record)).stdout
         number = json.loads(words)["jobs"][0]["number"]
         wait_for("the loop's third step", lambda: steps_of(record) >= 3, 300)
@@ -330,7 +345,7 @@ def through_server(args, folder):
             server.cli("resume", str(number))
             resumes.append(until_job(server, number, "the resume", is_running))
 
-        for i in range(10):
+        for i in range(args.server_pauses):
             step_on()
             pause()
             if i == 0:
@@ -386,11 +401,12 @@ def arguments():
     parser.add_argument("--pauses", type=int, default=67, metavar="N", help="of each of the three loops, in `direct` (default %(default)s)")
     parser.add_argument("--steps", type=int, default=1500, help="of each loop in `direct` (default %(default)s)")
     parser.add_argument("--server-steps", type=int, default=2500, help="of the loop in `server` (default %(default)s)")
+    parser.add_argument("--server-pauses", type=int, default=10, metavar="N", help="of the loop in `server` (default %(default)s)")
     parser.add_argument("--gap", type=int, default=8, help="steps between two pauses, at least (default %(default)s)")
     parser.add_argument("--rest", type=float, default=0.2, metavar="S", help="how long a loop stays paused (default %(default)s)")
     parser.add_argument("--delay", type=float, default=0.01, metavar="S", help="after each step of a loop (default %(default)s)")
-    parser.add_argument("--sizes", default="0,2,8,24,48", metavar="GIB,...", help="GPU memory beside the loop's own (default %(default)s)")
-    parser.add_argument("--repeats", type=int, default=3, help="pauses for each size (default %(default)s)")
+    parser.add_argument("--sizes", default="0,2,8,24", metavar="GIB,...", help="GPU memory beside the loop's own (default %(default)s)")
+    parser.add_argument("--repeats", type=int, default=2, help="pauses for each size (default %(default)s)")
     parser.add_argument("--kills", type=int, default=4, help="of the server, in the middle of a pause (default %(default)s)")
     parser.add_argument("--server-binary", default=str(ROOT / "build/release/sharewell"), metavar="FILE")
     parser.add_argument("--pause-binary", metavar="FILE", help="default: sharewell-pause beside the server's")

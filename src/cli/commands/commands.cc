@@ -57,6 +57,15 @@ constexpr CommandEntry kCommands[] = {
      "sharewell hold 17", NewHoldCommand},
     {kJobs, "release", "let held jobs start", "Exit code 4: some jobs could not be released.",
      "sharewell release 17", NewReleaseCommand},
+    {kJobs, "pause", "pause running jobs, and keep their work",
+     "Moves what a job has in GPU memory to host memory and gives its GPUs to others, without the\n"
+     "job's help. It goes on with `sharewell resume`, on the same GPUs. Only jobs that are alone "
+     "on\n"
+     "their GPUs (--exclusive, or a policy without sharing) can be paused: docs/pause.md.\n"
+     "Exit code 4: some jobs could not be paused.",
+     "sharewell pause 17", NewPauseCommand},
+    {kJobs, "resume", "let paused jobs go on as soon as their GPUs are free",
+     "Exit code 4: some jobs could not be resumed.", "sharewell resume 17", NewResumeCommand},
     {kJobs, "top", "show the GPUs, the jobs on them and how well they share",
      "speed: a job's rate divided by its rate alone. together: the sum of the speeds on a GPU;\n"
      "above 1, sharing pays.",

@@ -18,6 +18,8 @@ std::unique_ptr<Command> NewLogsCommand();
 std::unique_ptr<Command> NewCancelCommand();
 std::unique_ptr<Command> NewHoldCommand();
 std::unique_ptr<Command> NewReleaseCommand();
+std::unique_ptr<Command> NewPauseCommand();
+std::unique_ptr<Command> NewResumeCommand();
 std::unique_ptr<Command> NewTopCommand();
 std::unique_ptr<Command> NewDrainCommand();
 std::unique_ptr<Command> NewServeCommand();

@@ -42,7 +42,7 @@ struct ServiceView {
 // What keeps the server from doing its work, in words with what to do; empty: it is healthy.
 std::string ProblemOf(const ServiceView& view);
 
-enum class Action : std::uint8_t { kCancel, kHold, kRelease };
+enum class Action : std::uint8_t { kCancel, kHold, kRelease, kPause, kResume };
 
 // Any thread. Asking never waits; answers may come on any thread, and must not wait either.
 class JobService {

@@ -43,7 +43,7 @@ Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runn
       monitor(watch),
       snapshot(all),
       gpus(std::move(views)),
-      engine(all, GivenGpus(gpus.views()), run, {.grace = chosen.grace}),
+      engine(all, GivenGpus(gpus.views()), run, {.grace = chosen.grace, .alone = chosen.alone}),
       guard(chosen.guard),
       admission(chosen.limits, live, advice, board, store),
       gate(chosen.limits.of, live),

@@ -105,7 +105,11 @@ Result<void> Service::Impl::Act(Action action, std::int64_t number, const core::
     case Action::kHold:
       return Hold(*job);
     case Action::kRelease:
-      return Release(*job);
+      return job->record.paused ? Resume(*job) : Release(*job);
+    case Action::kPause:
+      return Pause(*job, who);
+    case Action::kResume:
+      return Resume(*job);
   }
   return {};
 }
@@ -113,7 +117,8 @@ Result<void> Service::Impl::Act(Action action, std::int64_t number, const core::
 Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who) {
   if (core::IsOver(job.record.phase) || job.record.cancelled) return {};  // on its way
   JobRecord record = job.record;
-  const bool runs = record.phase != Phase::kWaiting && record.phase != Phase::kHeld;
+  const bool runs =
+      record.paused || (record.phase != Phase::kWaiting && record.phase != Phase::kHeld);
   record.cancelled = true;
   record.phase = runs ? Phase::kStopping : Phase::kCancelled;
   const std::string words = "cancelled by " + who.name;
@@ -131,7 +136,11 @@ Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who)
   changes.jobs.push_back(std::move(record));
   changes.may_use_reserve = true;
   if (auto kept = Commit(std::move(changes)); !kept) return kept;  // `job` may be gone from here on
-  if (id.valid()) runs ? engine.Cancel(id) : engine.Withdraw(id);
+  if (id.valid()) {
+    runs ? engine.Cancel(id) : engine.Withdraw(id);
+  } else if (runs) {
+    engine.CancelParked(number);
+  }
   return {};
 }
 
@@ -150,7 +159,10 @@ Result<void> Service::Impl::Hold(LiveJob& job) {
       {0, Wall(), "job.held", record.number, fmt::format("job {} is held", record.number)});
   changes.jobs.push_back(std::move(record));
   if (auto kept = Commit(std::move(changes)); !kept) return kept;
-  if (job.id.valid()) engine.Withdraw(live.TakeId(job));
+  if (job.id.valid()) {
+    const core::JobId id = live.TakeId(job);
+    job.record.paused ? engine.Park(id) : engine.Withdraw(id);
+  }
   gate.Forget(job.record.number);
   std::erase(enqueued, job.record.number);
   return {};

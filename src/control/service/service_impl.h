@@ -89,6 +89,16 @@ struct Service::Impl final : Estimator, Recorder {
   core::Result<void> Cancel(const LiveJob& job, const core::Account& who);
   core::Result<void> Hold(LiveJob& job);
   core::Result<void> Release(LiveJob& job);
+
+  // Pauses, by users and by plans: service_pauses.cc.
+  core::Result<void> Pause(LiveJob& job, const core::Account& who);
+  core::Result<void> Resume(LiveJob& job);
+  core::Result<void> WhyNotPaused(const LiveJob& job);  // an error: it cannot be
+  void TellGpuMemory(const LiveJob& job);               // to the engine
+  void TakePauseNote(LiveJob& job, const engine::RunEvent& note);
+  // What a server that was killed has left of a paused job. False: its process is gone.
+  bool RestorePaused(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
+
   core::Result<void> Drain(const std::string& gpu, bool drained, const core::Account& who);
 
   // Into the loop's queue and out of it: service_queue.cc.

@@ -70,6 +70,10 @@ core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan
   const auto place = [&](core::JobId id, const core::Allocation& to) {
     if (const LiveJob* job = live.Find(id)) TellPace(*job, snapshot.job(id).estimate, to.gpus);
   };
+  for (const auto& stop : plan.stops) {
+    const LiveJob* job = stop.pause ? live.Find(stop.job) : nullptr;
+    if (job != nullptr) TellGpuMemory(*job);
+  }
   for (const auto& move : plan.moves) place(move.job, move.to);
   for (const auto& start : plan.starts) place(start.job, start.to);
   // Why somebody waits is found out anew after a restart; it is shown, not stored.
@@ -118,7 +122,9 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
     }
   }
   // Out of memory, or twice beside others it could not bear: alone from now on.
-  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.evicted >= kEvictionsAlone;
+  // So is one whose process waits: it is no client of MPS.
+  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.evicted >= kEvictionsAlone ||
+                  record.paused;
   job.priority = record.asked.priority;
   job.max_slowdown = record.asked.max_slowdown;
   job.submit = wall.SteadyAt(record.submitted);

@@ -120,6 +120,12 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
   JobRecord& record = job.record;
   if (record.untrusted && !TrustAgain(job, runs)) return;
   board.Put(record);
+  const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
+  if (record.paused && waits && !RestorePaused(job, runs)) {
+    record.paused = false;
+    record.note = "its process was gone when the server came back; it begins anew";
+    outbox.Touch(job);
+  }
   if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
   if (record.phase == Phase::kHeld) return RestoreHeld(job);
 
@@ -133,6 +139,7 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
     return;
   }
   // Decided but never started, or the machine went down.
+  record.paused = false;
   if (record.cancelled) {
     record.phase = Phase::kCancelled;
     record.note = record.reason;  // by whom
@@ -147,8 +154,8 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
     record.note = "it was not running any more when the server came back";
   }
   if (core::IsOver(record.phase)) record.ended = Wall();
-  const bool waits = record.phase == Phase::kWaiting;
-  Say(fmt::format("job.{}", waits ? "requeued" : core::NameOf(record.phase)).c_str(), record.number,
+  const bool again = record.phase == Phase::kWaiting;
+  Say(fmt::format("job.{}", again ? "requeued" : core::NameOf(record.phase)).c_str(), record.number,
       fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
   outbox.Touch(job);
 }
@@ -238,6 +245,11 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   TellPace(job, estimate, where.gpus);
   if (record.cancelled) {
     engine.Cancel(job.id);
+  } else if (record.paused && record.phase == Phase::kStopping) {
+    TellGpuMemory(job);
+    engine.Pause(job.id);  // it may have come far, or not have begun
+  } else if (record.paused) {
+    engine.ResumeFound(job.id);
   } else if (record.phase == Phase::kStopping) {
     engine.Requeue(job.id);
   } else {

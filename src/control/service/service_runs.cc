@@ -55,7 +55,10 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;
   JobRecord& record = job->record;
-  if (note.kind == Kind::kNote) {
+  if (note.kind == Kind::kPaused || note.kind == Kind::kResumed ||
+      note.kind == Kind::kPauseRefused || note.kind == Kind::kResumeRefused) {
+    TakePauseNote(*job, note);
+  } else if (note.kind == Kind::kNote) {
     record.note = note.message;
   } else if (note.kind == Kind::kTimeIsOver) {
     if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
@@ -65,7 +68,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   } else if (note.kind == Kind::kStarted) {
     job->alone = record.beside.empty();
     if (monitor != nullptr) monitor->Began(record);
-    if (record.phase != Phase::kStarting) return;  // it ran before this server did
+    if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
     record.phase = Phase::kRunning;
     record.resumed = Wall();
     if (!record.started) {
@@ -88,7 +91,15 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     record.seen = SeenOf(monitor->Seen(record.number), record.asked.gpus);
     monitor->Ended(record.number);
   }
+  const bool paused_by_hand = std::exchange(record.paused, false) && record.asked.held;
   WriteEnd(end, Wall(), record);
+  if (record.phase == Phase::kWaiting && paused_by_hand) {
+    record.phase = Phase::kHeld;  // its user wants it to wait
+    record.reason =
+        "held: its process ended while it was paused; it begins anew when it is released";
+  } else if (record.phase == Phase::kWaiting && !job->id.valid()) {
+    EnqueueIfItFits(*job);
+  }
   const bool over = core::IsOver(record.phase), held = record.phase == Phase::kHeld;
   if (held && job->id.valid()) engine.Withdraw(live.TakeId(*job));
   if (over && job->id.valid()) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -43,6 +44,26 @@ class HandRunner final : public engine::Runner {
     events_.push_back(Of(engine::RunEvent::Kind::kStarted, request.id));
   }
   void Stop(engine::RunId id, core::Seconds) override { End(id, 143); }
+  bool Pause(engine::RunId id, std::optional<core::Bytes>) override {
+    const std::lock_guard lock(mutex_);
+    ++pauses;
+    if (hold_pauses) return true;  // the test tells it, or never
+    const bool refused = !refuse_pause.empty();
+    events_.push_back(
+        Of(refused ? engine::RunEvent::Kind::kPauseRefused : engine::RunEvent::Kind::kPaused, id));
+    events_.back().message = refuse_pause;
+    events_.back().host_memory = core::Bytes(4.1e9);
+    changed_.notify_all();
+    return true;
+  }
+  bool Resume(engine::RunId id) override {
+    const std::lock_guard lock(mutex_);
+    ++resumes;
+    events_.push_back(Of(engine::RunEvent::Kind::kResumed, id));
+    changed_.notify_all();
+    return true;
+  }
+  std::string WhyNoPause() override { return {}; }
   void SetCores(engine::RunId, double) override {}
   void SetShare(engine::RunId, core::Ratio) override {}
   std::vector<engine::RunRequest> Recover() override { return found; }
@@ -102,6 +123,9 @@ class HandRunner final : public engine::Runner {
   std::set<engine::RunId> started, running, forgotten;
   std::vector<engine::RunRequest> found;  // by Recover
   int refuse = 0;                         // the next starts; set it before the service runs
+  std::atomic<int> pauses = 0, resumes = 0;
+  std::atomic<bool> hold_pauses = false;  // they are under way for ever
+  std::string refuse_pause;               // why; empty: they are done at once
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

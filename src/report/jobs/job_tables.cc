@@ -18,6 +18,11 @@ using core::Phase;
 constexpr std::size_t kMostName = 28;
 constexpr std::size_t kLeastWhy = 12;
 
+std::string StateCell(const JobRecord& job) {
+  const bool waits = job.phase == Phase::kHeld || job.phase == Phase::kWaiting;
+  return job.paused && waits ? "paused" : std::string(core::NameOf(job.phase));
+}
+
 std::string GpuCell(const JobRecord& job) {
   if (job.gpus.empty()) return job.asked.gpus == 0 ? "none" : "";
   std::string text;
@@ -98,7 +103,7 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
   for (const JobRecord& job : jobs) {
     cells.push_back(
         {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
-         PlainText(job.user.name), std::string(core::NameOf(job.phase)), GpuCell(job),
+         PlainText(job.user.name), StateCell(job), GpuCell(job),
          fmt::format("{}", fmt::join(job.beside, ",")),
          job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
          job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",

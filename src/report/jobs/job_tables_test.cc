@@ -176,5 +176,21 @@ TEST(JobTables, TextIsCutBetweenCharacters) {
   EXPECT_EQ(CutTo("ab", 3), "ab");
 }
 
+TEST(JobWords, APausedJobSaysWhereItsMemoryIs) {
+  JobRecord job = AJob(17, Phase::kHeld);
+  job.paused = true;
+  job.reason = "paused by ann";
+  job.seen.gpu_memory = core::Bytes(4.1e9);
+  const std::string held = StateInWords(job, kNow);
+  EXPECT_THAT(held, HasSubstr("paused by ann: its "));
+  EXPECT_THAT(held, HasSubstr("of GPU memory lie in host memory"));
+  EXPECT_THAT(held, HasSubstr("sharewell resume 17"));
+  job.phase = Phase::kWaiting;
+  job.reason = "needs an idle GPU";
+  EXPECT_THAT(StateInWords(job, kNow), HasSubstr("it waits: needs an idle GPU"));
+  job.phase = Phase::kStopping;
+  EXPECT_THAT(StateInWords(job, kNow), HasSubstr("is being paused"));
+}
+
 }  // namespace
 }  // namespace sharewell::report

@@ -35,8 +35,23 @@ std::string AfterTime(const JobRecord& job, core::UnixMillis now) {
   return ran ? " after " + Duration(*ran) : " before it ran";
 }
 
+// Where what it had on its GPUs is now.
+std::string PausedInWords(const JobRecord& job) {
+  return job.seen.gpu_memory
+             ? fmt::format("its {} of GPU memory lie in host memory", Size(*job.seen.gpu_memory))
+             : std::string("its GPU memory lies in host memory");
+}
+
 std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
   const std::string reason = PlainText(job.reason);
+  if (job.paused && job.phase == Phase::kHeld) {
+    return fmt::format("{}: {}; `sharewell resume {}` lets it go on",
+                       reason.empty() ? "paused" : reason, PausedInWords(job), job.number);
+  }
+  if (job.paused) {
+    return fmt::format("paused: {}; it waits: {}", PausedInWords(job),
+                       reason.empty() ? "for its turn" : reason);
+  }
   const std::string held = job.phase == Phase::kHeld ? "held: " : "waits: ";
   std::string text = reason.starts_with("held") ? reason
                      : reason.empty()           ? std::string("waits for its turn")
@@ -136,10 +151,13 @@ std::string StateInWords(const JobRecord& job, core::UnixMillis now) {
     case Phase::kWaiting:
       return WaitsInWords(job, now);
     case Phase::kStarting:
-      return "starts" + PlaceInWords(job);
+      return (job.paused ? "goes on" : "starts") + PlaceInWords(job);
     case Phase::kRunning:
       return "runs" + PlaceInWords(job);
     case Phase::kStopping:
+      if (job.paused && !job.cancelled) {
+        return "is being paused" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
+      }
       return "is stopping" + (job.reason.empty() ? "" : ": " + PlainText(job.reason));
     case Phase::kFinished:
       return "finished" + AfterTime(job, now);

@@ -259,6 +259,8 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Whole("parted", record.evicted);
   reader.Whole("lost", record.lost);
   reader.Flag("cancelled", record.cancelled);
+  reader.Flag("paused", record.paused);
+  reader.Whole("paused_ms", record.paused_at);
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});
   reader.Each("beside", 0, [&](const JobJson& number) {

@@ -216,6 +216,8 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   writer.Field("parted", record.evicted);
   writer.Field("lost", record.lost);
   writer.Field("cancelled", record.cancelled);
+  writer.Field("paused", record.paused);
+  writer.Field("paused_ms", record.paused_at);
   writer.Array("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
     JobWriter inner(out);
     inner.Field("index", gpu.index);

@@ -66,6 +66,8 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.evicted = 3;
   job.lost = 2;
   job.cancelled = true;
+  job.paused = true;
+  job.paused_at = 1'700'000'000'500;
   job.gpus = {{0, "GPU-1f", "H200"}, {3, "GPU-2e", "H200"}};
   job.cores = 4.5;
   job.beside = {12, 13};

@@ -13,7 +13,7 @@
 namespace sharewell::cli {
 namespace {
 
-// cancel, hold, release: one word to the server about each job.
+// cancel, hold, release, pause, resume: one word to the server about each job.
 class ActCommand : public Command {
  public:
   explicit ActCommand(const char* action) : action_(action) {}
@@ -75,5 +75,7 @@ class ActCommand : public Command {
 std::unique_ptr<Command> NewCancelCommand() { return std::make_unique<ActCommand>("cancel"); }
 std::unique_ptr<Command> NewHoldCommand() { return std::make_unique<ActCommand>("hold"); }
 std::unique_ptr<Command> NewReleaseCommand() { return std::make_unique<ActCommand>("release"); }
+std::unique_ptr<Command> NewPauseCommand() { return std::make_unique<ActCommand>("pause"); }
+std::unique_ptr<Command> NewResumeCommand() { return std::make_unique<ActCommand>("resume"); }
 
 }  // namespace sharewell::cli

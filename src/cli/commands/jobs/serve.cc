@@ -67,6 +67,9 @@ class ServeCommand : public Command {
     app.add_option("--grace", grace_, "time between SIGTERM and SIGKILL for a job that is stopped")
         ->type_name("TIME")
         ->capture_default_str();
+    app.add_option("--pause-gap", pause_gap_, "shortest time between two pauses of a job")
+        ->type_name("TIME")
+        ->capture_default_str();
     app.add_option("--for", for_, "stop the server after this time (default: when it is told to)")
         ->type_name("TIME");
   }
@@ -108,6 +111,9 @@ class ServeCommand : public Command {
     const auto grace = ParseTime("--grace", grace_, 1);
     RETURN_IF_ERROR(grace);
     options_.grace = *grace;
+    const auto gap = ParseTime("--pause-gap", pause_gap_, 1);
+    RETURN_IF_ERROR(gap);
+    options_.pause_gap = *gap;
     if (!for_.empty()) {
       const auto time = ParseTime("--for", for_, 3650);
       RETURN_IF_ERROR(time);
@@ -166,7 +172,7 @@ class ServeCommand : public Command {
   server::ServerOptions options_;
   std::string state_, runs_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_,
                                       config_;
-  std::string max_slowdown_ = "1.25", grace_ = "20s";
+  std::string max_slowdown_ = "1.25", grace_ = "20s", pause_gap_ = "60s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };
 

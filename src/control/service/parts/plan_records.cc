@@ -35,11 +35,12 @@ class Changes {
     JobRecord* record = Change(id, reason, kind);
     if (record == nullptr) return;
     record->phase = Phase::kStarting;
+    record->beside = Beside(id, to);
+    if (record->paused) return;  // it goes on where it was, as the same attempt
     ++record->attempt;
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
     record->cores = to.cores;
-    record->beside = Beside(id, to);
     record->resumed.reset();
   }
 
@@ -105,7 +106,9 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
   for (const auto& stop : plan.stops) {
     if (JobRecord* record = changes.Change(stop.job, stop.reason, "job.stopped")) {
       record->phase = Phase::kStopping;
-      record->reason += "; it goes back into the queue";
+      record->paused = stop.pause;
+      record->reason +=
+          stop.pause ? "; it is paused, and goes on later" : "; it goes back into the queue";
     }
   }
   for (const auto& move : plan.moves) changes.Place(move.job, move.reason, "job.moved", move.to);
