@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 // What libcuda answers (cuda.h).
-constexpr int kSuccess = 0, kNotInitialised = 3, kNotPermitted = 800, kNotSupported = 801;
+constexpr int kSuccess = 0, kInvalidValue = 1, kNotInitialised = 3, kInvalidContext = 201,
+              kNotPermitted = 800, kNotSupported = 801;
 // How long a process may take to come to the end of the calls it is in.
 constexpr std::uint32_t kLockMilliseconds = 30'000;
 
@@ -72,19 +73,29 @@ struct CudaCheckpoint::Api {
     return call();
   }
 
-  core::Result<void> Do(ProcessCall* call, const char* what, int pid,
-                        std::uint32_t first_word = 0) const {
-    const int code = Ask([&] {
+  int Call(ProcessCall* call, int pid, std::uint32_t first_word = 0) const {
+    return Ask([&] {
       Arguments arguments;
       arguments.words[0] = first_word;
       return call(pid, &arguments);
     });
+  }
+  core::Result<void> Do(ProcessCall* call, const char* what, int pid) const {
+    return AnswerOf(Call(call, pid), what, pid);
+  }
+  core::Result<void> AnswerOf(int code, const char* what, int pid) const {
     if (code == kSuccess) return {};
     const char* words = nullptr;
     if (error_text == nullptr || error_text(code, &words) != kSuccess) words = nullptr;
     return tl::unexpected(Refused(what, pid, code, words == nullptr ? "" : words));
   }
-  core::Result<void> Lock(int pid) const { return Do(lock, "held", pid, kLockMilliseconds); }
+  // False: it has no CUDA to be held, whatever the driver said of its state.
+  core::Result<bool> Lock(int pid) const {
+    const int code = Call(lock, pid, kLockMilliseconds);
+    if (code == kInvalidValue || code == kNotInitialised || code == kInvalidContext) return false;
+    if (auto done = AnswerOf(code, "held", pid); !done) return tl::unexpected(done.error());
+    return true;
+  }
   core::Result<void> Checkpoint(int pid) const { return Do(checkpoint, "moved to the host", pid); }
   core::Result<void> Restore(int pid) const { return Do(restore, "brought back", pid); }
   core::Result<void> Unlock(int pid) const { return Do(unlock, "let go on", pid); }
@@ -129,6 +140,7 @@ std::optional<CudaState> CudaCheckpoint::StateOf(int pid) const {
 
 core::Result<void> CudaCheckpoint::Pause(const std::vector<int>& pids) const {
   std::vector<int> locked, moved;
+  std::size_t there = 0;  // already
   const auto back = [&](core::Error why) {
     for (auto pid = moved.rbegin(); pid != moved.rend(); ++pid) (void)api_->Restore(*pid);
     for (auto pid = locked.rbegin(); pid != locked.rend(); ++pid) (void)api_->Unlock(*pid);
@@ -136,14 +148,22 @@ core::Result<void> CudaCheckpoint::Pause(const std::vector<int>& pids) const {
   };
   for (const int pid : pids) {
     const auto state = StateOf(pid);
-    if (state == CudaState::kCheckpointed) continue;
+    if (state == CudaState::kCheckpointed) {
+      ++there;
+      continue;
+    }
     if (state == CudaState::kFailed) {
       return back(Refused("moved to the host", pid, 0, "the driver says that it has failed"));
     }
     if (state != CudaState::kLocked) {
-      if (auto done = api_->Lock(pid); !done) return back(std::move(done.error()));
+      auto done = api_->Lock(pid);
+      if (!done) return back(std::move(done.error()));
+      if (!*done) continue;
     }
     locked.push_back(pid);
+  }
+  if (locked.empty() && there == 0) {
+    return core::FailedError("none of its processes uses CUDA, so there is nothing to move");
   }
   for (const int pid : locked) {
     if (auto done = api_->Checkpoint(pid); !done) return back(std::move(done.error()));

@@ -108,10 +108,21 @@ TEST_F(CudaCheckpointTest, AllAreHeldBeforeOneIsMoved) {
 
 TEST_F(CudaCheckpointTest, WhereOneCannotBeHeldTheOthersGoOn) {
   const auto cuda = Cuda();
-  const int a = Process(), b = Process(false);  // gone meanwhile, or no process of CUDA
+  const int a = Process(), b = Process();
+  Set(std::to_string(b), "3");  // it has failed
   const auto paused = cuda.Pause({a, b});
   ASSERT_FALSE(paused);
   EXPECT_EQ(cuda.StateOf(a), CudaState::kRunning);
+}
+
+TEST_F(CudaCheckpointTest, WhatHasNoCudaIsPassedOver) {
+  const auto cuda = Cuda();
+  const int with = Process(), without = Process(false);
+  ASSERT_TRUE(cuda.Pause({without, with}));
+  EXPECT_EQ(cuda.StateOf(with), CudaState::kCheckpointed);
+  const auto nothing = cuda.Pause({without});
+  ASSERT_FALSE(nothing);
+  EXPECT_THAT(nothing.error().message, HasSubstr("none of its processes uses CUDA"));
 }
 
 TEST_F(CudaCheckpointTest, AClientOfMpsIsRefusedWithTheReason) {
