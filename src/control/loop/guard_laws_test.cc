@@ -61,7 +61,7 @@ TEST(GuardLaws, F20_Over200ScriptsOfPausesAndCheckpointsNobodyIsEvicted) {
     const int count = dice.Between(2, 3);
     for (int i = 0; i < count; ++i) {
       const JobId id = world.Add({0}, dice.LogUniform(0.2, 50));
-      Loop& loop = world.At(id);
+      PlayedJob& loop = world.At(id);
       const Script script =
           RandomScript(dice, seed * 10 + static_cast<std::uint64_t>(i), world.now.value, until);
       Script own = script;
@@ -182,7 +182,7 @@ class History {
         }
         job.gpu = gpu;
         job.id = world_.Add({gpu}, 5);
-        Loop& loop = world_.At(job.id);
+        PlayedJob& loop = world_.At(job.id);
         loop.own = job.script;
         loop.standing.steps_alone = 5;
         loop.standing.user = core::UserId(job.user);

@@ -13,7 +13,7 @@
 
 namespace sharewell::control {
 
-struct Loop {
+struct PlayedJob {
   Standing standing;
   double alone = 10;  // steps a second
   double speed = 1;   // now
@@ -28,7 +28,7 @@ struct Loop {
 class GuardWorld {
  public:
   core::JobId Add(const std::vector<std::size_t>& gpus, double alone = 10) {
-    Loop loop;
+    PlayedJob loop;
     const core::JobId id(next_++);
     loop.standing.job = id;
     for (const std::size_t gpu : gpus) loop.standing.gpus.emplace_back(gpu);
@@ -37,7 +37,7 @@ class GuardWorld {
     jobs.emplace(id, loop);
     return id;
   }
-  Loop& At(core::JobId id) { return jobs.at(id); }
+  PlayedJob& At(core::JobId id) { return jobs.at(id); }
 
   // Looks once a second; what was said over all of it.
   Verdict Run(double seconds) {
@@ -90,7 +90,7 @@ class GuardWorld {
   }
 
   Guard guard;
-  std::map<core::JobId, Loop> jobs;
+  std::map<core::JobId, PlayedJob> jobs;
   std::function<double(double)> noise = [](double) { return 1.0; };
   core::Seconds now{100}, left_at;
 
