@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/sm_share.h"
+
 namespace sharewell::engine {
 namespace {
 
@@ -40,6 +42,18 @@ class Ledger {
       return FailedError("job {}: the plan's GPUs are not distinct and in order", name);
     }
     if (!(to.cores >= 0)) return FailedError("job {}: the plan gives {} cores", name, to.cores);
+    if (!(to.sm_share > 0 && to.sm_share <= 1)) {
+      return FailedError("job {}: the plan gives {} of the SMs", name, to.sm_share);
+    }
+    const auto insisted = core::InsistedShare(view);
+    if (insisted && to.sm_share != *insisted) {
+      return FailedError("job {}: its user insists on {} of the SMs, the plan gives {}", name,
+                         *insisted, to.sm_share);
+    }
+    if (to.sm_share < 1 && (to.gpus.size() != 1 || view.job.exclusive || view.ooms > 0)) {
+      return FailedError("job {}: a share of the SMs is for a job that may share its one GPU",
+                         name);
+    }
     if (view.job.gpus == 0 && to.node.index() >= cluster.nodes().size()) {
       return FailedError("CPU-only job {}: the plan names no node", name);
     }

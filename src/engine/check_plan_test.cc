@@ -70,6 +70,28 @@ TEST_F(CheckPlanTest, TwoMayChangePlaces) {
   EXPECT_EQ(Breach(plan), "");
 }
 
+TEST_F(CheckPlanTest, SharesOfTheSmsAreInRangeAndThoseThatUsersInsistOnAreKept) {
+  Start(plan, waits, OnGpus({0}, 3));
+  for (const double wrong : {0.0, -0.5, 1.01, std::numeric_limits<double>::quiet_NaN()}) {
+    plan.starts[0].to.sm_share = wrong;
+    EXPECT_THAT(Breach(plan), HasSubstr("job waits: the plan gives")) << wrong;
+  }
+  plan.starts[0].to.sm_share = 0.4;
+  EXPECT_EQ(Breach(plan), "");
+
+  const JobId insists = s.Waiting({.name = "insists", .sm_share = 0.6});
+  Plan other;
+  Start(other, insists, OnGpus({1}, 1));
+  EXPECT_EQ(Breach(other), "job insists: its user insists on 0.6 of the SMs, the plan gives 1");
+  other.starts[0].to.sm_share = 0.6;
+  EXPECT_EQ(Breach(other), "");
+
+  Plan whole;
+  Start(whole, gang, OnGpus({0, 1}, 1));
+  whole.starts[0].to.sm_share = 0.5;
+  EXPECT_THAT(Breach(whole), HasSubstr("a share of the SMs is for a job that may share"));
+}
+
 TEST_F(CheckPlanTest, AGangIsNotSplit) {
   Start(plan, gang, OnGpus({1}, 1));
   EXPECT_THAT(Breach(plan), HasSubstr("job gang needs 2 GPUs together, the plan gives 1"));

@@ -56,6 +56,11 @@ INSERT INTO meta(name, value) VALUES('id', lower(hex(randomblob(8)))) ON CONFLIC
     // 5: who wrote a job's record (jobs/seal.h).
     R"(
 ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+)",
+    // 6: the share of the SMs that each was given.
+    R"(
+ALTER TABLE shared_run ADD COLUMN share_a TEXT NOT NULL DEFAULT '1';
+ALTER TABLE shared_run ADD COLUMN share_b TEXT NOT NULL DEFAULT '1';
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -110,6 +115,11 @@ INSERT INTO meta(name, value) VALUES('id', substr(md5(gen_random_uuid()::text), 
     // 5: who wrote a job's record (jobs/seal.h).
     R"(
 ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+)",
+    // 6: the share of the SMs that each was given.
+    R"(
+ALTER TABLE shared_run ADD COLUMN share_a TEXT NOT NULL DEFAULT '1';
+ALTER TABLE shared_run ADD COLUMN share_b TEXT NOT NULL DEFAULT '1';
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

@@ -81,6 +81,7 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   for (std::size_t m : spec.only) job.allowed_models.push_back(core::GpuModelId(m));
   job.exclusive = spec.exclusive;
   job.max_slowdown = spec.max_slowdown;
+  job.sm_share = spec.sm_share;
   job.priority = spec.priority;
   job.submit = core::Seconds(spec.submit);
   if (spec.restart_cost) job.restart_cost = core::Seconds(*spec.restart_cost);
@@ -97,6 +98,7 @@ sim::TrueJob TruthOf(const JobSpec& spec, const core::Cluster& cluster) {
   demand.busy = spec.gpus > 0 ? spec.busy : 0;
   demand.sm = spec.sm.value_or(demand.busy);
   demand.dram = spec.dram;
+  if (spec.kernel_time) demand.kernel_time = core::Seconds(*spec.kernel_time);
   demand.gpu_memory = core::GiB(spec.gib);
   demand.cpu_cores = spec.wants_cores;
   demand.host_bandwidth = core::GBps(spec.host_gbps);

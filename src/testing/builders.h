@@ -56,6 +56,8 @@ struct JobSpec {
   std::vector<std::size_t> only = {};  // allowed models; empty: any
   bool exclusive = false;
   std::optional<double> max_slowdown = {};  // its own
+  std::optional<double> sm_share = {};      // its user insists
+  std::optional<double> kernel_time = {};   // seconds
   int priority = 0;
   std::size_t user = 0;
   std::optional<std::size_t> workload = {};

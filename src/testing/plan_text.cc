@@ -27,7 +27,8 @@ std::string TextOf(const core::Allocation& where) {
   std::string text;
   for (core::GpuId gpu : where.gpus) text += fmt::format("g{} ", gpu.value);
   if (where.gpus.empty() && where.node.valid()) text += fmt::format("n{} ", where.node.value);
-  return text + fmt::format("cores {}", where.cores);
+  text += fmt::format("cores {}", where.cores);
+  return where.sm_share < 1 ? text + fmt::format(" share {}", where.sm_share) : text;
 }
 
 std::string ActionsOf(const core::Plan& plan) {

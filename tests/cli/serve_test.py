@@ -334,6 +334,8 @@ class Refused(ServedTest):
                             (["--cpus", "many", "--", "true"], "--cpus (or auto): 'many'"),
                             (["--time", "0", "--", "true"], "--time: '0'"),
                             (["--max-slowdown", "0.5", "--", "true"], "from 1 to 100"),
+                            (["--sm-share", "60", "--", "true"], "a percentage from 1 to 100, like 60%"),
+                            (["--sm-share", "60%", "--gpus", "2", "--", "true"], "give --gpus 1"),
                             (["--priority", "1.5", "--", "true"], "whole number"),
                             (["--env", "=x", "--", "true"], "--env: '=x'"),
                             (["--env", "NO_SUCH_ONE", "--", "true"], "is not set here"),

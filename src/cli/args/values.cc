@@ -16,6 +16,7 @@ using platform::Quoted;
 
 constexpr double kDay = 86400;
 constexpr double kMostBytes = 1e15;
+constexpr double kLeastPercent = 1;  // as MPS counts
 // exp(3) is a factor of 20: beyond it a belief says nothing any more.
 constexpr double kMostNoise = 3;
 
@@ -107,6 +108,14 @@ core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view tex
   return UsageError(
       "{}: {} is not allowed; give a size with its unit, like 10GB, 512MiB or 10G (GiB)", flag,
       Quoted(text));
+}
+
+core::Result<core::Ratio> ParseShare(std::string_view flag, std::string_view text) {
+  const auto percent =
+      text.ends_with('%') ? core::FiniteNumber(text.substr(0, text.size() - 1)) : std::nullopt;
+  if (percent && *percent >= kLeastPercent && *percent <= 100) return *percent / 100;
+  return UsageError("{}: {} is not allowed; give a percentage from {} to 100, like 60%", flag,
+                    Quoted(text), kLeastPercent);
 }
 
 core::Result<double> ParseBelief(std::string_view flag, std::string_view text) {

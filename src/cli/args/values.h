@@ -20,6 +20,9 @@ core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view te
 // Never without a unit, and never just "10G", which programs take for either.
 core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text);
 
+// 60%: above 0 up to 100. Never without its sign: 1 may be meant as all or as a hundredth.
+core::Result<core::Ratio> ParseShare(std::string_view flag, std::string_view text);
+
 // "exact" is 0, "noisy:S" is S: every figure times exp(N(0, S)).
 core::Result<double> ParseBelief(std::string_view flag, std::string_view text);
 // The same, or "unknown": absent.

@@ -31,6 +31,18 @@ TEST(ParseWhole, KeepsAllBits) {
   }
 }
 
+TEST(ParseShare, TakesPercentsAlone) {
+  EXPECT_EQ(ParseShare("--sm-share", "60%").value(), 0.6);
+  EXPECT_EQ(ParseShare("--sm-share", "100%").value(), 1);
+  EXPECT_EQ(ParseShare("--sm-share", "12.5%").value(), 0.125);
+  for (const char* bad : {"", "%", "60", "0.6", "0%", "-5%", "101%", "nan%", "60 %", "60%%"}) {
+    const auto share = ParseShare("--sm-share", bad);
+    ASSERT_FALSE(share) << bad;
+    EXPECT_EQ(share.error().kind, core::ErrorKind::kUsage);
+    EXPECT_THAT(share.error().message, HasSubstr("give a percentage from 1 to 100, like 60%"));
+  }
+}
+
 TEST(ParseTime, TakesUnits) {
   EXPECT_EQ(ParseTime("--until", "90", 9)->value, 90);
   EXPECT_EQ(ParseTime("--until", "90s", 9)->value, 90);

@@ -26,6 +26,7 @@ constexpr CommandEntry kCommands[] = {
      "sharewell submit --gpus 0 --cpus 2 --time 1h --after 17 -- ./evaluate.sh\n"
      "sharewell submit --array lr=0.1,0.01 --array seed=0-4 -- python3 train.py --lr {lr} --seed "
      "{seed}\n"
+     "sharewell submit --sm-share 60% -- python3 train.py\n"
      "sharewell submit --dry-run --gpu-memory 20GB -- python3 train.py",
      NewSubmitCommand},
     {kJobs, "run", "run a command at this terminal, on a GPU of the server",

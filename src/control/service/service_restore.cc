@@ -210,6 +210,7 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   const auto& given = older ? run.gpus : record.gpus;
   core::Allocation where;
   where.cores = record.cores;
+  where.sm_share = run.thread_share.value_or(1);  // what its process was started with
   for (const core::GivenGpu& gpu : given) {
     if (const auto here = gpus.WithUuid(gpu.uuid)) where.gpus.push_back(*here);
   }

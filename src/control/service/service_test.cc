@@ -260,6 +260,62 @@ TEST_F(ServiceTest, AfterARestartRunsAreFoundAgainAndTheLostOnesQueued) {
   EXPECT_FALSE(runner_->Started({1, 2}));
 }
 
+// Notes what it is shown of those that run, and decides nothing.
+class WatchingPolicy : public policy::Policy {
+ public:
+  explicit WatchingPolicy(std::vector<core::Allocation>& seen) : seen_(seen) {}
+  const std::string& Name() const override { return name_; }
+  std::unique_ptr<policy::Memo> NewMemo() const override {
+    return std::make_unique<policy::Memo>();
+  }
+  core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change>,
+                    policy::Memo&) const override {
+    for (const core::JobId id : snapshot.running()) seen_.push_back(snapshot.job(id).allocation);
+    return {};
+  }
+
+ private:
+  std::string name_ = "watching";
+  std::vector<core::Allocation>& seen_;
+};
+
+TEST_F(ServiceTest, AfterARestartTheSharesOfTheSmsAreKnown) {
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  service_->Stop();
+  service_.reset();
+  HandRunner runner;
+  RunRequest run;
+  run.id = {1, 1};
+  run.gpus = {{0, "GPU-0", "V100"}};
+  run.asked = Job();
+  run.thread_share = 0.6;  // as it was started
+  runner.found = {run};
+  runner.running.insert(run.id);
+  std::vector<core::Allocation> seen;
+  PlainAdvisor advisor(std::make_unique<WatchingPolicy>(seen));
+  GpuView gpu;
+  gpu.gpu = {0, "GPU-0", "V100"};
+  service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, runner, advisor, jobs_,
+                                       ServiceOptions{});
+  ASSERT_TRUE(service_->Start());
+  ASSERT_TRUE(Submit({Job()}));  // and is decided on
+  service_->Stop();
+  service_.reset();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back().sm_share, 0.6);
+}
+
+TEST_F(ServiceTest, AShareThatItsUserInsistsOnIsGivenAndTold) {
+  core::Submission job = Job();
+  job.sm_share = 0.6;
+  const auto told = Submit({job});
+  ASSERT_TRUE(told);
+  EXPECT_EQ((*told)[0]->sm_share, 0.6);
+  EXPECT_NE((*told)[0]->reason.find("at most 60 % of the SMs, as its user asked"),
+            std::string::npos);
+}
+
 TEST_F(ServiceTest, F1_AJobThatSomebodyElseWroteIsHeldUntilRootReleasesIt) {
   ASSERT_TRUE(Submit({Job(), Job(), Job()}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);

@@ -216,6 +216,27 @@ TEST_F(LiveEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
   EXPECT_THAT(Ends(), ElementsAre("1.1 out of memory", "1.2 failed"));
 }
 
+TEST_F(LiveEngineTest, AShareOfTheSmsHoldsFromAStartToTheNext) {
+  const JobId job = Submit(), alone = Submit(/*exclusive=*/true);
+  Observe();
+  core::Plan plan;
+  plan.starts.push_back({job, fixtures::OnGpus({0}, 2), {}, {}});
+  plan.starts[0].to.sm_share = 0.8;
+  Apply(plan);
+  EXPECT_EQ(runner_.last.thread_share, 0.8);
+  plan = {};
+  plan.moves.push_back({job, fixtures::OnGpus({0}, 2), false, {}});
+  plan.moves[0].to.sm_share = 0.4;  // it is started again, narrower
+  Apply(plan);
+  EXPECT_EQ(runner_.last.thread_share, 0.8) << "not before its first run has left";
+  runner_.events = {EndOf({1, 1}, 143, 15)};
+  Observe();
+  EXPECT_EQ(runner_.last.id.attempt, 2);
+  EXPECT_EQ(runner_.last.thread_share, 0.4);
+  Start(alone, {1});
+  EXPECT_EQ(runner_.last.thread_share, std::nullopt) << "all of it";
+}
+
 TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
   const JobId a = Running({0}), b = Submit(), c = Submit();
   Observe();

@@ -149,9 +149,10 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
   request.cores = to.cores;
   request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0;
-  // No share of the threads: measured on an H200, pairs that complement each other are fastest
-  // without one.
-  if (request.shares) request.gpu_memory = request.asked.gpu_memory;
+  if (request.shares) {
+    request.gpu_memory = request.asked.gpu_memory;
+    if (to.sm_share < 1) request.thread_share = to.sm_share;
+  }
   job.believed = true;
   const bool usable = Usable(run);
   job.next = std::move(run);

@@ -38,6 +38,8 @@ void EachField(Request& r, F&& field) {
   field("asked_exclusive", asked.exclusive);
   field("asked_max_slowdown", asked.max_slowdown);
   field("asked_priority", asked.priority);
+  field("asked_sm_share", asked.sm_share);
+  field("asked_latency_sensitive", asked.latency_sensitive);
   field("asked_time_limit", asked.time_limit);
   field("asked_image", asked.image);
   field("asked_after", asked.after);

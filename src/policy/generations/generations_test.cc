@@ -54,6 +54,7 @@ TEST(Generations, IsNotTheWayForEverything) {
   EXPECT_FALSE(planned(FastAndSlow(), {.gpus = 0}));
   EXPECT_FALSE(planned(FastAndSlow(), {.exclusive = true}));
   EXPECT_FALSE(planned(FastAndSlow(), {.priority = 1}));
+  EXPECT_FALSE(planned(FastAndSlow(), {.sm_share = 0.5}));
   EXPECT_FALSE(planned(FastAndSlow(), {.duration_known = false}));
   EXPECT_FALSE(
       planned(ClusterBuilder().Model("a").Model("b").Nodes(40, 1).Nodes(40, 1, 1).Build(), {}));

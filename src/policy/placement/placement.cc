@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/sm_share.h"
+
 namespace sharewell::policy {
 
 using core::Allocation;
@@ -44,7 +46,7 @@ std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
   auto idle = context.ledger.IdleGpus(context.snapshot, model, gpus, cores);
   if (!idle) return std::nullopt;
-  return Allocation{std::move(*idle), {}, cores * gpus};
+  return Allocation{std::move(*idle), {}, cores * gpus, core::StandingShare(view)};
 }
 
 std::optional<Allocation> OnAnyIdleGpus(const Context& context, const JobView& view) {
@@ -62,7 +64,7 @@ std::optional<Allocation> Beside(const Context& context, const JobView& view, Gp
   if (context.ledger.cores_for_training(context.snapshot, cluster.NodeOf(gpu)) + 1e-9 < cores) {
     return std::nullopt;
   }
-  return Allocation{{gpu}, {}, cores};
+  return Allocation{{gpu}, {}, cores, core::StandingShare(view)};
 }
 
 std::optional<double> CoresLacking(const Context& context, const JobView& view) {

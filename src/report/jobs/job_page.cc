@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/sm_share.h"
 #include "core/text/words.h"
 #include "report/jobs/job_tables.h"
 #include "report/measure/series.h"
@@ -54,12 +55,20 @@ std::string AskedInWords(const core::Submission& asked) {
   if (asked.memory) parts.push_back(Size(*asked.memory) + " of memory at most");
   if (asked.exclusive) parts.emplace_back("its GPUs alone");
   if (asked.max_slowdown) parts.push_back("maximum slowdown " + Times(*asked.max_slowdown));
+  if (asked.sm_share) parts.push_back(core::ShareInWords(*asked.sm_share));
+  if (asked.latency_sensitive) parts.emplace_back("its kernels before those of its neighbours");
   if (asked.priority != 0) parts.push_back(fmt::format("priority {}", asked.priority));
   if (asked.time_limit) parts.push_back(Duration(*asked.time_limit) + " at most");
   if (!asked.image.empty()) parts.push_back("image " + PlainText(asked.image));
   if (!asked.after.empty()) parts.push_back(fmt::format("after {}", fmt::join(asked.after, ", ")));
   if (!asked.requeue) parts.emplace_back("never started again after a reboot or a lost GPU");
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string GivenInWords(const JobRecord& job) {
+  std::string text = job.cores > 0 ? core::Cores(job.cores) : "";
+  if (job.sm_share >= 1) return text;
+  return text + (text.empty() ? "" : ", ") + core::ShareInWords(job.sm_share);
 }
 
 // What was believed, beside what came of it.
@@ -135,7 +144,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   if (core::IsOver(job.phase) && !job.gpus.empty()) {
     JobLine(out, "ran on", GpusInWords(job.gpus), width);
   }
-  if (job.attempt > 0 && job.cores > 0) JobLine(out, "given", core::Cores(job.cores), width);
+  if (job.attempt > 0) JobLine(out, "given", GivenInWords(job), width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
   if (job.attempt == 0) return out;  // what is believed stands above
   if (const std::string figures = Figures(job, now); !figures.empty()) out += "\n" + figures;

@@ -61,6 +61,8 @@ std::string RateCell(const JobRecord& job) {
   return Or(job.steps_per_second, [](double v) { return Number(v, v < 10 ? 2 : 1); });
 }
 
+std::string ShareOfSms(const JobRecord& job) { return fmt::format("{:.3g} %", job.sm_share * 100); }
+
 std::string GpuState(const GpuNow& gpu) {
   if (!gpu.problem.empty()) return PlainText(gpu.problem);
   return gpu.drained ? "drained" : gpu.jobs.empty() ? "idle" : "";
@@ -90,16 +92,17 @@ void PutNeighbours(std::vector<JobRecord>& jobs, const std::vector<GpuNow>& gpus
 std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, std::size_t width) {
   using Columns = std::vector<std::pair<std::string, Align>>;
   const Columns all = {
-      {"job", Align::kRight},    {"name", Align::kLeft},       {"user", Align::kLeft},
-      {"state", Align::kLeft},   {"GPU", Align::kLeft},        {"beside", Align::kLeft},
-      {"cores", Align::kRight},  {"steps/s", Align::kRight},   {"slowdown", Align::kRight},
-      {"waited", Align::kRight}, {"starts in", Align::kRight}, {"ran", Align::kRight}};
+      {"job", Align::kRight},      {"name", Align::kLeft},    {"user", Align::kLeft},
+      {"state", Align::kLeft},     {"GPU", Align::kLeft},     {"beside", Align::kLeft},
+      {"SMs", Align::kRight},      {"cores", Align::kRight},  {"steps/s", Align::kRight},
+      {"slowdown", Align::kRight}, {"waited", Align::kRight}, {"starts in", Align::kRight},
+      {"ran", Align::kRight}};
   std::vector<std::vector<std::string>> cells;
   for (const JobRecord& job : jobs) {
     cells.push_back(
         {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
          PlainText(job.user.name), std::string(core::NameOf(job.phase)), GpuCell(job),
-         fmt::format("{}", fmt::join(job.beside, ",")),
+         fmt::format("{}", fmt::join(job.beside, ",")), job.sm_share < 1 ? ShareOfSms(job) : "",
          job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
          job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",
          WaitedCell(job, now), StartCell(job, now), RanCell(job, now)});
@@ -172,19 +175,17 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
   if (!node.store_up) {
     out += Wrapped("the store is down: " + PlainText(node.store_problem), width, 2) + "\n";
   }
-  Table table({{"GPU", Align::kRight},
-               {"model", Align::kLeft},
-               {"busy", Align::kRight},
-               {"memory", Align::kRight},
-               {"power", Align::kRight},
-               {"together", Align::kRight},
-               {"job", Align::kRight},
-               {"name", Align::kLeft},
-               {"user", Align::kLeft},
-               {"speed", Align::kRight},
-               {"steps/s", Align::kRight},
-               {"cores", Align::kRight},
-               {"ran", Align::kRight}});
+  // Where nobody has less than all of the SMs, there is nothing to say of them.
+  const bool narrower = std::any_of(running.begin(), running.end(),
+                                    [](const JobRecord& job) { return job.sm_share < 1; });
+  std::vector<std::pair<std::string, Align>> columns = {
+      {"GPU", Align::kRight},    {"model", Align::kLeft},    {"busy", Align::kRight},
+      {"memory", Align::kRight}, {"power", Align::kRight},   {"together", Align::kRight},
+      {"job", Align::kRight},    {"name", Align::kLeft},     {"user", Align::kLeft},
+      {"speed", Align::kRight},  {"steps/s", Align::kRight}, {"cores", Align::kRight},
+      {"ran", Align::kRight}};
+  if (narrower) columns.emplace_back("SMs", Align::kRight);
+  Table table(columns);
   const auto speed = [](const JobRecord& job) {
     return job.slowdown && *job.slowdown > 0 ? std::optional(1 / *job.slowdown) : std::nullopt;
   };
@@ -192,6 +193,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
                         const std::string& state) {
     if (on.empty()) {
       head.insert(head.end(), {"", state, "", "", "", "", ""});
+      if (narrower) head.emplace_back();
       return table.Row(std::move(head));
     }
     for (const JobRecord* job : on) {
@@ -200,6 +202,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
                              CutTo(PlainText(core::DisplayName(job->asked)), kMostName),
                              PlainText(job->user.name), Or(speed(*job), Percent), RateCell(*job),
                              fmt::format("{:g}", job->cores), RanCell(*job, now)});
+      if (narrower) row.push_back(job->gpus.empty() ? "" : ShareOfSms(*job));
       table.Row(std::move(row));
       std::fill(head.begin(), head.end(), "");
     }

@@ -158,6 +158,29 @@ TEST(JobTables, TopAddsUpWhatSharingGives) {
   EXPECT_THAT(text, HasSubstr("CPU only"));
 }
 
+TEST(JobTables, AShareOfTheSmsIsShownWhereSomebodyHasLessThanAll) {
+  NodeNow node;
+  node.name = "box";
+  node.policy = "sharewell";
+  JobRecord job = Running(17, 1.1);
+  const auto top = [&] {
+    return TopPage(node, {Gpu(0, {17, 9}), Gpu(1, {})}, {job, Running(9, 1)}, {}, kNow, 120);
+  };
+  EXPECT_THAT(JobsTable({job}, kNow, 200), Not(HasSubstr("SMs")));
+  EXPECT_THAT(top(), Not(HasSubstr("SMs")));
+  job.sm_share = 0.8;
+  job.asked.sm_share = 0.8;
+  job.asked.latency_sensitive = true;
+  EXPECT_THAT(JobsTable({job}, kNow, 200), AllOf(HasSubstr(" SMs "), HasSubstr(" 80 % ")));
+  EXPECT_THAT(top(), AllOf(HasSubstr(" SMs\n"), HasSubstr(" 80 %\n"), HasSubstr(" 100 %\n")));
+  EXPECT_EQ(StateInWords(job, kNow),
+            "runs on GPU 0 (simulated H200) beside job 9, at most 80 % of the SMs");
+  const std::string page = JobPage(job, kNow, 200);
+  EXPECT_THAT(page, HasSubstr("given       4 cores, at most 80 % of the SMs\n"));
+  EXPECT_THAT(page, HasSubstr("at most 80 % of the SMs, its kernels before those of its "
+                              "neighbours\n"));
+}
+
 TEST(JobTables, F26_WhoseGpuIsNotHereIsListedToo) {
   JobRecord elsewhere = Running(9, 1);
   elsewhere.gpus = {{7, "GPU-7", "H200"}};

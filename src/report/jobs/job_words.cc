@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/sm_share.h"
 #include "core/text/utf8.h"
 #include "core/text/words.h"
 #include "report/jobs/job_tables.h"
@@ -27,6 +28,7 @@ std::string PlaceInWords(const JobRecord& job) {
     text = fmt::format(" on {}, without a GPU", core::Cores(job.cores));
   }
   if (!job.beside.empty()) text += " beside " + JobNumbers(job.beside);
+  if (job.sm_share < 1) text += ", " + core::ShareInWords(job.sm_share);
   return text;
 }
 

@@ -66,7 +66,7 @@ TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
   auto full = FullJob(7);
   std::swap(full.asked.environment[2], full.asked.environment[3]);
   const std::string bytes("a\0b\xff", 4);
-  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5};
+  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5, 0.8, 1};
   const core::SharedRun unfit{"H200", "a", "", 0, 0, false, 6};
   const core::Event event{4, 1000, "job.started", 7, "job 7 started, \xe2\x82\xac"};
   Write({{PlainJob(6), full},

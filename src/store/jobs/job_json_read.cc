@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/sm_share.h"
 #include "core/text/quoted.h"
 #include "store/job_store.h"
 #include "store/jobs/json_text.h"
@@ -190,6 +191,7 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Flag("exclusive", asked.exclusive);
   reader.Number("max_slowdown", asked.max_slowdown, {1, 100});
   reader.Whole("priority", asked.priority, -kMostPriority, kMostPriority);
+  reader.Flag("latency_sensitive", asked.latency_sensitive);
   reader.Number("time_limit_seconds", asked.time_limit, kSecondsWithin);
   reader.Text("image", asked.image, kMostPath);
   ReadAfter(reader, asked);
@@ -201,6 +203,16 @@ void ReadAsked(ObjectReader& reader, core::Submission& asked) {
   reader.Text("profile", asked.profile, kMostJobName);
   reader.Text("array", asked.array, kMostJobName);
   reader.Whole("array_at_once", asked.array_at_once, 1, kMostAtOnce);
+}
+
+// A share is kept by MPS, which serves jobs of one GPU that others may be on.
+void ReadAskedShare(ObjectReader& reader, core::Submission& asked) {
+  reader.Number("sm_share", asked.sm_share, {core::kLeastSmShare, 1});
+  if (asked.sm_share && (asked.gpus != 1 || asked.exclusive)) {
+    reader.Fail("sm_share",
+                "is for a job that may share its one GPU; leave it out, or ask for one "
+                "GPU that is not exclusive");
+  }
 }
 
 void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error) {
@@ -247,6 +259,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Number("cores_asked", asked.cores, {});
   reader.Number("gpu_memory_asked_bytes", asked.gpu_memory, {});
   reader.Number("memory_asked_bytes", asked.memory, {});
+  reader.Number("sm_share_asked", asked.sm_share, {});
   if (const JobJson* needs = reader.Member("needs")) {
     record.believed = ReadNeeds(*needs, "needs.", Trust::kStored, error);
   }
@@ -263,6 +276,7 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   reader.Flag("cancelled", record.cancelled);
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});
+  reader.Number("sm_share", record.sm_share, {});
   reader.Each("beside", 0, [&](const JobJson& number) {
     if (const auto whole = reader.JobNumberOf("beside", number)) record.beside.push_back(*whole);
   });
@@ -299,6 +313,7 @@ core::Result<core::Submission> SubmissionFromJson(std::string_view text) {
     reader.Number("cores", asked.cores, kCoresWithin);
     reader.Number("gpu_memory_bytes", asked.gpu_memory, kBytesWithin);
     reader.Number("memory_bytes", asked.memory, kBytesWithin);
+    ReadAskedShare(reader, asked);
     ReadGivenNeeds(reader, "needs", asked.needs, error);
     reader.RefuseOthers();
     if (asked.command.empty() || asked.command.front().empty()) {

@@ -86,6 +86,8 @@ TEST(JobJson, IsTheApisJob) {
 TEST(JobJson, ASubmissionComesBackAsItWas) {
   core::Submission full = FullJob(1).asked;
   std::swap(full.environment[2], full.environment[3]);
+  full.gpus = 1;
+  full.exclusive = false;  // for a share of the SMs
   const auto again = SubmissionFromJson(SubmissionToJson(full));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, full);
@@ -124,6 +126,13 @@ TEST(JobJson, WhatIsWrongIsNamed) {
   EXPECT_THAT(ErrorWith(R"("environment":[])"), HasSubstr("environment: is no object"));
   EXPECT_THAT(ErrorWith(R"("environment_bytes":[["QQ==","QQ=="]])"), HasSubstr("no UTF-8"));
   EXPECT_EQ(ErrorWith(R"("max_slowdown":0.5)"), "max_slowdown: 0.5 is not from 1 to 100");
+  EXPECT_EQ(ErrorWith(R"("sm_share":0)"), "sm_share: 0 is not from 0.01 to 1");
+  EXPECT_EQ(ErrorWith(R"("sm_share":60)"), "sm_share: 60 is not from 0.01 to 1");
+  EXPECT_EQ(ErrorWith(R"("sm_share":1)"), "read");
+  for (const char* other : {R"("gpus":2)", R"("gpus":0)", R"("exclusive":true)"}) {
+    EXPECT_THAT(ErrorWith(R"("sm_share":0.5,)" + std::string(other)),
+                HasSubstr("sm_share: is for a job that may share its one GPU"));
+  }
   EXPECT_EQ(ErrorWith(R"("cores":0)"), "cores: 0 is not from 0.01 to 4096");
   EXPECT_EQ(ErrorWith(R"("time_limit_seconds":1e400)"), ErrorOf(R"({"command":["true"],)"
                                                                 R"("time_limit_seconds":1e400})"));
@@ -144,6 +153,7 @@ TEST(JobJson, ANewerProgramsRecordIsReadAndABentOneIsSaid) {
   ASSERT_TRUE(newer) << newer.error().message;
   EXPECT_EQ(newer->number, 3);
   EXPECT_EQ(newer->phase, core::Phase::kFailed);
+  EXPECT_EQ(newer->sm_share, 1) << "so does an older one's, without shares";
   EXPECT_THAT(JobFromJson(R"({"phase":"asleep"})").error().message, HasSubstr("phase: 'asleep'"));
   EXPECT_THAT(JobFromJson(R"({"gpus":[{"index":"x"}]})").error().message,
               HasSubstr("gpus.index: 'x' is no whole number"));

@@ -120,6 +120,7 @@ void AppendAsked(std::string& out, JobWriter& writer, const core::Submission& as
   writer.Field("exclusive", asked.exclusive);
   writer.Field("max_slowdown", asked.max_slowdown);
   writer.Field("priority", asked.priority);
+  writer.Field("latency_sensitive", asked.latency_sensitive);
   writer.Field("time_limit_seconds", asked.time_limit);
   writer.TextOrNull("image", asked.image);
   writer.Numbers("after", asked.after);
@@ -205,6 +206,7 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
   writer.Field("cores_asked", asked.cores);
   writer.Field("gpu_memory_asked_bytes", asked.gpu_memory);
   writer.Field("memory_asked_bytes", asked.memory);
+  writer.Field("sm_share_asked", asked.sm_share);
   writer.Key("needs");
   AppendNeeds(out, record.believed);
   AppendGiven(out, writer, "needs_given", asked.needs);
@@ -226,6 +228,7 @@ void AppendJob(std::string& out, const core::JobRecord& record, bool with_enviro
     inner.End();
   });
   writer.Field("cores", record.cores);
+  writer.Field("sm_share", record.sm_share);
   writer.Numbers("beside", record.beside);
   writer.Text("reason", record.reason);
   writer.Text("note", record.note);
@@ -261,6 +264,7 @@ std::string SubmissionToJson(const core::Submission& submission) {
   writer.Field("cores", submission.cores);
   writer.Field("gpu_memory_bytes", submission.gpu_memory);
   writer.Field("memory_bytes", submission.memory);
+  writer.Field("sm_share", submission.sm_share);
   AppendGiven(out, writer, "needs", submission.needs);
   writer.End();
   return out;

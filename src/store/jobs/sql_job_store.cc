@@ -117,11 +117,14 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
   for (const core::SharedRun& run : changes.shared) {
     const std::string gpu = StoredName(run.gpu_model);
     const std::string a = fmt::format("{}", run.speed_a), b = fmt::format("{}", run.speed_b);
+    const std::string share_a = fmt::format("{}", run.sm_share_a);
+    const std::string share_b = fmt::format("{}", run.sm_share_b);
     auto done = database_->Run(
-        "INSERT INTO shared_run(time, gpu, a, b, speed_a, speed_b, fits) "
-        "VALUES($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO shared_run(time, gpu, a, b, speed_a, speed_b, fits, share_a, share_b) "
+        "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         {run.time, std::string_view(gpu), Blob{run.a}, Blob{run.b}, std::string_view(a),
-         std::string_view(b), std::int64_t{run.fits ? 1 : 0}});
+         std::string_view(b), std::int64_t{run.fits ? 1 : 0}, std::string_view(share_a),
+         std::string_view(share_b)});
     if (!done) return done;
   }
   std::map<std::string, std::string_view> kept;
@@ -285,12 +288,15 @@ core::Result<std::vector<core::Event>> SqlJobStore::Events(std::int64_t after, s
 
 core::Result<std::vector<core::SharedRun>> SqlJobStore::SharedRuns() {
   std::vector<core::SharedRun> runs;
-  auto done = Read("SELECT gpu, a, b, speed_a, speed_b, fits, time FROM shared_run ORDER BY id", {},
-                   [&](const Row& row) {
-                     runs.push_back({std::string(row.Bytes(0)), std::string(row.Bytes(1)),
-                                     std::string(row.Bytes(2)), NumberIn(row.Bytes(3)),
-                                     NumberIn(row.Bytes(4)), row.Integer(5) != 0, row.Integer(6)});
-                   });
+  auto done = Read(
+      "SELECT gpu, a, b, speed_a, speed_b, fits, time, share_a, share_b FROM shared_run "
+      "ORDER BY id",
+      {}, [&](const Row& row) {
+        runs.push_back({std::string(row.Bytes(0)), std::string(row.Bytes(1)),
+                        std::string(row.Bytes(2)), NumberIn(row.Bytes(3)), NumberIn(row.Bytes(4)),
+                        row.Integer(5) != 0, row.Integer(6), NumberIn(row.Bytes(7)),
+                        NumberIn(row.Bytes(8))});
+      });
   RETURN_IF_ERROR(done);
   return runs;
 }

@@ -25,6 +25,8 @@ inline core::JobRecord FullJob(std::int64_t number) {
   asked.exclusive = true;
   asked.max_slowdown = 1.1;
   asked.priority = -3;
+  asked.sm_share = 0.6;
+  asked.latency_sensitive = true;
   asked.time_limit = core::Seconds(7200.5);
   asked.image = "docker.io/library/python:3";
   asked.after = {3, 4};
@@ -70,6 +72,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.cancelled = true;
   job.gpus = {{0, "GPU-1f", "H200"}, {3, "GPU-2e", "H200"}};
   job.cores = 4.5;
+  job.sm_share = 0.6;
   job.beside = {12, 13};
   job.reason = "beside job 12, \xe2\x82\xac";
   job.note = "no cgroup here";

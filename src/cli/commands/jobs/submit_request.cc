@@ -123,6 +123,11 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   text("--gpu-model", gpu_models, "M,...", "run it only on GPUs of these models");
   yes("--exclusive", exclusive, "share its GPUs with nobody");
   text("--max-slowdown", max_slowdown, "X", "maximum slowdown by neighbours: 1.25");
+  text("--sm-share", sm_share, "P%",
+       "use at most this share of its GPU's SMs, at its own cost: 60% (default: as the policy "
+       "decides)");
+  yes("--latency-sensitive", latency_sensitive,
+      "let its kernels go before those of its neighbours");
   text("--priority", priority, "N",
        "above 0 it starts before others (for admins), below 0 after them (default 0)");
   text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
@@ -181,6 +186,7 @@ Result<core::Submission> SubmitRequest::One() const {
         Put(one.memory, memory, [](auto& t) { return ParseBytes("--memory", t); }),
         Put(one.max_slowdown, max_slowdown,
             [](auto& t) { return ParseNumber("--max-slowdown", t, 1, kMostSlowdown); }),
+        Put(one.sm_share, sm_share, [](auto& t) { return ParseShare("--sm-share", t); }),
         Put(one.time_limit, time,
             [](auto& t) { return ParseTime("--time", t, kMostDaysOfJob); })}) {
     RETURN_IF_ERROR(done);
@@ -203,7 +209,12 @@ Result<core::Submission> SubmitRequest::One() const {
   if (!model.empty() && one.gpus == 0) {
     return UsageError("{}: --model is for jobs with a GPU, but --gpus is 0", verb);
   }
+  if (one.sm_share && (one.gpus != 1 || exclusive)) {
+    return UsageError("{}: --sm-share is for a job that may share its one GPU; leave it out, or {}",
+                      verb, exclusive ? "leave --exclusive out" : "give --gpus 1");
+  }
   one.exclusive = exclusive;
+  one.latency_sensitive = latency_sensitive;
   one.image = image;
   one.held = held;
   one.requeue = !no_requeue;

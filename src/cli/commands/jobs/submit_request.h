@@ -14,9 +14,9 @@ namespace sharewell::cli {
 
 struct SubmitRequest {
   std::string name, gpus = "1", model, workers = "4", profile, gpu_memory, memory, cpus = "auto";
-  std::string gpu_models, max_slowdown, priority = "0", time, image, after;
+  std::string gpu_models, max_slowdown, sm_share, priority = "0", time, image, after;
   std::vector<std::string> env, array;
-  bool exclusive = false, held = false, no_requeue = false;
+  bool exclusive = false, latency_sensitive = false, held = false, no_requeue = false;
   ModelFlags model_flags;
   std::vector<std::string> command;
   const char* verb = "submit";  // the command whose flags these are

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/sm_share.h"
+
 namespace sharewell::control {
 
 using core::JobRecord;
@@ -39,6 +41,13 @@ class Changes {
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
     record->cores = to.cores;
+    record->sm_share = to.sm_share;
+    const bool insisted = core::InsistedShare(snapshot_.job(id)).has_value();
+    if (const std::string share =
+            core::ShareInWords(to.sm_share, insisted, live_.NameOf(reason.job));
+        !share.empty()) {
+      record->reason += "; " + share;
+    }
     record->beside = Beside(id, to);
     record->resumed.reset();
   }

@@ -65,6 +65,28 @@ TEST_F(PlanRecordsTest, AStartIsTheNextAttemptAtItsPlaceBesideWhoIsThere) {
   EXPECT_EQ(live_.Find(id)->record.attempt, 4) << "nothing is changed here";
 }
 
+TEST_F(PlanRecordsTest, AShareIsToldWithItsReason) {
+  const JobId there = Job(1), comes = Job(std::nullopt), moves = Job(0);
+  core::Plan plan;
+  core::Allocation narrow = OnGpus({1}, 3);
+  narrow.sm_share = 0.8;
+  plan.starts.push_back({comes, narrow, {}, {ReasonKind::kGoodNeighbour, there, 1, 1}});
+  plan.moves.push_back({moves, narrow, false, {ReasonKind::kOrder, {}, 0, 0}});
+  auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 2U);
+  EXPECT_EQ(changes.jobs[0].sm_share, 0.8) << "a move has one too";
+  EXPECT_EQ(changes.jobs[1].sm_share, 0.8);
+  EXPECT_THAT(changes.jobs[1].reason,
+              HasSubstr("; at most 80 % of the SMs, so that short kernels of job 10 find room"));
+  EXPECT_THAT(changes.events[1].text, HasSubstr("at most 80 % of the SMs"));
+
+  plan.moves.clear();
+  plan.starts[0].to.sm_share = 1;
+  changes = Records(plan);
+  EXPECT_EQ(changes.jobs[0].sm_share, 1);
+  EXPECT_THAT(changes.jobs[0].reason, ::testing::Not(HasSubstr("SMs")));
+}
+
 TEST_F(PlanRecordsTest, WhoStartsTogetherIsBesideEachOther) {
   const JobId leaves = Job(0), a = Job(std::nullopt), b = Job(std::nullopt);
   core::Plan plan;

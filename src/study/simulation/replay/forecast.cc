@@ -161,6 +161,7 @@ class QueuePlayer {
   std::optional<core::Allocation> WhereIs(const JobRecord& record) const {
     core::Allocation where;
     where.cores = record.cores;
+    where.sm_share = record.sm_share;
     if (record.asked.gpus == 0) {
       if (history_.scenario.cluster.nodes().empty()) return std::nullopt;
       where.node = core::NodeId(0);
