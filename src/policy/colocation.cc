@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/sm_share.h"
 #include "policy/order/order.h"
 
 namespace sharewell::policy {
@@ -18,12 +19,30 @@ Colocation::Colocation(const core::Snapshot& snapshot,
   for (JobId id : residents) Join(id);
 }
 
-void Colocation::Join(JobId id) {
+Colocation::Colocation(const core::Snapshot& snapshot,
+                       const interference::Interference& interference, const Ledger& ledger,
+                       core::GpuId gpu)
+    : snapshot_(snapshot), interference_(interference), model_(snapshot.cluster().ModelOf(gpu)) {
+  for (JobId id : ledger.residents(gpu).jobs()) Join(id, ledger.sm_share(snapshot, id));
+}
+
+void Colocation::Join(JobId id) { Join(id, core::StandingShare(snapshot_.job(id))); }
+
+void Colocation::Join(JobId id, Ratio sm_share) {
   const JobView& view = snapshot_.job(id);
   ids_[size_] = id;
   residents_[size_] = {view.job.workload, &view.estimate.On(model_).demand,
-                       view.estimate.contention};
+                       view.estimate.contention, sm_share};
+  own_[size_] = 1;
   ++size_;
+  if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
+}
+
+void Colocation::Limit(std::size_t i, Ratio sm_share) { residents_[i].sm_share = sm_share; }
+
+Ratio Colocation::SpeedAlone(std::size_t i) const {
+  return interference::SpeedAlone(*residents_[i].demand, residents_[i].sm_share,
+                                  interference_.coefficients());
 }
 
 Ratio Colocation::Speed(std::size_t i) const { return interference_.Speed(model_, residents(), i); }
@@ -69,7 +88,7 @@ bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
 
 bool Colocation::KeepsBoundsNow(Ratio otherwise) const {
   for (std::size_t i = 0; i < size_; ++i) {
-    if (Speed(i) < 1 / BoundOf(i, otherwise)) return false;
+    if (Speed(i) < own_[i] / BoundOf(i, otherwise)) return false;
   }
   return true;
 }
@@ -116,7 +135,7 @@ Colocation::Ratios Colocation::LifetimeSlowdowns() const {
     const double rate = view.estimate.On(model_).rate;
     const double alone =
         snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
-    slowdowns[i] = ((snapshot_.run_time(view) - view.startup).value + ends[i]) / alone;
+    slowdowns[i] = own_[i] * ((snapshot_.run_time(view) - view.startup).value + ends[i]) / alone;
   }
   return slowdowns;
 }

@@ -1,5 +1,7 @@
 // Colocation: the jobs on one GPU together, as they are believed to get on. The questions that
-// sharing policies ask of the interference model, in one place.
+// sharing policies ask of the interference model, in one place. Speeds and slowdowns are against a
+// job alone with all SMs. A share that its user insists on is his own slowdown: such a job's bound
+// is kept against its speed alone with that share.
 #pragma once
 
 #include <array>
@@ -7,6 +9,7 @@
 
 #include "core/snapshot.h"
 #include "interference/interference.h"
+#include "policy/ledger.h"
 
 namespace sharewell::policy {
 
@@ -14,18 +17,25 @@ class Colocation {
  public:
   Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
              core::GpuModelId model, std::span<const core::JobId> residents);
+  // All on that GPU, with what this plan has already put there.
+  Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
+             const Ledger& ledger, core::GpuId gpu);
 
-  void Join(core::JobId id);
+  void Join(core::JobId id);                        // with the share that it has or insists on
+  void Join(core::JobId id, core::Ratio sm_share);  // with another
+  void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
   core::JobId job(std::size_t i) const { return ids_[i]; }
 
-  core::Ratio Speed(std::size_t i) const;  // now
+  core::Ratio Speed(std::size_t i) const;       // now
+  core::Ratio SpeedAlone(std::size_t i) const;  // with its share, and nobody else
   core::Ratio Slowest() const;
   core::Ratio SumOfSpeeds() const;
   // Upper bounds of memory fit, no two were seen to run out of it, and everybody's speed is known.
   bool Fits() const;
   // The largest factor by which any of them will have been stretched when it ends, if nobody else
-  // comes: the time it ran so far and will still run, over what that work takes it alone there.
+  // comes: the time it ran so far and will still run, over what that work takes it alone there
+  // (with the share that its user insists on, where he does).
   core::Ratio WorstLifetimeSlowdown() const;
   // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
   bool KeepsLifetimeBounds(core::Ratio otherwise) const;
@@ -43,6 +53,8 @@ class Colocation {
   std::size_t size_ = 0;
   std::array<core::JobId, core::kMaxJobsOnGpu> ids_;
   std::array<interference::Resident, core::kMaxJobsOnGpu> residents_;
+  // Speed alone that its slowdown is told against: 1, or what an insisted share leaves.
+  std::array<core::Ratio, core::kMaxJobsOnGpu> own_;
 };
 
 }  // namespace sharewell::policy

@@ -75,5 +75,48 @@ TEST_F(ColocationTest, FitsWhereUpperBoundsOfMemoryDo) {
   EXPECT_FALSE(Of({s.Waiting({.gib = 8}), s.Waiting({.gib = 8.1})}).Fits());
 }
 
+TEST_F(ColocationTest, ANarrowShareCostsItsJobAndHelpsItsNeighbours) {
+  const JobId hog = s.Waiting({.busy = 1, .sm = 0.9, .kernel_time = 70e-6});
+  const JobId victim = s.Waiting({.busy = 0.9, .sm = 0.4, .kernel_time = 8e-6});
+  Colocation two = Of({hog, victim});
+  const double hog_before = two.Speed(0), victim_before = two.Speed(1);
+  two.Limit(0, 0.6);
+  EXPECT_LT(two.Speed(0), hog_before);
+  EXPECT_GT(two.Speed(1), victim_before);
+  EXPECT_LT(two.SpeedAlone(0), 1);
+  EXPECT_EQ(two.SpeedAlone(1), 1);
+}
+
+TEST_F(ColocationTest, AShareThatTheUserInsistsOnIsHisOwnSlowdown) {
+  const JobSpec spec{.busy = 1, .sm = 1};
+  JobSpec insists = spec;
+  insists.sm_share = 0.5;
+  const JobId free = s.Waiting(spec), insisting = s.Waiting(insists);
+  EXPECT_NEAR(Of({insisting}).WorstLifetimeSlowdown(), 1, 1e-9);
+  EXPECT_LT(Of({insisting}).Speed(0), 1);
+  EXPECT_TRUE(Of({insisting}).KeepsBoundsNow(1.01));
+  EXPECT_TRUE(Of({insisting}).KeepsLifetimeBounds(1.01));
+  Colocation chosen = Of({free});
+  chosen.Limit(0, 0.5);  // by the policy
+  EXPECT_NEAR(chosen.WorstLifetimeSlowdown(), 1 / chosen.Speed(0), 1e-9);
+  EXPECT_FALSE(chosen.KeepsBoundsNow(1.01));
+}
+
+TEST_F(ColocationTest, SharesThatThePlanHasGivenCount) {
+  const JobId comes = s.Waiting({.busy = 1, .sm = 0.9});
+  Ledger ledger(*s, 3, false);
+  core::Allocation to = fixtures::OnGpus({0});
+  to.sm_share = 0.6;
+  ledger.Occupy(*s, comes, to);
+  EXPECT_EQ(ledger.sm_share(*s, comes), 0.6);
+  EXPECT_TRUE(ledger.planned(comes));
+  const Colocation one(*s, model, ledger, core::GpuId(0));
+  EXPECT_LT(one.Speed(0), 1);
+  s->Start(comes, to);
+  ledger.ForgetPlanned();
+  EXPECT_EQ(ledger.sm_share(*s, comes), 0.6) << "and is in the snapshot";
+  EXPECT_EQ(Colocation(*s, model, ledger, core::GpuId(0)).Speed(0), one.Speed(0));
+}
+
 }  // namespace
 }  // namespace sharewell::policy

@@ -132,6 +132,7 @@ class Composed : public Policy {
       memo.nobody.Empty(snapshot, true);
       return;
     }
+    memo.ledger.ForgetPlanned();
     if (moved || order_->Preempts()) memo.ledger.Rebuild(snapshot);
     for (const Change& change : changes) {
       const JobView& view = snapshot.job(change.job);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/sm_share.h"
+
 namespace sharewell::policy {
 
 using core::Allocation;
@@ -48,6 +50,7 @@ void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
     AddCores(snapshot, NodeId(n), nobody ? 0 : snapshot.cpu_only_cores(NodeId(n)), true);
   }
   idle_.assign(nodes, 0);
+  planned_.clear();
   closed_.assign(nodes, false);
   closed_nodes_.clear();
   idle_total_ = 0;
@@ -165,7 +168,13 @@ void Ledger::AddCores(const Snapshot& snapshot, NodeId node, double cores, bool 
   cores_tree_.Set(node.index(), cores_for_training(snapshot, node));
 }
 
+core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
+  if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second;
+  return core::StandingShare(snapshot.job(id));
+}
+
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
+  planned_[id.value] = to.sm_share;
   for (GpuId gpu : to.gpus) {
     Count(snapshot, id, gpu, +1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
@@ -175,6 +184,7 @@ void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
 }
 
 void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
+  planned_.erase(id.value);
   for (GpuId gpu : from.gpus) {
     Count(snapshot, id, gpu, -1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),

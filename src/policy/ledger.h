@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,10 +31,17 @@ class Ledger {
   // Takes over what the snapshot says of a job's (last) place.
   void Refresh(const core::Snapshot& snapshot, const core::JobView& view);
 
+  // The plan that was made ahead of the snapshot is in it now, or was given up.
+  void ForgetPlanned() { planned_.clear(); }
+
   void Occupy(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& to);
   void Vacate(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& from);
 
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
+  // Of a job that runs, or was put somewhere by this plan.
+  core::Ratio sm_share(const core::Snapshot& snapshot, core::JobId id) const;
+  bool planned(core::JobId id) const { return planned_.contains(id.value); }  // by this plan
+  std::size_t planned() const { return planned_.size(); }
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
   core::Bytes memory(core::GpuId gpu) const {
     return memory_[gpu.index()];
@@ -91,7 +99,8 @@ class Ledger {
   std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
   std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
   std::vector<std::set<std::pair<double, std::uint32_t>>>
-      by_load_;  // by model: (-room, GPU) of open_
+      by_load_;                                             // by model: (-room, GPU) of open_
+  std::unordered_map<std::uint32_t, core::Ratio> planned_;  // by job: its share of the SMs
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;
 };

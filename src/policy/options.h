@@ -13,6 +13,9 @@ struct Options {
   // where the job states no bound of its own.
   core::Ratio max_slowdown = 1.25;
   int max_jobs_on_gpu = 3;  // Yeung et al.
+  // Starts may be given less than all of a GPU's SMs (share). False: nothing would keep them to it,
+  // as without MPS.
+  bool sm_shares = true;
   // match: how long a job waits for the GPU model that suits it, in its own durations, before it
   // takes any. Infinite: Takayama et al.'s estimate, which lets a type starve.
   double match_patience = 1;

@@ -94,6 +94,7 @@ struct ServerAdvisor::Impl {
     built->interference = interference::Interference(pairs.Table());
     policy::Options policy;
     policy.max_slowdown = options.max_slowdown;
+    policy.sm_shares = options.sm_shares;
     policy.interference = &built->interference;
     auto made = policy::NewPolicy(options.policy, policy);
     RETURN_IF_ERROR(made);

@@ -24,6 +24,7 @@ namespace sharewell::server {
 struct AdvisorOptions {
   std::string policy = "sharewell";                  // as policy::NewPolicy has it
   core::Ratio max_slowdown = 1.25;                   // of jobs that state none
+  bool sm_shares = true;                             // MPS keeps jobs to their share of the SMs
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
   std::size_t most_profiles_kept = 20'000;           // of those that jobs left; see New()
   std::function<void(const std::string&)> say = {};  // what could not be stored

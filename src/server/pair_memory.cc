@@ -83,8 +83,8 @@ void PairMemory::Add(const core::SharedRun& run) {
   const auto model = ModelNamed(cluster_, run.gpu_model);
   if (!model) return;  // a GPU that was here once
   if (here_.size() >= kMostRunsHere) here_.pop_front();
-  here_.push_back(
-      {*model, IdOf(DigestOf(run.a)), IdOf(DigestOf(run.b)), run.speed_a, run.speed_b, run.fits});
+  here_.push_back({*model, IdOf(DigestOf(run.a)), IdOf(DigestOf(run.b)), run.speed_a, run.speed_b,
+                   run.fits, run.sm_share_a, run.sm_share_b});
 }
 
 void PairMemory::AddBuiltin(std::vector<Pair>& pairs) const {
@@ -126,8 +126,11 @@ interference::PairTable PairMemory::Table() const {
   };
   for (auto it = here_.rbegin(); it != here_.rend(); ++it) {
     if (!use(*it)) continue;
-    seen_here.insert({it->model, it->a, it->b});
-    seen_here.insert({it->model, it->b, it->a});
+    // What we carry was measured with all SMs: with fewer it is another pair.
+    if (it->sm_share_a >= 1 && it->sm_share_b >= 1) {
+      seen_here.insert({it->model, it->a, it->b});
+      seen_here.insert({it->model, it->b, it->a});
+    }
     pairs.push_back(*it);
   }
   std::vector<Pair> carried;
@@ -139,7 +142,8 @@ interference::PairTable PairMemory::Table() const {
   interference::PairTable table(cluster_.models().size(), ids);
   for (const Pair& pair : pairs) {
     if (pair.fits) {
-      table.Add(pair.model, pair.a, pair.b, pair.speed_a, pair.speed_b);
+      table.Add(pair.model, pair.a, pair.b, pair.speed_a, pair.speed_b, pair.sm_share_a,
+                pair.sm_share_b);
     } else {
       table.AddUnfit(pair.model, pair.a, pair.b);
     }

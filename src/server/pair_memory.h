@@ -39,6 +39,7 @@ class PairMemory {
     core::WorkloadId a, b;
     core::Ratio speed_a = 1, speed_b = 1;
     bool fits = true;
+    core::Ratio sm_share_a = 1, sm_share_b = 1;
   };
 
   struct Known {

@@ -43,6 +43,22 @@ TEST(PairMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   EXPECT_FALSE(table.Speed(core::GpuModelId(0), a, *given.rbegin()));
 }
 
+TEST(PairMemory, TellsRunsWithFewerSmsApart) {
+  const core::Cluster cluster = fixtures::ClusterBuilder().Model("V100").Node(1).Build();
+  const core::Measurements none;
+  PairMemory memory(cluster, none);
+  core::SharedRun narrow = RunOf("a", "b");
+  narrow.speed_a = 0.7;
+  narrow.sm_share_b = 0.8;
+  memory.Add(narrow);
+  const core::WorkloadId a = memory.IdOf(DigestOf("a"));
+  const core::WorkloadId b = memory.IdOf(DigestOf("b"));
+  EXPECT_FALSE(memory.Table().Speed(core::GpuModelId(0), a, b)) << "nothing is known of that";
+  memory.Add(RunOf("a", "b"));
+  EXPECT_EQ(memory.Table().Speed(core::GpuModelId(0), a, b), 0.5);
+  EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), a, b, 1, 0.8), 0.7, 1e-6);
+}
+
 TEST(RunMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   RunMemory memory(100);
   const KeyDigest often = DigestOf("often");

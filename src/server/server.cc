@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -19,12 +20,14 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "engine/local/gpu_sharing.h"
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/files/trusted_path.h"
 #include "platform/machine/cpu_topology.h"
+#include "platform/process/find_program.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
 #include "server/job_keeper.h"
@@ -63,6 +66,17 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
   changes.may_use_reserve = true;
   RETURN_IF_ERROR(jobs.Write(changes));
   return epoch;
+}
+
+// Jobs are kept to their share of the SMs by MPS: on all of its GPUs, or the policy gives none.
+bool KeepsShares(const MachineHere& machine) {
+  const char* path = std::getenv("PATH");
+  const bool mps =
+      platform::FindProgram(engine::SharingOptions().program, path != nullptr ? path : "")
+          .has_value();
+  return std::all_of(machine.gpus.begin(), machine.gpus.end(), [&](const control::GpuView& gpu) {
+    return gpu.simulated || (mps && !gpu.gpu.uuid.starts_with("MIG-"));
+  });
 }
 
 }  // namespace
@@ -352,9 +366,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   parts->machine = std::move(*machine);
   RETURN_IF_ERROR(parts->OpenStores());
   RETURN_IF_ERROR(parts->MakeRunner());
-  auto advisor = server::ServerAdvisor::New(
-      parts->machine.cluster, parts->catalogue, *parts->profiles, *parts->jobs,
-      {.policy = options.policy, .max_slowdown = options.max_slowdown, .say = options.say});
+  auto advisor = server::ServerAdvisor::New(parts->machine.cluster, parts->catalogue,
+                                            *parts->profiles, *parts->jobs,
+                                            {.policy = options.policy,
+                                             .max_slowdown = options.max_slowdown,
+                                             .sm_shares = KeepsShares(parts->machine),
+                                             .say = options.say});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
   parts->MakeWatch();

@@ -31,6 +31,7 @@ JobSpec Spec() {
           .gib = 2,
           .wants_cores = 3,
           .rates = {1, 0.5},
+          .kernel_time = 1e-5,
           .host_gbps = 4,
           .pcie_gbps = 2,
           .watts = 100,
@@ -71,6 +72,8 @@ const std::pair<const char*, Figure> kFigures[] = {
     {"power", [](const Estimate& e) { return e.on[0].demand.power / core::Watts(100); }},
     {"rate", [](const Estimate& e) { return e.on[1].rate / 0.5; }},
     {"contention", [](const Estimate& e) { return e.contention; }},
+    {"kernel time",
+     [](const Estimate& e) { return *e.on[0].demand.kernel_time / core::Seconds(1e-5); }},
 };
 
 TEST(Believe, WithoutErrorIsTheTruth) {

@@ -4,8 +4,9 @@
 //
 // A job's rate (work a second, work being seconds alone on the reference model) is the product of
 //   its rate alone on the slowest of its GPU models,
-//   its speed beside its neighbours on the worst of its GPUs (interference; where the pair was not
-//     measured, with a seeded residual of the size that model is known to err by),
+//   its speed beside its neighbours on the worst of its GPUs, with the share of the SMs that each
+//     was started with (interference; where the pair was not measured, with a seeded residual of
+//     the size that model is known to err by),
 //   its speed on the host: GPU share + host share / what the node's memory bandwidth and PCIe
 //   leave, its throughput on the cores it was given (cores are modelled where the node states
 //   them), the network, where it spans nodes that state theirs (CODA: 25-30 % lost on 10 Gb/s).
@@ -37,10 +38,12 @@ struct JobOutcome {
   enum class End : std::uint8_t { kUnfinished, kFinished, kFailed, kInfeasible };
   End end = End::kUnfinished;
   std::optional<core::Seconds> first_start;
-  core::Seconds finish;       // of whatever kind
-  core::Seconds run_time;     // on its GPUs, restarts included
-  core::Seconds restarting;   // of that, spent on start-up, restarts and running out of memory
-  core::Seconds undisturbed;  // what its progress would have taken there without neighbours
+  core::Seconds finish;      // of whatever kind
+  core::Seconds run_time;    // on its GPUs, restarts included
+  core::Seconds restarting;  // of that, spent on start-up, restarts and running out of memory
+  // What its progress would have taken there without neighbours and with all SMs, or with the share
+  // that its user insisted on.
+  core::Seconds undisturbed;
   int ooms = 0;
   int moves = 0;  // moves and preemptions
   core::GpuModelId last_model;
@@ -158,6 +161,8 @@ class World {
   core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
                         std::size_t i) const;
   core::Ratio HostSpeed(core::JobId id) const;
+  // Alone on its GPU with the share that it was started with, over alone with all.
+  core::Ratio SpeedOfShare(core::JobId id) const;
   void UpdateRate(core::JobId id, Events& out);
   void UpdateMeters(core::GpuId gpu);
   void Finish(core::JobId id, JobOutcome::End end);

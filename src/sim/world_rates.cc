@@ -10,6 +10,7 @@
 namespace sharewell::sim {
 namespace {
 
+using core::Allocation;
 using core::GpuId;
 using core::JobId;
 using core::NodeId;
@@ -42,7 +43,8 @@ Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Res
   const auto& errs = interference_->coefficients();
   const double sigma = residents.size() == 2 ? errs.residual : errs.residual_of_three;
   const double residual = std::exp(sigma * core::Normal(hash));
-  return std::clamp(speed * residual, interference::kSlowest, 1.0);
+  const Ratio alone = interference::SpeedAlone(*residents[i].demand, residents[i].sm_share, errs);
+  return std::clamp(speed * residual, interference::kSlowest, alone);
 }
 
 void World::NeighbourSpeeds(GpuId gpu) {
@@ -52,7 +54,8 @@ void World::NeighbourSpeeds(GpuId gpu) {
   std::size_t n = 0;
   for (JobId id : g.residents.jobs()) {
     if (StartsUp(id)) continue;
-    residents[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1};
+    residents[n++] = {(*jobs_)[id.index()].workload, &DemandOn(id, gpu), 1,
+                      states_[id.index()].where.sm_share};
   }
   std::size_t at = 0;  // in residents
   for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
@@ -61,6 +64,13 @@ void World::NeighbourSpeeds(GpuId gpu) {
     g.speed[i] = static_cast<float>(speed);
     MarkJob(id);
   }
+}
+
+Ratio World::SpeedOfShare(JobId id) const {
+  const Allocation& where = states_[id.index()].where;
+  if (where.sm_share >= 1 || where.gpus.empty()) return 1;
+  return interference::SpeedAlone(DemandOn(id, where.gpus.front()), where.sm_share,
+                                  interference_->coefficients());
 }
 
 Ratio World::HostSpeed(JobId id) const {
@@ -113,7 +123,7 @@ void World::UpdateRate(JobId id, Events& out) {
       alone = std::min(alone, truth.on[cluster_->ModelOf(gpu).index()].rate);
       const GpuState& g = gpus_[gpu.index()];
       const auto residents = g.residents.jobs();
-      for (std::size_t k = 0; residents.size() > 1 && k < residents.size(); ++k) {
+      for (std::size_t k = 0; k < residents.size(); ++k) {
         if (residents[k] == id) beside = std::min(beside, static_cast<double>(g.speed[k]));
       }
       const NodeId here = cluster_->NodeOf(gpu);
@@ -138,7 +148,7 @@ void World::UpdateRate(JobId id, Events& out) {
   const Ratio disturbed = beside * HostSpeed(id);
   const bool stalled = state.dying || state.resume_at > now_;
   const Ratio rate = state.dying ? 0 : alone * disturbed * rest;
-  state.undisturbed_rate = alone * rest;
+  state.undisturbed_rate = alone * rest * (job.sm_share ? SpeedOfShare(id) : 1);
   state.speed = stalled ? 0 : disturbed * rest;
   if (!Near(rate, state.rate) || state.rate == 0) {
     state.rate = rate;
@@ -167,7 +177,7 @@ void World::UpdateMeters(GpuId gpu) {
     const Ratio speed = states_[id.index()].speed;
     if (!d.known) totals_.busy_known = false;
     if (d.power.value <= 0) totals_.power_known = false;
-    busy += d.busy * speed;
+    busy += d.busy * speed / SpeedOfShare(id);  // kernels on fewer SMs take longer
     sm += d.sm * speed;
     if (model.idle_power) watts += std::max(0.0, d.power.value - model.idle_power->value) * speed;
   }

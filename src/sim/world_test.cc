@@ -171,6 +171,45 @@ TEST(World, TwoBesideEachOtherFinishWhenTheSpeedsSay) {
   EXPECT_NEAR(world.Outcome(1).run_time.value, world.FinishOf(1), 1e-6);
 }
 
+// Long, wide kernels beside many short ones.
+TEST(World, AShareOfTheSmsSlowsItsJobAndHelpsItsNeighbours) {
+  const JobSpec hog{.seconds = 1000, .busy = 1, .sm = 0.9, .kernel_time = 70e-6};
+  const JobSpec victim{.seconds = 1000, .busy = 0.9, .sm = 0.4, .kernel_time = 8e-6};
+  core::Allocation narrow = OnGpus({0});
+  narrow.sm_share = 0.6;
+  Driven all(Gpus(1), {hog, victim}), less(Gpus(1), {hog, victim});
+  all.Start(0, OnGpus({0}));
+  less.Start(0, narrow);
+  EXPECT_EQ(all.Rate(0), 1);
+  const double alone = less.Rate(0);
+  EXPECT_LT(alone, 0.9);
+  all.Start(1, OnGpus({0}));
+  less.Start(1, OnGpus({0}));
+  EXPECT_LT(less.Rate(0), all.Rate(0));
+  EXPECT_GT(less.Rate(1), all.Rate(1));
+  less.Stop(1);
+  EXPECT_NEAR(less.Rate(0), alone, 1e-6) << "a share holds until the next start";
+  less.Move(0, OnGpus({0}), true);
+  EXPECT_NEAR(less.Rate(0), 1, 1e-6);
+}
+
+TEST(World, AShareThatTheUserInsistedOnIsNoSlowdownByNeighbours) {
+  JobSpec spec{.seconds = 100, .busy = 1, .sm = 1};
+  core::Allocation narrow = OnGpus({0});
+  narrow.sm_share = 0.5;
+  Driven chosen(Gpus(1), {spec});
+  spec.sm_share = 0.5;
+  Driven insisted(Gpus(1), {spec});
+  for (Driven* world : {&chosen, &insisted}) {
+    world->Start(0, narrow);
+    world->ToTheEnd();
+    EXPECT_GT(world->FinishOf(0), 150);
+  }
+  EXPECT_NEAR(insisted.Outcome(0).undisturbed.value, insisted.FinishOf(0), 1e-3);
+  EXPECT_NEAR(chosen.Outcome(0).undisturbed.value, 100, 1e-3);
+  EXPECT_NEAR(chosen.totals().busy, chosen.FinishOf(0), 1e-3) << "its kernels take longer";
+}
+
 TEST(World, AGangIsAsFastAsItsWorstGpu) {
   const JobSpec gang{.seconds = 100, .gpus = 2, .busy = 0.8};
   const JobSpec other{.seconds = 1000, .busy = 0.9};

@@ -97,6 +97,7 @@ JobSpec RandomJob(Dice& dice, const CaseOptions& options, const core::Cluster& c
 
 Case RandomCase(std::uint64_t seed, const CaseOptions& options) {
   Dice dice(seed);
+  Dice more(seed + 1'000'000);  // what came later: the cases stay as they were without it
   Case out;
   out.cluster = RandomCluster(dice, options);
   const int jobs = dice.Between(options.least_jobs, options.most_jobs);
@@ -106,6 +107,8 @@ Case RandomCase(std::uint64_t seed, const CaseOptions& options) {
     JobSpec spec = RandomJob(dice, options, out.cluster);
     if (gap > 0 && j > 0) submit += dice.Chance(0.2) ? 0 : -gap * std::log(dice.Uniform(1e-9, 1));
     spec.submit = submit;
+    if (spec.gpus > 0 && more.Chance(0.7)) spec.kernel_time = more.LogUniform(2e-6, 200e-6);
+    if (options.constraints && more.Chance(0.1)) spec.sm_share = more.Pick({0.25, 0.5, 0.8, 1});
     out.specs.push_back(std::move(spec));
   }
   for (std::size_t j = 0; j < out.specs.size(); ++j) {

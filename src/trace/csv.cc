@@ -20,11 +20,26 @@ using platform::CsvReader;
 using Column = CsvReader::Column;
 
 const std::vector<std::string>& KnownColumns() {
-  static const std::vector<std::string> columns{
-      "id",        "submit_seconds",  "duration_seconds",   "gpus",           "user",
-      "workload",  "batch",           "precision",          "workers",        "cores",
-      "steps",     "gpu_memory_gb",   "host_memory_gb",     "priority",       "gpu_models",
-      "exclusive", "restart_seconds", "host_bandwidth_gbs", "startup_seconds"};
+  static const std::vector<std::string> columns{"id",
+                                                "submit_seconds",
+                                                "duration_seconds",
+                                                "gpus",
+                                                "user",
+                                                "workload",
+                                                "batch",
+                                                "precision",
+                                                "workers",
+                                                "cores",
+                                                "steps",
+                                                "gpu_memory_gb",
+                                                "host_memory_gb",
+                                                "priority",
+                                                "gpu_models",
+                                                "exclusive",
+                                                "restart_seconds",
+                                                "host_bandwidth_gbs",
+                                                "startup_seconds",
+                                                "sm_share"};
   return columns;
 }
 
@@ -45,12 +60,13 @@ struct Columns {
         restart(csv.Find("restart_seconds")),
         steps(csv.Find("steps")),
         host_bandwidth(csv.Find("host_bandwidth_gbs")),
-        startup(csv.Find("startup_seconds")) {}
+        startup(csv.Find("startup_seconds")),
+        sm_share(csv.Find("sm_share")) {}
 
   Column id, submit, duration, gpus, user;
   catalogue::WorkloadColumns workload;
   Column cores, gpu_memory, host_memory, gpu_models, exclusive, priority, restart, steps,
-      host_bandwidth, startup;
+      host_bandwidth, startup, sm_share;
 };
 
 void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
@@ -93,6 +109,10 @@ TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
     job.gpu_models.emplace_back(model);
   }
   job.exclusive = csv.Flag(columns.exclusive, false);
+  job.sm_share = csv.OptionalNumber(columns.sm_share, {0, 1, true});
+  if (job.sm_share && (job.gpus != 1 || job.exclusive)) {
+    csv.Fail(columns.sm_share, "is for a job that may share its one GPU");
+  }
   job.priority =
       static_cast<int>(csv.OptionalInteger(columns.priority, -1'000'000, 1'000'000).value_or(0));
   if (const auto restart = csv.OptionalNumber(columns.restart, {0, 1e9})) {

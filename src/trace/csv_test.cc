@@ -119,6 +119,11 @@ TEST(CsvTrace, NumbersAreChecked) {
   EXPECT_THAT(ErrorWith("priority", "high"), HasSubstr("column priority"));
   EXPECT_THAT(ErrorWith("restart_seconds", "-5"), HasSubstr("column restart_seconds"));
   EXPECT_THAT(ErrorWith("steps", "0"), HasSubstr("column steps"));
+  EXPECT_THAT(ErrorWith("sm_share", "0"), HasSubstr("column sm_share"));
+  EXPECT_THAT(ErrorWith("sm_share", "60"), HasSubstr("column sm_share"));
+  EXPECT_EQ(ErrorWith("sm_share", "0.6"), "no error");
+  EXPECT_THAT(ErrorOf("id,submit_seconds,duration_seconds,gpus,sm_share\na,0,1,2,0.5\n"),
+              HasSubstr("is for a job that may share its one GPU"));
   EXPECT_THAT(ErrorWith("batch", "64"), HasSubstr("no workload they belong to"));
   EXPECT_EQ(ErrorWith("gpus", "0"), "no error") << "a CPU-only job";
 }

@@ -28,6 +28,7 @@ struct TraceJob {
   std::optional<core::Bytes> gpu_memory;               // a GPU
   std::vector<std::string> gpu_models;                 // allowed; empty: any
   bool exclusive = false;
+  std::optional<core::Ratio> sm_share;  // its user insists on it; absent: the policy decides
   int priority = 0;
   std::optional<core::Seconds> restart_cost;
   core::Seconds startup;  // before its first step, at every start; no part of its duration

@@ -1,7 +1,7 @@
 // The laws that hold for every policy, on random clusters and job mixes: every plan passes the
 // check, no job is lost, the same case gives the same bytes, time never goes back, a new memo gives
 // the same plan, so do new ids for those who are not over, nothing that could run is dropped,
-// nobody starves, and nobody reads truth.
+// nobody starves, nobody reads truth, and nobody's share of the SMs changes while it runs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -122,6 +122,7 @@ class Decisions : public Recorder {
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
     if (snapshot.now() < last) monotone = false;
     last = snapshot.now();
+    LookAtShares(snapshot, plan);
     const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
     if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
     return {};
@@ -129,7 +130,21 @@ class Decisions : public Recorder {
   void OnDecision(Seconds) override {}
   std::string text;
   bool monotone = true;
+  bool shares_stay = true;
   Seconds last;
+
+ private:
+  // A share holds from a start to the next.
+  void LookAtShares(const core::Snapshot& snapshot, const core::Plan& plan) {
+    for (const JobId id : snapshot.running()) {
+      const auto given = shares_.find(id);
+      shares_stay = shares_stay && given != shares_.end() &&
+                    snapshot.job(id).allocation.sm_share == given->second;
+    }
+    for (const auto& move : plan.moves) shares_[move.job] = move.to.sm_share;
+    for (const auto& start : plan.starts) shares_[start.job] = start.to.sm_share;
+  }
+  std::map<JobId, core::Ratio> shares_;
 };
 
 struct Course {
@@ -137,6 +152,7 @@ struct Course {
   std::string difference;  // between a kept and a new memo
   std::string decisions;
   bool monotone = true;
+  bool shares_stay = true;
   bool ended = true;
   std::vector<sim::JobOutcome> outcomes;
 };
@@ -161,6 +177,7 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   run.difference = policy.difference();
   run.decisions = std::move(decisions.text);
   run.monotone = decisions.monotone;
+  run.shares_stay = decisions.shares_stay;
   run.outcomes = simulated.world.outcomes();
   return run;
 }
@@ -182,6 +199,7 @@ void ExpectLawful(const Case& c, const std::string& policy, const Course& run) {
   ASSERT_EQ(run.error, "") << "every plan passes the check";
   EXPECT_EQ(run.difference, "") << "a new memo gives the same plan";
   EXPECT_TRUE(run.monotone) << "time never goes back";
+  EXPECT_TRUE(run.shares_stay) << "nobody's share changes while it runs";
   EXPECT_TRUE(run.ended) << "the run ends";
   for (std::size_t j = 0; j < run.outcomes.size(); ++j) {
     const auto& outcome = run.outcomes[j];

@@ -61,6 +61,16 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
   return needs;
 }
 
+core::Profile WithoutPace(core::Profile seen) {
+  seen.steps_per_second.reset();
+  seen.busy.reset();
+  seen.sm.reset();
+  seen.dram.reset();
+  seen.kernel_time.reset();
+  seen.power.reset();
+  return seen;
+}
+
 std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::string& model,
                                    std::optional<core::Bytes> held) {
   constexpr double kTrains = 0.8;

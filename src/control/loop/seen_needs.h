@@ -19,6 +19,10 @@ double CoresNeeded(double used_a_gpu, double given, int gpus);
 core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, double given,
                       int gpus);
 
+// Of a run with fewer SMs than all: how fast it was and what it kept busy is not what it is alone
+// with all of them. What it holds is.
+core::Profile WithoutPace(core::Profile seen);
+
 // What a job on one GPU of `model` keeps active of its SMs alone, from when it trains, which is
 // when it `held` what runs of the same did. Absent: not measured, or it still loads.
 std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::string& model,

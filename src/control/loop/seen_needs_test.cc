@@ -77,5 +77,19 @@ TEST(SmAlone, IsKnownOfAJobThatWasMeasuredAndTrains) {
   EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(80)));
 }
 
+TEST(SeenNeeds, ARunWithFewerSmsTellsWhatItHoldsAndNotHowFastItIs) {
+  core::Profile seen;
+  seen.steps_per_second = 8;
+  seen.busy = seen.sm = seen.dram = 0.5;
+  seen.kernel_time = core::Seconds(1e-5);
+  seen.power = core::Watts(300);
+  seen.gpu_memory = core::GiB(3);
+  seen.cpu_cores = 2;
+  core::Profile expected;
+  expected.gpu_memory = core::GiB(3);
+  expected.cpu_cores = 2;
+  EXPECT_EQ(WithoutPace(seen), expected);
+}
+
 }  // namespace
 }  // namespace sharewell::control

@@ -126,6 +126,7 @@ void Service::Impl::LearnRun(const LiveJob& job) {
       profile.steps_per_second = *job.record.steps / job.record.run_time.value;
     }
   }
+  if (job.record.sm_share < 1 && !job.record.asked.sm_share) profile = WithoutPace(profile);
   if (profile.gpu.empty() && !job.record.gpus.empty()) profile.gpu = job.record.gpus.front().model;
   advisor.LearnRun(job.record, profile);
 }
@@ -194,7 +195,9 @@ void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
                               pair.speed_a,
                               pair.speed_b,
                               true,
-                              Wall()};
+                              Wall(),
+                              a->record.sm_share,
+                              b->record.sm_share};
     outbox.AddShared(run);
     advisor.LearnShared(run);
   }

@@ -7,7 +7,7 @@
 namespace sharewell::core {
 namespace {
 
-constexpr std::size_t kLongestName = 100;  // longer is no name: not worth the quadratic cost
+constexpr std::size_t kLongestSuggested = 100;  // longer is no name: not worth the quadratic cost
 
 }  // namespace
 
@@ -38,12 +38,12 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> Nearest(std::string_view name, std::span<const std::string> candidates) {
-  if (name.empty() || name.size() > kLongestName) return std::nullopt;
+  if (name.empty() || name.size() > kLongestSuggested) return std::nullopt;
   const std::string wanted = LowerCase(name);
   const std::string* nearest = nullptr;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > kLongestName) continue;
+    if (candidate.size() > kLongestSuggested) continue;
     const std::size_t distance = EditDistance(wanted, LowerCase(candidate));
     const std::size_t allowed =
         std::max<std::size_t>(2, std::max(name.size(), candidate.size()) / 3);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/sm_share.h"
 #include "policy/colocation.h"
 #include "policy/generations/exchange.h"
 #include "policy/ledger.h"
@@ -63,6 +64,7 @@ std::vector<std::size_t> Kinds(const Snapshot& snapshot, const std::vector<JobId
       const JobView& other = snapshot.job(example[k]);
       if (other.job.workload == view.job.workload &&
           other.job.max_slowdown == view.job.max_slowdown &&
+          core::StandingShare(other) == core::StandingShare(view) &&
           other.estimate.contention == view.estimate.contention &&
           other.estimate.gpu_memory_upper == view.estimate.gpu_memory_upper &&
           other.estimate.on == view.estimate.on) {
@@ -203,7 +205,10 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
       gpu_of[i] = static_cast<int>(g);
       const JobView& view = snapshot.job(live[i]);
       const GpuId gpu(g);
-      core::Allocation to{{gpu}, {}, sizing.CoresAGpu(snapshot, view, cluster.ModelOf(gpu), 1)};
+      core::Allocation to{{gpu},
+                          {},
+                          sizing.CoresAGpu(snapshot, view, cluster.ModelOf(gpu), 1),
+                          core::StandingShare(view)};
       const bool stays = view.state == JobState::kRunning && view.allocation.gpus.front() == gpu;
       double& used = cores[cluster.NodeOf(gpu).index()];
       used += stays ? view.allocation.cores : to.cores;

@@ -50,8 +50,8 @@ class Placement {
   virtual void Rearrange(const Context&, core::Plan&) const {}
 };
 
-// Idle GPUs of one model for the job, with the cores it is sized to and the share of the SMs that it
-// has or insists on (else all).
+// Idle GPUs of one model for the job, with the cores it is sized to and the share of the SMs that
+// it has or insists on (else all).
 std::optional<core::Allocation> OnIdleGpus(const Context& context, const core::JobView& view,
                                            core::GpuModelId model);
 
@@ -59,8 +59,8 @@ std::optional<core::Allocation> OnIdleGpus(const Context& context, const core::J
 // blind to generations.
 std::optional<core::Allocation> OnAnyIdleGpus(const Context& context, const core::JobView& view);
 
-// Beside whoever is on that GPU, with the cores it is sized to and a share likewise; absent when the node lacks the
-// cores.
+// Beside whoever is on that GPU, with the cores it is sized to and a share likewise; absent when
+// the node lacks the cores.
 std::optional<core::Allocation> Beside(const Context& context, const core::JobView& view,
                                        core::GpuId gpu);
 

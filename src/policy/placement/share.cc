@@ -9,6 +9,7 @@
 #include "policy/foresight.h"
 #include "policy/host_room.h"
 #include "policy/order/drain.h"
+#include "policy/placement/sm_shares.h"
 
 namespace sharewell::policy {
 namespace {
@@ -34,8 +35,10 @@ class Share : public Placement {
           view.estimate.duration && left >= kLong && left >= DrainTail(context.snapshot);
       const auto model = context.snapshot.cluster().ModelOf(to->gpus.front());
       const bool unknown = MayShare(view) && !view.estimate.On(model).demand.known;
+      const IdleShare share = ShareOnIdle(context, view, model);
+      to->sm_share = share.sm_share;
       return Chosen{std::move(*to),
-                    {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, {}, left, 0},
+                    {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, share.room_for, left, 0},
                     unknown && !view.profiled ? std::optional(kProfileUnknown) : std::nullopt};
     }
     if (!MayShare(view)) return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
@@ -96,24 +99,37 @@ class Share : public Placement {
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
-    Colocation group(context.snapshot, *context.options.interference, model,
-                     context.ledger.residents(gpu).jobs());
+    Colocation group(context.snapshot, *context.options.interference, context.ledger, gpu);
     const core::JobId neighbour = group.job(0);
+    const std::size_t self = group.size();
     const double before = group.SumOfSpeeds();
+    double others = 0;  // the most that they could do together
+    for (std::size_t i = 0; i < self; ++i) others += group.SpeedAlone(i);
     group.Join(view.job.id);
-    const double gain = group.SumOfSpeeds() - before;
-    const bool better = !best.chosen || gain > best.gain ||
-                        (gain == best.gain && gpu < best.chosen->to.gpus.front());
-    if (gain < 0 || !better || !group.Fits()) return;
-    if (!group.KeepsLifetimeBounds(context.options.max_slowdown)) return;
-    if (!HostHasRoom(context, view, gpu)) return;
+    std::optional<core::Ratio> share;
+    double most = 0;
+    for (const core::Ratio s : SharesFor(context, view)) {
+      group.Limit(self, s);
+      if (share && group.SpeedAlone(self) + others - before <= most + kSpeedsAlike) break;
+      const double gain = group.SumOfSpeeds() - before;
+      const bool better = !best.chosen || gain > best.gain ||
+                          (gain == best.gain && gpu < best.chosen->to.gpus.front());
+      if (gain < 0 || !better || (share && gain <= most + kSpeedsAlike)) continue;
+      if (!group.Fits()) break;
+      if (!group.KeepsLifetimeBounds(context.options.max_slowdown)) continue;
+      share = s;
+      most = gain;
+    }
+    if (!share || !HostHasRoom(context, view, gpu)) return;
     auto to = Beside(context, view, gpu);
     if (!to) return;
-    best.gain = gain;
-    best.chosen = Chosen{
-        std::move(*to),
-        {ReasonKind::kGoodNeighbour, neighbour, group.Speed(group.size() - 1), group.Slowest()},
-        {}};
+    to->sm_share = *share;
+    group.Limit(self, *share);
+    best.gain = most;
+    best.chosen =
+        Chosen{std::move(*to),
+               {ReasonKind::kGoodNeighbour, neighbour, group.Speed(self), group.Slowest()},
+               {}};
   }
 };
 

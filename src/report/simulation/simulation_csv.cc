@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "core/sm_share.h"
 #include "report/text/csv.h"
 
 namespace sharewell::report {
@@ -76,19 +77,29 @@ std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& si
 }
 
 std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation) {
-  CsvText csv("time_seconds,job,what,gpus,cores,beside,reason");
+  CsvText csv("time_seconds,job,what,gpus,cores,sm_share,beside,reason");
   for (const study::DecisionRow& row : simulation.decisions) {
-    const std::string beside =
+    const std::string other =
         row.reason.job.valid() ? scenario.jobs[row.reason.job.index()].name : std::string();
+    // On an idle GPU it is whom its share leaves room for.
+    const bool alone =
+        row.reason.kind == core::ReasonKind::kIdleGpu || row.reason.kind == core::ReasonKind::kTail;
+    const std::string beside = alone ? "" : other;
     const std::string_view what = row.what;
-    const bool has_cores = what == "start" || what == "move" || what == "resize";
+    const bool starts = what == "start" || what == "move";
+    const bool has_cores = starts || what == "resize";
+    std::string reason = core::InWords(row.reason, beside);
+    const bool insisted = scenario.jobs[row.job.index()].sm_share.has_value();
+    const std::string share = core::ShareInWords(row.where.sm_share, insisted, other);
+    if (!share.empty()) reason += "; " + share;
     csv.Field(row.time.value)
         .Field(scenario.jobs[row.job.index()].name)
         .Field(what)
         .Field(Place(scenario.cluster, row.where))
         .Field(has_cores ? std::optional(row.where.cores) : std::nullopt)
+        .Field(starts ? std::optional(row.where.sm_share) : std::nullopt)
         .Field(beside)
-        .Field(core::InWords(row.reason, beside))
+        .Field(reason)
         .EndRow();
   }
   return std::move(csv).Take();

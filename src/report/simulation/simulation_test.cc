@@ -123,11 +123,18 @@ TEST_F(SimulationCsv, TellsEachDecision) {
        "wait",
        {},
        {ReasonKind::kHeldBack, core::JobId(0), 0, 0}},
+      {core::Seconds(16),
+       core::JobId(0),
+       "start",
+       {{core::GpuId(1)}, {}, 2, 0.8},
+       {ReasonKind::kIdleGpu, core::JobId(1), 0, 0}},
   };
   EXPECT_EQ(DecisionsCsv(scenario_, simulation_),
-            "time_seconds,job,what,gpus,cores,beside,reason\n"
-            "15,j0,start,\"n,0:1 n1:0\",4.5,,\"an idle GPU, nobody to share with\"\n"
-            "15,j1,wait,,,j0,\"places are being kept for j0, which has waited too long\"\n");
+            "time_seconds,job,what,gpus,cores,sm_share,beside,reason\n"
+            "15,j0,start,\"n,0:1 n1:0\",4.5,1,,\"an idle GPU, nobody to share with\"\n"
+            "15,j1,wait,,,,j0,\"places are being kept for j0, which has waited too long\"\n"
+            "16,j0,start,\"n,0:1\",2,0.8,,\"an idle GPU, nobody to share with; at most 80 % of the "
+            "SMs, so that short kernels of j1 find room\"\n");
 }
 
 TEST(FileNamePart, IsSafe) {

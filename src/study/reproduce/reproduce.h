@@ -40,6 +40,9 @@ struct ReproduceOptions {
   // Of yeung alone: records of a mix that was run on a real machine, one a policy
   // (docs/formats/run.md). They are set beside the paper instead of the simulated cluster.
   std::vector<std::string> real;
+  // Of yeung alone: instead of the paper's figures, the makespan over the slowdown bound, with
+  // shares of the SMs and without.
+  bool frontier = false;
 };
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order

@@ -240,6 +240,7 @@ class Builder {
     job.gpus = from.gpus;
     job.cores = from.cores;
     job.exclusive = from.exclusive;
+    job.sm_share = from.sm_share;
     job.priority = from.priority;
     job.submit = from.submit;
     job.restart_cost = from.restart_cost;

@@ -41,6 +41,10 @@ class ReproduceCommand : public Command {
                    "with yeung: records of a mix run on a real machine, one a policy")
         ->type_name("FILE,...")
         ->delimiter(',');
+    app.add_flag("--frontier", frontier_,
+                 "with yeung: the makespan over the slowdown bound, with shares of the SMs and "
+                 "without")
+        ->disable_flag_override();
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
@@ -56,11 +60,15 @@ class ReproduceCommand : public Command {
     if (!real_.empty() && experiment_ != "yeung") {
       return core::UsageError("--real goes with yeung: sharewell reproduce yeung --real FILE");
     }
+    if (frontier_ && experiment_ != "yeung") {
+      return core::UsageError("--frontier goes with yeung: sharewell reproduce yeung --frontier");
+    }
     std::vector<study::Experiment> experiments;
     ProgressBar bar;
     study::ReproduceOptions options;
     options.seeds = static_cast<int>(*seeds);
     options.real = real_;
+    options.frontier = frontier_;
     for (const std::string& name : known) {
       if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
       options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
@@ -80,6 +88,7 @@ class ReproduceCommand : public Command {
   std::string experiment_ = kAll;
   std::string seeds_ = "20";
   std::vector<std::string> real_;
+  bool frontier_ = false;
   bool json_ = false;
 };
 

@@ -46,7 +46,8 @@ class HistoryBuilder {
       if (!run.fits) {
         table.AddUnfit(*model, a->second, b->second);
       } else if (run.speed_a > 0 && run.speed_b > 0) {
-        table.Add(*model, a->second, b->second, run.speed_a, run.speed_b);
+        table.Add(*model, a->second, b->second, run.speed_a, run.speed_b, run.sm_share_a,
+                  run.sm_share_b);
       }
     }
     out_.scenario.interference = interference::Interference(std::move(table));
