@@ -35,17 +35,24 @@ void Colocation::Join(JobId id, Ratio sm_share) {
                        view.estimate.contention, sm_share};
   own_[size_] = 1;
   ++size_;
+  speeds_.fill(0);
   if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
 }
 
-void Colocation::Limit(std::size_t i, Ratio sm_share) { residents_[i].sm_share = sm_share; }
+void Colocation::Limit(std::size_t i, Ratio sm_share) {
+  residents_[i].sm_share = sm_share;
+  speeds_.fill(0);
+}
 
 Ratio Colocation::SpeedAlone(std::size_t i) const {
   return interference::SpeedAlone(*residents_[i].demand, residents_[i].sm_share,
                                   interference_.coefficients());
 }
 
-Ratio Colocation::Speed(std::size_t i) const { return interference_.Speed(model_, residents(), i); }
+Ratio Colocation::Speed(std::size_t i) const {
+  if (speeds_[i] == 0) speeds_[i] = interference_.Speed(model_, residents(), i);
+  return speeds_[i];
+}
 
 Ratio Colocation::Slowest() const {
   Ratio slowest = 1;
@@ -67,41 +74,26 @@ bool Colocation::Fits() const {
          interference_.Fits(model_, residents()) && interference_.Knows(model_, residents());
 }
 
-Ratio Colocation::WorstLifetimeSlowdown() const {
-  const Ratios slowdowns = LifetimeSlowdowns();
-  Ratio worst = 1;
-  for (std::size_t i = 0; i < size_; ++i) worst = std::max(worst, slowdowns[i]);
-  return worst;
-}
-
-Ratio Colocation::BoundOf(std::size_t i, Ratio otherwise) const {
-  return snapshot_.job(ids_[i]).job.max_slowdown.value_or(otherwise);
-}
-
-bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
-  const Ratios slowdowns = LifetimeSlowdowns();
+Colocation::Lives Colocation::LivesNow() const {
+  Lives lives{};
   for (std::size_t i = 0; i < size_; ++i) {
-    if (slowdowns[i] > BoundOf(i, otherwise)) return false;
+    const JobView& view = snapshot_.job(ids_[i]);
+    Life& life = lives[i];
+    life.left = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
+    life.past = (snapshot_.run_time(view) - view.startup).value;
+    life.alone = snapshot_.alone_time(view).value + life.left;
   }
-  return true;
+  return lives;
 }
 
-bool Colocation::KeepsBoundsNow(Ratio otherwise) const {
-  for (std::size_t i = 0; i < size_; ++i) {
-    if (Speed(i) < own_[i] / BoundOf(i, otherwise)) return false;
-  }
-  return true;
-}
-
-Colocation::Ratios Colocation::LifetimeSlowdowns() const {
-  std::array<double, core::kMaxJobsOnGpu> left{};  // seconds alone on this model
-  std::array<double, core::kMaxJobsOnGpu> ends{};  // seconds from now
+template <class Tell>
+void Colocation::PlayOn(const Lives& lives, Tell tell) const {
+  std::array<double, core::kMaxJobsOnGpu> left{};
   std::array<std::size_t, core::kMaxJobsOnGpu> who{};
   auto present = residents_;
   std::size_t n = size_;
   for (std::size_t i = 0; i < n; ++i) {
-    const JobView& view = snapshot_.job(ids_[i]);
-    left[i] = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
+    left[i] = lives[i].left;
     who[i] = i;
   }
   // At most `size` phases: each ends with the first to finish, and the rest speed up.
@@ -111,7 +103,7 @@ Colocation::Ratios Colocation::LifetimeSlowdowns() const {
     std::array<double, core::kMaxJobsOnGpu> speed{};
     double phase = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) {
-      speed[i] = interference_.Speed(model_, now, i);
+      speed[i] = n == size_ ? Speed(i) : interference_.Speed(model_, now, i);
       phase = std::min(phase, left[i] / speed[i]);
     }
     clock += phase;
@@ -119,7 +111,8 @@ Colocation::Ratios Colocation::LifetimeSlowdowns() const {
     for (std::size_t i = 0; i < n; ++i) {
       const double rest = left[i] - phase * speed[i];
       if (rest <= 1e-9) {
-        ends[who[i]] = clock;
+        const Life& life = lives[who[i]];
+        if (!tell(who[i], own_[who[i]] * (life.past + clock) / life.alone)) return;
         continue;
       }
       left[kept] = rest;
@@ -129,15 +122,48 @@ Colocation::Ratios Colocation::LifetimeSlowdowns() const {
     }
     n = kept;
   }
-  Ratios slowdowns{};
-  for (std::size_t i = 0; i < size_; ++i) {
-    const JobView& view = snapshot_.job(ids_[i]);
-    const double rate = view.estimate.On(model_).rate;
-    const double alone =
-        snapshot_.alone_time(view).value + ExpectedRemaining(snapshot_, view) / rate;
-    slowdowns[i] = own_[i] * ((snapshot_.run_time(view) - view.startup).value + ends[i]) / alone;
+}
+
+Ratio Colocation::WorstLifetimeSlowdown() const {
+  Ratio worst = 1;
+  PlayOn(LivesNow(), [&](std::size_t, Ratio slowdown) {
+    worst = std::max(worst, slowdown);
+    return true;
+  });
+  return worst;
+}
+
+Ratio Colocation::BoundOf(std::size_t i, Ratio otherwise) const {
+  return snapshot_.job(ids_[i]).job.max_slowdown.value_or(otherwise);
+}
+
+std::optional<std::size_t> Colocation::WhoBreaksItsBound(Ratio otherwise) const {
+  const Lives lives = LivesNow();
+  // Alone nobody is slower than beside another: of two, who is within its bound at this pace stays
+  // there.
+  bool all_kept = size_ <= 2;
+  for (std::size_t i = 0; i < size_ && all_kept; ++i) {
+    const Life& life = lives[i];
+    all_kept = own_[i] * (life.past + life.left / Speed(i)) <= life.alone * BoundOf(i, otherwise);
   }
-  return slowdowns;
+  if (all_kept) return std::nullopt;
+  std::optional<std::size_t> who;
+  PlayOn(lives, [&](std::size_t i, Ratio slowdown) {
+    if (slowdown > BoundOf(i, otherwise)) who = i;
+    return !who;
+  });
+  return who;
+}
+
+bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
+  return !WhoBreaksItsBound(otherwise);
+}
+
+bool Colocation::KeepsBoundsNow(Ratio otherwise) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (Speed(i) < own_[i] / BoundOf(i, otherwise)) return false;
+  }
+  return true;
 }
 
 }  // namespace sharewell::policy

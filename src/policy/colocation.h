@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "core/snapshot.h"
@@ -39,11 +40,22 @@ class Colocation {
   core::Ratio WorstLifetimeSlowdown() const;
   // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
   bool KeepsLifetimeBounds(core::Ratio otherwise) const;
+  // Who would not, over its life: the first to end. Absent: all do.
+  std::optional<std::size_t> WhoBreaksItsBound(core::Ratio otherwise) const;
   bool KeepsBoundsNow(core::Ratio otherwise) const;
 
  private:
-  using Ratios = std::array<core::Ratio, core::kMaxJobsOnGpu>;
-  Ratios LifetimeSlowdowns() const;
+  // One's run on this GPU model, in seconds.
+  struct Life {
+    double left = 0;   // alone
+    double past = 0;   // it ran so far
+    double alone = 0;  // that and what is left, alone
+  };
+  using Lives = std::array<Life, core::kMaxJobsOnGpu>;
+  Lives LivesNow() const;
+  // To the end of the last: `tell(i, slowdown)` as each ends, while it answers true.
+  template <class Tell>
+  void PlayOn(const Lives& lives, Tell tell) const;
   core::Ratio BoundOf(std::size_t i, core::Ratio otherwise) const;
   std::span<const interference::Resident> residents() const { return {residents_.data(), size_}; }
 
@@ -55,6 +67,7 @@ class Colocation {
   std::array<interference::Resident, core::kMaxJobsOnGpu> residents_;
   // Speed alone that its slowdown is told against: 1, or what an insisted share leaves.
   std::array<core::Ratio, core::kMaxJobsOnGpu> own_;
+  mutable std::array<core::Ratio, core::kMaxJobsOnGpu> speeds_{};  // 0: not worked out yet
 };
 
 }  // namespace sharewell::policy

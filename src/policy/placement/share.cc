@@ -99,26 +99,35 @@ class Share : public Placement {
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
+    const auto memory = context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper;
+    if (memory > context.snapshot.cluster().model(model).memory) return;
     Colocation group(context.snapshot, *context.options.interference, context.ledger, gpu);
     const core::JobId neighbour = group.job(0);
     const std::size_t self = group.size();
     const double before = group.SumOfSpeeds();
-    double others = 0;  // the most that they could do together
-    for (std::size_t i = 0; i < self; ++i) others += group.SpeedAlone(i);
     group.Join(view.job.id);
     std::optional<core::Ratio> share;
     double most = 0;
     for (const core::Ratio s : SharesFor(context, view)) {
       group.Limit(self, s);
-      if (share && group.SpeedAlone(self) + others - before <= most + kSpeedsAlike) break;
       const double gain = group.SumOfSpeeds() - before;
       const bool better = !best.chosen || gain > best.gain ||
                           (gain == best.gain && gpu < best.chosen->to.gpus.front());
-      if (gain < 0 || !better || (share && gain <= most + kSpeedsAlike)) continue;
-      if (!group.Fits()) break;
-      if (!group.KeepsLifetimeBounds(context.options.max_slowdown)) continue;
-      share = s;
-      most = gain;
+      if (gain >= 0 && better && (!share || gain > most + kSpeedsAlike)) {
+        if (!group.Fits()) break;
+        const auto broken = group.WhoBreaksItsBound(context.options.max_slowdown);
+        // With fewer SMs it would be slower still.
+        if (broken == self) break;
+        if (!broken) {
+          share = s;
+          most = gain;
+        }
+      }
+      // With fewer SMs for this one the others gain at most what they lack of their speed alone.
+      double lacking = 0;
+      for (std::size_t i = 0; i < self; ++i) lacking += group.SpeedAlone(i) - group.Speed(i);
+      const double target = share ? most + kSpeedsAlike : best.chosen ? best.gain : 0;
+      if (gain + lacking <= target) break;
     }
     if (!share || !HostHasRoom(context, view, gpu)) return;
     auto to = Beside(context, view, gpu);
