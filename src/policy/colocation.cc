@@ -49,6 +49,11 @@ Ratio Colocation::SpeedAlone(std::size_t i) const {
                                   interference_.coefficients());
 }
 
+double Colocation::Left(std::size_t i) const {
+  const JobView& view = snapshot_.job(ids_[i]);
+  return ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
+}
+
 Ratio Colocation::Speed(std::size_t i) const {
   if (speeds_[i] == 0) speeds_[i] = interference_.Speed(model_, residents(), i);
   return speeds_[i];
@@ -79,7 +84,7 @@ Colocation::Lives Colocation::LivesNow() const {
   for (std::size_t i = 0; i < size_; ++i) {
     const JobView& view = snapshot_.job(ids_[i]);
     Life& life = lives[i];
-    life.left = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
+    life.left = Left(i);
     life.past = (snapshot_.run_time(view) - view.startup).value;
     life.alone = snapshot_.alone_time(view).value + life.left;
   }
@@ -153,6 +158,18 @@ std::optional<std::size_t> Colocation::WhoBreaksItsBound(Ratio otherwise) const 
     return !who;
   });
   return who;
+}
+
+bool Colocation::SurelyBreaksItsBound(std::size_t i, Ratio otherwise) const {
+  const double left = Left(i);
+  const double end = left / Speed(i);
+  for (std::size_t j = 0; j < size_; ++j) {
+    if (j != i && end > Left(j)) return false;  // nobody is faster than alone with all SMs
+  }
+  const JobView& view = snapshot_.job(ids_[i]);
+  const double past = (snapshot_.run_time(view) - view.startup).value;
+  const double alone = snapshot_.alone_time(view).value + left;
+  return own_[i] * (past + end) > alone * BoundOf(i, otherwise);
 }
 
 bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {

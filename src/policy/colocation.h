@@ -28,6 +28,7 @@ class Colocation {
   std::size_t size() const { return size_; }
   core::JobId job(std::size_t i) const { return ids_[i]; }
 
+  double Left(std::size_t i) const;             // seconds alone on this model, as believed
   core::Ratio Speed(std::size_t i) const;       // now
   core::Ratio SpeedAlone(std::size_t i) const;  // with its share, and nobody else
   core::Ratio Slowest() const;
@@ -42,6 +43,9 @@ class Colocation {
   bool KeepsLifetimeBounds(core::Ratio otherwise) const;
   // Who would not, over its life: the first to end. Absent: all do.
   std::optional<std::size_t> WhoBreaksItsBound(core::Ratio otherwise) const;
+  // Told from its own speed alone: it ends before anybody else can, and beyond its bound. False
+  // says nothing.
+  bool SurelyBreaksItsBound(std::size_t i, core::Ratio otherwise) const;
   bool KeepsBoundsNow(core::Ratio otherwise) const;
 
  private:

@@ -96,6 +96,27 @@ class Share : public Placement {
     return std::nullopt;
   }
 
+  // What its share will cost it when the others have left, over the time that it is beside them: a
+  // share stays.
+  static double CostLater(const Colocation& group, std::size_t self) {
+    const double alone = group.SpeedAlone(self);
+    if (alone >= 1) return 0;
+    double together = 0;
+    for (std::size_t i = 0; i < self; ++i) {
+      together = std::max(together, group.Left(i) / group.Speed(i));
+    }
+    const double later = group.Left(self) - together * group.Speed(self);
+    return later <= 0 ? 0 : later * (1 / alone - 1) / together;
+  }
+
+  // With the least that it can be given, nobody else breaks a bound.
+  static bool OthersCanKeep(const Context& context, Colocation& group, std::size_t self,
+                            core::Ratio least) {
+    group.Limit(self, least);
+    const auto broken = group.WhoBreaksItsBound(context.options.max_slowdown);
+    return !broken || *broken == self;
+  }
+
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
@@ -105,29 +126,33 @@ class Share : public Placement {
     const core::JobId neighbour = group.job(0);
     const std::size_t self = group.size();
     const double before = group.SumOfSpeeds();
+    double lacking = 0;  // what they could gain, at most
+    for (std::size_t i = 0; i < self; ++i) lacking += group.SpeedAlone(i);
+    lacking -= before;
     group.Join(view.job.id);
+    const auto shares = SharesFor(context, view);
+    group.Limit(self, shares.front());
+    // Fewer SMs never help itself: with none of the shares is it faster.
+    if (best.chosen && group.Speed(self) + lacking < best.gain) return;
+    if (group.SurelyBreaksItsBound(self, context.options.max_slowdown)) return;
     std::optional<core::Ratio> share;
     double most = 0;
-    for (const core::Ratio s : SharesFor(context, view)) {
+    for (const core::Ratio s : shares) {
       group.Limit(self, s);
-      const double gain = group.SumOfSpeeds() - before;
+      const double gain = group.SumOfSpeeds() - before - CostLater(group, self);
       const bool better = !best.chosen || gain > best.gain ||
                           (gain == best.gain && gpu < best.chosen->to.gpus.front());
-      if (gain >= 0 && better && (!share || gain > most + kSpeedsAlike)) {
-        if (!group.Fits()) break;
-        const auto broken = group.WhoBreaksItsBound(context.options.max_slowdown);
-        // With fewer SMs it would be slower still.
-        if (broken == self) break;
-        if (!broken) {
-          share = s;
-          most = gain;
-        }
+      if (share && gain <= most + kSpeedsAlike) break;
+      if (gain < 0 || !better) continue;
+      if (!group.Fits()) break;
+      const auto broken = group.WhoBreaksItsBound(context.options.max_slowdown);
+      if (broken == self) break;  // with fewer SMs it would be slower still
+      if (broken) {
+        if (s == shares.front() && !OthersCanKeep(context, group, self, shares.back())) return;
+        continue;
       }
-      // With fewer SMs for this one the others gain at most what they lack of their speed alone.
-      double lacking = 0;
-      for (std::size_t i = 0; i < self; ++i) lacking += group.SpeedAlone(i) - group.Speed(i);
-      const double target = share ? most + kSpeedsAlike : best.chosen ? best.gain : 0;
-      if (gain + lacking <= target) break;
+      share = s;
+      most = gain;
     }
     if (!share || !HostHasRoom(context, view, gpu)) return;
     auto to = Beside(context, view, gpu);
