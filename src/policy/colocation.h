@@ -27,6 +27,7 @@ class Colocation {
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
   core::JobId job(std::size_t i) const { return ids_[i]; }
+  const core::Demand& demand(std::size_t i) const { return *residents_[i].demand; }
 
   double Left(std::size_t i) const;             // seconds alone on this model, as believed
   core::Ratio Speed(std::size_t i) const;       // now

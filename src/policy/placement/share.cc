@@ -96,6 +96,13 @@ class Share : public Placement {
     return std::nullopt;
   }
 
+  static bool KernelsKnownBeside(const Colocation& group) {
+    for (std::size_t i = 0; i + 1 < group.size(); ++i) {
+      if (group.demand(i).kernel_time) return true;
+    }
+    return false;
+  }
+
   // What its share will cost it when the others have left, over the time that it is beside them: a
   // share stays.
   static double CostLater(const Colocation& group, std::size_t self) {
@@ -130,7 +137,8 @@ class Share : public Placement {
     for (std::size_t i = 0; i < self; ++i) lacking += group.SpeedAlone(i);
     lacking -= before;
     group.Join(view.job.id);
-    const auto shares = SharesFor(context, view);
+    auto shares = SharesFor(context, view, model);
+    if (!KernelsKnownBeside(group)) shares = shares.first(1);
     group.Limit(self, shares.front());
     // Fewer SMs never help itself: with none of the shares is it faster.
     if (best.chosen && group.Speed(self) + lacking < best.gain) return;

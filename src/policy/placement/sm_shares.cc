@@ -23,9 +23,11 @@ constexpr double kWorthNarrower = 1.05;
 constexpr std::size_t kPartners = 8;   // tried
 constexpr std::size_t kLookedAt = 64;  // to find them
 
-bool PolicyDecides(const Context& context, const JobView& view) {
-  return context.options.sm_shares && context.options.max_jobs_on_gpu > 1 && MayShare(view) &&
-         !view.job.sm_share && view.state != core::JobState::kRunning;
+bool PolicyDecides(const Context& context, const JobView& view, GpuModelId model) {
+  const core::Demand& demand = view.estimate.On(model).demand;
+  return context.options.sm_shares && context.options.max_jobs_on_gpu > 1 && demand.known &&
+         demand.kernel_time && MayShare(view) && !view.job.sm_share &&
+         view.state != core::JobState::kRunning;
 }
 
 // Some of `from` that could be put beside the job on that GPU model.
@@ -38,7 +40,8 @@ std::vector<JobId> Partners(const Context& context, const JobView& view, GpuMode
     const bool waits = other.state == core::JobState::kWaiting;
     if (from[i] == view.job.id || (waits && context.ledger.planned(from[i]))) continue;
     if (other.job.placeholder || !MayShare(other) || !Allowed(other, model)) continue;
-    if (!other.estimate.On(model).demand.known) continue;
+    const core::Demand& demand = other.estimate.On(model).demand;
+    if (!demand.known || !demand.kernel_time) continue;
     if (view.estimate.gpu_memory_upper + other.estimate.gpu_memory_upper > memory) continue;
     partners.push_back(from[i]);
     if (partners.size() == kPartners) break;
@@ -55,13 +58,14 @@ struct Worth {
 using Worths = std::array<Worth, kShares.size()>;
 
 // The most that the two do together with that share for the job; absent: a bound would break.
-std::optional<double> SumWith(const Context& context, Colocation& pair, bool waits) {
+std::optional<double> SumWith(const Context& context, GpuModelId model, Colocation& pair,
+                              bool waits) {
   std::optional<double> best;
   const auto bounds_kept = [&] {
     const Ratio most = context.options.max_slowdown;
     return waits ? pair.KeepsLifetimeBounds(most) : pair.KeepsBoundsNow(most);
   };
-  for (const Ratio other : SharesFor(context, context.snapshot.job(pair.job(1)))) {
+  for (const Ratio other : SharesFor(context, context.snapshot.job(pair.job(1)), model)) {
     pair.Limit(1, other);
     const double sum = pair.SumOfSpeeds();
     if (best && sum <= *best) continue;
@@ -100,7 +104,7 @@ Worths WithWhoWaits(const Context& context, const JobView& view, GpuModelId mode
       // Not even at full speed beside it would the partner make up for it.
       if (s > 0 && worths[s].alone + 1 <= worths[s].together) continue;
       pair.Limit(0, kShares[s]);
-      const auto sum = SumWith(context, pair, true);
+      const auto sum = SumWith(context, model, pair, true);
       if (sum && *sum > worths[s].together) {
         worths[s].together = *sum;
         worths[s].partner = id;
@@ -120,7 +124,7 @@ Worths WithWhoRuns(const Context& context, const JobView& view, GpuModelId model
     pair.Join(id);
     for (std::size_t s = 0; s < kShares.size(); ++s) {
       pair.Limit(0, kShares[s]);
-      const auto sum = SumWith(context, pair, false);
+      const auto sum = SumWith(context, model, pair, false);
       worths[s].together +=
           std::max(sum.value_or(0), worths[s].alone) / static_cast<double>(partners.size());
     }
@@ -130,9 +134,9 @@ Worths WithWhoRuns(const Context& context, const JobView& view, GpuModelId model
 
 }  // namespace
 
-std::span<const Ratio> SharesFor(const Context& context, const JobView& view) {
+std::span<const Ratio> SharesFor(const Context& context, const JobView& view, GpuModelId model) {
   const std::span<const Ratio> all(kShares);
-  if (PolicyDecides(context, view)) return all;
+  if (PolicyDecides(context, view, model)) return all;
   if (core::StandingShare(view) >= 1) return all.first(1);
   if (view.state == core::JobState::kRunning) return {&view.allocation.sm_share, 1};
   return {&*view.job.sm_share, 1};
@@ -141,7 +145,7 @@ std::span<const Ratio> SharesFor(const Context& context, const JobView& view) {
 IdleShare ShareOnIdle(const Context& context, const JobView& view, GpuModelId model) {
   const core::Snapshot& snapshot = context.snapshot;
   const IdleShare standing{core::StandingShare(view), {}};
-  if (!PolicyDecides(context, view) || !view.estimate.On(model).demand.known) return standing;
+  if (!PolicyDecides(context, view, model)) return standing;
   // Itself among them, and CPU-only jobs.
   const std::size_t waiting =
       snapshot.waiting().size() - std::min(snapshot.waiting().size(), context.ledger.planned());

@@ -12,6 +12,9 @@
 // It is narrower if the sum of speeds then gains 5 %, counted over the part of the job's life in
 // which a partner is to be expected; the rest it pays for. A job that would then outlast all others
 // pays for nobody: in a batch the end of all would hang on it (order/drain.h).
+//
+// Only where the mean time of a kernel is known, of the job and of somebody beside it: whether
+// one's kernels are long against the other's is what it is about.
 #pragma once
 
 #include <optional>
@@ -21,12 +24,13 @@
 
 namespace sharewell::policy {
 
-// Sums of speeds that differ by less are alike: the model errs by more.
-constexpr double kSpeedsAlike = 0.02;
+// Sums of speeds that differ by less are alike: the model errs by as much.
+constexpr double kSpeedsAlike = 0.1;
 
 // What a start of the job may be given, largest first. One alone where its user insists, where it
-// runs already, and where nothing would keep it to less.
-std::span<const core::Ratio> SharesFor(const Context& context, const core::JobView& view);
+// runs already, where its kernels are not known, and where nothing would keep it to less.
+std::span<const core::Ratio> SharesFor(const Context& context, const core::JobView& view,
+                                       core::GpuModelId model);
 
 struct IdleShare {
   core::Ratio sm_share = 1;

@@ -43,7 +43,7 @@ class SmSharesTest : public ::testing::Test {
   }
   std::vector<double> Shares(JobId id) {
     return Asked([&](const Context& c) {
-      const auto shares = SharesFor(c, s->job(id));
+      const auto shares = SharesFor(c, s->job(id), GpuModelId(0));
       return std::vector<double>(shares.begin(), shares.end());
     });
   }
@@ -62,17 +62,18 @@ class SmSharesTest : public ::testing::Test {
 };
 
 TEST_F(SmSharesTest, WhoRunsOrInsistsHasOneShare) {
-  EXPECT_THAT(Shares(s.Waiting({})), ElementsAre(1, 0.8, 0.6, 0.4));
+  EXPECT_THAT(Shares(s.Waiting(Hog())), ElementsAre(1, 0.8, 0.6, 0.4));
+  EXPECT_THAT(Shares(s.Waiting({})), ElementsAre(1)) << "its kernels are not known";
   EXPECT_THAT(Shares(s.Waiting({.sm_share = 0.3})), ElementsAre(0.3));
   EXPECT_THAT(Shares(s.Waiting({.gpus = 2})), ElementsAre(1));
   EXPECT_THAT(Shares(s.Waiting({.exclusive = true})), ElementsAre(1));
-  const JobId runs = s.Waiting({});
+  const JobId runs = s.Waiting(Hog());
   core::Allocation to = fixtures::OnGpus({0});
   to.sm_share = 0.6;
   s->Start(runs, to);
   EXPECT_THAT(Shares(runs), ElementsAre(0.6));
   options.sm_shares = false;
-  EXPECT_THAT(Shares(s.Waiting({})), ElementsAre(1));
+  EXPECT_THAT(Shares(s.Waiting(Hog())), ElementsAre(1));
   EXPECT_THAT(Shares(s.Waiting({.sm_share = 0.3})), ElementsAre(0.3));
 }
 
@@ -90,6 +91,17 @@ TEST_F(SmSharesTest, AHogLeavesRoomForWhoWaits) {
   EXPECT_EQ(Placed(hog)->sm_share, share.sm_share);
   options.sm_shares = false;
   EXPECT_EQ(OnIdle(hog).sm_share, 1) << "nothing would keep it to less";
+}
+
+TEST_F(SmSharesTest, NotForWhoseKernelsAreNotKnown) {
+  JobSpec hog = Hog(), victim = Victim();
+  hog.kernel_time.reset();
+  s.Waiting(Victim());
+  EXPECT_EQ(OnIdle(s.Waiting(hog)).sm_share, 1);
+  victim.kernel_time.reset();
+  s.Running(victim, {0});
+  const auto to = Placed(s.Waiting(Hog()));
+  EXPECT_EQ(to ? to->sm_share : 1, 1);
 }
 
 TEST_F(SmSharesTest, NotForWhoWouldBreakABoundAllTheSame) {
@@ -124,7 +136,7 @@ TEST_F(SmSharesTest, BesideAVictimAHogIsNarrower) {
 // A share changes only by a restart.
 TEST_F(SmSharesTest, BesideAHogWithAllSmsNothingIsPlacedThatWouldNeedItNarrower) {
   const JobId hog = s.Running(Hog(), {0});
-  const JobId victim = s.Waiting(Victim());
+  const JobId victim = s.Waiting(Victim(100));
   EXPECT_FALSE(Placed(victim));
   s->Stop(hog);
   core::Allocation to = fixtures::OnGpus({0});
