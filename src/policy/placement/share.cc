@@ -132,17 +132,19 @@ class Share : public Placement {
     Colocation group(context.snapshot, *context.options.interference, context.ledger, gpu);
     const core::JobId neighbour = group.job(0);
     const std::size_t self = group.size();
-    const double before = group.SumOfSpeeds();
-    double lacking = 0;  // what they could gain, at most
-    for (std::size_t i = 0; i < self; ++i) lacking += group.SpeedAlone(i);
-    lacking -= before;
+    double alone = 0;  // the most that they could do together
+    for (std::size_t i = 0; i < self; ++i) alone += group.SpeedAlone(i);
     group.Join(view.job.id);
     auto shares = SharesFor(context, view, model);
     if (!KernelsKnownBeside(group)) shares = shares.first(1);
     group.Limit(self, shares.front());
-    // Fewer SMs never help itself: with none of the shares is it faster.
-    if (best.chosen && group.Speed(self) + lacking < best.gain) return;
+    // What is quickly told first: most of those who wait find no place. Fewer SMs never help
+    // itself.
     if (group.SurelyBreaksItsBound(self, context.options.max_slowdown)) return;
+    const double before =
+        Colocation(context.snapshot, *context.options.interference, context.ledger, gpu)
+            .SumOfSpeeds();
+    if (best.chosen && group.Speed(self) + alone - before < best.gain) return;
     std::optional<core::Ratio> share;
     double most = 0;
     for (const core::Ratio s : shares) {
