@@ -28,6 +28,11 @@ void AppendGpu(std::string& out, const GpuView& view,
       JsonNumber(view.memory.value), view.simulated, view.drained, JsonText(view.problem));
   AppendList(out, view.jobs,
              [](std::string& text, std::int64_t job) { text += std::to_string(job); });
+  out += ",\"strangers\":";
+  AppendList(out, view.strangers, [](std::string& text, const control::Stranger& one) {
+    text += fmt::format("{{\"pid\":{},\"user\":{},\"memory_bytes\":{},\"busy\":{}}}", one.pid,
+                        JsonText(one.user), JsonNumber(one.memory.value), one.busy);
+  });
   out += fmt::format(",\"busy\":{},\"memory_used_bytes\":{},\"power_watts\":{}}}",
                      JsonNumber(now.busy), JsonNumber(now.memory_used_bytes),
                      JsonNumber(now.power_watts));
@@ -123,7 +128,7 @@ std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::si
   }
   page.Family("gpu_usable", "gauge", "1: the GPU answers and takes new jobs.");
   for (const GpuView& gpu : view.gpus) {
-    page.Sample(label(gpu), !gpu.drained && gpu.problem.empty() ? 1 : 0);
+    page.Sample(label(gpu), gpu.usable() ? 1 : 0);
   }
   page.One("cores_given", "gauge", "Cores that jobs have.", view.cores_given);
   page.One("decisions_total", "counter", "Decisions since the start.",

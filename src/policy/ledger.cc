@@ -245,6 +245,11 @@ bool Ledger::FitsBesideStrangers(const Snapshot& snapshot, const JobView& view, 
   if (!strangers_) return true;
   const core::Bytes held = snapshot.foreign_memory(gpu);
   if (held <= core::Bytes(0)) return true;
+  // Who runs there already has what it needs.
+  const auto& on = view.allocation.gpus;
+  if (view.state == core::JobState::kRunning && std::find(on.begin(), on.end(), gpu) != on.end()) {
+    return true;
+  }
   const auto model = snapshot.cluster().ModelOf(gpu);
   const core::Bytes all = snapshot.cluster().model(model).memory;
   core::Bytes wanted = view.estimate.gpu_memory_upper;

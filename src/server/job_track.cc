@@ -69,6 +69,15 @@ std::optional<JobTrack::Figure> JobTrack::DeviceFigure(const core::Reading& read
   return std::nullopt;
 }
 
+// A counter that went back has started again.
+void JobTrack::TakeTraffic(Figure figure, double bytes, core::Seconds now) {
+  const auto before = counted_.find(figure);
+  if (before != counted_.end() && bytes >= before->second.first && now > before->second.second) {
+    figures_[figure].Append((bytes - before->second.first) / (now - before->second.second).value);
+  }
+  counted_[figure] = {bytes, now};
+}
+
 void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
   const core::Metric* metric = reading.metric;
   if (!reading.job.empty()) {
@@ -76,6 +85,10 @@ void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
     if (metric == &collect::kJobGpuMemory) KeepMost(gpu_memory_, reading.value);
     if (metric == &collect::kJobResidentBytes) KeepMost(resident_, reading.value);
     if (metric == &collect::kJobProportionalBytes) KeepMost(proportional_, reading.value);
+    if (metric == &collect::kJobMemoryTrafficBytes) TakeTraffic(kTraffic, reading.value, now);
+    if (metric == &collect::kJobMemoryTrafficEstimatedBytes) {
+      TakeTraffic(kTrafficEstimated, reading.value, now);
+    }
     return;
   }
   if (!gpus_.contains(reading.instance)) return;
@@ -105,6 +118,10 @@ core::Profile JobTrack::Needed() const {
   if (received && sent) profile.pcie = core::BytesPerSecond(*received + *sent);
   if (const auto power = steady(kPower)) profile.power = core::Watts(*power);
   if (const auto cores = steady(kCores)) profile.cpu_cores = *cores / parts;
+  const auto measured = steady(kTraffic);
+  if (const auto traffic = measured ? measured : steady(kTrafficEstimated)) {
+    profile.host_bandwidth = core::BytesPerSecond(*traffic / parts);
+  }
   auto memory = gpu_memory_;
   if (!memory && !ever_shared_) {
     // The driver names no processes: what the GPU held more than in the beginning.

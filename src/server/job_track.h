@@ -44,8 +44,20 @@ class JobTrack {
   std::optional<double> gpu_memory() const { return gpu_memory_; }
 
  private:
-  enum Figure { kBusy, kSm, kDram, kReceived, kSent, kPower, kCores, kFigures };
+  enum Figure {
+    kBusy,
+    kSm,
+    kDram,
+    kReceived,
+    kSent,
+    kPower,
+    kCores,
+    kTraffic,
+    kTrafficEstimated,
+    kFigures
+  };
   static std::optional<Figure> DeviceFigure(const core::Reading& reading);
+  void TakeTraffic(Figure figure, double bytes, core::Seconds now);
 
   std::set<std::string> gpus_;
   std::string model_;
@@ -54,6 +66,7 @@ class JobTrack {
   std::optional<core::Seconds> alone_since_;  // by what was read; absent: it shares, or nothing was
   std::array<KeptFigure, kFigures> figures_;
   std::optional<double> gpu_memory_, resident_, proportional_;  // the most
+  std::map<Figure, std::pair<double, core::Seconds>> counted_;  // a counter when last read
   std::map<std::string, std::pair<double, double>> used_;       // least and most, by GPU
 };
 

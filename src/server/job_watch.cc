@@ -14,12 +14,14 @@
 #include <thread>
 #include <utility>
 
+#include "collect/gpu/gpus.h"
 #include "collect/job_sources.h"
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
 #include "platform/mutex.h"
 #include "server/job_track.h"
+#include "server/stranger_track.h"
 
 namespace sharewell::server {
 namespace {
@@ -89,7 +91,8 @@ struct JobWatch::Impl {
   // By instance: looks in a row that found nothing of it.
   std::map<std::string, int> silent SHAREWELL_GUARDED_BY(mutex);
   std::string problem SHAREWELL_GUARDED_BY(mutex);  // the GPUs' collector's own words
-  std::jthread thread;                              // the last: it uses all of the above
+  StrangerTrack strangers SHAREWELL_GUARDED_BY(mutex);
+  std::jthread thread;  // the last: it uses all of the above
 
   const WatchedGpu* Find(const std::string& uuid) const {
     const auto it = std::find_if(options.gpus.begin(), options.gpus.end(),
@@ -124,9 +127,19 @@ struct JobWatch::Impl {
     }
   }
 
+  bool LookAtStrangers(const core::Batch& batch) {
+    const platform::MutexLock lock(mutex);
+    std::set<std::string> with_jobs;
+    for (const auto& [number, track] : running) {
+      with_jobs.insert(track.gpus().begin(), track.gpus().end());
+    }
+    return strangers.Take(batch, with_jobs);
+  }
+
   // A GPU that was once read and then is not, several times in a row, is lost.
   void CountSilent(const control::CollectorState& state, const core::Batch& batch) {
     if (state.name != "nvml") return;
+    if (LookAtStrangers(batch) && options.strangers_changed) options.strangers_changed();
     const platform::MutexLock lock(mutex);
     problem = state.problem;
     for (auto& [instance, looks] : silent) ++looks;
@@ -152,7 +165,7 @@ struct JobWatch::Impl {
     while (!stop.stop_requested()) {
       const core::Seconds pause = sampler->Step();
       platform::MutexLock lock(mutex);
-      const bool resting = running.empty();
+      const bool resting = running.empty() && strangers.empty();
       const core::Seconds most = resting ? options.resting : pause;
       wake.wait_for(lock, stop, std::chrono::duration<double>(most.value),
                     [&]() SHAREWELL_REQUIRES(mutex) { return resting && !running.empty(); });
@@ -168,6 +181,7 @@ JobWatch::JobWatch(JobWatchOptions options) : impl_(std::make_unique<Impl>(std::
   } else {
     collect::CollectorOptions all;
     all.jobs = &in.source;
+    all.nvml_library = collect::GivenNvmlLibrary();
     collectors = collect::AllCollectors(all);
   }
   std::vector<control::Watched> watched;
@@ -263,6 +277,13 @@ std::optional<core::Bytes> JobWatch::GpuMemoryOf(std::int64_t number) const {
   const auto it = impl_->running.find(number);
   if (it == impl_->running.end() || !it->second.gpu_memory()) return std::nullopt;
   return core::Bytes(*it->second.gpu_memory());
+}
+
+std::vector<control::Stranger> JobWatch::StrangersOn(const std::string& uuid) const {
+  const WatchedGpu* gpu = impl_->Find(uuid);
+  if (gpu == nullptr || gpu->instance.empty()) return {};
+  const platform::MutexLock lock(impl_->mutex);
+  return impl_->strangers.On(gpu->instance);
 }
 
 GpuNow JobWatch::Now(const std::string& uuid) const {

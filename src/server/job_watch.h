@@ -15,6 +15,7 @@
 
 #include "collect/collector.h"
 #include "collect/jobs.h"
+#include "control/service/parts/gpu_table.h"
 #include "core/metric.h"
 #include "core/profile.h"
 #include "core/units.h"
@@ -36,6 +37,8 @@ struct JobWatchOptions {
   // What was read, for the store's writer; on the watch's thread, must not wait. May be empty.
   std::function<void(const std::shared_ptr<const core::Batch>&)> sample = {};
   std::function<void(const std::string&)> say = {};  // a collector that fails or comes back
+  // StrangersOn has changed; on the watch's thread, must not wait. May be empty.
+  std::function<void()> strangers_changed = {};
   core::Seconds interval{1};
   core::Seconds resting{10};  // while no job runs
 };
@@ -66,6 +69,10 @@ class JobWatch {
   // GPUs that were read before and do not answer any more, by uuid, each with why.
   std::map<std::string, std::string> Lost() const;
   GpuNow Now(const std::string& uuid) const;  // newest; empty where nothing was read
+  // Processes on the GPU that belong to no job that was told, by pid: those that have been there
+  // for two looks and three seconds, as a job's own are seen before it is told and after it has
+  // ended. One is busy from 5 % of the GPU's time on, until it is under 2 %.
+  std::vector<control::Stranger> StrangersOn(const std::string& uuid) const;
   // The most that a running job's processes held on a GPU so far.
   std::optional<core::Bytes> GpuMemoryOf(std::int64_t number) const;
 

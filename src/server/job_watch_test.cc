@@ -7,11 +7,13 @@
 #include <chrono>
 #include <thread>
 
+#include "collect/gpu/nvml_collector.h"
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
 #include "server/job_track.h"
+#include "testing/recorded_nvml.h"
 
 namespace sharewell::server {
 namespace {
@@ -64,6 +66,20 @@ TEST(JobTrack, FiguresOfAGpuAreThoseOfTheTimeAlone) {
   never.Share(true);
   for (int t = 0; t < 100; ++t) never.Take(Read(collect::kGpuBusy, 1), Seconds(t));
   EXPECT_FALSE(never.Needed().busy);
+}
+
+TEST(JobTrack, MemoryTrafficIsMeasuredOrElseEstimated) {
+  JobTrack track({}, "", 0);
+  for (int t = 0; t < 60; ++t) {
+    track.Take(Read(collect::kJobMemoryTrafficEstimatedBytes, 3e9 * t, "", "job 1"), Seconds(t));
+  }
+  ASSERT_TRUE(track.Needed().host_bandwidth);
+  EXPECT_NEAR(track.Needed().host_bandwidth->value, 3e9, 1e6);
+  for (int t = 0; t < 60; ++t) {
+    const double bytes = t < 30 ? 5e9 * t : 5e9 * (t - 30);  // it began anew
+    track.Take(Read(collect::kJobMemoryTrafficBytes, bytes, "", "job 1"), Seconds(t));
+  }
+  EXPECT_NEAR(track.Needed().host_bandwidth->value, 5e9, 1e6) << "what was counted goes first";
 }
 
 TEST(JobTrack, KeepsLittleOfALongJob) {
@@ -170,6 +186,43 @@ TEST(JobWatch, AGpuThatIsNotReadAnyMoreIsLostUntilItIsBack) {
   EXPECT_THAT(watch.Lost()["GPU-b"], testing::HasSubstr("GPU 1 is lost"));
   LosesOne::there = true;
   EXPECT_TRUE(Eventually([&] { return watch.Lost().empty(); }));
+}
+
+// A GPU on which this process holds memory, then does not.
+TEST(JobWatch, SeesProcessesOnAGpuThatAreNoJobs) {
+  fixtures::RecordedNvml nvml;
+  const std::string holds =
+      fmt::format(R"({{"processes":[{{"pid":{},"memory":2000000000}}],"process_samples":[],)"
+                  R"("utilization":{{"gpu":0,"memory":0}}}})",
+                  ::getpid());
+  nvml.LoadText(R"({"gpus":[{"name":"NVIDIA H200","uuid":"GPU-a"}],"steps":[{"t":0,"gpus":[)" +
+                holds + R"(]},{"t":1,"gpus":[{"processes":[]}]}]})");
+  nvml.Step(0);
+  std::atomic<int> changes = 0;
+  JobWatchOptions options;
+  options.gpus = {{"GPU-a", "0", "H200"}};
+  options.collectors = [](collect::JobSource& jobs) {
+    std::vector<std::unique_ptr<collect::Collector>> all;
+    all.push_back(collect::NewNvmlCollector(fixtures::RecordedNvml::Library(), &jobs));
+    return all;
+  };
+  options.strangers_changed = [&] { ++changes; };
+  options.interval = Seconds(0.1);
+  options.resting = Seconds(600);
+  JobWatch watch(std::move(options));
+  ASSERT_TRUE(Eventually([&] { return watch.StrangersOn("GPU-a").size() == 1; }));
+  EXPECT_EQ(watch.StrangersOn("GPU-a")[0].pid, ::getpid());
+  EXPECT_EQ(watch.StrangersOn("GPU-a")[0].memory, core::Bytes(2e9));
+  EXPECT_FALSE(watch.StrangersOn("GPU-a")[0].user.empty());
+  EXPECT_FALSE(watch.StrangersOn("GPU-a")[0].busy);
+  EXPECT_GE(changes, 1);
+  watch.Add(7, ::getpid(), "", {"GPU-a"});
+  EXPECT_TRUE(Eventually([&] { return watch.StrangersOn("GPU-a").empty(); })) << "it is a job's";
+  watch.Remove(7);
+  EXPECT_TRUE(Eventually([&] { return watch.StrangersOn("GPU-a").size() == 1; }));
+  nvml.Step(1);
+  EXPECT_TRUE(Eventually([&] { return watch.StrangersOn("GPU-a").empty(); })) << "it is gone";
+  EXPECT_TRUE(watch.StrangersOn("GPU-b").empty());
 }
 
 }  // namespace

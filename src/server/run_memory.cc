@@ -46,7 +46,7 @@ enum RunFigureIndex : std::size_t {
   kCoresFigure
 };
 
-constexpr std::array<RunFigure, 9> kRunFigures{{
+constexpr std::array<RunFigure, 10> kRunFigures{{
     {"busy", "ratio", [](const Profile& p) { return p.busy; },
      [](Profile& p, double v) { p.busy = v; }},
     {"sm", "ratio", [](const Profile& p) { return p.sm; }, [](Profile& p, double v) { p.sm = v; }},
@@ -64,6 +64,8 @@ constexpr std::array<RunFigure, 9> kRunFigures{{
      [](Profile& p, double v) { p.power = core::Watts(v); }},
     {"steps", "1/s", [](const Profile& p) { return p.steps_per_second; },
      [](Profile& p, double v) { p.steps_per_second = v; }},
+    {"host_bandwidth", "bytes_per_second", [](const Profile& p) { return Plain(p.host_bandwidth); },
+     [](Profile& p, double v) { p.host_bandwidth = core::BytesPerSecond(v); }},
 }};
 
 double MostOf(const std::vector<double>& row) { return *std::max_element(row.begin(), row.end()); }

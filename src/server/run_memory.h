@@ -53,7 +53,7 @@ class RunMemory {
   void Correct(core::Needs& predicted) const;
 
  private:
-  static constexpr std::size_t kFigures = 9;
+  static constexpr std::size_t kFigures = 10;
   struct Run {
     std::optional<double> figures[kFigures];  // in the order of kRunFigures
     std::optional<double> alone;              // seconds

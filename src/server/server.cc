@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "api/api.h"
@@ -40,6 +42,7 @@
 #include "store/kept_jobs.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
+#include "study/measure/doctor/host_speed.h"
 
 namespace sharewell::server {
 
@@ -102,6 +105,9 @@ class WatchMonitor final : public control::JobMonitor {
   control::JobReading Now(std::int64_t number, const std::string& gpu) override {
     return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};
   }
+  std::vector<control::Stranger> StrangersOn(const std::string& gpu) override {
+    return watch_.StrangersOn(gpu);
+  }
 
  private:
   const engine::LinuxRunner& runner_;
@@ -124,12 +130,15 @@ struct Server::Parts {
   std::unique_ptr<server::JobWatch> watch;
   std::unique_ptr<WatchMonitor> monitor;
   std::unique_ptr<control::Service> service;
+  std::atomic<control::Service*> serving = nullptr;  // once it is there, for the watch's thread
   std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<JobKeeper> job_keeper;
   std::unique_ptr<http::HttpServer> http;
   std::unique_ptr<api::Api> api;
+  std::jthread calibration;
 
   ~Parts() {
+    if (calibration.joinable()) calibration.join();
     if (http) http->Stop();
     api.reset();
     keeper.reset();
@@ -147,6 +156,11 @@ struct Server::Parts {
   Result<void> MakeRunner();
   void MakeWatch();
   Result<void> MakeApi();
+  bool HasRealGpus() const {
+    return std::any_of(machine.gpus.begin(), machine.gpus.end(),
+                       [](const control::GpuView& gpu) { return !gpu.simulated; });
+  }
+  void Calibrate();
 };
 
 // It holds the environments of all users' jobs. SQLite's files beside it take over its mode.
@@ -280,9 +294,8 @@ Result<void> Server::Parts::MakeRunner() {
   run.grace = options.grace;
   run.logs.of_user = [this](std::uint32_t uid) { return settings->LimitsOf(uid).log_bytes; };
   std::vector<int> nodes;
-  bool real = false;
+  const bool real = HasRealGpus();
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
-    real |= !machine.gpus[i].simulated;
     const std::string& bus = machine.pci_buses[i];
     const auto node = bus.empty() ? std::nullopt : platform::PciNumaNode(bus);
     if (!node) continue;
@@ -313,6 +326,9 @@ void Server::Parts::MakeWatch() {
   // What works is not worth a line each; what does not, or does again, is.
   look.say = [this](const std::string& line) {
     if (!line.ends_with(": works")) options.say(line);
+  };
+  look.strangers_changed = [this] {
+    if (control::Service* told = serving) told->LookAgain();
   };
   watch = std::make_unique<server::JobWatch>(std::move(look));
   monitor = std::make_unique<WatchMonitor>(*runner, *watch);
@@ -346,6 +362,24 @@ Result<void> Server::Parts::MakeApi() {
   return {};
 }
 
+// At the first start on a machine; nobody waits for it.
+void Server::Parts::Calibrate() {
+  calibration = std::jthread([this] {
+    const auto speed = study::MeasureHostSpeed();
+    if (!speed) {
+      return options.say(fmt::format(
+          "what the host's memory moves was not measured: {}; `sharewell doctor --calibrate` "
+          "tries again",
+          speed.error().message));
+    }
+    if (auto kept = study::KeepHostSpeed(options.state, study::MachineKey(), *speed); !kept) {
+      options.say(fmt::format("host: {}", kept.error().message));
+    }
+    service->SetMemoryBandwidth(speed->memory_bandwidth);
+    options.say("host: " + study::InWords(*speed));
+  });
+}
+
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() = default;
 
@@ -362,10 +396,15 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
       options.settings,
       SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
-  auto machine = server::FindMachine({.gpus = options.gpus}, parts->catalogue);
+  auto machine = server::FindMachine(
+      {.gpus = options.gpus, .nvml_library = collect::GivenNvmlLibrary()}, parts->catalogue);
   RETURN_IF_ERROR(machine);
   parts->machine = std::move(*machine);
   RETURN_IF_ERROR(parts->OpenStores());
+  // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
+  const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
+                                         : std::nullopt;
+  if (host) parts->machine.cluster.ShareOutMemoryBandwidth(host->memory_bandwidth);
   RETURN_IF_ERROR(parts->MakeRunner());
   auto advisor = server::ServerAdvisor::New(parts->machine.cluster, parts->catalogue,
                                             *parts->profiles, *parts->jobs,
@@ -391,10 +430,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
                                                       *parts->runner, *parts->advisor, *parts->jobs,
                                                       service, parts->monitor.get());
+  parts->serving = parts->service.get();
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());
   parts->http->Start();
+  if (parts->HasRealGpus() && !host) parts->Calibrate();
   engine::LogRetention logs;
   logs.of_user = [all = parts->settings.get()](std::uint32_t uid) {
     return all->LimitsOf(uid).log_bytes;

@@ -72,7 +72,7 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::S
   std::vector<core::GpuId> closed;
   const control::ServiceView view = parts.service->View();
   for (const control::GpuView& gpu : view.gpus) {
-    if (gpu.drained || !gpu.problem.empty()) closed.emplace_back(gpus.size());
+    if (!gpu.usable()) closed.emplace_back(gpus.size());
     gpus.push_back(gpu.gpu);
   }
   core::JobRecord considered;

@@ -152,6 +152,14 @@ Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body) {
     gpu.simulated = Told<bool>(entry, "simulated").value_or(false);
     gpu.drained = Told<bool>(entry, "drained").value_or(false);
     gpu.problem = Told<std::string>(entry, "problem").value_or("");
+    if (const auto others = entry.find("strangers"); others != entry.end() && others->is_array()) {
+      for (const Json& one : *others) {
+        gpu.strangers.push_back({Told<int>(one, "pid").value_or(0),
+                                 Told<std::string>(one, "user").value_or(""),
+                                 Measured<core::Bytes>(one, "memory_bytes").value_or(core::Bytes()),
+                                 Told<bool>(one, "busy").value_or(false)});
+      }
+    }
     gpu.busy = Told<double>(entry, "busy");
     gpu.power = Measured<core::Watts>(entry, "power_watts");
     if (const auto jobs = entry.find("jobs"); jobs != entry.end() && jobs->is_array()) {

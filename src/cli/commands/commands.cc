@@ -101,7 +101,8 @@ constexpr CommandEntry kCommands[] = {
      NewTokenCommand},
 
     {kMeasure, "doctor", "check what can be measured on this machine, and how to fix what cannot",
-     "", "sharewell doctor\nsharewell doctor --json", NewDoctorCommand},
+     "", "sharewell doctor\nsharewell doctor --json\nsharewell doctor --calibrate",
+     NewDoctorCommand},
     {kMeasure, "profile", "run a job and measure what it needs and what limits its speed",
      "The job keeps its own output and exit code; the profile goes to stderr and into the store. "
      "The\n"

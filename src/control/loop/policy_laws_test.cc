@@ -127,8 +127,12 @@ std::string Overcommitted(const core::Snapshot& snapshot, const core::Plan& plan
   for (const JobId id : snapshot.running()) runs[id] = snapshot.job(id).allocation;
   for (const auto& stop : plan.stops) runs.erase(stop.job);
   std::set<JobId> comes;
-  for (const auto& move : plan.moves) runs[move.job] = move.to, comes.insert(move.job);
-  for (const auto& start : plan.starts) runs[start.job] = start.to, comes.insert(start.job);
+  const auto put = [&](JobId id, const core::Allocation& to) {
+    runs[id] = to;
+    comes.insert(id);
+  };
+  for (const auto& move : plan.moves) put(move.job, move.to);
+  for (const auto& start : plan.starts) put(start.job, start.to);
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const core::Node& node = cluster.nodes()[n];
     if (!node.memory) continue;

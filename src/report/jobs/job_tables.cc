@@ -70,7 +70,23 @@ std::string ShareOfSms(const JobRecord& job) { return fmt::format("{:.3g} %", jo
 
 std::string GpuState(const GpuNow& gpu) {
   if (!gpu.problem.empty()) return PlainText(gpu.problem);
-  return gpu.drained ? "drained" : gpu.jobs.empty() ? "idle" : "";
+  if (gpu.drained) return "drained";
+  if (!gpu.jobs.empty()) return "";
+  const bool busy = std::any_of(gpu.strangers.begin(), gpu.strangers.end(),
+                                [](const StrangerNow& one) { return one.busy; });
+  return busy ? "not ours" : "idle";
+}
+
+// "GPU 0: other processes: 12.3 GB, pid 4242 of ann, busy"; a line, or nothing.
+std::string StrangersLine(const GpuNow& gpu) {
+  if (gpu.strangers.empty()) return {};
+  core::Bytes memory;
+  std::string who;
+  for (const StrangerNow& one : gpu.strangers) {
+    memory += one.memory;
+    who += fmt::format(", pid {} of {}{}", one.pid, PlainText(one.user), one.busy ? ", busy" : "");
+  }
+  return fmt::format("GPU {}: other processes: {}{}\n", gpu.gpu.index, Size(memory), who);
 }
 
 std::string MemoryCell(const GpuNow& gpu) {
@@ -212,7 +228,9 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
       std::fill(head.begin(), head.end(), "");
     }
   };
+  std::string others;
   for (const GpuNow& gpu : gpus) {
+    others += StrangersLine(gpu);
     std::vector<const JobRecord*> on;
     std::optional<double> together = 0;
     for (const JobRecord& job : running) {
@@ -237,7 +255,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
   if (!without.empty()) rows({"-", "CPU only", "", "", "", ""}, without, "");
   const auto elsewhere = JobsElsewhere(running, gpus);
   if (!elsewhere.empty()) rows({"-", "a GPU not here now", "", "", "", ""}, elsewhere, "");
-  return out + "\n" + table.Text();
+  return out + "\n" + table.Text() + others;
 }
 
 }  // namespace sharewell::report

@@ -16,11 +16,20 @@
 namespace sharewell::report {
 
 // A GPU of the server as it is now. Unknown is absent.
+// A process on a GPU that is no job.
+struct StrangerNow {
+  int pid = 0;
+  std::string user;
+  core::Bytes memory;
+  bool busy = false;
+};
+
 struct GpuNow {
   core::GivenGpu gpu;
   std::optional<core::Bytes> memory, memory_used;
   bool simulated = false, drained = false;
   std::string problem;
+  std::vector<StrangerNow> strangers = {};
   std::vector<std::int64_t> jobs;
   std::optional<core::Ratio> busy;
   std::optional<core::Watts> power;

@@ -190,6 +190,20 @@ TEST(JobTables, AShareOfTheSmsIsShownWhereSomebodyHasLessThanAll) {
                               "neighbours\n"));
 }
 
+TEST(JobTables, TopShowsProcessesThatAreNoJobs) {
+  GpuNow busy = Gpu(0, {}), shared = Gpu(1, {17});
+  busy.strangers = {{4242, "ann", core::Bytes(12.3e9), true}};
+  shared.strangers = {{7, "bob", core::Bytes(1e9), false}, {8, "bob", core::Bytes(1e9), false}};
+  NodeNow node;
+  node.name = "box";
+  node.policy = "sharewell";
+  const std::string text =
+      TopPage(node, {busy, shared}, {Running(17, 1.25)}, {{"running", 1}}, kNow, 120);
+  EXPECT_THAT(text, HasSubstr("not ours"));
+  EXPECT_THAT(text, HasSubstr("GPU 0: other processes: 12.3 GB, pid 4242 of ann, busy\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 1: other processes: 2.0 GB, pid 7 of bob, pid 8 of bob\n"));
+}
+
 TEST(JobTables, F26_WhoseGpuIsNotHereIsListedToo) {
   JobRecord elsewhere = Running(9, 1);
   elsewhere.gpus = {{7, "GPU-7", "H200"}};

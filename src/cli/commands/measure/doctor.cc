@@ -7,6 +7,7 @@
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
 #include "report/measure/health.h"
+#include "study/measure/doctor/host_speed.h"
 #include "study/measure/doctor/machine_checks.h"
 
 namespace sharewell::cli {
@@ -22,19 +23,34 @@ class DoctorCommand : public Command {
   void AddFlags(CLI::App& app) override {
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
+    app.add_option("--state", state_, "the server's folder for jobs and logs, as `serve` has it")
+        ->type_name("DIR");
+    app.add_flag(
+           "--calibrate", calibrate_,
+           "first measure what the host's memory moves (a few seconds, on all CPUs) and keep it")
+        ->disable_flag_override();
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
   core::Result<ExitCode> Run() override {
-    const auto rows = study::Examine(
-        {.path = FromEnvironment("PATH"), .nvml_library = collect::GivenNvmlLibrary()},
-        StorePlace(store_));
+    const std::string store = StorePlace(store_);
+    const std::string state = StatePlace(state_, store);
+    if (calibrate_) {
+      const auto speed = study::MeasureHostSpeed();
+      RETURN_IF_ERROR(speed);
+      RETURN_IF_ERROR(study::KeepHostSpeed(state, study::MachineKey(), *speed));
+    }
+    const auto rows = study::Examine({.path = FromEnvironment("PATH"),
+                                      .nvml_library = collect::GivenNvmlLibrary(),
+                                      .state = state},
+                                     store);
     RETURN_IF_ERROR(WriteOut(json_ ? report::HealthJson(rows) : report::HealthText(rows)));
     return kOk;
   }
 
  private:
-  std::string store_;
+  std::string store_, state_;
+  bool calibrate_ = false;
   bool json_ = false;
 };
 

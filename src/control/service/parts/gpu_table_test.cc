@@ -34,6 +34,23 @@ TEST(GpuTable, ADrainedOrLostGpuIsNotUsableAndSaysWhy) {
   EXPECT_TRUE(gpus.usable(core::GpuId(1)));
 }
 
+TEST(GpuTable, AGpuThatStrangersKeepBusyIsNotUsableAndWhoHoldsMemoryIsNamed) {
+  GpuTable gpus = Two();
+  const Stranger idle{7, "bob", core::Bytes(2e9), false};
+  EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {idle}));
+  EXPECT_FALSE(gpus.SetStrangers(core::GpuId(0), {idle})) << "that was known";
+  EXPECT_TRUE(gpus.usable(core::GpuId(0)));
+  EXPECT_EQ(gpus.UnusableText(), "; GPU 0 has other processes: 2.0 GB, pid 7 of bob");
+  EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {idle, {9, "ann", core::Bytes(1e9), true}}));
+  EXPECT_FALSE(gpus.usable(core::GpuId(0)));
+  EXPECT_EQ(gpus.UnusableText(),
+            "; GPU 0 is kept busy by other processes: 3.0 GB, pid 7 of bob, pid 9 of ann");
+  EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {}));
+  EXPECT_EQ(gpus.UnusableText(), "");
+  EXPECT_EQ(InWords(std::vector<Stranger>(5, idle)),
+            "other processes: 10.0 GB, pid 7 of bob, pid 7 of bob, pid 7 of bob and 2 more");
+}
+
 TEST(GpuTable, WhatIsDrainedIsWrittenAndReadAgain) {
   GpuTable gpus = Two();
   const std::string text = gpus.DrainedText(core::GpuId(1), true);

@@ -22,6 +22,7 @@
 #include "platform/process/mps.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
+#include "study/measure/doctor/host_speed.h"
 
 namespace sharewell::study {
 namespace {
@@ -157,12 +158,27 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
     if (gpu.memory.value > 0) what += ", " + core::SizeText(gpu.memory);
     if (!gpu.driver.empty()) what += ", driver " + gpu.driver;
     if (!gpu.cuda.empty()) what += ", CUDA " + gpu.cuda;
+    if (gpu.pcie) what += fmt::format(", PCIe {:.1f} GB/s", gpu.pcie->value / 1e9);
     what += gpu.gpm ? ", performance counters" : ", no performance counters (GPM)";
     if (gpu.mig) what += ", cut into MIG instances";
     rows.push_back({"GPUs", fmt::format("gpu {}", gpu.index), Soundness::kWorks, what, ""});
   }
   rows.push_back(CheckMps(places));
   return rows;
+}
+
+// Without it nobody is kept from crowding the host's memory, nor slowed for it.
+HealthRow CheckHostSpeed(const MachinePlaces& places) {
+  HealthRow row{"machine", "host speed", Soundness::kAbsent, "", ""};
+  const auto kept = KeptHostSpeed(places.state, MachineKey(places.root));
+  if (kept) {
+    row.soundness = Soundness::kWorks;
+    row.what = InWords(*kept);
+    return row;
+  }
+  row.what = "the bandwidth of the host's memory was not measured here, so it is not reckoned with";
+  row.mend = "sharewell doctor --calibrate";
+  return row;
 }
 
 HealthRow CheckStore(const std::string& place) {
@@ -252,7 +268,7 @@ HealthRow CheckMps(const MachinePlaces& places) {
 std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
   const fs::path root = places.root;
   std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root),
-                                 CheckSupervisor()};
+                                 CheckSupervisor(), CheckHostSpeed(places)};
   for (const char* runtime : {"podman", "docker", "apptainer"}) {
     rows.push_back(
         CheckProgram(places, "container runtimes", runtime, runtime,

@@ -14,6 +14,7 @@ struct MachinePlaces {
   std::string root = "/";    // of its files: "/" or a captured tree
   std::string path;          // where programs are looked for: $PATH
   std::string nvml_library;  // as FindGpus takes it
+  std::string state = {};    // the server's folder, with what was measured of this machine
 };
 
 // All checks, section by section. `store` as --store takes it.
