@@ -34,7 +34,10 @@ def from_row(row, job, source, origin):
         "sm": number(row, "gpm_sm", 0.01), "dram": number(row, "gpm_dram", 0.01), "gpu_memory_bytes": number(row, "mem_used_bytes"),
         "cpu_cores": number(row, "cpu_cores"), "host_memory_bytes": number(row, "host_rss_bytes"),
         "pcie_bytes_per_second": (number(row, "pcie_rx_mib_s", 2 ** 20) or 0) + (number(row, "pcie_tx_mib_s", 2 ** 20) or 0) or None,
-        "power_watts": number(row, "power_w"), "steps_per_second": number(row, "steps_per_s")}
+        "power_watts": number(row, "power_w"), "steps_per_second": number(row, "steps_per_s"),
+        "kernels_per_step": number(row, "kernels_per_step")}
+    if needs["kernels_per_step"] and needs["steps_per_second"]:
+        needs["kernel_seconds"] = needs["busy"] / needs["steps_per_second"] / needs["kernels_per_step"]
     return {key: value for key, value in needs.items() if value is not None}
 
 
