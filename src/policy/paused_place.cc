@@ -29,6 +29,15 @@ Choice PausedPlace(const core::Snapshot& snapshot, const Ledger& ledger, const J
     if (cluster.node(node).cores && wanted > has + 1e-9) {
       return Reason{ReasonKind::kNoCores, {}, wanted, has, node};
     }
+    const auto here = static_cast<int>(std::count_if(
+        to.gpus.begin(), to.gpus.end(), [&](GpuId gpu) { return cluster.NodeOf(gpu) == node; }));
+    if (!ledger.HostMemorySuffices(snapshot, view, node, here)) {
+      return Reason{ReasonKind::kNoHostMemory,
+                    {},
+                    core::HostMemoryOn(cluster.node(node), view, here).value,
+                    std::max(0.0, ledger.host_memory_free(snapshot, node).value),
+                    node};
+    }
   }
   return Chosen{to, {ReasonKind::kOrder, {}, 0, 0}, {}};
 }
