@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,7 +30,7 @@ class Line {
 
   explicit Line(const Order& order) : order_(&order) {}
 
-  void Rebuild(const core::Snapshot& snapshot);
+  void Rebuild(const core::Snapshot& snapshot);  // first of all, and when nodes were added
   // Takes over a job's state after something happened to it.
   void Update(const core::Snapshot& snapshot, core::JobId id);
 
@@ -57,7 +58,7 @@ class Line {
   using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>>;
   using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
   using Members = std::set<Entry>;
-  Class ClassOf(const core::Snapshot& snapshot, const core::JobView& view) const;
+  Class ClassOf(const core::JobView& view) const;
   std::uint32_t UserOf(const core::JobView& view) const {
     return order_->ByUser() ? view.job.user.value : 0;
   }
@@ -94,6 +95,8 @@ class Line {
   };
 
   const Order* order_;
+  // Host memory that nobody waits for; infinite where no node states its memory.
+  double small_memory_ = std::numeric_limits<double>::infinity();
   std::map<Class, Members> classes_;
   std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
   std::vector<std::optional<std::pair<Class, Entry>>> where_;                 // by job
