@@ -21,13 +21,24 @@ int BoundStep(const JobView& view) {
   return view.job.max_slowdown ? static_cast<int>(std::min(*view.job.max_slowdown, 3.0) * 20) : 0;
 }
 
-// Each step is twice the one before. One where no node states its memory: nobody waits for it.
-int MemoryStep(const Snapshot& snapshot, const JobView& view) {
-  if (!snapshot.cluster().states_memory()) return 0;
+// A job that wants no more of a node's memory hardly ever waits for it.
+constexpr double kSmallPart = 1.0 / 16;
+
+// Of the smallest node that states it; infinite: none does.
+double LeastMemory(const Snapshot& snapshot) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const core::Node& node : snapshot.cluster().nodes()) {
+    if (node.memory) least = std::min(least, node.memory->value);
+  }
+  return least;
+}
+
+// Each step is twice the one before; those who want little are one.
+int MemoryStep(const JobView& view, double small) {
   const auto& on = view.estimate.on;
   const double believed = on.empty() ? 0 : on.front().demand.host_memory.value * view.job.gpus;
   const double wanted = std::max(view.job.host_memory.value_or(core::Bytes()).value, believed);
-  return wanted < 1 ? 0 : 1 + std::ilogb(wanted);
+  return wanted <= small ? 0 : 1 + std::ilogb(wanted / small);
 }
 }  // namespace
 
@@ -35,12 +46,12 @@ Line::Entry Line::EntryOf(const Snapshot& snapshot, const Order& order, const Jo
   return {-view.job.priority, order.Key(snapshot, view), view.job.submit.value, view.job.id};
 }
 
-Line::Class Line::ClassOf(const Snapshot& snapshot, const JobView& view) const {
+Line::Class Line::ClassOf(const JobView& view) const {
   const bool shares = MayShare(view);
   const double busy = view.estimate.on.empty() ? 0 : view.estimate.on.front().demand.busy;
   return {
       {-view.job.priority, view.job.gpus, shares, shares ? static_cast<int>(busy * kBusySteps) : 0,
-       shares ? BoundStep(view) : 0, MemoryStep(snapshot, view), view.job.allowed_models},
+       shares ? BoundStep(view) : 0, MemoryStep(view, small_memory_), view.job.allowed_models},
       UserOf(view)};
 }
 
@@ -48,6 +59,7 @@ void Line::Rebuild(const Snapshot& snapshot) {
   classes_.clear();
   oldest_.clear();
   where_.clear();
+  small_memory_ = std::max(1.0, kSmallPart * LeastMemory(snapshot));
   for (JobId id : snapshot.waiting()) Update(snapshot, id);
 }
 
@@ -66,7 +78,7 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
     where.reset();
   }
   if (view.state != core::JobState::kWaiting || (view.cpu_only() && !cpu_only_)) return;
-  where.emplace(ClassOf(snapshot, view), EntryOf(snapshot, *order_, view));
+  where.emplace(ClassOf(view), EntryOf(snapshot, *order_, view));
   classes_[where->first].insert(where->second);
   if (!view.cpu_only()) oldest_[where->first.second].insert({view.job.submit.value, id});
 }

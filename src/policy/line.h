@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,7 +31,7 @@ class Line {
   // `cpu_only`: jobs without a GPU stand in it too.
   explicit Line(const Order& order, bool cpu_only = true) : order_(&order), cpu_only_(cpu_only) {}
 
-  void Rebuild(const core::Snapshot& snapshot);
+  void Rebuild(const core::Snapshot& snapshot);  // first of all, and when nodes were added
   // Takes over a job's state after something happened to it.
   void Update(const core::Snapshot& snapshot, core::JobId id);
 
@@ -58,7 +59,7 @@ class Line {
   using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>>;
   using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
   using Members = std::set<Entry>;
-  Class ClassOf(const core::Snapshot& snapshot, const core::JobView& view) const;
+  Class ClassOf(const core::JobView& view) const;
   std::uint32_t UserOf(const core::JobView& view) const {
     return order_->ByUser() ? view.job.user.value : 0;
   }
@@ -96,6 +97,8 @@ class Line {
 
   const Order* order_;
   bool cpu_only_;
+  // Host memory that nobody waits for; infinite where no node states its memory.
+  double small_memory_ = std::numeric_limits<double>::infinity();
   std::map<Class, Members> classes_;
   std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
   std::vector<std::optional<std::pair<Class, Entry>>> where_;                 // by job

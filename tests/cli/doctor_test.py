@@ -32,6 +32,19 @@ class Doctor(ProgramTest):
         self.assertEqual(len(names), len(set(names)))
         self.assertLessEqual({"cpu", "memory", "disk", "network"}, set(names))
 
+    def test_calibrate_measures_the_hosts_memory_and_keeps_it(self):
+        def speed(*flags):
+            found = json.loads(self.succeed("doctor", "--store", "x.db", "--state", "state", "--json", *flags))
+            return next(check for check in found["checks"] if check["name"] == "host speed")
+
+        before = speed()
+        self.assertEqual(before["state"], "absent")
+        self.assertEqual(before["mend"], "sharewell doctor --calibrate")
+        measured = speed("--calibrate")
+        self.assertEqual(measured["state"], "works")
+        self.assertRegex(measured["what"], r"^memory moves [0-9.]+ [MG]B/s")
+        self.assertEqual(speed()["what"], measured["what"])
+
     def store(self, place):
         checks = json.loads(self.succeed("doctor", "--store", place, "--json"))["checks"]
         return next(check for check in checks if check["section"] == "store")
