@@ -18,7 +18,7 @@ class PauseTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="sharewell-") as folder:
             done = subprocess.run(
                 [sys.executable, "-B", str(ROOT / "tools/lab/pause.py"), "--stub", "--server-binary", PROGRAM, "--out", folder, "--parts",
-                 "direct,server", "--pauses", "2", "--steps", "150", "--server-pauses", "2", "--server-steps", "400", "--kills", "1"],
+                 "direct,server", "--pauses", "2", "--steps", "600", "--server-pauses", "2", "--kills", "1"],
                 capture_output=True, text=True, timeout=240, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             told = json.loads(pathlib.Path(folder, "pause.json").read_text(encoding="utf-8"))

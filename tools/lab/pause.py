@@ -316,14 +316,13 @@ def is_running(job):
 def through_server(args, folder):
     folder = folder / "server"
     folder.mkdir()
-    reference = reference_of(args, folder.parent, "conv", args.server_steps)
     server, told = Server(args, folder), {}
     record = folder / "record"
     try:
         server.start()
         asked = ["--env", "SHAREWELL_FAKE_CHECKPOINT"] if args.stub else []
         words = server.cli("submit", "--json", "--exclusive", "--gpus", "1", *asked, "--",
-                           *loop_words(args, "conv", args.server_steps, record)).stdout
+                           *loop_words(args, "conv", 10 ** 9, record)).stdout
         number = json.loads(words)["jobs"][0]["number"]
         wait_for("the loop's third step", lambda: steps_of(record) >= 3, 300)
         pauses, resumes, errors = [], [], []
@@ -374,8 +373,11 @@ def through_server(args, folder):
             if not is_paused(server.job(number)):
                 errors.append("a restarted server lost a pause")
             resume()
+        step_on()
+        server.cli("cancel", str(number))      # it ends after the step it is in, and says how many they were
         until_job(server, number, "its end", lambda job: job["phase"] in ("finished", "failed", "cancelled"), 600)
         job = server.job(number)
+        reference = reference_of(args, folder.parent, "conv", steps_of(record))
         told.update({"phase": job["phase"], "attempt": job["attempt"], "pauses": len(pauses) + args.kills, "errors": errors,
                      "pause_seconds": summary(pauses), "resume_seconds": summary(resumes), "server_kills": 2 * args.kills + bool(args.kills)})
         told.update(judge("server", record, reference))
@@ -400,7 +402,6 @@ def arguments():
     parser.add_argument("--parts", default="direct,sizes,server")
     parser.add_argument("--pauses", type=int, default=67, metavar="N", help="of each of the three loops, in `direct` (default %(default)s)")
     parser.add_argument("--steps", type=int, default=1500, help="of each loop in `direct` (default %(default)s)")
-    parser.add_argument("--server-steps", type=int, default=2500, help="of the loop in `server` (default %(default)s)")
     parser.add_argument("--server-pauses", type=int, default=10, metavar="N", help="of the loop in `server` (default %(default)s)")
     parser.add_argument("--gap", type=int, default=8, help="steps between two pauses, at least (default %(default)s)")
     parser.add_argument("--rest", type=float, default=0.2, metavar="S", help="how long a loop stays paused (default %(default)s)")
