@@ -1,5 +1,6 @@
 // The check between deciding and applying: a plan that over-commits, splits a gang, breaks a job's
-// constraints (its share of the SMs among them) or names a job in the wrong state never reaches an engine, whatever policy made it.
+// constraints (its share of the SMs among them) or names a job in the wrong state never reaches an
+// engine, whatever policy made it.
 #pragma once
 
 #include "core/plan.h"

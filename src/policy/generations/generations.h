@@ -28,7 +28,8 @@
 namespace sharewell::policy {
 
 // The plan; absent where this is not the way: one GPU model only, more than 64 GPUs or 128 jobs,
-// gangs, exclusive or CPU-only jobs, a share of the SMs that somebody insists on, unknown durations, or too few CPU cores for the assignment.
+// gangs, exclusive or CPU-only jobs, a share of the SMs that somebody insists on, unknown
+// durations, or too few CPU cores for the assignment.
 std::optional<core::Plan> PlanGenerations(const core::Snapshot& snapshot, const Options& options,
                                           const Sizing& sizing);
 
