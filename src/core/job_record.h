@@ -72,8 +72,8 @@ struct JobRecord {
   Ratio sm_share = 1;          // of each GPU's SMs, at most; given
   bool paused = false;         // it waits with its process alive, its GPU memory on the host
   std::optional<UnixMillis> paused_at;  // when it last was
-  std::vector<std::int64_t> beside;  // jobs that shared its GPUs when it was started
-  std::string reason;                // why it waits, was put there, or is being ended, in words
+  std::vector<std::int64_t> beside;     // jobs that shared its GPUs when it was started
+  std::string reason;                   // why it waits, was put there, or is being ended, in words
   std::string note;              // what the user should know: a limit that cannot be kept, an OOM
   std::optional<int> exit_code;  // of the last attempt; 128 + signal as a shell has it
   std::optional<double> steps;   // told by the job itself, in the last attempt

@@ -43,8 +43,8 @@ struct ServiceOptions {
   AdmissionLimits limits = {};
   core::Ratio max_slowdown = 1.25;
   core::Seconds grace{20};
-  bool alone = false;           // the policy never puts two jobs on one GPU
-  core::Seconds pause_gap{60};  // between two pauses of a job, at least
+  bool alone = false;            // the policy never puts two jobs on one GPU
+  core::Seconds pause_gap{60};   // between two pauses of a job, at least
   bool simulated_cores = false;  // as shown
   // What goes wrong and comes right again with the store; on the loop's thread.
   std::function<void(const std::string&)> say = {};

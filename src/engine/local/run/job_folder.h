@@ -92,8 +92,8 @@ struct JobExit {
   int error = 0;         // errno of that
   core::Seconds ran, cpu_time;
   std::int64_t ended_ms = 0;  // Unix
-  core::Bytes most_memory;  // of its largest process
-  core::Bytes lost_output;  // could not be kept: the disk was full
+  core::Bytes most_memory;    // of its largest process
+  core::Bytes lost_output;    // could not be kept: the disk was full
 };
 std::optional<JobExit> ReadExit(const std::string& folder);
 // The same of the file's text; absent: it is no whole one.

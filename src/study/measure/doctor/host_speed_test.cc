@@ -61,7 +61,7 @@ TEST(HostSpeedTest, AMachineIsToldByItsProcessor) {
 
 TEST(HostSpeedTest, SaysWhatWasMeasuredAndWhen) {
   EXPECT_EQ(InWords(Measured()),
-            "memory moves 24.1 GB/s, 11.3 GB/s by one core (measured 2026-11-16, repeats within "
+            "memory moves 24.10 GB/s, 11.30 GB/s by one core (measured 2026-11-16, repeats within "
             "2 %)");
 }
 
