@@ -96,7 +96,7 @@ bool TellExit(const Supervisor& self) {
       self.killed ? 1 : 0, failed, terminal, static_cast<long long>(self.begun_wall),
       static_cast<long long>(Clock(CLOCK_REALTIME)), static_cast<long long>(ran > 0 ? ran : 0),
       millis(self.used.ru_utime) + millis(self.used.ru_stime), self.used.ru_maxrss,
-      static_cast<long long>(self.out.lost_in_all + self.err.lost_in_all));
+      static_cast<long long>(self.out.lost_in_all) + static_cast<long long>(self.err.lost_in_all));
   return WriteExit(self.folder, text, n);
 }
 

@@ -15,7 +15,7 @@ Errands::~Errands() {
   over_.wait(lock, [&]() SHAREWELL_REQUIRES(mutex_) { return under_way_ == 0; });
 }
 
-void Errands::Run(std::function<Then()> work) {
+void Errands::Run(const std::function<Then()>& work) {
   {
     const MutexLock lock(mutex_);
     ++under_way_;

@@ -25,7 +25,7 @@ class Errands {
 
   // `work` runs at once, elsewhere; what it returns runs in a later Finish, and may be empty. Where
   // there can be no further thread, the work is done before this returns.
-  void Run(std::function<Then()> work);
+  void Run(const std::function<Then()>& work);
   // Does what follows from errands that are over.
   void Finish();
   // Waits until all are over, then as Finish, until none is left. For tests and for who stops.

@@ -70,7 +70,7 @@ struct LinuxRunner::Impl {
   // Nothing here waits: what takes its time is an errand, and the run waits for it.
   void Begin(Run& run);
   core::Result<void> Prepare(Run& run);
-  core::Result<void> Launch(Run& run, GpuSharing::Joined joined);
+  core::Result<void> Launch(Run& run, const GpuSharing::Joined& joined);
   void EndIfRefused(Run& run, const core::Result<void>& started);
   bool KnowsUser(const core::Account& account);  // false: it is being asked for
   void TakeErrands();                            // begins those that need not wait any more

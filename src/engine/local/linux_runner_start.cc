@@ -258,9 +258,9 @@ void LinuxRunner::Impl::EndIfRefused(Run& run, const core::Result<void>& started
 void LinuxRunner::Impl::TakeErrands() {
   errands->Finish();
   if (!sharing) return;
-  for (auto& [id, joined] : sharing->Answers()) {
+  for (const auto& [id, joined] : sharing->Answers()) {
     Run* run = Find(id);
-    if (run != nullptr && run->waits) EndIfRefused(*run, Launch(*run, std::move(joined)));
+    if (run != nullptr && run->waits) EndIfRefused(*run, Launch(*run, joined));
   }
 }
 
@@ -273,10 +273,10 @@ core::Result<void> LinuxRunner::Impl::Prepare(Run& run) {
   PrepareBounds(run, spec, run.notes);
   auto joined = sharing ? sharing->Join(run.request) : GpuSharing::Joined{};
   run.waits = !joined;
-  return joined ? Launch(run, std::move(*joined)) : core::Result<void>{};
+  return joined ? Launch(run, *joined) : core::Result<void>{};
 }
 
-core::Result<void> LinuxRunner::Impl::Launch(Run& run, GpuSharing::Joined joined) {
+core::Result<void> LinuxRunner::Impl::Launch(Run& run, const GpuSharing::Joined& joined) {
   const RunRequest& request = run.request;
   engine::JobSpec spec = std::move(*run.spec);
   run.spec.reset();

@@ -26,7 +26,6 @@ namespace sharewell::engine {
 namespace {
 
 using core::Seconds;
-using engine::JobLife;
 
 constexpr std::size_t kLastWords = 4096;  // of each stream
 constexpr int kMostSignals = 256;         // taken at a time

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -17,11 +18,9 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kNotInitialised = 3, kInvalidCont
 constexpr std::uint32_t kLockMilliseconds = 30'000;
 
 // The driver's structs are of 64 bytes, reserved fields zero.
-struct Arguments {
-  std::uint32_t words[16] = {};
-};
+constexpr std::size_t kArgumentWords = 16;
 
-using ProcessCall = int(int pid, Arguments*);
+using ProcessCall = int(int pid, std::uint32_t* arguments);
 using StateCall = int(int pid, int* state);
 
 core::Error Refused(const char* what, int pid, int code, const std::string& words) {
@@ -75,9 +74,9 @@ struct CudaCheckpoint::Api {
 
   int Call(ProcessCall* call, int pid, std::uint32_t first_word = 0) const {
     return Ask([&] {
-      Arguments arguments;
-      arguments.words[0] = first_word;
-      return call(pid, &arguments);
+      std::array<std::uint32_t, kArgumentWords> arguments{};
+      arguments[0] = first_word;
+      return call(pid, arguments.data());
     });
   }
   core::Result<void> Do(ProcessCall* call, const char* what, int pid) const {

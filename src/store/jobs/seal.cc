@@ -22,11 +22,11 @@ std::string Seal::Of(std::int64_t number, std::string_view record) const {
                           reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                           digest.data(), &length);
   SHAREWELL_CHECK(made != nullptr && length == 32);
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string seal;
   for (unsigned i = 0; i < length; ++i) {
-    seal += kDigits[digest[i] >> 4];
-    seal += kDigits[digest[i] & 15];
+    seal += kHexDigits[digest[i] >> 4];
+    seal += kHexDigits[digest[i] & 15];
   }
   return seal;
 }
