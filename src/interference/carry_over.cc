@@ -24,12 +24,20 @@ core::ModelEstimate CarryOver(const Demand& measured, const GpuModel& from, cons
   d.sm = std::min(d.busy, measured.sm * busier);
   d.dram = std::min(1.0, measured.dram * out.rate * (from.bandwidth / to.bandwidth));
   d.pcie = measured.pcie * out.rate;
+  if (measured.kernel_time) d.kernel_time = *measured.kernel_time * stretch;
   d.cpu_cores = measured.cpu_cores * out.rate;
   d.host_bandwidth = measured.host_bandwidth * out.rate;
   if (measured.power.value > 0 && from.power_limit && to.power_limit) {
     d.power = measured.power * (*to.power_limit / *from.power_limit) * std::min(busier, 1.0);
   }
   return out;
+}
+
+std::optional<core::Seconds> MeanKernelTime(const core::Profile& profile) {
+  if (!profile.busy || !profile.steps_per_second || !profile.kernels) return std::nullopt;
+  const double kernels_a_second = *profile.steps_per_second * *profile.kernels;
+  if (*profile.busy <= 0 || kernels_a_second <= 0) return std::nullopt;
+  return core::Seconds(*profile.busy / kernels_a_second);
 }
 
 Demand DemandOf(const core::Profile& profile) {
@@ -45,6 +53,8 @@ Demand DemandOf(const core::Profile& profile) {
   // Every byte sent to the GPU was written to host memory once and is read once: a lower bound.
   d.host_bandwidth = profile.host_bandwidth.value_or(d.pcie * 2);
   d.power = profile.power.value_or(core::Watts(0));
+  d.kernel_time = profile.kernel_time ? profile.kernel_time : MeanKernelTime(profile);
+  d.kernels = profile.kernels;
   return d;
 }
 

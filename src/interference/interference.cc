@@ -1,42 +1,89 @@
 #include "interference/interference.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sharewell::interference {
 
+using core::Demand;
 using core::GpuModelId;
 using core::Ratio;
 
+namespace {
+
+// How much longer a job's kernels take with that share of the SMs than with all: as if some of them
+// were as wide as the GPU, and the rest fitted into the share.
+double OwnStretch(const Demand& demand, Ratio sm_share, const Coefficients& c) {
+  if (sm_share >= 1 || demand.sm <= 0) return 1;
+  const double width = demand.sm < demand.busy ? demand.sm / demand.busy : 1;
+  return 1 + std::pow(width, c.own_width) * (1 / std::max(sm_share, kSlowest) - 1);
+}
+
+// How much longer a step takes when its GPU part is stretched and the host's is not.
+double Overlapped(Ratio busy, double stretch, const Coefficients& c) {
+  if (busy <= 0) return 1;
+  if (busy >= 1) return stretch;
+  const double gpu = std::pow(busy, c.overlap);
+  return std::pow(1 + gpu * (std::pow(stretch, c.overlap) - 1), 1 / c.overlap);
+}
+
+}  // namespace
+
+Ratio SpeedAlone(const Demand& demand, Ratio sm_share, const Coefficients& coefficients) {
+  if (sm_share >= 1) return 1;
+  const double stretch = OwnStretch(demand, sm_share, coefficients);
+  return std::max(1 / Overlapped(demand.busy, stretch, coefficients), kSlowest);
+}
+
+double Interference::Slowdown(std::span<const Resident> residents, std::size_t i) const {
+  const Coefficients& c = coefficients_;
+  const Demand& self = *residents[i].demand;
+  const double neighbours = static_cast<double>(residents.size() - 1);
+  if (self.busy <= 0) return 1 + c.neighbour * neighbours;
+  const double own = OwnStretch(self, residents[i].sm_share, c);
+  double idle = 1;  // share of the SMs' time that no neighbour uses
+  double dram = 0;
+  double wait = 0;  // for the neighbours' kernels
+  for (std::size_t j = 0; j < residents.size(); ++j) {
+    if (j == i) continue;
+    const Demand& other = *residents[j].demand;
+    const Ratio share = std::min(residents[j].sm_share, 1.0);
+    const double sm = std::min(other.sm, share);
+    idle *= 1 - sm;
+    dram += other.dram;
+    if (sm <= 0) continue;
+    double longer = 1;  // a kernel of the neighbour's, against one of this job's
+    if (self.kernel_time && other.kernel_time && self.kernel_time->value > 0) {
+      longer = other.kernel_time->value / (self.kernel_time->value * own);
+    }
+    wait += std::pow(sm, c.width) * std::log(1 + c.length * longer) / (1 + c.room * (1 - share));
+  }
+  const double full = (1 - idle) * (1 - idle);
+  const double stretch = own * (1 + c.sm * full * full + c.dram * dram + c.wait * wait);
+  return c.neighbour * neighbours + Overlapped(self.busy, stretch, c);
+}
+
 Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
                           std::size_t i) const {
-  if (residents.size() <= 1) return 1;
   const Resident& self = residents[i];
-  double slowdown = 0;
+  const Ratio alone = SpeedAlone(*self.demand, self.sm_share, coefficients_);
+  if (residents.size() <= 1) return alone;
   std::optional<Ratio> measured;
   if (residents.size() == 2) {
-    measured = pairs_.Speed(model, self.workload, residents[1 - i].workload);
+    const Resident& other = residents[1 - i];
+    measured = pairs_.Speed(model, self.workload, other.workload, self.sm_share, other.sm_share);
   }
-  if (measured) {
-    slowdown = 1 / std::max(*measured, kSlowest);
-  } else {
-    double idle = 1;  // share of the SMs' time that no neighbour uses
-    double dram = 0;
-    for (std::size_t j = 0; j < residents.size(); ++j) {
-      if (j == i) continue;
-      idle *= 1 - residents[j].demand->sm;
-      dram += residents[j].demand->dram;
-    }
-    const double full = (1 - idle) * (1 - idle);
-    slowdown = 1 + coefficients_.neighbour * static_cast<double>(residents.size() - 1) +
-               self.demand->busy * (coefficients_.sm * full * full + coefficients_.dram * dram);
-  }
-  slowdown = 1 + (slowdown - 1) * self.contention;
-  return std::clamp(1 / slowdown, kSlowest, 1.0);
+  const double slowdown = measured ? 1 / std::max(*measured, kSlowest) : Slowdown(residents, i);
+  // What differs from usual is what the neighbours do, not what its own share costs it.
+  const double own = 1 / alone;
+  return std::clamp(1 / (own + (slowdown - own) * self.contention), kSlowest, 1.0);
 }
 
 bool Interference::Measured(GpuModelId model, std::span<const Resident> residents) const {
-  return residents.size() == 2 &&
-         pairs_.Speed(model, residents[0].workload, residents[1].workload).has_value();
+  return residents.size() == 2 && pairs_
+                                      .Speed(model, residents[0].workload, residents[1].workload,
+                                             residents[0].sm_share, residents[1].sm_share)
+                                      .has_value();
 }
 
 bool Interference::Knows(GpuModelId model, std::span<const Resident> residents) const {

@@ -1,20 +1,28 @@
 // Interference: demands in, speeds out. One model for the simulator's world, the policies and the
 // predictor. Pure; no state beyond its tables.
 //
-// The model, for a job beside n neighbours:
+// The model, for job i beside n neighbours j, where k is the mean time of a kernel:
 //
-//   slowdown = 1 + a n + busy (b S^4 + c sum of neighbours' dram),  S = 1 - product of (1 - sm)
+//   S         = 1 - product of (1 - sm_j)
+//   stretch_i = 1 + b S^4 + c sum dram_j + d sum sm_j^g ln(1 + e k_j / k_i)
+//   slowdown_i = a n + ((1 - busy_i^p) + (busy_i stretch_i)^p)^(1/p)
 //
-// a is what a neighbour costs whatever it does; b is waiting behind nearly full SMs, S being how
-// full the neighbours keep them if they do so independently; c is bandwidth. a, b and c were fitted
-// by non-negative least squares on the 57 pairs measured under MPS on an H200
-// (data/h200/pairs.csv): mean absolute error of the speed 0.075 on those
-// (min(1, 1/sum of busy): 0.115). The 26 triples (data/h200/triples.csv) chose between ways to
-// add neighbours up, and judge it: 0.097, without bias (min(1, 1/sum of busy): 0.136). So do the
-// 45 pairs of a later sitting (data/h200/pairs-2.csv), over 53 workloads: 0.078. A fit to both
-// sittings gains little there and loses on the triples, so the coefficients were left.
-// study/simulation/scenario_test.cc (pairs) and study/prediction/evaluate/triples_test.cc hold
-// these figures. What it errs by for jobs of a kind is learnt in predict/colocation/colocation.h.
+// a is what a neighbour costs whatever it does, b waiting behind nearly full SMs, c bandwidth. d is
+// waiting for the blocks of a neighbour's kernels to drain: a job of many short kernels (an LSTM)
+// finds no SM free while a neighbour's long ones run, so it suffers most. The p-norm is the overlap
+// of host and GPU: a loop whose host is the slower of the two does not feel a stretched GPU until
+// that becomes the longer part. Where k is not known of one of the two, they are taken for equal.
+//
+// A job may be limited to a share s of the SMs. Its own kernels then take
+//
+//   own_i = 1 + (sm_i / busy_i)^q (1/s_i - 1)
+//
+// times as long, alone and beside others. Its neighbours gain: its SM activity is at most s, and a
+// short kernel finds one of the SMs that it leaves free at once, so d is divided by 1 + h (1 -
+// s_j).
+//
+// All speeds are relative to the job alone with all SMs. What the model errs by for jobs of a kind
+// is learnt in predict/colocation/colocation.h.
 #pragma once
 
 #include <span>
@@ -37,9 +45,15 @@ struct Resident {
 };
 
 struct Coefficients {
-  double neighbour = 0.087;
-  double sm = 1.597;
-  double dram = 0.702;
+  double neighbour = 0.087;  // a
+  double sm = 0.09;          // b
+  double dram = 0.27;        // c
+  double wait = 1.67;        // d
+  double length = 0.74;      // e
+  double width = 1.72;       // g
+  double overlap = 2.6;      // p
+  double own_width = 2.5;    // q
+  double room = 20;          // h
   // Standard deviation of log(measured speed / model): over the pairs, and over the triples.
   double residual = 0.132;
   double residual_of_three = 0.245;
@@ -47,14 +61,19 @@ struct Coefficients {
 
 constexpr core::Ratio kSlowest = 0.05;  // nobody is modelled slower than this
 
+// Speed of a job alone on a GPU with that share of its SMs, over its speed with all of them.
+core::Ratio SpeedAlone(const core::Demand& demand, core::Ratio sm_share,
+                       const Coefficients& coefficients = {});
+
 class Interference {
  public:
   Interference() = default;
   explicit Interference(PairTable pairs, Coefficients coefficients = {})
       : pairs_(std::move(pairs)), coefficients_(coefficients) {}
 
-  // Speed of residents[i] beside the others on one GPU of `model`: measured where they are exactly
-  // two and the pair was measured, else modelled. 1 when alone.
+  // Speed of residents[i] beside the others on one GPU of `model`, over its speed alone with all
+  // SMs: measured where they are exactly two and the pair was measured with these shares, else
+  // modelled. Alone with all SMs it is exactly 1; with fewer it can be less.
   core::Ratio Speed(core::GpuModelId model, std::span<const Resident> residents,
                     std::size_t i) const;
 
@@ -64,10 +83,13 @@ class Interference {
   // False where two of them were seen to run out of memory together.
   bool Fits(core::GpuModelId model, std::span<const Resident> residents) const;
 
+  // True where the speeds are those of a pair that was measured with these shares.
   bool Measured(core::GpuModelId model, std::span<const Resident> residents) const;
   const Coefficients& coefficients() const { return coefficients_; }
 
  private:
+  double Slowdown(std::span<const Resident> residents, std::size_t i) const;
+
   PairTable pairs_;
   Coefficients coefficients_;
 };

@@ -1,6 +1,7 @@
 #include "interference/pair_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/result.h"
 
@@ -9,6 +10,12 @@ namespace sharewell::interference {
 using core::GpuModelId;
 using core::Ratio;
 using core::WorkloadId;
+
+namespace {
+int Percent(Ratio share) {
+  return static_cast<int>(std::lround(100 * std::clamp(share, 0.0, 1.0)));
+}
+}  // namespace
 
 PairTable::PairTable(std::size_t gpu_models, std::size_t workloads)
     : models_(gpu_models), workloads_(workloads), entries_(gpu_models * workloads * workloads) {}
@@ -40,15 +47,22 @@ const PairTable::Entry* PairTable::Find(GpuModelId model, WorkloadId a, Workload
   return &entries_[(model.index() * workloads_ + of_a) * workloads_ + of_b];
 }
 
-void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b) {
-  const auto add = [](Entry& entry, Ratio speed) {
-    if (entry.count < 0) return;
-    entry.sum += static_cast<float>(std::clamp(speed, 0.0, 1.0));
-    ++entry.count;
+void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b,
+                    Ratio sm_share_a, Ratio sm_share_b) {
+  const int of_a = Percent(sm_share_a);
+  const int of_b = Percent(sm_share_b);
+  const auto add = [&](WorkloadId who, WorkloadId beside, int its, int others, Ratio speed) {
+    Entry* entry = &At(model, who, beside);
+    if (entry->count < 0) return;
+    if (its < 100 || others < 100) {
+      entry = &limited_[{static_cast<std::size_t>(entry - entries_.data()), its, others}];
+    }
+    entry->sum += static_cast<float>(std::clamp(speed, 0.0, 1.0));
+    ++entry->count;
   };
-  add(At(model, a, b), speed_a);
+  add(a, b, of_a, of_b, speed_a);
   // A workload beside itself is one entry: both halves are two measurements of the same thing.
-  add(At(model, b, a), speed_b);
+  add(b, a, of_b, of_a, speed_b);
 }
 
 void PairTable::AddUnfit(GpuModelId model, WorkloadId a, WorkloadId b) {
@@ -56,9 +70,21 @@ void PairTable::AddUnfit(GpuModelId model, WorkloadId a, WorkloadId b) {
   At(model, b, a).count = -1;
 }
 
-std::optional<Ratio> PairTable::Speed(GpuModelId model, WorkloadId a, WorkloadId b) const {
+std::optional<Ratio> PairTable::Speed(GpuModelId model, WorkloadId a, WorkloadId b,
+                                      Ratio sm_share_a, Ratio sm_share_b) const {
   const Entry* entry = Find(model, a, b);
-  if (entry == nullptr || entry->count <= 0) return std::nullopt;
+  if (entry == nullptr || entry->count < 0) return std::nullopt;
+  if (sm_share_a < 1 || sm_share_b < 1) {
+    const int of_a = Percent(sm_share_a);
+    const int of_b = Percent(sm_share_b);
+    if (of_a < 100 || of_b < 100) {
+      const auto found =
+          limited_.find({static_cast<std::size_t>(entry - entries_.data()), of_a, of_b});
+      if (found == limited_.end()) return std::nullopt;
+      entry = &found->second;
+    }
+  }
+  if (entry->count <= 0) return std::nullopt;
   return entry->sum / static_cast<float>(entry->count);
 }
 

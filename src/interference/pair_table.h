@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/ids.h"
@@ -19,15 +21,18 @@ class PairTable {
   // alone too, however large their ids are.
   PairTable(std::size_t gpu_models, std::span<const core::WorkloadId> workloads);
 
-  // Records both directions. Speeds are over the workload alone on that GPU model, capped at 1:
-  // what a repeat measures above it is noise. A pair measured again is averaged.
+  // Records both directions. Speeds are over the workload alone on that GPU model with all SMs,
+  // capped at 1: what a repeat measures above it is noise. The shares are those of the SMs that
+  // each was limited to, told apart by whole percents. A pair measured again is averaged.
   void Add(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b, core::Ratio speed_a,
-           core::Ratio speed_b);
+           core::Ratio speed_b, core::Ratio sm_share_a = 1, core::Ratio sm_share_b = 1);
+  // Whatever their shares: these limit SMs, not memory.
   void AddUnfit(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
 
-  // How fast `a` runs beside `b`; absent where it was not measured or did not fit.
-  std::optional<core::Ratio> Speed(core::GpuModelId model, core::WorkloadId a,
-                                   core::WorkloadId b) const;
+  // How fast `a` runs beside `b`; absent where it was not measured with these shares or did not
+  // fit.
+  std::optional<core::Ratio> Speed(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b,
+                                   core::Ratio sm_share_a = 1, core::Ratio sm_share_b = 1) const;
   // False only where the pair was seen to run out of memory.
   bool Fits(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
   bool empty() const { return entries_.empty(); }
@@ -41,12 +46,15 @@ class PairTable {
   const Entry* Find(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
   Entry& At(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
   std::size_t SlotOf(core::WorkloadId id) const;
+  // Place in entries_, whole percents of a's share and of b's.
+  using Limited = std::tuple<std::size_t, int, int>;
 
   std::size_t models_ = 0;
   std::size_t workloads_ = 0;
   // Its place is a workload's slot; by id. Absent: a workload's number is its slot.
   std::optional<std::vector<core::WorkloadId>> slots_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;        // with all SMs
+  std::map<Limited, Entry> limited_;  // where a share was less
 };
 
 }  // namespace sharewell::interference

@@ -52,6 +52,20 @@ TEST(PairTable, APairThatRanOutOfMemoryDoesNotFitAndHasNoSpeed) {
   EXPECT_TRUE(table.Fits(kModel, kA, kC));
 }
 
+TEST(PairTable, TellsSharesOfTheSmsApart) {
+  PairTable table(1, 3);
+  table.Add(kModel, kA, kB, 0.25, 0.75);
+  table.Add(kModel, kA, kB, 0.5, 0.625, 1, 0.8);
+  table.Add(kModel, kB, kA, 0.75, 0.5, 0.801, 1);  // told the other way round
+  EXPECT_EQ(table.Speed(kModel, kA, kB), 0.25);
+  EXPECT_EQ(table.Speed(kModel, kA, kB, 1, 0.8), 0.5);
+  EXPECT_EQ(table.Speed(kModel, kB, kA, 0.8, 1), 0.6875);
+  EXPECT_FALSE(table.Speed(kModel, kA, kB, 0.8, 1)) << "the other one was limited";
+  EXPECT_FALSE(table.Speed(kModel, kA, kB, 1, 0.6));
+  table.AddUnfit(kModel, kA, kB);
+  EXPECT_FALSE(table.Speed(kModel, kA, kB, 1, 0.8)) << "memory does not depend on shares";
+}
+
 TEST(PairTable, UnknownIdsAreNeitherMeasuredNorUnfit) {
   PairTable table(1, 3);
   table.Add(kModel, kA, kA, 0.5, 0.5);
