@@ -82,4 +82,26 @@ std::vector<core::GroupMeasurement> BuiltinGroups() {
   return out;
 }
 
+std::vector<MeasuredGroup> BuiltinMeasuredGroups() {
+  std::map<core::Workload, double> rates;
+  for (const auto& profile : FirstSitting().profiles) {
+    if (profile.steps_per_second) rates.emplace(profile.workload, *profile.steps_per_second);
+  }
+  std::vector<MeasuredGroup> out;
+  for (const auto& [text, name] : {std::pair(platform::EmbeddedH200Pairs(), "pairs.csv"),
+                                   std::pair(platform::EmbeddedH200Pairs2(), "pairs-2.csv"),
+                                   std::pair(platform::EmbeddedH200Triples(), "triples.csv"),
+                                   std::pair(platform::EmbeddedH200Shares(), "shares.csv"),
+                                   std::pair(platform::EmbeddedH200Groups(), "groups.csv")}) {
+    for (MeasuredGroup& group :
+         Own(ReadMeasuredGroups(text, std::string("the built-in data/h200/") + name))) {
+      for (GroupMember& member : group) {
+        if (!member.alone) member.alone = rates.at(member.workload);
+      }
+      out.push_back(std::move(group));
+    }
+  }
+  return out;
+}
+
 }  // namespace sharewell::catalogue

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "catalogue/groups_file.h"
 #include "core/profile.h"
 
 namespace sharewell::catalogue {
@@ -18,5 +19,9 @@ core::Measurements BuiltinMeasurements();
 // Every measurement of several workloads together, repeats included: pairs.csv, pairs-2.csv and
 // triples.csv. Their workloads are among the profiles of BuiltinMeasurements().
 std::vector<core::GroupMeasurement> BuiltinGroups();
+
+// All of them that have a rate alone, with the shares of the SMs that jobs were limited to: those
+// above, then data/h200/shares.csv and groups.csv.
+std::vector<MeasuredGroup> BuiltinMeasuredGroups();
 
 }  // namespace sharewell::catalogue

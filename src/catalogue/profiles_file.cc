@@ -95,6 +95,8 @@ core::Result<std::vector<core::Profile>> ReadProfilesText(std::string_view text,
   const auto host_memory = csv.Find("host_rss_bytes");
   const auto host_bandwidth = csv.Find("host_bandwidth_gbs");
   const auto power = csv.Find("power_w");
+  const auto kernels = csv.Find("kernels_per_step");
+  const auto kernel_time = csv.Find("kernel_us");
   const auto cpu_curve = csv.Find("cpu_curve");
 
   std::vector<core::Profile> profiles;
@@ -114,6 +116,8 @@ core::Result<std::vector<core::Profile>> ReadProfilesText(std::string_view text,
     profile.host_memory = Measured<core::Bytes>(csv, host_memory, kBytes);
     profile.host_bandwidth = Measured<core::BytesPerSecond>(csv, host_bandwidth, {0, 1e6}, 1e9);
     profile.power = Measured<core::Watts>(csv, power, {0, 1e5});
+    profile.kernels = csv.OptionalNumber(kernels, {0, 1e12, true});
+    profile.kernel_time = Measured<core::Seconds>(csv, kernel_time, {0, 1e12, true}, 1e-6);
     profile.cpu_curve = ReadCurve(csv, cpu_curve);
     if (csv.ok() && !seen.emplace(profile.workload, profile.gpu).second) {
       csv.Fail(workload_name,

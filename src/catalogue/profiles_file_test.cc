@@ -21,8 +21,8 @@ TEST(Profiles, TurnsPercentAndMebibytesIntoOurUnits) {
   const auto profiles = ReadProfilesText(
       "workload,batch,precision,workers,gpu,gpu_util,gpm_sm,gpm_dram,power_w,mem_used_bytes,"
       "pcie_tx_mib_s,pcie_rx_mib_s,steps_per_s,cpu_cores,host_rss_bytes,host_bandwidth_gbs,"
-      "seconds\n"
-      "tv:a@32,64,bf16,4,NVIDIA H200,100.4,50,25,300,1000,1,2,12.5,3.5,2000,10,9\n",
+      "seconds,kernels_per_step,kernel_us\n"
+      "tv:a@32,64,bf16,4,NVIDIA H200,100.4,50,25,300,1000,1,2,12.5,3.5,2000,10,9,941,30\n",
       "p.csv");
   ASSERT_TRUE(profiles) << profiles.error().message;
   const auto& p = profiles->at(0);
@@ -38,6 +38,8 @@ TEST(Profiles, TurnsPercentAndMebibytesIntoOurUnits) {
   EXPECT_EQ(p.power, core::Watts(300));
   EXPECT_EQ(p.steps_per_second, 12.5);
   EXPECT_EQ(p.cpu_cores, 3.5);
+  EXPECT_EQ(p.kernels, 941);
+  EXPECT_EQ(p.kernel_time, core::Seconds(30 * 1e-6));
 }
 
 TEST(Profiles, UnknownIsAbsent) {

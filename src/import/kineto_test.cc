@@ -66,6 +66,8 @@ TEST(Kineto, BusyStepsCopiesAndGaps) {
   EXPECT_NEAR(*record.profile.busy, 0.5, 1e-6);  // 500 us of kernels in each 1000
   EXPECT_NEAR(*record.profile.steps_per_second, 1000, 1e-3);
   EXPECT_EQ(record.throughput_source, "trace");
+  EXPECT_NEAR(*record.profile.kernels, 3, 1e-9) << "two gemm and one relu a step";
+  EXPECT_NEAR(record.profile.kernel_time->value, 500e-6 / 3, 1e-12);
   EXPECT_NEAR(FigureOf(record, "trace_copied_bytes", "HtoD").mean, 12e6, 1);
   EXPECT_NEAR(FigureOf(record, "trace_copy_bytes_per_second", "HtoD").mean, 40e9, 1);
   EXPECT_NEAR(record.profile.pcie->value, 4e9, 1e3);
@@ -83,6 +85,8 @@ TEST(Kineto, KernelsSideBySideCountOnce) {
   const auto record = Read("[" + Kernel(0) + "," + Kernel(0) + "," + Kernel(3) + "]");
   EXPECT_NEAR(*record.profile.busy, 0.5, 1e-9);
   EXPECT_EQ(record.profile.steps_per_second, std::nullopt);
+  EXPECT_EQ(record.profile.kernels, std::nullopt);
+  EXPECT_NEAR(record.profile.kernel_time->value, 1e-6, 1e-12);
   EXPECT_THAT(record.notes, Contains(HasSubstr("no steps")));
 }
 

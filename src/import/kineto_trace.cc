@@ -67,7 +67,8 @@ DeviceTime Measure(std::span<const TraceActivity> activities,
   return out;
 }
 
-void AddDevices(KinetoTrace& trace, double window, core::ProfileRecord& record) {
+// Answers how many devices there were.
+std::size_t AddDevices(KinetoTrace& trace, double window, core::ProfileRecord& record) {
   auto& all = trace.activities;
   std::sort(all.begin(), all.end(), [](const TraceActivity& a, const TraceActivity& b) {
     return a.device != b.device ? a.device < b.device : a.span.begin < b.span.begin;
@@ -86,12 +87,12 @@ void AddDevices(KinetoTrace& trace, double window, core::ProfileRecord& record) 
               {busy.back()});
     begin = end;
   }
-  if (busy.empty()) return;
+  if (busy.empty()) return 0;
   record.profile.busy = core::Mean(busy);
   waited = std::min(waited / static_cast<double>(busy.size()), 1.0);
   if (trace.launches.empty()) {
     record.notes.emplace_back("no CUDA calls in the trace: host-launch gaps are not known");
-    return;
+    return busy.size();
   }
   AddFigure(record, "trace_launch_gap_ratio", "", "ratio", {waited});
   AddFigure(record, "trace_launch_gap_seconds", "", "seconds", std::move(waiting));
@@ -99,6 +100,7 @@ void AddDevices(KinetoTrace& trace, double window, core::ProfileRecord& record) 
     record.bound_by = fmt::format(
         "cpu: the GPU waited for the host's launches {:.0f} % of the time", waited * 100);
   }
+  return busy.size();
 }
 
 void AddSteps(KinetoTrace& trace, core::ProfileRecord& record) {
@@ -143,6 +145,18 @@ void AddCopies(KinetoTrace& trace, double window, core::ProfileRecord& record) {
   if (any) record.profile.pcie = core::BytesPerSecond(host / window);
 }
 
+// The mean kernel, and how many of them a step has on one GPU. The profiler slows the host down,
+// not the kernels.
+void AddKernels(std::size_t devices, std::size_t steps, core::ProfileRecord& record) {
+  const core::KernelFigure whole = WholeOf(record.kernels);
+  if (whole.launches <= 0) return;
+  const auto launches = static_cast<double>(whole.launches);
+  if (whole.time.value > 0) record.profile.kernel_time = whole.time / launches;
+  if (steps > 0 && devices > 0) {
+    record.profile.kernels = launches / static_cast<double>(steps * devices);
+  }
+}
+
 }  // namespace
 
 void KinetoTrace::Extend(TraceSpan more) {
@@ -162,7 +176,7 @@ core::ProfileRecord RecordOf(KinetoTrace&& trace) {
   if (!trace.gpu.empty()) record.environment.emplace_back("gpu", trace.gpu);
   for (auto& fact : trace.facts) record.environment.push_back(std::move(fact));
   AddCopies(trace, window, record);
-  AddDevices(trace, window, record);
+  const std::size_t devices = AddDevices(trace, window, record);
   AddSteps(trace, record);
   if (trace.blocks_seconds > 0) {
     AddFigure(record, "trace_blocks_per_sm", "", "1",
@@ -171,6 +185,7 @@ core::ProfileRecord RecordOf(KinetoTrace&& trace) {
               {trace.covered_weighted / trace.blocks_seconds});
   }
   record.kernels = std::move(trace.kernels).Take();
+  AddKernels(devices, trace.steps.size(), record);
   for (core::Figure& figure : FiguresOf(record.kernels))
     record.figures.push_back(std::move(figure));
   std::stable_sort(record.figures.begin(), record.figures.end(),

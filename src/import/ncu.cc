@@ -289,8 +289,13 @@ class NcuReader {
     }
     if (cut_) record.notes.emplace_back("the file's last line was cut and is left out");
     if (decimal_comma_) record.notes.emplace_back("numbers were read with decimal commas");
+    const std::size_t timed_launches = table_.launches() - table_.untimed();
     record.kernels = std::move(table_).Take();
     record.figures = FiguresOf(record.kernels);
+    // How many steps were profiled is not known, so kernels a step are not.
+    const core::KernelFigure whole = WholeOf(record.kernels);
+    const auto timed = static_cast<double>(timed_launches);
+    if (timed > 0) record.profile.kernel_time = whole.time / timed;
     return record;
   }
 

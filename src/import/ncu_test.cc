@@ -46,6 +46,8 @@ TEST(Ncu, ReadsTheRawPage) {
   EXPECT_EQ(gemm.dram, std::nullopt);
   EXPECT_EQ(record.profile.gpu, "NVIDIA H200");
   EXPECT_EQ(record.profile.sm, std::nullopt);  // throughput is not activity
+  EXPECT_NEAR(record.profile.kernel_time->value, 70e-6 / 3, 1e-12);
+  EXPECT_EQ(record.profile.kernels, std::nullopt);  // of how many steps?
 }
 
 TEST(Ncu, TheWholeIsWeightedByTime) {

@@ -22,6 +22,8 @@ Demand Busy(double busy) {
   demand.cpu_cores = 4;
   demand.pcie = core::GBps(2);
   demand.power = core::Watts(200);
+  demand.kernel_time = core::Seconds(20e-6);
+  demand.kernels = 700;
   return demand;
 }
 
@@ -42,6 +44,8 @@ TEST(CarryOver, IsAmdahlsLaw) {
   const auto half = CarryOver(Busy(0.5), from, to);
   EXPECT_NEAR(half.rate, 1 / (0.5 * stretch + 0.5), 1e-12);
   EXPECT_NEAR(half.demand.busy, 0.5 * stretch * half.rate, 1e-12) << "a slower GPU is busier";
+  EXPECT_NEAR(half.demand.kernel_time->value, 20e-6 * stretch, 1e-12) << "each kernel is longer";
+  EXPECT_EQ(half.demand.kernels, 700);
   EXPECT_NEAR(half.demand.cpu_cores, 4 * half.rate, 1e-12) << "and its host less";
   EXPECT_NEAR(half.demand.pcie.value, 2e9 * half.rate, 1e-3);
 }
@@ -104,6 +108,21 @@ TEST(DemandOf, TakesWhatTheProfileTellsAndAssumesAFullGpuOtherwise) {
   EXPECT_EQ(demand.host_bandwidth, core::GBps(6)) << "written once, read once";
   profile.host_bandwidth = core::GBps(5);
   EXPECT_EQ(DemandOf(profile).host_bandwidth, core::GBps(5));
+}
+
+TEST(DemandOf, TellsTheMeanKernelByTheKernelsOfAStep) {
+  core::Profile profile;
+  profile.busy = 0.4;
+  profile.steps_per_second = 10;
+  EXPECT_FALSE(DemandOf(profile).kernel_time) << "unknown is not 0";
+  profile.kernels = 1000;
+  EXPECT_NEAR(DemandOf(profile).kernel_time->value, 40e-6, 1e-15);
+  EXPECT_EQ(DemandOf(profile).kernels, 1000);
+  profile.kernel_time = core::Seconds(30e-6);
+  EXPECT_EQ(DemandOf(profile).kernel_time, core::Seconds(30e-6)) << "measured";
+  profile.kernel_time.reset();
+  profile.busy = 0;
+  EXPECT_FALSE(DemandOf(profile).kernel_time);
 }
 
 }  // namespace

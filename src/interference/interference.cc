@@ -16,51 +16,52 @@ namespace {
 double OwnStretch(const Demand& demand, Ratio sm_share, const Coefficients& c) {
   if (sm_share >= 1 || demand.sm <= 0) return 1;
   const double width = demand.sm < demand.busy ? demand.sm / demand.busy : 1;
-  return 1 + std::pow(width, c.own_width) * (1 / std::max(sm_share, kSlowest) - 1);
+  return 1 + c.narrow * width * width * (1 / std::max(sm_share, kSlowest) - 1);
 }
 
-// How much longer a step takes when its GPU part is stretched and the host's is not.
-double Overlapped(Ratio busy, double stretch, const Coefficients& c) {
-  if (busy <= 0) return 1;
-  if (busy >= 1) return stretch;
-  const double gpu = std::pow(busy, c.overlap);
-  return std::pow(1 + gpu * (std::pow(stretch, c.overlap) - 1), 1 / c.overlap);
+double Fourth(double x) { return (x * x) * (x * x); }
+
+// How much longer a step takes when its parts on the host and on the GPU are stretched so.
+double Overlapped(Ratio busy, double host, double gpu) {
+  if (busy <= 0) return host;
+  if (busy >= 1) return gpu;
+  return std::sqrt(std::sqrt((1 - Fourth(busy)) * Fourth(host) + Fourth(busy * gpu)));
 }
 
 }  // namespace
 
 Ratio SpeedAlone(const Demand& demand, Ratio sm_share, const Coefficients& coefficients) {
   if (sm_share >= 1) return 1;
-  const double stretch = OwnStretch(demand, sm_share, coefficients);
-  return std::max(1 / Overlapped(demand.busy, stretch, coefficients), kSlowest);
+  return std::max(1 / Overlapped(demand.busy, 1, OwnStretch(demand, sm_share, coefficients)),
+                  kSlowest);
 }
 
 double Interference::Slowdown(std::span<const Resident> residents, std::size_t i) const {
   const Coefficients& c = coefficients_;
   const Demand& self = *residents[i].demand;
   const double neighbours = static_cast<double>(residents.size() - 1);
-  if (self.busy <= 0) return 1 + c.neighbour * neighbours;
+  const double host = 1 + c.host * neighbours;
+  if (self.busy <= 0) return host;
   const double own = OwnStretch(self, residents[i].sm_share, c);
-  double idle = 1;  // share of the SMs' time that no neighbour uses
+  const bool timed = self.kernel_time && self.kernel_time->value > 0;
+  const double per_kernel = timed ? c.length / (self.kernel_time->value * own) : 0;
   double dram = 0;
   double wait = 0;  // for the neighbours' kernels
   for (std::size_t j = 0; j < residents.size(); ++j) {
     if (j == i) continue;
     const Demand& other = *residents[j].demand;
-    const Ratio share = std::min(residents[j].sm_share, 1.0);
-    const double sm = std::min(other.sm, share);
-    idle *= 1 - sm;
     dram += other.dram;
+    const Ratio share = residents[j].sm_share;
+    const double sm = std::min(other.sm, share);
     if (sm <= 0) continue;
-    double longer = 1;  // a kernel of the neighbour's, against one of this job's
-    if (self.kernel_time && other.kernel_time && self.kernel_time->value > 0) {
-      longer = other.kernel_time->value / (self.kernel_time->value * own);
-    }
-    wait += std::pow(sm, c.width) * std::log(1 + c.length * longer) / (1 + c.room * (1 - share));
+    // A kernel of the neighbour's, against one of this job's.
+    const double longer =
+        timed && other.kernel_time ? other.kernel_time->value * per_kernel : c.length;
+    const double blocked = sm * std::sqrt(sm) * std::log(1 + longer);
+    wait += share < 1 ? blocked / (1 + c.room * (1 - share)) : blocked;
   }
-  const double full = (1 - idle) * (1 - idle);
-  const double stretch = own * (1 + c.sm * full * full + c.dram * dram + c.wait * wait);
-  return c.neighbour * neighbours + Overlapped(self.busy, stretch, c);
+  const double gpu = own * (1 + c.neighbour * neighbours + c.dram * dram + c.wait * wait);
+  return Overlapped(self.busy, host, gpu);
 }
 
 Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
@@ -69,7 +70,7 @@ Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
   const Ratio alone = SpeedAlone(*self.demand, self.sm_share, coefficients_);
   if (residents.size() <= 1) return alone;
   std::optional<Ratio> measured;
-  if (residents.size() == 2) {
+  if (residents.size() == 2 && !pairs_.empty()) {
     const Resident& other = residents[1 - i];
     measured = pairs_.Speed(model, self.workload, other.workload, self.sm_share, other.sm_share);
   }

@@ -97,6 +97,7 @@ void AddDerived(const Query& query, const Base& base, double step_seconds, Predi
   out.disk = Assumed((base.float_inputs + 8 * base.other_inputs) / step_seconds);
   const Value& power = out[Figure::kPower];
   const Value& step = out[Figure::kStepSeconds];
+  out.kernels = base.cost.forward.kernels + base.cost.backward.kernels + base.cost.update.kernels;
   out.energy = {power.p50 * step.p50, power.p05 * step.p05, power.p95 * step.p95, power.source};
 }
 
@@ -184,6 +185,10 @@ Prediction Predictor::Predict(const Query& query) const {
   AddDerived(query, base, step_seconds, out);
   out.bound = BoundOf(base, busy_seconds);
   return out;
+}
+
+core::Seconds Prediction::KernelTime() const {
+  return core::Seconds(kernels > 0 ? (*this)[Figure::kBusySeconds].p50 / kernels : 0);
 }
 
 double Predictor::UpperOverMedian(Figure figure) const {

@@ -37,6 +37,9 @@ struct Prediction {
   std::array<Value, kFigures> figures;
   Value l2, host_bandwidth, disk;  // shares of one, bytes a second, bytes a second: assumed
   Value energy;                    // joules a step
+  double kernels = 0;              // launches a step, counted in the graph
+  // Mean of one kernel; 0 where the graph has none.
+  core::Seconds KernelTime() const;
   Bound bound = Bound::kCompute;
   bool model_known = true;  // false: nothing we learnt from is like it; bounds are twice as wide
   bool gpu_known = true;    // false: nothing was learnt on this GPU model

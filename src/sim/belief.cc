@@ -21,6 +21,7 @@ enum Figure : std::uint64_t {
   kPower,
   kContention,
   kDuration,
+  kKernelTime,
   kRate = 100  // + the GPU model's number
 };
 
@@ -48,6 +49,7 @@ PredictedFigures Drawn(const Draws& draw, double s) {
   out.cores = draw(kCores, s);
   out.host_memory = draw(kHostMemory, s);
   out.power = draw(kPower, s);
+  out.kernel_time = draw(kKernelTime, s);
   out.gpu_memory_upper = out.cores_upper = std::exp(1.645 * s);
   return out;
 }
@@ -77,6 +79,7 @@ core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOpti
     d.host_memory = d.host_memory * off.host_memory;
     d.host_bandwidth = d.host_bandwidth * host_bandwidth;
     d.power = d.power * off.power;
+    if (d.kernel_time) d.kernel_time = *d.kernel_time * off.kernel_time;
     e.gpu_memory_upper = std::max(e.gpu_memory_upper, d.gpu_memory * off.gpu_memory_upper);
   }
   e.cores_upper = off.cores_upper;

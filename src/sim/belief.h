@@ -16,7 +16,7 @@ namespace sharewell::sim {
 // the predicted figure.
 struct PredictedFigures {
   double busy = 1, sm = 1, dram = 1, gpu_memory = 1, pcie = 1, cores = 1, host_memory = 1,
-         power = 1;
+         power = 1, kernel_time = 1;
   double gpu_memory_upper = 1, cores_upper = 1;
 };
 

@@ -162,6 +162,20 @@ class Predict(ModelTest):
         self.assertEqual([float(line["speed_p50"]) for line in lines], [row["speed_p50"] for row in rows])
         self.assertIn("Speed 1 is the job's pace alone", self.succeed("predict", "--together", "pair.csv"))
 
+    def test_shares_of_the_sms(self):
+        rows = "profile,batch,precision,workers,group,sm_share\n"
+        for group, share in (("all", 1), ("most", 0.8), ("some", 0.6)):
+            rows += f"lstm:512x2,32,fp32,1,{group},\ntv:resnet152@224,16,bf16,4,{group},{share}\n"
+        self.write("pair.csv", rows)
+        rows = self.predictions("--together", "pair.csv")
+        self.assertEqual([row["sm_share"] for row in rows], [1, 1, 1, 0.8, 1, 0.6])
+        lstm, hog = ([row["speed_p50"] for row in rows[k::2]] for k in (0, 1))
+        self.assertTrue(lstm[0] < lstm[1] < lstm[2], lstm)
+        self.assertTrue(hog[0] > hog[1] > hog[2], hog)
+        self.assertIn("80 %", self.succeed("predict", "--together", "pair.csv"))
+        self.write("bad.csv", "model,sm_share\n" + ENCODER + ",1.2\n")
+        self.assertIn("line 2, column sm_share", self.refuse("predict", "--together", "bad.csv"))
+
 
 class NoModel(ModelTest):
     """For both commands that read one."""

@@ -27,6 +27,7 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
     p.dram.reset();
     p.pcie.reset();
     p.power.reset();
+    p.kernel_time.reset();
     needs.duration.reset();
   }
   const auto take = [](auto& figure, const auto& from) {
@@ -40,6 +41,10 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
   take(p.host_memory, seen.host_memory);
   take(p.host_bandwidth, seen.host_bandwidth);
   take(p.power, seen.power);
+  take(p.kernels, seen.kernels);
+  // Where the kernels a step are known, their mean time follows from what was seen.
+  if (seen.busy && seen.steps_per_second && p.kernels) p.kernel_time.reset();
+  take(p.kernel_time, seen.kernel_time);
   if (seen.gpu_memory) {
     p.gpu_memory = seen.gpu_memory;
     needs.gpu_memory_upper.reset();

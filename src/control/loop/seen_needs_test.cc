@@ -37,6 +37,25 @@ TEST(SeenNeeds, WhatWasSeenStandsBeforeWhatWasBelieved) {
   EXPECT_FALSE(SeenNeeds(believed, seen, 8, 1).profile.steps_per_second) << "of another GPU";
 }
 
+TEST(SeenNeeds, KernelsStayAndTheirTimeFollowsFromWhatWasSeen) {
+  core::Needs believed;
+  believed.profile.gpu = "H200";
+  believed.profile.kernels = 500;
+  believed.profile.kernel_time = core::Seconds(2e-5);
+  core::Profile seen;
+  seen.gpu = "H200";
+  seen.busy = 0.5;
+  EXPECT_EQ(SeenNeeds(believed, seen, 8, 1).profile.kernel_time, core::Seconds(2e-5));
+  seen.steps_per_second = 20;
+  const core::Needs needs = SeenNeeds(believed, seen, 8, 1);
+  EXPECT_EQ(needs.profile.kernels, 500);
+  EXPECT_FALSE(needs.profile.kernel_time) << "busy, rate and kernels tell it";
+  believed.profile.kernels.reset();
+  EXPECT_EQ(SeenNeeds(believed, seen, 8, 1).profile.kernel_time, core::Seconds(2e-5));
+  seen.gpu = "A100";
+  EXPECT_FALSE(SeenNeeds(believed, seen, 8, 1).profile.kernel_time) << "of another GPU";
+}
+
 TEST(SeenNeeds, AStarvedJobNeedsMoreThanItUsed) {
   EXPECT_EQ(CoresNeeded(2, 8, 1), 2);
   EXPECT_EQ(CoresNeeded(7.8, 8, 1), 12);

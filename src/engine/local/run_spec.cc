@@ -68,6 +68,8 @@ void EachNeed(Needs& needs, F&& field) {
   field("needs_host_memory", profile.host_memory);
   field("needs_host_bandwidth", profile.host_bandwidth);
   field("needs_power", profile.power);
+  field("needs_kernel_time", profile.kernel_time);
+  field("needs_kernels", profile.kernels);
   field("needs_cpu_curve", profile.cpu_curve);
   field("needs_gpu_memory_upper", needs.gpu_memory_upper);
   field("needs_cores_upper", needs.cores_upper);

@@ -34,6 +34,8 @@ SHAREWELL_EMBED(sharewell_embedded_h200_profiles_2, "h200/profiles-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs, "h200/pairs.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_shares, "h200/shares.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_groups, "h200/groups.csv");
 
 namespace sharewell::platform {
 
@@ -75,6 +77,14 @@ std::string_view EmbeddedH200Pairs() {
 
 std::string_view EmbeddedH200Pairs2() {
   return {sharewell_embedded_h200_pairs_2_begin, sharewell_embedded_h200_pairs_2_end};
+}
+
+std::string_view EmbeddedH200Shares() {
+  return {sharewell_embedded_h200_shares_begin, sharewell_embedded_h200_shares_end};
+}
+
+std::string_view EmbeddedH200Groups() {
+  return {sharewell_embedded_h200_groups_begin, sharewell_embedded_h200_groups_end};
 }
 
 std::string_view EmbeddedH200Triples() {

@@ -17,5 +17,7 @@ std::string_view EmbeddedH200Profiles2();  // data/h200/profiles-2.csv
 std::string_view EmbeddedH200Pairs();      // data/h200/pairs.csv
 std::string_view EmbeddedH200Pairs2();     // data/h200/pairs-2.csv
 std::string_view EmbeddedH200Triples();    // data/h200/triples.csv
+std::string_view EmbeddedH200Shares();     // data/h200/shares.csv
+std::string_view EmbeddedH200Groups();     // data/h200/groups.csv
 
 }  // namespace sharewell::platform

@@ -17,6 +17,8 @@ TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedH200Pairs(), TestFolder::Read("data/h200/pairs.csv"));
   EXPECT_EQ(EmbeddedH200Pairs2(), TestFolder::Read("data/h200/pairs-2.csv"));
   EXPECT_EQ(EmbeddedH200Triples(), TestFolder::Read("data/h200/triples.csv"));
+  EXPECT_EQ(EmbeddedH200Shares(), TestFolder::Read("data/h200/shares.csv"));
+  EXPECT_EQ(EmbeddedH200Groups(), TestFolder::Read("data/h200/groups.csv"));
   EXPECT_GT(EmbeddedGpus().size(), 1000U);
 }
 

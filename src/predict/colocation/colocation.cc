@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/numbers/random.h"
 #include "core/result.h"
+#include "interference/fit.h"
 #include "interference/interference.h"
 
 namespace sharewell::predict {
@@ -16,20 +19,28 @@ namespace {
 using core::Ratio;
 using Measured = ColocationState::Measured;
 
-constexpr std::size_t kFolds = 12;
 // The mean of repeats errs less, but they share a sitting and a host's mood.
 constexpr double kNoiseOfRepeats = 0.7;
 constexpr double kUnknownRepeat = 0.1;
 constexpr double kInNineOfTen = 0.9;
+constexpr double kSameShare = 0.005;  // whole percents are told apart
 constexpr std::size_t kLower = 0;
 constexpr std::size_t kUpper = 1;
 
 double Clamped(double speed) { return std::clamp(speed, interference::kSlowest, 1.0); }
 
-double Modelled(std::span<const Resident> residents, std::size_t i) {
-  std::vector<interference::Resident> modelled;
-  for (const Resident& resident : residents) modelled.push_back({{}, &resident.demand, 1});
-  return interference::Interference().Speed(core::GpuModelId(0), modelled, i);
+std::vector<interference::Resident> Modelled(std::span<const Resident> residents) {
+  std::vector<interference::Resident> out;
+  for (const Resident& resident : residents) {
+    out.push_back({{}, &resident.demand, 1, resident.sm_share});
+  }
+  return out;
+}
+
+std::vector<interference::MeasuredSpeeds> ForTheFit(std::span<const Colocation> groups) {
+  std::vector<interference::MeasuredSpeeds> out;
+  for (const Colocation& group : groups) out.push_back({Modelled(group.residents), group.speeds});
+  return out;
 }
 
 // One measurement: who (ascending, a workload as often as it was there) and how fast. The halves of
@@ -63,7 +74,8 @@ double RepeatOf(std::vector<double> deviations) {
 core::Result<void> Check(std::span<const Colocation> groups) {
   for (std::size_t c = 0; c < groups.size(); ++c) {
     const Colocation& group = groups[c];
-    if (group.residents.size() < 2 || group.residents.size() != group.speeds.size()) {
+    const bool limited = group.residents.size() == 1 && group.residents[0].sm_share < 1;
+    if ((group.residents.size() < 2 && !limited) || group.residents.size() != group.speeds.size()) {
       return core::UsageError(
           "co-location {}: has {} jobs and {} speeds; it needs two or more, of both", c + 1,
           group.residents.size(), group.speeds.size());
@@ -74,20 +86,27 @@ core::Result<void> Check(std::span<const Colocation> groups) {
       }
     }
   }
-  if (groups.empty()) return core::UsageError("no jobs were measured together");
+  if (std::none_of(groups.begin(), groups.end(),
+                   [](const Colocation& group) { return group.residents.size() > 1; })) {
+    return core::UsageError("no jobs were measured together");
+  }
   return {};
 }
 
 ColocationState StateOf(std::span<const Colocation> groups) {
   ColocationState state;
-  std::map<core::Workload, std::size_t> known;
+  using Who = std::tuple<core::Workload, double, double, double, double, double>;
+  std::map<Who, std::size_t> known;
   std::map<std::vector<std::size_t>, std::vector<std::vector<Ratio>>> repeats;
   for (const Colocation& group : groups) {
     std::vector<std::size_t> places;
     for (const Resident& resident : group.residents) {
       std::size_t place = state.residents.size();
       if (!resident.workload.name.empty()) {
-        place = known.try_emplace(resident.workload, place).first->second;
+        const core::Demand& d = resident.demand;
+        const Who who{resident.workload,  resident.sm_share, d.busy, d.sm, d.dram,
+                      resident.step.value};
+        place = known.try_emplace(who, place).first->second;
       }
       if (place == state.residents.size()) state.residents.push_back(resident);
       places.push_back(place);
@@ -123,17 +142,51 @@ bool SeenBefore(const Measured& group, std::size_t k) {
   return k > 0 && group.who[k] == group.who[k - 1];
 }
 
-// Named workloads in kFolds parts of like size, by name: two batches of a model stay together.
-std::map<std::string, std::size_t> FoldsOf(const ColocationState& state) {
-  std::map<std::string, std::size_t> folds;
-  for (const Resident& resident : state.residents) folds.emplace(resident.workload.name, 0);
-  folds.erase("");
-  std::size_t rank = 0;
-  for (auto& [name, fold] : folds) fold = rank++ % kFolds;
-  return folds;
+std::set<std::string> NamesOf(const Colocation& group) {
+  std::set<std::string> names;
+  for (const Resident& resident : group.residents) names.insert(resident.workload.name);
+  return names;
+}
+
+bool Meet(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
 }
 
 }  // namespace
+
+std::vector<Colocation> Averaged(std::span<const Colocation> groups) {
+  std::vector<Colocation> out;
+  std::vector<double> times;
+  for (const Colocation& group : groups) {
+    const auto it = std::find_if(out.begin(), out.end(), [&](const Colocation& other) {
+      return other.residents == group.residents;
+    });
+    const auto place = static_cast<std::size_t>(it - out.begin());
+    if (it == out.end()) {
+      out.push_back(group);
+      times.push_back(0);
+      std::fill(out.back().speeds.begin(), out.back().speeds.end(), 0);
+    }
+    times[place] += 1;
+    for (std::size_t k = 0; k < group.speeds.size(); ++k) {
+      out[place].speeds[k] += std::min(group.speeds[k], 1.0);
+    }
+  }
+  for (std::size_t place = 0; place < out.size(); ++place) {
+    for (Ratio& speed : out[place].speeds) speed /= times[place];
+  }
+  return out;
+}
+
+interference::Coefficients FitCoefficients(std::span<const Colocation> groups) {
+  return interference::Fit(ForTheFit(groups));
+}
+
+Ratio ModelledSpeed(std::span<const Resident> residents, std::size_t i,
+                    const interference::Coefficients& coefficients) {
+  return interference::Interference({}, coefficients)
+      .Speed(core::GpuModelId(0), Modelled(residents), i);
+}
 
 Resident Perturbed(Resident resident, double error, std::uint64_t seed) {
   std::uint64_t figure = 0;
@@ -145,6 +198,7 @@ Resident Perturbed(Resident resident, double error, std::uint64_t seed) {
   demand.sm = std::min(demand.busy, demand.sm * factor());
   demand.dram = std::min(1.0, demand.dram * factor());
   demand.cpu_cores *= factor();
+  if (demand.kernel_time) demand.kernel_time = *demand.kernel_time * factor();
   resident.step = resident.step * factor();
   resident.predicted = true;
   return resident;
@@ -156,11 +210,12 @@ core::Result<ColocationModel> ColocationModel::From(ColocationState state) {
   std::vector<double> errors;
   std::vector<double> noise;
   for (const Measured& group : out.state_.groups) {
+    if (group.who.size() < 2) continue;
     const auto residents = ResidentsOf(out.state_, group);
     for (std::size_t k = 0; k < residents.size(); ++k) {
       if (SeenBefore(group, k)) continue;
       out.seats_.push_back(SeatOf(residents, k));
-      errors.push_back(group.speeds[k] - Modelled(residents, k));
+      errors.push_back(group.speeds[k] - ModelledSpeed(residents, k, out.state_.coefficients));
       noise.push_back(group.times > 1 ? kNoiseOfRepeats : 1);
     }
   }
@@ -179,50 +234,61 @@ core::Result<ColocationModel> ColocationModel::From(ColocationState state) {
 
 core::Result<ColocationModel> ColocationModel::FitUncalibrated(std::span<const Colocation> groups) {
   RETURN_IF_ERROR(Check(groups));
-  return From(StateOf(groups));
+  ColocationState state = StateOf(groups);
+  state.coefficients = FitCoefficients(Averaged(groups));
+  return From(std::move(state));
 }
 
 core::Result<ColocationModel> ColocationModel::Fit(std::span<const Colocation> groups) {
   auto out = FitUncalibrated(groups);
   if (!out) return out;
-  RETURN_IF_ERROR(out->Calibrate());
+  RETURN_IF_ERROR(out->Calibrate(Averaged(groups)));
   return out;
 }
 
-core::Result<void> ColocationModel::Calibrate() {
-  const auto folds = FoldsOf(state_);
-  std::vector<learn::Residual> exact;
-  std::vector<learn::Residual> perturbed;
-  for (std::size_t fold = 0; fold < kFolds; ++fold) {
-    const auto held = [&](std::size_t place) {
-      const auto it = folds.find(state_.residents[place].workload.name);
-      return it != folds.end() && it->second == fold;
-    };
-    ColocationState rest{state_.residents, {}, {}, {}, 0};
-    std::vector<const Measured*> judges;
-    for (const Measured& group : state_.groups) {
-      if (std::any_of(group.who.begin(), group.who.end(), held)) {
-        judges.push_back(&group);
-      } else {
-        rest.groups.push_back(group);
+std::vector<UnseenSpeeds> PredictUnseen(std::span<const Colocation> groups) {
+  std::vector<std::set<std::string>> names;
+  for (const Colocation& group : groups) names.push_back(NamesOf(group));
+  std::map<std::set<std::string>, interference::Coefficients> without;
+  std::vector<UnseenSpeeds> out(groups.size());
+  for (std::size_t c = 0; c < groups.size(); ++c) {
+    const Colocation& group = groups[c];
+    if (group.residents.size() < 2 || names[c].contains("")) continue;
+    auto found = without.find(names[c]);
+    if (found == without.end()) {
+      std::vector<interference::MeasuredSpeeds> rest;
+      for (std::size_t k = 0; k < groups.size(); ++k) {
+        if (!Meet(names[k], names[c])) {
+          rest.push_back({Modelled(groups[k].residents), groups[k].speeds});
+        }
+      }
+      found = without.emplace(names[c], interference::Fit(rest)).first;
+    }
+    auto predicted = group.predicted;
+    if (predicted.empty()) {
+      for (std::size_t k = 0; k < group.residents.size(); ++k) {
+        predicted.push_back(Perturbed(group.residents[k], kDemandError, core::HashOf({c, k})));
       }
     }
-    const auto others = From(std::move(rest));
-    RETURN_IF_ERROR(others);
-    for (std::size_t c = 0; c < judges.size(); ++c) {
-      const Measured& group = *judges[c];
-      const auto residents = ResidentsOf(state_, group);
-      auto predicted = residents;
-      for (std::size_t k = 0; k < residents.size(); ++k) {
-        predicted[k] = Perturbed(residents[k], kDemandError, core::HashOf({fold, c, k}));
-      }
-      for (std::size_t k = 0; k < residents.size(); ++k) {
-        if (!held(group.who[k]) || SeenBefore(group, k)) continue;
-        const Guess guess = others->GuessAt(residents, k);
-        exact.push_back({group.speeds[k] - guess.speed, "", guess.spread});
-        const Guess poorer = others->GuessAt(predicted, k);
-        perturbed.push_back({group.speeds[k] - poorer.speed, "", poorer.spread});
-      }
+    for (std::size_t k = 0; k < group.residents.size(); ++k) {
+      out[c].of_measured.push_back(ModelledSpeed(group.residents, k, found->second));
+      out[c].of_predicted.push_back(ModelledSpeed(predicted, k, found->second));
+    }
+  }
+  return out;
+}
+
+core::Result<void> ColocationModel::Calibrate(std::span<const Colocation> groups) {
+  const std::vector<UnseenSpeeds> unseen = PredictUnseen(groups);
+  std::vector<learn::Residual> exact;
+  std::vector<learn::Residual> perturbed;
+  // Nothing is kriged for a workload of another name, so all are as unsure as can be.
+  const double spread = std::sqrt(1 + Prior());
+  for (std::size_t c = 0; c < groups.size(); ++c) {
+    for (std::size_t k = 0; k < unseen[c].of_measured.size(); ++k) {
+      const double speed = std::min(groups[c].speeds[k], 1.0);
+      exact.push_back({speed - unseen[c].of_measured[k], "", spread});
+      perturbed.push_back({speed - unseen[c].of_predicted[k], "", spread});
     }
   }
   // Nobody has a name: nobody can be left out. Then the answers have no bounds.
@@ -244,39 +310,52 @@ ColocationModel::Guess ColocationModel::GuessAt(std::span<const Resident> reside
   const Seat seat = SeatOf(residents, i);
   std::vector<double> alike;
   for (const Seat& measured : seats_) alike.push_back(Alike(measured, seat));
-  const double variance = errors_.Variance(alike, Alike(seat, seat));
-  return {Clamped(Modelled(residents, i) + errors_.Mean(alike)), std::sqrt(1 + variance)};
+  const double variance = errors_.Variance(alike, Prior());
+  return {Clamped(ModelledSpeed(residents, i, state_.coefficients) + errors_.Mean(alike)),
+          std::sqrt(1 + variance)};
 }
 
-const Measured* ColocationModel::Find(std::span<const Resident> residents,
-                                      std::vector<std::size_t>& places) const {
-  places.clear();
-  for (const Resident& resident : residents) {
-    if (resident.workload.name.empty()) return nullptr;
-    const auto it =
-        std::find_if(state_.residents.begin(), state_.residents.end(),
-                     [&](const Resident& r) { return r.workload == resident.workload; });
-    if (it == state_.residents.end()) return nullptr;
-    places.push_back(static_cast<std::size_t>(it - state_.residents.begin()));
+std::vector<Ratio> ColocationModel::Found(std::span<const Resident> residents) const {
+  const auto same = [](const Resident& a, const Resident& b) {
+    return a.workload == b.workload && std::abs(a.sm_share - b.sm_share) < kSameShare;
+  };
+  std::vector<Ratio> sums(residents.size());
+  double times = 0;
+  for (const Measured& group : state_.groups) {
+    if (group.who.size() != residents.size()) continue;
+    // A workload beside itself has one speed, so each may take the first of its like.
+    std::vector<bool> taken(group.who.size());
+    std::vector<std::size_t> place;
+    for (const Resident& resident : residents) {
+      if (resident.workload.name.empty()) return {};
+      std::size_t at = 0;
+      while (at < taken.size() && (taken[at] || !same(state_.residents[group.who[at]], resident))) {
+        ++at;
+      }
+      if (at == taken.size()) break;
+      taken[at] = true;
+      place.push_back(at);
+    }
+    if (place.size() != residents.size()) continue;
+    for (std::size_t i = 0; i < residents.size(); ++i) {
+      sums[i] += group.speeds[place[i]] * group.times;
+    }
+    times += group.times;
   }
-  auto who = places;
-  std::sort(who.begin(), who.end());
-  const auto it = std::find_if(state_.groups.begin(), state_.groups.end(),
-                               [&](const Measured& group) { return group.who == who; });
-  return it == state_.groups.end() ? nullptr : &*it;
+  if (times == 0) return {};
+  for (Ratio& sum : sums) sum /= times;
+  return sums;
 }
 
 std::vector<ColocationModel::Speed> ColocationModel::Speeds(
     std::span<const Resident> residents) const {
   std::vector<Speed> out(residents.size());
-  if (residents.size() < 2) return out;
-  std::vector<std::size_t> places;
-  if (const Measured* group = Find(residents, places)) {
+  if (residents.empty() || (residents.size() == 1 && residents[0].sm_share >= 1)) return out;
+  const std::vector<Ratio> found = Found(residents);
+  if (!found.empty()) {
     for (std::size_t i = 0; i < residents.size(); ++i) {
-      const auto at = std::find(group->who.begin(), group->who.end(), places[i]);
-      const double speed = group->speeds[static_cast<std::size_t>(at - group->who.begin())];
-      out[i] = {Clamped(speed - state_.repeat), Clamped(speed), Clamped(speed + state_.repeat),
-                true};
+      out[i] = {Clamped(found[i] - state_.repeat), Clamped(found[i]),
+                Clamped(found[i] + state_.repeat), true};
     }
     return out;
   }
@@ -287,10 +366,10 @@ std::vector<ColocationModel::Speed> ColocationModel::Speeds(
     const Guess guess = GuessAt(residents, i);
     out[i] = {guess.speed, guess.speed, guess.speed, false};
     if (bounds.levels.empty()) continue;
-    out[i].p05 =
-        std::min(guess.speed, Clamped(guess.speed + bounds.Offset(kLower, "", guess.spread)));
-    out[i].p95 =
-        std::max(guess.speed, Clamped(guess.speed + bounds.Offset(kUpper, "", guess.spread)));
+    out[i].p05 = std::min(
+        guess.speed, Clamped(guess.speed + kWiderBounds * bounds.Offset(kLower, "", guess.spread)));
+    out[i].p95 = std::max(
+        guess.speed, Clamped(guess.speed + kWiderBounds * bounds.Offset(kUpper, "", guess.spread)));
   }
   return out;
 }

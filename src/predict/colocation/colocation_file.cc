@@ -19,17 +19,33 @@ constexpr std::size_t kMostGroups = 5'000;  // more would take minutes to factor
 constexpr std::size_t kMostOnOneGpu = 64;
 constexpr std::size_t kMostTimes = 1'000'000;
 constexpr double kLargestCount = 1e9;
+constexpr double kLargestCoefficient = 1e4;
+
+// What a file says of the coefficients, by name.
+constexpr std::pair<const char*, double interference::Coefficients::*> kCoefficients[] = {
+    {"host", &interference::Coefficients::host},
+    {"neighbour", &interference::Coefficients::neighbour},
+    {"dram", &interference::Coefficients::dram},
+    {"wait", &interference::Coefficients::wait},
+    {"length", &interference::Coefficients::length},
+    {"narrow", &interference::Coefficients::narrow},
+    {"room", &interference::Coefficients::room},
+    {"residual", &interference::Coefficients::residual},
+    {"residual_of_three", &interference::Coefficients::residual_of_three}};
 
 json Json(const Resident& resident) {
-  return {{"workload", resident.workload.name},
-          {"batch", resident.workload.batch},
-          {"precision", resident.workload.precision},
-          {"workers", resident.workload.workers},
-          {"busy", resident.demand.busy},
-          {"sm", resident.demand.sm},
-          {"dram", resident.demand.dram},
-          {"cores", resident.demand.cpu_cores},
-          {"step", resident.step.value}};
+  json out = {{"workload", resident.workload.name},
+              {"batch", resident.workload.batch},
+              {"precision", resident.workload.precision},
+              {"workers", resident.workload.workers},
+              {"busy", resident.demand.busy},
+              {"sm", resident.demand.sm},
+              {"dram", resident.demand.dram},
+              {"cores", resident.demand.cpu_cores},
+              {"step", resident.step.value}};
+  if (resident.demand.kernel_time) out["kernel"] = resident.demand.kernel_time->value;
+  if (resident.sm_share < 1) out["sm_share"] = resident.sm_share;
+  return out;
 }
 
 // JSON has no order of its own to keep: nlohmann's objects are sorted by key.
@@ -38,8 +54,8 @@ json Json(const learn::Conformal& bounds) {
 }
 
 Resident ResidentFrom(const json& value, learn::Reader& reader) {
-  reader.Only(value,
-              {"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores", "step"});
+  reader.Only(value, {"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
+                      "step", "kernel", "sm_share"});
   Resident out;
   out.workload.name = reader.Text(value, "workload");
   out.workload.precision = reader.Text(value, "precision");
@@ -51,6 +67,10 @@ Resident ResidentFrom(const json& value, learn::Reader& reader) {
   out.demand.dram = reader.Bounded(value, "dram", 0, 1);
   out.demand.cpu_cores = reader.Bounded(value, "cores", 0, kLargestCount);
   out.step = core::Seconds(reader.Bounded(value, "step", 0, kLargestCount));
+  if (value.contains("kernel")) {
+    out.demand.kernel_time = core::Seconds(reader.Bounded(value, "kernel", 0, kLargestCount));
+  }
+  if (value.contains("sm_share")) out.sm_share = reader.Bounded(value, "sm_share", 0, 1);
   return out;
 }
 
@@ -59,7 +79,7 @@ ColocationState::Measured ColocationFrom(const json& value, std::size_t resident
   reader.Only(value, {"who", "speeds", "times"});
   ColocationState::Measured out;
   const std::size_t count = reader.List(value, "who", kMostOnOneGpu).size();
-  reader.Expect(count >= 2, "a co-location of it has {} jobs; two are the least", count);
+  reader.Expect(count >= 1, "a co-location of it has no jobs");
   for (const double place : reader.Numbers(value, "who", count, 0, kLargestCount)) {
     reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,
                   "a co-location of it names resident {} of {}", place, residents);
@@ -93,25 +113,29 @@ std::string Write(const ColocationModel& together) {
   for (const auto& group : state.groups) {
     groups.push_back({{"who", group.who}, {"speeds", group.speeds}, {"times", group.times}});
   }
-  const json out = {{"format", "sharewell-together"},
-                    {"version", 1},
-                    {"repeat", state.repeat},
-                    {"residents", std::move(residents)},
-                    {"companies", std::move(groups)},
-                    {"of_measured", Json(state.of_measured)},
-                    {"of_predicted", Json(state.of_predicted)}};
+  json coefficients = json::object();
+  for (const auto& [name, member] : kCoefficients) coefficients[name] = state.coefficients.*member;
+  const json out = {
+      {"format", "sharewell-together"},          {"version", 2},
+      {"coefficients", std::move(coefficients)}, {"repeat", state.repeat},
+      {"residents", std::move(residents)},       {"companies", std::move(groups)},
+      {"of_measured", Json(state.of_measured)},  {"of_predicted", Json(state.of_predicted)}};
   // A name from a user's file may hold bytes that are no text.
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 core::Result<ColocationModel> ColocationFromJson(const json& value) {
   learn::Reader reader("part of the model about speeds beside others");
-  reader.Only(value, {"format", "version", "repeat", "residents", "companies", "of_measured",
-                      "of_predicted"});
+  reader.Only(value, {"format", "version", "coefficients", "repeat", "residents", "companies",
+                      "of_measured", "of_predicted"});
   reader.Expect(reader.Text(value, "format") == "sharewell-together", "it is of another kind");
-  reader.Expect(reader.Count(value, "version", 1'000'000) == 1,
+  reader.Expect(reader.Count(value, "version", 1'000'000) == 2,
                 "it was written by another version");
   ColocationState state;
+  const json& coefficients = reader.At(value, "coefficients");
+  for (const auto& [name, member] : kCoefficients) {
+    state.coefficients.*member = reader.Bounded(coefficients, name, 0, kLargestCoefficient);
+  }
   state.repeat = reader.Bounded(value, "repeat", 0, 1);
   for (const json& one : reader.List(value, "residents", kMostResidents)) {
     state.residents.push_back(ResidentFrom(one, reader));

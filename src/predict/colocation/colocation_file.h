@@ -2,9 +2,10 @@
 // value gives the same text, and one that was written and read answers the same bits. Reading
 // trusts nothing: what is missing, unknown or out of range is an error that says what.
 //
-// {"format": "sharewell-together", "version": 1, "repeat",
+// {"format": "sharewell-together", "version": 2, "repeat",
+//  "coefficients": {"host", ... as interference::Coefficients},
 //  "residents": [{"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
-//                 "step"}, ...],
+//                 "step", and where known "kernel"; where it was limited "sm_share"}, ...],
 //  "co-locations": [{"who": [place, ...], "speeds": [...], "times"}, ...],
 //  "of_measured": C, "of_predicted": C}, with C a calibration (learn/serialize.h), or null
 #pragma once

@@ -18,6 +18,7 @@ Resident Job(const std::string& name, double sm) {
   resident.demand.dram = 0.3;
   resident.demand.cpu_cores = 2.5;
   resident.step = core::Seconds(1 / 37.0);
+  resident.demand.kernel_time = core::Seconds(2.5e-5);
   return resident;
 }
 
@@ -28,6 +29,7 @@ ColocationModel Fitted() {
         {{Job("a" + std::to_string(k), 0.02 * k), Job("b" + std::to_string(k % 7), 0.5)},
          {0.9 - 0.01 * k, 0.8 - 0.005 * k}});
   }
+  groups[0].residents[0].sm_share = 0.8;
   auto together = ColocationModel::Fit(groups);
   EXPECT_TRUE(together) << together.error().message;
   return *std::move(together);
@@ -63,7 +65,7 @@ TEST(ColocationFile, DamageIsToldNotTrusted) {
   EXPECT_FALSE(ReadColocations("{"));
   EXPECT_FALSE(ReadColocations("[]"));
   auto json = Parsed();
-  json["version"] = 2;
+  json["version"] = 1;
   EXPECT_THAT(ErrorOf(json), HasSubstr("another version"));
   json = Parsed();
   json["companies"][0]["who"] = {0, 99999};
@@ -80,6 +82,12 @@ TEST(ColocationFile, DamageIsToldNotTrusted) {
   json = Parsed();
   json["of_measured"]["levels"] = {0.1, 0.9};
   EXPECT_THAT(ErrorOf(json), HasSubstr("0.05"));
+  json = Parsed();
+  json["residents"][0]["sm_share"] = 2;
+  EXPECT_THAT(ErrorOf(json), HasSubstr("sm_share"));
+  json = Parsed();
+  json["coefficients"].erase("room");
+  EXPECT_THAT(ErrorOf(json), HasSubstr("room"));
   json = Parsed();
   json.erase("repeat");
   EXPECT_THAT(ErrorOf(json), HasSubstr("repeat"));

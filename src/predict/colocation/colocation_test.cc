@@ -24,9 +24,7 @@ Resident Job(const std::string& name, double busy, double sm, double dram = 0.1)
 }
 
 double Modelled(const std::vector<Resident>& residents, std::size_t i) {
-  std::vector<interference::Resident> modelled;
-  for (const Resident& resident : residents) modelled.push_back({{}, &resident.demand, 1});
-  return interference::Interference().Speed(core::GpuModelId(0), modelled, i);
+  return ModelledSpeed(residents, i);
 }
 
 double Draw(std::uint64_t a, std::uint64_t b) { return core::Uniform(core::HashOf({a, b})); }
@@ -60,13 +58,67 @@ TEST(ColocationModel, AloneIsFullSpeed) {
   EXPECT_TRUE(together->Speeds({}).empty());
 }
 
-TEST(ColocationModel, LearnsWhatTheModelErrsByForJobsNeverMeasured) {
+TEST(ColocationModel, FitsTheModelForJobsNeverMeasured) {
   const auto together = ColocationModel::Fit(World(-0.1));
   ASSERT_TRUE(together);
   const std::vector<Resident> pair{Job("", 0.6, 0.4), Job("", 0.5, 0.3)};
   const auto speeds = together->Speeds(pair);
   EXPECT_NEAR(speeds[0].p50, Modelled(pair, 0) - 0.1, 0.03);
   EXPECT_FALSE(speeds[0].measured);
+  EXPECT_EQ(speeds[0].p50, ModelledSpeed(pair, 0, together->state().coefficients));
+}
+
+TEST(ColocationModel, AWorkloadThatWasMeasuredProfitsFromThat) {
+  std::vector<Colocation> world = World(0);
+  const Resident odd = Job("odd", 0.5, 0.3);
+  for (int k = 0; k < 4; ++k) {
+    const Resident other = Job("o" + std::to_string(k), 0.4 + 0.1 * k, 0.3);
+    world.push_back({{odd, other}, {Modelled({odd, other}, 0) - 0.3, 0.9}});
+  }
+  const auto together = ColocationModel::Fit(world);
+  ASSERT_TRUE(together);
+  const Resident fresh = Job("fresh", 0.55, 0.3);
+  Resident stranger = odd;
+  stranger.workload.name = "stranger";
+  const auto known = together->Speeds(std::vector{odd, fresh})[0];
+  const auto unknown = together->Speeds(std::vector{stranger, fresh})[0];
+  EXPECT_LT(known.p50, unknown.p50 - 0.1);
+  EXPECT_LT(known.p50 - known.p05, unknown.p50 - unknown.p05) << "and is surer";
+}
+
+TEST(ColocationModel, SharesAreToldApart) {
+  std::vector<Colocation> world = World(0);
+  Resident a = Job("a", 0.5, 0.3);
+  Resident b = Job("b", 0.9, 0.8);
+  world.push_back({{a, b}, {0.3, 0.9}});
+  b.sm_share = 0.8;
+  world.push_back({{a, b}, {0.6, 0.7}});
+  world.push_back({{b}, {0.77}});
+  const auto together = ColocationModel::Fit(world);
+  ASSERT_TRUE(together) << together.error().message;
+  const auto limited = together->Speeds(std::vector{a, b});
+  EXPECT_TRUE(limited[0].measured);
+  EXPECT_NEAR(limited[0].p50, 0.6, 1e-12);
+  EXPECT_NEAR(together->Speeds(std::vector{b})[0].p50, 0.77, 1e-12) << "alone with its share";
+  b.sm_share = 0.6;
+  EXPECT_FALSE(together->Speeds(std::vector{a, b})[0].measured);
+  EXPECT_LT(together->Speeds(std::vector{b})[0].p50, 0.8);
+  b.sm_share = 1;
+  EXPECT_NEAR(together->Speeds(std::vector{a, b})[0].p50, 0.3, 1e-12);
+}
+
+TEST(PredictUnseen, NobodyOfAGroupWasFitted) {
+  std::vector<Colocation> world = World(0);
+  // Whoever has seen "liar" believes that neighbours cost nothing.
+  const std::vector<Resident> lie{Job("liar", 1, 0.9), Job("w0", 0.5, 0.4)};
+  for (int k = 0; k < 200; ++k) world.push_back({lie, {1.0, 1.0}});
+  const auto told = PredictUnseen(world);
+  ASSERT_EQ(told.size(), world.size());
+  const std::vector<Resident>& first = world[1].residents;  // w1, and not the liar
+  EXPECT_GT(told[1].of_measured[0], Modelled(first, 0) + 0.02) << "misled";
+  EXPECT_NEAR(told.back().of_measured[0], Modelled(lie, 0), 0.05) << "by the others alone";
+  EXPECT_TRUE(PredictUnseen(std::vector<Colocation>{{{Job("", 1, 1), Job("b", 1, 1)}, {1, 1}}})[0]
+                  .of_measured.empty());
 }
 
 TEST(ColocationModel, AMeasuredCompanyIsAnsweredWithTheMeasurementInAnyOrder) {
@@ -119,16 +171,6 @@ TEST(ColocationModel, BoundsAreInOrderAndWiderWhereDemandsArePredicted) {
   }
   EXPECT_EQ(predicted[0].p50, measured[0].p50);
   EXPECT_GT(predicted[0].p95 - predicted[0].p05, measured[0].p95 - measured[0].p05);
-}
-
-TEST(ColocationModel, ALoopUnlikeAllThatWasMeasuredHasWiderBounds) {
-  const auto together = ColocationModel::Fit(World(-0.05));
-  ASSERT_TRUE(together);
-  Resident odd = Job("", 0.5, 0.4);
-  odd.demand.cpu_cores = 3;  // its loader never rests
-  const auto usual = together->Speeds(std::vector{Job("", 0.5, 0.4), Job("", 0.4, 0.3)})[0];
-  const auto wider = together->Speeds(std::vector{odd, Job("", 0.4, 0.3)})[0];
-  EXPECT_GT(wider.p50 - wider.p05, usual.p50 - usual.p05);
 }
 
 TEST(ColocationModel, TheSameMeasurementsGiveTheSameState) {

@@ -10,20 +10,16 @@ namespace sharewell::predict {
 namespace {
 
 // How far apart two seats are when they stop being alike.
-constexpr double kSm = 0.2;
-constexpr double kLogStep = 3;
-constexpr double kLoader = 0.32;
 constexpr double kFull = 0.3;
 constexpr double kNeighbours = 1;
+constexpr double kShare = 0.3;
 
 // How much of the error is the job's whatever its neighbours, the job's in such a neighbourhood,
 // that of named neighbours, and that of a named job beside named neighbours.
-constexpr double kOfJob = 10;
-constexpr double kOfBoth = 5;
-constexpr double kOfNamedNeighbours = 0.75;
-constexpr double kOfNamedBoth = 1.25;
-
-constexpr core::Seconds kUsualStep{0.03};
+constexpr double kOfJob = 0.5;
+constexpr double kOfBoth = 0.5;
+constexpr double kOfNamedNeighbours = 0.25;
+constexpr double kOfNamedBoth = 1;
 
 double Near(double square) { return learn::Alike(learn::Kernel::kMatern52, square); }
 
@@ -56,33 +52,30 @@ double SameNames(const std::vector<core::Workload>& a, const std::vector<core::W
 
 Seat SeatOf(std::span<const Resident> residents, std::size_t i) {
   SHAREWELL_CHECK(i < residents.size());
-  const Resident& self = residents[i];
   Seat seat;
-  seat.sm = self.demand.sm;
-  seat.log_step = std::log((self.step.value > 0 ? self.step : kUsualStep).value);
-  // The loop itself keeps one core: it launches kernels or waits for them without sleeping.
-  seat.loader =
-      std::clamp((self.demand.cpu_cores - 1) / std::max(1, self.workload.workers), 0.0, 1.0);
+  seat.job = residents[i].workload;
+  seat.share = residents[i].sm_share;
   double idle = 1;
   for (std::size_t j = 0; j < residents.size(); ++j) {
     if (j == i) continue;
-    idle *= 1 - residents[j].demand.sm;
+    idle *= 1 - std::min(residents[j].demand.sm, residents[j].sm_share);
     seat.neighbours.push_back(residents[j].workload);
   }
   seat.full = 1 - idle;
-  seat.job = self.workload;
   return seat;
 }
+
+double Prior() { return kOfJob + kOfBoth + kOfNamedNeighbours + kOfNamedBoth; }
 
 double Alike(const Seat& a, const Seat& b) {
   const double number =
       static_cast<double>(a.neighbours.size()) - static_cast<double>(b.neighbours.size());
-  const double job = Near(Square(a.sm - b.sm, kSm) + Square(a.log_step - b.log_step, kLogStep) +
-                          Square(a.loader - b.loader, kLoader));
-  const double neighbours = Near(Square(a.full - b.full, kFull) + Square(number, kNeighbours));
+  const double same = SameName(a.job, b.job);
+  const double neighbours = Near(Square(a.full - b.full, kFull) + Square(number, kNeighbours) +
+                                 Square(a.share - b.share, kShare));
   const double named = SameNames(a.neighbours, b.neighbours);
-  return job * (kOfJob + kOfBoth * neighbours) +
-         named * (kOfNamedNeighbours + kOfNamedBoth * SameName(a.job, b.job));
+  return same * (kOfJob + kOfBoth * neighbours) +
+         named * (kOfNamedNeighbours + kOfNamedBoth * same * neighbours);
 }
 
 }  // namespace sharewell::predict

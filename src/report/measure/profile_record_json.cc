@@ -69,6 +69,8 @@ Json RecordJson(const ProfileRecord& record) {
                {"gpu_memory_bytes", QuantityOrNull(profile.gpu_memory)},
                {"pcie_bytes_per_second", QuantityOrNull(profile.pcie)},
                {"power_watts", QuantityOrNull(profile.power)},
+               {"kernel_seconds", QuantityOrNull(profile.kernel_time)},
+               {"kernels_per_step", OrNull(profile.kernels)},
                {"cpu_cores", OrNull(profile.cpu_cores)},
                {"host_memory_bytes", QuantityOrNull(profile.host_memory)},
                {"host_bandwidth_bytes_per_second", QuantityOrNull(profile.host_bandwidth)},

@@ -125,7 +125,8 @@ ProfilesCsvText ProfilesCsv(const std::vector<ProfileRecord>& records) {
   }
   CsvText csv(
       "workload,gpu,batch,precision,workers,model,steps_per_s,gpu_util,gpm_sm,gpm_dram,"
-      "mem_used_bytes,pcie_rx_mib_s,cpu_cores,host_rss_bytes,host_bandwidth_gbs,power_w,cpu_curve");
+      "mem_used_bytes,pcie_rx_mib_s,cpu_cores,host_rss_bytes,host_bandwidth_gbs,power_w,"
+      "kernels_per_step,kernel_us,cpu_curve");
   for (const auto& [key, record] : newest) {
     const core::Workload& workload = key.first;
     const core::Profile& p = record->profile;
@@ -135,7 +136,8 @@ ProfilesCsvText ProfilesCsv(const std::vector<ProfileRecord>& records) {
     csv.Field(p.steps_per_second).Field(Plain(p.busy, 100)).Field(Plain(p.sm, 100));
     csv.Field(Plain(p.dram, 100)).Field(Plain(p.gpu_memory)).Field(Plain(p.pcie, 1 / kMebibyte));
     csv.Field(p.cpu_cores).Field(Plain(p.host_memory)).Field(Plain(p.host_bandwidth, 1e-9));
-    csv.Field(Plain(p.power)).Field(CurveText(p.cpu_curve));
+    csv.Field(Plain(p.power)).Field(p.kernels).Field(Plain(p.kernel_time, 1e6));
+    csv.Field(CurveText(p.cpu_curve));
     csv.EndRow();
   }
   out.rows = newest.size();

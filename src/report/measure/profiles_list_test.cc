@@ -31,6 +31,8 @@ TEST(ProfilesCsv, HasTheNewestOfEachWorkloadOnEachGpu) {
   auto third = Record(3, "a", "H200", 30);
   third.profile.cpu_curve = {{1, 0.5}, {2, 1}};
   third.profile.pcie = core::BytesPerSecond(2 * 1024 * 1024);
+  third.profile.kernels = 941;
+  third.profile.kernel_time = core::Seconds(25e-6);
   third.environment.emplace_back("model", "a,b.onnx");
   auto nameless = Record(5, "", "H200", 5);
   nameless.profile.workload = {};
@@ -43,10 +45,10 @@ TEST(ProfilesCsv, HasTheNewestOfEachWorkloadOnEachGpu) {
   EXPECT_EQ(csv.csv,
             "workload,gpu,batch,precision,workers,model,steps_per_s,gpu_util,gpm_sm,gpm_dram,"
             "mem_used_bytes,pcie_rx_mib_s,cpu_cores,host_rss_bytes,host_bandwidth_gbs,power_w,"
-            "cpu_curve\n"
-            "a,H200,64,bf16,4,\"a,b.onnx\",30,97,,,,2,,,,,1:0.5;2:1\n"
-            "a,V100,64,bf16,4,,20,97,,,,,,,,,\n"
-            "plain,H200,,,,,5,97,,,,,,,,,\n");
+            "kernels_per_step,kernel_us,cpu_curve\n"
+            "a,H200,64,bf16,4,\"a,b.onnx\",30,97,,,,2,,,,,941,25,1:0.5;2:1\n"
+            "a,V100,64,bf16,4,,20,97,,,,,,,,,,,\n"
+            "plain,H200,,,,,5,97,,,,,,,,,,,\n");
 }
 
 TEST(ProfilesTable, DashesForWhatIsNotKnown) {

@@ -23,12 +23,11 @@ struct PairRow {
 std::vector<PairRow> PairRows(const study::PairEvaluation& ours,
                               const std::optional<SpeedErrors>& gavel) {
   std::vector<PairRow> rows = {
-      {"model", "interference model alone, nothing learnt", &ours.model},
-      {"pair_held_out", "pair held out", &ours.seen},
-      {"workload_held_out", "workload held out", &ours.unseen},
-      {"workload_held_out_predicted_demands",
-       fmt::format("workload held out, demands off by {:.0f} %", predict::kDemandError * 100),
-       &ours.unseen_predicted}};
+      {"model", "interference model alone, as shipped", &ours.model},
+      {"pair_held_out", "group held out, its workloads seen in others", &ours.seen},
+      {"workload_held_out", "no workload of the group seen", &ours.unseen.measured},
+      {"workload_held_out_predicted_demands", "no workload seen, demands from graphs",
+       &ours.unseen.from_graphs}};
   if (gavel) rows.push_back({"gavel_pair_held_out", "Gavel's pairs, pair held out", &*gavel});
   return rows;
 }
@@ -56,8 +55,13 @@ std::string PairEvaluationText(const study::PairEvaluation& ours,
       "bias       predicted minus measured speed, on average\n"
       "in bounds  measured speeds between the lower and the upper bound; 90 % is promised\n"
       "width      distance between the two bounds, on average\n\n"
-      "A single measurement of a pair is off by {:.3f} itself ({} measured more than once).\n",
-      table.Text(), ours.repeat_noise, core::Count(ours.repeated, "pair was", "pairs were"));
+      "A constant is off by {:.3f}. A single measurement is off by {:.3f} itself ({} measured more "
+      "than once).\n"
+      "Over pairs of which nothing was seen, predicted and measured sums of speeds have a rank\n"
+      "correlation (Spearman) of {:.3f}, from graphs {:.3f}.\n",
+      table.Text(), ours.unseen.constant, ours.repeat_noise,
+      core::Count(ours.repeated, "group was", "groups were"), ours.unseen.spearman,
+      ours.unseen.spearman_from_graphs);
 }
 
 std::string PairEvaluationJson(const study::PairEvaluation& ours,
@@ -70,6 +74,10 @@ std::string PairEvaluationJson(const study::PairEvaluation& ours,
                       {"interval_coverage", row.errors->coverage},
                       {"interval_width", row.errors->width}};
   }
+  pairs["constant"] = {{"mean_absolute_error", ours.unseen.constant}};
+  pairs["workload_held_out"]["spearman_of_sums"] = ours.unseen.spearman;
+  pairs["workload_held_out_predicted_demands"]["spearman_of_sums"] =
+      ours.unseen.spearman_from_graphs;
   pairs["repeats"] = {{"pairs", ours.repeated}, {"mean_absolute_error", ours.repeat_noise}};
   return Document({{"schema", kSchema}, {"pairs", std::move(pairs)}});
 }

@@ -121,6 +121,7 @@ Json Row(const SpeedRow& row) {
   out["precision"] = row.ask.precision;
   out["workers"] = row.ask.workers;
   out["gpu"] = row.ask.gpu;
+  out["sm_share"] = row.ask.sm_share;
   out["speed_p50"] = row.p50;
   out["speed_p05"] = row.p05;
   out["speed_p95"] = row.p95;
@@ -251,6 +252,7 @@ std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
   Table table({{"group", Align::kLeft},
                {"job", Align::kLeft},
                {"batch", Align::kRight},
+               {"SM share", Align::kRight},
                {"speed", Align::kRight},
                {"5 %", Align::kRight},
                {"95 %", Align::kRight},
@@ -260,11 +262,12 @@ std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
   for (const SpeedRow& row : rows) {
     if (row.ask.group != last) table.Gap();
     last = row.ask.group;
-    table.Row({row.ask.group, Called(row.ask), std::to_string(row.ask.batch), Number(row.p50, 2),
+    table.Row({row.ask.group, Called(row.ask), std::to_string(row.ask.batch),
+               fmt::format("{:.0f} %", 100 * row.ask.sm_share), Number(row.p50, 2),
                Number(row.p05, 2), Number(row.p95, 2), row.measured ? "measured" : "predicted",
                row.fits ? "yes" : "no"});
   }
-  return table.Text() + "\nSpeed 1 is the job's pace alone on that GPU.\n";
+  return table.Text() + "\nSpeed 1 is the job's pace alone on that GPU with all SMs.\n";
 }
 
 std::string SpeedsJson(const std::vector<SpeedRow>& rows) {

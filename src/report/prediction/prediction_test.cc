@@ -158,6 +158,7 @@ study::SpeedRow Speed(const std::string& group) {
   study::SpeedRow row;
   row.ask.group = group;
   row.ask.profile = "tv:vgg16@224";
+  row.ask.sm_share = 0.8;
   row.p50 = 0.75;
   row.p05 = 0.5;
   row.p95 = 0.875;
@@ -170,6 +171,7 @@ TEST(SpeedsJson, HasTheSpeedOfEachWithItsBounds) {
   const json document = json::parse(SpeedsJson({Speed("a"), Speed("")}));
   EXPECT_EQ(document["schema"], 1);
   const json& row = document["predictions"][0];
+  EXPECT_EQ(row["sm_share"], 0.8);
   EXPECT_EQ(row["speed_p50"], 0.75);
   EXPECT_EQ(row["speed_p05"], 0.5);
   EXPECT_EQ(row["speed_p95"], 0.875);
@@ -195,12 +197,12 @@ TEST(SpeedsCsv, WritesWhatIsUnknownAsNothing) {
 
 TEST(SpeedsTable, StandsInGroups) {
   EXPECT_EQ(SpeedsTable({Speed("a"), Speed("a"), Speed("b")}),
-            "group  job           batch  speed   5 %  95 %  source     memory fits\n"
-            "─────  ────────────  ─────  ─────  ────  ────  ─────────  ───────────\n"
-            "a      tv:vgg16@224      1   0.75  0.50  0.88  predicted  no\n"
-            "a      tv:vgg16@224      1   0.75  0.50  0.88  predicted  no\n\n"
-            "b      tv:vgg16@224      1   0.75  0.50  0.88  predicted  no\n\n"
-            "Speed 1 is the job's pace alone on that GPU.\n");
+            "group  job           batch  SM share  speed   5 %  95 %  source     memory fits\n"
+            "─────  ────────────  ─────  ────────  ─────  ────  ────  ─────────  ───────────\n"
+            "a      tv:vgg16@224      1      80 %   0.75  0.50  0.88  predicted  no\n"
+            "a      tv:vgg16@224      1      80 %   0.75  0.50  0.88  predicted  no\n\n"
+            "b      tv:vgg16@224      1      80 %   0.75  0.50  0.88  predicted  no\n\n"
+            "Speed 1 is the job's pace alone on that GPU with all SMs.\n");
 }
 
 study::Inspection Inspected() {

@@ -77,6 +77,8 @@ core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust
   reader.Number("pcie_bytes_per_second", profile.pcie, kRatesWithin);
   reader.Number("host_bandwidth_bytes_per_second", profile.host_bandwidth, kRatesWithin);
   reader.Number("power_watts", profile.power, {0, 1e6});
+  reader.Number("kernel_seconds", profile.kernel_time, {0, 1e6});
+  reader.Number("kernels_per_step", profile.kernels, {0, 1e12});
   reader.Number("steps_per_second", profile.steps_per_second, {0, 1e9});
   reader.Number("duration_seconds", needs.duration, kSecondsWithin);
   ReadCurve(reader, profile.cpu_curve);

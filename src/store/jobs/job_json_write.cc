@@ -163,6 +163,8 @@ void AppendNeeds(std::string& out, const core::Needs& needs) {
   writer.Field("pcie_bytes_per_second", profile.pcie);
   writer.Field("host_bandwidth_bytes_per_second", profile.host_bandwidth);
   writer.Field("power_watts", profile.power);
+  writer.Field("kernel_seconds", profile.kernel_time);
+  writer.Field("kernels_per_step", profile.kernels);
   writer.Field("steps_per_second", profile.steps_per_second);
   writer.Field("duration_seconds", needs.duration);
   if (!profile.cpu_curve.empty()) {

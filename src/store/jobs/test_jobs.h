@@ -51,6 +51,8 @@ inline core::JobRecord FullJob(std::int64_t number) {
   needs.profile.host_memory = core::GiB(3);
   needs.profile.host_bandwidth = core::GBps(4);
   needs.profile.power = core::Watts(512.5);
+  needs.profile.kernel_time = core::Seconds(2.5e-5);
+  needs.profile.kernels = 941;
   needs.profile.cpu_curve = {{1, 0.5}, {4, 1}};
   needs.gpu_memory_upper = core::GiB(11);
   needs.cores_upper = 3.25;

@@ -223,6 +223,8 @@ void Visit(auto& v, Of<core::ProfileRecord> auto& record) {
   v.Field("host_memory_bytes", profile.host_memory);
   v.Field("host_bandwidth_bytes_per_s", profile.host_bandwidth);
   v.Field("power_w", profile.power);
+  v.Field("kernel_s", profile.kernel_time);
+  v.Field("kernels_per_step", profile.kernels);
   v.Field("cpu_curve", profile.cpu_curve);
   v.Field("command", record.command);
   v.Field("environment", record.environment);

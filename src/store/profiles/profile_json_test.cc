@@ -22,6 +22,8 @@ core::ProfileRecord Full() {
   record.profile.busy = 0.1;
   record.profile.gpu_memory = core::Bytes(8e9 + 1);
   record.profile.power = core::Watts(5e-324);
+  record.profile.kernel_time = core::Seconds(2.5e-5);
+  record.profile.kernels = 941;
   record.profile.cpu_curve = {{1, 0.1}, {2.5, 1}};
   record.command = {"sh", "-c", ""};
   record.environment = {{"cpu", "x"}, {"cpu", "y"}};

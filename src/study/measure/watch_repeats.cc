@@ -88,6 +88,9 @@ ProfileRecord MergeRepeats(std::span<const ProfileRecord> records) {
   profile.pcie = MeanOfAll<core::BytesPerSecond>(records, [](const Profile& p) { return p.pcie; });
   profile.host_bandwidth =
       MeanOfAll<core::BytesPerSecond>(records, [](const Profile& p) { return p.host_bandwidth; });
+  profile.kernels = ratio([](const Profile& p) { return p.kernels; });
+  profile.kernel_time =
+      MeanOfAll<core::Seconds>(records, [](const Profile& p) { return p.kernel_time; });
   profile.power = MeanOfAll<core::Watts>(records, [](const Profile& p) { return p.power; });
   profile.gpu_memory = MostOfAny(records, [](const Profile& p) { return p.gpu_memory; });
   profile.host_memory = MostOfAny(records, [](const Profile& p) { return p.host_memory; });

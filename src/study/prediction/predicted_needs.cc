@@ -39,6 +39,10 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   profile.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
   profile.host_bandwidth = core::BytesPerSecond(p.host_bandwidth.p50);
   profile.power = core::Watts(p[Figure::kPower].p50);
+  if (p.kernels > 0) {
+    profile.kernel_time = p.KernelTime();
+    profile.kernels = p.kernels;
+  }
   // Autotuning takes more for a moment than training does later, and must fit as well.
   needs.gpu_memory_upper = core::Bytes(std::max(p[Figure::kMemory].p95, p[Figure::kReserved].p95));
   needs.cores_upper = p[Figure::kCores].p95;

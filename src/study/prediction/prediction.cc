@@ -56,6 +56,10 @@ predict::Resident Expected(const PredictionRow& row) {
   out.demand.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
   out.demand.host_bandwidth = core::BytesPerSecond(p.host_bandwidth.p50);
   out.demand.power = core::Watts(p[Figure::kPower].p50);
+  if (p.kernels > 0) {
+    out.demand.kernel_time = p.KernelTime();
+    out.demand.kernels = p.kernels;
+  }
   out.demand.known = true;
   out.step = core::Seconds(p[Figure::kStepSeconds].p50);
   out.predicted = true;
@@ -161,6 +165,7 @@ core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
   const auto optimizer = csv.Find("optimizer");
   const auto gpus = csv.Find("gpus");
   const auto group = csv.Find("group");
+  const auto sm_share = csv.Find("sm_share");
   std::vector<PredictionAsk> asks;
   while (csv.Next()) {
     PredictionAsk ask = defaults;
@@ -177,6 +182,7 @@ core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
     if (!csv.Text(gpu).empty()) ask.gpu = std::string(csv.Text(gpu));
     if (!csv.Text(optimizer).empty()) ask.optimizer = std::string(csv.Text(optimizer));
     ask.group = std::string(csv.Text(group));
+    ask.sm_share = csv.OptionalNumber(sm_share, {0, 1, true}).value_or(defaults.sm_share);
     ask.where = fmt::format("{}: line {}", path, csv.line());
     std::error_code ignored;
     namespace fs = std::filesystem;
@@ -249,6 +255,7 @@ core::Result<std::vector<SpeedRow>> PredictColocated(const std::vector<Predictio
             asks[i]));
       }
       residents.push_back(candidates[i].resident);
+      residents.back().sm_share = asks[i].sm_share;
       memory += candidates[i].memory_upper;
     }
     const std::vector<predict::ColocationModel::Speed> speeds = trained.together->Speeds(residents);

@@ -23,8 +23,9 @@ struct PredictionAsk {
   int workers = 4;
   std::string gpu = "H200";
   std::string optimizer = "sgd";
-  int gpus = 1;       // data parallel; the batch is each GPU's
-  std::string group;  // of rows that share a GPU
+  int gpus = 1;              // data parallel; the batch is each GPU's
+  std::string group;         // of rows that share a GPU
+  core::Ratio sm_share = 1;  // of that GPU's SMs that it is limited to
   std::vector<std::pair<std::string, std::int64_t>> bind;
   std::string where;  // "jobs.csv: line 3", for messages; may be empty
 };
@@ -54,9 +55,9 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,
                                        const catalogue::GpuCatalogue& catalogue);
 
-// Columns model, batch, precision, workers, gpu; optimizer, gpus, profile and group may be there.
-// What a row leaves out is taken from `defaults`; a model that is not found is looked for beside
-// the manifest.
+// Columns model, batch, precision, workers, gpu; optimizer, gpus, profile, group and sm_share may
+// be there. What a row leaves out is taken from `defaults`; a model that is not found is looked for
+// beside the manifest.
 core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
                                                       const PredictionAsk& defaults);
 

@@ -1,14 +1,13 @@
 #include "study/prediction/train_model.h"
 
-#include <algorithm>
-#include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "catalogue/groups_file.h"
 #include "catalogue/pairs_file.h"
 #include "catalogue/profiles_file.h"
 #include "core/result.h"
-#include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/training_rows.h"
@@ -30,52 +29,44 @@ core::Result<std::vector<core::Profile>> AllProfiles(const std::vector<std::stri
   return out;
 }
 
-core::Result<std::vector<core::GroupMeasurement>> ReadGroups(
-    const std::string& path, const std::map<core::Workload, double>& rates) {
+// Our own CSV, with shares of the SMs where it has them, or Gavel's JSON.
+core::Result<std::vector<catalogue::MeasuredGroup>> ReadGroups(const std::string& path) {
   const auto mapped = platform::MappedFile::Open(path);
   RETURN_IF_ERROR(mapped);
-  const std::vector<std::string> header = platform::CsvHeader(mapped->text());
-  if (std::find(header.begin(), header.end(), "workload_c") != header.end()) {
-    return catalogue::ReadGroupsText(mapped->text(), path);
+  const auto first = mapped->text().find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first == std::string_view::npos || mapped->text()[first] != '{') {
+    return catalogue::ReadMeasuredGroups(mapped->text(), path);
   }
   const auto read = catalogue::ReadPairsText(mapped->text(), path);
   RETURN_IF_ERROR(read);
-  std::vector<core::GroupMeasurement> out;
+  std::vector<catalogue::MeasuredGroup> out;
   for (const core::PairMeasurement& pair : read->pairs) {
     if (!pair.fits) continue;
-    const auto alone = [&](const core::Workload& workload,
-                           const auto& given) -> core::Result<double> {
-      if (given) return *given;
-      const auto rate = rates.find(workload);
-      if (rate != rates.end()) return rate->second;
-      return core::UsageError(
-          "{}: '{}' has no rate alone: add its row to the profiles, or columns "
-          "alone_steps_per_s_a and _b",
-          path, workload.name);
-    };
-    const auto a = alone(pair.a, pair.alone_a);
-    RETURN_IF_ERROR(a);
-    const auto b = alone(pair.b, pair.alone_b);
-    RETURN_IF_ERROR(b);
-    out.push_back({{pair.a, pair.b}, {pair.steps_per_second_a, pair.steps_per_second_b}, {*a, *b}});
+    catalogue::MeasuredGroup group(2);
+    group[0].workload = pair.a;
+    group[0].steps_per_second = pair.steps_per_second_a;
+    group[0].alone = pair.alone_a;
+    group[1].workload = pair.b;
+    group[1].steps_per_second = pair.steps_per_second_b;
+    group[1].alone = pair.alone_b;
+    out.push_back(std::move(group));
   }
   return out;
 }
 
-core::Result<std::vector<predict::Colocation>> AllGroups(const TrainAsk& ask) {
+core::Result<MeasuredColocations> AllGroups(const TrainAsk& ask,
+                                            const predict::Predictor& predictor) {
   const auto profiles = AllProfiles(ask.profiles);
   RETURN_IF_ERROR(profiles);
-  std::map<core::Workload, double> rates;
-  for (const core::Profile& profile : *profiles) {
-    if (profile.steps_per_second) rates.emplace(profile.workload, *profile.steps_per_second);
-  }
-  std::vector<core::GroupMeasurement> measured;
+  std::vector<catalogue::MeasuredGroup> measured;
   for (const std::string& path : ask.pairs) {
-    auto read = ReadGroups(path, rates);
+    auto read = ReadGroups(path);
     RETURN_IF_ERROR(read);
+    auto known = ColocationsOf(*read, *profiles);
+    if (!known) return tl::unexpected(std::move(known.error()).Within(path));
     measured.insert(measured.end(), read->begin(), read->end());
   }
-  return ColocationsOf(measured, *profiles);
+  return ColocationsOf(measured, *profiles, &predictor);
 }
 
 }  // namespace
@@ -90,17 +81,21 @@ core::Result<TrainReport> TrainModel(const TrainAsk& ask,
   std::set<std::string> families;
   for (const predict::Row& row : set->rows) families.insert(row.family);
   report.families = families.size();
-  if (!ask.pairs.empty()) {
-    const auto groups = AllGroups(ask);
-    RETURN_IF_ERROR(groups);
-    report.groups = groups->size();
-    auto together = predict::ColocationModel::Fit(*groups);
-    RETURN_IF_ERROR(together);
-    report.trained.together = std::move(*together);
-  }
   auto predictor = predict::Train(set->rows, {.progress = ask.progress});
   RETURN_IF_ERROR(predictor);
   report.trained.predictor = std::move(*predictor);
+  if (!ask.pairs.empty()) {
+    const auto colocations = AllGroups(ask, report.trained.predictor);
+    RETURN_IF_ERROR(colocations);
+    report.groups = colocations->groups.size();
+    report.groups_left_out = colocations->left_out;
+    auto together = predict::ColocationModel::Fit(colocations->groups);
+    RETURN_IF_ERROR(together);
+    report.trained.together = std::move(*together);
+    auto evaluated = EvaluatePairs(colocations->groups);
+    RETURN_IF_ERROR(evaluated);
+    report.speeds = *evaluated;
+  }
   return report;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
 #include "predict/trained.h"
+#include "study/prediction/evaluate/evaluate_pairs.h"
 
 namespace sharewell::study {
 
@@ -20,7 +22,9 @@ struct TrainAsk {
 struct TrainReport {
   predict::Trained trained;
   std::size_t rows = 0, families = 0, groups = 0;
-  std::size_t without_graph = 0;  // rows that taught nothing
+  std::size_t without_graph = 0;         // rows that taught nothing
+  std::size_t groups_left_out = 0;       // co-locations with a workload that has no profile
+  std::optional<PairEvaluation> speeds;  // how well those beside others are told; absent: no pairs
 };
 
 core::Result<TrainReport> TrainModel(const TrainAsk& ask, const catalogue::GpuCatalogue& catalogue);

@@ -91,9 +91,41 @@ TEST_F(TrainModelTest, PairsTeachHowJobsFareTogether) {
   EXPECT_NEAR(first.speeds.at(0), 0.6, 1e-12);
 }
 
-TEST_F(TrainModelTest, APairOfAWorkloadWithoutARateAloneIsNamed) {
-  EXPECT_THAT(Error({{profiles}, {Pairs("stranger,8,fp32,2,60,w1,9,fp32,2,50\n")}, {}}),
-              AllOf(HasSubstr("pairs.csv"), HasSubstr("'stranger' has no rate alone")));
+TEST_F(TrainModelTest, APairOfAWorkloadWithoutAProfileIsLeftOutAndCounted) {
+  EXPECT_THAT(
+      Error({{profiles}, {Pairs("stranger,8,fp32,2,60,w1,9,fp32,2,50\n")}, {}}),
+      AllOf(HasSubstr("pairs.csv"), HasSubstr("no group with a profile of every workload")));
+  const auto report =
+      TrainModel({{profiles},
+                  {Pairs("stranger,8,fp32,2,60,w1,9,fp32,2,50\nw0,8,fp32,2,60,w1,9,fp32,2,50\n")},
+                  {}},
+                 catalogue);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->groups, 1U);
+  EXPECT_EQ(report->groups_left_out, 1U);
+}
+
+TEST_F(TrainModelTest, GroupsHaveSharesAndDemandsOfTheirSitting) {
+  std::string rows =
+      "group,workload,batch,precision,workers,sm_percent,steps_per_s,alone_steps_per_s,"
+      "limited_alone_steps_per_s,alone_gpu_util\n";
+  for (int i = 0; i + 1 < 12; ++i) {
+    rows += fmt::format("{},w{},{},fp32,2,100,60,120,,\n", i, i, 8 + i);
+    rows += fmt::format("{},w{},{},fp32,2,80,50,{},90,55\n", i, i + 1, 9 + i, 100);
+  }
+  const auto report = TrainModel({{profiles}, {folder.Write("groups.csv", rows)}, {}}, catalogue);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->groups, 22U) << "each second one alone with its share, too";
+  const auto& state = report->trained.together->state();
+  const predict::Resident& first = state.residents.at(0);
+  EXPECT_EQ(first.sm_share, 1);
+  EXPECT_NEAR(first.demand.busy, 0.2 * 120 / 100, 1e-12) << "at the rate of that sitting";
+  EXPECT_NEAR(first.step.value, 1 / 120.0, 1e-12);
+  const predict::Resident& second = state.residents.at(1);
+  EXPECT_EQ(second.sm_share, 0.8);
+  EXPECT_EQ(second.demand.busy, 0.55) << "measured there";
+  ASSERT_TRUE(report->speeds);
+  EXPECT_EQ(report->speeds->unseen.groups, 11U);
 }
 
 TEST_F(TrainModelTest, FewProfilesAreRefused) {

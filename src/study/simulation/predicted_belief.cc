@@ -41,6 +41,7 @@ std::vector<std::optional<sim::PredictedFigures>> PredictedBelief(
     off.cores = ratio(Figure::kCores);
     off.host_memory = ratio(Figure::kHostMemory);
     off.power = ratio(Figure::kPower);
+    off.kernel_time = ratio(Figure::kBusySeconds);
     off.gpu_memory_upper = predictor.UpperOverMedian(Figure::kMemory);
     off.cores_upper = predictor.UpperOverMedian(Figure::kCores);
     out.emplace_back(off);

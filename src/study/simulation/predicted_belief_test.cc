@@ -47,6 +47,7 @@ TEST(PredictedBelief, IsWhatWasPredictedUnseenOverWhatWasMeasured) {
   EXPECT_EQ(belief[0]->gpu_memory, ratio(Figure::kMemory));
   EXPECT_EQ(belief[0]->cores, ratio(Figure::kCores));
   EXPECT_EQ(belief[0]->power, ratio(Figure::kPower));
+  EXPECT_EQ(belief[0]->kernel_time, ratio(Figure::kBusySeconds)) << "kernels are counted";
   EXPECT_EQ(belief[0]->gpu_memory_upper, Builtin().predictor.UpperOverMedian(Figure::kMemory));
   EXPECT_GT(belief[0]->gpu_memory_upper, 1);
 }

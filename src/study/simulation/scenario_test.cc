@@ -285,7 +285,7 @@ TEST(InterferenceModel, FitsTheMeasuredPairsAsItsHeaderSays) {
   EXPECT_NEAR(std::sqrt(squares / speeds - mean * mean), model.coefficients().residual, 0.01);
 }
 
-TEST(InterferenceModel, ErrsAsMuchOnTheLaterSittingsPairs) {
+TEST(InterferenceModel, ErrsNoMoreOnTheLaterSittingsPairs) {
   std::map<Workload, core::Demand> demands;
   std::set<std::pair<Workload, Workload>> first;
   for (const auto& profile : catalogue::BuiltinMeasurements().profiles) {
@@ -313,7 +313,7 @@ TEST(InterferenceModel, ErrsAsMuchOnTheLaterSittingsPairs) {
     error += std::abs(interference::Interference().Speed(GpuModelId(0), both, 0) - mean);
   }
   EXPECT_EQ(measured.size(), 90U) << "45 pairs";
-  EXPECT_NEAR(error / static_cast<double>(measured.size()), 0.078, 0.002);
+  EXPECT_NEAR(error / static_cast<double>(measured.size()), 0.054, 0.002);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "study/prediction/evaluate/evaluation.h"
 #include "study/prediction/evaluate/timm.h"
 #include "study/prediction/measured_groups.h"
+#include "study/prediction/prediction.h"
 #include "study/prediction/training_rows.h"
 
 namespace sharewell::cli {
@@ -136,10 +137,13 @@ class EvaluateCommand : public Command {
   }
 
   Result<ExitCode> Pairs(std::size_t folds) const {
+    const auto trained = study::BuiltinModel();
+    RETURN_IF_ERROR(trained);
     const auto groups =
-        study::ColocationsOf(catalogue::BuiltinGroups(), catalogue::BuiltinMeasurements().profiles);
+        study::ColocationsOf(catalogue::BuiltinMeasuredGroups(),
+                             catalogue::BuiltinMeasurements().profiles, &trained->predictor);
     RETURN_IF_ERROR(groups);
-    const auto ours = study::EvaluatePairs(*groups, {.folds = folds});
+    const auto ours = study::EvaluatePairs(groups->groups, {.folds = folds});
     if (!ours) return tl::unexpected(core::Error(ours.error()).Within("--pairs"));
     std::optional<study::SpeedErrors> gavel;
     if (gavel_) {

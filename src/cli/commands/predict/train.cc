@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "catalogue/gpu_catalogue.h"
 #include "cli/commands/commands.h"
@@ -9,6 +10,7 @@
 #include "core/text/words.h"
 #include "platform/files/text.h"
 #include "platform/files/write_file.h"
+#include "report/prediction/pair_evaluation.h"
 #include "study/prediction/train_model.h"
 
 namespace sharewell::cli {
@@ -55,6 +57,19 @@ class TrainCommand : public Command {
     if (report->without_graph > 0) {
       said += fmt::format("{} no graph (column model or onnx) and taught nothing\n",
                           core::Count(report->without_graph, "row names", "rows name"));
+    }
+    if (report->groups_left_out > 0) {
+      said +=
+          fmt::format("{} a workload without a profile and taught nothing\n",
+                      core::Count(report->groups_left_out, "co-location has", "co-locations have"));
+    }
+    if (report->speeds) {
+      const auto& c = report->trained.together->state().coefficients;
+      said += fmt::format(
+          "\ninterference model: host {:g}, neighbour {:g}, dram {:g}, wait {:g}, length {:g}, "
+          "narrow {:g}, room {:g}; residual {:g}, of three {:g}\n\n{}\n",
+          c.host, c.neighbour, c.dram, c.wait, c.length, c.narrow, c.room, c.residual,
+          c.residual_of_three, report::PairEvaluationText(*report->speeds, std::nullopt));
     }
     said += fmt::format("use it: sharewell predict MODEL --batch N --trained {}\n", out_);
     RETURN_IF_ERROR(WriteOut(said));

@@ -56,6 +56,8 @@ Json ToJson(const RunSummary& run) {
   Put(json, "host_memory_bytes", profile.host_memory);
   Put(json, "host_bandwidth_bytes_per_second", profile.host_bandwidth);
   Put(json, "power_watts", profile.power);
+  Put(json, "kernel_seconds", profile.kernel_time);
+  Put(json, "kernels_per_step", profile.kernels);
   json["settled"] = run.settled;
   json["warmup_seconds"] = run.warmup.value;
   json["window_seconds"] = run.window.value;
@@ -101,6 +103,8 @@ RunSummary FromJson(const Json& json) {
   Take(json, "host_memory_bytes", profile.host_memory);
   Take(json, "host_bandwidth_bytes_per_second", profile.host_bandwidth);
   Take(json, "power_watts", profile.power);
+  Take(json, "kernel_seconds", profile.kernel_time);
+  Take(json, "kernels_per_step", profile.kernels);
   run.settled = json.at("settled").get<bool>();
   run.warmup = core::Seconds(json.at("warmup_seconds").get<double>());
   run.window = core::Seconds(json.at("window_seconds").get<double>());

@@ -54,6 +54,8 @@ Result<ProfileRecord> Merged(store::Store& opened, const std::string& into, Prof
                      return std::tie(a.metric, a.instance) < std::tie(b.metric, b.instance);
                    });
   if (record.profile.gpu.empty()) record.profile.gpu = fresh.profile.gpu;
+  if (fresh.profile.kernel_time) record.profile.kernel_time = fresh.profile.kernel_time;
+  if (fresh.profile.kernels) record.profile.kernels = fresh.profile.kernels;
   for (const std::string& note : fresh.notes) {
     const std::string full = fresh.source + ": " + note;
     if (std::find(record.notes.begin(), record.notes.end(), full) == record.notes.end()) {

@@ -1,14 +1,17 @@
 #include "study/prediction/evaluate/evaluate_pairs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "core/numbers/random.h"
+#include "core/numbers/statistics.h"
 #include "core/result.h"
 #include "interference/interference.h"
 
@@ -40,11 +43,14 @@ class Sums {
   SpeedErrors out_;
 };
 
-using Who = std::multiset<core::Workload>;
+// Who was there, with which shares.
+using Who = std::multiset<std::pair<core::Workload, core::Ratio>>;
 
 Who WhoOf(const Colocation& group) {
   Who who;
-  for (const Resident& resident : group.residents) who.insert(resident.workload);
+  for (const Resident& resident : group.residents) {
+    who.emplace(resident.workload, resident.sm_share);
+  }
   return who;
 }
 
@@ -62,36 +68,19 @@ std::map<Key, std::size_t> Parts(const std::set<Key>& keys, const PairOptions& o
   return parts;
 }
 
-// Co-locations of two, repeats averaged: the state of a fit has them so.
-std::vector<Colocation> Pairs(const predict::ColocationState& state) {
-  std::vector<Colocation> pairs;
-  for (const auto& group : state.groups) {
-    if (group.who.size() != 2) continue;
-    pairs.push_back({{state.residents[group.who[0]], state.residents[group.who[1]]}, group.speeds});
-  }
-  return pairs;
-}
-
-bool BesideItself(const Colocation& pair) {
-  return pair.residents[0].workload == pair.residents[1].workload;
-}
-
-SpeedErrors ModelAlone(std::span<const Colocation> pairs) {
+SpeedErrors ModelAlone(std::span<const Colocation> groups) {
   Sums sums;
-  const interference::Interference model;
-  for (const Colocation& pair : pairs) {
-    const std::vector<interference::Resident> both{{{}, &pair.residents[0].demand, 1},
-                                                   {{}, &pair.residents[1].demand, 1}};
-    for (std::size_t k = 0; k < (BesideItself(pair) ? 1U : 2U); ++k) {
-      const double speed = model.Speed(core::GpuModelId(0), both, k);
-      sums.Add({speed, speed, speed, false}, pair.speeds[k]);
+  for (const Colocation& group : groups) {
+    if (group.residents.size() < 2) continue;
+    for (std::size_t k = 0; k < group.residents.size(); ++k) {
+      const double speed = predict::ModelledSpeed(group.residents, k);
+      sums.Add({speed, speed, speed, false}, std::min(group.speeds[k], 1.0));
     }
   }
   return sums.Mean();
 }
 
-core::Result<SpeedErrors> Seen(std::span<const Colocation> groups,
-                               std::span<const Colocation> pairs, const PairOptions& options) {
+core::Result<SpeedErrors> Seen(std::span<const Colocation> groups, const PairOptions& options) {
   std::set<Who> keys;
   for (const Colocation& group : groups) keys.insert(WhoOf(group));
   const auto parts = Parts(keys, options);
@@ -102,100 +91,171 @@ core::Result<SpeedErrors> Seen(std::span<const Colocation> groups,
     std::copy_if(groups.begin(), groups.end(), std::back_inserter(rest), std::not_fn(held));
     const auto together = ColocationModel::Fit(rest);
     RETURN_IF_ERROR(together);
-    for (const Colocation& pair : pairs) {
-      if (!held(pair)) continue;
-      const auto speeds = together->Speeds(pair.residents);
-      for (std::size_t k = 0; k < (BesideItself(pair) ? 1U : 2U); ++k) {
-        sums.Add(speeds[k], pair.speeds[k]);
+    for (const Colocation& group : groups) {
+      if (!held(group) || group.residents.size() < 2) continue;
+      const auto speeds = together->Speeds(group.residents);
+      for (std::size_t k = 0; k < speeds.size(); ++k) {
+        sums.Add(speeds[k], std::min(group.speeds[k], 1.0));
       }
     }
   }
   return sums.Mean();
 }
 
-// Workloads are held out by name, a part at a time: other batches of a model tell too much.
-core::Result<void> Unseen(std::span<const Colocation> groups, std::span<const Colocation> pairs,
-                          const PairOptions& options, PairEvaluation& out) {
+std::set<std::string> NamesOf(const Colocation& group) {
   std::set<std::string> names;
-  for (const Colocation& group : groups) {
-    for (const Resident& resident : group.residents) names.insert(resident.workload.name);
-  }
-  const auto parts = Parts(names, options);
-  Sums exact;
-  Sums predicted;
-  for (std::size_t part = 0; part < options.folds; ++part) {
-    const auto held = [&](const Resident& resident) {
-      return parts.at(resident.workload.name) == part;
-    };
-    std::vector<Colocation> rest;
-    for (const Colocation& group : groups) {
-      if (std::none_of(group.residents.begin(), group.residents.end(), held)) {
-        rest.push_back(group);
-      }
+  for (const Resident& resident : group.residents) names.insert(resident.workload.name);
+  return names;
+}
+
+double Quantile(std::vector<double> values, double q) {
+  return core::Quantile(std::move(values), q).value_or(0);
+}
+
+// Places in the order of the values, ties as their mean.
+std::vector<double> Ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) {
+      ranks[order[k]] = static_cast<double>(i + end - 1) / 2;
     }
-    const auto together = ColocationModel::Fit(rest);
-    RETURN_IF_ERROR(together);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const Colocation& pair = pairs[i];
-      auto perturbed = pair.residents;
-      for (std::size_t k = 0; k < 2; ++k) {
-        perturbed[k] = predict::Perturbed(perturbed[k], predict::kDemandError,
-                                          core::HashOf({options.seed, i, k}));
-      }
-      const auto speeds = together->Speeds(pair.residents);
-      const auto poorer = together->Speeds(perturbed);
-      for (std::size_t k = 0; k < (BesideItself(pair) ? 1U : 2U); ++k) {
-        if (!held(pair.residents[k])) continue;
-        exact.Add(speeds[k], pair.speeds[k]);
-        predicted.Add(poorer[k], pair.speeds[k]);
-      }
-    }
+    i = end;
   }
-  out.unseen = exact.Mean();
-  out.unseen_predicted = predicted.Mean();
-  return {};
+  return ranks;
+}
+
+double Spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto x = Ranks(a);
+  const auto y = Ranks(b);
+  const double mean = static_cast<double>(x.size() - 1) / 2;
+  double xy = 0;
+  double xx = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
 void AddRepeatNoise(std::span<const Colocation> groups, PairEvaluation& out) {
-  std::map<std::vector<core::Workload>, std::vector<Ratio>> speeds;  // the job, then its neighbour
-  std::map<Who, int> times;
+  // Repeats are of one sitting: with the same rates alone.
+  using Key = std::pair<Who, std::multiset<double>>;
+  std::map<Key, std::map<core::Workload, std::vector<Ratio>>> speeds;
+  std::map<Key, int> times;
   for (const Colocation& group : groups) {
-    if (group.residents.size() != 2) continue;
-    ++times[WhoOf(group)];
-    for (std::size_t k = 0; k < 2; ++k) {
-      speeds[{group.residents[k].workload, group.residents[1 - k].workload}].push_back(
-          std::min(group.speeds[k], 1.0));
+    if (group.residents.size() < 2) continue;
+    Key key{WhoOf(group), {}};
+    for (const Resident& resident : group.residents) key.second.insert(resident.step.value);
+    ++times[key];
+    for (std::size_t k = 0; k < group.residents.size(); ++k) {
+      speeds[key][group.residents[k].workload].push_back(std::min(group.speeds[k], 1.0));
     }
   }
   double sum = 0;
   std::size_t count = 0;
-  for (const auto& [who, values] : speeds) {
-    if (times.at(Who(who.begin(), who.end())) < 2) continue;
-    const auto n = static_cast<double>(values.size());
-    double mean = 0;
-    for (const Ratio value : values) mean += value / n;
-    for (const Ratio value : values) {
-      sum += std::abs(value - mean) * std::sqrt(n / (n - 1));
-      ++count;
+  for (const auto& [key, n] : times) {
+    if (n < 2) continue;
+    ++out.repeated;
+    for (const auto& [who, values] : speeds.at(key)) {
+      const auto all = static_cast<double>(values.size());
+      double mean = 0;
+      for (const Ratio value : values) mean += value / all;
+      for (const Ratio value : values) {
+        sum += std::abs(value - mean) * std::sqrt(all / (all - 1));
+        ++count;
+      }
     }
   }
-  for (const auto& [who, n] : times) out.repeated += n > 1 ? 1 : 0;
   out.repeat_noise = count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
 }  // namespace
 
+UnseenEvaluation EvaluateUnseen(std::span<const Colocation> groups) {
+  const std::vector<predict::UnseenSpeeds> told = predict::PredictUnseen(groups);
+  std::vector<std::set<std::string>> names;
+  for (const Colocation& group : groups) names.push_back(NamesOf(group));
+  UnseenEvaluation out;
+  Sums exact;
+  Sums predicted;
+  double constant = 0;
+  std::array<std::vector<double>, 2> sums_exact, sums_predicted;  // told, measured
+  for (std::size_t c = 0; c < groups.size(); ++c) {
+    const std::size_t size = told[c].of_measured.size();
+    if (size == 0) continue;
+    ++out.groups;
+    // Bounds and the constant come from groups that have no workload in common with this one.
+    std::vector<double> errors, poorer, speeds;
+    for (std::size_t other = 0; other < groups.size(); ++other) {
+      if (std::any_of(names[c].begin(), names[c].end(),
+                      [&](const std::string& name) { return names[other].contains(name); })) {
+        continue;
+      }
+      for (std::size_t k = 0; k < told[other].of_measured.size(); ++k) {
+        const double speed = std::min(groups[other].speeds[k], 1.0);
+        speeds.push_back(speed);
+        errors.push_back(speed - told[other].of_measured[k]);
+        if (!groups[other].predicted.empty()) {
+          poorer.push_back(speed - told[other].of_predicted[k]);
+        }
+      }
+    }
+    const auto within = [](double speed, const std::vector<double>& off) {
+      const auto clamped = [](double x) { return std::clamp(x, interference::kSlowest, 1.0); };
+      const double wider = predict::kWiderBounds;
+      return ColocationModel::Speed{
+          clamped(speed + wider * std::min(0.0, Quantile(off, 0.05))), speed,
+          clamped(speed + wider * std::max(0.0, Quantile(off, 0.95))), false};
+    };
+    const double usual = Quantile(speeds, 0.5);
+    double sum = 0;
+    double sum_predicted = 0;
+    double sum_measured = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double speed = std::min(groups[c].speeds[k], 1.0);
+      exact.Add(within(told[c].of_measured[k], errors), speed);
+      constant += std::abs(usual - speed);
+      if (!groups[c].predicted.empty()) {
+        predicted.Add(within(told[c].of_predicted[k], poorer), speed);
+      }
+      sum += told[c].of_measured[k];
+      sum_predicted += told[c].of_predicted[k];
+      sum_measured += speed;
+    }
+    if (size != 2) continue;
+    sums_exact[0].push_back(sum);
+    sums_exact[1].push_back(sum_measured);
+    if (groups[c].predicted.empty()) continue;
+    sums_predicted[0].push_back(sum_predicted);
+    sums_predicted[1].push_back(sum_measured);
+  }
+  out.measured = exact.Mean();
+  out.from_graphs = predicted.Mean();
+  out.constant = out.measured.speeds > 0 ? constant / static_cast<double>(out.measured.speeds) : 0;
+  if (!sums_exact[0].empty()) out.spearman = Spearman(sums_exact[0], sums_exact[1]);
+  if (!sums_predicted[0].empty()) {
+    out.spearman_from_graphs = Spearman(sums_predicted[0], sums_predicted[1]);
+  }
+  return out;
+}
+
 core::Result<PairEvaluation> EvaluatePairs(std::span<const Colocation> groups,
                                            const PairOptions& options) {
-  const auto all = ColocationModel::FitUncalibrated(groups);
-  RETURN_IF_ERROR(all);
-  const auto pairs = Pairs(all->state());
   PairEvaluation out;
-  out.model = ModelAlone(pairs);
-  auto seen = Seen(groups, pairs, options);
+  const std::vector<Colocation> once = predict::Averaged(groups);
+  out.model = ModelAlone(once);
+  auto seen = Seen(groups, options);
   RETURN_IF_ERROR(seen);
   out.seen = *seen;
-  RETURN_IF_ERROR(Unseen(groups, pairs, options, out));
+  out.unseen = EvaluateUnseen(once);
   AddRepeatNoise(groups, out);
   return out;
 }

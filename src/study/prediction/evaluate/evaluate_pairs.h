@@ -15,11 +15,10 @@
 namespace sharewell::study {
 
 struct PairOptions {
-  std::size_t folds = 10;
+  std::size_t folds = 5;
   std::uint64_t seed = 1;
 };
 
-// Over pairs only; larger co-locations are learnt from and not judged.
 struct SpeedErrors {
   std::size_t speeds = 0;
   double mean_absolute = 0;
@@ -28,16 +27,27 @@ struct SpeedErrors {
   double width = 0;     // of that interval, mean
 };
 
+// How well groups are told of which no workload was fitted, by name.
+struct UnseenEvaluation {
+  std::size_t groups = 0;
+  SpeedErrors measured;     // with measured demands
+  SpeedErrors from_graphs;  // with demands predicted without their families, where those are there
+  double constant = 0;      // mean absolute error of the median of the other groups' speeds
+  // Rank correlation of the sum of speeds over groups of two, predicted and measured.
+  double spearman = 0, spearman_from_graphs = 0;
+};
+
 struct PairEvaluation {
-  SpeedErrors model;             // the interference model alone, nothing learnt
-  SpeedErrors seen;              // the pair held out, its workloads seen in others
-  SpeedErrors unseen;            // all co-locations of a workload held out; that workload's speeds
-  SpeedErrors unseen_predicted;  // and the demands of both perturbed by predict::kDemandError
-  // Pairs that were measured more than once: how far a speed is from the mean of its repeats, as a
+  SpeedErrors model;  // the shipped interference model alone; it was fitted to these
+  SpeedErrors seen;   // the group held out, its workloads seen in others
+  UnseenEvaluation unseen;
+  // Groups that were measured more than once: how far a speed is from the mean of its repeats, as a
   // single measurement. Nobody can be asked to be better on average than about this.
   std::size_t repeated = 0;
   double repeat_noise = 0;
 };
+
+UnseenEvaluation EvaluateUnseen(std::span<const predict::Colocation> groups);
 
 core::Result<PairEvaluation> EvaluatePairs(std::span<const predict::Colocation> groups,
                                            const PairOptions& options = {});

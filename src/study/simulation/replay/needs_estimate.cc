@@ -128,6 +128,8 @@ core::Needs AsBrought(core::Needs needs) {
   DropUnlessSane(p.host_memory, kMost);
   DropUnlessSane(p.host_bandwidth, kMost);
   DropUnlessSane(p.power, 1e6);
+  DropUnlessSane(p.kernel_time, 1e6);
+  DropUnlessSane(p.kernels, 1e12);
   DropUnlessSane(needs.gpu_memory_upper, kMost);
   DropUnlessSane(needs.cores_upper, 1e6);
   DropUnlessSane(needs.duration, 1e12);
@@ -161,7 +163,9 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
     fill(p.dram, q.dram);
     fill(p.power, q.power);
     fill(p.pcie, q.pcie);
+    fill(p.kernel_time, q.kernel_time);
   }
+  fill(p.kernels, q.kernels);
   if (!p.gpu_memory) {
     p.gpu_memory = q.gpu_memory;
     fill(needs.gpu_memory_upper, rest.gpu_memory_upper);
