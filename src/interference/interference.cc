@@ -76,7 +76,7 @@ Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
   }
   const double slowdown = measured ? 1 / std::max(*measured, kSlowest) : Slowdown(residents, i);
   // What differs from usual is what the neighbours do, not what its own share costs it.
-  const double own = 1 / alone;
+  const double own = alone < 1 ? 1 / alone : 1;
   return std::clamp(1 / (own + (slowdown - own) * self.contention), kSlowest, 1.0);
 }
 

@@ -78,8 +78,8 @@ TEST(SpeedAlone, IsLessOnlyForWhoUsesManySms) {
   const Demand wide = Of(0.96, 0.89, 0.3);    // VGG16
   const Demand narrow = Of(0.27, 0.12, 0.1);  // BERT at batch 16
   EXPECT_EQ(SpeedAlone(wide, 1), 1);
-  EXPECT_NEAR(SpeedAlone(wide, 0.8), 0.82, 0.05) << "data/h200/shares.csv";
-  EXPECT_NEAR(SpeedAlone(wide, 0.5), 0.57, 0.05) << "data/h200/sms.csv";
+  EXPECT_NEAR(SpeedAlone(wide, 0.8), 0.82, 0.06) << "data/h200/shares.csv";
+  EXPECT_NEAR(SpeedAlone(wide, 0.5), 0.57, 0.06) << "data/h200/sms.csv";
   EXPECT_NEAR(SpeedAlone(narrow, 0.5), 1, 0.02);
   EXPECT_EQ(SpeedAlone(Of(0, 0, 0), 0.2), 1);
   EXPECT_GE(SpeedAlone(wide, 0), kSlowest) << "a share that nobody gives";

@@ -242,7 +242,16 @@ core::Result<ColocationModel> ColocationModel::FitUncalibrated(std::span<const C
 core::Result<ColocationModel> ColocationModel::Fit(std::span<const Colocation> groups) {
   auto out = FitUncalibrated(groups);
   if (!out) return out;
-  RETURN_IF_ERROR(out->Calibrate(Averaged(groups)));
+  const std::vector<Colocation> once = Averaged(groups);
+  RETURN_IF_ERROR(out->Calibrate(once, PredictUnseen(once)));
+  return out;
+}
+
+core::Result<ColocationModel> ColocationModel::Fit(std::span<const Colocation> groups,
+                                                   std::span<const UnseenSpeeds> unseen) {
+  auto out = FitUncalibrated(groups);
+  if (!out) return out;
+  RETURN_IF_ERROR(out->Calibrate(groups, unseen));
   return out;
 }
 
@@ -278,8 +287,8 @@ std::vector<UnseenSpeeds> PredictUnseen(std::span<const Colocation> groups) {
   return out;
 }
 
-core::Result<void> ColocationModel::Calibrate(std::span<const Colocation> groups) {
-  const std::vector<UnseenSpeeds> unseen = PredictUnseen(groups);
+core::Result<void> ColocationModel::Calibrate(std::span<const Colocation> groups,
+                                              std::span<const UnseenSpeeds> unseen) {
   std::vector<learn::Residual> exact;
   std::vector<learn::Residual> perturbed;
   // Nothing is kriged for a workload of another name, so all are as unsure as can be.

@@ -103,7 +103,10 @@ class ColocationModel {
   // of two or more, or one has not as many speeds as residents or a speed that is no number above
   // 0, or a job alone has all SMs.
   static core::Result<ColocationModel> Fit(std::span<const Colocation> groups);
-  // Without bounds (p05 and p95 are p50): for many fits in a row.
+  // The same, with what PredictUnseen tells of each group: for many fits in a row.
+  static core::Result<ColocationModel> Fit(std::span<const Colocation> groups,
+                                           std::span<const UnseenSpeeds> unseen);
+  // Without bounds (p05 and p95 are p50).
   static core::Result<ColocationModel> FitUncalibrated(std::span<const Colocation> groups);
   // REQUIRES a state as Fit leaves it: places that are there, a speed for each.
   static core::Result<ColocationModel> From(ColocationState state);
@@ -121,7 +124,8 @@ class ColocationModel {
   Guess GuessAt(std::span<const Resident> residents, std::size_t i) const;
   // In the residents' order; empty where they were not measured together with these shares.
   std::vector<core::Ratio> Found(std::span<const Resident> residents) const;
-  core::Result<void> Calibrate(std::span<const Colocation> groups);
+  core::Result<void> Calibrate(std::span<const Colocation> groups,
+                               std::span<const UnseenSpeeds> unseen);
 
   ColocationState state_;
   std::vector<Seat> seats_;

@@ -55,8 +55,8 @@ std::string PairEvaluationText(const study::PairEvaluation& ours,
       "bias       predicted minus measured speed, on average\n"
       "in bounds  measured speeds between the lower and the upper bound; 90 % is promised\n"
       "width      distance between the two bounds, on average\n\n"
-      "A constant is off by {:.3f}. A single measurement is off by {:.3f} itself ({} measured more "
-      "than once).\n"
+      "A constant is off by {:.3f}. A single measurement is off by {:.3f} itself\n"
+      "({} measured more than once).\n"
       "Over pairs of which nothing was seen, predicted and measured sums of speeds have a rank\n"
       "correlation (Spearman) of {:.3f}, from graphs {:.3f}.\n",
       table.Text(), ours.unseen.constant, ours.repeat_noise,

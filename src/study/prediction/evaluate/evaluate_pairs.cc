@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -80,7 +78,9 @@ SpeedErrors ModelAlone(std::span<const Colocation> groups) {
   return sums.Mean();
 }
 
-core::Result<SpeedErrors> Seen(std::span<const Colocation> groups, const PairOptions& options) {
+core::Result<SpeedErrors> Seen(std::span<const Colocation> groups,
+                               std::span<const predict::UnseenSpeeds> told,
+                               const PairOptions& options) {
   std::set<Who> keys;
   for (const Colocation& group : groups) keys.insert(WhoOf(group));
   const auto parts = Parts(keys, options);
@@ -88,8 +88,13 @@ core::Result<SpeedErrors> Seen(std::span<const Colocation> groups, const PairOpt
   for (std::size_t part = 0; part < options.folds; ++part) {
     const auto held = [&](const Colocation& group) { return parts.at(WhoOf(group)) == part; };
     std::vector<Colocation> rest;
-    std::copy_if(groups.begin(), groups.end(), std::back_inserter(rest), std::not_fn(held));
-    const auto together = ColocationModel::Fit(rest);
+    std::vector<predict::UnseenSpeeds> told_of_rest;
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      if (held(groups[k])) continue;
+      rest.push_back(groups[k]);
+      told_of_rest.push_back(told[k]);
+    }
+    const auto together = ColocationModel::Fit(rest, told_of_rest);
     RETURN_IF_ERROR(together);
     for (const Colocation& group : groups) {
       if (!held(group) || group.residents.size() < 2) continue;
@@ -179,8 +184,8 @@ void AddRepeatNoise(std::span<const Colocation> groups, PairEvaluation& out) {
 
 }  // namespace
 
-UnseenEvaluation EvaluateUnseen(std::span<const Colocation> groups) {
-  const std::vector<predict::UnseenSpeeds> told = predict::PredictUnseen(groups);
+UnseenEvaluation EvaluateUnseen(std::span<const Colocation> groups,
+                                std::span<const predict::UnseenSpeeds> told) {
   std::vector<std::set<std::string>> names;
   for (const Colocation& group : groups) names.push_back(NamesOf(group));
   UnseenEvaluation out;
@@ -251,11 +256,12 @@ core::Result<PairEvaluation> EvaluatePairs(std::span<const Colocation> groups,
                                            const PairOptions& options) {
   PairEvaluation out;
   const std::vector<Colocation> once = predict::Averaged(groups);
+  const std::vector<predict::UnseenSpeeds> told = predict::PredictUnseen(once);
   out.model = ModelAlone(once);
-  auto seen = Seen(groups, options);
+  auto seen = Seen(once, told, options);
   RETURN_IF_ERROR(seen);
   out.seen = *seen;
-  out.unseen = EvaluateUnseen(once);
+  out.unseen = EvaluateUnseen(once, told);
   AddRepeatNoise(groups, out);
   return out;
 }

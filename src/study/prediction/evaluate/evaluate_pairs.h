@@ -47,7 +47,9 @@ struct PairEvaluation {
   double repeat_noise = 0;
 };
 
-UnseenEvaluation EvaluateUnseen(std::span<const predict::Colocation> groups);
+// `told`: what predict::PredictUnseen tells of each of them.
+UnseenEvaluation EvaluateUnseen(std::span<const predict::Colocation> groups,
+                                std::span<const predict::UnseenSpeeds> told);
 
 core::Result<PairEvaluation> EvaluatePairs(std::span<const predict::Colocation> groups,
                                            const PairOptions& options = {});

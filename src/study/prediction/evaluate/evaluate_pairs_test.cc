@@ -27,7 +27,7 @@ TEST(EvaluatePairs, KeepsTheBarsOnOurOwn) {
       ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::BuiltinMeasurements().profiles,
                     &trained->predictor);
   ASSERT_TRUE(measured) << measured.error().message;
-  const auto found = EvaluatePairs(measured->groups, {.folds = 3});
+  const auto found = EvaluatePairs(measured->groups);
   ASSERT_TRUE(found) << found.error().message;
   Tell("model", found->model);
   Tell("seen", found->seen);
