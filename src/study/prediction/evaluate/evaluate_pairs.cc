@@ -94,6 +94,11 @@ core::Result<SpeedErrors> Seen(std::span<const Colocation> groups,
       rest.push_back(groups[k]);
       told_of_rest.push_back(told[k]);
     }
+    // Nothing is learnt from what is left: there is nothing to judge, either.
+    if (std::none_of(rest.begin(), rest.end(),
+                     [](const Colocation& group) { return group.residents.size() > 1; })) {
+      continue;
+    }
     const auto together = ColocationModel::Fit(rest, told_of_rest);
     RETURN_IF_ERROR(together);
     for (const Colocation& group : groups) {
