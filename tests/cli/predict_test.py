@@ -165,7 +165,7 @@ class Predict(ModelTest):
     def test_shares_of_the_sms(self):
         rows = "profile,batch,precision,workers,group,sm_share\n"
         for group, share in (("all", 1), ("most", 0.8), ("some", 0.6)):
-            rows += f"lstm:512x2,32,fp32,1,{group},\ntv:resnet152@224,16,bf16,4,{group},{share}\n"
+            rows += f"lstm:512x2,32,fp32,1,{group},\ntv:resnet152@224,32,bf16,4,{group},{share}\n"
         self.write("pair.csv", rows)
         rows = self.predictions("--together", "pair.csv")
         self.assertEqual([row["sm_share"] for row in rows], [1, 1, 1, 0.8, 1, 0.6])
