@@ -181,7 +181,8 @@ TEST(World, AGangIsAsFastAsItsWorstGpu) {
 }
 
 TEST(World, UnmeasuredCompanyErrsByASeededResidualThatTheSameCompanyShares) {
-  Case c = CaseOf(Gpus(4), std::vector<JobSpec>(8, JobSpec{.seconds = 1000, .workload = 0}));
+  Case c = CaseOf(Gpus(4),
+                  std::vector<JobSpec>(8, JobSpec{.seconds = 1000, .busy = 0.9, .workload = 0}));
   for (std::size_t j : {1, 3, 5, 7}) c.jobs[j].workload = core::WorkloadId(1);
   c.interference = interference::Interference();
   const double believed = Beside(c.specs[0], c.specs[0]);

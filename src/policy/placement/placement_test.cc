@@ -256,8 +256,8 @@ TEST(Complement, KeepsEverybodyAboveTheBound) {
 
 TEST(Complement, DoesNotShareWhereTwoGetLessDoneThanOne) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
-  s.Running({.busy = 1, .sm = 1}, {0});
-  const JobId job = s.Waiting({.busy = 1, .sm = 1});
+  s.Running({.busy = 1, .sm = 1, .dram = 0.3}, {0});
+  const JobId job = s.Waiting({.busy = 1, .sm = 1, .dram = 0.3});
   Options lax;
   lax.max_slowdown = 10;
   EXPECT_EQ(WhyWaits(Decide(s, "complement", lax), job), ReasonKind::kNoGoodNeighbour);
