@@ -15,8 +15,8 @@ using core::Seconds;
 namespace {
 
 // After a resume that was refused, and twice that after each further one.
-constexpr Seconds kTryAgain(1);
-constexpr Seconds kTryAgainMost(60);
+constexpr Seconds kPauseAgain(1);
+constexpr Seconds kPauseAgainMost(60);
 
 }  // namespace
 
@@ -150,7 +150,8 @@ void LiveRuns::TakePause(const RunEvent& event) {
     LeaveGpus(id, run);
     Note(event);
     if (run.leaves) return;
-    job.not_before = runner_.Now() + std::min(kTryAgain * std::exp2(job.refusals++), kTryAgainMost);
+    job.not_before =
+        runner_.Now() + std::min(kPauseAgain * std::exp2(job.refusals++), kPauseAgainMost);
     requeued_.push_back(id);
     paused_.push_back({id, PlaceOf(run)});
     BeginWhatCan();
