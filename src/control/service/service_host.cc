@@ -9,12 +9,12 @@
 namespace sharewell::control {
 
 namespace {
-constexpr core::Seconds kLookEvery(1);
+constexpr core::Seconds kLookAtHostEvery(1);
 }
 
 void Service::Impl::LookAtHost() {
   const core::Seconds now = snapshot.now();
-  if (snapshot.cpu_only_jobs() == 0 || now < looked_at_host + kLookEvery) return;
+  if (snapshot.cpu_only_jobs() == 0 || now < looked_at_host + kLookAtHostEvery) return;
   looked_at_host = now;
   std::map<core::NodeId, std::vector<core::JobId>> cpu_jobs;
   std::vector<HostSufferer> training;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNice = 10;
 constexpr const char* kFile = "/host-speed";
-constexpr std::size_t kMostRead = 16 * 1024;
+constexpr std::size_t kMostOfSpeed = 16 * 1024;
 
 // x86 has "model name", Arm an implementer and a part for each CPU.
 std::string ProcessorOf(const std::string& root) {
@@ -69,7 +69,7 @@ core::Result<HostSpeed> MeasureHostSpeed() {
 std::optional<HostSpeed> KeptHostSpeed(const std::string& state, const std::string& machine) {
   std::ifstream file(state + kFile, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string text(kMostRead, '\0');
+  std::string text(kMostOfSpeed, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   const auto json = nlohmann::json::parse(text, nullptr, false);
