@@ -17,7 +17,7 @@ class Host(ProgramTest):
     def setUp(self):
         super().setUp()
         # This test itself is the process that is no job.
-        held, total = 12_300_000_000, 150_000_000_000
+        held, total = 22_300_000_000, 150_000_000_000
         gpu = {"memory": {"total": total, "reserved": 0, "free": total - held, "used": held},
                "utilization": {"gpu": 0, "memory": 0}, "processes": [{"pid": os.getpid(), "memory": held}],
                "mps_processes": [], "process_samples": []}
@@ -55,7 +55,7 @@ class Host(ProgramTest):
         raise AssertionError(f"{words} was never said: {say()}\n{self.log.read_text(encoding='utf-8')}")
 
     def test_strangers_and_the_hosts_speed(self):
-        other = f"other processes: 12.3 GB, pid {os.getpid()} of {getpass.getuser()}"
+        other = f"other processes: 22.3 GB, pid {os.getpid()} of {getpass.getuser()}"
         self.until("GPU 0: " + other, lambda: self.ask("top").stdout)
         done = self.ask("submit", "--gpu-memory", "145GB", "--", "true")
         self.assertEqual(done.returncode, 0, done.stderr)
