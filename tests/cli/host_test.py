@@ -48,7 +48,7 @@ class Host(ProgramTest):
         """What was said once the words were in it."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            text = say()
+            text = " ".join(say().split())     # however it is wrapped
             if words in text:
                 return text
             time.sleep(0.1)
