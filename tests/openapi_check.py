@@ -156,7 +156,7 @@ class OpenApiTest(unittest.TestCase):
         self.check("POST", "/api/v1/jobs/{number}/cancel", 200, number=1)
         self.server.wait_until(1, "cancelled")
         self.check("POST", "/api/v1/jobs/{number}/cancel", 409, number=1)
-        self.check("POST", "/api/v1/jobs", 201, body={**full, "held": False, "gpus": 2, "after": [4]})
+        self.check("POST", "/api/v1/jobs", 201, body={**full, "held": False, "gpus": 2, "sm_share": None, "after": [4]})
         self.check("POST", "/api/v1/jobs", 400, body={**full, "after": [1]})
         held = self.check("POST", "/api/v1/jobs", 201, body=full).json()["jobs"][0]["number"]
         self.check("POST", "/api/v1/jobs/{number}/hold", 200, number=held)

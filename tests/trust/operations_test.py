@@ -88,6 +88,8 @@ class Upgrade(OperationsTest):
         # As the program before wrote it: no id, no seals, no key.
         with sqlite3.connect(self.folder / "store.db") as store:
             store.execute("ALTER TABLE job DROP COLUMN seal")
+            for side in "ab":
+                store.execute(f"ALTER TABLE shared_run DROP COLUMN share_{side}")
             store.execute("DELETE FROM meta WHERE name = 'id'")
             store.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
         store.close()

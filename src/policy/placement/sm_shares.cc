@@ -22,12 +22,15 @@ constexpr std::array<Ratio, 4> kShares{1, 0.8, 0.6, 0.4};
 constexpr double kWorthNarrower = 1.05;
 constexpr std::size_t kPartners = 8;   // tried
 constexpr std::size_t kLookedAt = 64;  // to find them
+// On larger clusters every start has all SMs: to weigh shares for thousands of jobs at once would
+// make a decision too long.
+constexpr std::size_t kMostGpus = 1024;
 
 bool PolicyDecides(const Context& context, const JobView& view, GpuModelId model) {
   const core::Demand& demand = view.estimate.On(model).demand;
-  return context.options.sm_shares && context.options.max_jobs_on_gpu > 1 && demand.known &&
-         demand.kernel_time && MayShare(view) && !view.job.sm_share &&
-         view.state != core::JobState::kRunning;
+  return context.options.sm_shares && context.snapshot.cluster().gpu_count() <= kMostGpus &&
+         context.options.max_jobs_on_gpu > 1 && demand.known && demand.kernel_time &&
+         MayShare(view) && !view.job.sm_share && view.state != core::JobState::kRunning;
 }
 
 // Some of `from` that could be put beside the job on that GPU model.
