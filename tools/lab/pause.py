@@ -32,7 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 KINDS = ("conv", "lstm", "decoder")
 GIB = 1 << 30
-SETTLE = 0.15                                  # a step whose loss was read already is still written down
+SETTLE, STUB_SETTLE = 0.15, 2.0                # a step whose loss was read already is still written down; a stub looks between its steps alone
 
 
 def lines_of(path):
@@ -181,7 +181,7 @@ def one_direct(args, folder, kind, into):
             time.sleep(chance.random() * 0.05)             # anywhere within a step
             pauses.append(run.ask("pause"))
             moved.append(int(run.told()["bytes"]))
-            time.sleep(SETTLE)
+            time.sleep(STUB_SETTLE if args.stub else SETTLE)
             at = steps_of(run.record)
             time.sleep(args.rest)
             if steps_of(run.record) != at:
@@ -334,7 +334,7 @@ def through_server(args, folder):
         def pause():
             server.cli("pause", str(number))
             pauses.append(until_job(server, number, "the pause", is_paused))
-            time.sleep(SETTLE)
+            time.sleep(STUB_SETTLE if args.stub else SETTLE)
             at = steps_of(record)
             time.sleep(args.rest)
             if steps_of(record) != at:
