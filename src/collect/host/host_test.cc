@@ -22,6 +22,14 @@ const std::string kTwoSocket = "tests/fixtures/host/two_socket";
 const std::string kNewer = "tests/fixtures/host/newer_kernel";
 const std::string kPlain = "tests/fixtures/host/plain";
 
+// On a machine that is busy with other things a round may not reach every CPU: its turn comes.
+std::optional<double> FrequencyOf(Collector& cpu, const std::string& number) {
+  for (int round = 0; round < 100; ++round) {
+    if (const auto hertz = ValueOf(OneRound(cpu), kCpuFrequencyHertz, number)) return hertz;
+  }
+  return std::nullopt;
+}
+
 TEST(CpuCollector, ReadsTimesFrequencyAndLoad) {
   const auto cpu = NewCpuCollector(kTwoSocket);
   std::vector<core::Reading> readings;
@@ -30,11 +38,11 @@ TEST(CpuCollector, ReadsTimesFrequencyAndLoad) {
   EXPECT_EQ(ValueOf(readings, kCpuIdleSeconds, "0"), 500);
   EXPECT_DOUBLE_EQ(ValueOf(readings, kCpuOtherSeconds, "3").value(), 0.38);
   EXPECT_EQ(ValueOf(readings, kCpuCount), 4);
-  EXPECT_EQ(ValueOf(readings, kCpuFrequencyHertz, "3"), 3.3e9);
   EXPECT_EQ(ValueOf(readings, kLoad5), 2.25);
   EXPECT_EQ(ValueOf(readings, kContextSwitches), 987654321);
   EXPECT_EQ(ValueOf(readings, kTasksBlocked), 1);
   EXPECT_FALSE(ValueOf(readings, kCpuBusyRatio)) << "needs two readings";
+  EXPECT_EQ(FrequencyOf(*cpu, "3"), 3.3e9);
 }
 
 TEST(CpuCollector, BusyRatioIsOfTheTimeSinceTheReadingBefore) {
@@ -79,8 +87,7 @@ TEST(CpuCollector, SaysWhatIsMissingAndGivesTheRest) {
 
 TEST(CpuCollector, FrequencyByCpuinfoWhereThereIsNoCpufreq) {
   const auto cpu = NewCpuCollector(kPlain);
-  const auto readings = OneRound(*cpu);
-  EXPECT_EQ(ValueOf(readings, kCpuFrequencyHertz, "1"), 2e9);
+  EXPECT_EQ(FrequencyOf(*cpu, "1"), 2e9);
   EXPECT_NE(cpu->Probe().what.find("/proc/cpuinfo"), std::string::npos);
 }
 
