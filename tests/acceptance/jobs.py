@@ -100,9 +100,20 @@ def supervisors(folder):
     return found
 
 
+def holds_a_lock(folder, pid, number):
+    for lock in pathlib.Path(folder, "jobs").glob(f"{number}.*/lock"):
+        try:
+            if lock.read_text(encoding="ascii").split()[:1] == [str(pid)]:
+                return True
+        except (OSError, ValueError):
+            continue
+    return False
+
+
 def kill_a_supervisor(folder, chance, struck):
     """False: there is none. `struck`: how often that happened to a job, by its number."""
-    there = sorted(supervisors(folder).items())
+    # A child between fork and exec looks like its supervisor, and is none: the lock names who is.
+    there = [(pid, number) for pid, number in sorted(supervisors(folder).items()) if holds_a_lock(folder, pid, number)]
     if not there:
         return False
     pid, number = chance.choice(there)
