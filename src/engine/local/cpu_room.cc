@@ -176,6 +176,20 @@ void CpuRoom::Claim(RunId id, const std::vector<int>& cpus, double cores, bool g
   }
 }
 
+std::vector<int> CpuRoom::Spare() const {
+  std::vector<int> ids;
+  for (const Cpu& cpu : cpus_) {
+    if (cpu.used <= kDust) ids.push_back(cpu.place.cpu);
+  }
+  return ids;
+}
+
+std::vector<int> CpuRoom::Own(RunId id) const {
+  const auto it = held_.find(id);
+  if (it == held_.end() || it->second.parts.empty()) return {};
+  return IdsOf(it->second);
+}
+
 void CpuRoom::Return(RunId id) {
   const auto it = held_.find(id);
   if (it == held_.end()) return;

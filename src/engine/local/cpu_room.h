@@ -3,7 +3,8 @@
 // A run is given CPUs by NUMA distance to its GPU, on cores that nobody else uses before the second
 // thread of one that somebody does. CPU-only runs take what is furthest from the GPUs. Runs do not
 // overlap as long as there is room, except that parts of a core share a CPU up to a whole one.
-// Where more is asked than is there, the least used are shared.
+// Where more is asked than is there, the least used are shared. What nobody was given is Spare: the
+// runner lends it to runs with GPUs, for what they were given is what they cannot do without.
 #pragma once
 
 #include <map>
@@ -38,6 +39,9 @@ class CpuRoom {
   void Claim(RunId id, const std::vector<int>& cpus, double cores, bool gpu,
              std::optional<int> node);
   void Return(RunId id);  // unknown: nothing happens
+
+  std::vector<int> Spare() const;        // that nobody has any of, rising
+  std::vector<int> Own(RunId id) const;  // rising; empty: unknown, or not bounded
 
   const std::vector<int>& all() const { return all_; }
 

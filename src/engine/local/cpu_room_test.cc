@@ -67,6 +67,20 @@ TEST(CpuRoom, ResizesAndClaims) {
   EXPECT_THAT(room.Resize({9, 1}, 1), SizeIs(16)) << "nobody's";
 }
 
+TEST(CpuRoom, WhatNobodyWasGivenIsSpare) {
+  CpuRoom room(TwoNodes({0}));
+  EXPECT_THAT(room.Spare(), SizeIs(16));
+  room.Take({1, 1}, 3, true, 0);
+  room.Take({2, 1}, 0.5, false, {});
+  EXPECT_THAT(room.Own({1, 1}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(room.Spare(), SizeIs(12)) << "part of a CPU is somebody's";
+  room.Take({3, 1}, 0, true, 0);
+  EXPECT_THAT(room.Own({3, 1}), SizeIs(0)) << "not bounded";
+  room.Return({1, 1});
+  EXPECT_THAT(room.Spare(), SizeIs(15));
+  EXPECT_THAT(room.Own({1, 1}), SizeIs(0));
+}
+
 TEST(CpuRoom, RunsDoNotOverlapWhileThereIsRoom) {
   fixtures::Dice dice(3);
   for (int round = 0; round < 200; ++round) {

@@ -203,38 +203,6 @@ void LinuxRunner::Stop(RunId id, Seconds grace) {
                        .message = "it was stopped before it began"});
 }
 
-void LinuxRunner::SetCores(RunId id, double cores) {
-  Impl& in = *impl_;
-  Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended || !in.room) return;
-  run->request.cores = cores;
-  if (run->waits && !run->spec) return;  // it has none yet
-  in.ApplyCpus(*run, in.room->Resize(id, cores));
-}
-
-void LinuxRunner::Impl::ApplyCpus(Run& run, const std::vector<int>& cpus) {
-  const double cores = run.request.cores;
-  platform::CgroupLimits limits{.cpus = cpus};
-  limits.cpu_time = std::numeric_limits<double>::infinity();
-  if (cores > 0 && cores != std::floor(cores)) limits.cpu_time = cores;
-  if (run.group) run.group->Change(limits);
-  if (run.group == nullptr || !run.group->Bounds("cpuset")) {
-    const auto top = engine::SupervisorOf(run.folder);
-    if (top) engine::KeepTreeToCpus(*top, cpus);
-  }
-  const auto change = [&](engine::JobSpec& spec) {
-    spec.Set("cores", fmt::format("{}", cores));
-    spec.Set("given_cpus", platform::FormatCpus(cpus));
-    if (spec.Get("cpus")) spec.Set("cpus", platform::FormatCpus(cpus));
-  };
-  if (run.spec) return change(*run.spec);
-  // A server that comes later finds what it has now.
-  if (auto spec = engine::ReadSpec(run.folder)) {
-    change(*spec);
-    [[maybe_unused]] const auto written = engine::WriteSpec(run.folder, *spec);
-  }
-}
-
 // Its supervisor looks when the limit it knows is over.
 void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
   Impl& in = *impl_;

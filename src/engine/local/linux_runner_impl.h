@@ -27,6 +27,8 @@ struct LinuxRunner::Impl {
     int pidfd = -1;
     int watch = -1;  // of the folder, until the command runs; with a time limit, to its end
     std::optional<int> command;  // its pid, once it was told as started
+    core::Seconds since;         // when it was
+    std::vector<int> lent;       // all CPUs that it may use now; empty: its own
     std::unique_ptr<platform::Cgroup> group;
     std::unique_ptr<platform::BandwidthGroup> bandwidth;  // while it is slowed, where there is one
     // It waits to be begun: for what is known of its user, and then, with a spec, for its GPU.
@@ -107,9 +109,12 @@ struct LinuxRunner::Impl {
   void LookAtPausers();  // what has ended is told; what takes too long is killed
   void TellPause(const Pauser& done, int status);
   void Refuse(RunId id, bool pause, std::string why);
+  void SetMemory(const Run& run, std::optional<core::Bytes> more);
+
+  // linux_runner_cpus.cc
   void TakeCpus(Run& run);  // again, after a pause
   void ApplyCpus(Run& run, const std::vector<int>& cpus);
-  void SetMemory(const Run& run, std::optional<core::Bytes> more);
+  void LendCpus();  // once a second, and whenever CPUs change hands
 
   Run* Find(RunId id);
 

@@ -186,15 +186,4 @@ void LinuxRunner::Impl::SetMemory(const Run& run, std::optional<Bytes> more) {
   run.group->Change(limits);
 }
 
-void LinuxRunner::Impl::TakeCpus(Run& run) {
-  if (!room) return;
-  room->Return(run.request.id);
-  std::optional<int> node;
-  const auto& gpus = run.request.gpus;
-  if (!gpus.empty() && options.gpu_nodes.contains(gpus.front().uuid)) {
-    node = options.gpu_nodes.at(gpus.front().uuid);
-  }
-  ApplyCpus(run, room->Take(run.request.id, run.request.cores, !gpus.empty(), node));
-}
-
 }  // namespace sharewell::engine

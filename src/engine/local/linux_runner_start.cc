@@ -110,6 +110,7 @@ void LinuxRunner::Impl::PrepareBounds(Run& run, engine::JobSpec& spec,
       limits.cpu_time = request.cores;
     }
     spec.Put("given_cpus", platform::FormatCpus(*limits.cpus));
+    LendCpus();  // what others were lent may be its own now
   }
   run.group = home->Make(GroupName(request.id), limits);
   for (const std::string& missing : run.group->missing()) {

@@ -21,6 +21,7 @@
 #include "engine/local/run/job_folder.h"
 #include "platform/files/test_folder.h"
 #include "platform/process/cgroup_home.h"
+#include "platform/process/cpu_set.h"
 #include "platform/process/descendants.h"
 #include "platform/process/test_mps_control.h"
 
@@ -670,6 +671,43 @@ TEST_F(LinuxRunnerTest, WhatIsForgottenWhileItRunsGoesWithoutAWord) {
   runner_->Forget(id);
   Until([&] { return !std::filesystem::exists(folder_.Path("state/jobs/1.1")); });
   EXPECT_EQ(told_[id].ends, 0);
+}
+
+// It was given one CPU. Once it has told a step it may use those that nobody has; when somebody is
+// given these it may not, nor after a restart of the server that gives them to somebody.
+TEST_F(LinuxRunnerTest, ATrainingRunIsLentTheCpusThatNobodyHas) {
+  const std::size_t all = CpuRoom::LayoutHere({}).cpus.size();
+  if (all < 2) GTEST_SKIP() << "one CPU alone: there is none to lend";
+  auto trains =
+      Request({"sh", "-c", "echo $$ > pid; echo step 1 >> $SHAREWELL_PROGRESS; sleep 1000"});
+  trains.gpus = {{.index = 0, .uuid = "GPU-1", .model = "H200"}};
+  trains.cores = 1;
+  runner_->Start(trains);
+  const int pid = Pids("pid", 1).front();
+  const auto may_use = [&] { return platform::AllowedCpus(pid).size(); };
+  EXPECT_EQ(may_use(), 1U);
+  Until([&] { return may_use() == all; });
+
+  auto other = Request({"sleep", "1000"});
+  other.cores = static_cast<double>(all) - 1;
+  runner_->Start(other);
+  UntilStarted(other.id);
+  EXPECT_EQ(may_use(), 1U) << "before the other one runs";
+  runner_->Stop(other.id, Seconds(0));
+  EndOf(other.id);
+  Until([&] { return may_use() == all; });
+
+  Open();
+  runner_->Recover();
+  auto third = Request({"sleep", "1000"});
+  third.cores = static_cast<double>(all) - 1;
+  runner_->Start(third);
+  UntilStarted(third.id);
+  EXPECT_EQ(may_use(), 1U);
+  runner_->Stop(third.id, Seconds(0));
+  runner_->Stop(trains.id, Seconds(0));
+  EndOf(third.id);
+  EndOf(trains.id);
 }
 
 TEST_F(LinuxRunnerTest, BoundsHoldOrAreToldOf) {

@@ -101,6 +101,7 @@ void LinuxRunner::Impl::Adopt(const RunId& id, const engine::JobSpec& spec) {
   if (run.watch >= 0) by_watch[run.watch] = id;
   Watch(run);
   LookAtStart(run);
+  if (run.command && run.request.cores > 0) run.lent = platform::AllowedCpus(*run.command);
   EndIfGone(run);
 }
 
@@ -108,6 +109,7 @@ void LinuxRunner::Impl::LookAtStart(Run& run) {
   if (run.command || run.ended) return;
   run.command = engine::ReadStarted(run.folder);
   if (!run.command) return;
+  run.since = Now();
   if (run.watch >= 0 && !run.request.asked.time_limit) {
     ::inotify_rm_watch(inotify, run.watch);
     by_watch.erase(run.watch);
@@ -298,6 +300,7 @@ void LinuxRunner::Impl::Look() {
     EndIfGone(run);
   }
   LookAtPausers();
+  LendCpus();
   std::erase_if(leaving, [](const auto& group) { return group->TryRemove(); });
   if (options.lost_gpus) {
     const auto now_lost = options.lost_gpus();

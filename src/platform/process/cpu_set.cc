@@ -61,7 +61,7 @@ std::string FormatCpus(const std::vector<int>& cpus) {
   return text;
 }
 
-std::vector<int> AllowedCpus() {
+std::vector<int> AllowedCpus(int thread) {
   // The kernel wants room for as many CPUs as it could ever have.
   for (int count = 1024; count <= kMostCpu + 1; count *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(count));
@@ -69,7 +69,7 @@ std::vector<int> AllowedCpus() {
     const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(count));
     CPU_ZERO_S(size, set);
     std::vector<int> cpus;
-    const bool read = ::sched_getaffinity(0, size, set) == 0;
+    const bool read = ::sched_getaffinity(thread, size, set) == 0;
     const bool too_small = !read && errno == EINVAL;
     for (int cpu = 0; read && cpu < count; ++cpu) {
       if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set)) cpus.push_back(cpu);

@@ -13,7 +13,8 @@ namespace sharewell::platform {
 core::Result<std::vector<int>> ParseCpus(std::string_view text);
 std::string FormatCpus(const std::vector<int>& cpus);  // "0-3,8"
 
-// Those that this process may run on (its affinity, which its cpuset bounds), rising.
-std::vector<int> AllowedCpus();
+// Those that a thread may run on (its affinity, which its cpuset bounds), rising. 0: the caller;
+// empty: there is no such thread.
+std::vector<int> AllowedCpus(int thread = 0);
 
 }  // namespace sharewell::platform

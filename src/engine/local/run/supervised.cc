@@ -18,6 +18,7 @@
 #include <set>
 
 #include "core/text/quoted.h"
+#include "platform/process/cpu_set.h"
 #include "platform/process/descendants.h"
 
 namespace sharewell::engine {
@@ -142,7 +143,7 @@ core::Result<int> StartSupervisor(const std::string& program, const std::string&
   return pid;
 }
 
-bool KeepTreeToCpus(int pid, const std::vector<int>& cpus) {
+bool KeepTreeToCpus(int pid, const std::vector<int>& cpus, const std::vector<int>& from) {
   if (cpus.empty() || cpus.front() < 0) return false;
   std::map<int, std::vector<int>> children;
   EachNumber("/proc", [&](int each) {
@@ -163,6 +164,7 @@ bool KeepTreeToCpus(int pid, const std::vector<int>& cpus) {
   bool all = true;
   for (const int process : tree) {
     EachNumber("/proc/" + std::to_string(process) + "/task", [&](int thread) {
+      if (!from.empty() && platform::AllowedCpus(thread) != from) return;
       all = (::sched_setaffinity(thread, size, set) == 0 || errno == ESRCH) && all;
     });
   }

@@ -24,7 +24,8 @@ core::Result<std::string> FindPauser();
 core::Result<void> CheckPauser(const std::string& program);
 core::Result<int> StartPauser(const std::string& program, bool pause, const std::string& folder);
 
-// All threads that descend from the process now run on these CPUs alone. False: some cannot.
-bool KeepTreeToCpus(int pid, const std::vector<int>& cpus);
+// All threads that descend from the process now run on these CPUs alone; with `from` only those
+// that were kept to it, so that what a job has pinned itself stays where it is. False: some cannot.
+bool KeepTreeToCpus(int pid, const std::vector<int>& cpus, const std::vector<int>& from = {});
 
 }  // namespace sharewell::engine
