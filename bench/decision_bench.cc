@@ -90,7 +90,11 @@ void Decide(benchmark::State& state, const std::string& name, int running) {
   state.counters["p99_ms"] = p99;
   state.counters["bar_ms"] = kBarMilliseconds;
   state.counters["p50_ms"] = took[took.size() / 2];
-  if (p99 > kBarMilliseconds) state.SkipWithError("p99 above the bar of 100 ms");
+  if (p99 > kBarMilliseconds) {
+    const std::string late = "p99 of " + std::to_string(p99) + " ms, median " +
+                             std::to_string(took[took.size() / 2]) + ": above the bar of 100 ms";
+    state.SkipWithError(late.c_str());
+  }
 }
 
 const int registered = [] {

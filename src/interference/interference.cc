@@ -36,6 +36,8 @@ Ratio SpeedAlone(const Demand& demand, Ratio sm_share, const Coefficients& coeff
                   kSlowest);
 }
 
+double Interference::LogLength() const { return std::log(1 + coefficients_.length); }
+
 double Interference::Slowdown(std::span<const Resident> residents, std::size_t i) const {
   const Coefficients& c = coefficients_;
   const Demand& self = *residents[i].demand;
@@ -55,9 +57,10 @@ double Interference::Slowdown(std::span<const Resident> residents, std::size_t i
     const double sm = std::min(other.sm, share);
     if (sm <= 0) continue;
     // A kernel of the neighbour's, against one of this job's.
-    const double longer =
-        timed && other.kernel_time ? other.kernel_time->value * per_kernel : c.length;
-    const double blocked = sm * std::sqrt(sm) * std::log(1 + longer);
+    const double longer = timed && other.kernel_time
+                              ? std::log(1 + other.kernel_time->value * per_kernel)
+                              : log_length_;
+    const double blocked = sm * std::sqrt(sm) * longer;
     wait += share < 1 ? blocked / (1 + c.room * (1 - share)) : blocked;
   }
   const double gpu = own * (1 + c.neighbour * neighbours + c.dram * dram + c.wait * wait);

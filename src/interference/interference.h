@@ -74,7 +74,7 @@ class Interference {
  public:
   Interference() = default;
   explicit Interference(PairTable pairs, Coefficients coefficients = {})
-      : pairs_(std::move(pairs)), coefficients_(coefficients) {}
+      : pairs_(std::move(pairs)), coefficients_(coefficients), log_length_(LogLength()) {}
 
   // Speed of residents[i] beside the others on one GPU of `model`, over its speed alone with all
   // SMs: measured where they are exactly two and the pair was measured with these shares, else
@@ -94,9 +94,11 @@ class Interference {
 
  private:
   double Slowdown(std::span<const Resident> residents, std::size_t i) const;
+  double LogLength() const;
 
   PairTable pairs_;
   Coefficients coefficients_;
+  double log_length_ = LogLength();  // of kernels whose times are not known: it is asked for often
 };
 
 }  // namespace sharewell::interference

@@ -99,22 +99,25 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       most_misses_(misses),
       tail_from_(line.order_->TailFrom(snapshot)) {
   const Needs* before = nullptr;  // classes of the same needs follow each other
+  std::map<std::uint32_t, std::size_t> users;
   for (const auto& [what, members] : line.classes_) {
     const auto& [needs, user] = what;
     if (before == nullptr || *before != needs) missed_.push_back(0);
     before = &needs;
     const auto end = members.end();
-    cursors_.push_back({&members, members.begin(), end, end, end, missed_.size() - 1, user});
-    const auto [key, fresh] = user_keys_.try_emplace(user, 0.0);
-    if (fresh && line.order_->ByUser()) {
-      key->second = line.order_->UserKey(snapshot, core::UserId(user));
+    const auto [known, fresh] = users.try_emplace(user, users.size());
+    if (fresh) {
+      const auto id = core::UserId(user);
+      user_keys_.push_back(line.order_->ByUser() ? line.order_->UserKey(snapshot, id) : 0);
     }
+    cursors_.push_back(
+        {&members, members.begin(), end, end, end, missed_.size() - 1, known->second});
   }
   for (std::size_t i = 0; i < cursors_.size(); ++i) Queue(i);
 }
 
 std::optional<Line::Turns::Rank> Line::Turns::RankOf(Cursor& c) const {
-  const double user_key = user_keys_.at(c.user);
+  const double user_key = user_keys_[c.user];
   if (c.tail == c.tail_end && c.front != c.back && std::prev(c.back)->key >= tail_from_) {
     const Entry& last = *std::prev(c.back);
     c.tail = c.members->lower_bound(
@@ -131,16 +134,17 @@ std::optional<Line::Turns::Rank> Line::Turns::RankOf(Cursor& c) const {
 }
 
 void Line::Turns::Queue(std::size_t cursor) {
-  if (const auto rank = RankOf(cursors_[cursor])) heads_.insert({*rank, cursor});
+  if (const auto rank = RankOf(cursors_[cursor])) heads_.emplace(*rank, cursor);
 }
 
 std::optional<JobId> Line::Turns::Next() {
   while (!heads_.empty()) {
-    const auto [rank, i] = *heads_.begin();
-    heads_.erase(heads_.begin());
+    const double user_key = std::get<2>(heads_.top().first);
+    const std::size_t i = heads_.top().second;
+    heads_.pop();
     Cursor& c = cursors_[i];
     // Its user was served since: keys only grow, so it is enough to look when its turn comes.
-    if (std::get<2>(rank) != user_keys_.at(c.user)) {
+    if (user_key != user_keys_[c.user]) {
       Queue(i);
       continue;
     }
@@ -155,7 +159,7 @@ std::optional<JobId> Line::Turns::Next() {
 void Line::Turns::Answer(bool served) {
   Cursor& c = cursors_[current_];
   if (served) {
-    user_keys_.at(c.user) += line_.order_->Charge(snapshot_.job(given_));
+    user_keys_[c.user] += line_.order_->Charge(snapshot_.job(given_));
   } else {
     ++missed_[c.needs];
   }

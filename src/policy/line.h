@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -77,7 +79,7 @@ class Line {
       Members::const_iterator front, back;     // what is left beside `tail`
       Members::const_iterator tail, tail_end;  // equals of the tail that are next
       std::size_t needs = 0;                   // which of `missed_`
-      std::uint32_t user = 0;
+      std::size_t user = 0;                    // which of `user_keys_`
     };
     using Rank = std::tuple<int, int, double, Entry>;  // priority, tail first, user's key, entry
     std::optional<Rank> RankOf(Cursor& cursor) const;
@@ -87,10 +89,12 @@ class Line {
     const core::Snapshot& snapshot_;
     const int most_misses_;
     const double tail_from_;
-    std::map<std::uint32_t, double> user_keys_;
+    std::vector<double> user_keys_;
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;
-    std::set<std::pair<Rank, std::size_t>> heads_;
+    // Of each cursor at most one; least first. A heap: thousands of classes pass through it.
+    using Head = std::pair<Rank, std::size_t>;
+    std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
     std::size_t current_ = 0;
     core::JobId given_;
   };

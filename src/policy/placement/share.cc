@@ -129,11 +129,10 @@ class Share : public Placement {
     if (!Allowed(view, model)) return;
     const auto memory = context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper;
     if (memory > context.snapshot.cluster().model(model).memory) return;
-    Colocation group(context.snapshot, *context.options.interference, context.ledger, gpu);
-    const core::JobId neighbour = group.job(0);
-    const std::size_t self = group.size();
-    double alone = 0;  // the most that they could do together
-    for (std::size_t i = 0; i < self; ++i) alone += group.SpeedAlone(i);
+    const Colocation beside(context.snapshot, *context.options.interference, context.ledger, gpu);
+    const core::JobId neighbour = beside.job(0);
+    const std::size_t self = beside.size();
+    Colocation group = beside;
     group.Join(view.job.id);
     auto shares = SharesFor(context, view, model);
     if (!KernelsKnownBeside(group)) shares = shares.first(1);
@@ -141,10 +140,12 @@ class Share : public Placement {
     // What is quickly told first: most of those who wait find no place. Fewer SMs never help
     // itself.
     if (group.SurelyBreaksItsBound(self, context.options.max_slowdown)) return;
-    const double before =
-        Colocation(context.snapshot, *context.options.interference, context.ledger, gpu)
-            .SumOfSpeeds();
-    if (best.chosen && group.Speed(self) + alone - before < best.gain) return;
+    const double before = beside.SumOfSpeeds();
+    if (best.chosen) {
+      double alone = 0;  // the most that the others could do beside it
+      for (std::size_t i = 0; i < self; ++i) alone += beside.SpeedAlone(i);
+      if (group.Speed(self) + alone - before < best.gain) return;
+    }
     std::optional<core::Ratio> share;
     double most = 0;
     for (const core::Ratio s : shares) {
