@@ -24,7 +24,6 @@ struct Job {
   int priority = 0;                        // higher goes first, within every order
   std::optional<Ratio> max_slowdown;       // by neighbours; absent: the policy's own bound
   std::optional<Ratio> sm_share;           // its user insists on it; absent: the policy decides
-  bool latency_sensitive = false;          // its short kernels go before those of its neighbours
   std::optional<Bytes> host_memory;        // asked for, in all; absent: not stated
   Seconds submit;
   std::optional<Seconds> restart_cost;  // absent: the run's default

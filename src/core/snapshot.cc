@@ -48,6 +48,15 @@ Bytes HostMemoryOn(const Node& node, const JobView& view, int gpus) {
   return std::max(HostMemoryAskedOn(view, gpus), std::min(believed, most));
 }
 
+Bytes PausedMemoryOn(const Node& node, const JobView& view, int gpus) {
+  if (!node.memory) return {};
+  Bytes on_gpus;
+  if (const auto& on = view.estimate.on; !on.empty() && gpus > 0) {
+    on_gpus = Bytes(std::ceil(on[node.model.index()].demand.gpu_memory.value * gpus));
+  }
+  return HostMemoryOn(node, view, gpus) + on_gpus;
+}
+
 Snapshot::Snapshot(const Cluster& cluster, Seconds restart_cost)
     : cluster_(&cluster), default_restart_cost_(restart_cost) {
   Grow();
@@ -190,7 +199,9 @@ double Snapshot::CoresOn(const Cluster& cluster, const Allocation& where, NodeId
 void Snapshot::HoldMemory(const JobView& view, const Allocation& where, int sign) {
   if (!cluster_->states_memory()) return;
   EachNode(*cluster_, where, [&](NodeId node, int gpus) {
-    const Bytes held = HostMemoryOn(cluster_->node(node), view, gpus) * sign;
+    const Bytes held = (view.paused ? PausedMemoryOn(cluster_->node(node), view, gpus)
+                                    : HostMemoryOn(cluster_->node(node), view, gpus)) *
+                       sign;
     memory_used_[node.index()] += held;
     if (view.cpu_only()) cpu_only_memory_[node.index()] += held;
   });
@@ -221,9 +232,9 @@ void Snapshot::Occupy(JobId id, const Allocation& where, int sign) {
 
 void Snapshot::Start(JobId id, const Allocation& to) {
   SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
+  SetPaused(id, std::nullopt);
   Enter(id, JobState::kRunning);
   at(id).allocation = to;
-  at(id).paused = false;
   youngest_started_ = std::max(youngest_started_, at(id).job.submit);
   Occupy(id, to, +1);
 }
@@ -239,13 +250,15 @@ void Snapshot::Pause(JobId id) {
   SHAREWELL_CHECK(at(id).state == JobState::kRunning);
   Occupy(id, at(id).allocation, -1);
   Enter(id, JobState::kWaiting);
-  at(id).paused = true;
+  SetPaused(id, at(id).allocation);
 }
 
 void Snapshot::SetPaused(JobId id, const std::optional<Allocation>& where) {
   SHAREWELL_CHECK(at(id).state == JobState::kWaiting);
+  if (at(id).paused) HoldMemory(at(id), at(id).allocation, -1);
   if (where) at(id).allocation = *where;
   at(id).paused = where.has_value();
+  if (at(id).paused) HoldMemory(at(id), at(id).allocation, +1);
 }
 
 void Snapshot::Move(JobId id, const Allocation& to) {
@@ -260,9 +273,9 @@ void Snapshot::Move(JobId id, const Allocation& to) {
 
 void Snapshot::Finish(JobId id, JobState how) {
   if (at(id).state == JobState::kRunning) Occupy(id, at(id).allocation, -1);
+  if (at(id).state == JobState::kWaiting) SetPaused(id, std::nullopt);
   if (at(id).cpu_only()) --cpu_only_jobs_;
   Enter(id, how);
-  at(id).paused = false;
 }
 
 void Snapshot::Resize(JobId id, double cores) {
@@ -297,10 +310,11 @@ void Snapshot::Observe(JobId id, Seconds attained, Ratio rate, Seconds startup) 
 void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
   const bool running = at(id).state == JobState::kRunning;
   CountBacklog(at(id), -1);
-  if (running) HoldMemory(at(id), at(id).allocation, -1);
+  const bool holds = running || at(id).paused;
+  if (holds) HoldMemory(at(id), at(id).allocation, -1);
   at(id).estimate = std::move(estimate);
   at(id).profiled = profiled;
-  if (running) HoldMemory(at(id), at(id).allocation, +1);
+  if (holds) HoldMemory(at(id), at(id).allocation, +1);
   CountBacklog(at(id), +1);
   // Whoever may share with it now has not tried.
   if (!running) return;

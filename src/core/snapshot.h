@@ -47,6 +47,9 @@ struct JobView {
 // than the node has: such a job runs there with no other that needs memory. None where the node's
 // memory is not known.
 Bytes HostMemoryOn(const Node& node, const JobView& view, int gpus);
+// What it holds there while it is paused: that, and what it had on those GPUs, which lies on the
+// host meanwhile.
+Bytes PausedMemoryOn(const Node& node, const JobView& view, int gpus);
 // What was asked for alone: a node with less is no place for it.
 Bytes HostMemoryAskedOn(const JobView& view, int gpus);
 

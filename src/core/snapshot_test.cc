@@ -408,6 +408,24 @@ TEST(HostMemory, IsTheLargerOfWhatWasAskedAndWhatIsBelieved) {
       << "what a node does not state is not counted";
 }
 
+TEST(HostMemory, OfAPausedJobIsHeldTogetherWithWhatItHadOnItsGpus) {
+  fixtures::SnapshotBuilder s(fixtures::ClusterBuilder().Node(2).Memory(64).Build());
+  const JobId id = s.Running(fixtures::JobSpec{.gpus = 2, .gib = 10, .host_gib = 4}, {0, 1});
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(8));
+  s->Pause(id);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(28));
+  s->SetPaused(id, fixtures::OnGpus({0, 1}));
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(28)) << "said again";
+  s->Start(id, fixtures::OnGpus({0, 1}));
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(8));
+  s->Pause(id);
+  s->SetPaused(id, std::nullopt);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(0)) << "its process is gone";
+  s->SetPaused(id, fixtures::OnGpus({0, 1}));
+  s->Finish(id, core::JobState::kFailed);
+  EXPECT_EQ(s->memory_used(NodeId(0)), GiB(0));
+}
+
 TEST(HostMemory, FollowsWhatIsLearntOfARunningJob) {
   SnapshotBuilder s(ClusterBuilder().Node(2).Memory(100).Build());
   const JobId id = s.Running({.host_gib = 10}, {0});

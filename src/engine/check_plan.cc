@@ -27,7 +27,12 @@ class Ledger {
     const JobView& view = snapshot_.job(id);
     for (GpuId gpu : view.allocation.gpus) std::erase(On(gpu), id);
     AddCores(view.allocation, -1);
-    AddMemory(view, view.allocation, -1);
+    AddMemory(view, view.allocation, -1, core::HostMemoryOn);
+  }
+  // Its memory stays, and what it had on its GPUs comes to it; or that goes, as it goes on.
+  void Pause(JobId id, int sign) {
+    const JobView& view = snapshot_.job(id);
+    AddMemory(view, view.allocation, sign, core::PausedMemoryOn);
   }
 
   Result<void> Add(JobId id, const Allocation& to) {
@@ -78,7 +83,7 @@ class Ledger {
       }
     }
     AddCores(to, +1);
-    AddMemory(view, to, +1);
+    AddMemory(view, to, +1, core::HostMemoryOn);
     return {};
   }
 
@@ -93,11 +98,12 @@ class Ledger {
     }
   }
 
-  void AddMemory(const JobView& view, const Allocation& where, int sign) {
+  void AddMemory(const JobView& view, const Allocation& where, int sign,
+                 core::Bytes (*held)(const core::Node&, const JobView&, int)) {
     const auto& cluster = snapshot_.cluster();
     if (!cluster.states_memory()) return;
     core::Snapshot::EachNode(cluster, where, [&](NodeId node, int gpus) {
-      memory_[node] += core::HostMemoryOn(cluster.node(node), view, gpus) * sign;
+      memory_[node] += held(cluster.node(node), view, gpus) * sign;
     });
   }
 
@@ -156,6 +162,7 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
       return FailedError("CPU-only job {} cannot be paused", snapshot.job(stop.job).job.name);
     }
     ledger.Remove(stop.job);
+    if (stop.pause) ledger.Pause(stop.job, +1);
   }
   for (const auto& move : plan.moves) {
     if (!in_state(move.job, JobState::kRunning))
@@ -189,6 +196,7 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
     if (waits.paused && start.to.gpus != waits.allocation.gpus) {
       return FailedError("paused job {} goes on where it was, and nowhere else", waits.job.name);
     }
+    if (waits.paused) ledger.Pause(start.job, -1);
     if (auto ok = ledger.Add(start.job, start.to); !ok) return ok;
   }
   for (JobId id : plan.infeasible) {

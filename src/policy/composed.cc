@@ -327,6 +327,7 @@ class Composed : public Policy {
       }
     }
     for (JobId id : snapshot.waiting()) {
+      if (snapshot.job(id).paused) anew.HoldPaused(snapshot, snapshot.job(id), +1);
       if (!Dropped(plan, id)) add(snapshot.job(id));
     }
     std::sort(live.begin(), live.end());
@@ -347,14 +348,53 @@ class Composed : public Policy {
     return PlaceOf(snapshot, anew, memo, view);
   }
 
+  using ChosenJobs = std::vector<std::pair<JobId, Chosen>>;
+  using PassedOver = std::unordered_map<std::uint32_t, Reason>;
+
+  // The chosen, with those of them that already run left where they are, so that nobody moves; and
+  // in any case who has to stop. False: some find no place so.
+  bool StartBeside(const Snapshot& snapshot, ComposedMemo& memo, const ChosenJobs& chosen,
+                   const PassedOver& passed_over, bool pauses, Plan& plan) const {
+    Ledger kept = NewLedger(snapshot);
+    // The first of those who are to be started.
+    const auto starts_first = std::find_if(chosen.begin(), chosen.end(), [&](const auto& one) {
+      return snapshot.job(one.first).state != JobState::kRunning;
+    });
+    const JobId pusher = starts_first == chosen.end() ? JobId() : starts_first->first;
+    plan.stops.clear();
+    for (JobId id : snapshot.running()) {
+      if (!passed_over.contains(id.value)) continue;
+      const JobView& view = snapshot.job(id);
+      kept.Vacate(snapshot, id, view.allocation);
+      const bool pause = pauses && MayPause(snapshot, view) && kept.PausedFits(snapshot, view);
+      if (pause) kept.HoldPaused(snapshot, view, +1);
+      plan.stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}, pause});
+    }
+    std::sort(plan.stops.begin(), plan.stops.end(),
+              [](const auto& a, const auto& b) { return a.job < b.job; });
+    std::vector<core::Start> starts;
+    for (const auto& [id, choice] : chosen) {
+      const JobView& view = snapshot.job(id);
+      if (view.state == JobState::kRunning) continue;
+      Choice again = PlaceOf(snapshot, kept, memo, view);
+      if (!std::holds_alternative<Chosen>(again)) return false;
+      auto& place = std::get<Chosen>(again);
+      kept.Occupy(snapshot, id, place.to);
+      starts.push_back({id, std::move(place.to), place.profile, {ReasonKind::kOrder, {}, 0, 0}});
+    }
+    plan.starts = std::move(starts);
+    memo.ledger = std::move(kept);
+    return true;
+  }
+
   // Who should run, from an empty cluster; then the least change that brings it about.
   void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     Ledger anew = NewLedger(snapshot);
     anew.Empty(snapshot, false);
     const std::vector<Line::Entry> live = LiveInTurn(snapshot, plan, anew);
 
-    std::vector<std::pair<JobId, Chosen>> chosen;
-    std::unordered_map<std::uint32_t, Reason> passed_over;
+    ChosenJobs chosen;
+    PassedOver passed_over;
     for (const auto& entry : live) {
       const JobView& view = snapshot.job(entry.id);
       Choice choice = PlaceAnew(snapshot, anew, memo, view);
@@ -367,41 +407,13 @@ class Composed : public Policy {
       anew.Occupy(snapshot, entry.id, chosen.back().second.to);
     }
 
-    // The same jobs, with those that already run left where they are: then nobody moves.
-    std::vector<core::Start> starts;
-    Ledger kept = NewLedger(snapshot);
-    // The first of those who are to be started.
-    const auto starts_first = std::find_if(chosen.begin(), chosen.end(), [&](const auto& one) {
-      return snapshot.job(one.first).state != JobState::kRunning;
-    });
-    const JobId pusher = starts_first == chosen.end() ? JobId() : starts_first->first;
-    std::vector<core::Stop> stops;
-    for (JobId id : snapshot.running()) {
-      if (!passed_over.contains(id.value)) continue;
-      const bool pause = options_.pauses_runs && MayPause(snapshot, snapshot.job(id));
-      stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}, pause});
-      kept.Vacate(snapshot, id, snapshot.job(id).allocation);
+    // With those that are paused as long as host memory has room for them and the starts; else they
+    // are stopped.
+    bool placed = StartBeside(snapshot, memo, chosen, passed_over, options_.pauses_runs, plan);
+    if (!placed && options_.pauses_runs) {
+      placed = StartBeside(snapshot, memo, chosen, passed_over, false, plan);
     }
-    bool all_placed = true;
-    for (const auto& [id, choice] : chosen) {
-      const JobView& view = snapshot.job(id);
-      if (view.state == JobState::kRunning) continue;
-      Choice again = PlaceOf(snapshot, kept, memo, view);
-      if (!std::holds_alternative<Chosen>(again)) {
-        all_placed = false;
-        break;
-      }
-      auto& place = std::get<Chosen>(again);
-      kept.Occupy(snapshot, id, place.to);
-      starts.push_back({id, std::move(place.to), place.profile, {ReasonKind::kOrder, {}, 0, 0}});
-    }
-    std::sort(stops.begin(), stops.end(),
-              [](const auto& a, const auto& b) { return a.job < b.job; });
-    plan.stops = std::move(stops);
-    if (all_placed) {
-      plan.starts = std::move(starts);
-      memo.ledger = std::move(kept);
-    } else {
+    if (!placed) {
       for (auto& [id, choice] : chosen) {
         const JobView& view = snapshot.job(id);
         const Reason its_turn{ReasonKind::kOrder, {}, 0, 0};

@@ -198,7 +198,26 @@ core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
   return core::StandingShare(snapshot.job(id));
 }
 
+void Ledger::HoldPaused(const Snapshot& snapshot, const JobView& view, int sign) {
+  const auto& cluster = snapshot.cluster();
+  if (!cluster.states_memory()) return;
+  Snapshot::EachNode(cluster, view.allocation, [&](NodeId node, int gpus) {
+    host_memory_used_[node.index()] += core::PausedMemoryOn(cluster.node(node), view, gpus) * sign;
+  });
+}
+
+bool Ledger::PausedFits(const Snapshot& snapshot, const JobView& view) const {
+  const auto& cluster = snapshot.cluster();
+  bool fits = true;
+  Snapshot::EachNode(cluster, view.allocation, [&](NodeId node, int gpus) {
+    fits = fits &&
+           core::PausedMemoryOn(cluster.node(node), view, gpus) <= host_memory_free(snapshot, node);
+  });
+  return fits;
+}
+
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
+  if (snapshot.job(id).paused) HoldPaused(snapshot, snapshot.job(id), -1);
   AddMemory(snapshot, id, to, +1);
   planned_[id.value] = to.sm_share;
   for (GpuId gpu : to.gpus) {
@@ -270,6 +289,7 @@ core::Bytes Ledger::host_memory_for_training(const Snapshot& snapshot, NodeId no
 
 bool Ledger::HostMemorySuffices(const Snapshot& snapshot, const JobView& view, NodeId node,
                                 int gpus) const {
+  if (view.paused) return true;  // it holds more there already, and goes nowhere else
   const core::Bytes wanted = core::HostMemoryOn(snapshot.cluster().node(node), view, gpus);
   // Who needs none takes none of what is missing.
   return wanted <= core::Bytes(0) || wanted <= host_memory_for_training(snapshot, node);

@@ -36,6 +36,10 @@ class Ledger {
 
   void Occupy(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& to);
   void Vacate(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& from);
+  // The host memory that it holds where it is, or was, while it is paused: +1 from now on, -1 no
+  // more. Occupy lets go of it. And whether there is room for that.
+  void HoldPaused(const core::Snapshot& snapshot, const core::JobView& view, int sign);
+  bool PausedFits(const core::Snapshot& snapshot, const core::JobView& view) const;
 
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
   // Of a job that runs, or was put somewhere by this plan.

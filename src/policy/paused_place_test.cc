@@ -72,6 +72,36 @@ TEST(PausedPlace, APausedJobGoesOnWhereItWasAndNowhereElse) {
   }
 }
 
+// Its own memory and what it had on its GPU lie on the host meanwhile.
+TEST(PausedPlace, NobodyIsPausedWhereHostMemoryHasNoRoomForIt) {
+  for (const double node_gib : {64.0, 40.0}) {
+    SnapshotBuilder world(ClusterBuilder().Node(1).Memory(node_gib).Build());
+    world.Running(JobSpec{.seconds = 5000, .gib = 20, .host_gib = 16}, {0});
+    world.At(100);
+    world.Waiting(JobSpec{.seconds = 10, .submit = 100, .host_gib = 16});
+    const core::Plan plan = Decide("srtf", world, true);
+    ASSERT_THAT(plan.stops, SizeIs(1));
+    EXPECT_EQ(plan.stops[0].pause, node_gib > 52) << "16 + 20 of the paused, 16 of the other";
+    EXPECT_THAT(plan.starts, SizeIs(1));
+  }
+}
+
+TEST(PausedPlace, WhatAPausedJobHoldsIsNobodyElses) {
+  for (const char* name : {"slot", "srtf", "sharewell"}) {
+    SnapshotBuilder world(ClusterBuilder().Node(2).Memory(64).Build());
+    const auto paused =
+        world.Running(JobSpec{.seconds = 50, .gib = 20, .exclusive = true, .host_gib = 16}, {1});
+    world.At(100);
+    world->Pause(paused);
+    const auto blocks = world.Running(JobSpec{.seconds = 9, .exclusive = true}, {1});
+    world.Waiting(JobSpec{.seconds = 20, .exclusive = true, .host_gib = 32});
+    EXPECT_THAT(Decide(name, world, true).starts, IsEmpty()) << name << ": 36 of 64 GiB are held";
+    world->Finish(blocks, core::JobState::kFinished);
+    world->Start(paused, fixtures::OnGpus({1}));
+    EXPECT_THAT(Decide(name, world, true).starts, SizeIs(1)) << name << ": 16 of 64 GiB are";
+  }
+}
+
 TEST(PausedPlace, SomePoliciesNeverShare) {
   for (const char* name : {"slot", "srtf", "fair+fifo", "las+slot+slim"}) {
     EXPECT_FALSE(SharesGpus(name)) << name;

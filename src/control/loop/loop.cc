@@ -63,9 +63,12 @@ void Loop::Write(const engine::Observation& observed) {
     changes_.push_back({Change::Kind::kSubmitted, job.id});
   }
   for (const auto& paused : observed.paused) {
-    if (snapshot_.job(paused.job).state == JobState::kWaiting) {
-      snapshot_.SetPaused(paused.job, paused.where);
-    }
+    const core::JobView& view = snapshot_.job(paused.job);
+    if (view.state != JobState::kWaiting) continue;
+    const bool news = view.paused != paused.where.has_value() ||
+                      (paused.where && view.allocation.gpus != paused.where->gpus);
+    snapshot_.SetPaused(paused.job, paused.where);
+    if (news) changes_.push_back({Change::Kind::kStopped, paused.job});  // of its host memory
   }
 }
 

@@ -129,7 +129,6 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
   job.priority = record.asked.priority;
   job.max_slowdown = record.asked.max_slowdown;
   job.sm_share = record.asked.sm_share;
-  job.latency_sensitive = record.asked.latency_sensitive;
   job.submit = wall.SteadyAt(record.submitted);
   return job;
 }

@@ -177,7 +177,6 @@ class HistoryBuilder {
     job.priority = asked.priority;
     job.max_slowdown = asked.max_slowdown;
     job.sm_share = asked.sm_share;
-    job.latency_sensitive = asked.latency_sensitive;
     job.submit = Seconds(SecondsBetween(out_.begin, submit));
     out_.scenario.jobs.push_back(std::move(job));
     out_.scenario.truth.push_back({*work, TruthOn(estimate), estimate.cpu_curve});
