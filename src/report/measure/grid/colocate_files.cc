@@ -26,7 +26,7 @@ std::string HeaderFor(std::size_t members) {
     const char end = static_cast<char>('a' + i);
     header += fmt::format(
         "workload_{0},batch_{0},precision_{0},workers_{0},steps_per_s_{0},alone_steps_per_s_{0},"
-        "cpu_cores_{0},",
+        "cpu_cores_{0},sm_percent_{0},",
         end);
   }
   return header + "mps,gpu,gpu_util,gpm_sm,gpm_dram,power_w";
@@ -60,9 +60,15 @@ void AddSet(CsvText& csv, const ColocateResult& result, const ColocatedSet& grou
     } else {
       csv.Field(0.0).Field(alone.Rate()).Field(std::optional<double>());
     }
+    csv.Field(alone.sm_percent ? std::optional<double>(*alone.sm_percent) : std::nullopt);
   }
   const study::RunSummary first = group.fits ? group.runs.front() : study::RunSummary{};
-  csv.Field(result.mps ? 1.0 : 0.0)
+  // What two jobs on different GPUs do to each other is the host's doing, as without MPS.
+  const bool one_gpu =
+      std::all_of(group.members.begin(), group.members.end(), [&](std::size_t member) {
+        return result.alone[member].gpu == result.alone[group.members.front()].gpu;
+      });
+  csv.Field(result.mps && one_gpu ? 1.0 : 0.0)
       .Field(result.gpu)
       .Field(Percents(first.device_busy))
       .Field(Percents(first.device_sm))

@@ -69,13 +69,15 @@ TEST(ColocateTable, IsTheMatrixAndNamesThePairs) {
   EXPECT_THAT(text, HasSubstr("RN + D2V + DLRM  0.50  0.50  0.50\n"));
 }
 
-TEST(GroupsCsv, HasZerosWhereAPairDoesNotFit) {
-  const auto files = GroupsCsv(Example());
+TEST(GroupsCsv, HasZerosWhereAPairDoesNotFitAndSharesWhereTheyWereGiven) {
+  auto example = Example();
+  example.alone[0].sm_percent = 80;
+  const auto files = GroupsCsv(example);
   ASSERT_THAT(files, ElementsAre(Field(&NamedCsv::name, "pairs.csv"),
                                  Field(&NamedCsv::name, "triples.csv")));
-  EXPECT_THAT(files[0].csv, HasSubstr("w:RN,64,bf16,4,16,20,,w:DLRM,64,bf16,4,30,100,,1,NVIDIA "
+  EXPECT_THAT(files[0].csv, HasSubstr("w:RN,64,bf16,4,16,20,,80,w:DLRM,64,bf16,4,30,100,,,1,NVIDIA "
                                       "H200,90,,,\n"));
-  EXPECT_THAT(files[0].csv, HasSubstr("w:D2V,64,bf16,4,0,40,,w:DLRM,64,bf16,4,0,100,,1,"));
+  EXPECT_THAT(files[0].csv, HasSubstr("w:D2V,64,bf16,4,0,40,,,w:DLRM,64,bf16,4,0,100,,,1,"));
 }
 
 TEST(ColocateCharts, AreTheHeatMapAndTheScatter) {

@@ -25,10 +25,12 @@ class Colocator {
     result.name = spec_.name;
     if (!options_.grid.gpus.empty()) result.gpu = options_.grid.gpus.front().name;
     result.mps = options_.mps;
-    result.cores = static_cast<int>(options_.grid.cpus.size());
+    result.cores = static_cast<int>(Pool().size());
     result.alone.resize(spec_.workloads.size());
     for (std::size_t i = 0; i < spec_.workloads.size(); ++i) {
       result.alone[i].name = spec_.workloads[i].name;
+      result.alone[i].sm_percent = spec_.workloads[i].sm_percent;
+      result.alone[i].gpu = spec_.workloads[i].gpu;
     }
     for (const auto& set : spec_.sets) {
       result.groups.emplace_back();
@@ -100,21 +102,40 @@ class Colocator {
     return true;
   }
 
+  // The CPUs of a set, rising.
+  std::vector<int> Pool() const {
+    if (!spec_.cpus) return options_.grid.cpus;
+    auto pool = platform::PickCpus(platform::CpuPlaces(options_.grid.cpus), *spec_.cpus);
+    std::sort(pool.begin(), pool.end());
+    return pool;
+  }
+
   // CPUs for each member: its own where there are enough, else those from the start again.
   std::vector<std::optional<std::vector<int>>> Shares(const std::vector<std::size_t>& set) const {
-    auto free = platform::CpuPlaces(options_.grid.cpus);
+    const std::vector<int> pool = Pool();
+    auto free = platform::CpuPlaces(pool);
     std::vector<std::optional<std::vector<int>>> out;
     for (const std::size_t member : set) {
-      const auto& cpus = spec_.workloads[member].cpus;
+      const auto& [cpus, node] =
+          std::pair(spec_.workloads[member].cpus, spec_.workloads[member].numa_node);
+      const auto near = [&, at = node](std::vector<platform::CpuPlace> places) {
+        std::erase_if(places, [&](const auto& place) { return at && place.node != *at; });
+        return places;
+      };
       if (!cpus) {
         out.emplace_back();
+        if (!node && !spec_.cpus) continue;
+        out.back().emplace();
+        for (const auto& place : near(platform::CpuPlaces(pool))) {
+          out.back()->push_back(place.cpu);
+        }
         continue;
       }
-      if (static_cast<std::size_t>(*cpus) > free.size()) {
-        free = platform::CpuPlaces(options_.grid.cpus);
+      if (static_cast<std::size_t>(*cpus) > near(free).size()) {
+        free = platform::CpuPlaces(pool);
         crowded_ = crowded_ || set.size() > 1;
       }
-      auto picked = platform::PickCpus(free, *cpus);
+      auto picked = platform::PickCpus(near(free), *cpus);
       std::sort(picked.begin(), picked.end());
       std::erase_if(free, [&](const platform::CpuPlace& place) {
         return std::binary_search(picked.begin(), picked.end(), place.cpu);
@@ -135,7 +156,12 @@ class Colocator {
                                   w.workload.precision, w.workload.workers, w.cpus.value_or(-1),
                                   w.memory.value_or(core::Bytes(-1)).value,
                                   static_cast<int>(w.throughput.kind), w.throughput.expression));
+      // Only where they are given, so that what was measured before is found again.
+      if (w.gpu) parts.push_back(fmt::format("gpu {}", *w.gpu));
+      if (w.numa_node) parts.push_back(fmt::format("node {}", *w.numa_node));
+      if (w.sm_percent && set.size() > 1) parts.push_back(fmt::format("sm {}", *w.sm_percent));
     }
+    if (spec_.cpus) parts.push_back(fmt::format("cpus {}", *spec_.cpus));
     return KeyOf(parts);
   }
 
@@ -154,6 +180,13 @@ class Colocator {
       request.environment = options_.mps_environment;
       request.environment.insert(request.environment.end(), workload.environment.begin(),
                                  workload.environment.end());
+      if (workload.gpu) {
+        request.environment.emplace_back("CUDA_VISIBLE_DEVICES", std::to_string(*workload.gpu));
+      }
+      if (workload.sm_percent && set.size() > 1) {
+        request.environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                         std::to_string(*workload.sm_percent));
+      }
       request.workload = workload.workload;
       request.cpus = shares[i];
       request.memory = workload.memory;
@@ -283,10 +316,34 @@ class Colocator {
 }  // namespace
 
 core::Result<ColocateResult> Colocate(const ColocateSpec& spec, const ColocateOptions& options) {
+  if (spec.cpus && static_cast<std::size_t>(*spec.cpus) > options.grid.cpus.size()) {
+    return core::UsageError("a set would have {} CPUs, and there are {}; lower `cpus`", *spec.cpus,
+                            options.grid.cpus.size());
+  }
+  const auto places = platform::CpuPlaces(options.grid.cpus);
   for (const ColocatedWorkload& workload : spec.workloads) {
-    if (workload.cpus && static_cast<std::size_t>(*workload.cpus) > options.grid.cpus.size()) {
+    const auto there = static_cast<int>(
+        std::count_if(places.begin(), places.end(), [&](const platform::CpuPlace& place) {
+          return !workload.numa_node || place.node == *workload.numa_node;
+        }));
+    if (there == 0) {
+      return core::UsageError(
+          "{}: NUMA node {} has no CPU that may be used; `lscpu` lists the nodes", workload.name,
+          *workload.numa_node);
+    }
+    const int most = std::min(there, spec.cpus.value_or(there));
+    if (workload.cpus && *workload.cpus > most) {
       return core::UsageError("{} asks for {} CPUs, and there are {}; lower its `cpus`",
-                              workload.name, *workload.cpus, options.grid.cpus.size());
+                              workload.name, *workload.cpus, most);
+    }
+    if (workload.gpu && static_cast<std::size_t>(*workload.gpu) >= options.grid.gpus.size()) {
+      return core::UsageError("{} asks for GPU {}, and there are {}; they are counted from 0",
+                              workload.name, *workload.gpu, options.grid.gpus.size());
+    }
+    if (workload.sm_percent && !options.mps) {
+      return core::UsageError(
+          "{} is to have {} % of the SMs, which CUDA MPS keeps it to, and there is none here",
+          workload.name, *workload.sm_percent);
     }
   }
   auto journal = Journal::Open(options.grid.folder);

@@ -21,6 +21,8 @@ struct AloneRun {
   std::string why;
   RunSummary summary;
   std::optional<RunSummary> again;  // at the end
+  // Beside others: its part of the SMs, and its GPU, where they were given.
+  std::optional<int> sm_percent, gpu;
   // What together is divided by: the rate, of both runs where there are two. Absent: no rate.
   std::optional<double> Rate() const;
   std::optional<core::Ratio> Drift() const;  // second over first, less 1

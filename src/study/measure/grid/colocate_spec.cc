@@ -43,8 +43,8 @@ void ReadFacts(SpecTable& table, ColocatedWorkload& out) {
 }
 
 ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) {
-  table.AllowOnly({"name", "command", "environment", "workload", "cpus", "memory", "throughput",
-                   "progress_regex", "rate_regex"});
+  table.AllowOnly({"name", "command", "environment", "workload", "cpus", "memory", "sm_percent",
+                   "gpu", "numa_node", "throughput", "progress_regex", "rate_regex"});
   ColocatedWorkload out;
   out.name = table.Text("name").value_or("");
   if (!IsPlainName(out.name)) {
@@ -65,6 +65,16 @@ ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) 
   if (const auto memory = table.TextOrNumber("memory")) {
     out.memory = ParseMemory(*memory);
     if (!out.memory) table.Fail("memory", "memory must be a size: \"8GB\", \"512MiB\"");
+  }
+  if (const auto share = table.Integer("sm_percent", 1, 100)) {
+    out.sm_percent = static_cast<int>(*share);
+    if (spec.mps == UseMps::kOff) {
+      table.Fail("sm_percent", "shares of the SMs are kept by CUDA MPS, and mps is \"off\"");
+    }
+  }
+  if (const auto gpu = table.Integer("gpu", 0, 1023)) out.gpu = static_cast<int>(*gpu);
+  if (const auto node = table.Integer("numa_node", 0, 1023)) {
+    out.numa_node = static_cast<int>(*node);
   }
   Measuring measuring = spec.measuring;
   ReadMeasuring(table, measuring);
@@ -177,7 +187,8 @@ core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
   SpecTable top(*root, name, "a co-location", error);
-  std::vector<std::string> keys = {"name", "workloads", "sets", "with_itself", "mps", "again"};
+  std::vector<std::string> keys = {"name", "workloads", "sets", "with_itself",
+                                   "mps",  "again",     "cpus"};
   keys.insert(keys.end(), MeasuringKeys().begin(), MeasuringKeys().end());
   top.AllowOnly(keys);
   ColocateSpec spec;
@@ -189,6 +200,7 @@ core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std
   }
   ReadMeasuring(top, spec.measuring);
   spec.again = top.Flag("again").value_or(false);
+  if (const auto cpus = top.Integer("cpus", 1, 65536)) spec.cpus = static_cast<int>(*cpus);
   if (const auto mps = top.Text("mps")) {
     if (*mps == "on")
       spec.mps = UseMps::kOn;

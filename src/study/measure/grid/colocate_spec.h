@@ -25,6 +25,9 @@ struct ColocatedWorkload {
   core::Workload workload;
   std::optional<int> cpus;  // so many CPUs of its own; absent: all share all
   std::optional<core::Bytes> memory;
+  std::optional<int> sm_percent;  // of its GPU's SMs beside others; alone it has all
+  std::optional<int> gpu;         // by index; absent: the command's own choice
+  std::optional<int> numa_node;   // of its CPUs; absent: any
   ThroughputSource throughput;
 };
 
@@ -35,7 +38,8 @@ struct ColocateSpec {
   std::vector<ColocatedWorkload> workloads;
   std::vector<std::vector<std::size_t>> sets;  // indices of workloads; rising within a set
   UseMps mps = UseMps::kAuto;
-  bool again = false;  // each alone once more at the end, to see drift
+  bool again = false;       // each alone once more at the end, to see drift
+  std::optional<int> cpus;  // for all of a set together; absent: all that there are
   Measuring measuring;
 };
 

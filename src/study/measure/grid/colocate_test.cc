@@ -111,7 +111,7 @@ struct FakeGpu {
 
 class ColocateTest : public ::testing::Test {
  protected:
-  core::Result<ColocateResult> Go(FakeGpu& gpu, int cores = 4) {
+  core::Result<ColocateResult> Go(FakeGpu& gpu, int cores = 4, const std::string& spec = kSpec) {
     ColocateOptions options;
     options.grid.folder = folder_.Path("out");
     options.grid.run = [&](std::span<const RunSpec> specs, const WatchOptions& watch) {
@@ -122,7 +122,7 @@ class ColocateTest : public ::testing::Test {
     options.grid.gpus[0].name = "NVIDIA H200";
     options.mps = true;
     options.mps_environment = {{"CUDA_MPS_PIPE_DIRECTORY", "/p"}};
-    return Colocate(*ReadColocateSpecText(kSpec, "c.toml"), options);
+    return Colocate(*ReadColocateSpecText(spec, "c.toml"), options);
   }
 
   platform::TestFolder folder_;
@@ -185,6 +185,47 @@ TEST_F(ColocateTest, CpusAreApartWhereThereAreEnough) {
   EXPECT_THAT(result->notes, Contains(HasSubstr("they share them")));
   FakeGpu none;
   EXPECT_THAT(Go(none, 1).error().message, HasSubstr("TFM asks for 2 CPUs"));
+}
+
+TEST_F(ColocateTest, AShareIsForCompanyAndAGpuForAlways) {
+  const std::string spec = R"(
+name = "shares"
+cpus = 2
+[[workloads]]
+name = "A"
+command = ["train", "60"]
+sm_percent = 80
+gpu = 0
+[[workloads]]
+name = "B"
+command = ["train", "30"]
+numa_node = 0
+)";
+  FakeGpu gpu;
+  const auto result = Go(gpu, 4, spec);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_THAT(gpu.last, SizeIs(2));
+  EXPECT_THAT(gpu.last[0].environment, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "80")));
+  EXPECT_THAT(gpu.last[0].environment, Contains(Pair("CUDA_VISIBLE_DEVICES", "0")));
+  EXPECT_THAT(gpu.last[1].environment, ::testing::Not(Contains(Pair("CUDA_VISIBLE_DEVICES", "0"))));
+  EXPECT_THAT(gpu.last[0].cpus, ::testing::Optional(SizeIs(2))) << "two for all of the set";
+  EXPECT_EQ(result->alone[0].sm_percent, 80);
+
+  FakeGpu other;
+  folder_.Write("out/cells.jsonl", "");
+  ASSERT_TRUE(Go(other, 4, spec));
+  EXPECT_EQ(other.runs, 3);
+  EXPECT_THAT(ErrorOf(TwoWith("mps = \"off\"") + "sm_percent = 50\n"), HasSubstr("CUDA MPS"));
+  const auto error = [&](const std::string& old, const std::string& with) {
+    std::string changed = spec;
+    changed.replace(changed.find(old), old.size(), with);
+    FakeGpu none;
+    const auto failed = Go(none, 4, changed);
+    return failed ? "" : failed.error().message;
+  };
+  EXPECT_THAT(error("gpu = 0", "gpu = 3"), HasSubstr("asks for GPU 3, and there are 1"));
+  EXPECT_THAT(error("numa_node = 0", "numa_node = 9"), HasSubstr("NUMA node 9 has no CPU"));
+  EXPECT_THAT(error("cpus = 2", "cpus = 9"), HasSubstr("9 CPUs, and there are 4"));
 }
 
 }  // namespace
