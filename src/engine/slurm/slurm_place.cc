@@ -60,10 +60,7 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
                              core::Count(static_cast<std::uint64_t>(job.nodes_wanted), "node"),
                              put.nodes.size());
   }
-  if (request.gpus.empty()) {
-    put.shards = 0;
-    return put;
-  }
+  if (request.gpus.empty()) return put;
   put.shards = kShardsOfGpu;
   if (request.shares && request.expected_memory && memory.value > 0) {
     const core::Bytes most =
