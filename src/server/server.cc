@@ -40,6 +40,7 @@
 #include "server/job_watch.h"
 #include "server/settings.h"
 #include "server/slurm_machine.h"
+#include "server/slurm_needs.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
@@ -341,6 +342,12 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.dry_run = options.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
+  // The cluster is there before the first job is read.
+  run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
+                               const core::Submission& asked) {
+    const auto& models = slurm->models();
+    return NeedsByModel(words, job, asked, models.empty() ? "H200" : models.front(), catalogue);
+  };
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
   RETURN_IF_ERROR(opened);
   slurm = std::move(*opened);

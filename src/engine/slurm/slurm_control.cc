@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostSplitAtOnce = 100;
 constexpr Seconds kFirstPause(1);
+constexpr double kPollAwaited = 0.25;
 
 bool HasNodes(SlurmPhase phase) {
   return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
@@ -99,7 +100,13 @@ Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (now < again_at_) return again_at_;
   if (const auto looked = Look(); !looked) return Fail(looked.error().message);
   Well();
-  return now + options_.poll;
+  // What was released or told to end is seen soon.
+  const bool awaited = std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) {
+    const Run& run = one.second;
+    return now < run.since + options_.start_within &&
+           (run.step == Step::kReleased || run.wanted != Wanted::kNothing);
+  });
+  return now + (awaited ? options_.poll * kPollAwaited : options_.poll);
 }
 
 Result<void> SlurmControl::Look() {
@@ -213,6 +220,17 @@ Result<void> SlurmControl::SplitArrays() {
   return {};
 }
 
+void SlurmControl::PutPrediction(const SlurmJob& job, ForeignJob& foreign) const {
+  const auto words = ParseUserWords(job.comment);
+  if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return;
+  auto needs = options_.predict(*words, job, foreign.asked);
+  if (needs) {
+    foreign.asked.needs = *std::move(needs);
+  } else if (foreign.remark.empty()) {
+    foreign.remark = "what it needs is not known: " + needs.error().message;
+  }
+}
+
 void SlurmControl::TellWaiting() {
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id)) continue;
@@ -233,6 +251,7 @@ void SlurmControl::TellWaiting() {
     event.kind = RunEvent::Kind::kSubmitted;
     event.id = {id, 0};
     event.job = SubmissionOf(job, *known.note, options_.model);
+    PutPrediction(job, *event.job);
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);
     }

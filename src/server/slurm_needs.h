@@ -1,0 +1,22 @@
+// What a Slurm job needs by the model file that its user names in the job's comment
+// (`sharewell model=resnet50.onnx batch=64`).
+#pragma once
+
+#include <string>
+
+#include "catalogue/gpu_catalogue.h"
+#include "core/result.h"
+#include "core/submission.h"
+#include "engine/slurm/job_note.h"
+#include "engine/slurm/slurm_state.h"
+
+namespace sharewell::server {
+
+// The file is opened with the user's own rights, whoever the server runs as; a relative path is one
+// of the job's folder. `usual_gpu`: predicted for, where the job names no model of GPU. One thread
+// at a time.
+core::Result<core::Needs> NeedsByModel(const engine::UserWords& words, const engine::SlurmJob& job,
+                                       const core::Submission& asked, const std::string& usual_gpu,
+                                       const catalogue::GpuCatalogue& catalogue);
+
+}  // namespace sharewell::server
