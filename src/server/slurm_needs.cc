@@ -17,6 +17,8 @@
 namespace sharewell::server {
 namespace {
 
+constexpr std::size_t kMostPredictionsKept = 1000;
+
 // For as long as it lives this thread, and no other, opens files as that user would: the kernel
 // keeps these ids for each thread.
 class OpensFilesAs {
@@ -46,9 +48,9 @@ struct CloseFile {
 
 }  // namespace
 
-core::Result<core::Needs> NeedsByModel(const engine::UserWords& words, const engine::SlurmJob& job,
-                                       const core::Submission& asked, const std::string& usual_gpu,
-                                       const catalogue::GpuCatalogue& catalogue) {
+core::Result<core::Needs> SlurmNeeds::Of(const engine::UserWords& words,
+                                         const engine::SlurmJob& job, const core::Submission& asked,
+                                         const std::string& usual_gpu) {
   const std::string path = (std::filesystem::path(job.folder) / words.model).string();
   int descriptor = -1, why = 0;
   {
@@ -72,7 +74,16 @@ core::Result<core::Needs> NeedsByModel(const engine::UserWords& words, const eng
   if (!words.precision.empty()) ask.precision = words.precision;
   ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
   ask.gpus = asked.gpus;
-  return study::PredictNeeds(ask, catalogue, words.model);
+  const Key key{facts.st_dev,
+                facts.st_ino,
+                facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec,
+                ask.batch,
+                ask.gpus,
+                ask.precision,
+                ask.gpu};
+  if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
+  if (kept_.size() >= kMostPredictionsKept) kept_.clear();
+  return kept_.emplace(key, study::PredictNeeds(ask, catalogue_, words.model)).first->second;
 }
 
 }  // namespace sharewell::server

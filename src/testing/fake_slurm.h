@@ -22,6 +22,12 @@
 
 namespace sharewell::fixtures {
 
+// How a job runs.
+struct SlurmTold {
+  core::Seconds lasts{10};
+  int exit_code = 0;
+};
+
 class FakeSlurm : public engine::SlurmClient {
  public:
   // What happens to a call.
@@ -31,10 +37,7 @@ class FakeSlurm : public engine::SlurmClient {
     kLost,   // it was done, and the answer is an error
     kHalf,   // of `Control` half was done, and the answer is an error
   };
-  struct Told {  // how a job runs
-    core::Seconds lasts{10};
-    int exit_code = 0;
-  };
+  using Told = SlurmTold;
 
   explicit FakeSlurm(std::uint64_t seed = 1) : dice_(seed) {}
 

@@ -273,6 +273,10 @@ std::optional<JobNote> ParseJobNote(std::string_view text) {
       if (!ParseAsk(words[i].substr(4), note.ask)) return std::nullopt;
     } else if (key == "put=") {
       if (!ParsePut(words[i].substr(4), note.put.emplace())) return std::nullopt;
+    } else if (key == "say=") {
+      auto said = DecodeNote(words[i].substr(4));
+      if (!said) return std::nullopt;
+      note.say = std::move(*said);
     } else {
       return std::nullopt;
     }
@@ -283,6 +287,7 @@ std::optional<JobNote> ParseJobNote(std::string_view text) {
 std::string FormatJobNote(const JobNote& note) {
   std::string out = fmt::format("{} ask={}", kNoteWord, FormatAsk(note.ask));
   if (note.put) out += " put=" + FormatPut(*note.put);
+  if (!note.say.empty()) out += " say=" + EncodeNote(note.say);
   return out;
 }
 

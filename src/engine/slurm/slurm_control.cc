@@ -127,6 +127,19 @@ bool SlurmControl::Ours(const SlurmJob& job) const {
   return NoteIn(job, options_.admin).has_value() && (options_.admin || job.uid == options_.uid);
 }
 
+bool SlurmControl::WaitsForUs(const SlurmJob& job) const {
+  const auto is_there = [this](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
+    return std::any_of(known_.begin(), known_.end(), [&](const auto& one) {
+      const Known& known = one.second;
+      if (!known.line || (pending && known.line->phase != SlurmPhase::kPending)) return false;
+      if (one.first == id && !task) return true;
+      if (!known.job || known.job->array != id) return false;
+      return !task || !known.job->array_task || known.job->array_task == task;
+    });
+  };
+  return engine::WaitsForUs(job, options_.wall(), is_there);
+}
+
 void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   known.job = std::move(job);
@@ -197,7 +210,7 @@ Result<void> SlurmControl::SplitArrays() {
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || !known.note || known.job->array_tasks.empty()) continue;
     const SlurmJob& job = *known.job;
-    if (job.array_task || !WaitsForUs(job, options_.wall())) continue;
+    if (job.array_task || !WaitsForUs(job)) continue;
     const std::int64_t array = job.array.value_or(id);
     const auto tasks = ExpandTasks(job.array_tasks);
     RETURN_IF_ERROR(tasks);
@@ -220,8 +233,9 @@ Result<void> SlurmControl::SplitArrays() {
   return {};
 }
 
-void SlurmControl::PutPrediction(const SlurmJob& job, ForeignJob& foreign) const {
-  const auto words = ParseUserWords(job.comment);
+void SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const {
+  const SlurmJob& job = *known.job;
+  const auto words = WordsOf(job, *known.note);
   if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return;
   auto needs = options_.predict(*words, job, foreign.asked);
   if (needs) {
@@ -244,14 +258,14 @@ void SlurmControl::TellWaiting() {
                : "somebody else released it in Slurm: it runs without Sharewell");
       continue;
     }
-    if (known.told || !known.note || !held || !WaitsForUs(job, options_.wall())) continue;
+    if (known.told || !known.note || !held || !WaitsForUs(job)) continue;
     if (!job.array_task && !job.array_tasks.empty()) continue;  // to be split
     known.told = true;
     RunEvent event;
     event.kind = RunEvent::Kind::kSubmitted;
     event.id = {id, 0};
     event.job = SubmissionOf(job, *known.note, options_.model);
-    PutPrediction(job, *event.job);
+    PutPrediction(known, *event.job);
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);
     }

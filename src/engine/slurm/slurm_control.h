@@ -105,9 +105,10 @@ class SlurmControl {
   core::Result<void> LookAtGone();
   core::Result<void> SplitArrays();
   void TellWaiting();
-  void PutPrediction(const SlurmJob& job, ForeignJob& foreign) const;
+  void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellTaken();
   void AnswerLists();
+  bool WaitsForUs(const SlurmJob& job) const;
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
   void Tell(RunEvent::Kind kind, RunId id, std::string message = {});

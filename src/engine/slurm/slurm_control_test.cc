@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/slurm/slurm_submission.h"
 #include "testing/fake_slurm.h"
 
 namespace sharewell::engine {
@@ -96,12 +97,32 @@ TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
   EXPECT_THAT(foreign.asked.command, ElementsAre("/home/ann/train.sh"));
 }
 
-TEST_F(SlurmControlTest, ADependencyIsSlurmsToWatchOver) {
-  const auto job = slurm_.Submit(1, {}, [](SlurmJob& one) { one.dependency = "afterok:7"; });
+TEST_F(SlurmControlTest, AJobThatDependsOnAnotherIsToldWhenThatIsOver) {
+  const auto first = slurm_.Submit(1);
+  const auto job = slurm_.Submit(1, {}, [&](SlurmJob& one) {
+    one.dependency = fmt::format("afterany:{}(unfulfilled)", first);
+  });
   EXPECT_THAT(Kinds(Hear(3), job), IsEmpty());
-  slurm_.job(job).dependency.clear();
-  slurm_.job(job).reason = "JobHeldAdmin";
+  (void)slurm_.Cancel({std::to_string(first)});
   EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted});
+}
+
+TEST(SlurmDependencies, AreSettledWhenNothingCanStillHappen) {
+  const auto is_there = [](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
+    if (id == 8) return !pending;                          // runs
+    return id == 7 || (id == 9 && task.value_or(3) == 3);  // wait
+  };
+  EXPECT_TRUE(DependencyIsSettled("", is_there));
+  EXPECT_TRUE(DependencyIsSettled("(null)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterok:7(unfulfilled)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterok:5:8", is_there));
+  EXPECT_TRUE(DependencyIsSettled("after:8+5", is_there)) << "it has begun";
+  EXPECT_FALSE(DependencyIsSettled("after:7", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterany:9_*(unfulfilled)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterany:9_3", is_there));
+  EXPECT_TRUE(DependencyIsSettled("afterany:9_4,afterok:6", is_there));
+  EXPECT_TRUE(DependencyIsSettled("afterok:7?afterok:6", is_there));
+  EXPECT_TRUE(DependencyIsSettled("singleton", is_there));
 }
 
 TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
