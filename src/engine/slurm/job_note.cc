@@ -272,7 +272,9 @@ std::optional<JobNote> ParseJobNote(std::string_view text) {
     if (key == "ask=") {
       if (!ParseAsk(words[i].substr(4), note.ask)) return std::nullopt;
     } else if (key == "put=") {
-      if (!ParsePut(words[i].substr(4), note.put.emplace())) return std::nullopt;
+      JobNote::Put put;
+      if (!ParsePut(words[i].substr(4), put)) return std::nullopt;
+      note.put = std::move(put);
     } else if (key == "say=") {
       auto said = DecodeNote(words[i].substr(4));
       if (!said) return std::nullopt;
