@@ -109,10 +109,25 @@ local function note_of(job_desc)
   return "sharewell1 " .. ask, asked
 end
 
+-- Scripts on the nodes read the note from what `scontrol show job` prints, between texts of the user's: none of these
+-- may look like a note.
+local function pretends(job_desc)
+  for _, field in ipairs({ "name", "comment", "work_dir", "std_out", "std_err", "std_in" }) do
+    local value = job_desc[field]
+    if value ~= nil and value:find("AdminComment=", 1, true) then return field end
+  end
+  return nil
+end
+
 -- srun and salloc work like sbatch: they wait for their nodes until the job is placed.
 function slurm_job_submit(job_desc, part_list, submit_uid)
   if not is_ours(job_desc.partition, part_list) then return slurm.SUCCESS end
   if number(job_desc.het_job_offset, nil) ~= nil then return slurm.SUCCESS end
+  local forged = pretends(job_desc)
+  if forged then
+    slurm.log_user("sharewell: the job's %s may not contain AdminComment=", forged)
+    return slurm.ERROR
+  end
   local note, asked = note_of(job_desc)
   if not asked and not HOLD_CPU_JOBS then return slurm.SUCCESS end
   job_desc.admin_comment = note
@@ -132,6 +147,8 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
   if SCHEDULERS[modify_uid] then return slurm.SUCCESS end
   local note = job_rec.admin_comment
   if note == nil or not note:match("^sharewell1 ") then return slurm.SUCCESS end
+  local forged = pretends(job_desc)
+  if forged then return refuse(job_rec, modify_uid, forged) end
   local priority = job_desc.priority
   if priority ~= nil and priority ~= NO_VAL and priority ~= 0 then
     return refuse(job_rec, modify_uid, "the hold")
