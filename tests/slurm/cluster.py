@@ -367,7 +367,8 @@ class Cluster:
         """The end of each log, for a message of a failed test."""
         text = ""
         for place in sorted((self.folder / "log").glob("*.log")):
-            end = place.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+            whole = place.read_text(encoding="utf-8", errors="replace").splitlines()
+            end = [line for line in whole if "pmi" not in line and "MPI" not in line and "hardware" not in line][-lines:]
             text += f"--- {place.name}\n" + "\n".join(end) + "\n"
         return text
 
