@@ -28,11 +28,15 @@ struct SlurmQueueLine {
 std::vector<std::string> QueueCommand(const std::string& partition);
 core::Result<std::vector<SlurmQueueLine>> ParseQueue(std::string_view text);
 
-// `ids`: empty: all jobs. `squeue --json`; both shapes.
+// `squeue --json`, both shapes; ended jobs too, as long as Slurm remembers them (MinJobAge). `ids`:
+// empty: all jobs. More than these may be told: 22.05 does not look at what it was asked for.
 std::vector<std::string> JobsCommand(const std::vector<std::int64_t>& ids);
 core::Result<std::vector<SlurmJob>> ParseJobs(std::string_view json);
 
-// `scontrol show job -o ID`, for jobs that squeue has no more; and `scontrol show node -o`.
+// `scontrol show job -o ID`, where there is no JSON. Names and comments are anybody's words, with
+// line breaks: what could be read in two ways is refused, but a record that was made up as a whole
+// cannot be told from Slurm's. Ask for one job, and take nothing but that job. And `scontrol show
+// node -o`, where only admins write.
 core::Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text);
 std::vector<std::string> NodesCommand();
 core::Result<std::vector<SlurmNode>> ParseNodes(std::string_view text);
