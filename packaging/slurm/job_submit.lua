@@ -105,7 +105,9 @@ local function note_of(job_desc)
   local ask = string.format("ask=gpus:%d", gpus)
   if model then ask = ask .. ",model:" .. model end
   if exclusive then ask = ask .. ",exclusive" end
-  if unclear then ask = ask .. ",gres:" .. unclear:gsub("[^%w_.:/=%-]", "") end
+  if unclear then
+    ask = ask .. ",gres:" .. unclear:gsub("[^%w_.%-]", function(c) return string.format("%%%02X", c:byte()) end)
+  end
   return "sharewell1 " .. ask, asked
 end
 
@@ -146,7 +148,7 @@ end
 function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
   if SCHEDULERS[modify_uid] then return slurm.SUCCESS end
   local note = job_rec.admin_comment
-  if note == nil or not note:match("^sharewell1 ") then return slurm.SUCCESS end
+  if note == nil or not note:match("^[\"']?sharewell1 ") then return slurm.SUCCESS end
   local forged = pretends(job_desc)
   if forged then return refuse(job_rec, modify_uid, forged) end
   local priority = job_desc.priority

@@ -16,7 +16,7 @@ say() {
 # smallest share then counts (see task_prolog.sh), so nobody gains by it.
 puts() {
   timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
-    grep -o 'AdminComment=sharewell1 [^=]*=[^ ]* put=[^ ]*' | grep -o 'put=[^ ]*$'
+    grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$'
 }
 
 main() {

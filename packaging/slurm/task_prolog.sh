@@ -8,7 +8,7 @@ settings="$(dirname "$0")/sharewell-slurm.conf"
 
 [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || exit 0
 puts=$(timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
-  grep -o 'AdminComment=sharewell1 [^=]*=[^ ]* put=[^ ]*' | grep -o 'put=[^ ]*$')
+  grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$')
 [ -n "$puts" ] || exit 0
 
 # The smallest number behind `NAME:`. There are several only where a job's name or comment pretends to be a note.

@@ -38,7 +38,7 @@ slurm() {
 release() {
   local id=$1 nodes=$2 shown note gpus model
   shown=$(slurm scontrol show job -o "$id" 2>/dev/null) || return 1
-  note=$(grep -o 'AdminComment=sharewell1 .*' <<<"$shown" | head -n 1)
+  note=$(grep -oE 'AdminComment="?sharewell1 .*' <<<"$shown" | head -n 1 | sed 's/="/=/')
   [ -n "$note" ] || return 2
   # Where it was placed already its shards and node are a whole request: it is released as it stands.
   if ! grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then

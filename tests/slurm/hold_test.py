@@ -24,6 +24,7 @@ class Hold(SlurmTest):
                 (["-N2", "--gres=gpu:1"], "ask=gpus:2"),
                 (["-n4", "--gpus-per-task=1"], "ask=gpus:4"),
                 (["--gres=gpu:1", "--exclusive"], "ask=gpus:1,exclusive"),
+                (["--gres=gpu:V100:1,gpu:P100:1"], "ask=gpus:1,model:V100,gres:gpu%3AP100%3A1"),
                 (["--gres=shard:40"], "ask=gpus:1"),
                 (["--gres=shard:100"], "ask=gpus:1,exclusive")):
             with self.subTest(args=args):

@@ -61,6 +61,7 @@ class Placing(SlurmTest):
         number, other = self.submit("--gres=gpu:1"), self.submit("--gres=gpu:1")
         self.place(number, "n1", "shard:g0:30")
         self.told(number, "n1 gpu=0")
+        time.sleep(6)  # slurmctld writes its state within five seconds: what is younger is lost with it
         self.cluster.kill_controller()
         self.assertNotEqual(self.cluster.run("squeue", timeout=3).returncode, 0)
         self.cluster.start_controller()
