@@ -22,10 +22,9 @@
 // come late, twice, or after one that is younger. Where one may be lost too, ListEvery says so, and
 // LiveEngine finds it again with List.
 //
-// Jobs that the cluster's own users submit there (sbatch) are not taken yet. They will be one more
-// event, kSubmitted, with an Account, a Submission and the manager's own id; the service will hand
-// it to its mailbox like any other submission, so that admission and the store treat it alike, and
-// the RunRequest of its start will name that id. Nothing else of this face has to change.
+// Jobs that the cluster's own users submit there (sbatch) come as kSubmitted, with an Account, a
+// Submission and the manager's own id, which becomes the job's number: the service admits and
+// stores them as any other submission. They wait in the manager's queue, held there, until Start.
 //
 // One thread, except Wake.
 #pragma once
@@ -60,7 +59,9 @@ struct RunRequest {
   // On a GPU that others may share: what it may take of it. Absent: not bounded.
   std::optional<core::Ratio> thread_share;
   std::optional<core::Bytes> gpu_memory;  // pinned device memory limit
-  bool shares = false;                    // others are, or may come to be, on the same GPU
+  // What it is believed to need of each GPU at most. Absent: not known.
+  std::optional<core::Bytes> expected_memory;
+  bool shares = false;  // others are, or may come to be, on the same GPU
 };
 
 // It ended within a moment of others that shared its GPU through one MPS server: the GPU broke
@@ -102,6 +103,16 @@ struct RunnerNode {
   friend bool operator==(const RunnerNode&, const RunnerNode&) = default;
 };
 
+// A job as a user of the manager submitted it there.
+struct ForeignJob {
+  core::Account user;  // never an admin
+  core::Submission asked;
+  core::UnixMillis submitted = 0;
+  std::string remark;  // what of its words was not understood, and what to do; empty: nothing
+
+  friend bool operator==(const ForeignJob&, const ForeignJob&) = default;
+};
+
 // What is there, all at once: the answer to List.
 struct RunList {
   struct Item {
@@ -134,6 +145,12 @@ struct RunEvent {
     kResumed,
     kPauseRefused,   // it runs on; message: why
     kResumeRefused,  // it stays paused; message: why
+    // Of managers that have users of their own.
+    kSubmitted,  // id.job, job: it waits there until it is started; perhaps again
+    kWithdrawn,  // id.job: it was cancelled there, or taken over by somebody else; message: how.
+                 // Of one that runs, kEnded follows
+    kGpuTaken,   // gpu: somebody else has it, and what runs there goes on; message: who. Empty: it
+                 // is free again
   };
   Kind kind = Kind::kEnded;
   RunId id;
@@ -144,6 +161,7 @@ struct RunEvent {
   core::Bytes host_memory{};  // kPaused
   RunnerNode node;
   RunList list;
+  std::optional<ForeignJob> job;  // kSubmitted
 };
 
 class Runner {
@@ -184,6 +202,16 @@ class Runner {
   // (a test's script is over).
   virtual bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) = 0;
   virtual void Wake() = 0;  // any thread; a Wait that is not under way yet returns at once
+  // Of managers that have users of their own. Whether jobs are theirs: they come as kSubmitted, and
+  // one that is found running and that no store knows is a job all the same.
+  virtual bool HasUsers() const { return false; }
+  // That job is known, and waits: kWithdrawn follows where the manager has it no more.
+  virtual void Expect(std::int64_t /*job*/) {}
+  // That job, which waits, is cancelled there. Again: nothing happens.
+  virtual void CancelWaiting(std::int64_t /*job*/) {}
+  // What keeps it from its work, in words with what to do; empty: nothing. A kNote of no run makes
+  // a turn when it changes.
+  virtual std::string Problem() { return {}; }
   // What has ended and been stored may be forgotten: its folder goes, its logs stay as asked.
   virtual void Forget(RunId id) = 0;
 };

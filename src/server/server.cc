@@ -25,6 +25,9 @@
 #include "engine/local/gpu_sharing.h"
 #include "engine/local/linux_runner.h"
 #include "engine/local/log_keeper.h"
+#include "engine/slurm/slurm_client.h"
+#include "engine/slurm/slurm_driver.h"
+#include "engine/slurm/slurm_runner.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/files/trusted_path.h"
@@ -36,6 +39,7 @@
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
 #include "server/settings.h"
+#include "server/slurm_machine.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
@@ -123,8 +127,12 @@ struct Server::Parts {
   std::string key;  // seals records; empty: not root
   std::unique_ptr<store::JobStore> jobs;
   std::unique_ptr<store::Store> profiles;
-  bool end_runs = false;  // of another store
-  std::unique_ptr<engine::LinuxRunner> runner;
+  bool end_runs = false;                        // of another store
+  std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
+  std::unique_ptr<engine::SlurmDriver> slurm_driver;
+  std::unique_ptr<engine::SlurmClient> slurm_client;
+  std::unique_ptr<engine::SlurmRunner> slurm;
+  std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<server::JobWatch> watch;
@@ -154,10 +162,16 @@ struct Server::Parts {
   Result<void> EndRuns();
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
+  Result<void> MakeSlurm();
+  engine::Runner& AnyRunner() {
+    if (slurm) return *slurm;
+    return *runner;
+  }
   void MakeWatch();
   Result<void> MakeApi();
-  bool HasRealGpus() const {
-    return std::any_of(machine.gpus.begin(), machine.gpus.end(),
+  bool HasRealGpus() const {  // of this machine
+    return !options.slurm &&
+           std::any_of(machine.gpus.begin(), machine.gpus.end(),
                        [](const control::GpuView& gpu) { return !gpu.simulated; });
   }
   void Calibrate();
@@ -311,6 +325,32 @@ Result<void> Server::Parts::MakeRunner() {
   return EndRuns();
 }
 
+Result<void> Server::Parts::MakeSlurm() {
+  const auto epoch = EpochOf(*jobs);
+  RETURN_IF_ERROR(epoch);
+  slurm_driver = engine::NewCommandDriver();
+  slurm_client = engine::NewSlurmClient(*slurm_driver, options.slurm->partition);
+  auto version = slurm_client->Version();
+  RETURN_IF_ERROR(version);
+  slurm_version = std::move(*version);
+  engine::SlurmRunnerOptions run;
+  run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
+  run.control.model = ModelsOf(catalogue);
+  run.control.admin = !options.slurm->user_mode;
+  run.control.uid = ::geteuid();
+  run.control.dry_run = options.slurm->dry_run;
+  run.control.wall = [] { return platform::UnixNow(); };
+  run.control.say = options.say;
+  auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
+  RETURN_IF_ERROR(opened);
+  slurm = std::move(*opened);
+  auto found = SlurmMachine(slurm->nodes(), slurm->models(), catalogue);
+  RETURN_IF_ERROR(found);
+  machine = std::move(*found);
+  machine.remarks = slurm->remarks();
+  return {};
+}
+
 void Server::Parts::MakeWatch() {
   const std::string place = options.store;
   auto opened = store::Open(place);
@@ -396,27 +436,29 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
       options.settings,
       SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
-  auto machine = server::FindMachine(
-      {.gpus = options.gpus, .nvml_library = collect::GivenNvmlLibrary()}, parts->catalogue);
-  RETURN_IF_ERROR(machine);
-  parts->machine = std::move(*machine);
+  if (!options.slurm) {
+    auto machine = server::FindMachine(
+        {.gpus = options.gpus, .nvml_library = collect::GivenNvmlLibrary()}, parts->catalogue);
+    RETURN_IF_ERROR(machine);
+    parts->machine = std::move(*machine);
+  }
   RETURN_IF_ERROR(parts->OpenStores());
   // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
   const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
                                          : std::nullopt;
   if (host) parts->machine.cluster.ShareOutMemoryBandwidth(host->memory_bandwidth);
-  RETURN_IF_ERROR(parts->MakeRunner());
-  auto advisor = server::ServerAdvisor::New(parts->machine.cluster, parts->catalogue,
-                                            *parts->profiles, *parts->jobs,
-                                            {.policy = options.policy,
-                                             .max_slowdown = options.max_slowdown,
-                                             .sm_shares = KeepsShares(parts->machine),
-                                             .pauses_runs = parts->runner->WhyNoPause().empty(),
-                                             .pause_after = options.pause_gap,
-                                             .say = options.say});
+  RETURN_IF_ERROR(options.slurm ? parts->MakeSlurm() : parts->MakeRunner());
+  auto advisor = server::ServerAdvisor::New(
+      parts->machine.cluster, parts->catalogue, *parts->profiles, *parts->jobs,
+      {.policy = options.policy,
+       .max_slowdown = options.max_slowdown,
+       .sm_shares = parts->slurm || KeepsShares(parts->machine),
+       .pauses_runs = parts->AnyRunner().WhyNoPause().empty(),
+       .pause_after = options.pause_gap,
+       .say = options.say});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
-  parts->MakeWatch();
+  if (parts->runner) parts->MakeWatch();
   control::ServiceOptions service;
   service.max_slowdown = options.max_slowdown;
   service.grace = options.grace;
@@ -424,12 +466,17 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   service.pause_gap = options.pause_gap;
   service.simulated_cores = parts->machine.simulated_cores;
   service.say = options.say;
+  if (options.slurm) {
+    service.no_submissions =
+        "this server places the jobs of a Slurm cluster: submit with sbatch, or with `sharewell "
+        "sbatch` where it runs in user mode";
+  }
   service.limits.of = [all = parts->settings.get()](const core::Account& who) {
     return all->LimitsOf(who);
   };
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
-                                                      *parts->runner, *parts->advisor, *parts->jobs,
-                                                      service, parts->monitor.get());
+                                                      parts->AnyRunner(), *parts->advisor,
+                                                      *parts->jobs, service, parts->monitor.get());
   parts->serving = parts->service.get();
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());
@@ -441,16 +488,17 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
     return all->LimitsOf(uid).log_bytes;
   };
   // From now on the board knows all jobs that are not over.
-  parts->keeper = std::make_unique<engine::LogKeeper>(
-      options.state,
-      engine::LogOwners{.store = parts->jobs->Id(),
-                        .live =
-                            [&board = parts->service->board()](std::int64_t number) {
-                              const control::JobPtr job = board.Find(number);
-                              return job != nullptr && !core::IsOver(job->phase);
-                            },
-                        .ledger = &parts->runner->ledger()},
-      logs);
+  if (parts->runner)
+    parts->keeper = std::make_unique<engine::LogKeeper>(
+        options.state,
+        engine::LogOwners{.store = parts->jobs->Id(),
+                          .live =
+                              [&board = parts->service->board()](std::int64_t number) {
+                                const control::JobPtr job = board.Find(number);
+                                return job != nullptr && !core::IsOver(job->phase);
+                              },
+                          .ledger = &parts->runner->ledger()},
+        logs);
   parts->job_keeper = std::make_unique<JobKeeper>(
       [place = options.store] { return store::OpenKeptJobs(place); },
       [all = parts->settings.get()](const std::string& user) -> std::optional<core::Bytes> {
@@ -468,7 +516,25 @@ std::vector<std::string> Server::Greeting() const {
   std::size_t simulated = 0;
   for (const control::GpuView& gpu : parts_->machine.gpus) simulated += gpu.simulated ? 1 : 0;
   std::string gpus = "no GPU: CPU-only jobs run here";
-  if (!parts_->machine.gpus.empty()) {
+  if (parts_->slurm) {
+    const auto& models = parts_->machine.cluster.models();
+    std::vector<std::string> counts;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      counts.push_back(fmt::format("{} {}", parts_->machine.cluster.CountOf(core::GpuModelId(m)),
+                                   models[m].name));
+    }
+    lines.push_back(fmt::format(
+        "{}{}: {} up, with {}", parts_->slurm_version,
+        parts_->options.slurm->partition.empty()
+            ? ""
+            : fmt::format(", partition {}", core::Quoted(parts_->options.slurm->partition)),
+        core::Count(parts_->machine.cluster.nodes().size(), "node is", "nodes are"),
+        counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
+    if (parts_->options.slurm->dry_run) {
+      lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");
+    }
+    gpus = "a Slurm cluster";
+  } else if (!parts_->machine.gpus.empty()) {
     gpus = fmt::format("{} GPU{}", parts_->machine.gpus.size(),
                        parts_->machine.gpus.size() == 1 ? "" : "s");
     if (simulated > 0) gpus += " (simulated)";

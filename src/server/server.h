@@ -15,6 +15,13 @@
 
 namespace sharewell::server {
 
+// A Slurm cluster that keeps running the jobs, while Sharewell decides.
+struct SlurmOptions {
+  std::string partition;   // empty: all
+  bool user_mode = false;  // places one's own jobs, which needs no admin rights
+  bool dry_run = false;    // decide and log, touch nothing
+};
+
 struct ServerOptions {
   std::string store;                    // as store::Open has it
   std::string state;                    // the folder for jobs, logs and tokens
@@ -22,6 +29,7 @@ struct ServerOptions {
   std::string policy = "sharewell";
   std::string gpus;  // declared, simulated ones; empty: those that are here
   std::string node;
+  std::optional<SlurmOptions> slurm;  // absent: jobs run on this machine
   std::vector<http::ListenAddress> addresses;
   std::optional<std::uint32_t> admin_group;
   SettingsFile settings;

@@ -184,6 +184,7 @@ api::Studies ServerStudies(const StudyParts& parts) {
   studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };
   studies.gpu_figures = [parts] {
     std::map<std::string, api::GpuFigures> figures;
+    if (parts.watch == nullptr) return figures;  // of a cluster: each node's monitor knows
     for (const control::GpuView& gpu : parts.machine->gpus) {
       const server::GpuNow now = parts.watch->Now(gpu.gpu.uuid);
       api::GpuFigures& row = figures[gpu.gpu.uuid];

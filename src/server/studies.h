@@ -15,7 +15,7 @@ struct StudyParts {
   const server::MachineHere* machine;
   const catalogue::GpuCatalogue* catalogue;
   const control::Service* service;
-  const server::JobWatch* watch;
+  const server::JobWatch* watch;  // null: the GPUs are not on this machine
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
 };

@@ -30,6 +30,7 @@ struct ServiceView {
   bool store_up = true;
   std::string store_problem;
   std::string plan_problem;  // the policy's plans are refused, so nothing is decided; empty: not so
+  std::string runner_problem;             // who carries jobs out does not answer; empty: it does
   std::optional<core::Seconds> busy_for;  // the turn under way; absent: it waits for something
   std::size_t owed = 0;                   // records and events that happened and are not stored yet
   JobTally tally;

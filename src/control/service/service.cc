@@ -67,6 +67,7 @@ bool Service::Impl::Turn() {
   mailbox.Deliver([this](std::span<SubmitRequest> requests) { TakeSubmissions(requests); });
   const core::Seconds asked_took = runner.Now() - began;
   if (mailbox.closed()) return false;
+  AdmitForeign();
   LookAtStrangers();
   if (!SubmitEnqueued()) AnswerSubmitted();  // held ones: no turn will come for them
   SetBusy(false);
@@ -79,6 +80,7 @@ bool Service::Impl::Turn() {
   LookAgain();
   // What cannot be stored or read now is tried again, whether anything happens or not.
   if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now() + kStoreAgain);
+  if (!foreign.empty()) loop->TurnBy(runner.Now() + foreign_pause);
   LookAtStore();
   turns.push_back((asked_took + runner.Now() - heard).value);
   if (turns.size() > 1000) turns.pop_front();
@@ -189,6 +191,7 @@ void Service::Impl::Publish() {
   now.store_up = outbox.problem().empty();
   now.store_problem = outbox.problem();
   now.plan_problem = plan_problem;
+  now.runner_problem = runner.Problem();
   now.owed = outbox.owed();
   now.tally = tally;
   now.decisions = decided;
@@ -246,6 +249,9 @@ void Service::SetMemoryBandwidth(core::BytesPerSecond rate) {
 
 void Service::Submit(std::vector<core::Submission> jobs, const core::Account& who,
                      Answer<std::vector<JobPtr>> answer) {
+  if (!impl_->options.no_submissions.empty()) {
+    return answer(core::UsageError("{}", impl_->options.no_submissions));
+  }
   impl_->mailbox.Submit({std::move(jobs), who, std::move(answer)});
   impl_->engine.Wake();
 }
@@ -312,6 +318,10 @@ std::string ProblemOf(const ServiceView& view) {
         "nothing is started: {}; it is asked again by itself, and `sharewell serve --policy` "
         "names another one",
         view.plan_problem);
+  }
+  if (!view.runner_problem.empty()) {
+    return fmt::format("nothing is started or stopped: {}; it is tried again by itself",
+                       view.runner_problem);
   }
   if (view.busy_for && *view.busy_for > kMostBusy) {
     return fmt::format(

@@ -49,6 +49,8 @@ struct ServiceOptions {
   // What goes wrong and comes right again with the store; on the loop's thread.
   std::function<void(const std::string&)> say = {};
   GuardOptions guard = {};
+  // Why nobody may submit here, with what to do instead; empty: they may.
+  std::string no_submissions = {};
   std::size_t few_ids = 1024;     // in the snapshot: not worth a look at who is over
   Clock* clock = &SystemClock();  // must outlive the service; asked on any thread
 };

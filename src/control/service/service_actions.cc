@@ -121,7 +121,7 @@ Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who)
       record.paused || (record.phase != Phase::kWaiting && record.phase != Phase::kHeld);
   record.cancelled = true;
   record.phase = runs ? Phase::kStopping : Phase::kCancelled;
-  const std::string words = "cancelled by " + who.name;
+  const std::string words = kCancelledBy + who.name;
   if (runs) {
     record.reason = words;
   } else {
@@ -141,6 +141,7 @@ Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who)
   } else if (runs) {
     engine.CancelParked(number);
   }
+  if (!runs) runner.CancelWaiting(number);
   return {};
 }
 

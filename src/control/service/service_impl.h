@@ -32,6 +32,7 @@
 
 namespace sharewell::control {
 
+constexpr const char* kCancelledBy = "cancelled by ";  // one of us, and who
 constexpr int kEvictionsAlone = 2;  // evicted so often, a job is not put beside others again
 
 // Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
@@ -91,6 +92,17 @@ struct Service::Impl final : Estimator, Recorder {
   core::Result<void> Cancel(const LiveJob& job, const core::Account& who);
   core::Result<void> Hold(LiveJob& job);
   core::Result<void> Release(LiveJob& job);
+
+  // Jobs that the users of a cluster's manager submit there: service_foreign.cc.
+  void AdmitForeign();
+  // Absent: the store cannot say. False: it is known, and nothing is to be done.
+  core::Result<bool> IsNews(const engine::RunEvent& event);
+  core::JobRecord ForeignRecord(const engine::RunEvent& event);
+  void TakeWithdrawn(const engine::RunEvent& note);
+  void TakeGpuTaken(const engine::RunEvent& note);
+  // Runs of jobs that the store does not know.
+  core::Result<void> AdoptForeign(const std::map<engine::RunId, engine::RunRequest>& runs,
+                                  std::vector<core::JobRecord>& records);
 
   // Pauses, by users and by plans: service_pauses.cc.
   core::Result<void> Pause(LiveJob& job, const core::Account& who);
@@ -171,6 +183,8 @@ struct Service::Impl final : Estimator, Recorder {
 
   std::vector<std::int64_t> enqueued;
   std::vector<std::int64_t> look_again;     // held jobs: see LookAgain
+  std::vector<engine::RunEvent> foreign;    // kSubmitted that are not stored yet
+  core::Seconds foreign_pause;              // until they are tried again
   std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used
   std::vector<core::JobId> reserved_nodes;  // by NodeId, likewise: their cores
   std::vector<bool> node_is_down;           // by NodeId

@@ -53,6 +53,7 @@ void Service::Impl::TellPace(const LiveJob& job, const core::Estimate& believed,
   if (!on.empty() && !believed.on.empty()) {
     pace.rate = believed.On(cluster.ModelOf(on.front())).rate;
   }
+  if (job.record.asked.gpus > 0) pace.gpu_memory = believed.gpu_memory_upper;
   engine.SetPace(job.id, pace);
 }
 

@@ -78,6 +78,7 @@ Result<void> Service::Impl::Restore() {
     const engine::RunId id = run.id;
     runs.emplace(id, std::move(run));
   }
+  if (runner.HasUsers()) RETURN_IF_ERROR(AdoptForeign(runs, *records));
   std::sort(records->begin(), records->end(),
             [](const JobRecord& a, const JobRecord& b) { return a.number < b.number; });
   std::vector<std::int64_t> numbers;
@@ -88,6 +89,11 @@ Result<void> Service::Impl::Restore() {
   records->clear();
   records->shrink_to_fit();  // with tens of thousands in the queue they are a good part of memory
   for (const std::int64_t number : numbers) RestoreOne(*live.Find(number), runs);
+  for (const std::int64_t number : numbers) {
+    const LiveJob* job = live.Find(number);
+    const Phase phase = job == nullptr ? Phase::kFinished : job->record.phase;
+    if (phase == Phase::kWaiting || phase == Phase::kHeld) runner.Expect(number);
+  }
   // Whose job is over, or was started anew: what is left of such a run has no owner.
   for (const auto& [id, run] : runs) {
     runner.Stop(id, core::Seconds(0));

@@ -55,6 +55,9 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   using Kind = engine::RunEvent::Kind;
   if (note.kind == Kind::kGpuLost || note.kind == Kind::kGpuBack) return TakeGpuNote(note);
   if (note.kind == Kind::kNodeCame || note.kind == Kind::kNodeWent) return TakeNodeNote(note);
+  if (note.kind == Kind::kSubmitted) return foreign.push_back(note);
+  if (note.kind == Kind::kWithdrawn) return TakeWithdrawn(note);
+  if (note.kind == Kind::kGpuTaken) return TakeGpuTaken(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;
@@ -118,6 +121,10 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
     engine.Withdraw(live.TakeId(*job));
     EnqueueIfItFits(*job);
+  }
+  // Cancelled by its manager while it was on its way back into the queue.
+  if (over && end.outcome == engine::Outcome::kRequeued && job->id.valid()) {
+    engine.Withdraw(live.TakeId(*job));
   }
   outbox.Touch(*job);
   if (end.earlier_leaves) return;  // what becomes of it is told with the end of that one

@@ -34,6 +34,8 @@ struct LonePace {
   // Steps a second; absent: not known, and the job is taken to run at `rate`.
   std::optional<double> steps;
   core::Ratio rate = 1;  // work (seconds alone on the reference model) a second
+  // That it may need of each GPU; absent: not known.
+  std::optional<core::Bytes> gpu_memory = {};
 };
 
 // What a run's end means for the queue.
@@ -115,7 +117,7 @@ class LiveEngine final : public Engine {
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
   // kStarted, kTimeIsOver, kNote; kPaused, kResumed and their refusals; kGpuLost, kGpuBack;
-  // kNodeCame, kNodeWent: once each time it changed.
+  // kNodeCame, kNodeWent: once each time it changed. kSubmitted, kWithdrawn, kGpuTaken as they come.
   std::vector<RunEvent> TakeNotes();
 
   // Steps of the attempt under way; absent: none told.

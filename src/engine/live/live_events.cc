@@ -54,6 +54,9 @@ void LiveRuns::Take(const RunEvent& event) {
       return TakeEnd(event);
     case Kind::kTimeIsOver:
     case Kind::kNote:
+    case Kind::kSubmitted:
+    case Kind::kWithdrawn:
+    case Kind::kGpuTaken:
       return Note(event);
     case Kind::kGpuLost:
       return TakeLostGpu(event);

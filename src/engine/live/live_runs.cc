@@ -77,7 +77,8 @@ void LiveRuns::SetTimeLimit(JobId id, Seconds limit) {
 
 void LiveRuns::Reckon(Entry& job, bool told_steps) {
   const Seconds now = runner_.Now();
-  const auto& [steps_alone, alone] = job.pace;
+  const auto& steps_alone = job.pace.steps;
+  const core::Ratio alone = job.pace.rate;
   job.attained += (now - job.settled) * job.rate;
   job.settled = now;
   job.rate = alone;
@@ -172,6 +173,7 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   }
   for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
   request.cores = to.cores;
+  request.expected_memory = job.pace.gpu_memory;
   request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0 && !options_.alone;
   if (request.shares) {
     request.gpu_memory = request.asked.gpu_memory;

@@ -36,6 +36,19 @@ class ServeCommand : public Command {
     app.add_option("--gpus", options_.gpus,
                    "use simulated GPUs instead of the real ones: 2xH200; none: CPU-only jobs")
         ->type_name("NxMODEL,...|none");
+    app.add_option("--engine", engine_,
+                   "who runs the jobs: this machine, or a Slurm cluster whose queue is placed here")
+        ->type_name("local|slurm")
+        ->capture_default_str();
+    app.add_option("--partition", slurm_.partition, "with --engine slurm: this partition alone")
+        ->type_name("NAME");
+    app.add_option("--mode", mode_,
+                   "with --engine slurm: place everybody's jobs (admin), or one's own (user)")
+        ->type_name("admin|user")
+        ->capture_default_str();
+    app.add_flag("--dry-run", slurm_.dry_run,
+                 "with --engine slurm: decide and say what would be done, and change nothing")
+        ->disable_flag_override();
     app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
     app.add_option("--state", state_,
@@ -82,10 +95,16 @@ class ServeCommand : public Command {
     RETURN_IF_ERROR(server);
     for (const std::string& line : (*server)->Greeting()) SayLine(line);
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
-    SayLine(
-        fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "
-                    "server; jobs keep running",
-                    here, (*server)->HasGpus() ? "" : " --gpus 0", here));
+    if (options_.slurm) {
+      SayLine(
+          fmt::format("try: {} --gres=gpu:1 --wrap 'sleep 10'; sharewell jobs{}. Ctrl-C stops the "
+                      "server; jobs keep running",
+                      options_.slurm->user_mode ? "sharewell sbatch" : "sbatch", here));
+    } else
+      SayLine(
+          fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "
+                      "server; jobs keep running",
+                      here, (*server)->HasGpus() ? "" : " --gpus 0", here));
     server::WaitForSignal(left_);
     server->reset();
     while (server::WaitForSignal(core::Seconds(0))) {
@@ -94,7 +113,29 @@ class ServeCommand : public Command {
   }
 
  private:
+  Result<void> ReadEngine() {
+    if (engine_ != "local" && engine_ != "slurm") {
+      return UsageError("--engine: {} is not allowed; give local or slurm", core::Quoted(engine_));
+    }
+    if (mode_ != "admin" && mode_ != "user") {
+      return UsageError("--mode: {} is not allowed; give admin or user", core::Quoted(mode_));
+    }
+    slurm_.user_mode = mode_ == "user";
+    if (engine_ == "slurm") {
+      if (!options_.gpus.empty()) {
+        return UsageError("--gpus is for this machine; with --engine slurm the GPUs are Slurm's");
+      }
+      options_.slurm = slurm_;
+      return {};
+    }
+    if (slurm_.user_mode || slurm_.dry_run || !slurm_.partition.empty()) {
+      return UsageError("--partition, --mode and --dry-run are for --engine slurm; give it too");
+    }
+    return {};
+  }
+
   Result<void> ReadFlags() {
+    RETURN_IF_ERROR(ReadEngine());
     options_.store = StorePlace(options_.store);
     if (options_.store.find("://") == std::string::npos) {
       options_.store = std::filesystem::absolute(options_.store).string();
@@ -172,6 +213,8 @@ class ServeCommand : public Command {
   server::ServerOptions options_;
   std::string state_, runs_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_,
                                       config_;
+  std::string engine_ = "local", mode_ = "admin";
+  server::SlurmOptions slurm_;
   std::string max_slowdown_ = "1.25", grace_ = "20s", pause_gap_ = "60s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

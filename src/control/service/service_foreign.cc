@@ -1,0 +1,156 @@
+// Jobs that the users of a cluster's manager submit there: taken into the queue under the manager's
+// own ids, and given up when they are cancelled there.
+#include <algorithm>
+#include <utility>
+
+#include "control/service/service_impl.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+using core::Result;
+
+namespace {
+
+constexpr core::Seconds kForeignAgain(1);  // where the store does not take them
+
+}  // namespace
+
+// A number that is over may come again: somebody put the job back into the manager's queue, or its
+// ids began anew. One that was cancelled here and is still there is cancelled there again: the
+// server may have been killed in between.
+Result<bool> Service::Impl::IsNews(const engine::RunEvent& event) {
+  const std::int64_t number = event.id.job;
+  if (live.Find(number) != nullptr) return false;
+  store::JobFilter filter;
+  filter.number = number;
+  const auto found = jobs.Jobs(filter);
+  RETURN_IF_ERROR(found);
+  for (const JobRecord& old : *found) {
+    const bool here = old.note.starts_with(kCancelledBy);
+    if (!here || event.job->submitted > old.submitted) continue;
+    runner.CancelWaiting(number);
+    return false;
+  }
+  return true;
+}
+
+JobRecord Service::Impl::ForeignRecord(const engine::RunEvent& event) {
+  const engine::ForeignJob& job = *event.job;
+  auto admitted = admission.Admit({&job.asked, 1}, job.user, event.id.job, job.submitted);
+  JobRecord record;
+  if (admitted) {
+    record = std::move(admitted->front());
+  } else {
+    // It is in the manager's queue whether we like it or not: so it is held, and says why.
+    record.number = event.id.job;
+    record.user = job.user;
+    record.asked = job.asked;
+    record.asked.held = true;
+    record.submitted = job.submitted;
+    record.phase = Phase::kHeld;
+    record.reason = fmt::format(
+        "held: {}; `sharewell release {}` tries it again, `sharewell cancel {}` ends it",
+        admitted.error().message, event.id.job, event.id.job);
+  }
+  record.note = job.remark;
+  return record;
+}
+
+void Service::Impl::AdmitForeign() {
+  if (foreign.empty()) return;
+  foreign_pause = kForeignAgain;
+  if (outbox.owes_records() && !CommitAll()) return;  // they stay, and are tried again
+  store::JobChanges changes;
+  std::vector<std::int64_t> added;
+  std::vector<engine::RunEvent> later;
+  for (engine::RunEvent& event : std::exchange(foreign, {})) {
+    const auto news = IsNews(event);
+    if (!news) later.push_back(event);
+    if (!news || !*news) continue;
+    JobRecord record = ForeignRecord(event);
+    changes.events.push_back(
+        {0, record.submitted, "job.submitted", record.number,
+         fmt::format("job {} by {}: {}", record.number, core::Quoted(record.user.name),
+                     core::Quoted(core::DisplayName(record.asked)))});
+    added.push_back(record.number);
+    live.Add(record);
+    changes.jobs.push_back(std::move(record));
+    later.push_back(std::move(event));
+  }
+  foreign = std::move(later);
+  if (added.empty()) return;
+  if (!Commit(std::move(changes))) {
+    for (const std::int64_t number : added) live.Remove(number);
+    Publish();  // that nothing can be stored
+    return;
+  }
+  std::erase_if(foreign, [&](const engine::RunEvent& event) {
+    return std::find(added.begin(), added.end(), event.id.job) != added.end();
+  });
+  for (const std::int64_t number : added) {
+    next_number = std::max(next_number, number + 1);
+    if (live.Find(number)->record.phase == Phase::kWaiting) Enqueue(number);
+  }
+}
+
+void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
+  std::erase_if(foreign, [&](const engine::RunEvent& one) { return one.id.job == note.id.job; });
+  LiveJob* job = live.Find(note.id.job);
+  if (job == nullptr || core::IsOver(job->record.phase)) return;
+  JobRecord& record = job->record;
+  const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
+  if (!waits) {  // how its run ended follows
+    record.cancelled = true;
+    record.reason = note.message;
+    return outbox.Touch(*job);
+  }
+  record.phase = Phase::kCancelled;
+  record.note = note.message;
+  record.ended = Wall();
+  Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, note.message));
+  if (job->id.valid()) engine.Withdraw(live.TakeId(*job));
+  gate.Forget(record.number);
+  std::erase(enqueued, record.number);
+  outbox.Touch(*job);
+}
+
+void Service::Impl::TakeGpuTaken(const engine::RunEvent& note) {
+  const auto gpu = gpus.WithUuid(note.gpu);
+  if (!gpu || !gpus.SetProblem(*gpu, note.message)) return;
+  Say(note.message.empty() ? "gpu.back" : "gpu.taken", 0,
+      fmt::format("GPU {}: {}", note.gpu, note.message.empty() ? "it is free" : note.message));
+  engine.Wake();  // decide with it, or without
+}
+
+Result<void> Service::Impl::AdoptForeign(const std::map<engine::RunId, engine::RunRequest>& runs,
+                                         std::vector<JobRecord>& records) {
+  for (const auto& [id, run] : runs) {
+    const std::int64_t number = id.job;
+    const auto same = [&](const JobRecord& record) { return record.number == number; };
+    if (std::any_of(records.begin(), records.end(), same)) continue;
+    const auto over = jobs.PhasesOf({number});
+    RETURN_IF_ERROR(over);
+    if (!over->empty()) continue;
+    JobRecord record;
+    record.number = number;
+    record.user = run.user;
+    record.asked = run.asked;
+    record.believed = advisor.NeedsOf(run.asked);
+    record.attempt = id.attempt;
+    record.phase = Phase::kRunning;
+    record.gpus = run.gpus;
+    record.cores = run.cores;
+    record.sm_share = run.thread_share.value_or(1);
+    record.submitted = Wall();
+    record.started = record.resumed = record.submitted;
+    next_number = std::max(next_number, number + 1);
+    records.push_back(std::move(record));
+  }
+  return {};
+}
+
+}  // namespace sharewell::control

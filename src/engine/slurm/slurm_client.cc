@@ -1,0 +1,134 @@
+#include "engine/slurm/slurm_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Result;
+
+constexpr std::size_t kMostSlurmWords = 400;  // of its complaints, in ours
+constexpr std::size_t kMostIdsAtOnce = 1000;  // in one command line
+
+std::string SlurmWords(std::string_view text) {
+  std::string words;
+  for (const char c : text) words += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  while (!words.empty() && words.back() == ' ') words.pop_back();
+  if (words.size() > kMostSlurmWords) words = words.substr(0, kMostSlurmWords) + " ...";
+  return words;
+}
+
+class CommandClient final : public SlurmClient {
+ public:
+  CommandClient(SlurmDriver& driver, std::string partition, core::Seconds limit)
+      : driver_(driver), partition_(std::move(partition)), limit_(limit) {}
+
+  Result<std::vector<SlurmQueueLine>> Queue() override {
+    const auto text = Ask(QueueCommand(partition_));
+    RETURN_IF_ERROR(text);
+    return ParseQueue(*text);
+  }
+
+  Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override {
+    std::vector<SlurmJob> all;
+    for (std::size_t at = 0; at == 0 || at < ids.size(); at += kMostIdsAtOnce) {
+      const auto end = std::min(ids.size(), at + kMostIdsAtOnce);
+      const std::vector<std::int64_t> some(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                                           ids.begin() + static_cast<std::ptrdiff_t>(end));
+      const auto text = Ask(JobsCommand(some));
+      RETURN_IF_ERROR(text);
+      auto jobs = ParseJobs(*text);
+      RETURN_IF_ERROR(jobs);
+      for (SlurmJob& job : *jobs) {
+        const bool asked = ids.empty() || std::find(some.begin(), some.end(), job.id) != some.end();
+        if (asked) all.push_back(std::move(job));  // some versions print all whatever is asked
+      }
+    }
+    return all;
+  }
+
+  Result<std::optional<SlurmJob>> Show(const std::string& name) override {
+    const auto answer = driver_.Run({"scontrol", "show", "job", "-o", name}, "", limit_);
+    RETURN_IF_ERROR(answer);
+    if (answer->exit_code != 0) {
+      if (answer->errors.find("Invalid job id") != std::string::npos) return std::nullopt;
+      return Failed("scontrol show job", *answer);
+    }
+    auto jobs = ParseShowJob(answer->output);
+    RETURN_IF_ERROR(jobs);
+    if (jobs->empty()) return std::nullopt;
+    return std::move(jobs->front());
+  }
+
+  Result<std::vector<SlurmNode>> Nodes() override {
+    const auto text = Ask(NodesCommand());
+    RETURN_IF_ERROR(text);
+    auto nodes = ParseNodes(*text);
+    RETURN_IF_ERROR(nodes);
+    if (!partition_.empty()) {
+      std::erase_if(*nodes, [&](const SlurmNode& node) {
+        return std::find(node.partitions.begin(), node.partitions.end(), partition_) ==
+               node.partitions.end();
+      });
+    }
+    return nodes;
+  }
+
+  Result<std::string> Control(const std::vector<std::string>& lines) override {
+    if (lines.empty()) return std::string();
+    std::string input;
+    for (const std::string& line : lines) input += line + "\n";
+    const auto answer = driver_.Run({"scontrol"}, input + "quit\n", limit_);
+    RETURN_IF_ERROR(answer);
+    return SlurmWords(answer->errors);
+  }
+
+  Result<std::string> Cancel(const std::vector<std::string>& names) override {
+    if (names.empty()) return std::string();
+    std::vector<std::string> words = {"scancel"};
+    words.insert(words.end(), names.begin(), names.end());
+    const auto answer = driver_.Run(words, "", limit_);
+    RETURN_IF_ERROR(answer);
+    return SlurmWords(answer->errors);
+  }
+
+  Result<std::string> Version() override {
+    const auto text = Ask({"scontrol", "--version"});
+    RETURN_IF_ERROR(text);
+    return SlurmWords(*text);
+  }
+
+ private:
+  static tl::unexpected<core::Error> Failed(const std::string& what, const SlurmAnswer& answer) {
+    const std::string words = SlurmWords(answer.errors.empty() ? answer.output : answer.errors);
+    return core::FailedError("{} ended with exit code {}: {}", what, answer.exit_code,
+                             words.empty() ? "it said nothing" : words);
+  }
+
+  Result<std::string> Ask(const std::vector<std::string>& words) {
+    auto answer = driver_.Run(words, "", limit_);
+    RETURN_IF_ERROR(answer);
+    if (answer->exit_code != 0) return Failed(words.front(), *answer);
+    return std::move(answer->output);
+  }
+
+  SlurmDriver& driver_;
+  const std::string partition_;
+  const core::Seconds limit_;
+};
+
+}  // namespace
+
+std::unique_ptr<SlurmClient> NewSlurmClient(SlurmDriver& driver, std::string partition,
+                                            core::Seconds limit) {
+  return std::make_unique<CommandClient>(driver, std::move(partition), limit);
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,41 @@
+// SlurmClient: what is asked of Slurm, each as one question and its answer: the driver's commands
+// and the readers put together. A fake that models a cluster stands in for it in tests. Each call
+// waits, no longer than its limit; one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+#include "engine/slurm/slurm_driver.h"
+#include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_state.h"
+
+namespace sharewell::engine {
+
+class SlurmClient {
+ public:
+  virtual ~SlurmClient() = default;
+  virtual core::Result<std::vector<SlurmQueueLine>> Queue() = 0;  // those that are not over
+  // Of these those that Slurm has; no ids: all that it remembers, those that are over too.
+  virtual core::Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) = 0;
+  // `name`: "17", or "12_3" of an array. Absent: Slurm does not remember it.
+  virtual core::Result<std::optional<SlurmJob>> Show(const std::string& name) = 0;
+  virtual core::Result<std::vector<SlurmNode>> Nodes() = 0;
+  // Lines for one `scontrol`, carried out in order. What it complained of; empty: nothing. An error
+  // says nothing about which of them were carried out.
+  virtual core::Result<std::string> Control(const std::vector<std::string>& lines) = 0;
+  // `scancel`. What it complained of; empty: nothing.
+  virtual core::Result<std::string> Cancel(const std::vector<std::string>& names) = 0;
+  virtual core::Result<std::string> Version() = 0;  // "slurm 22.05.8"
+};
+
+// `partition`: empty: all. `driver` must outlive it.
+std::unique_ptr<SlurmClient> NewSlurmClient(SlurmDriver& driver, std::string partition,
+                                            core::Seconds limit = core::Seconds(20));
+
+}  // namespace sharewell::engine

@@ -1,0 +1,309 @@
+#include "engine/slurm/slurm_control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_submission.h"
+
+namespace sharewell::engine {
+
+using core::Result;
+using core::Seconds;
+
+namespace {
+
+constexpr std::size_t kMostSplitAtOnce = 100;
+constexpr Seconds kFirstPause(1);
+
+bool HasNodes(SlurmPhase phase) {
+  return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
+         phase == SlurmPhase::kSuspended || phase == SlurmPhase::kCompleting;
+}
+
+}  // namespace
+
+SlurmControl::SlurmControl(SlurmClient& client, SlurmControlOptions options)
+    : client_(client), options_(std::move(options)) {}
+
+void SlurmControl::Tell(RunEvent::Kind kind, RunId id, std::string message) {
+  RunEvent event;
+  event.kind = kind;
+  event.id = id;
+  event.message = std::move(message);
+  out_->push_back(std::move(event));
+}
+
+void SlurmControl::Start(const RunRequest& request) {
+  if (runs_.contains(request.id.job) || ended_.contains(request.id)) return;
+  Run run;
+  run.request = request;
+  run.since = now_;
+  runs_.emplace(request.id.job, std::move(run));
+}
+
+void SlurmControl::Stop(RunId id) {
+  const auto found = runs_.find(id.job);
+  if (found == runs_.end() || found->second.request.id != id) return;
+  if (found->second.wanted == Wanted::kNothing) found->second.wanted = Wanted::kStop;
+}
+
+void SlurmControl::Cancel(RunId id) {
+  const auto found = runs_.find(id.job);
+  if (found == runs_.end() || found->second.request.id != id) return;
+  if (std::exchange(found->second.wanted, Wanted::kCancel) != Wanted::kCancel) {
+    found->second.asked.reset();
+  }
+}
+
+void SlurmControl::CancelWaiting(std::int64_t job) {
+  if (!runs_.contains(job)) cancel_waiting_.insert(job);
+}
+
+void SlurmControl::Expect(std::int64_t job) { known_[job].told = true; }
+
+void SlurmControl::SetTimeLimit(RunId id, Seconds limit) { limits_[id] = limit; }
+
+void SlurmControl::List(std::uint64_t token) { lists_.push_back(token); }
+
+void SlurmControl::Forget(RunId id) { ended_.erase(id); }
+
+// Says it once, and tries again ever more seldom.
+Seconds SlurmControl::Fail(const std::string& message) {
+  pause_ = pause_.value > 0 ? std::min(pause_ * 2, options_.longest_pause) : kFirstPause;
+  again_at_ = now_ + pause_;
+  if (problem_.empty()) {
+    options_.say("Slurm does not answer as it should: " + message + "; it is asked again");
+    Tell(RunEvent::Kind::kNote, {}, "Slurm does not answer as it should: " + message);
+  }
+  problem_ = message;
+  return again_at_;
+}
+
+void SlurmControl::Well() {
+  pause_ = Seconds(0);
+  if (problem_.empty()) return;
+  problem_.clear();
+  options_.say("Slurm answers again");
+  Tell(RunEvent::Kind::kNote, {}, "Slurm answers again");
+}
+
+Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
+  now_ = now;
+  out_ = &out;
+  for (RunEvent& event : std::exchange(found_, {})) out.push_back(std::move(event));
+  if (now < again_at_) return again_at_;
+  if (const auto looked = Look(); !looked) return Fail(looked.error().message);
+  Well();
+  return now + options_.poll;
+}
+
+Result<void> SlurmControl::Look() {
+  if (!nodes_read_ || now_ >= *nodes_read_ + options_.nodes_every) {
+    RETURN_IF_ERROR(ReadNodes(false));
+  }
+  RETURN_IF_ERROR(ReadQueue());
+  RETURN_IF_ERROR(LookAtGone());
+  RETURN_IF_ERROR(SplitArrays());
+  TellWaiting();
+  RETURN_IF_ERROR(AdvanceRuns());
+  TellTaken();
+  AnswerLists();
+  return {};
+}
+
+bool SlurmControl::Ours(const SlurmJob& job) const {
+  return NoteIn(job, options_.admin).has_value() && (options_.admin || job.uid == options_.uid);
+}
+
+void SlurmControl::TakeJob(Known& known, SlurmJob job) {
+  known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
+  known.job = std::move(job);
+}
+
+// What is known to wait, and what we carry out ourselves, is not read again while it is as it was.
+Result<void> SlurmControl::ReadQueue() {
+  auto lines = client_.Queue();
+  RETURN_IF_ERROR(lines);
+  for (auto& [id, known] : known_) known.line.reset();
+  std::vector<std::int64_t> read;
+  std::map<std::int64_t, Known> before = std::move(known_);
+  known_.clear();
+  for (SlurmQueueLine& line : *lines) {
+    const auto old = before.find(line.id);
+    Known known = old == before.end() ? Known() : std::move(old->second);
+    const bool held = line.phase == SlurmPhase::kPending && line.priority == 0;
+    const bool settled = known.job && ((known.told && held) || runs_.contains(line.id));
+    const bool same = known.job && known.read == line;
+    if (!settled && !same) read.push_back(line.id);
+    if (old != before.end()) before.erase(old);
+    known.line = std::move(line);
+    known_.insert_or_assign(known.line->id, std::move(known));
+  }
+  // Those that are gone are looked at one by one.
+  for (auto& [id, known] : before) known_.emplace(id, std::move(known));
+  if (read.empty()) return {};
+  auto jobs = client_.Jobs(read);
+  RETURN_IF_ERROR(jobs);
+  for (SlurmJob& job : *jobs) {
+    const auto found = known_.find(job.id);
+    if (found == known_.end()) continue;
+    found->second.read = found->second.line;
+    TakeJob(found->second, std::move(job));
+  }
+  return {};
+}
+
+// A job that we were told to wait with is not in the queue: what became of it?
+Result<void> SlurmControl::LookAtGone() {
+  std::vector<std::int64_t> gone;
+  for (const auto& [id, known] : known_) {
+    if (!known.line && !runs_.contains(id)) gone.push_back(id);
+  }
+  for (const std::int64_t id : gone) {
+    if (known_.at(id).told) {
+      const auto shown = client_.Show(NameOf(id));
+      RETURN_IF_ERROR(shown);
+      std::string how = "Slurm does not have it any more";
+      if (*shown && (*shown)->phase == SlurmPhase::kCancelled)
+        how = "it was cancelled in Slurm";
+      else if (*shown && IsOver((*shown)->phase))
+        how = "it ran in Slurm without Sharewell";
+      else if (*shown)
+        how = "it was taken to partition " + core::Quoted((*shown)->partition);
+      Tell(RunEvent::Kind::kWithdrawn, {id, 0}, std::move(how));
+    }
+    known_.erase(id);
+    cancel_waiting_.erase(id);
+  }
+  return {};
+}
+
+// An update of one task of a pending array gives it an id of its own.
+Result<void> SlurmControl::SplitArrays() {
+  if (options_.dry_run) return {};
+  std::vector<std::string> lines;
+  for (auto& [id, known] : known_) {
+    if (!known.line || !known.job || !known.note || known.job->array_tasks.empty()) continue;
+    const SlurmJob& job = *known.job;
+    if (job.array_task || !WaitsForUs(job, options_.wall())) continue;
+    const std::int64_t array = job.array.value_or(id);
+    const auto tasks = ExpandTasks(job.array_tasks);
+    RETURN_IF_ERROR(tasks);
+    const ForeignJob whole = SubmissionOf(job, *known.note, options_.model);
+    const auto percent = job.array_tasks.rfind('%');
+    if (percent != std::string::npos) {
+      at_once_[array] = std::max(1, std::atoi(job.array_tasks.c_str() + percent + 1));
+    }
+    const auto note = ScontrolValue(options_.admin ? job.admin_comment : job.comment);
+    RETURN_IF_ERROR(note);
+    for (const std::int64_t task : *tasks) {
+      if (lines.size() >= kMostSplitAtOnce) break;
+      lines.push_back(fmt::format("update JobId={}_{} {}={}", array, task,
+                                  options_.admin ? "AdminComment" : "Comment", *note));
+    }
+    known.job.reset();  // it is read again: which tasks are left
+  }
+  const auto complaint = client_.Control(lines);
+  RETURN_IF_ERROR(complaint);
+  return {};
+}
+
+void SlurmControl::TellWaiting() {
+  for (auto& [id, known] : known_) {
+    if (!known.line || !known.job || runs_.contains(id)) continue;
+    const SlurmJob& job = *known.job;
+    const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+    if (known.told && !held && !options_.dry_run) {
+      known.told = false;
+      Tell(RunEvent::Kind::kWithdrawn, {id, 0},
+           job.phase == SlurmPhase::kCancelled
+               ? "it was cancelled in Slurm"
+               : "somebody else released it in Slurm: it runs without Sharewell");
+      continue;
+    }
+    if (known.told || !known.note || !held || !WaitsForUs(job, options_.wall())) continue;
+    if (!job.array_task && !job.array_tasks.empty()) continue;  // to be split
+    known.told = true;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kSubmitted;
+    event.id = {id, 0};
+    event.job = SubmissionOf(job, *known.note, options_.model);
+    if (job.array && at_once_.contains(*job.array)) {
+      event.job->asked.array_at_once = at_once_.at(*job.array);
+    }
+    out_->push_back(std::move(event));
+  }
+}
+
+// GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
+void SlurmControl::TellTaken() {
+  std::map<std::string, std::string> taken = Taken();
+  RunEvent event;
+  event.kind = RunEvent::Kind::kGpuTaken;
+  for (const auto& [uuid, who] : taken) {
+    const auto told = taken_.find(uuid);
+    if (told != taken_.end() && told->second == who) continue;
+    event.gpu = uuid;
+    event.message = who;
+    out_->push_back(event);
+  }
+  for (const auto& [uuid, who] : taken_) {
+    if (taken.contains(uuid)) continue;
+    event.gpu = uuid;
+    event.message.clear();
+    out_->push_back(event);
+  }
+  taken_ = std::move(taken);
+}
+
+std::map<std::string, std::string> SlurmControl::Taken() const {
+  std::map<std::string, std::string> taken;
+  for (const auto& [name, here] : nodes_) {
+    if (!here.told_up || here.slurm.up) continue;
+    for (const core::GivenGpu& gpu : here.node.gpus) {
+      taken[gpu.uuid] =
+          fmt::format("node {} takes no new jobs: {}", name,
+                      here.slurm.reason.empty() ? "see `scontrol show node`" : here.slurm.reason);
+    }
+  }
+  for (const auto& [id, known] : known_) {
+    if (!known.line || !known.job || runs_.contains(id) || !HasNodes(known.line->phase)) continue;
+    const SlurmJob& job = *known.job;
+    if (job.slots.empty() && job.gres.find("gpu") == std::string::npos) continue;
+    for (const std::string& node : job.nodes) {
+      const auto here = nodes_.find(node);
+      if (here == nodes_.end()) continue;
+      for (const core::GivenGpu& gpu : here->second.node.gpus) {
+        const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
+        const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
+        const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
+        const bool any_named = job.gres.find("gpu:g") != std::string::npos;
+        const bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
+                         (job.slots.empty() && !any_named);
+        if (has) taken[gpu.uuid] = fmt::format("Slurm job {} of {} has it", id, job.user);
+      }
+    }
+  }
+  return taken;
+}
+
+void SlurmControl::AnswerLists() {
+  for (const std::uint64_t token : std::exchange(lists_, {})) {
+    RunEvent event;
+    event.kind = RunEvent::Kind::kListed;
+    event.list.token = token;
+    for (const auto& [job, run] : runs_) {
+      event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
+    }
+    for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
+    event.list.nodes = Nodes();
+    out_->push_back(std::move(event));
+  }
+}
+
+}  // namespace sharewell::engine

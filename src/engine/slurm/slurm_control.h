@@ -1,0 +1,164 @@
+// SlurmControl: what a Slurm cluster does and what it is told, one look at a time. SlurmRunner
+// calls it on a thread of its own; tests call it on a clock of theirs. One thread; each call may
+// wait for Slurm.
+//
+// A job is placed in steps, each of which may fail, hang, or happen without its answer: the place
+// is written (an update is not atomic), read again, and only where all of it holds is the job
+// released. Until it is released it is held, and nothing can start it. Every step can be done
+// again. What was done is never taken from an answer but read from Slurm; that makes it safe to end
+// at any point and begin anew.
+//
+// Nothing is undone behind an admin's back: a job that somebody else has released, moved or changed
+// is theirs (kWithdrawn), and what they have is taken (kGpuTaken).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/runner.h"
+#include "engine/slurm/job_note.h"
+#include "engine/slurm/slurm_client.h"
+#include "engine/slurm/slurm_place.h"
+
+namespace sharewell::engine {
+
+struct SlurmControlOptions {
+  SlurmModelNamed model;  // REQUIRED
+  bool admin = true;      // false: jobs of `uid` alone, whose notes are in Comment
+  std::uint32_t uid = 0;
+  bool dry_run = false;                    // say what would be done, and do nothing
+  core::Seconds poll{1};                   // between two looks
+  core::Seconds start_within{30};          // of a release; then it is held again
+  core::Seconds nodes_every{5};            // nodes are read
+  core::Seconds again_after{15};           // a stop or a cancel is said again
+  core::Seconds longest_pause{10};         // while Slurm does not answer
+  std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+class SlurmControl {
+ public:
+  // `client` must outlive it.
+  SlurmControl(SlurmClient& client, SlurmControlOptions options);
+
+  core::Result<void> Open();  // reads the nodes
+  // Those that are up, and the GPU models of all that Slurm has; remarks: what is not used, and
+  // why.
+  std::vector<RunnerNode> Nodes() const;
+  std::vector<std::string> Models() const;
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  const std::string& problem() const { return problem_; }
+
+  // As Runner has them. Commands are carried out by the next Cycle, in order.
+  core::Result<std::vector<RunRequest>> Recover();
+  void Start(const RunRequest& request);
+  void Stop(RunId id);
+  void Cancel(RunId id);
+  void CancelWaiting(std::int64_t job);
+  void Expect(std::int64_t job);
+  void SetTimeLimit(RunId id, core::Seconds limit);
+  void List(std::uint64_t token);
+  void Forget(RunId id);
+
+  // One look, and all that follows from it. When the next one is due.
+  core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
+
+ private:
+  enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
+  enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
+  struct Run {
+    RunRequest request;
+    JobNote note;  // with its put, once it was worked out
+    Step step = Step::kPlace;
+    Wanted wanted = Wanted::kNothing;
+    core::Seconds since;                 // in this step
+    std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
+    bool told_started = false;
+    bool told_stuck = false;
+  };
+  struct Known {
+    std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
+    std::optional<SlurmJob> job;         // as it was read last
+    std::optional<SlurmQueueLine> read;  // its line then
+    std::optional<JobNote> note;
+    bool told = false;  // the service has it
+  };
+  struct NodeHere {
+    SlurmNode slurm;
+    RunnerNode node;
+    bool told_up = false;
+    bool usable = false;  // it can be used when it is up
+  };
+
+  // slurm_control.cc
+  core::Result<void> Look();
+  core::Result<void> ReadQueue();
+  core::Result<void> LookAtGone();
+  core::Result<void> SplitArrays();
+  void TellWaiting();
+  void TellTaken();
+  void AnswerLists();
+  bool Ours(const SlurmJob& job) const;
+  void TakeJob(Known& known, SlurmJob job);
+  void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
+  core::Seconds Fail(const std::string& message);
+  void Well();
+
+  // slurm_control_nodes.cc
+  core::Result<void> ReadNodes(bool first);
+  void TakeNode(SlurmNode node, bool first);
+  void Remark(std::string words);
+  core::GivenGpu GpuNamed(const std::string& uuid) const;
+  core::Bytes GpuMemoryOf(const RunRequest& request) const;
+  std::map<std::string, int> FreeShards(std::int64_t but) const;
+  bool HasRuns(const std::string& node) const;
+  std::map<std::string, std::string> Taken() const;
+
+  // slurm_control_runs.cc
+  core::Result<void> AdvanceRuns();
+  core::Result<void> Place();
+  core::Result<void> PlaceAlone(std::int64_t job);
+  core::Result<bool> ReadyToPlace(std::int64_t job);
+  core::Result<void> AdvanceReleased(std::int64_t job);
+  core::Result<void> AdvanceRunning(std::int64_t job);
+  core::Result<void> GiveBack(std::int64_t job);
+  core::Result<void> SayStops();
+  bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
+  core::Result<void> LookAtEnd(std::int64_t job);
+  core::Result<bool> HoldAndClear(std::int64_t job);
+  void TellStarted(Run& run);
+  void Refuse(std::int64_t job, std::string why);
+  void End(std::int64_t job, RunEnd end);
+  std::string NameOf(std::int64_t job) const;
+  const SlurmQueueLine* LineOf(std::int64_t job) const;
+  SlurmPlaceOptions place_options() const { return {options_.admin}; }
+
+  SlurmClient& client_;
+  const SlurmControlOptions options_;
+  core::Seconds now_;
+  std::vector<RunEvent>* out_ = nullptr;  // of the Cycle under way
+  std::map<std::int64_t, Known> known_;   // by Slurm's id
+  std::map<std::int64_t, Run> runs_;      // at most one of a job at a time
+  std::map<RunId, RunEnd> ended_;         // and not forgotten
+  std::vector<RunEvent> found_;           // by Recover: told by the first Cycle
+  std::set<std::int64_t> cancel_waiting_;
+  std::map<RunId, core::Seconds> limits_;  // to be set
+  std::vector<std::uint64_t> lists_;       // to be answered
+  std::map<std::int64_t, int> at_once_;    // of arrays, by their id
+  std::map<std::string, NodeHere> nodes_;
+  std::map<std::string, core::GivenGpu> gpus_;  // by uuid
+  std::map<std::string, std::string> taken_;    // as told, by uuid
+  std::set<std::string> models_;
+  std::vector<std::string> remarks_;
+  std::optional<core::Seconds> nodes_read_;
+  core::Seconds again_at_;
+  core::Seconds pause_;
+  std::string problem_;
+};
+
+}  // namespace sharewell::engine

@@ -1,0 +1,143 @@
+// Slurm's nodes as ours: which can be used, with which GPUs, and how much of them is free.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/words.h"
+#include "engine/slurm/slurm_control.h"
+
+namespace sharewell::engine {
+
+using core::Result;
+
+Result<void> SlurmControl::Open() { return ReadNodes(true); }
+
+void SlurmControl::Remark(std::string words) {
+  if (std::find(remarks_.begin(), remarks_.end(), words) != remarks_.end()) return;
+  if (nodes_read_) options_.say(words);
+  remarks_.push_back(std::move(words));
+}
+
+Result<void> SlurmControl::ReadNodes(bool first) {
+  auto nodes = client_.Nodes();
+  RETURN_IF_ERROR(nodes);
+  std::set<std::string> there;
+  for (SlurmNode& node : *nodes) {
+    there.insert(node.name);
+    TakeNode(std::move(node), first);
+  }
+  for (auto& [name, here] : nodes_) {
+    if (there.contains(name) || !here.told_up) continue;
+    here.told_up = here.slurm.up = false;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kNodeWent;
+    event.node.name = name;
+    event.message = "Slurm has it no more";
+    out_->push_back(std::move(event));
+  }
+  nodes_read_ = now_;
+  return {};
+}
+
+void SlurmControl::TakeNode(SlurmNode node, bool first) {
+  NodeHere& here = nodes_[node.name];
+  const auto model = ModelOfNode(node, options_.model);
+  const bool same_gpus = here.slurm.slots == node.slots && here.slurm.features == node.features;
+  if (here.slurm.name.empty() || (!here.told_up && !same_gpus)) {
+    here.node = {};
+    here.node.name = node.name;
+    here.node.cores = node.cpus;
+    if (node.memory.value > 0) here.node.memory = node.memory;
+    here.usable = true;
+    if (!node.slots.empty() && !model) {
+      here.usable = false;
+      Remark(fmt::format(
+          "node {} is not used: none of its features is a GPU model ({}); add one, as in "
+          "Feature=v100 (`sharewell slurm install --print`)",
+          node.name,
+          node.features.empty() ? "it has none"
+                                : fmt::format("{}", fmt::join(node.features, ", "))));
+    }
+    if (node.other_gpus > 0) {
+      Remark(fmt::format(
+          "node {}: {} without shards, which Sharewell leaves to Slurm; `sharewell slurm install "
+          "--print` writes the lines that are missing",
+          node.name, core::Count(static_cast<std::uint64_t>(node.other_gpus), "GPU")));
+    }
+    if (model && !node.slots.empty()) {
+      models_.insert(model->name);
+      here.node.gpu_memory = model->memory;
+      for (const std::string& slot : node.slots) {
+        const std::string uuid = SlurmGpuUuid(node.name, slot);
+        const auto known = gpus_.find(uuid);
+        const int index =
+            known == gpus_.end() ? static_cast<int>(gpus_.size()) : known->second.index;
+        gpus_[uuid] = {index, uuid, model->name};
+        here.node.gpus.push_back(gpus_[uuid]);
+      }
+    }
+  }
+  here.slurm = std::move(node);
+  if (!here.usable) return;
+  if (here.slurm.up == here.told_up) return;
+  // One that takes no new jobs, or does not answer for a while, keeps those that run there: it is
+  // Slurm's to end them.
+  if (!here.slurm.up && HasRuns(here.slurm.name)) return;
+  here.told_up = here.slurm.up;
+  if (first) return;
+  RunEvent event;
+  event.kind = here.slurm.up ? RunEvent::Kind::kNodeCame : RunEvent::Kind::kNodeWent;
+  event.node = here.node;
+  if (!here.slurm.up) {
+    event.message = fmt::format("{}{}{}", fmt::join(here.slurm.states, "+"),
+                                here.slurm.reason.empty() ? "" : ": ", here.slurm.reason);
+  }
+  out_->push_back(std::move(event));
+}
+
+std::vector<RunnerNode> SlurmControl::Nodes() const {
+  std::vector<RunnerNode> up;
+  for (const auto& [name, here] : nodes_) {
+    if (here.told_up) up.push_back(here.node);
+  }
+  return up;
+}
+
+std::vector<std::string> SlurmControl::Models() const {
+  return std::vector<std::string>(models_.begin(), models_.end());
+}
+
+core::GivenGpu SlurmControl::GpuNamed(const std::string& uuid) const {
+  const auto found = gpus_.find(uuid);
+  return found == gpus_.end() ? core::GivenGpu{0, uuid, ""} : found->second;
+}
+
+core::Bytes SlurmControl::GpuMemoryOf(const RunRequest& request) const {
+  if (request.gpus.empty()) return core::Bytes(0);
+  const std::string& uuid = request.gpus.front().uuid;
+  const auto here = nodes_.find(uuid.substr(0, uuid.find('/')));
+  return here == nodes_.end() ? core::Bytes(0) : here->second.node.gpu_memory;
+}
+
+std::map<std::string, int> SlurmControl::FreeShards(std::int64_t but) const {
+  std::map<std::string, int> free;
+  for (const auto& [job, run] : runs_) {
+    if (job == but || !run.note.put) continue;
+    for (const auto& [uuid, shards] : ShardsOf(*run.note.put)) {
+      free.try_emplace(uuid, kShardsOfGpu).first->second -= shards;
+    }
+  }
+  return free;
+}
+
+bool SlurmControl::HasRuns(const std::string& node) const {
+  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) {
+    const auto& nodes = one.second.request.nodes;
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  });
+}
+
+}  // namespace sharewell::engine

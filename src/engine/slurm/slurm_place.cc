@@ -1,0 +1,200 @@
+#include "engine/slurm/slurm_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/words.h"
+#include "engine/slurm/slurm_read.h"
+
+namespace sharewell::engine {
+
+using core::Result;
+
+std::string SlurmName(const SlurmJob& job) {
+  if (job.array && job.array_task) return fmt::format("{}_{}", *job.array, *job.array_task);
+  return fmt::format("{}", job.id);
+}
+
+std::string SlurmGpuUuid(const std::string& node, const std::string& slot) {
+  return node + "/" + slot;
+}
+
+std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named) {
+  for (const std::string& feature : node.features) {
+    if (auto model = named(feature)) return model;
+  }
+  return std::nullopt;
+}
+
+Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
+                           const std::map<std::string, int>& free, core::Bytes memory) {
+  JobNote::Put put;
+  put.attempt = request.id.attempt;
+  put.cores = request.cores;
+  std::map<std::string, std::vector<std::string>> slots;
+  for (const std::string& node : request.nodes) slots[node];
+  for (const core::GivenGpu& gpu : request.gpus) {
+    const auto slash = gpu.uuid.find('/');
+    if (slash == std::string::npos) return core::FailedError("GPU {} is none of Slurm's", gpu.uuid);
+    slots[gpu.uuid.substr(0, slash)].push_back(gpu.uuid.substr(slash + 1));
+  }
+  for (auto& [node, of_node] : slots) {
+    std::sort(of_node.begin(), of_node.end());
+    put.nodes.push_back({node, of_node});
+    if (of_node != slots.begin()->second) {
+      return core::FailedError(
+          "Slurm gives a job the same GPU slots on each of its nodes, and {} has other ones than "
+          "{}",
+          node, slots.begin()->first);
+    }
+  }
+  if (put.nodes.empty()) return core::FailedError("it was given no node");
+  if (static_cast<int>(put.nodes.size()) > std::max(job.nodes_wanted, 1)) {
+    return core::FailedError("it asks for {} (--nodes), and was given {}",
+                             core::Count(static_cast<std::uint64_t>(job.nodes_wanted), "node"),
+                             put.nodes.size());
+  }
+  if (request.gpus.empty()) return put;
+  put.shards = kShardsOfGpu;
+  if (request.shares && request.expected_memory && memory.value > 0) {
+    const core::Bytes most =
+        request.gpu_memory ? std::min(*request.gpu_memory, memory) : *request.expected_memory;
+    put.shards =
+        std::clamp(static_cast<int>(std::ceil(most / memory * kShardsOfGpu)), 1, kShardsOfGpu);
+  }
+  int left = kShardsOfGpu;
+  for (const auto& [uuid, shards] : ShardsOf(put)) {
+    const auto found = free.find(uuid);
+    left = std::min(left, found == free.end() ? kShardsOfGpu : found->second);
+  }
+  // Each figure is rounded up, and what fits together by its bytes may be a few too many.
+  constexpr int kRoundedUp = 3;
+  if (put.shards > left + kRoundedUp || left <= 0) {
+    return core::FailedError("{} of {} shards of its GPU are free, and it needs {}", left,
+                             kShardsOfGpu, put.shards);
+  }
+  put.shards = std::min(put.shards, left);
+  if (request.thread_share) {
+    put.sm_percent = std::clamp(static_cast<int>(std::lround(*request.thread_share * 100)), 1, 100);
+  }
+  if (request.gpu_memory) {
+    put.gpu_memory_mib = static_cast<long>(request.gpu_memory->value / (1 << 20));
+  }
+  return put;
+}
+
+std::map<std::string, int> ShardsOf(const JobNote::Put& put) {
+  std::map<std::string, int> shards;
+  for (const JobNote::OnNode& on : put.nodes) {
+    for (const std::string& slot : on.slots) shards[SlurmGpuUuid(on.node, slot)] = put.shards;
+  }
+  return shards;
+}
+
+std::vector<std::string> ClearLines(const SlurmJob& job) {
+  return {fmt::format("update JobId={} TresPerNode=", SlurmName(job))};
+}
+
+Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& note,
+                                            const SlurmPlaceOptions& options) {
+  const JobNote::Put& put = *note.put;
+  std::vector<std::string> lines;
+  if (!job.slots.empty() || !job.gres.empty() || job.restarts > 0) lines = ClearLines(job);
+  const auto words = ScontrolValue(FormatJobNote(note));
+  RETURN_IF_ERROR(words);
+  std::vector<std::string> names;
+  for (const JobNote::OnNode& on : put.nodes) names.push_back(on.node);
+  const auto nodes = ScontrolValue(fmt::format("{}", fmt::join(names, ",")));
+  RETURN_IF_ERROR(nodes);
+  std::string line = fmt::format("update JobId={} ReqNodeList={}", SlurmName(job), *nodes);
+  if (job.nodes_wanted != static_cast<int>(names.size())) {
+    line += fmt::format(" NumNodes={0}-{0}", names.size());
+  }
+  if (!put.nodes.front().slots.empty()) {
+    std::vector<std::string> gres;
+    for (const std::string& slot : put.nodes.front().slots) {
+      gres.push_back(fmt::format("shard:{}:{}", slot, put.shards));
+    }
+    const auto value = ScontrolValue(fmt::format("{}", fmt::join(gres, ",")));
+    RETURN_IF_ERROR(value);
+    line += fmt::format(" Gres={}", *value);
+  }
+  if (job.restarts > 0) line += " StartTime=now";  // else it waits for its credential to expire
+  line += fmt::format(" {}={}", options.admin ? "AdminComment" : "Comment", *words);
+  lines.push_back(std::move(line));
+  return lines;
+}
+
+bool IsHeldJob(const SlurmJob& job) {
+  return job.phase == SlurmPhase::kPending && job.priority == 0;
+}
+
+std::optional<JobNote> NoteIn(const SlurmJob& job, bool admin) {
+  return ParseJobNote(admin ? job.admin_comment : job.comment);
+}
+
+std::string WhatDiffers(const SlurmJob& job, const JobNote& note,
+                        const SlurmPlaceOptions& options) {
+  const JobNote::Put& put = *note.put;
+  if (job.phase != SlurmPhase::kPending) return "it is " + job.phase_word;
+  if (job.priority != 0) return "it is not held";
+  std::set<std::string> nodes, required(job.required_nodes.begin(), job.required_nodes.end());
+  for (const JobNote::OnNode& on : put.nodes) nodes.insert(on.node);
+  if (nodes != required) return "its nodes are not those that were set";
+  std::map<std::string, int> wanted, has;
+  for (const std::string& slot : put.nodes.front().slots) wanted[slot] = put.shards;
+  for (const SlurmSlot& slot : job.slots) has[slot.slot] += slot.shards;
+  std::erase_if(has, [](const auto& one) { return one.second == 0; });  // after a clear
+  if (wanted != has) return "its GPUs are not those that were set";
+  if (NoteIn(job, options.admin) != note) return "its note is not the one that was set";
+  return {};
+}
+
+std::string SlurmTime(core::Seconds time) {
+  const auto all = static_cast<std::int64_t>(std::ceil(std::max(time.value, 1.0)));
+  return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
+}
+
+RunEnd EndOf(const SlurmJob& job) {
+  RunEnd end;
+  end.exit_code = job.exit_code.value_or(job.phase == SlurmPhase::kCompleted ? 0 : 1);
+  if (end.exit_code > 128) end.signal = end.exit_code - 128;
+  if (job.started && job.ended && *job.ended >= *job.started) {
+    end.ran = core::Seconds(static_cast<double>(*job.ended - *job.started) / 1e3);
+  }
+  switch (job.phase) {
+    case SlurmPhase::kTimedOut:
+      end.timed_out = true;
+      break;
+    case SlurmPhase::kNodeFailed:
+      end.lost = true;
+      end.message = "its node went down under it";
+      break;
+    case SlurmPhase::kPreempted:
+      end.stopped = true;
+      end.message = "Slurm preempted it";
+      break;
+    case SlurmPhase::kOutOfMemory:
+      end.message = "it used more host memory than it had asked for (--mem)";
+      break;
+    case SlurmPhase::kCancelled:
+      end.message = "it was cancelled in Slurm";
+      break;
+    default:
+      break;
+  }
+  const bool well = job.phase == SlurmPhase::kCompleted;
+  if (!well && end.exit_code == 0) {
+    end.exit_code = job.phase == SlurmPhase::kCancelled || end.timed_out ? 143 : 1;
+    end.signal = end.exit_code > 128 ? 15 : 0;
+  }
+  return end;
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,69 @@
+// A placement in Slurm's words: what a start asks for becomes a note and the lines that scontrol is
+// given, and what Slurm has afterwards is checked against it. Pure.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "engine/runner.h"
+#include "engine/slurm/job_note.h"
+#include "engine/slurm/slurm_state.h"
+
+namespace sharewell::engine {
+
+constexpr int kShardsOfGpu = 100;  // they stand for its memory
+
+// A GPU model that a node's feature or a job names.
+struct SlurmGpuModel {
+  std::string name;
+  core::Bytes memory;
+
+  friend bool operator==(const SlurmGpuModel&, const SlurmGpuModel&) = default;
+};
+// Absent: it is no GPU model. Any case.
+using SlurmModelNamed = std::function<std::optional<SlurmGpuModel>(std::string_view name)>;
+
+// "17", or "12_3" of an array, whose other tasks an update of "12" would change too.
+std::string SlurmName(const SlurmJob& job);
+
+// GPUs are known as "NODE/SLOT".
+std::string SlurmGpuUuid(const std::string& node, const std::string& slot);
+
+// "V100" of a node: the first of its features that is one. Absent: none is.
+std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named);
+
+// The note of a start. `free`: shards that nobody has, by GPU. `memory`: of each GPU, by model. An
+// error: Slurm could never be told so, or there is no room; why.
+core::Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
+                                 const std::map<std::string, int>& free, core::Bytes memory);
+
+// Which GPUs a note's place is, and how many shards of each.
+std::map<std::string, int> ShardsOf(const JobNote::Put& put);
+
+struct SlurmPlaceOptions {
+  bool admin = true;  // the note stands in AdminComment; else in Comment
+};
+// `note` has a put. The job is held.
+core::Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& note,
+                                                  const SlurmPlaceOptions& options);
+// What of it does not hold: an update is not atomic. Empty: all does, and it is held.
+std::string WhatDiffers(const SlurmJob& job, const JobNote& note, const SlurmPlaceOptions& options);
+// So that any GPU may be set next: only TresPerNode clears.
+std::vector<std::string> ClearLines(const SlurmJob& job);
+bool IsHeldJob(const SlurmJob& job);  // pending, at priority 0
+
+// The note that stands in it, if any.
+std::optional<JobNote> NoteIn(const SlurmJob& job, bool admin);
+
+// "1:30:00"
+std::string SlurmTime(core::Seconds time);
+
+// How it ended. REQUIRES: it is over.
+RunEnd EndOf(const SlurmJob& job);
+
+}  // namespace sharewell::engine

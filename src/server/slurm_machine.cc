@@ -1,0 +1,58 @@
+#include "server/slurm_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+
+namespace sharewell::server {
+
+engine::SlurmModelNamed ModelsOf(const catalogue::GpuCatalogue& catalogue) {
+  return [&catalogue](std::string_view name) -> std::optional<engine::SlurmGpuModel> {
+    const auto model = catalogue.Find(name);
+    if (!model) return std::nullopt;
+    return engine::SlurmGpuModel{model->name, model->memory};
+  };
+}
+
+core::Result<MachineHere> SlurmMachine(const std::vector<engine::RunnerNode>& nodes,
+                                       const std::vector<std::string>& models,
+                                       const catalogue::GpuCatalogue& catalogue) {
+  if (nodes.empty() && models.empty()) {
+    return core::FailedError(
+        "Slurm has no node that can be used; `sharewell slurm check` says what is missing");
+  }
+  MachineHere machine;
+  std::vector<core::GpuModel> known;
+  for (const std::string& name : models) {
+    auto model = catalogue.Find(name);
+    RETURN_IF_ERROR(model);
+    known.push_back(std::move(*model));
+  }
+  std::vector<core::Node> ours;
+  for (const engine::RunnerNode& node : nodes) {
+    core::Node one;
+    one.name = node.name;
+    one.gpus = static_cast<int>(node.gpus.size());
+    one.cores = node.cores;
+    one.memory = node.memory;
+    for (std::size_t m = 0; m < known.size(); ++m) {
+      if (!node.gpus.empty() && known[m].name == node.gpus.front().model) {
+        one.model = core::GpuModelId(m);
+      }
+    }
+    ours.push_back(std::move(one));
+    for (const core::GivenGpu& gpu : node.gpus) {
+      control::GpuView view;
+      view.gpu = gpu;
+      view.memory = node.gpu_memory;
+      machine.gpus.push_back(std::move(view));
+      machine.instances.emplace_back();
+      machine.pci_buses.emplace_back();
+    }
+  }
+  machine.cluster = core::Cluster(std::move(known), std::move(ours));
+  return machine;
+}
+
+}  // namespace sharewell::server
