@@ -1,0 +1,57 @@
+#!/bin/bash
+# Sharewell's Prolog: runs as root on a node before a job's first process, and starts a CUDA MPS daemon where the
+# job shares a GPU. It never fails: Slurm would drain the node. What it could not do stands in the system's log.
+# To take it back: remove Prolog=, Epilog= and TaskProlog= from slurm.conf and run `scontrol reconfigure`.
+MPS_FOLDER=/var/run/sharewell-mps # short: sockets lie in it
+MPS_CONTROL=nvidia-cuda-mps-control
+SCONTROL_SECONDS=5
+settings="$(dirname "$0")/sharewell-slurm.conf"
+[ -r "$settings" ] && . "$settings"
+
+say() {
+  logger -t sharewell-prolog "job $SLURM_JOB_ID: $1" 2>/dev/null || true
+}
+
+# The word `put=` of our note. Where a job's name or comment pretends to be a note there are several words; the
+# smallest share then counts (see task_prolog.sh), so nobody gains by it.
+puts() {
+  timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
+    grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$'
+}
+
+main() {
+  [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ && "$SLURM_JOB_UID" =~ ^[0-9]+$ ]] || return 0
+  local put
+  put=$(puts)
+  [ -n "$put" ] || return 0 # not one of ours, or slurmctld does not answer: then the job runs without MPS
+  # All of a GPU's memory and all of its SMs: nobody shares with it.
+  if ! grep -qE ',shards:[1-9][0-9]?(,|$)|,sm:[1-9][0-9]?(,|$)' <<<"$put"; then return 0; fi
+  if ! command -v "$MPS_CONTROL" >/dev/null; then
+    say "it shares a GPU, but there is no $MPS_CONTROL here: jobs take turns on it, and its SM share is not kept"
+    return 0
+  fi
+  # One daemon serves everybody where the driver can do that; else each user has one.
+  local who=$SLURM_JOB_UID flags=()
+  if "$MPS_CONTROL" --help 2>&1 </dev/null | grep -q -- --multiuser-server; then
+    who=all flags=(--multiuser-server)
+  fi
+  mkdir -p -m 755 "$MPS_FOLDER" "$MPS_FOLDER/jobs"
+  exec 9>"$MPS_FOLDER/lock"
+  flock -w 20 9 || { say "another prolog holds $MPS_FOLDER/lock for 20 s"; return 0; }
+  local pipe="$MPS_FOLDER/$who"
+  mkdir -p -m 755 "$pipe" "$pipe.log"
+  export CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_LOG_DIRECTORY=$pipe.log
+  if ! echo get_server_list | timeout 10 "$MPS_CONTROL" >/dev/null 2>&1; then
+    if [ "$who" = all ]; then
+      timeout 20 "$MPS_CONTROL" -d "${flags[@]}" >/dev/null 2>&1 9>&-
+    else
+      chown "$who" "$pipe" "$pipe.log"
+      timeout 20 setpriv --reuid "$who" --regid "${SLURM_JOB_GID:-$who}" --clear-groups "$MPS_CONTROL" -d >/dev/null 2>&1 9>&-
+    fi || { say "$MPS_CONTROL -d failed, see $pipe.log: jobs take turns on the GPU"; return 0; }
+  fi
+  # Tells the task where the daemon is, and the epilog that somebody still needs it.
+  echo "$pipe" >"$MPS_FOLDER/jobs/$SLURM_JOB_ID"
+}
+
+main
+exit 0

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Sharewell's TaskProlog: runs as the user before each task. Lines `export NAME=VALUE` on stdout go into the task's
+# environment: what the job may use of the GPUs that it shares, as the placement says.
+MPS_FOLDER=/var/run/sharewell-mps
+SCONTROL_SECONDS=5
+settings="$(dirname "$0")/sharewell-slurm.conf"
+[ -r "$settings" ] && . "$settings"
+
+[[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || exit 0
+puts=$(timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
+  grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$')
+[ -n "$puts" ] || exit 0
+
+# The smallest number behind `NAME:`. There are several only where a job's name or comment pretends to be a note.
+smallest() {
+  grep -oE ",$1:[0-9]{1,9}(,|\$)" <<<"$puts" | grep -oE '[0-9]+' | sort -n | head -n 1
+}
+
+# The slots that the job has on this node: "put=1,n2:g0+g1/n3:g0,..." on n2 gives 0,1.
+devices=$(head -n 1 <<<"$puts" | cut -d, -f2 | tr / '\n' |
+  awk -F: -v node="$SLURMD_NODENAME" '$1 == node { gsub(/g/, "", $2); gsub(/\+/, ",", $2); print $2; exit }')
+# Slurm's own word goes first: with ConstrainDevices it numbers the devices anew.
+if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [[ "$devices" =~ ^[0-9]+(,[0-9]+)*$ ]]; then
+  echo "export CUDA_VISIBLE_DEVICES=$devices"
+fi
+
+sm=$(smallest sm)
+memory=$(smallest mem)
+if [ -n "$sm" ] && [ "$sm" -ge 1 ] && [ "$sm" -lt 100 ]; then
+  echo "export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$sm"
+fi
+if [ -n "$memory" ] && [ "$memory" -ge 1 ]; then
+  limits= index=0
+  for _ in ${devices//,/ }; do
+    limits+="${limits:+,}$index=${memory}M"
+    index=$((index + 1))
+  done
+  [ -n "$limits" ] && echo "export CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=$limits"
+fi
+# The prolog left a file where it started a daemon.
+if [ -r "$MPS_FOLDER/jobs/$SLURM_JOB_ID" ]; then
+  pipe=$(cat "$MPS_FOLDER/jobs/$SLURM_JOB_ID")
+  echo "export CUDA_MPS_PIPE_DIRECTORY=$pipe"
+  echo "export CUDA_MPS_LOG_DIRECTORY=$pipe.log"
+fi
+exit 0

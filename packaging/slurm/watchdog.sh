@@ -1,0 +1,85 @@
+#!/bin/bash
+# Sharewell's watchdog, run by cron each minute as root or SlurmUser: when the server has been gone for ten minutes it
+# releases all jobs that wait for it to plain Slurm, each with the GPUs that it asked for. `--now` releases them at
+# once: the way back out. It touches no job that an admin holds, and none that Sharewell never held.
+#
+#   * * * * * root /etc/slurm/sharewell-watchdog
+HEARTBEAT=/var/lib/sharewell/heartbeat # `sharewell serve` touches it every few seconds
+STAMP=/var/run/sharewell-watchdog      # when it was first found to be absent
+GRACE_SECONDS=600
+COMMAND_SECONDS=30
+settings="$(dirname "$0")/sharewell-slurm.conf"
+[ -r "$settings" ] && . "$settings"
+export LC_ALL=C
+
+say() {
+  echo "sharewell-watchdog: $1" >&2
+  logger -t sharewell-watchdog "$1" 2>/dev/null || true
+}
+
+gone_seconds() {
+  local now since
+  now=$(date +%s)
+  if since=$(stat -c %Y "$HEARTBEAT" 2>/dev/null); then
+    rm -f "$STAMP.since"
+  else
+    # Never there, or removed: counted from now on.
+    [ -e "$STAMP.since" ] || : >"$STAMP.since"
+    since=$(stat -c %Y "$STAMP.since" 2>/dev/null || echo "$now")
+  fi
+  echo $((now - since))
+}
+
+slurm() {
+  timeout "$COMMAND_SECONDS" "$@"
+}
+
+# Gives job $1, on $2 nodes, back to Slurm.
+release() {
+  local id=$1 nodes=$2 shown note gpus model
+  shown=$(slurm scontrol show job -o "$id" 2>/dev/null) || return 1
+  note=$(grep -oE 'AdminComment="?sharewell1 .*' <<<"$shown" | head -n 1 | sed 's/="/=/')
+  [ -n "$note" ] || return 2
+  # Where it was placed already its shards and node are a whole request: it is released as it stands.
+  if ! grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then
+    gpus=$(grep -oE '^AdminComment=sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
+    model=$(grep -oE '^AdminComment=sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
+    if [ "${gpus:-0}" -gt 0 ]; then
+      slurm scontrol update "JobId=$id" "Gres=gpu:$(((gpus + nodes - 1) / nodes))" || return 1
+    fi
+    # Types of GPUs are slots here; the model is a feature of the node.
+    if [ -n "$model" ] && grep -q ' Features=(null)' <<<"$shown"; then
+      slurm scontrol update "JobId=$id" "Features=$model" ||
+        say "job $id: no node has the feature $model, so it may get any GPU"
+    fi
+  fi
+  slurm scontrol release "$id"
+}
+
+main() {
+  exec 9>"$STAMP.lock"
+  flock -n 9 || return 0
+  local gone
+  gone=$(gone_seconds)
+  if [ "$1" != --now ] && [ "$gone" -lt "$GRACE_SECONDS" ]; then return 0; fi
+  # Of these fields users write none, so that no job can pretend to be another.
+  local queue id priority nodes reason released=0 failed=0
+  queue=$(slurm squeue -h -a -t PD -S i -o '%A %Q %D %r') || { say "squeue does not answer"; return 1; }
+  while read -r id priority nodes reason; do
+    if [ "$priority" != 0 ] || [ "$reason" = JobHeldAdmin ]; then continue; fi
+    [[ "$id" =~ ^[0-9]+$ && "$nodes" =~ ^[1-9][0-9]*$ ]] || continue
+    release "$id" "$nodes"
+    case $? in
+      0) released=$((released + 1)) ;;
+      2) ;;
+      *) failed=$((failed + 1)) ;;
+    esac
+  done < <(sort -u -n <<<"$queue")
+  if [ "$((released + failed))" -gt 0 ]; then
+    if [ "$1" = --now ]; then say "released $released held jobs to Slurm, $failed could not be"
+    else say "the server is gone for $gone s: released $released held jobs to Slurm, $failed could not be"; fi
+  fi
+  [ "$failed" = 0 ]
+}
+
+main "${1:-}"
