@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "engine/local/run/job_folder.h"
-#include "engine/local/run/step_lines.h"
+#include "platform/files/step_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using sharewell::engine::JobSpec;
-  using sharewell::engine::StepLines;
+  using sharewell::platform::StepLines;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   // Wherever the bytes are cut, the count is the same and never falls.
   StepLines whole, cut;

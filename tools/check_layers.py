@@ -52,7 +52,7 @@ ALLOWED = {
                "study/simulation/summary.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
-                  "engine/local/run/step_lines.h", "engine/local/run/terminal_frames.h"),
+                  "platform/files/step_lines.h", "engine/local/run/terminal_frames.h"),
     # A program of its own that can be killed while the driver holds it up.
     "pause": ("engine/local/run/job_files.h", "engine/local/run/pause_file.h", "platform/process/cuda_checkpoint.h",
               "platform/process/process_tree.h"),

@@ -3,11 +3,13 @@
 # never fails: Slurm would drain the node.
 MPS_FOLDER=/var/run/sharewell-mps
 MPS_CONTROL=nvidia-cuda-mps-control
+STEPS_FOLDER=/var/tmp/sharewell-steps
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
 main() {
   [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || return 0
+  rm -f "$STEPS_FOLDER/$SLURM_JOB_ID"
   local mine="$MPS_FOLDER/jobs/$SLURM_JOB_ID" pipe
   [ -f "$mine" ] || return 0
   exec 9>"$MPS_FOLDER/lock"

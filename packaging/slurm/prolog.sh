@@ -4,6 +4,7 @@
 # To take it back: remove Prolog=, Epilog= and TaskProlog= from slurm.conf and run `scontrol reconfigure`.
 MPS_FOLDER=/var/run/sharewell-mps # short: sockets lie in it
 MPS_CONTROL=nvidia-cuda-mps-control
+STEPS_FOLDER=/var/tmp/sharewell-steps # jobs tell of their steps there, and `sharewell monitor` counts them
 SCONTROL_SECONDS=5
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
@@ -24,6 +25,14 @@ main() {
   local put
   put=$(puts)
   [ -n "$put" ] || return 0 # not one of ours, or slurmctld does not answer: then the job runs without MPS
+  # The folder is root's, so that nobody can put anything else in a file's place. A new file for each run.
+  mkdir -p -m 755 "$STEPS_FOLDER"
+  if [ -O "$STEPS_FOLDER" ] && [ ! -L "$STEPS_FOLDER" ]; then
+    rm -f "$STEPS_FOLDER/$SLURM_JOB_ID"
+    install -m 600 -o "$SLURM_JOB_UID" /dev/null "$STEPS_FOLDER/$SLURM_JOB_ID" || say "its steps cannot be counted"
+  else
+    say "$STEPS_FOLDER is not ours: its steps are not counted"
+  fi
   # All of a GPU's memory and all of its SMs: nobody shares with it.
   if ! grep -qE ',shards:[1-9][0-9]?(,|$)|,sm:[1-9][0-9]?(,|$)' <<<"$put"; then return 0; fi
   if ! command -v "$MPS_CONTROL" >/dev/null; then

@@ -3,6 +3,7 @@
 # environment: what the job may use of the GPUs that it shares, as the placement says.
 MPS_FOLDER=/var/run/sharewell-mps
 SCONTROL_SECONDS=5
+STEPS_FOLDER=/var/tmp/sharewell-steps
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
@@ -10,6 +11,9 @@ settings="$(dirname "$0")/sharewell-slurm.conf"
 puts=$(timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
   grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$')
 [ -n "$puts" ] || exit 0
+
+# The prolog left a file for its steps (docs/formats/steps.md).
+[ -w "$STEPS_FOLDER/$SLURM_JOB_ID" ] && echo "export SHAREWELL_PROGRESS=$STEPS_FOLDER/$SLURM_JOB_ID"
 
 # The smallest number behind `NAME:`. There are several only where a job's name or comment pretends to be a note.
 smallest() {

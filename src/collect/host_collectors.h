@@ -22,6 +22,8 @@ std::unique_ptr<Collector> NewPerfCollector(const std::string& root, JobSource* 
 std::unique_ptr<Collector> NewTrafficCollector(const std::string& root, JobSource* jobs);
 // `jobs` may be null: then there is nothing to say.
 std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* jobs);
+// Of jobs that Slurm runs here. `folder`: where their files are, below `root`.
+std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const std::string& folder);
 std::unique_ptr<Collector> NewRaplCollector(const std::string& root);
 std::unique_ptr<Collector> NewHwmonCollector(const std::string& root);
 std::unique_ptr<Collector> NewIpmiCollector(const std::string& root);

@@ -14,7 +14,8 @@ struct CollectorOptions {
   std::string root = "/";     // "/" or a captured tree
   JobSource* jobs = nullptr;  // outlives the collectors; null: no figures of jobs
   bool gpm = true;
-  std::string nvml_library;  // empty: the system's libnvidia-ml.so.1
+  std::string steps_folder = "/var/tmp/sharewell-steps";  // of Slurm's jobs, below root
+  std::string nvml_library;                               // empty: the system's libnvidia-ml.so.1
 };
 
 // Every collector, working or not, in the order they are shown in.

@@ -41,6 +41,7 @@
 #include "server/settings.h"
 #include "server/slurm_machine.h"
 #include "server/slurm_needs.h"
+#include "server/slurm_steps.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
@@ -133,6 +134,7 @@ struct Server::Parts {
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
   std::unique_ptr<SlurmNeeds> slurm_needs;
+  std::unique_ptr<StepsInStore> slurm_steps;
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
@@ -343,6 +345,11 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.dry_run = options.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
+  slurm_steps = std::make_unique<StepsInStore>(
+      [place = options.store] { return store::Open(place); }, options.say);
+  run.control.steps = [this](const std::map<std::int64_t, core::UnixMillis>& since) {
+    return slurm_steps->Of(since, platform::UnixNow());
+  };
   slurm_needs = std::make_unique<SlurmNeeds>(catalogue);
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,

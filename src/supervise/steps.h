@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/local/run/step_lines.h"
+#include "platform/files/step_lines.h"
 
 namespace sharewell::supervise {
 
@@ -13,7 +13,7 @@ struct Steps {
   int pipe = -1;  // to read from; does not block. -1: there is none, and no step is counted
   int file = -1;
   std::int64_t told = -1;
-  engine::StepLines lines;
+  platform::StepLines lines;
 };
 
 // A pipe is read no more often than this. It holds so much at most, which bounds what a job that

@@ -60,7 +60,8 @@ class FakeSlurm : public engine::SlurmClient {
   std::string refuse_updates;    // what it says of each; empty: it takes them
   std::vector<std::string> log;  // lines that were carried out
   int calls = 0;
-  std::map<std::int64_t, int> starts;  // by job
+  std::map<std::int64_t, int> starts;    // by job
+  std::map<std::int64_t, double> steps;  // of running jobs, as an agent tells them
   std::string wrong;
   bool quiet() const;  // nothing runs, nothing is released
 

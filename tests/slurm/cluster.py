@@ -148,7 +148,7 @@ class Cluster:
             (folder / "etc/cgroup.conf").write_text("CgroupPlugin=disabled\n", encoding="utf-8")
             del settings["TaskPlugin"]
         if scripts:
-            (folder / "etc/sharewell-slurm.conf").write_text(f"MPS_FOLDER={folder}/mps\n", encoding="utf-8")
+            (folder / "etc/sharewell-slurm.conf").write_text(f"MPS_FOLDER={folder}/mps\nSTEPS_FOLDER={folder}/steps\n", encoding="utf-8")
             for setting, name in (("Prolog", "prolog"), ("Epilog", "epilog"), ("TaskProlog", "task_prolog")):
                 shutil.copy(SITE / f"{name}.sh", folder / "etc")
                 (folder / "etc" / f"{name}.sh").chmod(0o755)

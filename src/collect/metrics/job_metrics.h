@@ -48,6 +48,9 @@ inline constexpr core::Metric kJobThreads =
     Gauge("job_threads", "1", "", "Threads of the job's processes.");
 inline constexpr core::Metric kJobProcesses =
     Gauge("job_processes", "1", "", "The job's processes.");
+inline constexpr core::Metric kJobSteps =
+    Counter("job_steps", "1", "",
+            "Steps that a job of Slurm's has told of in this run (docs/formats/steps.md).");
 inline constexpr core::Metric kJobPressureCpuWaitingSeconds =
     Counter("job_pressure_cpu_waiting_seconds", "seconds", "",
             "Time in which some task of the job's control group waited for a CPU (PSI).");
@@ -72,6 +75,7 @@ inline constexpr const core::Metric* kJobMetrics[] = {
     &kJobMajorPageFaults,
     &kJobThreads,
     &kJobProcesses,
+    &kJobSteps,
     &kJobPressureCpuWaitingSeconds,
     &kJobPressureMemoryWaitingSeconds,
     &kJobPressureIoWaitingSeconds,

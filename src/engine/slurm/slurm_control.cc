@@ -118,6 +118,7 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(SplitArrays());
   TellWaiting();
   RETURN_IF_ERROR(AdvanceRuns());
+  TellSteps();
   TellTaken();
   AnswerLists();
   return {};
@@ -269,6 +270,26 @@ void SlurmControl::TellWaiting() {
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);
     }
+    out_->push_back(std::move(event));
+  }
+}
+
+void SlurmControl::TellSteps() {
+  if (!options_.steps || (steps_read_ && now_ < *steps_read_ + options_.steps_every)) return;
+  steps_read_ = now_;
+  std::map<std::int64_t, core::UnixMillis> running;
+  for (auto& [job, run] : runs_) {
+    if (run.step == Step::kRunning && run.told_started) running.emplace(job, run.began);
+  }
+  if (running.empty()) return;
+  for (const auto& [job, steps] : options_.steps(running)) {
+    const auto found = runs_.find(job);
+    if (found == runs_.end() || steps <= found->second.steps) continue;
+    found->second.steps = steps;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kProgress;
+    event.id = found->second.request.id;
+    event.steps = steps;
     out_->push_back(std::move(event));
   }
 }

@@ -41,6 +41,11 @@ struct SlurmControlOptions {
   std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
                                           const core::Submission& asked)>
       predict = {};
+  // Steps so far in the present run, of those jobs that tell of any; told with each job: since when
+  // it runs. It may wait. Empty: nobody watches the nodes.
+  std::function<std::map<std::int64_t, double>(const std::map<std::int64_t, core::UnixMillis>&)>
+      steps = {};
+  core::Seconds steps_every{2};
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -84,6 +89,8 @@ class SlurmControl {
     std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
     bool told_started = false;
     bool told_stuck = false;
+    core::UnixMillis began = 0;  // when it was seen to run
+    double steps = 0;            // told
   };
   struct Known {
     std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
@@ -106,6 +113,7 @@ class SlurmControl {
   core::Result<void> SplitArrays();
   void TellWaiting();
   void PutPrediction(const Known& known, ForeignJob& foreign) const;
+  void TellSteps();
   void TellTaken();
   void AnswerLists();
   bool WaitsForUs(const SlurmJob& job) const;
@@ -161,7 +169,7 @@ class SlurmControl {
   std::map<std::string, std::string> taken_;    // as told, by uuid
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::optional<core::Seconds> nodes_read_;
+  std::optional<core::Seconds> nodes_read_, steps_read_;
   core::Seconds again_at_;
   core::Seconds pause_;
   std::string problem_;

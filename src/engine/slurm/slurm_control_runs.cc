@@ -48,9 +48,13 @@ const SlurmQueueLine* SlurmControl::LineOf(std::int64_t job) const {
 }
 
 void SlurmControl::TellStarted(Run& run) {
-  if (!std::exchange(run.told_started, true)) {
-    Tell(RunEvent::Kind::kStarted, run.request.id);
+  if (std::exchange(run.told_started, true)) return;
+  const auto known = known_.find(run.request.id.job);
+  run.began = options_.wall();
+  if (known != known_.end() && known->second.job && known->second.job->started) {
+    run.began = *known->second.job->started;  // of an earlier server: what it told counts
   }
+  Tell(RunEvent::Kind::kStarted, run.request.id);
 }
 
 void SlurmControl::Refuse(std::int64_t job, std::string why) {

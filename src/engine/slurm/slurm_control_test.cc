@@ -125,6 +125,20 @@ TEST(SlurmDependencies, AreSettledWhenNothingCanStillHappen) {
   EXPECT_TRUE(DependencyIsSettled("singleton", is_there));
 }
 
+TEST_F(SlurmControlTest, StepsAreThoseOfTheRunAndOnlyRise) {
+  const auto job = slurm_.Submit(1, {Seconds(100), 3});
+  Hear(2);
+  slurm_.steps[job] = 500;  // of nothing: it does not run yet
+  EXPECT_THAT(Kinds(Hear(3), job), Not(Contains(Kind::kProgress)));
+  runner_->Start(Request(job, "n2/g1"));
+  EXPECT_EQ(First(Hear(8), Kind::kProgress).steps, 500);
+  EXPECT_THAT(Kinds(Hear(8), job), IsEmpty()) << "said once";
+  slurm_.steps[job] = 400;  // an agent that was started again
+  EXPECT_THAT(Kinds(Hear(8), job), IsEmpty());
+  slurm_.steps[job] = 600;
+  EXPECT_EQ(First(Hear(8), Kind::kProgress).steps, 600);
+}
+
 TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
   const auto job = slurm_.Submit(1, {Seconds(10), 3});
   Hear(2);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "engine/local/run/progress_file.h"
+#include "platform/files/progress_file.h"
 #include "study/measure/output_pattern.h"
 
 namespace sharewell::study {
@@ -91,7 +91,7 @@ class FileThroughput : public Throughput {
 
  private:
   std::string path_;
-  engine::ProgressFile file_;
+  platform::ProgressFile file_;
   int watch_ = -1;
   Seconds looked_;
   StepClock clock_;

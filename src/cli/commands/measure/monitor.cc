@@ -86,6 +86,9 @@ class MonitorCommand : public Command {
         ->capture_default_str();
     app.add_option("--for", for_, "stop after this time (default: when it is told to)")
         ->type_name("TIME");
+    app.add_option("--steps-folder", steps_, "where Slurm's jobs tell of their steps")
+        ->type_name("DIR")
+        ->capture_default_str();
     app.add_option("--node", node_, "this machine's name on every sample (default: its host name)")
         ->type_name("NAME");
   }
@@ -201,6 +204,7 @@ class MonitorCommand : public Command {
     options.jobs = &jobs;
     options.gpm = gpm_ == "on";
     options.nvml_library = nvml;
+    options.steps_folder = steps_;
     std::vector<control::Watched> watched;
     for (auto& collector : collect::AllCollectors(options)) {
       watched.push_back({std::move(collector), every_});
@@ -240,6 +244,7 @@ class MonitorCommand : public Command {
   std::string interval_ = "1s";
   std::string gpm_ = "on";
   std::string for_, node_;
+  std::string steps_ = collect::CollectorOptions().steps_folder;
   http::Endpoint endpoint_;
   core::Seconds every_{1};
   std::optional<core::Seconds> left_;  // absent: for ever

@@ -8,7 +8,6 @@
 
 #include <filesystem>
 
-#include "engine/local/run/progress_file.h"
 #include "platform/files/test_folder.h"
 
 namespace sharewell::engine {
@@ -70,41 +69,7 @@ TEST(JobFolder, LifeIsReadFromTheLock) {
   EXPECT_FALSE(ReadExit(folder.path()));
 }
 
-TEST(ProgressFile, CountsLinesAndBelievesNumbers) {
-  const platform::TestFolder folder;
-  const std::string path = folder.Path("progress");
-  ProgressFile file(path);
-  EXPECT_FALSE(file.Look());  // it is not there yet
-  folder.Write("progress", "1 0.5\n2 0.7\n50");
-  EXPECT_TRUE(file.Look());
-  EXPECT_EQ(file.steps(), 2);
-  folder.Write("progress", "1 0.5\n2 0.7\n500\nx\n");  // the line goes on
-  file.Look();
-  EXPECT_EQ(file.steps(), 501);
-  std::string more;
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    for (int step = 0; step < 10; ++step) more += std::to_string(step) + "\n";
-  }
-  folder.Write("progress", "1 0.5\n2 0.7\n500\nx\n" + more);  // a counter that begins anew: lines
-  file.Look();
-  EXPECT_EQ(file.steps(), 521);
-  EXPECT_FALSE(file.rewritten());
-  folder.Write("progress", "9");
-  file.Look();
-  EXPECT_TRUE(file.rewritten());
-}
-
 // Bytes of a flood are passed over, and the line they were in is a step like another.
-TEST(ProgressFile, AFloodIsNotCounted) {
-  const platform::TestFolder folder;
-  ProgressFile file(folder.Path("progress"), {.most_at_once = 1 << 20, .most_behind = 1 << 20});
-  folder.Write("progress", "7\n");
-  EXPECT_TRUE(file.Look());
-  std::filesystem::resize_file(folder.Path("progress"), 8 << 20);
-  EXPECT_FALSE(file.Look());
-  EXPECT_EQ(file.steps(), 7);
-}
-
 // The count of a job's supervisor, overwritten in place while others read.
 TEST(JobFolder, F7_AHalfWrittenCountOfStepsIsNone) {
   const std::string count = "0000000000000000042 0000000000000000042\n";

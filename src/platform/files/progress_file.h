@@ -10,9 +10,9 @@
 #include <string>
 
 #include "core/units.h"
-#include "engine/local/run/step_lines.h"
+#include "platform/files/step_lines.h"
 
-namespace sharewell::engine {
+namespace sharewell::platform {
 
 struct ProgressOptions {
   std::int64_t most_at_once = 64 << 20;  // bytes read by one look
@@ -48,4 +48,4 @@ class ProgressFile {
   bool all_read_ = true, rewritten_ = false;
 };
 
-}  // namespace sharewell::engine
+}  // namespace sharewell::platform

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace sharewell::engine {
+namespace sharewell::platform {
 
 class StepLines {
  public:
@@ -52,4 +52,4 @@ class StepLines {
   bool other_ = false;
 };
 
-}  // namespace sharewell::engine
+}  // namespace sharewell::platform

@@ -1,4 +1,4 @@
-#include "engine/local/run/progress_file.h"
+#include "platform/files/progress_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace sharewell::engine {
+namespace sharewell::platform {
 
 ProgressFile::ProgressFile(std::string path, ProgressOptions options)
     : path_(std::move(path)), options_(options) {}
@@ -62,4 +62,4 @@ bool ProgressFile::Look() {
   return steps() != before;
 }
 
-}  // namespace sharewell::engine
+}  // namespace sharewell::platform
