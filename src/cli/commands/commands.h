@@ -52,6 +52,9 @@ std::unique_ptr<Command> NewReproduceCommand();
 std::unique_ptr<Command> NewPoliciesCommand();
 std::unique_ptr<Command> NewGpusCommand();
 
+// slurm/
+std::unique_ptr<Command> NewSlurmCommand();
+
 // completion.cc
 std::unique_ptr<Command> NewCompletionCommand();
 

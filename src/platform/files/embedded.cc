@@ -36,6 +36,11 @@ SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_shares, "h200/shares.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_groups, "h200/groups.csv");
+SHAREWELL_EMBED(sharewell_embedded_slurm_lua, "../packaging/slurm/job_submit.lua");
+SHAREWELL_EMBED(sharewell_embedded_slurm_prolog, "../packaging/slurm/prolog.sh");
+SHAREWELL_EMBED(sharewell_embedded_slurm_epilog, "../packaging/slurm/epilog.sh");
+SHAREWELL_EMBED(sharewell_embedded_slurm_task_prolog, "../packaging/slurm/task_prolog.sh");
+SHAREWELL_EMBED(sharewell_embedded_slurm_watchdog, "../packaging/slurm/watchdog.sh");
 
 namespace sharewell::platform {
 
@@ -89,6 +94,26 @@ std::string_view EmbeddedH200Groups() {
 
 std::string_view EmbeddedH200Triples() {
   return {sharewell_embedded_h200_triples_begin, sharewell_embedded_h200_triples_end};
+}
+
+std::string_view EmbeddedSlurmLua() {
+  return {sharewell_embedded_slurm_lua_begin, sharewell_embedded_slurm_lua_end};
+}
+
+std::string_view EmbeddedSlurmProlog() {
+  return {sharewell_embedded_slurm_prolog_begin, sharewell_embedded_slurm_prolog_end};
+}
+
+std::string_view EmbeddedSlurmEpilog() {
+  return {sharewell_embedded_slurm_epilog_begin, sharewell_embedded_slurm_epilog_end};
+}
+
+std::string_view EmbeddedSlurmTaskProlog() {
+  return {sharewell_embedded_slurm_task_prolog_begin, sharewell_embedded_slurm_task_prolog_end};
+}
+
+std::string_view EmbeddedSlurmWatchdog() {
+  return {sharewell_embedded_slurm_watchdog_begin, sharewell_embedded_slurm_watchdog_end};
 }
 
 }  // namespace sharewell::platform

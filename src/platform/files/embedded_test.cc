@@ -19,6 +19,11 @@ TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedH200Triples(), TestFolder::Read("data/h200/triples.csv"));
   EXPECT_EQ(EmbeddedH200Shares(), TestFolder::Read("data/h200/shares.csv"));
   EXPECT_EQ(EmbeddedH200Groups(), TestFolder::Read("data/h200/groups.csv"));
+  EXPECT_EQ(EmbeddedSlurmLua(), TestFolder::Read("packaging/slurm/job_submit.lua"));
+  EXPECT_EQ(EmbeddedSlurmProlog(), TestFolder::Read("packaging/slurm/prolog.sh"));
+  EXPECT_EQ(EmbeddedSlurmEpilog(), TestFolder::Read("packaging/slurm/epilog.sh"));
+  EXPECT_EQ(EmbeddedSlurmTaskProlog(), TestFolder::Read("packaging/slurm/task_prolog.sh"));
+  EXPECT_EQ(EmbeddedSlurmWatchdog(), TestFolder::Read("packaging/slurm/watchdog.sh"));
   EXPECT_GT(EmbeddedGpus().size(), 1000U);
 }
 

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "catalogue/gpu_catalogue.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/slurm/site.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "core/text/suggest.h"
+#include "engine/slurm/site_install.h"
+#include "platform/files/embedded.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::cli {
+namespace {
+
+using core::Result;
+using core::UsageError;
+
+constexpr std::size_t kSiteWidth = 100;
+
+std::string SiteText(const std::vector<engine::SiteFinding>& findings) {
+  std::size_t longest = 0;
+  for (const auto& finding : findings) {
+    longest = std::max(longest, report::DisplayWidth(finding.name));
+  }
+  const std::size_t indent = 9 + longest + 2;
+  std::string out;
+  for (const auto& finding : findings) {
+    const std::string pad(longest - report::DisplayWidth(finding.name), ' ');
+    out += fmt::format("{:7}  {}{}  {}\n", engine::SiteStateWord(finding.state), finding.name, pad,
+                       report::Wrapped(finding.what, kSiteWidth, indent, indent));
+    // On a line of its own and never broken, so that it can be copied.
+    if (!finding.mend.empty()) out += fmt::format("         mend: {}\n", finding.mend);
+  }
+  return out + (engine::IsReady(findings)
+                    ? "\nThis cluster is ready: sharewell serve --engine slurm\n"
+                    : "\nThis cluster is not ready yet; docs/slurm.md leads through it.\n");
+}
+
+std::string SiteJson(const std::vector<engine::SiteFinding>& findings) {
+  report::Json list = report::Json::array();
+  for (const auto& finding : findings) {
+    list.push_back({{"name", finding.name},
+                    {"state", engine::SiteStateWord(finding.state)},
+                    {"what", finding.what},
+                    {"mend", finding.mend.empty() ? report::Json(nullptr) : finding.mend}});
+  }
+  return report::Document({{"schema", report::kSchema},
+                           {"ready", engine::IsReady(findings)},
+                           {"findings", std::move(list)}});
+}
+
+class SlurmCommand : public Command {
+ public:
+  void AddFlags(CLI::App& app) override {
+    app.add_option("action", action_, "what to do")->type_name("check|install")->required();
+    app.add_option("--partition", partition_, "the partition that Sharewell places jobs in")
+        ->type_name("NAME");
+    app.add_flag("--print", print_, "install: print the script; nothing is changed")
+        ->disable_flag_override();
+    app.add_option("--user", user_, "install: the user that `sharewell serve` runs as, beside root")
+        ->type_name("USER");
+    app.add_option("--state", state_, "install: the server's folder, where it leaves a heartbeat")
+        ->type_name("DIR");
+    app.add_flag("--hold-cpu-jobs", hold_cpu_jobs_,
+                 "install: also place jobs that ask for no GPU, beside training jobs")
+        ->disable_flag_override();
+    app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
+        ->type_name("FILE");
+    app.add_flag("--json", json_, "check: print JSON")->disable_flag_override();
+  }
+
+  Result<ExitCode> Run() override {
+    if (action_ != "check" && action_ != "install") {
+      return UsageError("slurm: {} is not allowed; give check or install{}", core::Quoted(action_),
+                        core::DidYouMean(action_, {"check", "install"}));
+    }
+    if (!std::all_of(partition_.begin(), partition_.end(), [](char c) {
+          return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
+                 c == '.';
+        })) {
+      return UsageError("--partition: {} is no name of a partition; give one of `sinfo -h -o %R`",
+                        core::Quoted(partition_));
+    }
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (!catalogue_.empty()) RETURN_IF_ERROR(catalogue.Extend(catalogue_));
+    const auto driver = engine::NewCommandDriver();
+    const engine::SlurmSite site = FindSlurmSite(*driver, partition_);
+    if (!partition_.empty() && site.reached && site.partition.empty()) {
+      return UsageError("--partition: Slurm has no partition {}; `sinfo -h -o %R` lists them",
+                        core::Quoted(partition_));
+    }
+    return action_ == "check" ? Check(site, catalogue) : Install(site, catalogue);
+  }
+
+ private:
+  Result<ExitCode> Check(const engine::SlurmSite& site, const catalogue::GpuCatalogue& catalogue) {
+    const auto findings = engine::CheckSlurmSite(
+        site, [&](const std::string& feature) { return catalogue.Find(feature).has_value(); });
+    RETURN_IF_ERROR(WriteOut(json_ ? SiteJson(findings) : SiteText(findings)));
+    return engine::IsReady(findings) ? kOk : kFailed;
+  }
+
+  Result<ExitCode> Install(const engine::SlurmSite& site,
+                           const catalogue::GpuCatalogue& catalogue) {
+    if (!print_) {
+      return UsageError(
+          "slurm install: give --print; the script it prints is to be read, and run by an admin");
+    }
+    if (!site.conf_there) {
+      return tl::unexpected(core::Error{
+          core::ErrorKind::kAbsent,
+          fmt::format("slurm install: {} cannot be read; run this on the machine of slurmctld, or "
+                      "name the file in SLURM_CONF",
+                      core::Quoted(site.conf))});
+    }
+    engine::InstallOptions options;
+    options.partition = partition_;
+    options.folder = std::filesystem::path(site.conf).parent_path().string();
+    options.hold_cpu_jobs = hold_cpu_jobs_;
+    if (!state_.empty()) options.state = state_;
+    for (const std::string& text : {options.folder, options.state}) {
+      if (text.find_first_of("'\"\\$`\n |&#") != std::string::npos) {
+        return UsageError("slurm install: {} cannot stand in a script; use a plain path",
+                          core::Quoted(text));
+      }
+    }
+    if (!user_.empty()) {
+      const passwd* account = ::getpwnam(user_.c_str());
+      if (account == nullptr) {
+        return UsageError("--user: there is no user {} on this machine", core::Quoted(user_));
+      }
+      if (account->pw_uid != 0) options.schedulers.push_back(account->pw_uid);
+    }
+    const auto model = [&](const std::string& type) {
+      const auto found = catalogue.Find(type);
+      return found ? found->name : std::string();
+    };
+    RETURN_IF_ERROR(
+        WriteOut(engine::InstallScript(site,
+                                       {.lua = platform::EmbeddedSlurmLua(),
+                                        .prolog = platform::EmbeddedSlurmProlog(),
+                                        .epilog = platform::EmbeddedSlurmEpilog(),
+                                        .task_prolog = platform::EmbeddedSlurmTaskProlog(),
+                                        .watchdog = platform::EmbeddedSlurmWatchdog()},
+                                       options, model)));
+    return kOk;
+  }
+
+  std::string action_, partition_, user_, state_, catalogue_;
+  bool print_ = false, hold_cpu_jobs_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSlurmCommand() { return std::make_unique<SlurmCommand>(); }
+
+}  // namespace sharewell::cli
