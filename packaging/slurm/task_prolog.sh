@@ -23,9 +23,16 @@ smallest() {
 # The slots that the job has on this node: "put=1,n2:g0+g1/n3:g0,..." on n2 gives 0,1.
 devices=$(head -n 1 <<<"$puts" | cut -d, -f2 | tr / '\n' |
   awk -F: -v node="$SLURMD_NODENAME" '$1 == node { gsub(/g/, "", $2); gsub(/\+/, ",", $2); print $2; exit }')
-# Slurm's own word goes first: with ConstrainDevices it numbers the devices anew.
-if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [[ "$devices" =~ ^[0-9]+(,[0-9]+)*$ ]]; then
-  echo "export CUDA_VISIBLE_DEVICES=$devices"
+# A job that was on another slot before keeps one shard of it (kept:g1): the task must not see that GPU. Slurm's own
+# word counts otherwise: with ConstrainDevices it numbers the devices anew, in the order of their slots.
+kept=$(head -n 1 <<<"$puts" | grep -oE ',kept:g[0-9]+(\+g[0-9]+)*' | grep -oE '[0-9]+' | paste -sd,)
+if [[ "$devices" =~ ^[0-9]+(,[0-9]+)*$ ]]; then
+  if [ -z "${CUDA_VISIBLE_DEVICES:-}" ]; then
+    echo "export CUDA_VISIBLE_DEVICES=$devices"
+  elif [ -n "$kept" ]; then
+    echo "export CUDA_VISIBLE_DEVICES=$(tr , '\n' <<<"$devices,$kept" | sort -n |
+      paste -d' ' - <(tr , '\n' <<<"$CUDA_VISIBLE_DEVICES") | awk -v own=",$devices," 'index(own, "," $1 ",") { print $2 }' | paste -sd,)"
+  fi
 fi
 
 sm=$(smallest sm)

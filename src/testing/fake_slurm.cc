@@ -156,6 +156,7 @@ std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, s
         const auto same = [&](const SlurmSlot& one) { return one.slot == slot.slot; };
         std::erase_if(slurm.slots, same);  // another type is added to what there is
         slurm.slots.push_back(slot);
+        job.slots_ever.insert(slot.slot);
       }
     } else if (key == "AdminComment") {
       slurm.admin_comment = value;
@@ -236,6 +237,14 @@ void FakeSlurm::StartJobs() {
     if (!starts_jobs || slurm.phase != SlurmPhase::kPending || slurm.priority == 0) continue;
     if (slurm.reason == "BeginTime" || !HasRoom(job)) continue;
     const auto note = engine::ParseJobNote(slurm.admin_comment);
+    for (const std::string& slot : job.slots_ever) {
+      const bool has = std::any_of(slurm.slots.begin(), slurm.slots.end(),
+                                   [&](const SlurmSlot& one) { return one.slot == slot; });
+      if (!has && wrong.empty()) {
+        wrong = fmt::format("job {} starts without {}, which it once had: slurmctld 22.05 dies", id,
+                            slot);
+      }
+    }
     if ((!note || !note->put || slurm.required_nodes.empty()) && wrong.empty()) {
       wrong = fmt::format("job {} runs at a place that nobody gave it", id);
     }

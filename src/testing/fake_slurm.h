@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class FakeSlurm : public engine::SlurmClient {
 
  private:
   struct Job {
+    std::set<std::string> slots_ever;  // that it was ever given
     engine::SlurmJob slurm;
     Told told;
     core::Seconds ends;                   // of one that runs

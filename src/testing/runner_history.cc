@@ -305,7 +305,7 @@ void RunnerHistory::Live(std::size_t jobs, bool shaken) {
     Observe(dice_.Pick({0, 0.5, 5}));
     Decide(0.4, 0.02, 0.02);
   }
-  if (over_ != jobs && wrong_.empty()) {
+  if (over_ != jobs && wrong().empty()) {
     wrong_ = fmt::format("{} of {} jobs came to an end", over_, jobs);
   }
   if (!AllEnded() && wrong_.empty()) wrong_ = "a run was started and never ended";

@@ -115,6 +115,15 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
   return true;
 }
 
+bool ParseSlots(std::string_view text, std::vector<std::string>& slots) {
+  for (const std::string_view slot : SplitNote(text, '+')) {
+    auto decoded = DecodeNote(slot);
+    if (!decoded || decoded->empty()) return false;
+    slots.push_back(std::move(*decoded));
+  }
+  return true;
+}
+
 bool ParsePutNodes(std::string_view text, JobNote::Put& put) {
   for (const std::string_view part : SplitNote(text, '/')) {
     const std::size_t colon = part.find(':');
@@ -122,12 +131,8 @@ bool ParsePutNodes(std::string_view text, JobNote::Put& put) {
     auto name = DecodeNote(part.substr(0, colon));
     if (!name || name->empty()) return false;
     on.node = std::move(*name);
-    if (colon != std::string_view::npos) {
-      for (const std::string_view slot : SplitNote(part.substr(colon + 1), '+')) {
-        auto decoded = DecodeNote(slot);
-        if (!decoded || decoded->empty()) return false;
-        on.slots.push_back(std::move(*decoded));
-      }
+    if (colon != std::string_view::npos && !ParseSlots(part.substr(colon + 1), on.slots)) {
+      return false;
     }
     put.nodes.push_back(std::move(on));
   }
@@ -157,6 +162,8 @@ bool ParsePut(std::string_view text, JobNote::Put& put) {
       const auto mib = SlurmWhole(value, kMostNoteMib);
       if (!mib || *mib < 1) return false;
       put.gpu_memory_mib = static_cast<long>(*mib);
+    } else if (key == "kept") {
+      if (!ParseSlots(value, put.kept)) return false;
     } else {
       return false;
     }
@@ -184,6 +191,9 @@ std::string FormatPut(const JobNote::Put& put) {
   out += fmt::format(",shards:{},sm:{}", put.shards, put.sm_percent);
   if (put.cores > 0) out += fmt::format(",cores:{}", put.cores);
   if (put.gpu_memory_mib) out += fmt::format(",mem:{}", *put.gpu_memory_mib);
+  for (std::size_t k = 0; k < put.kept.size(); ++k) {
+    out += (k == 0 ? ",kept:" : "+") + EncodeNote(put.kept[k]);
+  }
   return out;
 }
 

@@ -40,6 +40,10 @@ struct JobNote {
     int sm_percent = 100;
     double cores = 0;                    // of the whole job; 0: as asked
     std::optional<long> gpu_memory_mib;  // limit of MPS, a GPU
+    // Slots that it was given before, of which it keeps one shard: where a job that once asked for
+    // shards of one type is started without any of that type, slurmctld 22.05 divides by zero and
+    // dies (on x86_64). The task does not see these GPUs (task_prolog.sh).
+    std::vector<std::string> kept;
 
     friend bool operator==(const Put&, const Put&) = default;
   };

@@ -11,21 +11,21 @@ using ::testing::IsEmpty;
 JobNote Gang() {
   JobNote note;
   note.ask = {2, "V100", true, ""};
-  note.put = {3, {{"n2", {"g0", "g1"}}, {"n3", {"g0", "g1"}}}, 40, 80, 3, 14000};
+  note.put = {3, {{"n2", {"g0", "g1"}}, {"n3", {"g0", "g1"}}}, 40, 80, 3, 14000, {"g2", "g3"}};
   return note;
 }
 
 TEST(JobNote, IsWrittenAsTheHeaderShowsIt) {
   EXPECT_EQ(FormatJobNote(Gang()),
             "sharewell1 ask=gpus:2,model:V100,exclusive "
-            "put=3,n2:g0+g1/n3:g0+g1,shards:40,sm:80,cores:3,mem:14000");
+            "put=3,n2:g0+g1/n3:g0+g1,shards:40,sm:80,cores:3,mem:14000,kept:g2+g3");
 }
 
 TEST(JobNote, ReadsWhatItWrites) {
   JobNote odd;
   odd.ask = {1, "A100, 80 \"GB\"", false, "gpu:a100:1,tmp:5G\n--x"};
   JobNote cpus_only;
-  cpus_only.put = {1, {{"n1", {}}}, 100, 100, 2.5, std::nullopt};
+  cpus_only.put = {1, {{"n1", {}}}, 100, 100, 2.5, std::nullopt, {}};
   for (const JobNote& note : {Gang(), odd, cpus_only, JobNote{}}) {
     const std::string text = FormatJobNote(note);
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
@@ -69,6 +69,7 @@ TEST(JobNote, WhatIsNotOursOrBrokenIsNoNote) {
            "sharewell1 put=1,n1:g0,cores:nan",
            "sharewell1 put=1,n1:g0,cores:1e99",
            "sharewell1 put=1,n1:g0,mem:-5",
+           "sharewell1 put=1,n1:g0,kept:g1+",
            "sharewell1 put=1,n1:g0,new:5",
            "sharewell1 more=1",
        }) {

@@ -377,7 +377,8 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
     Refuse(job, "its note in Slurm cannot be read: " + core::Quoted(known.job->admin_comment));
     return false;
   }
-  auto put = PutOf(run.request, *known.job, FreeShards(job), GpuMemoryOf(run.request));
+  auto put =
+      PutOf(run.request, *known.job, known.note->put, FreeShards(job), GpuMemoryOf(run.request));
   if (!put) {
     Refuse(job, put.error().message);
     return false;
@@ -411,6 +412,8 @@ Result<void> SlurmControl::Place() {
     }
     lines.insert(lines.end(), own->begin(), own->end());
     placed.push_back(job);
+    // Whatever is answered: it may have had these slots from now on.
+    known_.at(job).note = runs_.at(job).note;
   }
   if (placed.empty()) return {};
   const auto complaint = client_.Control(lines);

@@ -146,11 +146,11 @@ TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
   const auto told = Hear(20);
   EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
   EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 3);
-  ASSERT_EQ(slurm_.log.size(), 2U);
-  EXPECT_THAT(slurm_.log[0], HasSubstr("ReqNodeList=n2"));
-  EXPECT_THAT(slurm_.log[0], HasSubstr("Gres=shard:g1:25"));
-  EXPECT_THAT(slurm_.log[0], HasSubstr("put=1,n2:g1,shards:25"));
-  EXPECT_EQ(slurm_.log[1], fmt::format("release {}", job));
+  ASSERT_EQ(slurm_.log.size(), 3U);
+  EXPECT_THAT(slurm_.log[0], HasSubstr("put=1,n2:g1,shards:25")) << "before it has the slot";
+  EXPECT_THAT(slurm_.log[1], HasSubstr("ReqNodeList=n2"));
+  EXPECT_THAT(slurm_.log[1], HasSubstr("Gres=shard:g1:25"));
+  EXPECT_EQ(slurm_.log[2], fmt::format("release {}", job));
 }
 
 // slurmctld fails, does half of it, or does it and the answer is lost, at each call of a placement.
@@ -271,7 +271,7 @@ TEST_F(SlurmControlTest, AStopPutsItBackAndTheNextStartGoesElsewhere) {
   runner_->Start(Request(job, "n2/g1", 2));
   Hear(3);
   EXPECT_THAT(slurm_.job(job).nodes, ElementsAre("n2"));
-  EXPECT_EQ(slurm_.job(job).slots, (std::vector<SlurmSlot>{{"g1", 100}}));
+  EXPECT_EQ(slurm_.job(job).slots, (std::vector<SlurmSlot>{{"g1", 100}, {"g0", 1}}));
   EXPECT_THAT(slurm_.log, Contains(HasSubstr("StartTime=now")));
 }
 

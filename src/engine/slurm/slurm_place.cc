@@ -32,7 +32,25 @@ std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModel
   return std::nullopt;
 }
 
+namespace {
+
+// That it has, or had at any time, but for those that it is given now.
+std::vector<std::string> SlotsBefore(const SlurmJob& job, const std::optional<JobNote::Put>& before,
+                                     const std::vector<std::string>& now) {
+  std::set<std::string> slots;
+  for (const SlurmSlot& slot : job.slots) slots.insert(slot.slot);
+  if (before) {
+    slots.insert(before->kept.begin(), before->kept.end());
+    for (const JobNote::OnNode& on : before->nodes) slots.insert(on.slots.begin(), on.slots.end());
+  }
+  for (const std::string& slot : now) slots.erase(slot);
+  return {slots.begin(), slots.end()};
+}
+
+}  // namespace
+
 Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
+                           const std::optional<JobNote::Put>& before,
                            const std::map<std::string, int>& free, core::Bytes memory) {
   JobNote::Put put;
   put.attempt = request.id.attempt;
@@ -61,6 +79,20 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
                              put.nodes.size());
   }
   if (request.gpus.empty()) return put;
+  const auto free_of = [&](const std::string& node, const std::string& slot) {
+    const auto found = free.find(SlurmGpuUuid(node, slot));
+    return found == free.end() ? kShardsOfGpu : found->second;
+  };
+  put.kept = SlotsBefore(job, before, put.nodes.front().slots);
+  for (const JobNote::OnNode& on : put.nodes) {
+    for (const std::string& slot : put.kept) {
+      if (free_of(on.node, slot) > 0) continue;
+      return core::FailedError(
+          "it was on slot {} before, of which Slurm wants it to keep one shard, and node {} has "
+          "none free there",
+          slot, on.node);
+    }
+  }
   put.shards = kShardsOfGpu;
   if (request.shares && request.expected_memory && memory.value > 0) {
     const core::Bytes most =
@@ -69,9 +101,8 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
         std::clamp(static_cast<int>(std::ceil(most / memory * kShardsOfGpu)), 1, kShardsOfGpu);
   }
   int left = kShardsOfGpu;
-  for (const auto& [uuid, shards] : ShardsOf(put)) {
-    const auto found = free.find(uuid);
-    left = std::min(left, found == free.end() ? kShardsOfGpu : found->second);
+  for (const JobNote::OnNode& on : put.nodes) {
+    for (const std::string& slot : on.slots) left = std::min(left, free_of(on.node, slot));
   }
   // Each figure is rounded up, and what fits together by its bytes may be a few too many.
   constexpr int kRoundedUp = 3;
@@ -93,6 +124,7 @@ std::map<std::string, int> ShardsOf(const JobNote::Put& put) {
   std::map<std::string, int> shards;
   for (const JobNote::OnNode& on : put.nodes) {
     for (const std::string& slot : on.slots) shards[SlurmGpuUuid(on.node, slot)] = put.shards;
+    for (const std::string& slot : put.kept) shards[SlurmGpuUuid(on.node, slot)] = 1;
   }
   return shards;
 }
@@ -112,6 +144,9 @@ Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& 
   for (const JobNote::OnNode& on : put.nodes) names.push_back(on.node);
   const auto nodes = ScontrolValue(fmt::format("{}", fmt::join(names, ",")));
   RETURN_IF_ERROR(nodes);
+  // Before its GPUs: whoever comes after us must know which slots it may have had.
+  lines.push_back(fmt::format("update JobId={} {}={}", SlurmName(job),
+                              options.admin ? "AdminComment" : "Comment", *words));
   std::string line = fmt::format("update JobId={} ReqNodeList={}", SlurmName(job), *nodes);
   if (job.nodes_wanted != static_cast<int>(names.size())) {
     line += fmt::format(" NumNodes={0}-{0}", names.size());
@@ -121,12 +156,12 @@ Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& 
     for (const std::string& slot : put.nodes.front().slots) {
       gres.push_back(fmt::format("shard:{}:{}", slot, put.shards));
     }
+    for (const std::string& slot : put.kept) gres.push_back(fmt::format("shard:{}:1", slot));
     const auto value = ScontrolValue(fmt::format("{}", fmt::join(gres, ",")));
     RETURN_IF_ERROR(value);
     line += fmt::format(" Gres={}", *value);
   }
   if (job.restarts > 0) line += " StartTime=now";  // else it waits for its credential to expire
-  line += fmt::format(" {}={}", options.admin ? "AdminComment" : "Comment", *words);
   lines.push_back(std::move(line));
   return lines;
 }
@@ -149,6 +184,7 @@ std::string WhatDiffers(const SlurmJob& job, const JobNote& note,
   if (nodes != required) return "its nodes are not those that were set";
   std::map<std::string, int> wanted, has;
   for (const std::string& slot : put.nodes.front().slots) wanted[slot] = put.shards;
+  for (const std::string& slot : put.kept) wanted[slot] = 1;
   for (const SlurmSlot& slot : job.slots) has[slot.slot] += slot.shards;
   std::erase_if(has, [](const auto& one) { return one.second == 0; });  // after a clear
   if (wanted != has) return "its GPUs are not those that were set";

@@ -37,9 +37,11 @@ std::string SlurmGpuUuid(const std::string& node, const std::string& slot);
 // "V100" of a node: the first of its features that is one. Absent: none is.
 std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named);
 
-// The note of a start. `free`: shards that nobody has, by GPU. `memory`: of each GPU, by model. An
-// error: Slurm could never be told so, or there is no room; why.
+// The note of a start. `before`: the place that its note had. `free`: shards that nobody has, by
+// GPU. `memory`: of each GPU, by model. An error: Slurm could never be told so, or there is no
+// room; why.
 core::Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
+                                 const std::optional<JobNote::Put>& before,
                                  const std::map<std::string, int>& free, core::Bytes memory);
 
 // Which GPUs a note's place is, and how many shards of each.
