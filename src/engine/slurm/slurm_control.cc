@@ -186,7 +186,7 @@ Result<void> SlurmControl::LookAtGone() {
   }
   for (const std::int64_t id : gone) {
     if (known_.at(id).told) {
-      const auto shown = client_.Show(NameOf(id));
+      const auto shown = Show(id);
       RETURN_IF_ERROR(shown);
       std::string how = "Slurm does not have it any more";
       if (*shown && (*shown)->phase == SlurmPhase::kCancelled)
