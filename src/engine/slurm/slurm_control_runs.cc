@@ -89,6 +89,7 @@ void SlurmControl::End(std::int64_t job, RunEnd end) {
 }
 
 Result<std::vector<RunRequest>> SlurmControl::Recover() {
+  if (options_.dry_run) return std::vector<RunRequest>();
   auto jobs = client_.Jobs({});
   RETURN_IF_ERROR(jobs);
   std::vector<RunRequest> requests;
@@ -188,6 +189,7 @@ Result<void> SlurmControl::SayStops() {
   if (options_.dry_run) {
     for (const std::string& line : lines) options_.say("dry run: scontrol " + line);
     for (const std::string& name : names) options_.say("dry run: scancel " + name);
+    cancel_waiting_.clear();
     return {};
   }
   const auto complaint = client_.Control(lines);
@@ -366,8 +368,8 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   }
   Known& known = found->second;
   if (run.wanted == Wanted::kCancel) return false;  // its end is on its way
-  if (known.line->phase != SlurmPhase::kPending ||
-      (known.line->priority != 0 && !options_.dry_run)) {
+  const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+  if (!held && !options_.dry_run) {
     // Between the decision and now somebody else has released it.
     known.told = false;
     Tell(RunEvent::Kind::kWithdrawn, run.request.id,
