@@ -317,11 +317,9 @@ Result<std::vector<SlurmJob>> FakeSlurm::Jobs(const std::vector<std::int64_t>& i
   return found;
 }
 
-Result<std::optional<SlurmJob>> FakeSlurm::Show(const std::string& name) {
-  if (NextFault() != Fault::kNone) return NoAnswer();
-  const Job* job = Named(name);
-  if (job == nullptr) return std::nullopt;
-  return job->slurm;
+Result<std::vector<SlurmJob>> FakeSlurm::Check(const std::vector<std::int64_t>& ids,
+                                               const std::vector<std::string>&) {
+  return Jobs(ids);
 }
 
 Result<std::vector<SlurmNode>> FakeSlurm::Nodes() {

@@ -68,7 +68,8 @@ class FakeSlurm : public engine::SlurmClient {
 
   core::Result<std::vector<engine::SlurmQueueLine>> Queue() override;
   core::Result<std::vector<engine::SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override;
-  core::Result<std::optional<engine::SlurmJob>> Show(const std::string& name) override;
+  core::Result<std::vector<engine::SlurmJob>> Check(const std::vector<std::int64_t>& ids,
+                                                    const std::vector<std::string>& names) override;
   core::Result<std::vector<engine::SlurmNode>> Nodes() override;
   core::Result<std::string> Control(const std::vector<std::string>& lines) override;
   core::Result<std::string> Cancel(const std::vector<std::string>& names) override;
@@ -118,6 +119,10 @@ class FakeSlurmRunner : public engine::Runner {
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
   void Forget(engine::RunId id) override { control.Forget(id); }
+  bool HasUsers() const override { return true; }
+  std::string Problem() override {
+    return control.problem().empty() ? "" : "Slurm: " + control.problem();
+  }
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { control.CancelWaiting(job); }
 

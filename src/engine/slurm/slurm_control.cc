@@ -143,6 +143,8 @@ bool SlurmControl::WaitsForUs(const SlurmJob& job) const {
 
 void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
+  // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
+  if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
   known.job = std::move(job);
 }
 
@@ -187,7 +189,7 @@ Result<void> SlurmControl::LookAtGone() {
   }
   for (const std::int64_t id : gone) {
     if (known_.at(id).told) {
-      const auto shown = client_.Show(NameOf(id));
+      const auto shown = Show(id);
       RETURN_IF_ERROR(shown);
       std::string how = "Slurm does not have it any more";
       if (*shown && (*shown)->phase == SlurmPhase::kCancelled)
@@ -251,6 +253,7 @@ void SlurmControl::TellWaiting() {
     if (!known.line || !known.job || runs_.contains(id)) continue;
     const SlurmJob& job = *known.job;
     const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+    const bool seen = options_.dry_run || (held && WaitsForUs(job));
     if (known.told && !held && !options_.dry_run) {
       known.told = false;
       Tell(RunEvent::Kind::kWithdrawn, {id, 0},
@@ -259,8 +262,8 @@ void SlurmControl::TellWaiting() {
                : "somebody else released it in Slurm: it runs without Sharewell");
       continue;
     }
-    if (known.told || !known.note || !held || !WaitsForUs(job)) continue;
-    if (!job.array_task && !job.array_tasks.empty()) continue;  // to be split
+    if (known.told || !known.note || !seen) continue;
+    if (!options_.dry_run && !job.array_task && !job.array_tasks.empty()) continue;  // to be split
     known.told = true;
     RunEvent event;
     event.kind = RunEvent::Kind::kSubmitted;
@@ -328,6 +331,7 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
   for (const auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id) || !HasNodes(known.line->phase)) continue;
     const SlurmJob& job = *known.job;
+    if (options_.dry_run && known.told) continue;
     if (job.slots.empty() && job.gres.find("gpu") == std::string::npos) continue;
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);

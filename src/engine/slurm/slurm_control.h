@@ -145,6 +145,7 @@ class SlurmControl {
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   core::Result<bool> HoldAndClear(std::int64_t job);
+  core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
   void Refuse(std::int64_t job, std::string why);
   void End(std::int64_t job, RunEnd end);

@@ -47,6 +47,14 @@ const SlurmQueueLine* SlurmControl::LineOf(std::int64_t job) const {
   return found == known_.end() || !found->second.line ? nullptr : &*found->second.line;
 }
 
+// Absent: Slurm does not remember it.
+Result<std::optional<SlurmJob>> SlurmControl::Show(std::int64_t job) {
+  auto read = client_.Check({job}, {NameOf(job)});
+  RETURN_IF_ERROR(read);
+  if (read->empty()) return std::nullopt;
+  return std::move(read->front());
+}
+
 void SlurmControl::TellStarted(Run& run) {
   if (std::exchange(run.told_started, true)) return;
   const auto known = known_.find(run.request.id.job);
@@ -85,6 +93,7 @@ void SlurmControl::End(std::int64_t job, RunEnd end) {
 }
 
 Result<std::vector<RunRequest>> SlurmControl::Recover() {
+  if (options_.dry_run) return std::vector<RunRequest>();
   auto jobs = client_.Jobs({});
   RETURN_IF_ERROR(jobs);
   std::vector<RunRequest> requests;
@@ -171,9 +180,11 @@ Result<void> SlurmControl::SayStops() {
       stops.push_back(job);
     }
   }
-  for (const std::int64_t job : cancel_waiting_) {
-    if (!runs_.contains(job) && LineOf(job) != nullptr) names.push_back(NameOf(job));
-  }
+  std::erase_if(cancel_waiting_, [&](std::int64_t job) {
+    const SlurmQueueLine* line = LineOf(job);
+    return runs_.contains(job) || line == nullptr || line->phase != SlurmPhase::kPending;
+  });
+  for (const std::int64_t job : cancel_waiting_) names.push_back(NameOf(job));
   for (const auto& [id, limit] : std::exchange(limits_, {})) {
     const auto run = runs_.find(id.job);
     if (run == runs_.end() || run->second.request.id != id) continue;
@@ -182,6 +193,7 @@ Result<void> SlurmControl::SayStops() {
   if (options_.dry_run) {
     for (const std::string& line : lines) options_.say("dry run: scontrol " + line);
     for (const std::string& name : names) options_.say("dry run: scancel " + name);
+    cancel_waiting_.clear();
     return {};
   }
   const auto complaint = client_.Control(lines);
@@ -202,7 +214,7 @@ Result<void> SlurmControl::SayStops() {
 
 // It is not in the queue any more, or is over.
 Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
-  const auto shown = client_.Show(NameOf(job));
+  const auto shown = Show(job);
   RETURN_IF_ERROR(shown);
   Run& run = runs_.at(job);
   if (*shown && !IsOver((*shown)->phase)) return {};  // the next look will have it
@@ -238,7 +250,7 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs({job});
+  auto read = client_.Check({job}, {NameOf(job)});
   RETURN_IF_ERROR(read);
   if (read->empty()) return false;
   SlurmJob& now = read->front();
@@ -341,7 +353,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   const auto found = known_.find(job);
   if (found == known_.end() || !found->second.line || !found->second.job) {
     if (found != known_.end() && found->second.line) return false;  // it is read next time
-    const auto shown = client_.Show(NameOf(job));
+    const auto shown = Show(job);
     RETURN_IF_ERROR(shown);
     if (*shown && !IsOver((*shown)->phase)) return false;
     known_[job].told = false;
@@ -360,8 +372,8 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   }
   Known& known = found->second;
   if (run.wanted == Wanted::kCancel) return false;  // its end is on its way
-  if (known.line->phase != SlurmPhase::kPending ||
-      (known.line->priority != 0 && !options_.dry_run)) {
+  const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+  if (!held && !options_.dry_run) {
     // Between the decision and now somebody else has released it.
     known.told = false;
     Tell(RunEvent::Kind::kWithdrawn, run.request.id,
@@ -418,7 +430,9 @@ Result<void> SlurmControl::Place() {
   if (placed.empty()) return {};
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs(placed);
+  std::vector<std::string> names;
+  for (const std::int64_t job : placed) names.push_back(NameOf(job));
+  auto read = client_.Check(placed, names);
   RETURN_IF_ERROR(read);
   for (SlurmJob& job : *read) TakeJob(known_[job.id], std::move(job));
   std::vector<std::string> releases;
@@ -449,7 +463,7 @@ Result<void> SlurmControl::PlaceAlone(std::int64_t job) {
   lines.insert(lines.end(), own->begin(), own->end());
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs({job});
+  auto read = client_.Check({job}, {NameOf(job)});
   RETURN_IF_ERROR(read);
   std::string differs = "Slurm does not show it";
   if (!read->empty()) {

@@ -371,6 +371,33 @@ TEST_F(SlurmControlTest, TheQueueIsReadAsTextWhileNothingChanges) {
   EXPECT_LE(slurm_.calls - before, 14) << "one look a second, and the nodes";
 }
 
+TEST_F(SlurmControlTest, ADryRunDecidesOnWhatSlurmRunsAndTouchesNothing) {
+  SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
+  std::vector<std::string> said;
+  options.dry_run = true;
+  options.say = [&](const std::string& line) { said.push_back(line); };
+  SlurmControl control(slurm_, options);
+  ASSERT_TRUE(control.Open());
+  const auto job = slurm_.Submit(1, {Seconds(20)}, [](SlurmJob& one) {
+    one.admin_comment.clear();
+    one.gres = "gres:gpu:v100:1";
+    one.phase = SlurmPhase::kRunning;
+    one.priority = 5;
+    one.nodes = {"n1"};
+  });
+  std::vector<RunEvent> told;
+  control.Cycle(slurm_.now(), told);
+  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
+  EXPECT_EQ(told[0].job->asked.gpus, 1);
+  EXPECT_THAT(told[0].job->asked.gpu_models, ElementsAre("v100"));
+  control.Start(Request(job, "n2/g1"));
+  told.clear();
+  control.Cycle(slurm_.now(), told);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kStarted});
+  EXPECT_THAT(said, Contains(HasSubstr("ReqNodeList=n2")));
+  EXPECT_THAT(slurm_.log, IsEmpty()) << "nothing was done";
+}
+
 TEST_F(SlurmControlTest, TimeLimitsAreSet) {
   const auto job = slurm_.Submit(1, {Seconds(50)});
   Hear(2);

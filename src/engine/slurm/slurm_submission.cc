@@ -102,6 +102,39 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
   return foreign;
 }
 
+std::optional<JobNote> NoteOfRequest(const SlurmJob& job) {
+  JobNote note;
+  std::string_view text = job.gres;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool of_job = one.find("per_job=") != std::string_view::npos;
+    const std::size_t gpu = one.find("gpu");
+    if (gpu == std::string_view::npos) continue;
+    one = one.substr(gpu + 3);
+    one = one.substr(0, one.find('('));  // "gpu:1(IDX:0)"
+    int count = 1;
+    while (!one.empty()) {
+      const std::size_t begin = one.find_first_not_of(":=");
+      if (begin == std::string_view::npos) break;
+      one.remove_prefix(begin);
+      const std::string_view word = one.substr(0, one.find_first_of(":="));
+      one.remove_prefix(word.size());
+      int number = 0;
+      const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+      if (error == std::errc() && rest == word.data() + word.size()) {
+        count = number;
+      } else if (!word.starts_with('g')) {  // a slot is no model
+        note.ask.model = word;
+      }
+    }
+    note.ask.gpus += count * (of_job ? 1 : std::max(job.nodes_wanted, 1));
+  }
+  if (note.ask.gpus == 0) return std::nullopt;
+  return note;
+}
+
 // "afterok:19_*(unfulfilled),after:20:21+5,singleton": each clause, separated by ',' (all of them)
 // or
 // '?' (one of them).

@@ -13,6 +13,10 @@ std::optional<UserWords> WordsOf(const SlurmJob& job, const JobNote& note);
 
 ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmModelNamed& named);
 
+// The note that job_submit.lua would have written, of a job that asks Slurm for GPUs by itself.
+// Absent: it asks for none.
+std::optional<JobNote> NoteOfRequest(const SlurmJob& job);
+
 // Jobs of which one waits or runs: `id`, and of an array the task; absent: any of its tasks.
 using SlurmIsThere =
     std::function<bool(std::int64_t id, std::optional<std::int64_t> task, bool pending_alone)>;

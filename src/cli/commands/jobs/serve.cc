@@ -125,6 +125,11 @@ class ServeCommand : public Command {
       if (!options_.gpus.empty()) {
         return UsageError("--gpus is for this machine; with --engine slurm the GPUs are Slurm's");
       }
+      if (slurm_.dry_run && options_.store.empty()) {
+        return UsageError(
+            "--dry-run writes down what it would have done: give it a store of its own, as in "
+            "--store dry.db, so that no server takes that for what happened");
+      }
       options_.slurm = slurm_;
       return {};
     }
