@@ -40,6 +40,7 @@
 #include "server/job_watch.h"
 #include "server/settings.h"
 #include "server/slurm_machine.h"
+#include "server/slurm_needs.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
@@ -131,6 +132,7 @@ struct Server::Parts {
   std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
+  std::unique_ptr<SlurmNeeds> slurm_needs;
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
@@ -341,6 +343,13 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.dry_run = options.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
+  slurm_needs = std::make_unique<SlurmNeeds>(catalogue);
+  // The cluster is there before the first job is read.
+  run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
+                               const core::Submission& asked) {
+    const auto& models = slurm->models();
+    return slurm_needs->Of(words, job, asked, models.empty() ? "H200" : models.front());
+  };
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
   RETURN_IF_ERROR(opened);
   slurm = std::move(*opened);

@@ -194,9 +194,16 @@ api::Studies ServerStudies(const StudyParts& parts) {
     }
     return figures;
   };
-  studies.log_file = [state = parts.state, store = parts.store_id](
+  studies.log_file = [state = parts.state, store = parts.store_id, slurm = parts.watch == nullptr](
                          std::int64_t number, std::uint32_t uid,
                          bool errors) -> Result<std::vector<api::LogPiece>> {
+    if (slurm) {
+      return core::FailedError(
+          "Slurm writes the output of job {0} to a file of its user's; `scontrol show job {0}` "
+          "names "
+          "it (StdOut)",
+          number);
+    }
     const std::string folder = engine::LogFolder(state, store, uid, number);
     if (!engine::HasLogs(folder)) return core::FailedError("{}", LogsAreGone(number));
     std::vector<api::LogPiece> pieces;

@@ -83,7 +83,7 @@ class Lives(ServeTest):
         said = self.told(number)
         [(node, [slot])] = self.put(number)
         self.assertIn(f"{node} gpu={slot[1:]}", said)
-        self.assertEqual(self.server.job(number)["phase"], "running")
+        self.cluster.wait_until(lambda: self.server.job(number)["phase"] == "running", "the server does not know that it runs", 20)
         self.assertEqual(self.server.run("why", str(number)).returncode, 0)
 
     def test_the_model_that_was_asked_for(self):

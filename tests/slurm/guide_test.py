@@ -66,10 +66,11 @@ class Guide(SlurmTest):
             self.cluster.run("scancel", number, check=True)
         # The way back: what was held runs under plain Slurm, and the files are as they were.
         self.command("bash install.sh --undo")
-        self.cluster.wait_job(held, "RUNNING", patience=20)
-        self.cluster.run("scancel", held, check=True)
-        self.cluster.wait_until(lambda: not self.cluster.squeue(), "jobs do not end")
+        self.cluster.wait_until(lambda: len(self.cluster.squeue()) == 1, "jobs do not end")
         self.cluster.restart()
+        self.command("bash install.sh --clean")
+        self.cluster.wait_job(held, "RUNNING", patience=20)
+        self.assertIn(self.cluster.job(held)["NodeList"], ("n1", "n2"))
         for name, text in before.items():
             self.assertEqual((self.cluster.folder / "etc" / name).read_text(encoding="utf-8"), text)
         self.assertEqual([p.name for p in (self.cluster.folder / "etc").glob("sharewell*")], [])

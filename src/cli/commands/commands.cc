@@ -85,8 +85,17 @@ constexpr CommandEntry kCommands[] = {
      "sharewell serve\n"
      "sharewell serve --gpus 2xH200 --store try.db --socket try.sock\n"
      "sharewell serve --listen 0.0.0.0:10401 --tls-cert cert.pem --tls-key key.pem --admin-group "
-     "gpu",
+     "gpu\n"
+     "sharewell serve --engine slurm --partition gpu",
      NewServeCommand},
+    {kJobs, "sbatch", "submit a job to Slurm that your own Sharewell places",
+     "For `sharewell serve --engine slurm --mode user`, which needs no admin rights: the job is "
+     "held in\n"
+     "Slurm's queue until it is placed. What stands after -- goes to sbatch. Where an admin runs\n"
+     "Sharewell for the whole cluster, plain sbatch does.",
+     "sharewell sbatch -- -c 4 train.sh\n"
+     "sharewell sbatch --gpus 2 --model resnet50.onnx --batch 64 -- -c 8 --time 2:00:00 train.sh",
+     NewSbatchCommand},
     {kJobs, "token", "create, list or revoke access tokens for HTTP over TCP",
      "On the Unix socket the kernel says who calls; over TCP a token does (docs/api.md). Your own\n"
      "tokens are made by the server. Root, or the user that the server runs as, can also make "

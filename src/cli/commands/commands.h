@@ -23,6 +23,7 @@ std::unique_ptr<Command> NewResumeCommand();
 std::unique_ptr<Command> NewTopCommand();
 std::unique_ptr<Command> NewDrainCommand();
 std::unique_ptr<Command> NewServeCommand();
+std::unique_ptr<Command> NewSbatchCommand();
 std::unique_ptr<Command> NewLimitsCommand();
 std::unique_ptr<Command> NewTokenCommand();
 

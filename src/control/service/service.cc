@@ -137,6 +137,8 @@ core::Result<void> Service::Impl::Commit(store::JobChanges changes) {
     tally.CountEnd(how);
     admission.RemoveDependent(live.Find(number)->record);
     gate.Forget(number);
+    // Whatever ended it, nothing of it waits on in the queue of a manager.
+    if (!live.Find(number)->withdrawn) runner.CancelWaiting(number);
     live.Remove(number);
     ReleaseDependents(number, how);
   }

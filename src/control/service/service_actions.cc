@@ -141,7 +141,6 @@ Result<void> Service::Impl::Cancel(const LiveJob& job, const core::Account& who)
   } else if (runs) {
     engine.CancelParked(number);
   }
-  if (!runs) runner.CancelWaiting(number);
   return {};
 }
 

@@ -101,6 +101,7 @@ void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
   std::erase_if(foreign, [&](const engine::RunEvent& one) { return one.id.job == note.id.job; });
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || core::IsOver(job->record.phase)) return;
+  job->withdrawn = true;
   JobRecord& record = job->record;
   const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
   if (!waits) {  // how its run ended follows

@@ -1,9 +1,10 @@
 // What holds for any runner behind the live engine: for processes on one machine (StubRunner) and
 // for a cluster's manager that refuses, and answers late, twice, in another order or not at all
-// (FakeRunner). A runner for Slurm or Kubernetes that keeps to runner.h passes the same.
+// (FakeRunner); and for Slurm's, over a cluster that is played (FakeSlurm).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "testing/fake_slurm.h"
 #include "testing/runner_history.h"
 
 namespace sharewell::engine {
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t kJobs = 30;
 constexpr std::uint64_t kHistories = 60;
 
-enum class Kind { kStub, kCalm, kLate, kLossy };
+enum class Kind { kStub, kCalm, kLate, kLossy, kSlurm, kFaultySlurm };
 
 FakeRunnerOptions OptionsOf(Kind kind, std::uint64_t seed) {
   FakeRunnerOptions options;
@@ -47,6 +48,9 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
     std::unique_ptr<fixtures::RunnerSide> side;
     if (GetParam() == Kind::kStub) {
       side = std::make_unique<fixtures::StubSide>(seed, kJobs);
+    } else if (GetParam() == Kind::kSlurm || GetParam() == Kind::kFaultySlurm) {
+      const double faults = GetParam() == Kind::kFaultySlurm ? 0.1 : 0;
+      side = std::make_unique<fixtures::SlurmSide>(nodes, seed, faults);
     } else {
       side = std::make_unique<FakeSide>(nodes, OptionsOf(GetParam(), seed));
     }
@@ -138,12 +142,13 @@ TEST_P(RunnerContract, ANewNodeIsUsed) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Kind>& one) {
-  const char* names[] = {"Stub", "Calm", "Late", "Lossy"};
+  const char* names[] = {"Stub", "Calm", "Late", "Lossy", "Slurm", "FaultySlurm"};
   return names[static_cast<int>(one.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Runners, RunnerContract,
-                         ::testing::Values(Kind::kStub, Kind::kCalm, Kind::kLate, Kind::kLossy),
+                         ::testing::Values(Kind::kStub, Kind::kCalm, Kind::kLate, Kind::kLossy,
+                                           Kind::kSlurm, Kind::kFaultySlurm),
                          NameOf);
 
 // A manager that can be made silent. What was lost is found within one list.

@@ -272,7 +272,13 @@ std::optional<JobNote> ParseJobNote(std::string_view text) {
     if (key == "ask=") {
       if (!ParseAsk(words[i].substr(4), note.ask)) return std::nullopt;
     } else if (key == "put=") {
-      if (!ParsePut(words[i].substr(4), note.put.emplace())) return std::nullopt;
+      JobNote::Put put;
+      if (!ParsePut(words[i].substr(4), put)) return std::nullopt;
+      note.put = std::move(put);
+    } else if (key == "say=") {
+      auto said = DecodeNote(words[i].substr(4));
+      if (!said) return std::nullopt;
+      note.say = std::move(*said);
     } else {
       return std::nullopt;
     }
@@ -283,6 +289,7 @@ std::optional<JobNote> ParseJobNote(std::string_view text) {
 std::string FormatJobNote(const JobNote& note) {
   std::string out = fmt::format("{} ask={}", kNoteWord, FormatAsk(note.ask));
   if (note.put) out += " put=" + FormatPut(*note.put);
+  if (!note.say.empty()) out += " say=" + EncodeNote(note.say);
   return out;
 }
 

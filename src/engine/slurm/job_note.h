@@ -45,6 +45,9 @@ struct JobNote {
   };
   Ask ask;
   std::optional<Put> put;
+  // In user mode, where the note stands in Comment: what the user would have written there
+  // (UserWords), as `say=`. Empty: nothing.
+  std::string say;
 
   friend bool operator==(const JobNote&, const JobNote&) = default;
 };

@@ -8,6 +8,7 @@
 
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/utf8.h"
 
 namespace sharewell::engine {
 namespace {
@@ -23,6 +24,45 @@ std::string SlurmWords(std::string_view text) {
   while (!words.empty() && words.back() == ' ') words.pop_back();
   if (words.size() > kMostSlurmWords) words = words.substr(0, kMostSlurmWords) + " ...";
   return words;
+}
+
+// scontrol writes its prompt and what it was given back.
+std::string WithoutPrompts(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!text.substr(0, end).starts_with("scontrol: ")) out += text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
+// What it complains of is that it does not have some of the jobs, and nothing else.
+bool OnlyUnknownJobs(std::string_view errors) {
+  while (!errors.empty()) {
+    const std::size_t end = std::min(errors.find('\n'), errors.size());
+    const std::string_view line = errors.substr(0, end);
+    if (!line.empty() && line.find("Invalid job id") == std::string_view::npos) return false;
+    errors.remove_prefix(std::min(end + 1, errors.size()));
+  }
+  return true;
+}
+
+// Slurm writes names as they are, and any user can name a job with bytes that are no text: these
+// must not keep the others from being read.
+std::string AsUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = core::CharacterLength(text);
+    if (length == 0) {
+      out += "?";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
 }
 
 class CommandClient final : public SlurmClient {
@@ -45,6 +85,7 @@ class CommandClient final : public SlurmClient {
       const auto text = Ask(JobsCommand(some));
       RETURN_IF_ERROR(text);
       auto jobs = ParseJobs(*text);
+      if (!jobs) jobs = ParseJobs(AsUtf8(*text));
       RETURN_IF_ERROR(jobs);
       for (SlurmJob& job : *jobs) {
         const bool asked = ids.empty() || std::find(some.begin(), some.end(), job.id) != some.end();
@@ -54,17 +95,22 @@ class CommandClient final : public SlurmClient {
     return all;
   }
 
-  Result<std::optional<SlurmJob>> Show(const std::string& name) override {
-    const auto answer = driver_.Run({"scontrol", "show", "job", "-o", name}, "", limit_);
+  // A user's words may make a record ambiguous: such are read as JSON, where they cannot.
+  Result<std::vector<SlurmJob>> Check(const std::vector<std::int64_t>& ids,
+                                      const std::vector<std::string>& names) override {
+    if (ids.empty()) return std::vector<SlurmJob>();
+    if (ids.size() > kMostIdsAtOnce) return Jobs(ids);
+    std::string input;
+    for (const std::string& name : names) input += "show job " + name + "\n";
+    const auto answer = driver_.Run({"scontrol", "-o"}, input + "quit\n", limit_);
     RETURN_IF_ERROR(answer);
-    if (answer->exit_code != 0) {
-      if (answer->errors.find("Invalid job id") != std::string::npos) return std::nullopt;
-      return Failed("scontrol show job", *answer);
-    }
-    auto jobs = ParseShowJob(answer->output);
-    RETURN_IF_ERROR(jobs);
-    if (jobs->empty()) return std::nullopt;
-    return std::move(jobs->front());
+    if (!OnlyUnknownJobs(answer->errors)) return Failed("scontrol show job", *answer);
+    auto jobs = ParseShowJob(WithoutPrompts(answer->output));
+    if (!jobs) return Jobs(ids);
+    std::erase_if(*jobs, [&](const SlurmJob& job) {
+      return std::find(ids.begin(), ids.end(), job.id) == ids.end();
+    });
+    return jobs;
   }
 
   Result<std::vector<SlurmNode>> Nodes() override {

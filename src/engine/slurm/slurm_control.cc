@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostSplitAtOnce = 100;
 constexpr Seconds kFirstPause(1);
+constexpr double kPollAwaited = 0.25;
 
 bool HasNodes(SlurmPhase phase) {
   return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
@@ -99,7 +100,13 @@ Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (now < again_at_) return again_at_;
   if (const auto looked = Look(); !looked) return Fail(looked.error().message);
   Well();
-  return now + options_.poll;
+  // What was released or told to end is seen soon.
+  const bool awaited = std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) {
+    const Run& run = one.second;
+    return now < run.since + options_.start_within &&
+           (run.step == Step::kReleased || run.wanted != Wanted::kNothing);
+  });
+  return now + (awaited ? options_.poll * kPollAwaited : options_.poll);
 }
 
 Result<void> SlurmControl::Look() {
@@ -118,6 +125,19 @@ Result<void> SlurmControl::Look() {
 
 bool SlurmControl::Ours(const SlurmJob& job) const {
   return NoteIn(job, options_.admin).has_value() && (options_.admin || job.uid == options_.uid);
+}
+
+bool SlurmControl::WaitsForUs(const SlurmJob& job) const {
+  const auto is_there = [this](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
+    return std::any_of(known_.begin(), known_.end(), [&](const auto& one) {
+      const Known& known = one.second;
+      if (!known.line || (pending && known.line->phase != SlurmPhase::kPending)) return false;
+      if (one.first == id && !task) return true;
+      if (!known.job || known.job->array != id) return false;
+      return !task || !known.job->array_task || known.job->array_task == task;
+    });
+  };
+  return engine::WaitsForUs(job, options_.wall(), is_there);
 }
 
 void SlurmControl::TakeJob(Known& known, SlurmJob job) {
@@ -166,7 +186,7 @@ Result<void> SlurmControl::LookAtGone() {
   }
   for (const std::int64_t id : gone) {
     if (known_.at(id).told) {
-      const auto shown = client_.Show(NameOf(id));
+      const auto shown = Show(id);
       RETURN_IF_ERROR(shown);
       std::string how = "Slurm does not have it any more";
       if (*shown && (*shown)->phase == SlurmPhase::kCancelled)
@@ -190,7 +210,7 @@ Result<void> SlurmControl::SplitArrays() {
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || !known.note || known.job->array_tasks.empty()) continue;
     const SlurmJob& job = *known.job;
-    if (job.array_task || !WaitsForUs(job, options_.wall())) continue;
+    if (job.array_task || !WaitsForUs(job)) continue;
     const std::int64_t array = job.array.value_or(id);
     const auto tasks = ExpandTasks(job.array_tasks);
     RETURN_IF_ERROR(tasks);
@@ -213,6 +233,18 @@ Result<void> SlurmControl::SplitArrays() {
   return {};
 }
 
+void SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const {
+  const SlurmJob& job = *known.job;
+  const auto words = WordsOf(job, *known.note);
+  if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return;
+  auto needs = options_.predict(*words, job, foreign.asked);
+  if (needs) {
+    foreign.asked.needs = *std::move(needs);
+  } else if (foreign.remark.empty()) {
+    foreign.remark = "what it needs is not known: " + needs.error().message;
+  }
+}
+
 void SlurmControl::TellWaiting() {
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id)) continue;
@@ -226,13 +258,14 @@ void SlurmControl::TellWaiting() {
                : "somebody else released it in Slurm: it runs without Sharewell");
       continue;
     }
-    if (known.told || !known.note || !held || !WaitsForUs(job, options_.wall())) continue;
+    if (known.told || !known.note || !held || !WaitsForUs(job)) continue;
     if (!job.array_task && !job.array_tasks.empty()) continue;  // to be split
     known.told = true;
     RunEvent event;
     event.kind = RunEvent::Kind::kSubmitted;
     event.id = {id, 0};
     event.job = SubmissionOf(job, *known.note, options_.model);
+    PutPrediction(known, *event.job);
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);
     }

@@ -31,12 +31,16 @@ struct SlurmControlOptions {
   SlurmModelNamed model;  // REQUIRED
   bool admin = true;      // false: jobs of `uid` alone, whose notes are in Comment
   std::uint32_t uid = 0;
-  bool dry_run = false;                    // say what would be done, and do nothing
-  core::Seconds poll{1};                   // between two looks
-  core::Seconds start_within{30};          // of a release; then it is held again
-  core::Seconds nodes_every{5};            // nodes are read
-  core::Seconds again_after{15};           // a stop or a cancel is said again
-  core::Seconds longest_pause{10};         // while Slurm does not answer
+  bool dry_run = false;             // say what would be done, and do nothing
+  core::Seconds poll{1};            // between two looks
+  core::Seconds start_within{30};   // of a release; then it is held again
+  core::Seconds nodes_every{5};     // nodes are read
+  core::Seconds again_after{15};    // a stop or a cancel is said again
+  core::Seconds longest_pause{10};  // while Slurm does not answer
+  // What a job needs by the model that its user names in the comment. Empty: nobody can say.
+  std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
+                                          const core::Submission& asked)>
+      predict = {};
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -101,8 +105,10 @@ class SlurmControl {
   core::Result<void> LookAtGone();
   core::Result<void> SplitArrays();
   void TellWaiting();
+  void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellTaken();
   void AnswerLists();
+  bool WaitsForUs(const SlurmJob& job) const;
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
   void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
@@ -131,6 +137,7 @@ class SlurmControl {
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   core::Result<bool> HoldAndClear(std::int64_t job);
+  core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
   void Refuse(std::int64_t job, std::string why);
   void End(std::int64_t job, RunEnd end);

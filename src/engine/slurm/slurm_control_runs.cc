@@ -47,6 +47,14 @@ const SlurmQueueLine* SlurmControl::LineOf(std::int64_t job) const {
   return found == known_.end() || !found->second.line ? nullptr : &*found->second.line;
 }
 
+// Absent: Slurm does not remember it.
+Result<std::optional<SlurmJob>> SlurmControl::Show(std::int64_t job) {
+  auto read = client_.Check({job}, {NameOf(job)});
+  RETURN_IF_ERROR(read);
+  if (read->empty()) return std::nullopt;
+  return std::move(read->front());
+}
+
 void SlurmControl::TellStarted(Run& run) {
   if (!std::exchange(run.told_started, true)) {
     Tell(RunEvent::Kind::kStarted, run.request.id);
@@ -167,9 +175,11 @@ Result<void> SlurmControl::SayStops() {
       stops.push_back(job);
     }
   }
-  for (const std::int64_t job : cancel_waiting_) {
-    if (!runs_.contains(job) && LineOf(job) != nullptr) names.push_back(NameOf(job));
-  }
+  std::erase_if(cancel_waiting_, [&](std::int64_t job) {
+    const SlurmQueueLine* line = LineOf(job);
+    return runs_.contains(job) || line == nullptr || line->phase != SlurmPhase::kPending;
+  });
+  for (const std::int64_t job : cancel_waiting_) names.push_back(NameOf(job));
   for (const auto& [id, limit] : std::exchange(limits_, {})) {
     const auto run = runs_.find(id.job);
     if (run == runs_.end() || run->second.request.id != id) continue;
@@ -198,7 +208,7 @@ Result<void> SlurmControl::SayStops() {
 
 // It is not in the queue any more, or is over.
 Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
-  const auto shown = client_.Show(NameOf(job));
+  const auto shown = Show(job);
   RETURN_IF_ERROR(shown);
   Run& run = runs_.at(job);
   if (*shown && !IsOver((*shown)->phase)) return {};  // the next look will have it
@@ -234,7 +244,7 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs({job});
+  auto read = client_.Check({job}, {NameOf(job)});
   RETURN_IF_ERROR(read);
   if (read->empty()) return false;
   SlurmJob& now = read->front();
@@ -337,7 +347,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   const auto found = known_.find(job);
   if (found == known_.end() || !found->second.line || !found->second.job) {
     if (found != known_.end() && found->second.line) return false;  // it is read next time
-    const auto shown = client_.Show(NameOf(job));
+    const auto shown = Show(job);
     RETURN_IF_ERROR(shown);
     if (*shown && !IsOver((*shown)->phase)) return false;
     known_[job].told = false;
@@ -411,7 +421,9 @@ Result<void> SlurmControl::Place() {
   if (placed.empty()) return {};
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs(placed);
+  std::vector<std::string> names;
+  for (const std::int64_t job : placed) names.push_back(NameOf(job));
+  auto read = client_.Check(placed, names);
   RETURN_IF_ERROR(read);
   for (SlurmJob& job : *read) TakeJob(known_[job.id], std::move(job));
   std::vector<std::string> releases;
@@ -442,7 +454,7 @@ Result<void> SlurmControl::PlaceAlone(std::int64_t job) {
   lines.insert(lines.end(), own->begin(), own->end());
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
-  auto read = client_.Jobs({job});
+  auto read = client_.Check({job}, {NameOf(job)});
   RETURN_IF_ERROR(read);
   std::string differs = "Slurm does not show it";
   if (!read->empty()) {

@@ -1,5 +1,6 @@
 // What Slurm knows of a job and of a node, as far as a decision needs it: plain data, whichever
-// version and form it was read from (slurm_text.cc, slurm_json.cc). What Slurm did not say is absent.
+// version and form it was read from (slurm_text.cc, slurm_json.cc). What Slurm did not say is
+// absent.
 #pragma once
 
 #include <cstdint>

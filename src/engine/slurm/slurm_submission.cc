@@ -52,6 +52,10 @@ void PutUserWords(const UserWords& words, core::Submission& asked) {
 
 }  // namespace
 
+std::optional<UserWords> WordsOf(const SlurmJob& job, const JobNote& note) {
+  return ParseUserWords(note.say.empty() ? job.comment : note.say);
+}
+
 ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmModelNamed& named) {
   ForeignJob foreign;
   foreign.user = {job.user, job.uid, job.gid, false};
@@ -83,7 +87,7 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
         "--gres=gpu:MODEL:N",
         core::Quoted(note.ask.gres));
   }
-  if (const auto words = ParseUserWords(job.comment)) {
+  if (const auto words = WordsOf(job, note)) {
     PutUserWords(*words, asked);
     if (!words->problem.empty()) foreign.remark = words->problem;
   }
@@ -98,10 +102,43 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
   return foreign;
 }
 
-bool WaitsForUs(const SlurmJob& job, core::UnixMillis now) {
-  if (!IsHeldJob(job) || (!job.dependency.empty() && job.dependency != "(null)")) return false;
-  if (job.reason == "Dependency" || job.reason == "BeginTime") return false;
-  return !job.eligible || *job.eligible <= now;
+// "afterok:19_*(unfulfilled),after:20:21+5,singleton": each clause, separated by ',' (all of them)
+// or
+// '?' (one of them).
+bool DependencyIsSettled(std::string_view dependency, const SlurmIsThere& is_there) {
+  if (dependency.empty() || dependency == "(null)") return true;
+  const bool any = dependency.find('?') != std::string_view::npos;
+  bool all_settled = true, one_settled = false;
+  while (!dependency.empty()) {
+    const std::size_t end = std::min(dependency.find_first_of(",?"), dependency.size());
+    std::string_view clause = dependency.substr(0, end);
+    dependency.remove_prefix(std::min(end + 1, dependency.size()));
+    const std::size_t colon = std::min(clause.find(':'), clause.size());
+    const bool begins = clause.substr(0, colon) == "after";
+    clause.remove_prefix(colon);
+    bool settled = true;
+    while (!clause.empty()) {
+      clause.remove_prefix(1);
+      const std::size_t next = std::min(clause.find(':'), clause.size());
+      const std::string_view one = clause.substr(0, next);
+      clause.remove_prefix(next);
+      std::int64_t id = 0, task = 0;
+      const char* const stop = one.data() + one.size();
+      const auto [rest, error] = std::from_chars(one.data(), stop, id);
+      if (error != std::errc()) continue;
+      const bool has_task =
+          rest != stop && *rest == '_' && std::from_chars(rest + 1, stop, task).ec == std::errc();
+      settled = settled && !is_there(id, has_task ? std::optional(task) : std::nullopt, begins);
+    }
+    all_settled = all_settled && settled;
+    one_settled = one_settled || settled;
+  }
+  return any ? one_settled : all_settled;
+}
+
+bool WaitsForUs(const SlurmJob& job, core::UnixMillis now, const SlurmIsThere& is_there) {
+  if (!IsHeldJob(job) || (job.eligible && *job.eligible > now)) return false;
+  return DependencyIsSettled(job.dependency, is_there);
 }
 
 }  // namespace sharewell::engine

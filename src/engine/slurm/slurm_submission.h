@@ -8,10 +8,20 @@
 
 namespace sharewell::engine {
 
+// What its user says of it; absent: nothing.
+std::optional<UserWords> WordsOf(const SlurmJob& job, const JobNote& note);
+
 ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmModelNamed& named);
 
-// Whether its hold is all that keeps it waiting. A dependency or a time to begin at is Slurm's to
-// watch over.
-bool WaitsForUs(const SlurmJob& job, core::UnixMillis now);
+// Jobs of which one waits or runs: `id`, and of an array the task; absent: any of its tasks.
+using SlurmIsThere =
+    std::function<bool(std::int64_t id, std::optional<std::int64_t> task, bool pending_alone)>;
+
+// Whether nothing that it depends on can still happen. Slurm does not look at the dependencies of a
+// job that is held: it does once the job is released, and has the last word then.
+bool DependencyIsSettled(std::string_view dependency, const SlurmIsThere& is_there);
+
+// Whether its hold is all that keeps it waiting.
+bool WaitsForUs(const SlurmJob& job, core::UnixMillis now, const SlurmIsThere& is_there);
 
 }  // namespace sharewell::engine

@@ -27,6 +27,7 @@ struct LiveJob {
   bool alone = true;       // nobody shared with it in this attempt
   bool adopted = false;    // it ran before this server did: what went before was not seen
   bool elsewhere = false;  // on GPUs that are not here any more
+  bool withdrawn = false;  // its manager, or somebody there, has taken it away
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows
 };

@@ -1,0 +1,112 @@
+// The commands that are run, over a driver that is scripted.
+#include "engine/slurm/slurm_client.h"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "core/result.h"
+
+namespace sharewell::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ScriptedDriver final : public SlurmDriver {
+ public:
+  core::Result<SlurmAnswer> Run(const std::vector<std::string>& words, const std::string& input,
+                                core::Seconds) override {
+    asked.push_back(words);
+    inputs.push_back(input);
+    if (answers.empty()) return core::FailedError("squeue did not end within 20 s");
+    SlurmAnswer answer = answers.front();
+    answers.pop_front();
+    return answer;
+  }
+  std::deque<SlurmAnswer> answers;
+  std::vector<std::vector<std::string>> asked;
+  std::vector<std::string> inputs;
+};
+
+class SlurmClientTest : public ::testing::Test {
+ protected:
+  ScriptedDriver driver_;
+  std::unique_ptr<SlurmClient> client_ = NewSlurmClient(driver_, "gpu");
+};
+
+constexpr const char* kShownJob =
+    "JobId=26 JobName=wrap UserId=ann(1000) GroupId=ann(1000) MCS_label=N/A Priority=0 Nice=0 "
+    "Account=(null) QOS=(null) JobState=PENDING Reason=JobHeldUser Dependency=(null) Requeue=1 "
+    "Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 TimeLimit=UNLIMITED SubmitTime=Unknown "
+    "EligibleTime=Unknown StartTime=Unknown EndTime=Unknown Partition=gpu ReqNodeList=n2 "
+    "NodeList= NumNodes=1 NumCPUs=1 Command=/home/ann/t.sh WorkDir=/home/ann "
+    "TresPerNode=gres:shard:g1:60\n";
+
+TEST_F(SlurmClientTest, OneScontrolIsGivenAllLinesOnItsInput) {
+  driver_.answers.push_back({0, "", "slurm_update error: Invalid generic resource\n"});
+  const auto complaint = client_->Control({"update JobId=1 ReqNodeList=n1", "release 1"});
+  ASSERT_TRUE(complaint);
+  EXPECT_EQ(*complaint, "slurm_update error: Invalid generic resource");
+  EXPECT_THAT(driver_.asked, ElementsAre(ElementsAre("scontrol")));
+  EXPECT_EQ(driver_.inputs.at(0), "update JobId=1 ReqNodeList=n1\nrelease 1\nquit\n");
+  ASSERT_TRUE(client_->Control({}));
+  EXPECT_THAT(driver_.asked, SizeIs(1)) << "nothing is run for nothing";
+}
+
+TEST_F(SlurmClientTest, AFewJobsAreReadWithoutTheOthersAndWithoutPrompts) {
+  driver_.answers.push_back({0,
+                             std::string("scontrol: show job 26\n") + kShownJob +
+                                 "scontrol: show job 99\nscontrol: quit\n",
+                             "slurm_load_jobs error: Invalid job id specified\n"});
+  const auto jobs = client_->Check({26, 99}, {"26", "99"});
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ(jobs->front().id, 26);
+  EXPECT_EQ(jobs->front().slots, (std::vector<SlurmSlot>{{"g1", 60}}));
+}
+
+TEST_F(SlurmClientTest, AnAnswerThatIsNoneIsAnErrorNotAnEmptyQueue) {
+  driver_.answers.push_back(
+      {1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"});
+  const auto lines = client_->Queue();
+  ASSERT_FALSE(lines);
+  EXPECT_THAT(lines.error().message, HasSubstr("Unable to contact"));
+  driver_.answers.push_back({0, "scontrol: show job 26\n",
+                             "slurm_load_jobs error: Unable to contact slurm controller\n"});
+  EXPECT_FALSE(client_->Check({26}, {"26"})) << "else it would be taken for gone";
+  EXPECT_FALSE(client_->Nodes()) << "it hangs";
+}
+
+// `sbatch -J $'a\xff'`: any user can do that.
+TEST_F(SlurmClientTest, ANameThatIsNoTextDoesNotKeepOthersFromBeingRead) {
+  driver_.answers.push_back({0,
+                             "{\"jobs\":[{\"job_id\":7,\"user_id\":1000,\"group_id\":1000,\"name\":"
+                             "\"a\xff\",\"user_name\":\"ann\","
+                             "\"job_state\":\"PENDING\"}]}",
+                             ""});
+  const auto jobs = client_->Jobs({7});
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ(jobs->front().name, "a?");
+}
+
+TEST_F(SlurmClientTest, AnAmbiguousRecordIsReadAsJson) {
+  std::string forged = kShownJob;
+  forged.replace(forged.find("wrap"), 4, "x JobState=COMPLETED");
+  driver_.answers.push_back({0, forged, ""});
+  driver_.answers.push_back({0,
+                             "{\"jobs\":[{\"job_id\":26,\"user_id\":1000,\"group_id\":1000,"
+                             "\"name\":\"x\",\"job_state\":\"PENDING\"}]}",
+                             ""});
+  const auto jobs = client_->Check({26}, {"26"});
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ(jobs->front().phase, SlurmPhase::kPending);
+  EXPECT_EQ(driver_.asked.at(1).at(0), "squeue");
+}
+
+}  // namespace
+}  // namespace sharewell::engine

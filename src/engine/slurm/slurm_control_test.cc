@@ -1,0 +1,387 @@
+// What Slurm is told, and what is made of what it answers, on a cluster that is played: faults at
+// every step of a placement, jobs that others touch, arrays, and a server that comes back.
+#include "engine/slurm/slurm_control.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/slurm/slurm_submission.h"
+#include "testing/fake_slurm.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Seconds;
+using fixtures::FakeSlurm;
+using fixtures::FakeSlurmRunner;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Kind = RunEvent::Kind;
+using Fault = FakeSlurm::Fault;
+
+class SlurmControlTest : public ::testing::Test {
+ protected:
+  SlurmControlTest() {
+    slurm_.AddNode("n1", 2, "V100");
+    slurm_.AddNode("n2", 2, "V100");
+    Restart();
+  }
+  // Another server, which has read what is there.
+  std::vector<RunRequest> Restart() {
+    runner_ = std::make_unique<FakeSlurmRunner>(slurm_, false);
+    SHAREWELL_CHECK(runner_->control.Open().has_value());
+    return runner_->Recover();
+  }
+  static RunRequest Request(std::int64_t job, const std::string& gpu, int attempt = 1,
+                            double gib = 32) {
+    RunRequest request;
+    request.id = {job, attempt};
+    request.nodes = {gpu.substr(0, gpu.find('/'))};
+    request.gpus = {{0, gpu, "V100"}};
+    request.shares = gib < 32;
+    request.expected_memory = core::GiB(gib);
+    request.cores = 1;
+    return request;
+  }
+  // All that is told within so long.
+  std::vector<RunEvent> Hear(double seconds) {
+    std::vector<RunEvent> all;
+    const Seconds until = slurm_.now() + Seconds(seconds);
+    while (slurm_.now() < until) {
+      std::vector<RunEvent> some;
+      runner_->Wait(until, some);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+  static std::vector<Kind> Kinds(const std::vector<RunEvent>& events, std::int64_t job) {
+    std::vector<Kind> kinds;
+    for (const RunEvent& event : events) {
+      if (event.id.job == job) kinds.push_back(event.kind);
+    }
+    return kinds;
+  }
+  static const RunEvent& First(const std::vector<RunEvent>& events, Kind kind) {
+    static const RunEvent kNone;
+    for (const RunEvent& event : events) {
+      if (event.kind == kind) return event;
+    }
+    ADD_FAILURE() << "nothing of that kind was told";
+    return kNone;
+  }
+
+  FakeSlurm slurm_;
+  std::unique_ptr<FakeSlurmRunner> runner_;
+};
+
+TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
+  const auto job = slurm_.Submit(1, {}, [](SlurmJob& one) {
+    one.admin_comment = "sharewell1 ask=gpus:1,model:v100";
+    one.comment = "sharewell max_slowdown=1.5 gpu_memory=8GiB";
+    one.cpus = 4;
+    one.time_limit = Seconds(600);
+  });
+  slurm_.Submit(1, {}, [](SlurmJob& other) { other.admin_comment = "a note of somebody else's"; });
+  const auto told = Hear(5);
+  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
+  EXPECT_THAT(told, ::testing::SizeIs(1)) << "the other one is not ours";
+  const ForeignJob& foreign = *told[0].job;
+  EXPECT_EQ(foreign.user, (core::Account{"ann", 1000, 1000, false}));
+  EXPECT_EQ(foreign.asked.gpus, 1);
+  EXPECT_EQ(foreign.asked.cores, 4);
+  EXPECT_EQ(foreign.asked.max_slowdown, 1.5);
+  EXPECT_EQ(foreign.asked.gpu_memory, core::GiB(8));
+  EXPECT_EQ(foreign.asked.time_limit, Seconds(600));
+  EXPECT_THAT(foreign.asked.command, ElementsAre("/home/ann/train.sh"));
+}
+
+TEST_F(SlurmControlTest, AJobThatDependsOnAnotherIsToldWhenThatIsOver) {
+  const auto first = slurm_.Submit(1);
+  const auto job = slurm_.Submit(1, {}, [&](SlurmJob& one) {
+    one.dependency = fmt::format("afterany:{}(unfulfilled)", first);
+  });
+  EXPECT_THAT(Kinds(Hear(3), job), IsEmpty());
+  (void)slurm_.Cancel({std::to_string(first)});
+  EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted});
+}
+
+TEST(SlurmDependencies, AreSettledWhenNothingCanStillHappen) {
+  const auto is_there = [](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
+    if (id == 8) return !pending;                          // runs
+    return id == 7 || (id == 9 && task.value_or(3) == 3);  // wait
+  };
+  EXPECT_TRUE(DependencyIsSettled("", is_there));
+  EXPECT_TRUE(DependencyIsSettled("(null)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterok:7(unfulfilled)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterok:5:8", is_there));
+  EXPECT_TRUE(DependencyIsSettled("after:8+5", is_there)) << "it has begun";
+  EXPECT_FALSE(DependencyIsSettled("after:7", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterany:9_*(unfulfilled)", is_there));
+  EXPECT_FALSE(DependencyIsSettled("afterany:9_3", is_there));
+  EXPECT_TRUE(DependencyIsSettled("afterany:9_4,afterok:6", is_there));
+  EXPECT_TRUE(DependencyIsSettled("afterok:7?afterok:6", is_there));
+  EXPECT_TRUE(DependencyIsSettled("singleton", is_there));
+}
+
+TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
+  const auto job = slurm_.Submit(1, {Seconds(10), 3});
+  Hear(2);
+  runner_->Start(Request(job, "n2/g1", 1, 8));
+  const auto told = Hear(20);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 3);
+  ASSERT_EQ(slurm_.log.size(), 2U);
+  EXPECT_THAT(slurm_.log[0], HasSubstr("ReqNodeList=n2"));
+  EXPECT_THAT(slurm_.log[0], HasSubstr("Gres=shard:g1:25"));
+  EXPECT_THAT(slurm_.log[0], HasSubstr("put=1,n2:g1,shards:25"));
+  EXPECT_EQ(slurm_.log[1], fmt::format("release {}", job));
+}
+
+// slurmctld fails, does half of it, or does it and the answer is lost, at each call of a placement.
+TEST_F(SlurmControlTest, AFaultAtAnyStepOfAPlacementLosesAndDoublesNothing) {
+  for (const Fault fault : {Fault::kFails, Fault::kLost, Fault::kHalf}) {
+    for (std::size_t step = 0; step < 8; ++step) {
+      const auto job = slurm_.Submit(1, {Seconds(5)});
+      Hear(2);
+      slurm_.faults.assign(step, Fault::kNone);
+      slurm_.faults.push_back(fault);
+      runner_->Start(Request(job, "n1/g0"));
+      const auto told = Hear(60);
+      slurm_.faults.clear();
+      EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}))
+          << "fault " << static_cast<int>(fault) << " at call " << step;
+      EXPECT_EQ(slurm_.starts[job], 1);
+      EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 0);
+    }
+  }
+  EXPECT_EQ(slurm_.wrong, "");
+}
+
+TEST_F(SlurmControlTest, AServerThatIsKilledAtAnyStepFindsAllAgain) {
+  for (std::size_t calls = 1; calls < 12; ++calls) {
+    const auto job = slurm_.Submit(1, {Seconds(30)});
+    Hear(2);
+    runner_->Start(Request(job, "n1/g0"));
+    const int until = slurm_.calls + static_cast<int>(calls);
+    std::vector<RunEvent> lost;
+    while (slurm_.calls < until) runner_->Wait(slurm_.now() + Seconds(0.25), lost);
+    const auto found = Restart();
+    // Either it runs, or it waits and is told again.
+    if (found.empty()) {
+      EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted}) << calls;
+      runner_->Start(Request(job, "n2/g1", 2));
+      EXPECT_EQ(Kinds(Hear(50), job), (std::vector{Kind::kStarted, Kind::kEnded})) << calls;
+    } else {
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_EQ(found[0].id, (RunId{job, 1}));
+      EXPECT_EQ(found[0].gpus[0].uuid, "n1/g0");
+      EXPECT_EQ(Kinds(Hear(50), job), (std::vector{Kind::kStarted, Kind::kEnded})) << calls;
+    }
+    EXPECT_EQ(slurm_.starts[job], 1) << calls;
+    slurm_.Purge(job);
+    Restart();
+  }
+}
+
+TEST_F(SlurmControlTest, AnEndWhileTheServerWasGoneIsTold) {
+  const auto job = slurm_.Submit(1, {Seconds(5), 9});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(2);
+  slurm_.Advance(slurm_.now() + Seconds(60));
+  const auto found = Restart();
+  ASSERT_EQ(found.size(), 1U);
+  const auto told = Hear(2);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 9);
+}
+
+TEST_F(SlurmControlTest, TwoShareOneGpuByTheMemoryThatTheyNeedAndAThirdIsRefused) {
+  const auto a = slurm_.Submit(1, {Seconds(100)}), b = slurm_.Submit(1, {Seconds(100)}),
+             c = slurm_.Submit(1, {Seconds(100)});
+  Hear(2);
+  RunRequest first = Request(a, "n1/g0", 1, 18);
+  first.thread_share = 0.8;
+  runner_->Start(first);
+  runner_->Start(Request(b, "n1/g0", 1, 14));
+  Hear(3);
+  EXPECT_EQ(slurm_.job(a).phase, SlurmPhase::kRunning);
+  EXPECT_EQ(slurm_.job(b).phase, SlurmPhase::kRunning);
+  EXPECT_EQ(slurm_.job(a).slots.at(0).shards + slurm_.job(b).slots.at(0).shards, 100)
+      << "rounded up they would be 101";
+  EXPECT_THAT(slurm_.job(a).admin_comment, HasSubstr("sm:80"));
+  runner_->Start(Request(c, "n1/g0", 1, 14));
+  const auto told = Hear(3);
+  EXPECT_EQ(Kinds(told, c), std::vector{Kind::kRefused});
+  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("shards"));
+}
+
+TEST_F(SlurmControlTest, WhatSlurmDoesNotStartInTimeIsHeldAgainAndRefused) {
+  slurm_.starts_jobs = false;
+  const auto job = slurm_.Submit(1);
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  const auto told = Hear(40);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kRefused});
+  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("Resources"));
+  EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
+  EXPECT_THAT(slurm_.job(job).slots, IsEmpty());
+  slurm_.starts_jobs = true;
+  runner_->Start(Request(job, "n2/g0", 2));
+  EXPECT_EQ(Kinds(Hear(30), job), (std::vector{Kind::kStarted, Kind::kEnded}));
+}
+
+TEST_F(SlurmControlTest, WhatSlurmRefusesIsToldInItsWordsAndStaysHeld) {
+  slurm_.refuse_updates = "Invalid generic resource (gres) specification";
+  const auto job = slurm_.Submit(1);
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  const auto told = Hear(5);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kRefused});
+  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("Invalid generic resource"));
+  EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
+}
+
+TEST_F(SlurmControlTest, AStopPutsItBackAndTheNextStartGoesElsewhere) {
+  const auto job = slurm_.Submit(1, {Seconds(20)});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(3);
+  runner_->Stop({job, 1}, Seconds(5));
+  const auto told = Hear(6);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
+  EXPECT_TRUE(First(told, Kind::kEnded).end.stopped);
+  EXPECT_THAT(slurm_.job(job).slots, IsEmpty()) << "else the next GPU would be added to the first";
+  runner_->Start(Request(job, "n2/g1", 2));
+  Hear(3);
+  EXPECT_THAT(slurm_.job(job).nodes, ElementsAre("n2"));
+  EXPECT_EQ(slurm_.job(job).slots, (std::vector<SlurmSlot>{{"g1", 100}}));
+  EXPECT_THAT(slurm_.log, Contains(HasSubstr("StartTime=now")));
+}
+
+TEST_F(SlurmControlTest, ACancelledRunEndsAndACancelInSlurmIsTold) {
+  const auto a = slurm_.Submit(1, {Seconds(100)}), b = slurm_.Submit(1, {Seconds(100)}),
+             c = slurm_.Submit(1), d = slurm_.Submit(1);
+  Hear(2);
+  runner_->Start(Request(a, "n1/g0"));
+  runner_->Start(Request(b, "n1/g1"));
+  Hear(3);
+  runner_->Cancel({a, 1}, Seconds(5));
+  (void)slurm_.Cancel({std::to_string(b), std::to_string(c)});
+  runner_->CancelWaiting(d);
+  const auto told = Hear(5);
+  EXPECT_EQ(Kinds(told, a), std::vector{Kind::kEnded});
+  EXPECT_EQ(Kinds(told, b), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
+  EXPECT_EQ(Kinds(told, c), std::vector{Kind::kWithdrawn});
+  EXPECT_EQ(slurm_.job(d).phase, SlurmPhase::kCancelled);
+}
+
+TEST_F(SlurmControlTest, AJobThatIsCancelledBetweenTheDecisionAndItsStartEnds) {
+  const auto job = slurm_.Submit(1);
+  Hear(2);
+  (void)slurm_.Cancel({std::to_string(job)});
+  runner_->Start(Request(job, "n1/g0"));
+  const auto told = Hear(5);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
+  EXPECT_EQ(slurm_.starts[job], 0);
+}
+
+TEST_F(SlurmControlTest, WhatAnAdminReleasesIsTheirsAndItsGpuIsTaken) {
+  const auto job = slurm_.Submit(1, {Seconds(20)});
+  Hear(2);
+  slurm_.Do(
+      fmt::format("update JobId={} ReqNodeList=n1 Gres=shard:g1:100 "
+                  "AdminComment=\"sharewell1 ask=gpus:1 put=9,n1:g1,shards:100,sm:100\"",
+                  job));
+  slurm_.Do(fmt::format("release {}", job));
+  const auto told = Hear(3);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kWithdrawn});
+  EXPECT_EQ(First(told, Kind::kGpuTaken).gpu, "n1/g1");
+  const auto free = Hear(30);
+  EXPECT_EQ(First(free, Kind::kGpuTaken).message, "");
+}
+
+TEST_F(SlurmControlTest, AJobThatWaitedAndIsGoneWhenTheServerComesBackIsTold) {
+  Restart();
+  runner_->Expect(77);
+  EXPECT_EQ(Kinds(Hear(2), 77), std::vector{Kind::kWithdrawn});
+}
+
+TEST_F(SlurmControlTest, WhatSlurmPutsBackAfterANodeFailedIsHeldAndToldAsStopped) {
+  const auto job = slurm_.Submit(1, {Seconds(100)});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(3);
+  slurm_.SetNode("n1", false, "DOWN");
+  const auto told = Hear(10);
+  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
+  EXPECT_TRUE(First(told, Kind::kEnded).end.stopped);
+  EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
+  EXPECT_EQ(First(told, Kind::kNodeWent).node.name, "n1");
+  slurm_.SetNode("n1", true, "IDLE");
+  EXPECT_EQ(First(Hear(10), Kind::kNodeCame).node.gpus.size(), 2U);
+}
+
+TEST_F(SlurmControlTest, ADrainedNodeKeepsWhatRunsThere) {
+  const auto job = slurm_.Submit(1, {Seconds(30)});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(3);
+  slurm_.SetNode("n1", false, "DRAIN");
+  const auto told = Hear(10);
+  EXPECT_THAT(Kinds(told, job), IsEmpty());
+  EXPECT_THAT(First(told, Kind::kGpuTaken).message, HasSubstr("n1"));
+  EXPECT_EQ(First(Hear(40), Kind::kNodeWent).node.name, "n1") << "once it is empty";
+}
+
+TEST_F(SlurmControlTest, WhileSlurmIsAwayItSaysSoOnceAndAsksEverMoreSeldom) {
+  slurm_.chance_of_fault = 1;
+  const int before = slurm_.calls;
+  const auto told = Hear(100);
+  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].kind, Kind::kNote);
+  EXPECT_THAT(runner_->control.problem(), HasSubstr("slurmctld"));
+  EXPECT_LT(slurm_.calls - before, 16);
+  slurm_.chance_of_fault = 0;
+  Hear(15);
+  EXPECT_EQ(runner_->control.problem(), "");
+}
+
+TEST_F(SlurmControlTest, TheQueueIsReadAsTextWhileNothingChanges) {
+  for (int i = 0; i < 50; ++i) slurm_.Submit(1);
+  Hear(3);
+  const int before = slurm_.calls;
+  Hear(10);
+  EXPECT_LE(slurm_.calls - before, 14) << "one look a second, and the nodes";
+}
+
+TEST_F(SlurmControlTest, TimeLimitsAreSet) {
+  const auto job = slurm_.Submit(1, {Seconds(50)});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(3);
+  runner_->control.SetTimeLimit({job, 1}, Seconds(3725));
+  Hear(2);
+  EXPECT_EQ(slurm_.job(job).time_limit, Seconds(3725));
+}
+
+TEST_F(SlurmControlTest, AListHasWhatRunsAndWhatEnded) {
+  const auto a = slurm_.Submit(1, {Seconds(5)}), b = slurm_.Submit(1, {Seconds(50)});
+  Hear(2);
+  runner_->Start(Request(a, "n1/g0"));
+  runner_->Start(Request(b, "n1/g1"));
+  Hear(10);
+  runner_->control.List(7);
+  auto told = Hear(2);
+  const RunList& list = First(told, Kind::kListed).list;
+  EXPECT_EQ(list.token, 7U);
+  EXPECT_EQ(list.nodes.size(), 2U);
+  ASSERT_EQ(list.runs.size(), 2U);
+  EXPECT_FALSE(list.runs[0].end);
+  EXPECT_TRUE(list.runs[1].end);
+}
+
+}  // namespace
+}  // namespace sharewell::engine

@@ -1,0 +1,441 @@
+#include "testing/fake_slurm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/result.h"
+
+namespace sharewell::fixtures {
+
+using core::Result;
+using core::Seconds;
+using engine::RunEvent;
+using engine::SlurmJob;
+using engine::SlurmNode;
+using engine::SlurmPhase;
+using engine::SlurmQueueLine;
+using engine::SlurmSlot;
+
+namespace {
+
+constexpr Seconds kLeaving(1);  // SIGTERM to gone
+constexpr int kShards = 100;
+
+tl::unexpected<core::Error> NoAnswer() {
+  return core::FailedError("slurmctld does not answer (Unable to contact slurm controller)");
+}
+
+// "update JobId=1 AdminComment=\"a b\"" -> its words, without the quotes.
+std::vector<std::string> WordsOf(const std::string& line) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (const char c : line) {
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else if (c == ' ' && quote == 0) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> Split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+void SetPhase(SlurmJob& job, SlurmPhase phase, const char* word) {
+  job.phase = phase;
+  job.phase_word = word;
+}
+
+}  // namespace
+
+void FakeSlurm::AddNode(const std::string& name, int gpus, const std::string& model) {
+  SlurmNode node;
+  node.name = name;
+  node.states = {"IDLE"};
+  node.up = true;
+  node.cpus = 16;
+  node.memory = core::GiB(64);
+  for (int i = 0; i < gpus; ++i) node.slots.push_back(fmt::format("g{}", i));
+  node.features = {model};
+  nodes_[name] = std::move(node);
+}
+
+// A node that fails takes its jobs with it: Slurm puts them back into its queue, not held.
+void FakeSlurm::SetNode(const std::string& name, bool up, const std::string& state) {
+  SlurmNode& node = nodes_.at(name);
+  node.up = up;
+  node.states = {state};
+  if (state != "DOWN") return;
+  for (auto& [id, job] : jobs_) {
+    const auto& on = job.slurm.nodes;
+    const bool there = std::find(on.begin(), on.end(), name) != on.end();
+    if (there && job.slurm.phase == SlurmPhase::kRunning) Requeue(job, false);
+  }
+}
+
+std::int64_t FakeSlurm::Submit(int gpus, Told told, std::function<void(SlurmJob&)> change) {
+  const std::int64_t id = next_id_;
+  SubmitAs(id, gpus, told, 1);
+  if (change) change(jobs_.at(id).slurm);
+  return id;
+}
+
+void FakeSlurm::SubmitAs(std::int64_t id, int gpus, Told told, int nodes) {
+  next_id_ = std::max(next_id_, id + 1);
+  Job job;
+  job.told = told;
+  SlurmJob& slurm = job.slurm;
+  slurm.id = id;
+  slurm.name = "train";
+  slurm.user = "ann";
+  slurm.uid = slurm.gid = 1000;
+  slurm.partition = "gpu";
+  SetPhase(slurm, SlurmPhase::kPending, "PENDING");
+  slurm.reason = "JobHeldUser";
+  slurm.cpus = 1;
+  slurm.nodes_wanted = nodes;
+  slurm.script = "/home/ann/train.sh";
+  slurm.folder = "/home/ann";
+  slurm.admin_comment = fmt::format("sharewell1 ask=gpus:{}", gpus);
+  slurm.submitted = 1'000'000 + static_cast<core::UnixMillis>(now_.value * 1e3);
+  jobs_[id] = std::move(job);
+}
+
+FakeSlurm::Fault FakeSlurm::NextFault() {
+  ++calls;
+  if (!faults.empty()) {
+    const Fault fault = faults.front();
+    faults.pop_front();
+    return fault;
+  }
+  if (!dice_.Chance(chance_of_fault)) return Fault::kNone;
+  return static_cast<Fault>(dice_.Between(1, 3));
+}
+
+FakeSlurm::Job* FakeSlurm::Named(const std::string& name) {
+  for (auto& [id, job] : jobs_) {
+    if (engine::SlurmName(job.slurm) == name) return &job;
+    if (fmt::format("{}", id) == name && !job.slurm.array) return &job;
+  }
+  return nullptr;
+}
+
+std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, std::size_t most) {
+  SlurmJob& slurm = job.slurm;
+  for (std::size_t i = 2; i < words.size() && i - 2 < most; ++i) {
+    const auto equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+    const bool place = key == "ReqNodeList" || key == "Gres" || key == "TresPerNode";
+    if (place && slurm.phase != SlurmPhase::kPending) return "Job is no longer pending execution";
+    if (place && !refuse_updates.empty()) return refuse_updates;
+    if (key == "ReqNodeList") {
+      slurm.required_nodes = Split(value, ',');
+    } else if (key == "TresPerNode" && value.empty()) {
+      slurm.slots.clear();
+    } else if (key == "Gres") {
+      for (const std::string& part : Split(value, ',')) {
+        const auto fields = Split(part, ':');
+        const SlurmSlot slot{fields.at(1), std::stoi(fields.at(2))};
+        const auto same = [&](const SlurmSlot& one) { return one.slot == slot.slot; };
+        std::erase_if(slurm.slots, same);  // another type is added to what there is
+        slurm.slots.push_back(slot);
+      }
+    } else if (key == "AdminComment") {
+      slurm.admin_comment = value;
+    } else if (key == "TimeLimit") {
+      const auto parts = Split(value, ':');
+      slurm.time_limit =
+          Seconds(std::stod(parts[0]) * 3600 + std::stod(parts[1]) * 60 + std::stod(parts[2]));
+    }
+  }
+  return {};
+}
+
+std::string FakeSlurm::CarryOut(const std::string& line) {
+  log.push_back(line);
+  const auto words = WordsOf(line);
+  std::string name = words.at(1);
+  if (words[0] == "update") name = name.substr(name.find('=') + 1);
+  Job* job = Named(name);
+  if (job == nullptr) return "Invalid job id specified";
+  SlurmJob& slurm = job->slurm;
+  if (words[0] == "update") {
+    const std::string complaint = Update(*job, words, words.size());
+    StartJobs();
+    return complaint;
+  }
+  const bool pending = slurm.phase == SlurmPhase::kPending;
+  if (words[0] == "release" && pending) {
+    slurm.priority = 1;
+    slurm.reason = "Resources";
+  } else if (words[0] == "hold" && pending) {
+    slurm.priority = 0;
+    slurm.reason = "JobHeldAdmin";
+  } else if (words[0] == "requeuehold" && slurm.phase == SlurmPhase::kRunning) {
+    job->leaves = now_ + kLeaving;
+    job->requeues = true;
+  } else if (words[0] == "requeuehold" && !pending) {
+    return "Job/step already completing or completed";
+  }
+  StartJobs();
+  return {};
+}
+
+void FakeSlurm::Requeue(Job& job, bool held) {
+  SlurmJob& slurm = job.slurm;
+  SetPhase(slurm, SlurmPhase::kPending, "PENDING");
+  slurm.priority = held ? 0 : 1;
+  slurm.reason = held ? "job requeued in held state" : "BeginTime";
+  slurm.nodes.clear();
+  slurm.started.reset();
+  ++slurm.restarts;
+  job.leaves.reset();
+  job.requeues = false;
+}
+
+bool FakeSlurm::HasRoom(const Job& job) const {
+  for (const std::string& name : job.slurm.required_nodes) {
+    const auto node = nodes_.find(name);
+    if (node == nodes_.end() || !node->second.up) return false;
+    for (const SlurmSlot& slot : job.slurm.slots) {
+      int used = slot.shards;
+      for (const auto& [id, other] : jobs_) {
+        const auto& on = other.slurm.nodes;
+        if (std::find(on.begin(), on.end(), name) == on.end()) continue;
+        for (const SlurmSlot& its : other.slurm.slots) {
+          if (its.slot == slot.slot) used += its.shards;
+        }
+      }
+      if (used > kShards) return false;
+    }
+  }
+  return true;
+}
+
+// One that Slurm put back waits a while, as the real one does: somebody may hold it meanwhile.
+void FakeSlurm::StartJobs() {
+  for (auto& [id, job] : jobs_) {
+    SlurmJob& slurm = job.slurm;
+    if (!starts_jobs || slurm.phase != SlurmPhase::kPending || slurm.priority == 0) continue;
+    if (slurm.reason == "BeginTime" || !HasRoom(job)) continue;
+    const auto note = engine::ParseJobNote(slurm.admin_comment);
+    if ((!note || !note->put || slurm.required_nodes.empty()) && wrong.empty()) {
+      wrong = fmt::format("job {} runs at a place that nobody gave it", id);
+    }
+    SetPhase(slurm, SlurmPhase::kRunning, "RUNNING");
+    slurm.reason.clear();
+    slurm.nodes = slurm.required_nodes;
+    slurm.started = static_cast<core::UnixMillis>(now_.value * 1e3);
+    job.ends = now_ + job.told.lasts;
+    ++starts[id];
+  }
+}
+
+void FakeSlurm::Happen() {
+  for (auto& [id, job] : jobs_) {
+    SlurmJob& slurm = job.slurm;
+    if (slurm.phase != SlurmPhase::kRunning) continue;
+    const bool leaves = job.leaves && *job.leaves <= now_;
+    if (job.ends <= now_ && (!job.leaves || job.ends < *job.leaves)) {
+      const bool well = job.told.exit_code == 0;
+      SetPhase(slurm, well ? SlurmPhase::kCompleted : SlurmPhase::kFailed,
+               well ? "COMPLETED" : "FAILED");
+      slurm.exit_code = job.told.exit_code;
+    } else if (leaves && job.requeues) {
+      Requeue(job, true);
+    } else if (leaves) {
+      SetPhase(slurm, SlurmPhase::kCancelled, "CANCELLED");
+    }
+    if (engine::IsOver(slurm.phase)) {
+      slurm.ended = static_cast<core::UnixMillis>(now_.value * 1e3);
+      slurm.nodes.clear();
+    }
+  }
+  StartJobs();
+}
+
+void FakeSlurm::Advance(Seconds to) {
+  constexpr Seconds kTick(0.25);
+  while (now_ < to) {
+    now_ = std::min(now_ + kTick, to);
+    Happen();
+  }
+}
+
+bool FakeSlurm::quiet() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& one) {
+    const SlurmJob& job = one.second.slurm;
+    return engine::IsOver(job.phase) || engine::IsHeldJob(job);
+  });
+}
+
+Result<std::vector<SlurmQueueLine>> FakeSlurm::Queue() {
+  if (NextFault() != Fault::kNone) return NoAnswer();
+  std::vector<SlurmQueueLine> lines;
+  for (const auto& [id, job] : jobs_) {
+    const SlurmJob& slurm = job.slurm;
+    if (engine::IsOver(slurm.phase)) continue;
+    lines.push_back({id, slurm.phase, slurm.priority, slurm.reason, slurm.nodes, slurm.partition});
+  }
+  return lines;
+}
+
+Result<std::vector<SlurmJob>> FakeSlurm::Jobs(const std::vector<std::int64_t>& ids) {
+  if (NextFault() != Fault::kNone) return NoAnswer();
+  std::vector<SlurmJob> found;
+  for (const auto& [id, job] : jobs_) {
+    if (ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end()) {
+      found.push_back(job.slurm);
+    }
+  }
+  return found;
+}
+
+Result<std::vector<SlurmJob>> FakeSlurm::Check(const std::vector<std::int64_t>& ids,
+                                               const std::vector<std::string>&) {
+  return Jobs(ids);
+}
+
+Result<std::vector<SlurmNode>> FakeSlurm::Nodes() {
+  if (NextFault() != Fault::kNone) return NoAnswer();
+  std::vector<SlurmNode> all;
+  for (const auto& [name, node] : nodes_) all.push_back(node);
+  return all;
+}
+
+Result<std::string> FakeSlurm::Control(const std::vector<std::string>& lines) {
+  if (lines.empty()) return std::string();
+  const Fault fault = NextFault();
+  if (fault == Fault::kFails) return NoAnswer();
+  std::string complaint;
+  const std::size_t most = fault == Fault::kHalf ? lines.size() / 2 : lines.size();
+  for (std::size_t i = 0; i < most; ++i) {
+    const std::string said = CarryOut(lines[i]);
+    if (complaint.empty()) complaint = said;
+  }
+  if (fault == Fault::kHalf) {  // and of the next one the first field
+    const auto words = WordsOf(lines[most]);
+    Job* job = words[0] == "update" ? Named(words[1].substr(words[1].find('=') + 1)) : nullptr;
+    if (job != nullptr) Update(*job, words, 1);
+  }
+  if (fault != Fault::kNone) return NoAnswer();
+  return complaint;
+}
+
+Result<std::string> FakeSlurm::Cancel(const std::vector<std::string>& names) {
+  if (names.empty()) return std::string();
+  const Fault fault = NextFault();
+  if (fault == Fault::kFails) return NoAnswer();
+  for (const std::string& name : names) {
+    log.push_back("scancel " + name);
+    Job* job = Named(name);
+    if (job == nullptr) continue;
+    if (job->slurm.phase == SlurmPhase::kPending) {
+      SetPhase(job->slurm, SlurmPhase::kCancelled, "CANCELLED");
+    } else if (job->slurm.phase == SlurmPhase::kRunning) {
+      job->leaves = now_ + kLeaving;
+      job->requeues = false;
+    }
+  }
+  if (fault != Fault::kNone) return NoAnswer();
+  return std::string();
+}
+
+engine::SlurmControlOptions FakeSlurmRunner::Options(FakeSlurm& slurm) {
+  engine::SlurmControlOptions options;
+  options.model = [](std::string_view name) -> std::optional<engine::SlurmGpuModel> {
+    if (name != "A" && name != "V100") return std::nullopt;
+    return engine::SlurmGpuModel{std::string(name), core::GiB(32)};
+  };
+  options.wall = [&slurm] {
+    return 1'000'000 + static_cast<std::int64_t>(slurm.now().value * 1e3);
+  };
+  return options;
+}
+
+FakeSlurmRunner::FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers)
+    : control(slurm, Options(slurm)), slurm_(slurm), gpu_numbers_(gpu_numbers) {}
+
+void FakeSlurmRunner::Start(const engine::RunRequest& request) {
+  engine::RunRequest own = request;
+  if (gpu_numbers_) {
+    for (core::GivenGpu& gpu : own.gpus) {
+      const int number = std::stoi(gpu.uuid.substr(4));
+      gpu.uuid = fmt::format("n{}/g{}", number / 2, number % 2);
+    }
+    own.expected_memory = core::GiB(12);  // two fit
+  }
+  if (before_start) before_start(own);
+  control.Start(own);
+  asked_ = true;
+}
+
+std::vector<engine::RunRequest> FakeSlurmRunner::Recover() {
+  for (;;) {
+    if (auto found = control.Recover()) return *found;
+  }
+}
+
+bool FakeSlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
+  for (;;) {
+    if (until && *until <= Now()) return true;
+    if (std::exchange(asked_, false) || Now() >= due_) {
+      due_ = control.Cycle(Now(), out);
+      for (RunEvent& event : out) {
+        if (!gpu_numbers_) continue;
+        for (core::GivenGpu& gpu : event.node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
+        for (engine::RunnerNode& node : event.list.nodes) {
+          for (core::GivenGpu& gpu : node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
+        }
+      }
+      if (!out.empty()) return true;
+    }
+    const Seconds next = until ? std::min(due_, *until) : due_;
+    slurm_.Advance(std::max(next, Now() + Seconds(0.25)));
+  }
+}
+
+SlurmSide::SlurmSide(int nodes, std::uint64_t seed, double chance_of_fault)
+    : slurm(seed), dice_(seed + 17), runner_(slurm, true) {
+  for (int i = 0; i < nodes; ++i) slurm.AddNode(fmt::format("n{}", i), 2, "A");
+  SHAREWELL_CHECK(runner_.control.Open().has_value());
+  slurm.chance_of_fault = chance_of_fault;
+  runner_.before_start = [this](const engine::RunRequest& request) {
+    if (slurm.Knows(request.id.job)) return;
+    FakeSlurm::Told told;
+    told.lasts = Seconds(dice_.LogUniform(1, 200));
+    told.exit_code = dice_.Chance(0.2) ? 1 : 0;
+    slurm.SubmitAs(request.id.job, static_cast<int>(request.gpus.size()), told, 2);
+  };
+}
+
+void SlurmSide::NodeGoes(const std::string& name) { slurm.SetNode(name, false, "DOWN"); }
+
+void SlurmSide::NodeComes(const engine::RunnerNode& node) {
+  const bool known = [&] {
+    const auto nodes = slurm.Nodes();
+    return nodes && std::any_of(nodes->begin(), nodes->end(),
+                                [&](const SlurmNode& one) { return one.name == node.name; });
+  }();
+  if (!known) slurm.AddNode(node.name, 2, "A");
+  slurm.SetNode(node.name, true, "IDLE");
+}
+
+}  // namespace sharewell::fixtures

@@ -1,0 +1,153 @@
+// FakeSlurm: a Slurm cluster that is played: jobs that are held, placed, released and run, nodes
+// that come and go, updates that are not atomic, and answers that fail, hang, or get lost after
+// what was asked has happened. On a clock of the test's.
+//
+// What must never happen is looked for all the while: more shards of a GPU in use than there are, a
+// job that runs twice at a time or at a place that nobody gave it. `wrong` says what did first.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/runner.h"
+#include "engine/slurm/slurm_client.h"
+#include "engine/slurm/slurm_control.h"
+#include "testing/random_case.h"
+#include "testing/runner_history.h"
+
+namespace sharewell::fixtures {
+
+// How a job runs.
+struct SlurmTold {
+  core::Seconds lasts{10};
+  int exit_code = 0;
+};
+
+class FakeSlurm : public engine::SlurmClient {
+ public:
+  // What happens to a call.
+  enum class Fault : std::uint8_t {
+    kNone,
+    kFails,  // nothing was done
+    kLost,   // it was done, and the answer is an error
+    kHalf,   // of `Control` half was done, and the answer is an error
+  };
+  using Told = SlurmTold;
+
+  explicit FakeSlurm(std::uint64_t seed = 1) : dice_(seed) {}
+
+  void AddNode(const std::string& name, int gpus, const std::string& model);
+  void SetNode(const std::string& name, bool up, const std::string& state);
+  // Held, with our note. Its id.
+  std::int64_t Submit(int gpus, Told told = {}, std::function<void(engine::SlurmJob&)> change = {});
+  void SubmitAs(std::int64_t id, int gpus, Told told, int nodes);
+  engine::SlurmJob& job(std::int64_t id) { return jobs_.at(id).slurm; }
+  bool Knows(std::int64_t id) const { return jobs_.contains(id); }
+  void Purge(std::int64_t id) { jobs_.erase(id); }
+  void Advance(core::Seconds to);
+  core::Seconds now() const { return now_; }
+  // By hand, as a user or an admin does it.
+  std::string Do(const std::string& line) { return CarryOut(line); }
+
+  std::deque<Fault> faults;      // of the next calls that change something or ask, in turn
+  double chance_of_fault = 0;    // beyond those
+  bool starts_jobs = true;       // false: what is released waits for resources
+  std::string refuse_updates;    // what it says of each; empty: it takes them
+  std::vector<std::string> log;  // lines that were carried out
+  int calls = 0;
+  std::map<std::int64_t, int> starts;  // by job
+  std::string wrong;
+  bool quiet() const;  // nothing runs, nothing is released
+
+  core::Result<std::vector<engine::SlurmQueueLine>> Queue() override;
+  core::Result<std::vector<engine::SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override;
+  core::Result<std::vector<engine::SlurmJob>> Check(const std::vector<std::int64_t>& ids,
+                                                    const std::vector<std::string>& names) override;
+  core::Result<std::vector<engine::SlurmNode>> Nodes() override;
+  core::Result<std::string> Control(const std::vector<std::string>& lines) override;
+  core::Result<std::string> Cancel(const std::vector<std::string>& names) override;
+  core::Result<std::string> Version() override { return std::string("slurm 22.05.8"); }
+
+ private:
+  struct Job {
+    engine::SlurmJob slurm;
+    Told told;
+    core::Seconds ends;                   // of one that runs
+    std::optional<core::Seconds> leaves;  // told to: when it is gone
+    bool requeues = false;                // and waits again then
+  };
+  Fault NextFault();
+  std::string CarryOut(const std::string& line);
+  std::string Update(Job& job, const std::vector<std::string>& words, std::size_t most);
+  Job* Named(const std::string& name);
+  void StartJobs();
+  bool HasRoom(const Job& job) const;
+  void Requeue(Job& job, bool held);
+  void Happen();
+
+  Dice dice_;
+  core::Seconds now_;
+  std::int64_t next_id_ = 1;
+  std::map<std::int64_t, Job> jobs_;
+  std::map<std::string, engine::SlurmNode> nodes_;
+};
+
+// A SlurmControl over it as a runner, on its clock. GPUs are called "GPU-0", ... as RunnerHistory
+// has them, or by their Slurm names.
+class FakeSlurmRunner : public engine::Runner {
+ public:
+  FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers);
+  static engine::SlurmControlOptions Options(FakeSlurm& slurm);
+
+  core::Seconds Now() override { return slurm_.now(); }
+  void Start(const engine::RunRequest& request) override;
+  void Stop(engine::RunId id, core::Seconds) override { control.Stop(id); }
+  void Cancel(engine::RunId id, core::Seconds) override { control.Cancel(id); }
+  void SetCores(engine::RunId, double) override {}
+  void SetShare(engine::RunId, core::Ratio) override {}
+  std::vector<engine::RunRequest> Recover() override;
+  std::optional<core::Seconds> ListEvery() const override { return core::Seconds(30); }
+  void List(std::uint64_t token) override { control.List(token); }
+  bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
+  void Wake() override {}
+  void Forget(engine::RunId id) override { control.Forget(id); }
+  bool HasUsers() const override { return true; }
+  std::string Problem() override {
+    return control.problem().empty() ? "" : "Slurm: " + control.problem();
+  }
+  void Expect(std::int64_t job) override { control.Expect(job); }
+  void CancelWaiting(std::int64_t job) override { control.CancelWaiting(job); }
+
+  engine::SlurmControl control;
+  std::function<void(const engine::RunRequest&)> before_start = {};
+
+ private:
+  FakeSlurm& slurm_;
+  const bool gpu_numbers_;
+  core::Seconds due_;
+  bool asked_ = true;
+};
+
+// For RunnerHistory: its jobs are submitted to Slurm as they are first started.
+class SlurmSide : public RunnerSide {
+ public:
+  SlurmSide(int nodes, std::uint64_t seed, double chance_of_fault);
+  engine::Runner& runner() override { return runner_; }
+  void NodeGoes(const std::string& name) override;
+  void NodeComes(const engine::RunnerNode& node) override;
+  bool quiet() const override { return slurm.quiet(); }
+  std::string wrong() const override { return slurm.wrong; }
+
+  FakeSlurm slurm;
+
+ private:
+  Dice dice_;
+  FakeSlurmRunner runner_;
+};
+
+}  // namespace sharewell::fixtures
