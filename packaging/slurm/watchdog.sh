@@ -44,13 +44,14 @@ release() {
   if ! grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then
     gpus=$(grep -oE '^AdminComment=sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
     model=$(grep -oE '^AdminComment=sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
-    if [ "${gpus:-0}" -gt 0 ]; then
-      slurm scontrol update "JobId=$id" "Gres=gpu:$(((gpus + nodes - 1) / nodes))" || return 1
+    # In a cluster with slots the model is a feature of the node; without them it is the type of its GPUs.
+    local type= features
+    if [ -n "$model" ]; then
+      features=$(grep -oE ' Features=[A-Za-z0-9_.,&-]+' <<<"$shown" | head -n 1 | cut -d= -f2)
+      slurm scontrol update "JobId=$id" "Features=${features:+$features&}$model" 2>/dev/null || type="$model:"
     fi
-    # Types of GPUs are slots here; the model is a feature of the node.
-    if [ -n "$model" ] && grep -q ' Features=(null)' <<<"$shown"; then
-      slurm scontrol update "JobId=$id" "Features=$model" ||
-        say "job $id: no node has the feature $model, so it may get any GPU"
+    if [ "${gpus:-0}" -gt 0 ]; then
+      slurm scontrol update "JobId=$id" "Gres=gpu:$type$(((gpus + nodes - 1) / nodes))" || return 1
     fi
   fi
   slurm scontrol release "$id"

@@ -75,14 +75,15 @@ def free_ports(count):
 class Cluster:
     """`partition`: its one partition. `lua`: job_submit.lua as it is shipped, or None for none. `site`: lines that are added to slurm.conf, or
     replace those of the same name. `scripts`: Prolog, Epilog and TaskProlog as they are shipped. `schedulers`: user ids that may place jobs beside
-    root and whoever runs this."""
+    root and whoever runs this. `slots`: False: GPUs as a site has them before Sharewell, by model and without shards."""
 
     def __init__(self, *, partition="gpu", lua=SITE / "job_submit.lua", hold_cpu_jobs=False, schedulers=(), scripts=False, site="",
-                 nodes=None, slurmd_timeout=30, auth=None):
+                 nodes=None, slurmd_timeout=30, auth=None, slots=True):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sharewell-slurm-"))
         self.folder.chmod(0o755)
         self.partition = partition
         self.nodes = nodes or NODES
+        self.slots = slots
         self.conf = self.folder / "etc" / "slurm.conf"
         self.auth = auth or ("munge" if os.geteuid() == 0 else "none")
         self.processes = {}  # name -> Popen; names: munged, slurmctld, and the nodes
@@ -135,7 +136,7 @@ class Cluster:
             "SlurmdParameters": "config_overrides", "MpiDefault": "none", "ReturnToService": 2, "KillWait": 2, "MinJobAge": 300,
             "SlurmdTimeout": slurmd_timeout, "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_Core_Memory",
             "SchedulerType": "sched/backfill", "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=1,sched_min_interval=0",
-            "PriorityType": "priority/basic", "AccountingStorageType": "accounting_storage/none", "GresTypes": "gpu,shard", "DefMemPerCPU": 500}
+            "PriorityType": "priority/basic", "AccountingStorageType": "accounting_storage/none", "GresTypes": "gpu,shard" if self.slots else "gpu", "DefMemPerCPU": 500}
         if self.auth == "munge":
             settings |= {"AuthType": "auth/munge", "CredType": "cred/munge",
                          "AuthInfo": f"socket={folder}/run/munge.sock,cred_expire=30"}
@@ -162,13 +163,18 @@ class Cluster:
         for i, (name, (model, count)) in enumerate(self.nodes.items(), 1):
             gres = [f"{kind}:g{k}:{n}" for kind, n in (("gpu", 1), ("shard", 100)) for k in range(count)]
             with_gres = f" Gres={','.join(gres)} Feature={model}" if count else ""
+            if not self.slots:
+                with_gres = f" Gres=gpu:{model}:{count}"
             lines.append(f"NodeName={name} Port={self.ports + i} {machine}{with_gres}")
         lines.append(f"PartitionName={self.partition} Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP")
         self.conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _write_gres(self):
         device, lines = self._devices(), ["AutoDetect=off"]
-        for name, (_, count) in self.nodes.items():
+        for name, (model, count) in self.nodes.items():
+            if not self.slots:
+                lines.append(f"NodeName={name} Name=gpu Type={model} File={device}[0-{count - 1}]")
+                continue
             lines += [f"NodeName={name} Name=gpu Type=g{i} File={device}{i}" for i in range(count)]
             lines += [f"NodeName={name} Name=shard Type=g{i} Count=100 File={device}{i}" for i in range(count)]
         (self.folder / "etc/gres.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -221,6 +227,15 @@ class Cluster:
         self._end(name, signal.SIGKILL)
         if jobs_too:
             self._kill_below(f"SLURMD_NODENAME={name}")
+
+    def restart(self):
+        """All daemons, as after a change of GRES."""
+        for name in ("slurmctld", *self.nodes):
+            self._end(name)
+        self.start_controller()
+        for name in self.nodes:
+            self.start_node(name)
+        self.wait_nodes("idle")
 
     def drain(self, name, reason="a test"):
         return self.scontrol("update", f"NodeName={name}", "State=DRAIN", f"Reason={reason}")

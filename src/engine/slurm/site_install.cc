@@ -254,17 +254,23 @@ std::string LuaText(const SlurmSite& site, const SiteFiles& files, const Install
 std::string UndoText(const InstallOptions& options, bool own_lua) {
   return fmt::format(
       "if [ \"${{1:-}}\" = --undo ]; then\n"
-      "  # The way back: held jobs go to plain Slurm, the old lines come back, our files go.\n"
+      "  # The old lines come back. Our scripts stay until the daemons no longer call them: a "
+      "Prolog\n"
+      "  # that is not there would drain the nodes.\n"
       "  for file in {0}/slurm.conf {0}/gres.conf; do\n"
       "    [ -e \"$file\" ] || continue\n"
       "    sed -i '/^{1}$/,/^{2}$/d; s/^{3}//' \"$file\"\n"
       "  done\n"
+      "  rm -f \"$cron\"\n"
+      "  echo 'Now restart slurmctld and every slurmd, then: bash install.sh --clean'\n"
+      "  exit 0\n"
+      "fi\n"
+      "if [ \"${{1:-}}\" = --clean ]; then\n"
+      "  # After the restart: jobs that are still held go to plain Slurm, and our files go.\n"
       "  if [ -x {0}/sharewell-watchdog ]; then {0}/sharewell-watchdog --now || true; fi\n"
       "  rm -f {0}/sharewell-prolog {0}/sharewell-epilog {0}/sharewell-task-prolog "
       "{0}/sharewell-watchdog \\\n"
-      "    {0}/sharewell-slurm.conf {0}/{4} \"$cron\"\n"
-      "  echo 'Now restart slurmctld and every slurmd: systemctl restart slurmctld; systemctl "
-      "restart slurmd'\n"
+      "    {0}/sharewell-slurm.conf {0}/{4}\n"
       "  exit 0\n"
       "fi\n\n",
       options.folder, kBegin, kEnd, kWas, own_lua ? "sharewell.lua" : "job_submit.lua");
@@ -344,7 +350,7 @@ std::string InstallScript(const SlurmSite& site, const SiteFiles& files,
       "# Sharewell for this Slurm site. Read it, then run it as root on the machine of slurmctld;\n"
       "# copy the folder's files and both .conf to every node, as the site does it.\n"
       "#   bash install.sh          makes the changes below\n"
-      "#   bash install.sh --undo   takes them back\n"
+      "#   bash install.sh --undo   takes them back; --clean, after a restart, removes our files\n"
       "set -euo pipefail\n"
       "cron=${SHAREWELL_CRON:-/etc/cron.d/sharewell}\n\n";
   out += UndoText(options, own_lua);

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "catalogue/gpu_catalogue.h"
 #include "cli/commands/commands.h"
@@ -48,10 +50,11 @@ std::string SiteText(const std::vector<engine::SiteFinding>& findings) {
 std::string SiteJson(const std::vector<engine::SiteFinding>& findings) {
   report::Json list = report::Json::array();
   for (const auto& finding : findings) {
-    list.push_back({{"name", finding.name},
-                    {"state", engine::SiteStateWord(finding.state)},
-                    {"what", finding.what},
-                    {"mend", finding.mend.empty() ? report::Json(nullptr) : finding.mend}});
+    list.push_back(
+        {{"name", finding.name},
+         {"state", engine::SiteStateWord(finding.state)},
+         {"what", finding.what},
+         {"mend", finding.mend.empty() ? report::Json(nullptr) : report::Json(finding.mend)}});
   }
   return report::Document({{"schema", report::kSchema},
                            {"ready", engine::IsReady(findings)},
@@ -79,9 +82,10 @@ class SlurmCommand : public Command {
   }
 
   Result<ExitCode> Run() override {
+    const std::vector<std::string> actions = {"check", "install"};
     if (action_ != "check" && action_ != "install") {
       return UsageError("slurm: {} is not allowed; give check or install{}", core::Quoted(action_),
-                        core::DidYouMean(action_, {"check", "install"}));
+                        core::DidYouMean(action_, actions));
     }
     if (!std::all_of(partition_.begin(), partition_.end(), [](char c) {
           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
