@@ -157,6 +157,12 @@ core::Result<SwitchOverResult> SwitchOver(const Scenario& scenario,
     out.changes.push_back(ChangeOf(policies[p], columns[first], columns[first + p]));
   }
   out.users = UsersOf(scenario, columns);
+  if (const std::size_t never = out.compared.results.front().infeasible; never > 0) {
+    out.notes.push_back(fmt::format(
+        "{} can never run on this cluster and {} left out of all times: describe the cluster that "
+        "the trace comes from",
+        core::Count(never, "job"), never == 1 ? "is" : "are"));
+  }
   if (out.really) {
     const Summary really = Really(scenario, real);
     out.notes.push_back(TrustNote(really, out.compared.results.front(), scenario.jobs.size()));

@@ -85,6 +85,12 @@ TEST(SwitchOver, WithoutAPastOnlyPoliciesAreCompared) {
   EXPECT_THAT(result.notes, ElementsAre(HasSubstr("does not tell how long jobs really waited")));
 }
 
+TEST(SwitchOver, JobsThatTheClusterCannotHoldAreSaid) {
+  Scenario scenario = OneAfterTheOther();
+  scenario.jobs[3].gpus = 5;
+  EXPECT_THAT(Switched(scenario).notes, Contains(HasSubstr("1 job can never run on this cluster")));
+}
+
 TEST(SwitchOver, ATodayThatIsFarFromTheTruthIsSaid) {
   Scenario scenario = OneAfterTheOther();
   for (auto& waited : scenario.waited) waited = Seconds(waited->value + 10'000);
