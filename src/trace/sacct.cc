@@ -158,11 +158,7 @@ SacctEnd EndOf(std::string_view state) {
 class SacctReader {
  public:
   SacctReader(std::string_view text, const std::string& name, const std::string& partition)
-      : csv_(text, name, {'|', false, {}}),
-        columns_(csv_),
-        name_(name),
-        partition_(partition),
-        catalogue_(catalogue::GpuCatalogue::Builtin()) {}
+      : csv_(text, name, {'|', false, {}}), columns_(csv_), name_(name), partition_(partition) {}
 
   core::Result<Trace> Read() {
     while (csv_.Next()) {
@@ -255,14 +251,24 @@ class SacctReader {
     job.given_types = given.types;
     job.job.gpu_models.clear();
     for (const std::string& type : asked.types) {
-      const auto model = catalogue_.Find(type);
-      if (!model) {
+      const std::string& model = ModelOf(type);
+      if (model.empty()) {
         ++unknown_types_[type];
-      } else if (std::find(job.job.gpu_models.begin(), job.job.gpu_models.end(), model->name) ==
+      } else if (std::find(job.job.gpu_models.begin(), job.job.gpu_models.end(), model) ==
                  job.job.gpu_models.end()) {
-        job.job.gpu_models.push_back(model->name);
+        job.job.gpu_models.push_back(model);
       }
     }
+  }
+
+  // The catalogue's name of it; empty: it has none. Each type is looked up once.
+  const std::string& ModelOf(const std::string& type) {
+    const auto [at, is_new] = models_.emplace(type, "");
+    if (is_new) {
+      if (!catalogue_) catalogue_ = catalogue::GpuCatalogue::Builtin();
+      if (const auto model = catalogue_->Find(type)) at->second = model->name;
+    }
+    return at->second;
   }
 
   void Keep(SacctJob& job, Trace& trace) {
@@ -389,7 +395,8 @@ class SacctReader {
   SacctColumns columns_;
   const std::string& name_;
   const std::string& partition_;
-  catalogue::GpuCatalogue catalogue_;
+  std::optional<catalogue::GpuCatalogue> catalogue_;  // once a type is asked for
+  std::map<std::string, std::string> models_;         // by type
   std::vector<SacctJob> jobs_;
   std::unordered_map<std::string, std::size_t> by_id_;
   std::map<std::string, std::size_t> unknown_types_, ran_on_;  // runs, jobs
