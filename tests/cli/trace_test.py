@@ -75,7 +75,7 @@ class Import(SacctTest):
         done = self.run_program("trace", "import", "sacct", "--since", "2026-01-01",
                                 env=self.with_fake())
         self.assertEqual(done.returncode, 3)
-        self.assertIn("accounting storage is disabled", done.stderr)
+        self.assertIn("said 'Slurm accounting storage is disabled';", done.stderr)
 
     def test_what_is_wrong_is_said(self):
         self.write("h.txt", history(1))

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
@@ -125,6 +123,7 @@ class TraceCommand : public Command {
     auto answer = engine::NewCommandDriver()->Run(words, "", kSacctPatience);
     RETURN_IF_ERROR(answer);
     if (answer->exit_code != 0 || answer->output.empty()) {
+      while (answer->errors.ends_with('\n')) answer->errors.pop_back();
       return tl::unexpected(core::Error{
           core::ErrorKind::kAbsent,
           fmt::format(
