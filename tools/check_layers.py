@@ -49,7 +49,7 @@ ALLOWED = {
                "study/prediction/prediction.h", "study/prediction/evaluate/timm.h",
                "study/reproduce/reproduce.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
-               "study/simulation/summary.h", "study/simulation/replay/whatif.h"),
+               "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
                   "platform/files/step_lines.h", "engine/local/run/terminal_frames.h"),

@@ -39,7 +39,8 @@ const std::vector<std::string>& KnownColumns() {
                                                 "restart_seconds",
                                                 "host_bandwidth_gbs",
                                                 "startup_seconds",
-                                                "sm_share"};
+                                                "sm_share",
+                                                "waited_seconds"};
   return columns;
 }
 
@@ -61,12 +62,13 @@ struct Columns {
         steps(csv.Find("steps")),
         host_bandwidth(csv.Find("host_bandwidth_gbs")),
         startup(csv.Find("startup_seconds")),
-        sm_share(csv.Find("sm_share")) {}
+        sm_share(csv.Find("sm_share")),
+        waited(csv.Find("waited_seconds")) {}
 
   Column id, submit, duration, gpus, user;
   catalogue::WorkloadColumns workload;
   Column cores, gpu_memory, host_memory, gpu_models, exclusive, priority, restart, steps,
-      host_bandwidth, startup, sm_share;
+      host_bandwidth, startup, sm_share, waited;
 };
 
 void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
@@ -119,6 +121,9 @@ TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
     job.restart_cost = core::Seconds(*restart);
   }
   job.startup = core::Seconds(csv.OptionalNumber(columns.startup, {0, 1e9}).value_or(0));
+  if (const auto waited = csv.OptionalNumber(columns.waited, {0, 1e10})) {
+    job.waited = core::Seconds(*waited);
+  }
   return job;
 }
 

@@ -13,6 +13,7 @@
 #include "trace/openb.h"
 #include "trace/philly.h"
 #include "trace/reader.h"
+#include "trace/sacct.h"
 
 namespace sharewell::trace {
 namespace {
@@ -28,6 +29,8 @@ constexpr std::array kFormats{
                 DetectMuri, ReadMuri},
     TraceFormat{"openb", "Alibaba's openb pod list: CSV with cpu_milli, gpu_milli, creation_time",
                 DetectOpenb, ReadOpenb},
+    TraceFormat{"sacct", "a Slurm site's history: sacct --parsable2 (`sharewell trace import`)",
+                DetectSacct, ReadSacct},
 };
 
 std::vector<std::string> FormatNames() {

@@ -35,7 +35,7 @@ TEST(TraceRegistry, NamesAreUniqueAndEveryFormatHasHelp) {
     EXPECT_TRUE(names.insert(format.name).second);
     EXPECT_FALSE(format.help.empty());
   }
-  EXPECT_EQ(names.size(), 5U);
+  EXPECT_EQ(names.size(), 6U);
 }
 
 TEST(TraceRegistry, TellsFormatsByTheirBeginning) {
@@ -72,7 +72,7 @@ TEST(TraceRegistry, AFileOfTwoFormatsNeedsToBeTold) {
 TEST(TraceRegistry, AnUnknownFormatNameGetsTheNearest) {
   EXPECT_THAT(ErrorOf("", "phily"),
               HasSubstr("unknown trace format 'phily'; the formats are csv, philly, gavel, muri, "
-                        "openb; did you mean 'philly'?"));
+                        "openb, sacct; did you mean 'philly'?"));
 }
 
 TEST(TraceRegistry, EmptyFilesAreErrorsInEveryFormat) {

@@ -32,6 +32,7 @@ struct TraceJob {
   int priority = 0;
   std::optional<core::Seconds> restart_cost;
   core::Seconds startup;  // before its first step, at every start; no part of its duration
+  std::optional<core::Seconds> waited;  // what really happened there, beside what is simulated
 
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };

@@ -234,8 +234,22 @@ constexpr CommandEntry kCommands[] = {
      "sharewell simulate --trace jobs.csv --cluster 2x4xH200 --until 3d --out results",
      NewSimulateCommand},
     {kSimulate, "whatif", "simulate this server's own history and queue under other policies",
-     "Uses what was measured of the jobs (docs/simulator.md).",
-     "sharewell whatif --policy slot,sharewell --days 30", NewWhatIfCommand},
+     "Uses what was measured of the jobs (docs/simulator.md). With --trace and --cluster no server "
+     "is\n"
+     "asked: a site's own history is simulated before anything is switched on, the first policy\n"
+     "standing for what is done today, and who gains and who loses is told "
+     "(docs/formats/sacct.md).\n"
+     "Exit code 4: some jobs did not finish, as the cluster cannot hold them.",
+     "sharewell whatif --policy slot,sharewell --days 30\n"
+     "sharewell whatif --trace trace.csv --cluster cluster.toml",
+     NewWhatIfCommand},
+    {kSimulate, "trace", "import a Slurm site's own history as a trace",
+     "Reads what sacct prints, or asks it (--since). What is not known, and what is assumed, is "
+     "said\n"
+     "on stderr and at the top of the trace (docs/formats/sacct.md).",
+     "sharewell trace import sacct --since 2026-01-01 --partition gpu --out trace.csv\n"
+     "sharewell trace import sacct history.txt --out trace.csv",
+     NewTraceCommand},
     {kSimulate, "reproduce", "run the papers' experiments and show their figures beside ours", "",
      "sharewell reproduce yeung\nsharewell reproduce --seeds 5 --json", NewReproduceCommand},
     {kSimulate, "policies", "list the policies and the parts that they are made of",

@@ -48,6 +48,7 @@ std::unique_ptr<Command> NewTrainCommand();
 // simulate/
 std::unique_ptr<Command> NewSimulateCommand();
 std::unique_ptr<Command> NewWhatIfCommand();
+std::unique_ptr<Command> NewTraceCommand();
 std::unique_ptr<Command> NewReproduceCommand();
 std::unique_ptr<Command> NewPoliciesCommand();
 std::unique_ptr<Command> NewGpusCommand();

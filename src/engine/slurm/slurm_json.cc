@@ -308,6 +308,7 @@ Result<std::vector<SlurmJob>> ParseJobs(std::string_view json) {
   }
   std::vector<SlurmJob> out;
   std::unordered_set<std::int64_t> seen;
+  std::size_t hosts = 0;
   for (const dom::element element : jobs) {
     dom::object fields;
     if (element.get(fields) != simdjson::SUCCESS) {
@@ -315,6 +316,9 @@ Result<std::vector<SlurmJob>> ParseJobs(std::string_view json) {
                          Quoted(std::string(simdjson::minify(element))));
     }
     auto job = ParseJsonJob(fields);
+    if (job && (hosts += job->nodes.size() + job->required_nodes.size()) > kMostHostsOfAll) {
+      job = FailedError("the jobs name more than {} nodes", kMostHostsOfAll);
+    }
     if (job && !seen.insert(job->id).second) job = FailedError("job {} is there twice", job->id);
     if (!job) return tl::unexpected(std::move(job.error()).Within("squeue --json"));
     out.push_back(std::move(*job));

@@ -269,6 +269,18 @@ TEST(SlurmJson, AbsurdFiguresAreRefusedByName) {
   }
 }
 
+TEST(SlurmJson, ManyJobsOfManyNodesAreRefusedBeforeTheyFillTheMemory) {
+  std::string json = R"({"jobs":[)", text;
+  for (int i = 1; i <= 500; ++i) {
+    json +=
+        fmt::format(R"({}{{"job_id":{},"job_state":"RUNNING","user_id":5,"nodes":"n[1-60000]"}})",
+                    i > 1 ? "," : "", i);
+    text += fmt::format("{}|RUNNING|1|dl|n[1-60000]|None\n", i);
+  }
+  EXPECT_THAT(ParseJobs(json + "]}").error().message, HasSubstr("more than 1000000 nodes"));
+  EXPECT_THAT(ParseQueue(text).error().message, HasSubstr("more than 1000000 nodes"));
+}
+
 TEST(SlurmJson, WhatIsNotSaidIsAbsent) {
   const auto jobs = ParseJobs(OneJob(R"(,"time_limit":{"set":false,"infinite":true,"number":0},
       "memory_per_node":null,"start_time":0,"tres_per_node":"")"));

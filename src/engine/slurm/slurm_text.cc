@@ -19,7 +19,6 @@ using core::Result;
 
 constexpr std::int64_t kMostSlurmId = 4'294'967'295;
 constexpr std::int64_t kMostPriority = std::numeric_limits<std::int64_t>::max();
-constexpr std::size_t kMostHostsOfAll = 4'000'000;  // of all jobs of one answer
 
 // Neither a job's name nor a comment is among the fields, so that no user can break a line; the
 // reason comes last, as Slurm itself puts words into it.
@@ -448,8 +447,12 @@ Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text) {
   RETURN_IF_ERROR(records);
   std::vector<SlurmJob> out;
   std::unordered_set<std::int64_t> seen;
+  std::size_t hosts = 0;
   for (const std::string_view record : *records) {
     auto job = ParseJobRecord(record);
+    if (job && (hosts += job->nodes.size() + job->required_nodes.size()) > kMostHostsOfAll) {
+      job = FailedError("the jobs name more than {} nodes", kMostHostsOfAll);
+    }
     if (job && !seen.insert(job->id).second) {
       job = FailedError("job {} is there twice", job->id);
     }

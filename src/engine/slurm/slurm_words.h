@@ -38,6 +38,9 @@ core::Result<void> TakeRequest(std::string_view gres, std::string_view each, Slu
 // It ended while it waited: Slurm then gives its end as its start.
 inline bool NeverRan(const SlurmJob& job) { return IsOver(job.phase) && job.nodes.empty(); }
 
+// Of all the jobs of one answer: a short text may stand for many names.
+inline constexpr std::size_t kMostHostsOfAll = 1'000'000;
+
 // Commas inside of parentheses and brackets do not part.
 std::vector<std::string_view> SplitAtCommas(std::string_view text);
 

@@ -31,9 +31,10 @@ Json ResultOf(const study::Summary& s) {
   r["gpu_sm_mean"] = OrNull(s.sm);
   r["slowdown_mean"] = OrNull(s.slowdown_mean);
   r["slowdown_p95"] = OrNull(s.slowdown_p95);
-  r["oom_count"] = s.ooms;
-  r["resubmissions"] = s.resubmissions;
-  r["moves"] = s.moves;
+  const auto simulated = [&](std::uint64_t n) { return s.history ? Json(nullptr) : Json(n); };
+  r["oom_count"] = simulated(s.ooms);
+  r["resubmissions"] = simulated(s.resubmissions);
+  r["moves"] = simulated(s.moves);
   r["fairness_jain"] = OrNull(s.jain);
   r["finish_time_fairness"] = OrNull(s.finish_time_fairness);
   r["gpu_hours"] = OrNull(s.gpu_hours);

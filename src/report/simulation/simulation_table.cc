@@ -30,6 +30,10 @@ std::string Amount(const std::optional<double>& value) {
   });
 }
 
+std::string Simulated(const Summary& s, std::uint64_t n) {
+  return s.history ? std::string(kUnknown) : Count(static_cast<double>(n));
+}
+
 struct Line {
   std::string_view label;  // empty: a gap between groups
   std::function<std::string(const Summary&)> text;
@@ -68,11 +72,9 @@ const std::vector<Line>& Lines() {
       {"CPU cores reserved", [](const Summary& s) { return Amount(s.cores_reserved); }},
       {"CPU cores used", [](const Summary& s) { return Amount(s.cores_used); }},
       {"", {}},
-      {"out of memory", [](const Summary& s) { return Count(static_cast<double>(s.ooms)); }},
-      {"resubmissions",
-       [](const Summary& s) { return Count(static_cast<double>(s.resubmissions)); }},
-      {"moves and preemptions",
-       [](const Summary& s) { return Count(static_cast<double>(s.moves)); }},
+      {"out of memory", [](const Summary& s) { return Simulated(s, s.ooms); }},
+      {"resubmissions", [](const Summary& s) { return Simulated(s, s.resubmissions); }},
+      {"moves and preemptions", [](const Summary& s) { return Simulated(s, s.moves); }},
       {"fairness of users (Jain)",
        [](const Summary& s) { return Or(s.jain, [](double v) { return Number(v, 3); }); }},
       {"finish-time fairness, worst",

@@ -266,6 +266,7 @@ class Builder {
     if (auto ok = Truth(from, own_format, job, truth); !ok) return ok;
     out_.jobs.push_back(std::move(job));
     out_.truth.push_back(std::move(truth));
+    out_.waited.push_back(from.waited);
     return {};
   }
 

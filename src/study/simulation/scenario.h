@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Scenario {
   core::Cluster cluster;
   std::vector<core::Job> jobs;      // by submission, ids 0, 1, ...
   std::vector<sim::TrueJob> truth;  // alongside
+  // What each really waited, alongside; absent where the trace does not tell.
+  std::vector<std::optional<core::Seconds>> waited;
   interference::Interference interference;
   std::vector<core::Workload> workloads;  // by WorkloadId
   std::vector<std::string> users;         // by UserId

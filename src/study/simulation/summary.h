@@ -17,7 +17,8 @@ struct Distribution {
 };
 
 struct Summary {
-  std::string policy;  // as given on the command line
+  std::string policy;    // as given on the command line
+  bool history = false;  // what really happened: moves and memory were not recorded
   std::size_t jobs = 0, finished = 0, failed = 0, infeasible = 0, unfinished = 0;
   std::optional<double> makespan;   // first submission to last finish, seconds
   Distribution jct, queueing, run;  // seconds; of finished jobs (queueing: of started ones)

@@ -1,12 +1,18 @@
 #include "report/simulation/whatif.h"
 
+#include <algorithm>
+
 #include "cli/args/server_flags.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/simulate/simulate_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/text.h"
+#include "report/simulation/simulation_table.h"
+#include "report/simulation/switch_over.h"
 #include "report/text/json.h"
+#include "study/simulation/optimal.h"
 
 namespace sharewell::cli {
 namespace {
@@ -19,12 +25,49 @@ class WhatIfCommand : public Command {
     app.add_option("--policy", policies_, "policies to simulate; `sharewell policies` lists them")
         ->type_name("POLICY,...")
         ->capture_default_str();
-    app.add_option("--days", days_, "days of history")->type_name("DAYS")->capture_default_str();
+    app.add_option("--days", days_, "days of the server's history (default 7)")->type_name("DAYS");
+    app.add_option("--trace", trace_.trace,
+                   "simulate this history instead of the server's (`sharewell trace import`)")
+        ->type_name("FILE");
+    app.add_option("--cluster", trace_.cluster,
+                   "with --trace, the machines: a file, or nodes x GPUs x model (64x8xV100)")
+        ->type_name("FILE|SPEC");
+    app.add_option("--profiles", trace_.profiles,
+                   "with --trace: what workloads need alone, instead of our measurements")
+        ->type_name("FILE");
+    app.add_option("--gpu-catalogue", trace_.gpu_catalogue,
+                   "with --trace: GPU models of your own, added to ours")
+        ->type_name("FILE");
+    app.add_option("--max-slowdown", trace_.max_slowdown,
+                   "with --trace: maximum slowdown by neighbours (default 1.25)")
+        ->type_name("X");
+    app.add_option("--seed", trace_.seed, "with --trace: random seed (default 1)")->type_name("N");
     flags_.Add(app);
   }
 
   core::Result<ExitCode> Run() override {
-    const auto days = ParseNumber("--days", days_, 0.001, kMostHistory);
+    const bool other = trace_.profiles || trace_.gpu_catalogue ||
+                       trace_.max_slowdown != SimulateFlags().max_slowdown ||
+                       trace_.seed != SimulateFlags().seed;
+    if (trace_.trace.empty()) {
+      if (!trace_.cluster.empty() || other) {
+        return core::UsageError(
+            "whatif: --cluster, --profiles, --gpu-catalogue, --max-slowdown and --seed need "
+            "--trace");
+      }
+      return OfServer();
+    }
+    if (trace_.cluster.empty()) {
+      return core::UsageError(
+          "whatif: --trace needs --cluster: the machines that the jobs ran on, such as 4x8xV100");
+    }
+    if (!days_.empty()) return core::UsageError("whatif: --days is for a server's history");
+    return OfTrace();
+  }
+
+ private:
+  core::Result<ExitCode> OfServer() {
+    const auto days = ParseNumber("--days", days_.empty() ? "7" : days_, 0.001, kMostHistory);
     RETURN_IF_ERROR(days);
     report::Json names = report::Json::array();
     for (const auto name : platform::SplitList(policies_, ',')) names.push_back(std::string(name));
@@ -40,9 +83,41 @@ class WhatIfCommand : public Command {
     return PrintOut(report::WhatIfTable(*result, OutWidth().value_or(100)));
   }
 
- private:
+  core::Result<ExitCode> OfTrace() {
+    trace_.policies = {policies_};
+    auto request = Parse(trace_);
+    RETURN_IF_ERROR(request);
+    if (std::find(request->policies.begin(), request->policies.end(), study::kOptimal) !=
+        request->policies.end()) {
+      return core::UsageError("whatif: optimal is for `sharewell simulate`");
+    }
+    const auto scenario = ReadScenario(trace_, *request);
+    RETURN_IF_ERROR(scenario);
+    ProgressBar bar;
+    study::CompareOptions options{request->options, request->predicted};
+    options.progress = [&](const std::string& policy, std::size_t done, std::size_t of) {
+      bar.Show(policy, done, of);
+    };
+    const auto result = study::SwitchOver(*scenario, request->policies, std::move(options));
+    RETURN_IF_ERROR(result);
+    bar.Clear();
+    report::SimulationReport report{
+        trace_.trace,      trace_.cluster,          report::InWords(scenario->cluster),
+        request->seed,     trace_.belief,           trace_.durations,
+        scenario->remarks, result->compared.results};
+    report.notes.insert(report.notes.end(), result->compared.notes.begin(),
+                        result->compared.notes.end());
+    RETURN_IF_ERROR(
+        WriteOut(flags_.json ? report::SwitchOverJson(report, *result)
+                             : report::SwitchOverText(report, *result, OutWidth().value_or(100))));
+    const bool all = std::all_of(report.results.begin(), report.results.end(),
+                                 [](const study::Summary& s) { return s.finished == s.jobs; });
+    return all ? kOk : kFinishedWithFailures;
+  }
+
   std::string policies_ = "slot,sharewell";
-  std::string days_ = "7";
+  std::string days_;
+  SimulateFlags trace_;
   ServerFlags flags_;
 };
 
