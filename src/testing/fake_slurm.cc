@@ -94,6 +94,7 @@ std::int64_t FakeSlurm::Submit(int gpus, Told told, std::function<void(SlurmJob&
   const std::int64_t id = next_id_;
   SubmitAs(id, gpus, told, 1);
   if (change) change(jobs_.at(id).slurm);
+  jobs_.at(id).ends = now_ + told.lasts;  // where it is to run already
   return id;
 }
 

@@ -69,7 +69,9 @@ void SlurmControl::Expect(std::int64_t job) { known_[job].told = true; }
 
 void SlurmControl::SetTimeLimit(RunId id, Seconds limit) { limits_[id] = limit; }
 
-void SlurmControl::List(std::uint64_t token) { lists_.push_back(token); }
+void SlurmControl::List(std::uint64_t token) {
+  lists_ = {token};  // a later one knows of all that an earlier one does
+}
 
 void SlurmControl::Forget(RunId id) { ended_.erase(id); }
 
