@@ -17,6 +17,8 @@ from cluster import PATIENCE, SlurmTest  # noqa: E402
 from program import PROGRAM, Speaker  # noqa: E402
 
 USER = "daemon" if os.geteuid() == 0 else None
+# A job of which nothing is known is assumed to need the memory of the largest GPU.
+ALONE = "--comment=sharewell exclusive gpu_memory=8GB"
 TELL = 'echo "$SLURMD_NODENAME gpu=$CUDA_VISIBLE_DEVICES"; sleep {}'
 
 
@@ -96,7 +98,7 @@ class Lives(ServeTest):
 
     def test_each_gpu_is_given_once_to_jobs_that_fill_it(self):
         self.serve()
-        numbers = [self.submit("--gres=gpu:1") for _ in range(12)]  # 10 GPUs
+        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(12)]  # 10 GPUs
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 10, "not all GPUs are used")
         time.sleep(2)
         self.assertEqual(len(self.cluster.squeue("-t", "R")), 10)
@@ -114,17 +116,8 @@ class Lives(ServeTest):
         number = self.submit("--gpus=4")
         self.told(number, "gpu=0,1,2,3")
 
-    def test_a_gang_over_two_nodes(self):
-        self.serve()
-        number = self.submit("-N2", "--gres=gpu:2", script='srun bash -c "echo \\$SLURMD_NODENAME gpu=\\$CUDA_VISIBLE_DEVICES"; sleep 60')
-        self.cluster.wait_job(number, "RUNNING")
-        self.cluster.wait_until(lambda: len(self.cluster.output(number).splitlines()) == 2, self.cluster.output(number), 20)
-        nodes = {line.split(" ")[0] for line in self.cluster.output(number).splitlines()}
-        self.assertEqual(nodes, {node for node, _ in self.put(number)})
-        self.assertEqual(len(nodes), 2)
-
     def test_cancelled_by_its_user_while_it_waits_and_while_it_runs(self):
-        waits = self.submit("--gpus=4", "--gres=gpu:P100:4")
+        waits = self.submit("--gpus=4")
         self.serve()
         runs = self.submit("--gres=gpu:1")
         self.told(runs)
@@ -144,7 +137,7 @@ class Lives(ServeTest):
             self.cluster.drain(name)
             self.addCleanup(self.cluster.resume, name)
         self.serve()
-        numbers = [self.submit("--gres=gpu:1") for _ in range(3)]
+        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(3)]
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 2, "n3 is not used")
         self.cluster.drain("n3")
         self.addCleanup(self.cluster.resume, "n3")
@@ -165,8 +158,8 @@ class Lives(ServeTest):
 
     def test_an_array(self):
         self.serve()
-        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", script="sleep 2", user=USER)
-        self.cluster.wait_until(lambda: len(self.cluster.squeue("-r", "-t", "R")) == 5, f"not all run: {self.cluster.squeue('-r')}", 30)
+        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", ALONE, script="sleep 10", user=USER)
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-r", "-t", "R")) == 5, "not all run", 30)
         self.cluster.wait_until(lambda: not self.cluster.squeue(), "not all end")
 
     def test_a_dependency_is_kept(self):
@@ -204,6 +197,37 @@ class Shared(ServeTest):
                 used[job["NodeList"]] = used.get(job["NodeList"], 0) + share
         self.assertEqual(sorted(used), ["n1", "n2", "n3", "n4"])
         self.assertLessEqual(max(used.values()), 100)
+
+    def test_a_gang_over_two_nodes(self):
+        self.serve()
+        number = self.submit("-N2", "--gres=gpu:1", script='srun bash -c "echo \\$SLURMD_NODENAME gpu=\\$CUDA_VISIBLE_DEVICES"; sleep 60')
+        self.cluster.wait_job(number, "RUNNING")
+        self.cluster.wait_until(lambda: len(self.cluster.output(number).splitlines()) == 2, self.cluster.output(number), 20)
+        nodes = {line.split(" ")[0] for line in self.cluster.output(number).splitlines()}
+        self.assertEqual(nodes, {node for node, _ in self.put(number)})
+        self.assertEqual(len(nodes), 2)
+
+    def test_a_node_that_is_lost_takes_its_gang_with_it_and_it_starts_again(self):
+        self.serve()
+        number = self.submit("-N2", "--gres=gpu:1")
+        self.cluster.wait_job(number, "RUNNING")
+        lost = self.put(number)[1][0]
+        self.cluster.kill_node(lost)
+        self.cluster.scontrol("update", f"NodeName={lost}", "State=DOWN", "Reason=lost")
+        self.cluster.wait_until(lambda: self.cluster.job(number)["JobState"] == "RUNNING" and lost not in [n for n, _ in self.put(number)],
+                                f"it does not start again: {self.cluster.job(number)}", 60)
+        self.cluster.start_node(lost)
+        self.cluster.resume(lost)
+
+    def test_a_reservation_is_respected(self):
+        self.cluster.scontrol("create", "reservation", "ReservationName=theirs", "StartTime=now", "Duration=60", "Users=root", "Nodes=n1,n2,n3",
+                              "Flags=IGNORE_JOBS")
+        self.addCleanup(self.cluster.scontrol, "delete", "ReservationName=theirs")
+        self.serve()
+        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(2)]
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 1, "nothing runs on n4", 30)
+        time.sleep(3)
+        self.assertEqual([self.cluster.job(n)["NodeList"] for n in numbers if self.cluster.job(n)["JobState"] == "RUNNING"], ["n4"])
 
 
 if __name__ == "__main__":
