@@ -241,7 +241,8 @@ class Cluster:
         return self.scontrol("update", f"NodeName={name}", "State=DRAIN", f"Reason={reason}")
 
     def resume(self, name):
-        return self.scontrol("update", f"NodeName={name}", "State=RESUME")
+        """Also where it was never drained."""
+        return self.scontrol("update", f"NodeName={name}", "State=RESUME", check=False)
 
     def _end(self, name, how=signal.SIGTERM):
         process = self.processes.pop(name, None)
