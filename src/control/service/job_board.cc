@@ -34,16 +34,18 @@ void JobBoard::Put(core::JobRecord record) {
     if (--count->second == 0) counts_.erase(count);
     if (over) live_.erase(before);
   }
-  if (!over) {
-    ++counts_[job->phase];
-    live_[number] = std::move(job);
-    return;
-  }
   const auto take = [&](std::map<std::int64_t, JobPtr>::iterator place) SHAREWELL_REQUIRES(mutex_) {
     over_bytes_ -= BytesOf(place->second->asked);
     over_.erase(place);
   };
+  // A number that was over may come again: a manager's ids begin anew, or a job is put back there.
   if (const auto before = over_.find(number); before != over_.end()) take(before);
+  if (!over) {
+    looked_up_.erase(number);
+    ++counts_[job->phase];
+    live_[number] = std::move(job);
+    return;
+  }
   over_bytes_ += BytesOf(job->asked);
   over_[number] = std::move(job);
   while (over_.size() > 1 && (over_.size() > most_over_ || over_bytes_ > most_over_bytes_)) {

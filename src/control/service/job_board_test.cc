@@ -35,6 +35,14 @@ TEST(JobBoard, KeepsAllThatLiveAndTheLastOfThoseThatAreOver) {
   EXPECT_EQ(board.Counts().at(Phase::kWaiting), 4U);
 }
 
+TEST(JobBoard, ANumberThatWasOverMayComeAgain) {
+  JobBoard board(3);
+  board.Put(Job(7, Phase::kFailed));
+  board.Put(Job(7, Phase::kWaiting));
+  EXPECT_THAT(Numbers(board.Over()), ElementsAre());
+  EXPECT_EQ(board.Find(7)->phase, Phase::kWaiting);
+}
+
 TEST(JobBoard, APageOfTheQueueIsReadWithoutTheRestOfIt) {
   JobBoard board(10);
   for (std::int64_t number = 1; number <= 1000; ++number) board.Put(Job(number, Phase::kWaiting));

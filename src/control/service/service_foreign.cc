@@ -121,6 +121,7 @@ void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
 
 void Service::Impl::TakeGpuTaken(const engine::RunEvent& note) {
   const auto gpu = gpus.WithUuid(note.gpu);
+  if (gpu && node_is_down[cluster.NodeOf(*gpu).index()]) return;  // it is gone with its node
   if (!gpu || !gpus.SetProblem(*gpu, note.message)) return;
   Say(note.message.empty() ? "gpu.back" : "gpu.taken", 0,
       fmt::format("GPU {}: {}", note.gpu, note.message.empty() ? "it is free" : note.message));

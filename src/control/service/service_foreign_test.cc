@@ -171,6 +171,20 @@ TEST_F(ServiceForeignTest, AGpuOfAnothersJobIsNotGiven) {
   EXPECT_EQ(service_->board().Find(job)->gpus.at(0).uuid, "n0/g1");
 }
 
+TEST_F(ServiceForeignTest, ANodeThatIsDrainedAndThenEmptyIsLeftAloneUntilItIsBack) {
+  const auto runs = slurm_.Submit(1, {Seconds(20)});
+  ASSERT_TRUE(Comes([&] { return Is(runs, Phase::kRunning); }));
+  slurm_.SetNode("n0", false, "DRAIN");
+  ASSERT_TRUE(Comes([&] { return Is(runs, Phase::kFinished); })) << "it runs on";
+  const auto job = slurm_.Submit(1, {Seconds(5)});
+  ASSERT_TRUE(Comes([&] { return Is(job, Phase::kWaiting); }));
+  slurm_.Advance(slurm_.now() + Seconds(20));
+  EXPECT_EQ(slurm_.starts[job], 0);
+  EXPECT_EQ(service_->board().Find(job)->attempt, 0);
+  slurm_.SetNode("n0", true, "IDLE");
+  EXPECT_TRUE(Comes([&] { return Is(job, Phase::kFinished); }));
+}
+
 TEST_F(ServiceForeignTest, WhileSlurmIsAwayTheServerIsNotHealthy) {
   slurm_.chance_of_fault = 1;
   ASSERT_TRUE(Comes([&] { return !runner_->control.problem().empty(); }));

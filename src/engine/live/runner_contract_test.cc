@@ -48,7 +48,7 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
     std::unique_ptr<fixtures::RunnerSide> side;
     if (GetParam() == Kind::kStub) {
       side = std::make_unique<fixtures::StubSide>(seed, kJobs);
-    } else if (GetParam() == Kind::kSlurm || GetParam() == Kind::kFaultySlurm) {
+    } else if (IsSlurm()) {
       const double faults = GetParam() == Kind::kFaultySlurm ? 0.1 : 0;
       side = std::make_unique<fixtures::SlurmSide>(nodes, seed, faults);
     } else {
@@ -56,6 +56,9 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
     }
     return std::make_unique<RunnerHistory>(std::move(side), seed, nodes);
   }
+  static bool IsSlurm() { return GetParam() == Kind::kSlurm || GetParam() == Kind::kFaultySlurm; }
+  // Slurm is looked at every second: a history of it takes longer.
+  static std::uint64_t Histories() { return IsSlurm() ? kHistories / 5 : kHistories; }
   // Those of a simulated world come by themselves.
   static void Submit(RunnerHistory& history, int gpus, int count) {
     for (int i = 0; i < count && GetParam() != Kind::kStub; ++i) history.Submit(gpus);
@@ -63,7 +66,7 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
 };
 
 TEST_P(RunnerContract, NobodyIsLostRunTwiceOrOverCommitted) {
-  for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Histories(); ++seed) {
     const auto history = History(seed);
     history->Live(kJobs, false);
     ASSERT_EQ(history->wrong(), "") << "history " << seed;
@@ -73,7 +76,7 @@ TEST_P(RunnerContract, NobodyIsLostRunTwiceOrOverCommitted) {
 TEST_P(RunnerContract, F13_NobodyIsLostWhenIdsAreGivenAnew) {
   if (GetParam() == Kind::kStub) GTEST_SKIP() << "its jobs come by themselves, under ids of theirs";
   std::size_t fewest = kJobs;
-  for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Histories(); ++seed) {
     const auto history = History(seed);
     history->renumber = 0.3;
     history->Live(kJobs, seed % 2 == 0);
@@ -86,13 +89,13 @@ TEST_P(RunnerContract, F13_NobodyIsLostWhenIdsAreGivenAnew) {
 // Answers about nodes that overtake each other are put right by the next list.
 TEST_P(RunnerContract, NodesAndGpusThatComeAndGoLoseNobody) {
   std::size_t grown = 0;
-  for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Histories(); ++seed) {
     const auto history = History(seed);
     history->Live(kJobs, true);
     ASSERT_EQ(history->wrong(), "") << "history " << seed;
     grown += history->cluster().nodes().size() - 3;
   }
-  EXPECT_GT(grown, 10U) << "nodes joined";
+  EXPECT_GT(grown, Histories() / 6) << "nodes joined";
 }
 
 TEST_P(RunnerContract, TheSameTwice) {

@@ -313,6 +313,9 @@ void SlurmControl::TellTaken() {
   }
   for (const auto& [uuid, who] : taken_) {
     if (taken.contains(uuid)) continue;
+    // With its node it is gone, not free: kNodeCame says when it can be used.
+    const auto here = nodes_.find(uuid.substr(0, uuid.find('/')));
+    if (here == nodes_.end() || !here->second.told_up) continue;
     event.gpu = uuid;
     event.message.clear();
     out_->push_back(event);

@@ -88,6 +88,8 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
   if (!here.slurm.up && HasRuns(here.slurm.name)) return;
   here.told_up = here.slurm.up;
   if (first) return;
+  // Who has its GPUs is told anew.
+  for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);
   RunEvent event;
   event.kind = here.slurm.up ? RunEvent::Kind::kNodeCame : RunEvent::Kind::kNodeWent;
   event.node = here.node;

@@ -291,6 +291,19 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
     return {};
   }
   const Seconds said = run.asked.value_or(run.since);
+  if (line->reason == "BeginTime" && now_ >= said + kReleaseAgain) {
+    // Put back after its release (slurmctld was started again), it waits for its credential to
+    // expire.
+    run.asked = now_;
+    const auto shown = Show(job);
+    RETURN_IF_ERROR(shown);
+    if (*shown && (*shown)->restarts > 0) {
+      const auto complaint =
+          client_.Control({fmt::format("update JobId={} StartTime=now", NameOf(job))});
+      RETURN_IF_ERROR(complaint);
+    }
+    return {};
+  }
   if (line->priority == 0 && now_ >= said + kReleaseAgain) {
     run.asked = now_;
     const auto complaint = client_.Control({"release " + NameOf(job)});
