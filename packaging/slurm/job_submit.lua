@@ -105,6 +105,7 @@ local function note_of(job_desc)
   local ask = string.format("ask=gpus:%d", gpus)
   if model then ask = ask .. ",model:" .. model end
   if exclusive then ask = ask .. ",exclusive" end
+  if job_desc.priority == 0 then ask = ask .. ",held" end -- sbatch --hold: `sharewell release` lets it go
   if unclear then
     ask = ask .. ",gres:" .. unclear:gsub("[^%w_.%-]", function(c) return string.format("%%%02X", c:byte()) end)
   end

@@ -207,8 +207,8 @@ class Runner {
   virtual bool HasUsers() const { return false; }
   // That job is known, and waits: kWithdrawn follows where the manager has it no more.
   virtual void Expect(std::int64_t /*job*/) {}
-  // That job is over: where it still waits there, it is cancelled. Again, or where it does not wait:
-  // nothing happens.
+  // That job is over: where it still waits there, it is cancelled. Again, or where it does not
+  // wait: nothing happens.
   virtual void CancelWaiting(std::int64_t /*job*/) {}
   // What keeps it from its work, in words with what to do; empty: nothing. A kNote of no run makes
   // a turn when it changes.

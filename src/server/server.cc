@@ -78,6 +78,14 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
   return epoch;
 }
 
+// Now is when it was last changed.
+void TouchFile(const std::string& file) {
+  const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (made < 0) return;  // a full disk: the watchdog may release the jobs then, which is its task
+  (void)::futimens(made, nullptr);
+  ::close(made);
+}
+
 // Jobs are kept to their share of the SMs by MPS: on all of its GPUs, or the policy gives none.
 bool KeepsShares(const MachineHere& machine) {
   const char* path = std::getenv("PATH");
@@ -350,6 +358,8 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.steps = [this](const std::map<std::int64_t, core::UnixMillis>& since) {
     return slurm_steps->Of(since, platform::UnixNow());
   };
+  // For the watchdog (packaging/slurm/watchdog.sh).
+  run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
   slurm_needs = std::make_unique<SlurmNeeds>(catalogue);
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,

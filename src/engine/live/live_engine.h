@@ -117,7 +117,8 @@ class LiveEngine final : public Engine {
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
   // kStarted, kTimeIsOver, kNote; kPaused, kResumed and their refusals; kGpuLost, kGpuBack;
-  // kNodeCame, kNodeWent: once each time it changed. kSubmitted, kWithdrawn, kGpuTaken as they come.
+  // kNodeCame, kNodeWent: once each time it changed. kSubmitted, kWithdrawn, kGpuTaken as they
+  // come.
   std::vector<RunEvent> TakeNotes();
 
   // Steps of the attempt under way; absent: none told.

@@ -108,6 +108,8 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
       (key == "model" ? ask.model : ask.gres) = std::move(*decoded);
     } else if (field == "exclusive") {
       ask.exclusive = true;
+    } else if (field == "held") {
+      ask.held = true;
     } else {
       return false;
     }
@@ -175,6 +177,7 @@ std::string FormatAsk(const JobNote::Ask& ask) {
   std::string out = fmt::format("gpus:{}", ask.gpus);
   if (!ask.model.empty()) out += ",model:" + EncodeNote(ask.model);
   if (ask.exclusive) out += ",exclusive";
+  if (ask.held) out += ",held";
   if (!ask.gres.empty()) out += ",gres:" + EncodeNote(ask.gres);
   return out;
 }

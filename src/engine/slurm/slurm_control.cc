@@ -102,6 +102,7 @@ Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (now < again_at_) return again_at_;
   if (const auto looked = Look(); !looked) return Fail(looked.error().message);
   Well();
+  options_.alive();
   // What was released or told to end is seen soon.
   const bool awaited = std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) {
     const Run& run = one.second;
@@ -250,6 +251,26 @@ void SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const 
   }
 }
 
+// A job that asks for one node runs on GPU models of which one node has enough.
+void SlurmControl::KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const {
+  if (job.nodes_wanted > 1 || asked.gpus <= 1) return;
+  std::set<std::string> enough, all;
+  for (const auto& [name, here] : nodes_) {
+    for (const core::GivenGpu& gpu : here.node.gpus) {
+      all.insert(gpu.model);
+      if (here.node.gpus.size() >= static_cast<std::size_t>(asked.gpus)) enough.insert(gpu.model);
+    }
+  }
+  if (enough.empty() || enough == all) return;
+  if (asked.gpu_models.empty()) {
+    asked.gpu_models.assign(enough.begin(), enough.end());
+    return;
+  }
+  const std::vector<std::string> before = asked.gpu_models;
+  std::erase_if(asked.gpu_models, [&](const std::string& one) { return !enough.contains(one); });
+  if (asked.gpu_models.empty()) asked.gpu_models = before;  // it waits, and says for what
+}
+
 void SlurmControl::TellWaiting() {
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id)) continue;
@@ -271,6 +292,7 @@ void SlurmControl::TellWaiting() {
     event.kind = RunEvent::Kind::kSubmitted;
     event.id = {id, 0};
     event.job = SubmissionOf(job, *known.note, options_.model);
+    KeepToLargeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);

@@ -46,6 +46,7 @@ struct SlurmControlOptions {
   std::function<std::map<std::int64_t, double>(const std::map<std::int64_t, core::UnixMillis>&)>
       steps = {};
   core::Seconds steps_every{2};
+  std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -112,6 +113,7 @@ class SlurmControl {
   core::Result<void> LookAtGone();
   core::Result<void> SplitArrays();
   void TellWaiting();
+  void KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const;
   void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellSteps();
   void TellTaken();

@@ -125,6 +125,27 @@ TEST(SlurmDependencies, AreSettledWhenNothingCanStillHappen) {
   EXPECT_TRUE(DependencyIsSettled("singleton", is_there));
 }
 
+TEST_F(SlurmControlTest, AJobOfOneNodeKeepsToModelsWithLargeEnoughNodes) {
+  slurm_.AddNode("big", 4, "A");
+  Restart();
+  const auto four = slurm_.Submit(4), two = slurm_.Submit(2);
+  const auto told = Hear(3);
+  for (const RunEvent& event : told) {
+    if (event.kind != Kind::kSubmitted) continue;
+    if (event.id.job == four) EXPECT_THAT(event.job->asked.gpu_models, ElementsAre("A"));
+    if (event.id.job == two) EXPECT_THAT(event.job->asked.gpu_models, IsEmpty());
+  }
+  EXPECT_EQ(Kinds(told, four), std::vector{Kind::kSubmitted});
+}
+
+TEST_F(SlurmControlTest, WhatItsUserHoldsIsHeldHereToo) {
+  const auto job =
+      slurm_.Submit(1, {}, [](SlurmJob& one) { one.admin_comment = "sharewell1 ask=gpus:1,held"; });
+  const auto told = Hear(3);
+  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
+  EXPECT_TRUE(told[0].job->asked.held);
+}
+
 TEST_F(SlurmControlTest, StepsAreThoseOfTheRunAndOnlyRise) {
   const auto job = slurm_.Submit(1, {Seconds(100), 3});
   Hear(2);

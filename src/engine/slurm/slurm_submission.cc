@@ -76,6 +76,7 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
     asked.gpu_models = ModelsIn(job.features, named);
   }
   asked.exclusive = note.ask.exclusive;
+  asked.held = note.ask.held;
   asked.time_limit = job.time_limit;
   if (job.array && job.array_task) {
     asked.array = fmt::format("{}_{}", *job.array, *job.array_task);

@@ -113,13 +113,21 @@ void BoundMemory(const core::Needs& needs, const core::Submission& asked,
     median = std::min(median.value_or(*asked.gpu_memory), *asked.gpu_memory);
     upper = std::min(upper.value_or(*asked.gpu_memory), *asked.gpu_memory);
   }
-  Bytes largest;
+  // Of which nothing is known fills whichever GPU it gets, and may get the smallest of those that
+  // it may run on: else it would wait for the largest while others stand idle.
+  std::optional<Bytes> smallest;
   for (std::size_t m = 0; m < estimate.on.size(); ++m) {
-    const Bytes whole = cluster.models()[m].memory;
-    estimate.on[m].demand.gpu_memory = median.value_or(whole);
-    largest = std::max(largest, whole);
+    const GpuModel& model = cluster.models()[m];
+    estimate.on[m].demand.gpu_memory = median.value_or(model.memory);
+    const auto& allowed = asked.gpu_models;
+    if (!allowed.empty() &&
+        std::find(allowed.begin(), allowed.end(), model.name) == allowed.end()) {
+      continue;
+    }
+    smallest = std::min(smallest.value_or(model.memory), model.memory);
   }
-  estimate.gpu_memory_upper = upper.value_or(median ? *median * kMemoryUpper : largest);
+  const Bytes fills = smallest.value_or(cluster.models().front().memory);
+  estimate.gpu_memory_upper = upper.value_or(median ? *median * kMemoryUpper : fills);
 }
 
 }  // namespace
