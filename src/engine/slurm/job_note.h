@@ -23,8 +23,8 @@ struct JobNote {
     int gpus = 0;            // a node times nodes: of the whole job
     std::string model;       // of GPU; empty: any
     bool exclusive = false;  // asked for with --exclusive, or more than 99 shards
-    bool held = false;       // by its user, with --hold: it waits until he releases it here
     std::string gres;        // as the user wrote it, where none of this could be made of it
+    bool held = false;       // by its user, with --hold: it waits until he releases it here
 
     friend bool operator==(const Ask&, const Ask&) = default;
   };

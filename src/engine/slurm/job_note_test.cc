@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 
 JobNote Gang() {
   JobNote note;
-  note.ask = {2, "V100", true, ""};
+  note.ask = {2, "V100", true, "", false};
   note.put = {3, {{"n2", {"g0", "g1"}}, {"n3", {"g0", "g1"}}}, 40, 80, 3, 14000, {"g2", "g3"}};
   return note;
 }
@@ -23,7 +23,7 @@ TEST(JobNote, IsWrittenAsTheHeaderShowsIt) {
 
 TEST(JobNote, ReadsWhatItWrites) {
   JobNote odd;
-  odd.ask = {1, "A100, 80 \"GB\"", false, "gpu:a100:1,tmp:5G\n--x"};
+  odd.ask = {1, "A100, 80 \"GB\"", false, "gpu:a100:1,tmp:5G\n--x", true};
   JobNote cpus_only;
   cpus_only.put = {1, {{"n1", {}}}, 100, 100, 2.5, std::nullopt, {}};
   for (const JobNote& note : {Gang(), odd, cpus_only, JobNote{}}) {

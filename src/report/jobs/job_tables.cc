@@ -27,7 +27,7 @@ std::string GpuCell(const JobRecord& job) {
   if (job.gpus.empty()) return job.asked.gpus == 0 ? "none" : "";
   std::string text;
   for (const core::GivenGpu& gpu : job.gpus) {
-    text += fmt::format("{}{}", text.empty() ? "" : ",", gpu.index);
+    text += fmt::format("{}{}", text.empty() ? "" : ",", GpuName(gpu));
   }
   return text + (job.gpus[0].uuid.starts_with("simulated-") ? " (simulated)" : "");
 }
@@ -86,7 +86,7 @@ std::string StrangersLine(const GpuNow& gpu) {
     memory += one.memory;
     who += fmt::format(", pid {} of {}{}", one.pid, PlainText(one.user), one.busy ? ", busy" : "");
   }
-  return fmt::format("GPU {}: other processes: {}{}\n", gpu.gpu.index, Size(memory), who);
+  return fmt::format("GPU {}: other processes: {}{}\n", GpuName(gpu.gpu), Size(memory), who);
 }
 
 std::string MemoryCell(const GpuNow& gpu) {
@@ -240,7 +240,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
       together = together && its ? std::optional(*together + *its) : std::nullopt;
     }
     const std::string state = GpuState(gpu);
-    rows({fmt::format("{}", gpu.gpu.index),
+    rows({GpuName(gpu.gpu),
           PlainText(gpu.gpu.model) + (gpu.simulated ? " (simulated)" : "") +
               (gpu.drained && !on.empty() ? ", drained" : ""),
           Or(gpu.busy, Percent), MemoryCell(gpu),

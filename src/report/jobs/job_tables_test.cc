@@ -204,6 +204,12 @@ TEST(JobTables, TopShowsProcessesThatAreNoJobs) {
   EXPECT_THAT(text, HasSubstr("GPU 1: other processes: 2.0 GB, pid 7 of bob, pid 8 of bob\n"));
 }
 
+TEST(JobTables, AGpuOfAClusterIsNamedByNodeAndSlot) {
+  EXPECT_EQ(GpuName({3, "GPU-1234", "H200"}), "3");
+  EXPECT_EQ(GpuName({3, "n2/g1", "V100"}), "n2/g1");
+  EXPECT_EQ(GpusInWords({{0, "n1/g0", "V100"}, {1, "n2/g0", "V100"}}), "GPUs n1/g0, n2/g0 (V100)");
+}
+
 TEST(JobTables, F26_WhoseGpuIsNotHereIsListedToo) {
   JobRecord elsewhere = Running(9, 1);
   elsewhere.gpus = {{7, "GPU-7", "H200"}};

@@ -91,21 +91,25 @@ std::string CutTo(std::string text, std::size_t width) {
   return width == 0 ? text : text + "…";
 }
 
+std::string GpuName(const core::GivenGpu& gpu) {
+  const bool of_cluster = gpu.uuid.find('/') != std::string::npos;
+  return of_cluster ? PlainText(gpu.uuid) : fmt::format("{}", gpu.index);
+}
+
 std::string GpusInWords(const std::vector<core::GivenGpu>& gpus) {
   if (gpus.empty()) return "no GPU";
-  std::vector<int> indices;
+  std::vector<std::string> names;
   std::vector<std::string> models;
   bool simulated = false;
   for (const core::GivenGpu& gpu : gpus) {
-    indices.push_back(gpu.index);
+    names.push_back(GpuName(gpu));
     simulated = simulated || gpu.uuid.starts_with("simulated-");
     const std::string model = PlainText(gpu.model);
     if (!model.empty() && std::find(models.begin(), models.end(), model) == models.end()) {
       models.push_back(model);
     }
   }
-  std::string text =
-      fmt::format("GPU{} {}", indices.size() == 1 ? "" : "s", fmt::join(indices, ", "));
+  std::string text = fmt::format("GPU{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "));
   if (models.empty()) return text;
   return text + fmt::format(" ({}{})", simulated ? "simulated " : "", fmt::join(models, ", "));
 }
