@@ -42,6 +42,7 @@ struct NodeNow {
   bool store_up = true;
   std::string store_problem;
 };
+
 // What people call it: its index on its machine; of a cluster's GPU "n2/g1".
 std::string GpuName(const core::GivenGpu& gpu);
 // "GPU 0 (H200)", "GPUs 0, 1 (simulated H200)", "no GPU".
