@@ -217,12 +217,12 @@ class Shared(ServeTest):
         number = self.submit("-N2", "--gres=gpu:1")
         self.cluster.wait_job(number, "RUNNING")
         lost = self.put(number)[1][0]
+        self.addCleanup(self.cluster.resume, lost)
+        self.addCleanup(self.cluster.start_node, lost)
         self.cluster.kill_node(lost)
         self.cluster.scontrol("update", f"NodeName={lost}", "State=DOWN", "Reason=lost")
         self.cluster.wait_until(lambda: self.cluster.job(number)["JobState"] == "RUNNING" and lost not in [n for n, _ in self.put(number)],
                                 "it does not start again", 90)
-        self.cluster.start_node(lost)
-        self.cluster.resume(lost)
 
     def test_a_reservation_is_respected(self):
         self.cluster.scontrol("create", "reservation", "ReservationName=theirs", "StartTime=now", "Duration=60", "Users=root", "Nodes=n1,n2,n3",

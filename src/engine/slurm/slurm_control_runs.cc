@@ -317,7 +317,8 @@ bool SlurmControl::TakenOver(std::int64_t job, const SlurmQueueLine& line) {
   const Run& run = runs_.at(job);
   const std::set<std::string> has(line.nodes.begin(), line.nodes.end());
   const std::set<std::string> given(run.request.nodes.begin(), run.request.nodes.end());
-  if (has.empty() || has == given) return false;
+  // One that ends leaves its nodes one by one, and a node that is lost leaves it.
+  if (std::includes(given.begin(), given.end(), has.begin(), has.end())) return false;
   Known& known = known_.at(job);
   known.told = false;
   known.job.reset();  // it is read again, for what it has
