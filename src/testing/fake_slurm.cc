@@ -90,7 +90,7 @@ void FakeSlurm::SetNode(const std::string& name, bool up, const std::string& sta
   }
 }
 
-std::int64_t FakeSlurm::Submit(int gpus, Told told, std::function<void(SlurmJob&)> change) {
+std::int64_t FakeSlurm::Submit(int gpus, Told told, const std::function<void(SlurmJob&)>& change) {
   const std::int64_t id = next_id_;
   SubmitAs(id, gpus, told, 1);
   if (change) change(jobs_.at(id).slurm);

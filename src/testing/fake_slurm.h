@@ -45,7 +45,8 @@ class FakeSlurm : public engine::SlurmClient {
   void AddNode(const std::string& name, int gpus, const std::string& model);
   void SetNode(const std::string& name, bool up, const std::string& state);
   // Held, with our note. Its id.
-  std::int64_t Submit(int gpus, Told told = {}, std::function<void(engine::SlurmJob&)> change = {});
+  std::int64_t Submit(int gpus, Told told = {},
+                      const std::function<void(engine::SlurmJob&)>& change = {});
   void SubmitAs(std::int64_t id, int gpus, Told told, int nodes);
   engine::SlurmJob& job(std::int64_t id) { return jobs_.at(id).slurm; }
   bool Knows(std::int64_t id) const { return jobs_.contains(id); }

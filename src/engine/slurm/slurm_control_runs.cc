@@ -448,7 +448,10 @@ Result<void> SlurmControl::Place() {
   for (const std::int64_t job : placed) names.push_back(NameOf(job));
   auto read = client_.Check(placed, names);
   RETURN_IF_ERROR(read);
-  for (SlurmJob& job : *read) TakeJob(known_[job.id], std::move(job));
+  for (SlurmJob& job : *read) {
+    Known& known = known_[job.id];
+    TakeJob(known, std::move(job));
+  }
   std::vector<std::string> releases;
   for (const std::int64_t job : placed) {
     const Known& known = known_.at(job);
