@@ -20,6 +20,9 @@ class Placing(SlurmTest):
         self.cluster.scontrol("update", f"JobId={number}", f"ReqNodeList={node}", f"Gres={gres}", *more)
         self.cluster.scontrol("release", number)
 
+    def note(self, number, put):
+        self.cluster.scontrol("update", f"JobId={number}", f"AdminComment=sharewell1 ask=gpus:1 put={put}")
+
     def told(self, number, text):
         self.cluster.wait_until(lambda: text in self.cluster.output(number), f"job {number} did not tell {text}: {self.cluster.output(number)}", 15)
 
@@ -81,6 +84,25 @@ case "$words" in quit*) rm "$CUDA_MPS_PIPE_DIRECTORY/alive"; echo "quit $CUDA_MP
 exit 0
 """
 MPS = 'env | grep -E "^CUDA_(MPS|VISIBLE)" | sort; echo end; sleep 60'
+
+
+class ChangingSlots(SlurmTest):
+    OPTIONS = {"scripts": True}
+    submit, place, note, told = Placing.submit, Placing.place, Placing.note, Placing.told
+
+    def test_a_job_that_changes_its_slot_keeps_a_shard_of_the_old_one_and_does_not_see_that_gpu(self):
+        """Without that shard slurmctld 22.05 would die here on x86_64."""
+        number = self.submit("--gres=gpu:1")
+        self.note(number, "1,n2:g1,shards:60,sm:100")
+        self.place(number, "n2", "shard:g1:60")
+        self.told(number, "n2 gpu=1")
+        self.cluster.scontrol("requeuehold", number)
+        self.cluster.wait_job(number, "PENDING")
+        self.cluster.scontrol("update", f"JobId={number}", "TresPerNode=")
+        self.note(number, "2,n3:g0,shards:60,sm:100,kept:g1")
+        self.place(number, "n3", "shard:g0:60,shard:g1:1", "StartTime=now")
+        self.told(number, "n3 gpu=0 ")
+        self.assertIsNone(self.cluster.processes["slurmctld"].poll())
 
 
 class NodeScripts(SlurmTest):

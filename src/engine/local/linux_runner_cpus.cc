@@ -65,8 +65,8 @@ void LinuxRunner::Impl::TakeCpus(Run& run) {
 }
 
 // What nobody was given would stand idle, and a loop that is kept to as many cores as it keeps busy
-// is slowed: on an H200's host by a fifth. So runs with GPUs may use it too, all of them at once,
-// and lose it as soon as somebody is given it. Not before a run's first step: it may count its CPUs
+// has none to spare (docs/mix.md). So runs with GPUs may use it too, all of them at once, and lose
+// it as soon as somebody is given it. Not before a run's first step: it may count its CPUs
 // to see how many loaders to start. CPU-only runs keep to what they have, for theirs is the traffic
 // that training jobs suffer from.
 void LinuxRunner::Impl::LendCpus() {
