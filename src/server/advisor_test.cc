@@ -368,6 +368,10 @@ TEST_F(ServerAdvisorTest, EstimatesAreForEveryModelWithTheUsersBounds) {
   estimate = advisor->EstimateOf(record);
   EXPECT_FALSE(estimate.on[0].demand.known);
   EXPECT_EQ(estimate.on[1].demand.gpu_memory, machine.cluster.models()[1].memory);
+  EXPECT_EQ(estimate.gpu_memory_upper, machine.cluster.models()[1].memory)
+      << "it may run on the smaller GPU too, and fills it";
+  record.asked.gpu_models = {"H200"};
+  EXPECT_EQ(advisor->EstimateOf(record).gpu_memory_upper, machine.cluster.models()[0].memory);
 }
 
 TEST_F(ServerAdvisorTest, PairsComeFromWhatWeCarryAndFromWhatWasMeasuredHere) {
