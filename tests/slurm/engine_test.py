@@ -17,8 +17,6 @@ from cluster import PATIENCE, REPOSITORY, SlurmTest  # noqa: E402
 from program import PROGRAM, Speaker  # noqa: E402
 
 USER = "daemon" if os.geteuid() == 0 else None
-# A job of which nothing is known is assumed to need the memory of the largest GPU.
-ALONE = "--comment=sharewell exclusive gpu_memory=8GB"
 TELL = 'echo "$SLURMD_NODENAME gpu=$CUDA_VISIBLE_DEVICES"; sleep {}'
 
 
@@ -97,7 +95,7 @@ class Lives(ServeTest):
 
     def test_each_gpu_is_given_once_to_jobs_that_fill_it(self):
         self.serve()
-        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(12)]  # 10 GPUs
+        numbers = [self.submit("--gres=gpu:1") for _ in range(12)]  # 10 GPUs
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 10, "not all GPUs are used")
         time.sleep(2)
         self.assertEqual(len(self.cluster.squeue("-t", "R")), 10)
@@ -112,8 +110,8 @@ class Lives(ServeTest):
 
     def test_several_gpus_of_one_node(self):
         self.serve()
-        number = self.submit("--gpus=2")
-        self.told(number, "gpu=0,1")
+        number = self.submit("--gpus=4")  # which n4 alone has
+        self.told(number, "gpu=0,1,2,3")
 
     def test_cancelled_by_its_user_while_it_waits_and_while_it_runs(self):
         waits = self.submit("--gpus=11")  # more than there are
@@ -136,7 +134,7 @@ class Lives(ServeTest):
             self.cluster.drain(name)
             self.addCleanup(self.cluster.resume, name)
         self.serve()
-        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(3)]
+        numbers = [self.submit("--gres=gpu:1") for _ in range(3)]
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 2, "n3 is not used")
         self.cluster.drain("n3")
         self.addCleanup(self.cluster.resume, "n3")
@@ -157,7 +155,7 @@ class Lives(ServeTest):
 
     def test_an_array(self):
         self.serve()
-        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", ALONE, script="sleep 10", user=USER)
+        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", script="sleep 10", user=USER)
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-r", "-t", "R")) == 5, "not all run", 30)
         self.cluster.wait_until(lambda: not self.cluster.squeue(), "not all end")
 
@@ -229,7 +227,7 @@ class Shared(ServeTest):
                               "Flags=IGNORE_JOBS")
         self.addCleanup(self.cluster.scontrol, "delete", "ReservationName=theirs")
         self.serve()
-        numbers = [self.submit("--gres=gpu:1", ALONE) for _ in range(2)]
+        numbers = [self.submit("--gres=gpu:1") for _ in range(2)]
         self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 1, "nothing runs on n4", 100)
         time.sleep(3)
         self.assertEqual([self.cluster.job(n)["NodeList"] for n in numbers if self.cluster.job(n)["JobState"] == "RUNNING"], ["n4"])

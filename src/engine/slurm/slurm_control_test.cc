@@ -107,6 +107,25 @@ TEST_F(SlurmControlTest, AJobThatDependsOnAnotherIsToldWhenThatIsOver) {
   EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted});
 }
 
+TEST(SlurmRequests, AreReadWhereNobodyWroteThemDown) {
+  const auto ask = [](const std::string& gres, int nodes) {
+    SlurmJob job;
+    job.gres = gres;
+    job.nodes_wanted = nodes;
+    const auto note = NoteOfRequest(job);
+    return note ? fmt::format("{} {}", note->ask.gpus, note->ask.model) : "none";
+  };
+  EXPECT_EQ(ask("gres:gpu:1", 1), "1 ");
+  EXPECT_EQ(ask("gres/gpu:V100:2(IDX:0-1)", 2), "4 V100") << "of each node";
+  EXPECT_EQ(ask("per_job=gres:gpu:P100:3", 2), "3 P100");
+  EXPECT_EQ(ask("gpu:g0:1,gpu:g1:1", 1), "2 ") << "a slot is no model";
+  EXPECT_EQ(ask("gres:gpu", 1), "1 ");
+  EXPECT_EQ(ask("gres:gpu:999999999", 999), "1000000 ");
+  EXPECT_EQ(ask("tmp:5", 1), "none");
+  EXPECT_EQ(ask("per_", 1), "none");
+  EXPECT_EQ(ask("", 1), "none");
+}
+
 TEST(SlurmDependencies, AreSettledWhenNothingCanStillHappen) {
   const auto is_there = [](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
     if (id == 8) return !pending;                          // runs

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/text/quoted.h"
+#include "engine/slurm/slurm_words.h"
 
 namespace sharewell::engine {
 namespace {
@@ -104,41 +105,28 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
 }
 
 std::optional<JobNote> NoteOfRequest(const SlurmJob& job) {
+  constexpr std::int64_t kMost = 1'000'000;  // as a note may say
   JobNote note;
-  std::string_view text = job.gres;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    std::string_view one = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool of_job = one.find("per_job=") != std::string_view::npos;
-    const std::size_t gpu = one.find("gpu");
-    if (gpu == std::string_view::npos) continue;
-    one = one.substr(gpu + 3);
-    one = one.substr(0, one.find('('));  // "gpu:1(IDX:0)"
-    int count = 1;
-    while (!one.empty()) {
-      const std::size_t begin = one.find_first_not_of(":=");
-      if (begin == std::string_view::npos) break;
-      one.remove_prefix(begin);
-      const std::string_view word = one.substr(0, one.find_first_of(":="));
-      one.remove_prefix(word.size());
-      int number = 0;
-      const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-      if (error == std::errc() && rest == word.data() + word.size()) {
-        count = number;
-      } else if (!word.starts_with('g')) {  // a slot is no model
-        note.ask.model = word;
-      }
+  std::int64_t gpus = 0;
+  for (std::string_view part : SplitAtCommas(job.gres)) {
+    const bool of_job = part.starts_with("per_job=");
+    if (part.starts_with("per_")) part.remove_prefix(std::min(part.find('='), part.size() - 1) + 1);
+    const auto parsed = ParseGres(part);
+    if (!parsed) continue;
+    for (const SlurmGres& gres : *parsed) {
+      if (gres.name != "gpu") continue;
+      if (!gres.type.empty() && !gres.type.starts_with('g')) note.ask.model = gres.type;  // no slot
+      const int nodes = of_job ? 1 : std::max(job.nodes_wanted, 1);
+      gpus = std::min(gpus + gres.count * nodes, kMost);
     }
-    note.ask.gpus += count * (of_job ? 1 : std::max(job.nodes_wanted, 1));
   }
-  if (note.ask.gpus == 0) return std::nullopt;
+  if (gpus == 0) return std::nullopt;
+  note.ask.gpus = static_cast<int>(gpus);
   return note;
 }
 
 // "afterok:19_*(unfulfilled),after:20:21+5,singleton": each clause, separated by ',' (all of them)
-// or
-// '?' (one of them).
+// or '?' (one of them).
 bool DependencyIsSettled(std::string_view dependency, const SlurmIsThere& is_there) {
   if (dependency.empty() || dependency == "(null)") return true;
   const bool any = dependency.find('?') != std::string_view::npos;
