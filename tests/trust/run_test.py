@@ -52,10 +52,14 @@ class Seat:
         return before
 
     def wait(self):
+        """Its exit code; all it said until then is in `seen`."""
         end = time.monotonic() + PATIENCE
-        while self.process.poll() is None and time.monotonic() < end:
-            if select.select([self.master], [], [], 0.02)[0]:
+        while time.monotonic() < end:
+            gone = self.process.poll() is not None  # asked first: what it said last is read after its end
+            if select.select([self.master], [], [], 0 if gone else 0.02)[0]:
                 self.seen += os.read(self.master, 65536).decode(errors="replace")
+            elif gone:
+                break
         return self.process.wait(timeout=1)
 
     def number(self):

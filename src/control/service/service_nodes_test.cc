@@ -49,10 +49,11 @@ class ServiceNodesTest : public ::testing::Test {
     answered_ = false;
   }
   template <class So>
-  static bool Comes(So so) {
+  bool Comes(So so) {
     for (int i = 0; i < 3000 && !so(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
+    WaitForTurn(*service_);
     return so();
   }
   bool Is(std::int64_t number, Phase phase) {

@@ -97,7 +97,10 @@ class ServiceTest : public testing::Test {
     for (int i = 0; i < 3000; ++i) {
       const JobPtr job = service_->board().Find(number);
       if (job != nullptr) phase = job->phase;
-      if (job != nullptr && phase == to) break;
+      if (job != nullptr && phase == to) {
+        WaitForTurn(*service_);
+        break;
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return phase;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "control/service/advisor.h"
+#include "control/service/service.h"
 #include "engine/runner.h"
 #include "policy/policy.h"
 #include "store/job_store.h"
@@ -245,5 +247,14 @@ class PlainAdvisor final : public Advisor {
 inline const core::Account kAnn{"ann", 1000, 1000, false};
 inline const core::Account kBob{"bob", 1001, 1001, false};
 inline const core::Account kRoot{"root", 0, 0, true};
+
+// Waits until the turn under way is over: it shows a job's new phase first, and what View() tells
+// at its end.
+inline void WaitForTurn(Service& service) {
+  auto asked = std::make_shared<std::promise<void>>();
+  auto answer = asked->get_future();
+  service.Ahead(0, [asked](const core::Result<std::optional<JobsAhead>>&) { asked->set_value(); });
+  EXPECT_EQ(answer.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
 
 }  // namespace sharewell::control
