@@ -107,16 +107,16 @@ class Seat {
 
   TerminalEnd Sit() {
     while (!over_ || !to_out_.empty()) {
+      // Nothing is wanted of the socket while output waits: a job's end there must not wake us.
       pollfd wanted[] = {{signals_.file(), POLLIN, 0},
                          {input_ && to_job_.empty() && !over_ ? STDIN_FILENO : -1, POLLIN, 0},
-                         {socket_, Wanted(), 0},
+                         {over_ || Wanted() == 0 ? -1 : socket_, Wanted(), 0},
                          {to_out_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
-      if (over_) wanted[2].fd = -1;
       if (::poll(wanted, 4, -1) < 0 && errno != EINTR) break;
       if (wanted[0].revents != 0 && !TakeSignals()) return end_;
       if (wanted[3].revents != 0 && !WriteOutput()) return end_;
       if ((wanted[2].revents & POLLOUT) != 0) Send();
-      if ((wanted[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && to_out_.empty()) Hear();
+      if ((wanted[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Hear();
       if (wanted[1].revents != 0) ReadInput();
       TakeFrames();
     }
@@ -202,6 +202,7 @@ class Seat {
   }
 
   void Hear() {
+    if (reader_.room_size() == 0) return;  // read() would say that there is nothing more
     const ssize_t n = ::read(socket_, reader_.room(), reader_.room_size());
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n > 0) return reader_.Added(static_cast<std::size_t>(n));
