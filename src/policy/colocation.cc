@@ -40,6 +40,7 @@ void Colocation::Join(JobId id, Ratio sm_share) {
 }
 
 void Colocation::Limit(std::size_t i, Ratio sm_share) {
+  if (residents_[i].sm_share == sm_share) return;
   residents_[i].sm_share = sm_share;
   speeds_.fill(0);
 }

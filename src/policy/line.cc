@@ -110,46 +110,59 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       const auto id = core::UserId(user);
       user_keys_.push_back(line.order_->ByUser() ? line.order_->UserKey(snapshot, id) : 0);
     }
-    cursors_.push_back(
-        {&members, members.begin(), end, end, end, missed_.size() - 1, known->second});
+    cursors_.push_back({members.begin(), end, end, end, missed_.size() - 1, known->second});
   }
+  heads_.resize(user_keys_.size());
   for (std::size_t i = 0; i < cursors_.size(); ++i) Queue(i);
+  for (std::size_t i = 0; i < heads_.size(); ++i) QueueUser(i);
 }
 
-std::optional<Line::Turns::Rank> Line::Turns::RankOf(Cursor& c) const {
-  const double user_key = user_keys_[c.user];
+// Written out: it is asked a million times.
+bool Line::Turns::ComesLater(const Head& a, double a_key, const Head& b, double b_key) {
+  if (a.entry.minus_priority != b.entry.minus_priority) {
+    return a.entry.minus_priority > b.entry.minus_priority;
+  }
+  if (a.tail != b.tail) return b.tail;
+  if (a_key != b_key) return a_key > b_key;
+  if (a.entry.key != b.entry.key) return a.entry.key > b.entry.key;
+  if (a.entry.submit != b.entry.submit) return a.entry.submit > b.entry.submit;
+  return a.entry.id > b.entry.id;  // each job stands in one class
+}
+
+void Line::Turns::Queue(std::size_t cursor) {
+  Cursor& c = cursors_[cursor];
   if (c.tail == c.tail_end && c.front != c.back && std::prev(c.back)->key >= tail_from_) {
-    const Entry& last = *std::prev(c.back);
-    c.tail = c.members->lower_bound(
-        {last.minus_priority, last.key, -std::numeric_limits<double>::infinity(), JobId(0)});
+    // Its equals stand right before it, and are few.
+    c.tail = std::prev(c.back);
+    const double key = c.tail->key;
+    while (c.tail != c.front && std::prev(c.tail)->key == key) --c.tail;
     c.tail_end = std::exchange(c.back, c.tail);
   }
   if (c.tail != c.tail_end) {
     Entry mirrored = *c.tail;
     mirrored.key = -mirrored.key;
-    return Rank{mirrored.minus_priority, 0, user_key, mirrored};
+    heads_[c.user].push({true, mirrored, cursor});
+  } else if (c.front != c.back) {
+    heads_[c.user].push({false, *c.front, cursor});
   }
-  if (c.front == c.back) return std::nullopt;
-  return Rank{c.front->minus_priority, 1, user_key, *c.front};
 }
 
-void Line::Turns::Queue(std::size_t cursor) {
-  if (const auto rank = RankOf(cursors_[cursor])) heads_.emplace(*rank, cursor);
+void Line::Turns::QueueUser(std::size_t user) {
+  if (!heads_[user].empty()) users_.push({user_keys_[user], user, heads_[user].top()});
 }
 
 std::optional<JobId> Line::Turns::Next() {
-  while (!heads_.empty()) {
-    const double user_key = std::get<2>(heads_.top().first);
-    const std::size_t i = heads_.top().second;
-    heads_.pop();
-    Cursor& c = cursors_[i];
-    // Its user was served since: keys only grow, so it is enough to look when its turn comes.
-    if (user_key != user_keys_[c.user]) {
-      Queue(i);
+  while (!users_.empty()) {
+    const std::size_t user = users_.top().number;
+    const std::size_t cursor = users_.top().head.cursor;
+    users_.pop();
+    heads_[user].pop();
+    Cursor& c = cursors_[cursor];
+    if (missed_[c.needs] >= most_misses_) {
+      QueueUser(user);
       continue;
     }
-    if (missed_[c.needs] >= most_misses_) continue;
-    current_ = i;
+    current_ = cursor;
     given_ = c.tail != c.tail_end ? (c.tail++)->id : (c.front++)->id;
     return given_;
   }
@@ -157,13 +170,14 @@ std::optional<JobId> Line::Turns::Next() {
 }
 
 void Line::Turns::Answer(bool served) {
-  Cursor& c = cursors_[current_];
+  const Cursor& c = cursors_[current_];
   if (served) {
     user_keys_[c.user] += line_.order_->Charge(snapshot_.job(given_));
   } else {
     ++missed_[c.needs];
   }
   Queue(current_);
+  QueueUser(c.user);
 }
 
 }  // namespace sharewell::policy

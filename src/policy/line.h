@@ -75,15 +75,35 @@ class Line {
 
    private:
     struct Cursor {
-      const Members* members;
       Members::const_iterator front, back;     // what is left beside `tail`
       Members::const_iterator tail, tail_end;  // equals of the tail that are next
       std::size_t needs = 0;                   // which of `missed_`
       std::size_t user = 0;                    // which of `user_keys_`
     };
-    using Rank = std::tuple<int, int, double, Entry>;  // priority, tail first, user's key, entry
-    std::optional<Rank> RankOf(Cursor& cursor) const;
-    void Queue(std::size_t cursor);
+    struct Head {
+      bool tail = false;  // goes first
+      Entry entry;        // of the tail: with its key negated
+      std::size_t cursor = 0;
+    };
+    struct User {
+      double key = 0;
+      std::size_t number = 0;
+      Head head;  // the first of its own
+    };
+    // For heaps, whose top is who comes first.
+    static bool ComesLater(const Head& a, double a_key, const Head& b, double b_key);
+    struct HeadComesLater {
+      bool operator()(const Head& a, const Head& b) const { return ComesLater(a, 0, b, 0); }
+    };
+    struct UserComesLater {
+      bool operator()(const User& a, const User& b) const {
+        return ComesLater(a.head, a.key, b.head, b.key);
+      }
+    };
+    using Heads = std::priority_queue<Head, std::vector<Head>, HeadComesLater>;
+
+    void Queue(std::size_t cursor);  // among its user's
+    void QueueUser(std::size_t user);
 
     const Line& line_;
     const core::Snapshot& snapshot_;
@@ -92,9 +112,10 @@ class Line {
     std::vector<double> user_keys_;
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;
-    // Of each cursor at most one; least first. A heap: thousands of classes pass through it.
-    using Head = std::pair<Rank, std::size_t>;
-    std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
+    std::vector<Heads> heads_;  // by user; of each cursor at most one
+    // Each that has heads, once. A user's key changes only when it is served, and then it is taken
+    // out.
+    std::priority_queue<User, std::vector<User>, UserComesLater> users_;
     std::size_t current_ = 0;
     core::JobId given_;
   };
