@@ -82,6 +82,12 @@ std::vector<WantedLimit> WantedBy(const CgroupLimits& limits) {
   return wanted;
 }
 
+std::vector<std::string> ControllersOf(const CgroupLimits& limits) {
+  std::vector<std::string> controllers;
+  for (const WantedLimit& want : WantedBy(limits)) controllers.emplace_back(want.controller);
+  return controllers;
+}
+
 // 0 or the first error.
 int WriteAllValues(const std::string& folder,
                    const std::vector<std::pair<std::string, std::string>>& values) {
@@ -93,10 +99,23 @@ int WriteAllValues(const std::string& folder,
 
 }  // namespace
 
+std::unique_ptr<Cgroup> Cgroup::MakeWithin(const Cgroup& outer, const std::string& name,
+                                           const CgroupLimits& limits) {
+  const auto controllers = ControllersOf(limits);
+  if (controllers.empty()) return std::unique_ptr<Cgroup>(new Cgroup());
+  CgroupHome home = CgroupHome::Find(controllers);
+  for (auto& [controller, place] : home.places_) {
+    const std::string folder = outer.FolderOf(controller);
+    if (folder.empty()) continue;
+    if (home.v2_) WriteValue(folder + "/cgroup.subtree_control", "+" + controller);
+    place = {folder, {}};
+  }
+  return home.Make(GroupName(name), limits);
+}
+
 std::unique_ptr<Cgroup> Cgroup::Make(const std::string& name, const CgroupLimits& limits,
                                      const std::string& root) {
-  std::vector<std::string> controllers;
-  for (const WantedLimit& want : WantedBy(limits)) controllers.emplace_back(want.controller);
+  const auto controllers = ControllersOf(limits);
   if (controllers.empty()) return std::unique_ptr<Cgroup>(new Cgroup());
   const CgroupHome home = CgroupHome::Find(controllers, root);
   home.RemoveStale();

@@ -27,6 +27,9 @@ class Cgroup {
   // file system, for tests. For many of them: platform/process/cgroup_home.h.
   static std::unique_ptr<Cgroup> Make(const std::string& name, const CgroupLimits& limits,
                                       const std::string& root = "/");
+  // One inside `outer`, whose limits bound it too. Where `outer` could not be made, as Make.
+  static std::unique_ptr<Cgroup> MakeWithin(const Cgroup& outer, const std::string& name,
+                                            const CgroupLimits& limits);
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();  // removes it, unless it is kept; nothing may run in it any more

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "platform/files/test_folder.h"
 #include "platform/process/child.h"
@@ -46,6 +48,27 @@ TEST(Cgroup, EachLimitIsBoundedOrSaid) {
     }
   }
   for (const std::string& folder : made) EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+}
+
+TEST(Cgroup, OneWithinAnotherIsBoundedByBoth) {
+  const auto outer = Cgroup::Make("set", {.memory = core::Bytes(1 << 26)});
+  if (outer->procs().empty()) GTEST_SKIP() << outer->missing().front();
+  const CgroupLimits own{.memory = core::Bytes(1 << 28)};
+  const auto inner = Cgroup::MakeWithin(*outer, "job", own);
+  EXPECT_TRUE(inner->missing().empty()) << inner->missing().front();
+  ASSERT_FALSE(inner->procs().empty());
+  EXPECT_THAT(inner->procs().front(),
+              HasSubstr(std::filesystem::path(outer->procs().front()).parent_path().string()));
+  // It writes 128 MiB, which it alone may have and both may not.
+  const auto child = Child::Start(
+      {.command = {"python3", "-c", "x = b'x' * (1 << 27); import time; time.sleep(60)"},
+       .cgroup_procs = inner->procs(),
+       .cgroup = inner->folder()});
+  ASSERT_TRUE(child) << child.error().message;
+  for (int i = 0; i < 600 && !(*child)->Ended(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(inner->MemoryKilled());
 }
 
 TEST(Cgroup, AMachineWithoutSaysSo) {

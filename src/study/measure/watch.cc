@@ -50,8 +50,9 @@ class Watcher {
   Watcher(const WatchOptions& options, WatchWorld& world) : options_(options), world_(world) {}
 
   core::Result<Watched> Run(std::span<const RunSpec> specs) {
+    if (options_.memory) together_ = platform::Cgroup::Make("set", {.memory = options_.memory});
     for (const RunSpec& spec : specs) {
-      auto job = WatchJob::Make(spec);
+      auto job = WatchJob::Make(spec, together_.get(), options_.memory);
       RETURN_IF_ERROR(job);
       jobs_.push_back(std::move(*job));
     }
@@ -234,6 +235,7 @@ class Watcher {
     Watched watched;
     watched.interrupted = interrupted_ || end_ == End::kInterrupted;
     for (const auto& job : jobs_) {
+      if (job->MemoryKilled()) watched.memory_killed.insert(job->spec().name);
       Settling settling = SettlingOf(*job, *window_);
       settling.settled = settling.settled && steady;
       AddNotes(*job, steady, settling);
@@ -275,6 +277,7 @@ class Watcher {
   const WatchOptions& options_;
   WatchWorld& world_;
   StartedJobs running_;
+  std::unique_ptr<platform::Cgroup> together_;  // goes after those in it
   std::vector<std::unique_ptr<WatchJob>> jobs_;
   std::optional<WatchSampler> sampler_;
   std::vector<Seconds> ticks_;  // the start, then the end of each interval

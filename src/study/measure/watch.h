@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -94,13 +95,15 @@ struct WatchOptions {
   CollectorFactory collectors = {};
   std::function<void(const WatchLine&)> line = {};
   std::function<void(const core::Batch&)> sample = {};  // every batch as read, for the store
-  std::stop_token stop = {};    // stopped: jobs are stopped, what there is is returned
-  WatchWorld* world = nullptr;  // null: this machine (study/measure/watch_world.h)
+  std::stop_token stop = {};               // stopped: jobs are stopped, what there is is returned
+  WatchWorld* world = nullptr;             // null: this machine (study/measure/watch_world.h)
+  std::optional<core::Bytes> memory = {};  // of the host, for all jobs together
 };
 
 struct Watched {
   std::vector<core::ProfileRecord> records;  // one for each spec, in their order
   bool interrupted = false;                  // by a signal to us, or by `stop`
+  std::set<std::string> memory_killed = {};  // whom the kernel ended for their host memory
 };
 
 // An error: nothing has been measured (a command could not be started: the others are stopped).

@@ -62,11 +62,17 @@ WatchJob::WatchJob(const RunSpec& spec, std::unique_ptr<Throughput> throughput,
                    std::unique_ptr<platform::Cgroup> cgroup)
     : spec_(spec), throughput_(std::move(throughput)), cgroup_(std::move(cgroup)) {}
 
-core::Result<std::unique_ptr<WatchJob>> WatchJob::Make(const RunSpec& spec) {
+core::Result<std::unique_ptr<WatchJob>> WatchJob::Make(const RunSpec& spec,
+                                                       const platform::Cgroup* together,
+                                                       std::optional<core::Bytes> memory) {
   auto throughput = Throughput::Make(spec.throughput);
   RETURN_IF_ERROR(throughput);
-  auto cgroup = platform::Cgroup::Make(
-      spec.name, {.cpus = spec.cpus, .cpu_time = spec.cpu_time, .memory = spec.memory});
+  platform::CgroupLimits limits{
+      .cpus = spec.cpus, .cpu_time = spec.cpu_time, .memory = spec.memory};
+  // One that has no bound of its own is in a group of its own all the same.
+  if (!limits.memory) limits.memory = memory;
+  auto cgroup = together == nullptr ? platform::Cgroup::Make(spec.name, limits)
+                                    : platform::Cgroup::MakeWithin(*together, spec.name, limits);
   std::unique_ptr<WatchJob> job(new WatchJob(spec, std::move(*throughput), std::move(cgroup)));
   for (const std::string& missing : job->cgroup_->missing()) job->AddNote(missing);
   return job;

@@ -27,12 +27,16 @@ struct Signal {
 
 class WatchJob {
  public:
-  static core::Result<std::unique_ptr<WatchJob>> Make(const RunSpec& spec);
+  // `together`: a group, bounded to so much `memory`, that it runs in beside others; null: none.
+  static core::Result<std::unique_ptr<WatchJob>> Make(const RunSpec& spec,
+                                                      const platform::Cgroup* together = nullptr,
+                                                      std::optional<core::Bytes> memory = {});
 
   core::Result<void> Start(WatchWorld& world);
   const RunSpec& spec() const { return spec_; }
   WatchedJob* process() const { return process_.get(); }  // null: not started
   const std::string& cgroup() const { return cgroup_->folder(); }
+  bool MemoryKilled() const { return cgroup_->MemoryKilled(); }
   // Its command ended, and nothing that it started (unless it failed) runs on.
   bool Finished();
   // What costs more than a reading does: facts of its own, and how much of its memory its

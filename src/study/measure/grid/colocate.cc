@@ -162,6 +162,7 @@ class Colocator {
       if (w.sm_percent && set.size() > 1) parts.push_back(fmt::format("sm {}", *w.sm_percent));
     }
     if (spec_.cpus) parts.push_back(fmt::format("cpus {}", *spec_.cpus));
+    if (spec_.memory) parts.push_back(fmt::format("memory {}", spec_.memory->value));
     return KeyOf(parts);
   }
 
@@ -225,6 +226,7 @@ class Colocator {
     }
     WatchOptions watch = WatchFor(spec_.measuring, options_.grid);
     watch.source = "colocate";
+    watch.memory = spec_.memory;
     watch.line = [&](const WatchLine& line) { Tell(label, nullptr, &line); };
     JournalEntry entry{.key = key, .label = label};
     // By repeat, then by member.
@@ -239,7 +241,8 @@ class Colocator {
       }
       if (watched->interrupted) return nullptr;
       for (std::size_t i = 0; i < set.size(); ++i) {
-        if (const auto failure = FailureOf(watched->records[i], logs[i]);
+        if (const auto failure = FailureOf(watched->records[i], logs[i],
+                                           watched->memory_killed.contains(specs[i].name));
             failure && entry.why.empty()) {
           entry.why = fmt::format("{}: {}", specs[i].name, failure->why);
           entry.out_of_memory = failure->out_of_memory;

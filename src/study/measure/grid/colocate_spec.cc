@@ -42,6 +42,14 @@ void ReadFacts(SpecTable& table, ColocatedWorkload& out) {
   out.workload.workers = *workers;
 }
 
+std::optional<core::Bytes> ReadMemory(SpecTable& table) {
+  const auto text = table.TextOrNumber("memory");
+  if (!text) return std::nullopt;
+  const auto memory = ParseMemory(*text);
+  if (!memory) table.Fail("memory", "memory must be a size: \"8GB\", \"512MiB\"");
+  return memory;
+}
+
 ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) {
   table.AllowOnly({"name", "command", "environment", "workload", "cpus", "memory", "sm_percent",
                    "gpu", "numa_node", "throughput", "progress_regex", "rate_regex"});
@@ -62,10 +70,7 @@ ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) 
   ReadEnvironment(table, out.environment);
   ReadFacts(table, out);
   if (const auto cpus = table.Integer("cpus", 1, 65536)) out.cpus = static_cast<int>(*cpus);
-  if (const auto memory = table.TextOrNumber("memory")) {
-    out.memory = ParseMemory(*memory);
-    if (!out.memory) table.Fail("memory", "memory must be a size: \"8GB\", \"512MiB\"");
-  }
+  out.memory = ReadMemory(table);
   if (const auto share = table.Integer("sm_percent", 1, 100)) {
     out.sm_percent = static_cast<int>(*share);
     if (spec.mps == UseMps::kOff) {
@@ -188,7 +193,7 @@ core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std
   std::optional<core::Error> error;
   SpecTable top(*root, name, "a co-location", error);
   std::vector<std::string> keys = {"name", "workloads", "sets", "with_itself",
-                                   "mps",  "again",     "cpus"};
+                                   "mps",  "again",     "cpus", "memory"};
   keys.insert(keys.end(), MeasuringKeys().begin(), MeasuringKeys().end());
   top.AllowOnly(keys);
   ColocateSpec spec;
@@ -201,6 +206,7 @@ core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std
   ReadMeasuring(top, spec.measuring);
   spec.again = top.Flag("again").value_or(false);
   if (const auto cpus = top.Integer("cpus", 1, 65536)) spec.cpus = static_cast<int>(*cpus);
+  spec.memory = ReadMemory(top);
   if (const auto mps = top.Text("mps")) {
     if (*mps == "on")
       spec.mps = UseMps::kOn;

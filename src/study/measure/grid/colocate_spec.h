@@ -41,6 +41,7 @@ struct ColocateSpec {
   bool again = false;       // each alone once more at the end, to see drift
   std::optional<int> cpus;  // for all of a set together; absent: all that there are
   Measuring measuring;
+  std::optional<core::Bytes> memory;  // of the host, for all of a set together
 };
 
 core::Result<ColocateSpec> ReadColocateSpec(const std::string& path);

@@ -84,8 +84,11 @@ struct FakeGpu {
   bool no_rates = false;
   std::string no_room_for;  // together with anyone
 
-  core::Result<Watched> operator()(std::span<const RunSpec> specs, const WatchOptions&) {
+  std::optional<core::Bytes> memory;  // for all of the last set together
+
+  core::Result<Watched> operator()(std::span<const RunSpec> specs, const WatchOptions& watch) {
     ++runs;
+    memory = watch.memory;
     last.assign(specs.begin(), specs.end());
     sets.emplace_back();
     Watched out;
@@ -102,6 +105,10 @@ struct FakeGpu {
       if (specs.size() > 1 && spec.name == no_room_for) {
         record.exit_code = 1;
         std::ofstream(spec.out.file) << "torch.OutOfMemoryError: CUDA out of memory.\n";
+      }
+      if (specs.size() > 1 && watch.memory && *watch.memory < core::Bytes(1e9)) {
+        record.exit_code = 137;
+        out.memory_killed.insert(spec.name);
       }
       out.records.push_back(record);
     }
@@ -226,6 +233,29 @@ numa_node = 0
   EXPECT_THAT(error("gpu = 0", "gpu = 3"), HasSubstr("asks for GPU 3, and there are 1"));
   EXPECT_THAT(error("numa_node = 0", "numa_node = 9"), HasSubstr("NUMA node 9 has no CPU"));
   EXPECT_THAT(error("cpus = 2", "cpus = 9"), HasSubstr("9 CPUs, and there are 4"));
+}
+
+TEST_F(ColocateTest, HostMemoryOfAWholeSet) {
+  const std::string spec = R"(
+name = "memory"
+memory = "40GB"
+[[workloads]]
+name = "A"
+command = ["train", "60"]
+[[workloads]]
+name = "B"
+command = ["train", "30"]
+)";
+  FakeGpu gpu;
+  ASSERT_TRUE(Go(gpu, 4, spec));
+  EXPECT_EQ(gpu.memory, core::Bytes(40e9));
+  std::string little = spec;
+  little.replace(little.find("40GB"), 4, "40MB");
+  const auto result = Go(gpu, 4, little);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(gpu.runs, 6) << "with another bound it is measured anew";
+  EXPECT_THAT(result->groups[0].why, HasSubstr("out of host memory"));
+  EXPECT_THAT(ErrorOf(TwoWith("memory = \"much\"")), HasSubstr("must be a size"));
 }
 
 }  // namespace

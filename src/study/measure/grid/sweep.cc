@@ -117,7 +117,8 @@ class Sweeper {
         interrupted = true;
         return {};
       }
-      if (const auto failure = FailureOf(watched->records.front(), *log)) {
+      if (const auto failure =
+              FailureOf(watched->records.front(), *log, !watched->memory_killed.empty())) {
         entry.why = failure->why;
         entry.out_of_memory = failure->out_of_memory;
       }

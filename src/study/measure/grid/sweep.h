@@ -68,7 +68,8 @@ struct Failure {
   std::string why;
   bool out_of_memory = false;
 };
-std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::string& log);
+std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::string& log,
+                                 bool memory_killed = false);
 // FOLDER/logs, made anew for `key`: what an earlier try wrote there is gone.
 core::Result<std::string> FreshLog(const std::string& folder, const std::string& key);
 

@@ -120,7 +120,8 @@ RunSummary SummaryOf(const core::ProfileRecord& record) {
   return summary;
 }
 
-std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::string& log) {
+std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::string& log,
+                                 bool memory_killed) {
   if (!record.exit_code || *record.exit_code == 0) {
     if (record.profile.steps_per_second || !record.figures.empty()) return std::nullopt;
     return Failure{"it ended before anything could be measured; give it more steps", false};
@@ -130,11 +131,12 @@ std::optional<Failure> FailureOf(const core::ProfileRecord& record, const std::s
   Failure failure;
   failure.why = *record.exit_code > 128 ? fmt::format("ended by signal {}", *record.exit_code - 128)
                                         : fmt::format("exit code {}", *record.exit_code);
-  failure.out_of_memory = lower.find("out of memory") != std::string::npos ||
+  failure.out_of_memory = memory_killed || lower.find("out of memory") != std::string::npos ||
                           lower.find("outofmemory") != std::string::npos ||
                           lower.find("cannot allocate memory") != std::string::npos ||
                           lower.find("memoryerror") != std::string::npos;
-  if (failure.out_of_memory) failure.why += ", out of memory";
+  if (failure.out_of_memory)
+    failure.why += memory_killed ? ", out of host memory" : ", out of memory";
   if (const auto line = LastLine(words); !line.empty()) {
     failure.why += fmt::format("; its last words: {}", core::QuotedEnd(line));
   }
