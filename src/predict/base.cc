@@ -78,13 +78,6 @@ double Saturation(const graph::Graph& graph, const graph::Op& op, OpClass of, bo
   return share;
 }
 
-// Without units for it a precision runs on plain cores, and reaches what they do.
-bool HasTensorUnits(const core::GpuModel& gpu, graph::Precision precision) {
-  if (precision == graph::Precision::kFp32) return false;
-  if (precision == graph::Precision::kTf32) return gpu.tf32_tflops.has_value();
-  return gpu.fp16_tflops.has_value() || gpu.bf16_tflops.has_value();
-}
-
 struct Peaks {
   double product, plain, bandwidth;
 };
@@ -108,7 +101,8 @@ void AddOp(Base& base, const Query& query, const graph::Op& op, const graph::OpC
     base.launch += static_cast<double>(op.steps) * (half ? kRecurrentHalfStep : kRecurrentStep);
     return;
   }
-  const bool tensor_units = HasTensorUnits(*query.gpu, query.run.precision);
+  const bool tensor_units = query.run.precision != graph::Precision::kFp32 &&
+                            HasMatrixUnits(*query.gpu, query.run.precision);
   const double reach = tensor_units ? rates.half_flops : rates.full_flops;
   const double rate = (cost.tensor ? peaks.product : peaks.plain) * reach *
                       Saturation(*query.graph, op, of, tensor_units);
@@ -157,14 +151,34 @@ void AddLoader(Base& base, const Query& query) {
 
 }  // namespace
 
-double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
-  double tflops = gpu.fp32_tflops;
-  if (precision == graph::Precision::kTf32) tflops = gpu.tf32_tflops.value_or(tflops);
-  if (precision == graph::Precision::kFp16) tflops = gpu.fp16_tflops.value_or(tflops);
-  if (precision == graph::Precision::kBf16) {
-    tflops = gpu.bf16_tflops.value_or(gpu.fp16_tflops.value_or(tflops));
+bool Computes(const core::GpuModel& gpu, graph::Precision precision) {
+  switch (precision) {
+    case graph::Precision::kFp32:
+      return true;
+    case graph::Precision::kTf32:
+      return gpu.tf32_tflops.has_value();
+    case graph::Precision::kFp16:
+      return gpu.fp16_tflops.has_value();
+    case graph::Precision::kBf16:
+      return gpu.bf16_tflops.has_value();
   }
-  return std::max(tflops, 0.1) * 1e12;
+  return false;
+}
+
+bool HasMatrixUnits(const core::GpuModel& gpu, graph::Precision precision) {
+  if (precision == graph::Precision::kFp32) return gpu.tf32_tflops.has_value();
+  if (!Computes(gpu, precision)) return false;
+  // Half precision on plain cores has twice their rate (P100); matrix units have more.
+  constexpr double kPlainHalf = 2.5;
+  return gpu.tf32_tflops.has_value() || gpu.fp16_tflops.value_or(0) > kPlainHalf * gpu.fp32_tflops;
+}
+
+double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
+  std::optional<double> tflops;
+  if (precision == graph::Precision::kTf32) tflops = gpu.tf32_tflops;
+  if (precision == graph::Precision::kFp16) tflops = gpu.fp16_tflops;
+  if (precision == graph::Precision::kBf16) tflops = gpu.bf16_tflops;
+  return std::max(tflops.value_or(gpu.fp32_tflops), 0.1) * 1e12;
 }
 
 double Base::Step(double gpu_seconds) const {

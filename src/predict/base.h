@@ -52,6 +52,12 @@ struct Base {
 
 Base BaseOf(const Query& query);
 
+// Whether the GPU computes in this precision at all. Where not, frameworks take fp32 instead.
+bool Computes(const core::GpuModel& gpu, graph::Precision precision);
+
+// Whether matrix units do there. Full precision goes through them as TF32.
+bool HasMatrixUnits(const core::GpuModel& gpu, graph::Precision precision);
+
 // Multiply-adds a second on matrix units in this precision, or on plain cores where it has none.
 double PeakFlops(const core::GpuModel& gpu, graph::Precision precision);
 

@@ -161,10 +161,12 @@ TEST(Base, AHostTwiceAsSlowTakesTwiceAsLongOverItsOwnPart) {
   EXPECT_EQ(theirs.gpu, ours.gpu);
 }
 
-TEST(PeakFlops, FallsBackToWhatTheGpuHas) {
+TEST(PeakFlops, OfAPrecisionThatTheGpuLacksIsThatOfPlainCores) {
   core::GpuModel gpu = TestGpu();
   gpu.bf16_tflops.reset();
-  EXPECT_EQ(PeakFlops(gpu, Precision::kBf16), *gpu.fp16_tflops * 1e12);
+  EXPECT_EQ(PeakFlops(gpu, Precision::kBf16), gpu.fp32_tflops * 1e12);
+  EXPECT_FALSE(HasMatrixUnits(gpu, Precision::kBf16));
+  EXPECT_TRUE(HasMatrixUnits(gpu, Precision::kFp16));
   gpu.fp16_tflops.reset();
   gpu.tf32_tflops.reset();
   for (const Precision precision : kPrecisions) {

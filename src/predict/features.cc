@@ -121,7 +121,7 @@ double BaseFigure(Figure figure, const Query& query, const Base& base, double gp
       const bool used = query.run.precision != graph::Precision::kFp32;
       const double flops = (query.run.training ? 6 : 2) * base.cost.macs;
       return (used ? 1 : 0.001) *
-             std::min(1.0, flops / step_seconds / PeakFlops(gpu, graph::Precision::kBf16));
+             std::min(1.0, flops / step_seconds / PeakFlops(gpu, graph::Precision::kFp16));
     }
     case Figure::kMemory:
       return kContext + base.memory.Peak();

@@ -55,17 +55,6 @@ std::vector<std::pair<double, std::size_t>> DistancesTo(const std::vector<Known>
   return distances;
 }
 
-// Whether matrix units compute in this precision there. Full precision goes through them as TF32.
-bool HasMatrixUnits(const core::GpuModel& gpu, graph::Precision precision) {
-  // Half precision on plain cores has twice their rate (P100); matrix units have more.
-  constexpr double kPlainHalf = 2.5;
-  const bool any =
-      gpu.tf32_tflops.has_value() || gpu.fp16_tflops.value_or(0) > kPlainHalf * gpu.fp32_tflops;
-  if (precision == graph::Precision::kFp16) return any;
-  if (precision == graph::Precision::kBf16) return any && gpu.bf16_tflops.has_value();
-  return gpu.tf32_tflops.has_value();
-}
-
 // Learnt one by one, figures may contradict each other or the GPU: what cannot be is not told.
 void KeepToWhatCanBe(const Query& query, Prediction& out) {
   if (query.gpu->power_limit) {
@@ -128,6 +117,7 @@ double Predictor::Corrected(Figure figure, const Query& query, const Base& base,
 Prediction Predictor::Predict(const Query& query) const {
   Prediction out;
   const Base base = BaseOf(query);
+  out.precision_native = Computes(*query.gpu, query.run.precision);
   out.gpu_known = std::find(gpus_.begin(), gpus_.end(), query.gpu->name) != gpus_.end();
 
   std::vector<std::pair<double, std::size_t>> near = DistancesTo(

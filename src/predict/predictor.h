@@ -44,6 +44,7 @@ struct Prediction {
   bool model_known = true;  // false: nothing we learnt from is like it; bounds are twice as wide
   bool gpu_known = true;    // false: nothing was learnt on this GPU model
   std::vector<Neighbour> nearest;
+  bool precision_native = true;  // false: the GPU does not compute in it; reckoned as fp32
 
   const Value& operator[](Figure figure) const { return figures[Index(figure)]; }
 };

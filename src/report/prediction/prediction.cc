@@ -107,6 +107,7 @@ Json Row(const PredictionRow& row, std::optional<double> price) {
   out["fits"] = Fits(row);
   out["model_known"] = row.prediction.model_known;
   out["gpu_known"] = row.prediction.gpu_known;
+  out["precision_native"] = row.prediction.precision_native;
   out["uncosted_nodes"] = row.uncosted;
   out["nearest"] = Nearest(row.prediction);
   return out;
@@ -205,6 +206,12 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
         "as "
         "wide. `sharewell train` learns from your own profiles.\n",
         row.ask.gpu);
+  }
+  if (!p.precision_native) {
+    text += fmt::format(
+        "{} does not compute in {}: frameworks take fp32 instead, and so do these figures. "
+        "`sharewell gpus` tells what each GPU has.\n",
+        row.ask.gpu, row.ask.precision);
   }
   if (row.uncosted > 0) {
     text += fmt::format("{} operator{} could not be costed: `sharewell inspect` lists them.\n",

@@ -133,6 +133,8 @@ TEST(PredictionTable, SaysWhatIsNotKnown) {
   row = Row();
   row.prediction.gpu_known = false;
   EXPECT_THAT(PredictionTable(row, {}), HasSubstr("Nothing was learnt on H200"));
+  row.prediction.precision_native = false;
+  EXPECT_THAT(PredictionTable(row, {}), HasSubstr("H200 does not compute in bf16"));
   row = Row();
   row.uncosted = 2;
   EXPECT_THAT(PredictionTable(row, {}), HasSubstr("2 operators could not be costed"));

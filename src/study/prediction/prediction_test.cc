@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "catalogue/builtin_measurements.h"
@@ -116,6 +117,74 @@ TEST_F(PredictionTest, SeveralGpusAddTheExchangeOfGradientsAndMoreOfItOverSlower
   EXPECT_EQ(exchange(1, "H200"), 0);
   EXPECT_GT(exchange(8, "H200"), exchange(2, "H200"));
   EXPECT_GT(exchange(8, "T4"), exchange(8, "H200"));
+}
+
+// A law over the catalogue: whatever was learnt on one GPU, nothing is told of another that it
+// cannot do.
+TEST_F(PredictionTest, WhatCannotBeIsToldOfNoGpu) {
+  const std::vector<std::string> models = {
+      net,
+      folder.Write("image.json", R"({"inputs":[{"name":"x","shape":["batch",3,64,64]}],"layers":[
+          {"type":"conv2d","out_channels":64,"kernel":3},{"type":"relu"},{"type":"conv2d","out_channels":128,"kernel":3},
+          {"type":"globalpool"},{"type":"linear","out":10}]})"),
+      folder.Write("wide.json", R"({"inputs":[{"name":"x","shape":["batch",8192]}],"layers":[
+          {"type":"repeat","times":6,"layers":[{"type":"linear","out":8192}]}]})"),
+      folder.Write("narrow.json", R"({"inputs":[{"name":"x","shape":["batch",64]}],"layers":[
+          {"type":"repeat","times":40,"layers":[{"type":"linear","out":64},{"type":"layernorm"}]}]})")};
+  const auto has = [](const std::optional<double>& tflops) { return tflops.has_value(); };
+  int asked = 0;
+  for (const core::GpuModel& gpu : catalogue.models()) {
+    for (const std::string precision : {"fp32", "tf32", "fp16", "bf16"}) {
+      for (const std::string& model : models) {
+        PredictionAsk ask = Ask();
+        ask.model = model;
+        ask.gpu = gpu.name;
+        ask.precision = precision;
+        const predict::Prediction p = One(ask).prediction;
+        const std::string what = gpu.name + ", " + precision + ", " + model;
+        ++asked;
+        const bool native = precision == "fp32" || (precision == "tf32" && has(gpu.tf32_tflops)) ||
+                            (precision == "fp16" && has(gpu.fp16_tflops)) ||
+                            (precision == "bf16" && has(gpu.bf16_tflops));
+        EXPECT_EQ(p.precision_native, native) << what;
+        // P100 computes in half precision on plain cores.
+        const bool plain = gpu.fp16_tflops.value_or(0) <= 2 * gpu.fp32_tflops;
+        if (!native || (!has(gpu.tf32_tflops) && (plain || precision == "fp32"))) {
+          EXPECT_EQ(p[Figure::kTensor].p95, 0) << what;
+        }
+        const auto &busy = p[Figure::kBusySeconds], &step = p[Figure::kStepSeconds];
+        EXPECT_LE(busy.p05, step.p05) << what;
+        EXPECT_LE(busy.p50, step.p50) << what;
+        EXPECT_LE(busy.p95, step.p95) << what;
+        for (const predict::Value& value : p.figures) {
+          EXPECT_LE(0, value.p05) << what;
+          EXPECT_LE(value.p05, value.p50) << what;
+          EXPECT_LE(value.p50, value.p95) << what;
+          EXPECT_TRUE(std::isfinite(value.p95)) << what;
+        }
+        for (const Figure share : {Figure::kBusy, Figure::kSm, Figure::kDram, Figure::kTensor}) {
+          EXPECT_LE(p[share].p95, 1) << what;
+        }
+        if (gpu.power_limit) EXPECT_LE(p[Figure::kPower].p95, gpu.power_limit->value) << what;
+      }
+    }
+  }
+  EXPECT_GT(asked, 400);
+}
+
+TEST_F(PredictionTest, APrecisionThatTheGpuLacksIsNoFasterThanFullPrecision) {
+  const auto step = [&](const std::string& gpu, const std::string& precision) {
+    PredictionAsk ask = Ask();
+    ask.model = folder.Write("w.json", R"({"inputs":[{"name":"x","shape":["batch",8192]}],"layers":[
+        {"type":"repeat","times":6,"layers":[{"type":"linear","out":8192}]}]})");
+    ask.batch = 1024;
+    ask.gpu = gpu;
+    ask.precision = precision;
+    return One(ask).prediction[Figure::kBusySeconds].p50;
+  };
+  EXPECT_LT(step("V100", "fp16"), 0.5 * step("V100", "fp32"));
+  EXPECT_GT(step("V100", "bf16"), 0.7 * step("V100", "fp32"));
+  EXPECT_LT(step("A100", "bf16"), 0.5 * step("A100", "fp32"));
 }
 
 TEST_F(PredictionTest, ErrorsSayWhichRowTheyAreOf) {
