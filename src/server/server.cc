@@ -559,6 +559,11 @@ std::vector<std::string> Server::Greeting() const {
     if (parts_->options.slurm->dry_run) {
       lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");
     }
+    if (parts_->options.slurm->user_mode) {
+      lines.push_back(
+          "user mode: only jobs that you submitted with `sharewell sbatch` are placed; they share "
+          "GPUs with each other alone, and SM shares are not enforced");
+    }
     gpus = "a Slurm cluster";
   } else if (!parts_->machine.gpus.empty()) {
     gpus = fmt::format("{} GPU{}", parts_->machine.gpus.size(),
