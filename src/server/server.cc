@@ -370,6 +370,12 @@ Result<void> Server::Parts::MakeSlurm() {
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
   RETURN_IF_ERROR(opened);
   slurm = std::move(*opened);
+  if (slurm->nodes().empty() && slurm->models().empty() && !options.slurm->partition.empty()) {
+    return core::FailedError(
+        "Slurm's partition {} has no node that can be used; `sinfo -h -o %R` lists the partitions, "
+        "`sharewell slurm check --partition {}` says what is missing",
+        core::Quoted(options.slurm->partition), options.slurm->partition);
+  }
   auto found = SlurmMachine(slurm->nodes(), slurm->models(), catalogue);
   RETURN_IF_ERROR(found);
   machine = std::move(*found);

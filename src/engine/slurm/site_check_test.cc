@@ -181,6 +181,8 @@ TEST(SiteCheck, SettingsAreReadFromTheFileAsFromSlurmctld) {
             (std::map<std::string, std::string>{{"GresTypes", "gpu"}, {"A", "2"}}));
   EXPECT_EQ(ParseSlurmSettings("Prolog                  = (null)\nno setting\n=x\n"),
             (std::map<std::string, std::string>{{"Prolog", "(null)"}}));
+  EXPECT_EQ(ParseSlurmSettings("Prolog[0]               = /etc/a\nEpilog[0] = /etc/b\n"),
+            (std::map<std::string, std::string>{{"Prolog", "/etc/a"}, {"Epilog", "/etc/b"}}));
 }
 
 TEST(SiteCheck, GresConfHasNodesTypesAndFiles) {

@@ -272,6 +272,11 @@ std::string UndoText(const InstallOptions& options, bool own_lua) {
       "{0}/sharewell-watchdog \\\n"
       "    {0}/sharewell-slurm.conf {0}/{4}\n"
       "  exit 0\n"
+      "fi\n"
+      "# A second time would leave each node in slurm.conf twice, which slurmctld dies of.\n"
+      "if grep -qs '^{1}$' {0}/slurm.conf {0}/gres.conf; then\n"
+      "  echo 'these changes were made before; take them back first: bash install.sh --undo' >&2\n"
+      "  exit 1\n"
       "fi\n\n",
       options.folder, kBegin, kEnd, kWas, own_lua ? "sharewell.lua" : "job_submit.lua");
 }
