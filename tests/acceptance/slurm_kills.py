@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import sys
 import threading
@@ -27,12 +28,14 @@ from engine_test import Server, USER  # noqa: E402
 
 PATIENCE = 180  # seconds without any progress; one that Slurm does not start is tried elsewhere after 30 s
 OF_ARRAY = 10  # tasks
-# (flags of sbatch, seconds that it runs, exit code)
-KINDS = [(["--comment=sharewell gpu_memory=4GB sm_share=40 max_slowdown=4"], 0.3, 0), (["--comment=sharewell exclusive"], 0.1, 0), ([], 0.2, 0),
-         (["--comment=sharewell gpu_memory=3GB sm_share=30 max_slowdown=4", "-c2"], 1.0, 0), (["--comment=sharewell gpu_memory=4GB"], 0.1, 3)]
+# A small model: what it needs is predicted from its graph, so that it may share.
+SMALL = f"--comment=sharewell model={TESTS.parent}/fuzz/corpus/onnx/enc_256x2.onnx batch=8 max_slowdown=4"
+# (flags of sbatch, seconds that it runs, exit code, whether it has its GPU for itself)
+KINDS = [([SMALL], 1.5, 0, False), (["--comment=sharewell exclusive"], 0.1, 0, True), ([SMALL, "-c2"], 3.0, 0, False), ([], 0.2, 0, True),
+         ([SMALL], 0.5, 3, False)]
 # Each line is one write to a file that was opened to append: lines of many jobs do not mix.
 SCRIPT = """me=${{SLURM_ARRAY_JOB_ID:+${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID}}; me=${{me:-$SLURM_JOB_ID}}
-echo "begin $me $(date +%s.%N) $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_SHARDS_ON_NODE {kind}" >> {ran}
+echo "begin $me $(date +%s.%N) $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_SHARDS_ON_NODE $GPU_DEVICE_ORDINAL" >> {ran}
 sleep {seconds}
 echo "end $me $(date +%s.%N)" >> {ran}
 exit {code}"""
@@ -57,8 +60,8 @@ class Submitter(threading.Thread):
 
     def _submit(self, turn, count):
         kind = turn % len(KINDS)
-        flags, seconds, code = KINDS[kind]
-        script = SCRIPT.format(kind=kind, ran=self.ran, seconds=seconds, code=code)
+        flags, seconds, code, _ = KINDS[kind]
+        script = SCRIPT.format(ran=self.ran, seconds=seconds, code=code)
         array = [f"--array=0-{count - 1}"] if count > 1 else []
         number = self.cluster.sbatch("--gres=gpu:1", *flags, *array, "-o", "/dev/null", script=script, user=USER)
         for name in [f"{number}_{task}" for task in range(count)] if array else [str(number)]:
@@ -71,12 +74,12 @@ def live_jobs(cluster):
     return len(done.stdout.split()) if done.returncode == 0 else None
 
 
-def run(cluster, jobs, kills, ran):
-    """Until all are over: what was submitted, the last server, seconds, kills."""
+def run(cluster, jobs, kills, ran, servers):
+    """Until all are over: what was submitted, seconds, kills. `servers`: all that there were, in their order."""
     chance, killed = random.Random(14), 0
     submitter = Submitter(cluster, jobs, ran)
     begin = moved = time.monotonic()
-    server = Server(cluster)
+    servers.append(Server(cluster))
     submitter.start()
     # One in each of so many equal parts, anywhere in it, by how many have ended: how fast the machine is does not matter.
     kill_at = [int((i + chance.random()) * jobs / (kills + 1)) for i in range(kills)]
@@ -91,21 +94,21 @@ def run(cluster, jobs, kills, ran):
                 raise submitter.problem
             if live == 0:
                 break
-        if server.process.poll() is not None:
-            sys.exit(f"the server died by itself: {server.said()[-2000:]}")
+        if servers[-1].process.poll() is not None:
+            sys.exit(f"the server died by itself: {servers[-1].said()[-2000:]}")
         if time.monotonic() - moved > PATIENCE:
             left = cluster.squeue("-r", form="%i %T %p %r %N")[:10]
-            sys.exit(f"{live} jobs are left and none has ended for {PATIENCE} s, such as {left}\n{server.said()[-2000:]}\n{cluster.said()}")
+            sys.exit(f"{live} jobs are left and none has ended for {PATIENCE} s, such as {left}\n{servers[-1].said()[-2000:]}\n{cluster.said()}")
         if killed < kills and over >= kill_at[killed]:
             time.sleep(chance.random())  # anywhere in what it does
-            server.end(signal.SIGKILL)
+            servers[-1].end(signal.SIGKILL)
             killed += 1
             time.sleep(chance.random() * 0.3)
-            server = Server(cluster)
+            servers.append(Server(cluster))
             if killed % 10 == 0:
                 print(f"{killed} kills, {over} jobs over, {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
         time.sleep(0.1)
-    return submitter.expected, server, time.monotonic() - begin, killed
+    return submitter.expected, time.monotonic() - begin, killed
 
 
 def told(ran):
@@ -114,7 +117,9 @@ def told(ran):
     for line in ran.read_text(encoding="utf-8").splitlines():
         words = line.split(" ")
         if words[0] == "begin":
-            begins[words[1]].append((float(words[2]), words[3], words[4], int(words[5] or 0)))
+            # One that has changed its slot keeps a shard of the old one, which its task does not see.
+            kept = words[6].count(",")
+            begins[words[1]].append((float(words[2]), words[3], words[4], int(words[5] or 0) - kept))
         else:
             ends[words[1]].append(float(words[2]))
     return begins, ends
@@ -133,16 +138,16 @@ def over_committed(begins, ends, expected):
             used += shards
             (there.add if begun else there.discard)(name)
             most = max(most, len(there))
-            alone = [one for one in there if KINDS[expected[one]][0] in ([], KINDS[1][0])]
+            alone = [one for one in there if KINDS[expected[one]][3]]
             if used > 100 or (alone and len(there) > 1):
                 wrong.append(f"{place[0]} GPU {place[1]}: {used} shards of jobs {sorted(there)}")
     return wrong, most
 
 
-def check(cluster, server, expected, ran):
+def check(server, expected, ran):
     begins, ends = told(ran)
-    wrong = [f"job {name} of kind {expected[name]} began {len(begins[name])} times and ended {len(ends[name])} times"
-             for name in expected if (len(begins[name]), len(ends[name])) != (1, 1)]
+    wrong = [f"job {name} of kind {expected[name]} began {len(begins.get(name, []))} times and ended {len(ends.get(name, []))} times"
+             for name in expected if (len(begins.get(name, [])), len(ends.get(name, []))) != (1, 1)]
     wrong += [f"job {name} ran and was not submitted" for name in begins if name not in expected]
     wrong += [f"job {name} ran with {starts[0][3]} shards of GPU {starts[0][2]!r}" for name, starts in begins.items()
               if not 0 < starts[0][3] <= 100 or not starts[0][2].isdigit()]
@@ -164,24 +169,34 @@ def check(cluster, server, expected, ran):
     return wrong
 
 
+def nodes_of(gpus):
+    """Four nodes with so many GPUs each; None: as cluster.py has them, of two models and not all of one size."""
+    return {f"n{i}": ("V100", gpus) for i in range(1, 5)} if gpus else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=400)
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--gpus", type=int, help="of each node (default: 2, 2, 2 and 4, of two models)")
+    parser.add_argument("--keep", metavar="FOLDER", help="where the logs go when something is wrong")
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
-    with Cluster() as cluster:
+    wrong = ["it did not come to its end"]
+    with Cluster(scripts=True, nodes=nodes_of(options.gpus)) as cluster:
         ran = cluster.folder / "out/ran"
         ran.touch()
         ran.chmod(0o666)
-        server = None
+        servers = []
         try:
-            expected, server, seconds, killed = run(cluster, options.jobs, options.kills, ran)
-            wrong = check(cluster, server, expected, ran)
+            expected, seconds, killed = run(cluster, options.jobs, options.kills, ran, servers)
+            wrong = check(servers[-1], expected, ran)
         finally:
-            if server is not None:
-                server.end()
+            if servers:
+                servers[-1].end()
+            if wrong and options.keep:
+                shutil.copytree(cluster.folder, options.keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("dev", "run", "munge", "*.sock"))
     print(f"{options.jobs} jobs in {seconds:.1f} s ({options.jobs / seconds:.1f} a second), {killed} kills, {len(wrong)} wrong")
     for line in wrong[:20]:
         print(line, file=sys.stderr)
