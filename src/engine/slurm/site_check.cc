@@ -101,7 +101,8 @@ class SiteChecker {
           fmt::format("Slurm's configuration is not there: {} cannot be read, and Slurm's commands "
                       "then wait a minute each",
                       site_.conf.empty() ? "/etc/slurm/slurm.conf" : site_.conf),
-          "export SLURM_CONF=/etc/slurm/slurm.conf");
+          "export SLURM_CONF=FILE, with the slurm.conf of this cluster; on a machine without Slurm "
+          "install its commands first (Debian: slurm-client)");
     } else {
       Add(SiteState::kWrong, "slurmctld", "does not answer: " + site_.unreached,
           "systemctl status slurmctld; scontrol ping");

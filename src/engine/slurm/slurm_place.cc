@@ -131,8 +131,9 @@ std::map<std::string, int> ShardsOf(const JobNote::Put& put) {
 
 std::vector<std::string> ClearLines(const SlurmJob& job) {
   std::vector<std::string> lines;
-  // Any update lifts the hold of a job that Slurm holds for these: it would start half placed.
-  if (job.reason == "BadConstraints") lines.push_back("hold " + SlurmName(job));
+  // Any update lifts the hold of a job that Slurm holds for these: it would start half placed. As
+  // its user holds it: those that an admin holds the watchdog leaves alone.
+  if (job.reason == "BadConstraints") lines.push_back("uhold " + SlurmName(job));
   lines.push_back(fmt::format("update JobId={} TresPerNode=", SlurmName(job)));
   return lines;
 }

@@ -12,13 +12,13 @@ TEST(SlurmPlace, AJobThatSlurmHoldsForItsConstraintsIsHeldBeforeItIsChanged) {
   SlurmJob job;
   job.id = 8;
   job.reason = "BadConstraints";
-  EXPECT_THAT(ClearLines(job), ElementsAre("hold 8", "update JobId=8 TresPerNode="));
+  EXPECT_THAT(ClearLines(job), ElementsAre("uhold 8", "update JobId=8 TresPerNode="));
   JobNote note;
   note.put.emplace();
   note.put->nodes = {{"n2", {"g0"}}};
   const auto lines = PlaceLines(job, note, {.admin = true});
   ASSERT_TRUE(lines);
-  EXPECT_EQ(lines->front(), "hold 8");
+  EXPECT_EQ(lines->front(), "uhold 8");
   job.reason = "JobHeldUser";
   EXPECT_THAT(ClearLines(job), ElementsAre("update JobId=8 TresPerNode="));
 }
