@@ -31,8 +31,9 @@ class UserServer(Server):
         self.said_in = cluster.folder / "log/user.said"
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--engine", "slurm", "--mode", "user", "--partition", cluster.partition, "--listen", "none", "--socket",
-                 str(self.socket), "--store", str(self.home / "store.db"), *args], env={**cluster.env, "HOME": str(self.home)}, cwd=self.home,
+                [PROGRAM, "serve", "--engine", "slurm", *(() if "--mode" in args else ("--mode", "user")), "--partition", cluster.partition,
+                 "--listen", "none", "--socket", str(self.socket), "--store", str(self.home / "store.db"), *args],
+                env={**cluster.env, "HOME": str(self.home)}, cwd=self.home,
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, **as_user(USER))
         self.wait_for("socket for users of this machine")
 
@@ -123,6 +124,10 @@ class UserMode(SlurmTest):
         self.serve()
         self.assertIn("only jobs that you submitted with `sharewell sbatch`", self.server.said())
         self.assertIn("SM shares are not enforced", self.server.said())
+        if ROOT:  # else this account is Slurm's own
+            self.server.end()
+            self.serve("--mode", "admin")
+            self.assertIn("neither root nor Slurm's own", self.server.said())
 
     def test_what_sbatch_would_choose_by_itself_is_refused(self):
         script = self.cluster.folder / "out/train.sh"
