@@ -2,13 +2,13 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build test soak run bench lint format fuzz asan tsan clean
+.PHONY: help setup build test test-slurm-24 soak run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
 help:  ## list what can be made
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):[^#]*## ?/make \1\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/^([a-z0-9-]+):[^#]*## ?/make \1\t/' | expand -t 20
 
 setup:  ## install missing packages (Debian 12)
 	@tools/setup
@@ -20,6 +20,11 @@ build: setup  ## build build/release/sharewell
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: layers, format, release, asan, tsan, fuzzers, clang-tidy"
 	@WERROR=$(WERROR) tools/test
+
+test-slurm-24:  ## the scenarios of tests/slurm with Slurm 24.11, in a chroot of Debian 13 (root)
+	@test "$$(id -u)" = 0 || { echo "test-slurm-24: a chroot needs root" >&2; exit 2; }
+	@$(MAKE) build
+	@tools/slurm24
 
 soak: setup  ## run what takes an hour: every figure, kills, fuzzing, a build for aarch64
 	@tools/soak

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Sharewell's TaskProlog: runs as the user before each task. Lines `export NAME=VALUE` on stdout go into the task's
-# environment: what the job may use of the GPUs that it shares, as the placement says.
+# Sharewell's TaskProlog: runs as the user before each task. Lines `export NAME=VALUE` and `unset NAME` on stdout change
+# the task's environment: what the job may use of the GPUs that it shares, as the placement says.
 MPS_FOLDER=/var/run/sharewell-mps
 SCONTROL_SECONDS=5
 STEPS_FOLDER=/var/tmp/sharewell-steps
@@ -11,6 +11,15 @@ settings="$(dirname "$0")/sharewell-slurm.conf"
 puts=$(timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
   grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$')
 [ -n "$puts" ] || exit 0
+
+# The job has shards, not the GPUs that it had asked for: srun in its script would ask for those again, and be refused.
+for name in SLURM_GPUS SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK SLURM_GPUS_PER_SOCKET; do
+  [ -n "${!name:-}" ] && echo "unset $name"
+done
+if [[ "${SLURM_TRES_PER_TASK:-}" == *gpu* ]]; then
+  others=$(tr , '\n' <<<"$SLURM_TRES_PER_TASK" | grep -v gpu | paste -sd,)
+  [ -n "$others" ] && echo "export SLURM_TRES_PER_TASK=$others" || echo "unset SLURM_TRES_PER_TASK"
+fi
 
 # The prolog left a file for its steps (docs/formats/steps.md).
 [ -w "$STEPS_FOLDER/$SLURM_JOB_ID" ] && echo "export SHAREWELL_PROGRESS=$STEPS_FOLDER/$SLURM_JOB_ID"

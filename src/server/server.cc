@@ -41,6 +41,7 @@
 #include "server/settings.h"
 #include "server/slurm_machine.h"
 #include "server/slurm_needs.h"
+#include "server/slurm_rights.h"
 #include "server/slurm_steps.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
@@ -95,6 +96,14 @@ bool KeepsShares(const MachineHere& machine) {
   return std::all_of(machine.gpus.begin(), machine.gpus.end(), [&](const control::GpuView& gpu) {
     return gpu.simulated || (mps && !gpu.gpu.uuid.starts_with("MIG-"));
   });
+}
+
+// Of a Slurm that does not answer at the start.
+tl::unexpected<core::Error> AskTheCheck(core::Error error) {
+  if (error.kind != core::ErrorKind::kAbsent) {
+    error.message += "; `sharewell slurm check` says what is wrong";
+  }
+  return tl::unexpected(std::move(error));
 }
 
 }  // namespace
@@ -343,7 +352,7 @@ Result<void> Server::Parts::MakeSlurm() {
   slurm_driver = engine::NewCommandDriver();
   slurm_client = engine::NewSlurmClient(*slurm_driver, options.slurm->partition);
   auto version = slurm_client->Version();
-  RETURN_IF_ERROR(version);
+  if (!version) return AskTheCheck(std::move(version.error()));
   slurm_version = std::move(*version);
   engine::SlurmRunnerOptions run;
   run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
@@ -368,12 +377,22 @@ Result<void> Server::Parts::MakeSlurm() {
     return slurm_needs->Of(words, job, asked, models.empty() ? "H200" : models.front());
   };
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
-  RETURN_IF_ERROR(opened);
+  if (!opened) return AskTheCheck(std::move(opened.error()));
   slurm = std::move(*opened);
+  if (slurm->nodes().empty() && slurm->models().empty() && !options.slurm->partition.empty()) {
+    return core::FailedError(
+        "Slurm's partition {} has no node that can be used; `sinfo -h -o %R` lists the partitions, "
+        "`sharewell slurm check --partition {}` says what is missing",
+        core::Quoted(options.slurm->partition), options.slurm->partition);
+  }
   auto found = SlurmMachine(slurm->nodes(), slurm->models(), catalogue);
   RETURN_IF_ERROR(found);
   machine = std::move(*found);
   machine.remarks = slurm->remarks();
+  if (!options.slurm->user_mode && !options.slurm->dry_run) {
+    const std::string remark = SlurmRightsRemark(*slurm_driver, ::geteuid());
+    if (!remark.empty()) machine.remarks.push_back(remark);
+  }
   return {};
 }
 
@@ -558,6 +577,11 @@ std::vector<std::string> Server::Greeting() const {
         counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
     if (parts_->options.slurm->dry_run) {
       lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");
+    }
+    if (parts_->options.slurm->user_mode) {
+      lines.push_back(
+          "user mode: only jobs that you submitted with `sharewell sbatch` are placed; they share "
+          "GPUs with each other alone, and SM shares are not enforced");
     }
     gpus = "a Slurm cluster";
   } else if (!parts_->machine.gpus.empty()) {

@@ -187,7 +187,7 @@ std::string FakeSlurm::CarryOut(const std::string& line) {
   if (words[0] == "release" && pending) {
     slurm.priority = 1;
     slurm.reason = "Resources";
-  } else if (words[0] == "hold" && pending) {
+  } else if ((words[0] == "hold" || words[0] == "uhold") && pending) {
     slurm.priority = 0;
     slurm.reason = "JobHeldAdmin";
   } else if (words[0] == "requeuehold" && slurm.phase == SlurmPhase::kRunning) {

@@ -49,6 +49,9 @@ class Guide(SlurmTest):
             self.assertEqual((self.cluster.folder / "etc" / name).read_text(encoding="utf-8"), text)
         # 3.
         self.command("bash install.sh")
+        installed = self.cluster.conf.read_text(encoding="utf-8")
+        self.command("bash install.sh", code=1)  # a second time says so, and changes nothing
+        self.assertEqual(self.cluster.conf.read_text(encoding="utf-8"), installed)
         self.cluster.restart()
         self.assertIn("This cluster is ready", self.command("sharewell slurm check --partition gpu"))
         self.assertEqual(set(self.check().values()) - {"good", "note"}, set())

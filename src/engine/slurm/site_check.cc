@@ -101,7 +101,8 @@ class SiteChecker {
           fmt::format("Slurm's configuration is not there: {} cannot be read, and Slurm's commands "
                       "then wait a minute each",
                       site_.conf.empty() ? "/etc/slurm/slurm.conf" : site_.conf),
-          "export SLURM_CONF=/etc/slurm/slurm.conf");
+          "export SLURM_CONF=FILE, with the slurm.conf of this cluster; on a machine without Slurm "
+          "install its commands first (Debian: slurm-client)");
     } else {
       Add(SiteState::kWrong, "slurmctld", "does not answer: " + site_.unreached,
           "systemctl status slurmctld; scontrol ping");
@@ -306,7 +307,7 @@ class SiteChecker {
     if (!HasWord(Has("JobSubmitPlugins"), "lua")) {
       Add(SiteState::kMissing, "job_submit.lua",
           "JobSubmitPlugins has no lua: jobs start before they could be placed",
-          Write("JobSubmitPlugins=lua"));
+          "sharewell slurm install --print writes the plugin, and JobSubmitPlugins=lua");
     } else if (!site_.conf_there) {
       Add(SiteState::kNote, "job_submit.lua",
           "slurm.conf is not on this machine, so that the file beside it was not looked at", "");
@@ -364,7 +365,9 @@ std::map<std::string, std::string> ParseSlurmSettings(std::string_view text) {
   EachSiteLine(text, [&](std::string_view line) {
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) return;
-    const std::string_view name = TrimmedSite(line.substr(0, equals));
+    std::string_view name = TrimmedSite(line.substr(0, equals));
+    // 24.11 shows `Prolog[0]` where 22.05 shows `Prolog`: there may be several.
+    if (name.ends_with(']')) name = name.substr(0, name.find('['));
     if (name.empty() || name.find(' ') != std::string_view::npos) return;
     const std::string lower = LowerSite(name);
     if (lower == "nodename" || lower == "partitionname" || lower == "nodeset") return;

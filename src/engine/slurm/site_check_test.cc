@@ -95,7 +95,7 @@ TEST(SiteCheck, AMissingConfigurationIsSaidAndNothingElse) {
   const auto findings = CheckSlurmSite(site, KnowsV100);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_NE(findings[0].what.find("/nowhere/slurm.conf"), std::string::npos);
-  EXPECT_EQ(findings[0].mend, "export SLURM_CONF=/etc/slurm/slurm.conf");
+  EXPECT_TRUE(findings[0].mend.starts_with("export SLURM_CONF=FILE, ")) << findings[0].mend;
 }
 
 TEST(SiteCheck, DevicesAreCharacterDevicesWithANumberOfTheirOwn) {
@@ -181,6 +181,8 @@ TEST(SiteCheck, SettingsAreReadFromTheFileAsFromSlurmctld) {
             (std::map<std::string, std::string>{{"GresTypes", "gpu"}, {"A", "2"}}));
   EXPECT_EQ(ParseSlurmSettings("Prolog                  = (null)\nno setting\n=x\n"),
             (std::map<std::string, std::string>{{"Prolog", "(null)"}}));
+  EXPECT_EQ(ParseSlurmSettings("Prolog[0]               = /etc/a\nEpilog[0] = /etc/b\n"),
+            (std::map<std::string, std::string>{{"Prolog", "/etc/a"}, {"Epilog", "/etc/b"}}));
 }
 
 TEST(SiteCheck, GresConfHasNodesTypesAndFiles) {

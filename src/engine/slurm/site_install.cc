@@ -201,6 +201,12 @@ std::string EditText(const std::string& file, const std::vector<SlurmConfChange>
       block += change.line + "\n";
     }
   }
+  // A second time would leave each node in slurm.conf twice, which slurmctld dies of.
+  out += fmt::format(
+      "if grep -qsxF -f - {0} <<'SHAREWELL_END'\n{1}SHAREWELL_END\nthen\n"
+      "  echo '{0} has these lines already; take them back first: bash install.sh --undo' >&2\n"
+      "  exit 1\nfi\n",
+      file, block);
   out += fmt::format("touch {0}\ncp -p {0} {0}.before-sharewell\n", file);
   // Whole lines, compared as they are: no pattern of theirs is read as one.
   out += "old=$(mktemp)\ncat > \"$old\" <<'SHAREWELL_END'\n";

@@ -246,7 +246,8 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
 // Back to a hold, without GPUs, so that any may be set next. False: not yet.
 Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   const std::string name = NameOf(job);
-  std::vector<std::string> lines = {"hold " + name};
+  // As its user does: a job that an admin holds is left alone by the watchdog.
+  std::vector<std::string> lines = {"uhold " + name};
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);

@@ -130,14 +130,22 @@ std::map<std::string, int> ShardsOf(const JobNote::Put& put) {
 }
 
 std::vector<std::string> ClearLines(const SlurmJob& job) {
-  return {fmt::format("update JobId={} TresPerNode=", SlurmName(job))};
+  std::vector<std::string> lines;
+  // Any update lifts the hold of a job that Slurm holds for these: it would start half placed. As
+  // its user holds it: those that an admin holds the watchdog leaves alone.
+  if (job.reason == "BadConstraints") lines.push_back("uhold " + SlurmName(job));
+  lines.push_back(fmt::format("update JobId={} TresPerNode=", SlurmName(job)));
+  return lines;
 }
 
 Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& note,
                                             const SlurmPlaceOptions& options) {
   const JobNote::Put& put = *note.put;
   std::vector<std::string> lines;
-  if (!job.slots.empty() || !job.gres.empty() || job.restarts > 0) lines = ClearLines(job);
+  if (!job.slots.empty() || !job.gres.empty() || job.restarts > 0 ||
+      job.reason == "BadConstraints") {
+    lines = ClearLines(job);
+  }
   const auto words = ScontrolValue(FormatJobNote(note));
   RETURN_IF_ERROR(words);
   std::vector<std::string> names;

@@ -327,6 +327,18 @@ TEST(SlurmShowJob, WordsOfAUserDoNotPassForSlurms) {
   EXPECT_FALSE(ParseShowJob(text));
 }
 
+// They have no StdErr, StdIn and StdOut, at which the note of others ends.
+TEST(SlurmShowJob, ANoteOfAJobOfSrunEndsWhereItEnds) {
+  const std::string whole = Recorded("22.05", "show_job.txt");
+  std::string text = whole.substr(0, whole.find('\n'));
+  text.erase(
+      std::min({text.find(" AdminComment="), text.find(" Comment="), text.find(" StdErr=")}));
+  const std::string note = "\"sharewell1 ask=gpus:1 put=1,n1:g1,shards:50,sm:100\"";
+  const auto jobs = ParseShowJob(text + " AdminComment=" + note + "  Power= TresPerNode=gres:gpu");
+  ASSERT_TRUE(jobs);
+  EXPECT_EQ(jobs->front().admin_comment, note);
+}
+
 TEST(SlurmShowJob, AnythingElseIsRefused) {
   EXPECT_THAT(ParseShowJob("slurm_load_jobs error: Invalid job id specified").error().message,
               HasSubstr("slurm_load_jobs error"));

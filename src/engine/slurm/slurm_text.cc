@@ -375,8 +375,11 @@ void TakeJobTexts(const ScontrolRecord& record, SlurmJob& job) {
   constexpr std::array<std::string_view, 7> kAfterFolder = {
       "AdminComment", "SystemComment", "Comment", "StdErr", "StdIn", "StdOut", "Power"};
   job.folder = record.Words("WorkDir", kAfterFolder);
-  constexpr std::array<std::string_view, 5> kAfterComment = {"SystemComment", "Comment", "StdErr",
-                                                             "StdIn", "StdOut"};
+  // Jobs of srun and salloc have no files.
+  constexpr std::array<std::string_view, 14> kAfterComment = {
+      "SystemComment", "Comment",     "StdErr",     "StdIn",       "StdOut",
+      "Power",         "TresPerNode", "TresPerJob", "TresPerTask", "TresPerSocket",
+      "CpusPerTres",   "MemPerTres",  "MailUser",   "MailType"};
   job.admin_comment = record.Words("AdminComment", kAfterComment);
   job.comment = record.Words("Comment", kAfterComment);
   constexpr std::array<std::string_view, 9> kAfterOutput = {
