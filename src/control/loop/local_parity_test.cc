@@ -9,9 +9,8 @@
 
 #include <set>
 
-#include "control/loop/loop.h"
+#include "control/loop/test_parity.h"
 #include "engine/live/live_engine.h"
-#include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/simulated_case.h"
 #include "testing/stub_runner.h"
@@ -24,52 +23,6 @@ using core::Seconds;
 using fixtures::Case;
 using fixtures::Dice;
 using fixtures::JobSpec;
-
-class ExactEstimator : public Estimator {
- public:
-  explicit ExactEstimator(const Case& c) : case_(c) {}
-  core::Estimate Believe(const core::Job& job) const override {
-    return sim::Believe(job, case_.truth[job.id.index()], case_.belief);
-  }
-  core::Estimate Measured(const core::Job& job) override {
-    return sim::Measured(job, case_.truth[job.id.index()], case_.belief);
-  }
-
- private:
-  const Case& case_;
-};
-
-class DecisionLog : public Recorder {
- public:
-  core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
-    const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
-    if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
-    stops += plan.stops.size();
-    moves += plan.moves.size();
-    for (const auto& start : plan.starts) profiles += start.profile ? 1U : 0U;
-    return {};
-  }
-  void OnDecision(Seconds) override {}
-  std::string text;
-  std::size_t stops = 0, moves = 0, profiles = 0;
-};
-
-DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engine) {
-  policy::Options options;
-  options.interference = &c.interference;
-  const auto policy = fixtures::MakePolicy(name, options);
-  core::Snapshot snapshot(c.cluster, Seconds(30));
-  ExactEstimator estimator(c);
-  DecisionLog log;
-  Loop loop(snapshot, *policy, engine, estimator, log);
-  for (int turn = 0; turn < 100'000; ++turn) {
-    const auto more = loop.Turn();
-    EXPECT_TRUE(more) << more.error().message;
-    if (!more || !*more) return log;
-  }
-  ADD_FAILURE() << "it does not end";
-  return log;
-}
 
 DecisionLog DecideLocally(const Case& c, const std::string& name) {
   sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
