@@ -2,7 +2,7 @@
 """Parity against a real Slurm: the same decisions, in the same order, at the same places as the simulator takes, without times.
 
 Twelve jobs wait, held, when the server begins. Its beliefs of them are read from it and given to `sharewell simulate`, and jobs end in the order in
-which the simulated ones do. (Byte for byte, with times, and for every policy: src/control/loop/slurm_parity_test.cc.)
+which the simulated ones do. (Byte for byte, with times, and for every policy: src/control/loop/parity_test.cc.)
 """
 
 import csv
