@@ -162,7 +162,8 @@ def main():
     foreseen = foresee(args.trace, args.seed)
     window = float(jobs[-1]["submit_seconds"])
     gpus = sum(count for _, count in NODES.values())
-    print(f"{len(jobs)} jobs over {window:.0f} s on {gpus} GPUs, offered load {foreseen['plain']['run_mean_seconds'] * len(jobs) / gpus / window:.2f}")
+    work = foreseen["plain"]["run_mean_seconds"] - float(jobs[0]["startup_seconds"])
+    print(f"{len(jobs)} jobs over {window:.0f} s on {gpus} GPUs, offered load {work * len(jobs) / gpus / window:.2f}")
     really = {}
     for kind in [args.only] if args.only else POLICIES:
         really[kind] = Run(kind, jobs, args.trace, args.seed).result()

@@ -76,11 +76,12 @@ bool Do(sim::World& world, std::istream& words) {
 }
 
 int Main(const std::string& trace, const std::string& cluster, std::uint64_t seed) {
-  const auto scenario = Read(trace, cluster, seed);
+  auto scenario = Read(trace, cluster, seed);
   if (!scenario) {
     fmt::print(stderr, "slurm_world: {}\n", scenario.error().message);
     return 1;
   }
+  for (sim::TrueJob& job : scenario->truth) job.startup = core::Seconds(0);  // a real one passes
   sim::World world(scenario->cluster, scenario->jobs, scenario->truth, scenario->interference,
                    {seed, core::Seconds(30)});
   std::string line;
