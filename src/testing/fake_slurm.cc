@@ -21,7 +21,6 @@ using engine::SlurmSlot;
 
 namespace {
 
-constexpr Seconds kLeaving(1);  // SIGTERM to gone
 constexpr int kShards = 100;
 
 tl::unexpected<core::Error> NoAnswer() {
@@ -191,7 +190,7 @@ std::string FakeSlurm::CarryOut(const std::string& line) {
     slurm.priority = 0;
     slurm.reason = "JobHeldAdmin";
   } else if (words[0] == "requeuehold" && slurm.phase == SlurmPhase::kRunning) {
-    job->leaves = now_ + kLeaving;
+    job->leaves = now_ + leaving;
     job->requeues = true;
   } else if (words[0] == "requeuehold" && !pending) {
     return "Job/step already completing or completed";
@@ -281,8 +280,15 @@ void FakeSlurm::Happen() {
   StartJobs();
 }
 
+void FakeSlurm::End(std::int64_t id, int exit_code) {
+  jobs_.at(id).told.exit_code = exit_code;
+  jobs_.at(id).ends = now_;
+  Happen();
+}
+
 void FakeSlurm::Advance(Seconds to) {
   constexpr Seconds kTick(0.25);
+  Happen();  // what takes no time
   while (now_ < to) {
     now_ = std::min(now_ + kTick, to);
     Happen();
@@ -360,7 +366,7 @@ Result<std::string> FakeSlurm::Cancel(const std::vector<std::string>& names) {
     if (job->slurm.phase == SlurmPhase::kPending) {
       SetPhase(job->slurm, SlurmPhase::kCancelled, "CANCELLED");
     } else if (job->slurm.phase == SlurmPhase::kRunning) {
-      job->leaves = now_ + kLeaving;
+      job->leaves = now_ + leaving;
       job->requeues = false;
     }
   }

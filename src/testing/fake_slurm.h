@@ -51,6 +51,8 @@ class FakeSlurm : public engine::SlurmClient {
   engine::SlurmJob& job(std::int64_t id) { return jobs_.at(id).slurm; }
   bool Knows(std::int64_t id) const { return jobs_.contains(id); }
   void Purge(std::int64_t id) { jobs_.erase(id); }
+  // One that runs ends by itself, now.
+  void End(std::int64_t id, int exit_code);
   void Advance(core::Seconds to);
   core::Seconds now() const { return now_; }
   // By hand, as a user or an admin does it.
@@ -58,6 +60,7 @@ class FakeSlurm : public engine::SlurmClient {
 
   std::deque<Fault> faults;      // of the next calls that change something or ask, in turn
   double chance_of_fault = 0;    // beyond those
+  core::Seconds leaving{1};      // SIGTERM to gone
   bool starts_jobs = true;       // false: what is released waits for resources
   std::string refuse_updates;    // what it says of each; empty: it takes them
   std::vector<std::string> log;  // lines that were carried out

@@ -75,15 +75,17 @@ def free_ports(count):
 class Cluster:
     """`partition`: its one partition. `lua`: job_submit.lua as it is shipped, or None for none. `site`: lines that are added to slurm.conf, or
     replace those of the same name. `scripts`: Prolog, Epilog and TaskProlog as they are shipped. `schedulers`: user ids that may place jobs beside
-    root and whoever runs this. `slots`: False: GPUs as a site has them before Sharewell, by model and without shards."""
+    root and whoever runs this. `slots`: False: GPUs as a site has them before Sharewell, by model and without shards. `cores`, `memory_mb`: what
+    each node is said to have; an even number."""
 
     def __init__(self, *, partition="gpu", lua=SITE / "job_submit.lua", hold_cpu_jobs=False, schedulers=(), scripts=False, site="",
-                 nodes=None, slurmd_timeout=30, auth=None, slots=True):
+                 nodes=None, slurmd_timeout=30, auth=None, slots=True, cores=16, memory_mb=64000):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sharewell-slurm-"))
         self.folder.chmod(0o755)
         self.partition = partition
         self.nodes = nodes or NODES
         self.slots = slots
+        self.cores, self.memory_mb = cores, memory_mb
         self.conf = self.folder / "etc" / "slurm.conf"
         self.auth = auth or ("munge" if os.geteuid() == 0 else "none")
         self.processes = {}  # name -> Popen; names: munged, slurmctld, and the nodes
@@ -158,7 +160,8 @@ class Cluster:
             name, _, value = line.partition("=")
             if value:
                 settings[name] = value
-        machine = f"NodeHostname={host} NodeAddr=127.0.0.1 Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=64000"
+        machine = (f"NodeHostname={host} NodeAddr=127.0.0.1 Sockets=2 CoresPerSocket={self.cores // 2} ThreadsPerCore=1 "
+                   f"RealMemory={self.memory_mb}")
         lines = [f"{name}={value}" for name, value in settings.items()]
         for i, (name, (model, count)) in enumerate(self.nodes.items(), 1):
             gres = [f"{kind}:g{k}:{n}" for kind, n in (("gpu", 1), ("shard", 100)) for k in range(count)]

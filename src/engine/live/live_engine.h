@@ -1,7 +1,7 @@
 // LiveEngine: carries plans out through a Runner, and tells the loop what happened in the loop's
 // own words. The same for processes on this machine and for a cluster's manager: all that is common
 // to them is here (runner.h says why). The same scenario through it and through the simulated
-// engine gives the same decisions (local_parity_test.cc).
+// engine gives the same decisions (control/loop/parity_test.cc).
 //
 // What a plan frees is not free before the run is gone: a start onto a GPU (or, for exclusive use,
 // beside a job) that something still leaves waits for that, however long the loop believes it has

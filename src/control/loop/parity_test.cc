@@ -1,5 +1,7 @@
-// Parity: the same scenario through the simulated engine and through the local one gives the same
+// Parity: the same scenario through the simulated engine, the local one and Slurm's gives the same
 // decisions, byte for byte. The local engine has stub processes and a manual clock (StubRunner).
+// Slurm is played, on the same clock (SlurmStubRunner): every start is placed, released and seen in
+// its queue. tests/slurm/parity_test.py does it with a real one.
 //
 // A simulated engine knows a job's new pace in the instant it changes; from real steps it shows
 // seconds later. So the stubs' pace is told to the engine, and counts until steps have been told
@@ -14,6 +16,7 @@
 #include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/simulated_case.h"
+#include "testing/slurm_stub_runner.h"
 #include "testing/stub_runner.h"
 
 namespace sharewell::control {
@@ -177,6 +180,104 @@ TEST(LocalParity, ProfilesFirst) {
   const DecisionLog expected = Decide(c, "reactive", simulated.engine);
   EXPECT_EQ(DecideLocally(c, "reactive").text, expected.text);
   EXPECT_GT(expected.profiles, 0U);
+}
+
+struct ThroughSlurm {
+  DecisionLog log;
+  std::string wrong;
+  int starts = 0;
+  bool refused = false;
+};
+
+ThroughSlurm DecideThroughSlurm(const Case& c, const std::string& name) {
+  sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
+  engine::LiveEngine* told = nullptr;
+  const auto memory = [&](JobId job) {
+    return sim::Believe(c.jobs[job.index()], c.truth[job.index()], c.belief).gpu_memory_upper;
+  };
+  fixtures::SlurmStubRunner runner(
+      c.cluster, world,
+      [&](const core::Job& job) {
+        told->Submit(job, fixtures::StubRunner::RequestOf(job));
+        told->SetPace(job.id, {std::nullopt, 0, memory(job.id)});
+      },
+      [&](JobId job, core::Ratio rate) {
+        told->SetPace(job, {rate > 0 ? std::optional(rate) : std::nullopt, rate, memory(job)});
+      });
+  engine::LiveEngine engine(c.cluster, runner.gpus, runner, {.grace = Seconds(0)});
+  told = &engine;
+  ThroughSlurm done{Decide(c, name, engine), runner.slurm.wrong, runner.starts, runner.refused};
+  std::set<engine::RunId> ended;
+  for (const auto& end : engine.TakeEnded()) {
+    EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
+  }
+  if (!runner.refused) {
+    EXPECT_EQ(ended.size(), static_cast<std::size_t>(runner.starts)) << "each start has one end";
+  }
+  return done;
+}
+
+Case SlurmScenario(std::uint64_t seed, std::size_t models) {
+  Dice dice(seed);
+  fixtures::ClusterBuilder builder;
+  for (std::size_t m = 0; m < models; ++m) builder.Model(m == 0 ? "A" : "B");
+  for (std::size_t m = 0; m < models; ++m) builder.Node(4, m).Cores(64);
+  std::vector<JobSpec> specs;
+  double submit = 0;
+  const int jobs = dice.Between(20, 40);
+  for (int j = 0; j < jobs; ++j) {
+    JobSpec job;
+    job.submit = submit;
+    job.seconds = dice.LogUniform(20, 4000);
+    job.busy = dice.Uniform(0.05, 1);
+    job.sm = job.busy * dice.Uniform(0.3, 1);
+    job.dram = dice.Uniform(0, 0.6);
+    job.gib = dice.LogUniform(0.5, 7.5);
+    job.user = static_cast<std::size_t>(dice.Between(0, 3));
+    job.wants_cores = dice.Uniform(0.2, 4);
+    job.exclusive = dice.Chance(0.1);
+    if (dice.Chance(0.5)) job.cores = dice.Between(1, 4);
+    if (dice.Chance(0.1)) job.priority = 1;
+    if (models > 1) {
+      job.rates = {1, dice.Uniform(1, 2)};
+    } else if (dice.Chance(0.1)) {
+      job.gpus = dice.Between(2, 3);
+    }
+    specs.push_back(job);
+    if (!dice.Chance(0.3)) submit += dice.Uniform(0, 120);
+  }
+  return fixtures::CaseOf(builder.Build(), specs);
+}
+
+// One difference is Slurm's own: a job that comes back to another slot keeps a shard of the one
+// that it had (JobNote::Put::kept), and where none is free its start is refused. Up to there, all
+// is the same.
+TEST(SlurmParity, TheSameDecisionsAsTheSimulatedEngine) {
+  int starts = 0;
+  std::size_t whole = 0, stops = 0;
+  for (const std::size_t models : {std::size_t(1), std::size_t(2)}) {
+    const Case c = SlurmScenario(models, models);
+    for (const std::string& name : fixtures::EveryPolicy()) {
+      // Its moves are free by its model, and no process moves for nothing.
+      if (name.find("reactive") != std::string::npos) continue;
+      SCOPED_TRACE(fmt::format("{}, {} models", name, models));
+      fixtures::SimulatedCase simulated(c);
+      const DecisionLog expected = Decide(c, name, simulated.engine);
+      const ThroughSlurm real = DecideThroughSlurm(c, name);
+      if (real.refused) {
+        EXPECT_THAT(expected.text, ::testing::StartsWith(real.log.text));
+      } else {
+        ASSERT_EQ(real.log.text, expected.text);
+        ++whole;
+      }
+      EXPECT_EQ(real.wrong, "");
+      starts += real.starts;
+      stops += real.log.stops + real.log.moves;
+    }
+  }
+  EXPECT_GT(starts, 500);
+  EXPECT_GT(whole, 30U);
+  EXPECT_GT(stops, 20U) << "preemptions and moves are among it";
 }
 
 }  // namespace
