@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a real Slurm gains by Sharewell, on simulated GPUs: the same 200 jobs by plain Slurm and by Sharewell, and what the simulator foresaw.
 
-    tests/acceptance/slurm_gain.py [--only plain|sharewell] [--jobs N] [--out FILE]
+    tests/acceptance/slurm_gain.py [--only plain|sharewell] [--jobs N] [--out FILE] [--again FILE]
 
 A real slurmctld and four slurmd with two GPUs each, of two generations. The GPUs are simulated: jobs are stubs, and how fast each goes is the
 simulator's truth (slurm_stubs.py, slurm_world.cc). Plain Slurm: sched/backfill with bf_interval=1, a GPU for each job. Sharewell: `sharewell serve
@@ -155,8 +155,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=200, help="so many of the trace (a try; the bars are for all)")
     parser.add_argument("--seed", type=int, default=1, help="of what the simulator's truth draws")
     parser.add_argument("--out", type=pathlib.Path, help="also write every job's times, as JSON")
+    parser.add_argument("--again", type=pathlib.Path, help="run nothing, and judge what an earlier --out wrote")
     args = parser.parse_args()
-    if cluster.missing():
+    if cluster.missing() and not args.again:
         sys.exit(cluster.missing())
     jobs = read_trace(args.trace, args.jobs)
     foreseen = foresee(args.trace, args.seed)
@@ -164,8 +165,8 @@ def main():
     gpus = sum(count for _, count in NODES.values())
     work = foreseen["plain"]["run_mean_seconds"] - float(jobs[0]["startup_seconds"])
     print(f"{len(jobs)} jobs over {window:.0f} s on {gpus} GPUs, offered load {work * len(jobs) / gpus / window:.2f}")
-    really = {}
-    for kind in [args.only] if args.only else POLICIES:
+    really = json.loads(args.again.read_text(encoding="utf-8")) if args.again else {}
+    for kind in [] if args.again else [args.only] if args.only else POLICIES:
         really[kind] = Run(kind, jobs, args.trace, args.seed).result()
         if args.out:
             args.out.write_text(json.dumps(really, indent=1), encoding="utf-8")
