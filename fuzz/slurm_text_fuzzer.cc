@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_shares.h"
 #include "engine/slurm/slurm_words.h"
 
 namespace engine = sharewell::engine;
@@ -57,6 +58,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   ReadOrRefused(engine::ParseShowJob(text));
+  ReadOrRefused(engine::ParseReservations(text));
+  ReadOrRefused(engine::ParseAccount(text, 17));
+  engine::SlurmShares shares;
+  ReadOrRefused(engine::ParseFairShare(text, shares));
+  ReadOrRefused(engine::ParseQos(text, shares));
+  if (!(engine::WeightOf({}, shares) > 0)) __builtin_trap();
   const auto hosts = engine::ExpandHosts(text, 1000);
   ReadOrRefused(hosts);
   if (hosts && hosts->size() > 1000) __builtin_trap();

@@ -23,6 +23,8 @@ struct Node {
   std::optional<BytesPerSecond> pcie;     // the node's, shared by its GPUs
   std::optional<BytesPerSecond> network;  // to other nodes
   GpuId first_gpu;                        // set by Cluster
+  bool exclusive = false;                 // each of its GPUs is one job's
+  bool reserved = false;                  // only for jobs that name it (Job::allowed_nodes)
 
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -35,6 +37,8 @@ class Cluster {
   // The last node, with the last GPUs. REQUIRES: as above. Whoever keeps tables by node or GPU is
   // told (Snapshot::Grow).
   NodeId Add(Node node);
+  // Whoever decides begins anew (Loop::Follow).
+  void SetReserved(NodeId id, bool reserved) { nodes_[id.index()].reserved = reserved; }
   // The nodes are one machine, whose memory moves so much: each has its part, as its GPUs are of
   // all.
   void ShareOutMemoryBandwidth(BytesPerSecond rate);

@@ -28,6 +28,13 @@ struct Job {
   Seconds submit;
   std::optional<Seconds> restart_cost;  // absent: the run's default
   bool placeholder = false;             // nobody's: it keeps an unusable GPU from being used
+  // Its manager gives it no more cores than were asked for, and cannot change them while it runs.
+  bool cores_fixed = false;
+  // Its manager starts it with so many GPUs on each of its nodes, the same ones by number on all of
+  // them; 0: as it comes. A divisor of gpus.
+  int gpus_a_node = 0;
+  std::vector<NodeId> allowed_nodes;  // of a job with GPUs, rising; empty: any
+  double weight = 1;  // of its user among others, above 0: twice as much use counts the same
 
   friend bool operator==(const Job&, const Job&) = default;
 };

@@ -16,6 +16,11 @@ std::string_view EndedAs(Phase phase) {
   return phase == Phase::kCancelled ? std::string_view("was cancelled") : NameOf(phase);
 }
 
+std::string NameOf(const GivenGpu& gpu) {
+  const bool of_cluster = gpu.uuid.find('/') != std::string::npos;
+  return of_cluster ? gpu.uuid : std::to_string(gpu.index);
+}
+
 std::optional<Phase> PhaseNamed(std::string_view name) {
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
     if (kPhases[i] == name) return static_cast<Phase>(i);

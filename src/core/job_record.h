@@ -31,12 +31,14 @@ std::string_view EndedAs(Phase phase);
 
 // A GPU as a job is given it.
 struct GivenGpu {
-  int index = 0;      // what people call it
+  int index = 0;      // on its machine, or of all
   std::string uuid;   // what CUDA is told; of a simulated GPU "simulated-0"
   std::string model;  // "H200"
 
   friend bool operator==(const GivenGpu&, const GivenGpu&) = default;
 };
+// What people call it: its index on its machine; of a cluster's GPU "n2/g1".
+std::string NameOf(const GivenGpu& gpu);
 
 // What a job was seen to use, in its last attempt. Figures of a GPU are the job's own while it has
 // the GPU to itself; what was not seen is absent.

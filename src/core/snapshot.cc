@@ -119,6 +119,10 @@ int Snapshot::gpus_held(UserId user) const {
   return user.index() < usage_.size() ? usage_[user.index()].gpus : 0;
 }
 
+double Snapshot::weight(UserId user) const {
+  return user.index() < usage_.size() ? usage_[user.index()].weight : 1;
+}
+
 Snapshot::Usage& Snapshot::UsageNow(UserId user) {
   if (user.index() >= usage_.size()) usage_.resize(user.index() + 1);
   Usage& used = usage_[user.index()];
@@ -160,6 +164,10 @@ void Snapshot::Submit(Job job, Estimate estimate) {
   waiting_.push_back(jobs_.back().job.id);
   CountBacklog(jobs_.back(), +1);
   if (jobs_.back().cpu_only()) ++cpu_only_jobs_;
+  const Job& added = jobs_.back().job;
+  if (added.user.valid() && added.weight != weight(added.user)) {
+    UsageNow(added.user).weight = added.weight;
+  }
 }
 
 void Snapshot::Enter(JobId id, JobState state) {

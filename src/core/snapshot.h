@@ -118,6 +118,7 @@ class Snapshot {
   Seconds restart_cost(const JobView& view) const;
   double usage(UserId user) const;   // GPU seconds up to now, older ones counted less
   int gpus_held(UserId user) const;  // by those of the user's jobs that run
+  double weight(UserId user) const;  // of the user's job that was submitted last
   // When somebody last came to that GPU or left it.
   Seconds changed(GpuId gpu) const { return changed_[gpu.index()]; }
   // Believed work of all who wait or run, in GPU seconds alone on the reference model. Jobs of
@@ -179,6 +180,7 @@ class Snapshot {
     double gpu_seconds = 0;  // as of `at`
     Seconds at;
     int gpus = 0;  // held since
+    double weight = 1;
   };
 
   void Occupy(JobId id, const Allocation& where, int sign);

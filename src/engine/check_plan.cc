@@ -71,6 +71,11 @@ class Ledger {
       if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), model) == allowed.end()) {
         return FailedError("job {} may not run on {}", name, cluster.model(model).name);
       }
+      const auto& nodes = view.job.allowed_nodes;
+      const NodeId on = cluster.NodeOf(gpu);
+      if (!nodes.empty() && std::find(nodes.begin(), nodes.end(), on) == nodes.end()) {
+        return FailedError("job {} may not run on node {}", name, cluster.node(on).name);
+      }
       auto& here = On(gpu);
       here.push_back(id);
       if (here.size() > core::kMaxJobsOnGpu) return FailedError("GPU {} is over-full", gpu.value);

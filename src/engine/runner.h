@@ -99,8 +99,20 @@ struct RunnerNode {
   std::optional<core::Bytes> memory;
   std::vector<core::GivenGpu> gpus;
   core::Bytes gpu_memory{};  // of each
+  bool exclusive = false;    // none of its GPUs can be shared
+  bool reserved = false;     // only for jobs whose terms name it
 
   friend bool operator==(const RunnerNode&, const RunnerNode&) = default;
+};
+
+// What the manager demands of where and when a job starts.
+struct StartTerms {
+  int gpus_a_node = 0;             // on each of its nodes, the same ones by number; 0: as it comes
+  std::vector<std::string> nodes;  // it may run on these alone; empty: any
+  std::string waits_for;           // it cannot start now, in words; empty: it can
+  double weight = 1;               // of its user, as the manager has it; above 0
+
+  friend bool operator==(const StartTerms&, const StartTerms&) = default;
 };
 
 // A job as a user of the manager submitted it there.
@@ -109,6 +121,7 @@ struct ForeignJob {
   core::Submission asked;
   core::UnixMillis submitted = 0;
   std::string remark;  // what of its words was not understood, and what to do; empty: nothing
+  StartTerms terms = {};
 
   friend bool operator==(const ForeignJob&, const ForeignJob&) = default;
 };
@@ -127,7 +140,7 @@ struct RunList {
 
 struct RunEvent {
   enum class Kind : std::uint8_t {
-    kStarted,   // the command runs
+    kStarted,   // the command runs; cores, and in message what is to be known of them
     kRefused,   // it was not started, and may be later or elsewhere; message: why. What never could
                 // be started ends instead
     kProgress,  // steps, as the job tells them
@@ -149,6 +162,9 @@ struct RunEvent {
     kSubmitted,  // id.job, job: it waits there until it is started; perhaps again
     kWithdrawn,  // id.job: it was cancelled there, or taken over by somebody else; message: how.
                  // Of one that runs, kEnded follows
+    kNodeKept,   // node.name, node.reserved: from now on
+    kTerms,      // id.job, terms: of one that waits, where they are others than were told, or than
+                 // a new server assumes: none
     kGpuTaken,   // gpu: somebody else has it, and what runs there goes on; message: who. Empty: it
                  // is free again
   };
@@ -162,6 +178,8 @@ struct RunEvent {
   RunnerNode node;
   RunList list;
   std::optional<ForeignJob> job;  // kSubmitted
+  StartTerms terms;               // kTerms
+  double cores = 0;               // kStarted: that it has; 0: as they were given to Start
 };
 
 class Runner {

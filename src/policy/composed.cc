@@ -242,7 +242,8 @@ class Composed : public Policy {
     if (!sizing_->CpuJobsGiveWay() || cluster.gpu_count() > kMostGpusResized) return;
     std::vector<JobId> measured;
     for (JobId id : snapshot.running()) {
-      if (snapshot.job(id).profiled && !snapshot.job(id).cpu_only()) measured.push_back(id);
+      const JobView& view = snapshot.job(id);
+      if (view.profiled && !view.cpu_only() && !view.job.cores_fixed) measured.push_back(id);
     }
     std::sort(measured.begin(), measured.end());
     for (JobId id : measured) {
@@ -421,7 +422,7 @@ class Composed : public Policy {
           plan.starts.push_back({id, std::move(choice.to), choice.profile, its_turn});
         } else if (view.allocation.gpus != choice.to.gpus) {
           plan.moves.push_back({id, std::move(choice.to), false, its_turn});
-        } else if (view.allocation.cores != choice.to.cores) {
+        } else if (view.allocation.cores != choice.to.cores && !view.job.cores_fixed) {
           plan.resizes.push_back({id, choice.to.cores, its_turn});
         }
       }

@@ -31,6 +31,12 @@ bool Allowed(const JobView& view, GpuModelId model) {
          (allowed.empty() || std::find(allowed.begin(), allowed.end(), model) != allowed.end());
 }
 
+bool AllowedOn(const core::Cluster& cluster, const JobView& view, NodeId node) {
+  const auto& allowed = view.job.allowed_nodes;
+  if (allowed.empty()) return !cluster.node(node).reserved;
+  return std::binary_search(allowed.begin(), allowed.end(), node);
+}
+
 Ledger::Ledger(const Snapshot& snapshot, int max_jobs_on_gpu, bool cpu_jobs_give_way)
     : max_jobs_(max_jobs_on_gpu), cpu_jobs_give_way_(cpu_jobs_give_way) {
   Rebuild(snapshot);
@@ -295,6 +301,51 @@ bool Ledger::HostMemorySuffices(const Snapshot& snapshot, const JobView& view, N
   return wanted <= core::Bytes(0) || wanted <= host_memory_for_training(snapshot, node);
 }
 
+// The idle GPUs of the first node that has enough are looked for on the others, then those of the
+// second, and so on: a set that enough nodes have.
+std::optional<std::vector<GpuId>> Ledger::SameGpusOfNodes(
+    const Snapshot& snapshot, const JobView& view, GpuModelId model,
+    const std::function<bool(std::size_t node, int want)>& suffices) const {
+  const auto& cluster = snapshot.cluster();
+  const int of_node = view.job.gpus_a_node, nodes = view.job.gpus / of_node;
+  const MaxTree& tree = idle_tree_[model.index()];
+  std::vector<std::pair<std::size_t, std::vector<int>>> idle;  // by node: its idle GPUs by number
+  for (std::size_t n = tree.First(of_node); n != MaxTree::kNone; n = tree.First(of_node, n + 1)) {
+    if (!suffices(n, of_node)) continue;
+    const auto& node = cluster.nodes()[n];
+    std::vector<int> here;
+    for (int k = 0; k < node.gpus; ++k) {
+      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
+      if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) {
+        here.push_back(k);
+      }
+    }
+    idle.emplace_back(n, std::move(here));
+  }
+  std::set<std::vector<int>> tried;
+  for (const auto& [first, numbers] : idle) {
+    // Of one node each window of its idle GPUs, so that one that is busy elsewhere is passed over.
+    for (std::size_t at = 0; at + static_cast<std::size_t>(of_node) <= numbers.size(); ++at) {
+      const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(at);
+      const std::vector<int> wanted(begin, begin + of_node);
+      if (!tried.insert(wanted).second) continue;
+      std::vector<GpuId> gpus;
+      int found = 0;
+      for (const auto& [n, has] : idle) {
+        if (found == nodes) break;
+        if (cluster.nodes()[n].exclusive != cluster.nodes()[first].exclusive) continue;
+        if (!std::includes(has.begin(), has.end(), wanted.begin(), wanted.end())) continue;
+        ++found;
+        for (const int k : wanted) {
+          gpus.emplace_back(cluster.nodes()[n].first_gpu.index() + static_cast<std::size_t>(k));
+        }
+      }
+      if (found == nodes) return gpus;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, const JobView& view,
                                                    GpuModelId model, double cores_a_gpu) const {
   const auto& cluster = snapshot.cluster();
@@ -323,10 +374,13 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, con
     return want == 0;
   };
   const auto suffices = [&](std::size_t n, int want) {
-    return enough_idle(n, want) &&
+    return AllowedOn(cluster, view, NodeId(n)) && enough_idle(n, want) &&
            cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want &&
            HostMemorySuffices(snapshot, view, NodeId(n), want);
   };
+  const int of_node = view.job.gpus_a_node;
+  if (of_node > 0 && of_node < count) return SameGpusOfNodes(snapshot, view, model, suffices);
+  if (of_node > cluster.LargestNodeOf(model)) return std::nullopt;
   if (count <= cluster.LargestNodeOf(model)) {
     for (std::size_t n = tree.First(count); n != MaxTree::kNone; n = tree.First(count, n + 1)) {
       if (!suffices(n, count)) continue;

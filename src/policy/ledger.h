@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -95,6 +96,10 @@ class Ledger {
   bool any_closed() const { return !closed_nodes_.empty(); }
 
  private:
+  // Where a job wants the same GPUs, by number, on each of several nodes.
+  std::optional<std::vector<core::GpuId>> SameGpusOfNodes(
+      const core::Snapshot& snapshot, const core::JobView& view, core::GpuModelId model,
+      const std::function<bool(std::size_t node, int want)>& suffices) const;
   void Reindex(const core::Snapshot& snapshot, core::GpuId gpu);
   void AddCores(const core::Snapshot& snapshot, core::NodeId node, double cores, bool cpu_only);
   void AddMemory(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& where,
@@ -133,5 +138,6 @@ bool MayShare(const core::JobView& view);
 
 // May run on that GPU model.
 bool Allowed(const core::JobView& view, core::GpuModelId model);
+bool AllowedOn(const core::Cluster& cluster, const core::JobView& view, core::NodeId node);
 
 }  // namespace sharewell::policy

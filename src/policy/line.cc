@@ -51,7 +51,8 @@ Line::Class Line::ClassOf(const JobView& view) const {
   const double busy = view.estimate.on.empty() ? 0 : view.estimate.on.front().demand.busy;
   return {
       {-view.job.priority, view.job.gpus, shares, shares ? static_cast<int>(busy * kBusySteps) : 0,
-       shares ? BoundStep(view) : 0, MemoryStep(view, small_memory_), view.job.allowed_models},
+       shares ? BoundStep(view) : 0, MemoryStep(view, small_memory_), view.job.allowed_models,
+       view.job.gpus_a_node, view.job.allowed_nodes},
       UserOf(view)};
 }
 

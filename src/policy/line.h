@@ -58,7 +58,8 @@ class Line {
  private:
   // Priority (lowest last, so that a class has but one), GPUs, may share, believed busy, its own
   // slowdown bound and its host memory in steps, allowed models.
-  using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>>;
+  using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>, int,
+                           std::vector<core::NodeId>>;
   using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
   using Members = std::set<Entry>;
   Class ClassOf(const core::JobView& view) const;

@@ -36,6 +36,8 @@ core::Result<MachineHere> SlurmMachine(const std::vector<engine::RunnerNode>& no
     one.gpus = static_cast<int>(node.gpus.size());
     one.cores = node.cores;
     one.memory = node.memory;
+    one.exclusive = node.exclusive;
+    one.reserved = node.reserved;
     for (std::size_t m = 0; m < known.size(); ++m) {
       if (!node.gpus.empty() && known[m].name == node.gpus.front().model) {
         one.model = core::GpuModelId(m);

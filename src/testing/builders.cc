@@ -85,6 +85,9 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   job.cores = spec.cores;
   if (spec.asked_host_gib) job.host_memory = core::GiB(*spec.asked_host_gib);
   for (std::size_t m : spec.only) job.allowed_models.push_back(core::GpuModelId(m));
+  for (std::size_t n : spec.only_nodes) job.allowed_nodes.push_back(core::NodeId(n));
+  job.gpus_a_node = spec.gpus_a_node;
+  job.weight = spec.weight;
   job.exclusive = spec.exclusive;
   job.max_slowdown = spec.max_slowdown;
   job.sm_share = spec.sm_share;

@@ -72,6 +72,9 @@ struct JobSpec {
   bool known = true;  // its demand
   bool duration_known = true;
   double startup = 0;
+  int gpus_a_node = 0;
+  std::vector<std::size_t> only_nodes = {};  // empty: any
+  double weight = 1;                         // of its user
 };
 
 core::Job JobOf(const JobSpec& spec, std::size_t id);

@@ -76,6 +76,14 @@ void FakeSlurm::AddNode(const std::string& name, int gpus, const std::string& mo
   nodes_[name] = std::move(node);
 }
 
+void FakeSlurm::AddPlainNode(const std::string& name, int gpus, const std::string& model) {
+  AddNode(name, 0, model);
+  SlurmNode& node = nodes_.at(name);
+  node.features.clear();
+  node.gpu_types = {model};
+  node.other_gpus = gpus;
+}
+
 // A node that fails takes its jobs with it: Slurm puts them back into its queue, not held.
 void FakeSlurm::SetNode(const std::string& name, bool up, const std::string& state) {
   SlurmNode& node = nodes_.at(name);
@@ -142,13 +150,18 @@ std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, s
   for (std::size_t i = 2; i < words.size() && i - 2 < most; ++i) {
     const auto equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
-    const bool place = key == "ReqNodeList" || key == "Gres" || key == "TresPerNode";
+    const bool place = key == "ReqNodeList" || key == "Gres" || key == "TresPerNode" ||
+                       key == "NumCPUs" || key == "CPUsPerTask" || key == "MinCPUsNode";
     if (place && slurm.phase != SlurmPhase::kPending) return "Job is no longer pending execution";
     if (place && !refuse_updates.empty()) return refuse_updates;
+    if (key == "NumCPUs" && refuse_cores) return "Requested node configuration is not available";
     if (key == "ReqNodeList") {
       slurm.required_nodes = Split(value, ',');
     } else if (key == "TresPerNode" && value.empty()) {
       slurm.slots.clear();
+      slurm.gres.clear();
+    } else if (key == "Gres" && value.starts_with("gpu:")) {
+      slurm.gres = "gres:" + value;
     } else if (key == "Gres") {
       for (const std::string& part : Split(value, ',')) {
         const auto fields = Split(part, ':');
@@ -158,6 +171,15 @@ std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, s
         slurm.slots.push_back(slot);
         job.slots_ever.insert(slot.slot);
       }
+    } else if (key == "NumCPUs") {
+      slurm.cpus = std::stoi(value);
+    } else if (key == "CPUsPerTask") {
+      job.cpus_a_task = std::stoi(value);
+    } else if (key == "MinCPUsNode") {
+      slurm.cpus_a_node = std::stoi(value);
+    } else if (key == "MinMemoryNode") {
+      slurm.memory = core::Bytes(std::stod(value) * (1 << 20));
+      slurm.memory_by_cpu = false;
     } else if (key == "AdminComment") {
       slurm.admin_comment = value;
     } else if (key == "TimeLimit") {
@@ -211,10 +233,35 @@ void FakeSlurm::Requeue(Job& job, bool held) {
   job.requeues = false;
 }
 
+// On each node at least what was set for one, in whole tasks and whole cores.
+int FakeSlurm::CpusGiven(const Job& job) const {
+  const SlurmJob& slurm = job.slurm;
+  const int nodes = std::max(static_cast<int>(slurm.required_nodes.size()), 1);
+  const auto up = [](int count, int by) { return (count + by - 1) / by * by; };
+  const int of_task = std::max(job.cpus_a_task, 1);
+  const int of_node = std::max(up(slurm.cpus, nodes) / nodes, slurm.cpus_a_node);
+  return nodes * up(up(of_node, of_task), cpus_of_core);
+}
+
 bool FakeSlurm::HasRoom(const Job& job) const {
+  const int nodes = std::max(static_cast<int>(job.slurm.required_nodes.size()), 1);
   for (const std::string& name : job.slurm.required_nodes) {
     const auto node = nodes_.find(name);
     if (node == nodes_.end() || !node->second.up) return false;
+    int cpus = CpusGiven(job) / nodes;
+    for (const auto& [id, other] : jobs_) {
+      const auto& on = other.slurm.nodes;
+      if (std::find(on.begin(), on.end(), name) == on.end()) continue;
+      cpus += other.slurm.cpus / static_cast<int>(on.size());
+    }
+    if (cpus > node->second.cpus) return false;
+    int whole = engine::PlainGpusIn(job.slurm);
+    for (const auto& [id, other] : jobs_) {
+      const auto& on = other.slurm.nodes;
+      if (std::find(on.begin(), on.end(), name) == on.end()) continue;
+      whole += engine::PlainGpusIn(other.slurm);
+    }
+    if (!job.slurm.gres.empty() && whole > node->second.other_gpus) return false;
     for (const SlurmSlot& slot : job.slurm.slots) {
       int used = slot.shards;
       for (const auto& [id, other] : jobs_) {
@@ -236,6 +283,10 @@ void FakeSlurm::StartJobs() {
     SlurmJob& slurm = job.slurm;
     if (!starts_jobs || slurm.phase != SlurmPhase::kPending || slurm.priority == 0) continue;
     if (slurm.reason == "BeginTime" || !HasRoom(job)) continue;
+    if (keeps.contains(id)) {
+      slurm.reason = keeps.at(id);
+      continue;
+    }
     const auto note = engine::ParseJobNote(slurm.admin_comment);
     for (const std::string& slot : job.slots_ever) {
       const bool has = std::any_of(slurm.slots.begin(), slurm.slots.end(),
@@ -251,6 +302,7 @@ void FakeSlurm::StartJobs() {
     SetPhase(slurm, SlurmPhase::kRunning, "RUNNING");
     slurm.reason.clear();
     slurm.nodes = slurm.required_nodes;
+    slurm.cpus = CpusGiven(job);
     slurm.started = static_cast<core::UnixMillis>(now_.value * 1e3);
     job.ends = now_ + job.told.lasts;
     ++starts[id];
@@ -308,7 +360,8 @@ Result<std::vector<SlurmQueueLine>> FakeSlurm::Queue() {
   for (const auto& [id, job] : jobs_) {
     const SlurmJob& slurm = job.slurm;
     if (engine::IsOver(slurm.phase)) continue;
-    lines.push_back({id, slurm.phase, slurm.priority, slurm.reason, slurm.nodes, slurm.partition});
+    lines.push_back(
+        {id, slurm.phase, slurm.priority, slurm.reason, slurm.nodes, slurm.partition, slurm.cpus});
   }
   return lines;
 }
@@ -334,6 +387,22 @@ Result<std::vector<SlurmNode>> FakeSlurm::Nodes() {
   std::vector<SlurmNode> all;
   for (const auto& [name, node] : nodes_) all.push_back(node);
   return all;
+}
+
+void FakeSlurm::Purge(std::int64_t id) {
+  if (accounts) accounted_[id] = job(id);
+  jobs_.erase(id);
+}
+
+Result<std::optional<SlurmJob>> FakeSlurm::Accounted(std::int64_t id) {
+  if (NextFault() != Fault::kNone) return NoAnswer();
+  const auto found = accounted_.find(id);
+  return found == accounted_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::vector<engine::SlurmReservation>> FakeSlurm::Reservations() {
+  if (NextFault() != Fault::kNone) return NoAnswer();
+  return reservations;
 }
 
 Result<std::string> FakeSlurm::Control(const std::vector<std::string>& lines) {
@@ -445,7 +514,7 @@ SlurmSide::SlurmSide(int nodes, std::uint64_t seed, double chance_of_fault)
     FakeSlurm::Told told;
     told.lasts = Seconds(dice_.LogUniform(1, 200));
     told.exit_code = dice_.Chance(0.2) ? 1 : 0;
-    slurm.SubmitAs(request.id.job, static_cast<int>(request.gpus.size()), told, 2);
+    slurm.SubmitAs(request.id.job, static_cast<int>(request.gpus.size()), told, 1);
   };
 }
 

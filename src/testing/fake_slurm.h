@@ -43,6 +43,7 @@ class FakeSlurm : public engine::SlurmClient {
   explicit FakeSlurm(std::uint64_t seed = 1) : dice_(seed) {}
 
   void AddNode(const std::string& name, int gpus, const std::string& model);
+  void AddPlainNode(const std::string& name, int gpus, const std::string& model);  // no shards
   void SetNode(const std::string& name, bool up, const std::string& state);
   // Held, with our note. Its id.
   std::int64_t Submit(int gpus, Told told = {},
@@ -50,7 +51,7 @@ class FakeSlurm : public engine::SlurmClient {
   void SubmitAs(std::int64_t id, int gpus, Told told, int nodes);
   engine::SlurmJob& job(std::int64_t id) { return jobs_.at(id).slurm; }
   bool Knows(std::int64_t id) const { return jobs_.contains(id); }
-  void Purge(std::int64_t id) { jobs_.erase(id); }
+  void Purge(std::int64_t id);
   // One that runs ends by itself, now.
   void End(std::int64_t id, int exit_code);
   void Advance(core::Seconds to);
@@ -58,12 +59,18 @@ class FakeSlurm : public engine::SlurmClient {
   // By hand, as a user or an admin does it.
   std::string Do(const std::string& line) { return CarryOut(line); }
 
-  std::deque<Fault> faults;      // of the next calls that change something or ask, in turn
-  double chance_of_fault = 0;    // beyond those
-  core::Seconds leaving{1};      // SIGTERM to gone
-  bool starts_jobs = true;       // false: what is released waits for resources
-  std::string refuse_updates;    // what it says of each; empty: it takes them
-  std::vector<std::string> log;  // lines that were carried out
+  std::deque<Fault> faults;    // of the next calls that change something or ask, in turn
+  double chance_of_fault = 0;  // beyond those
+  core::Seconds leaving{1};    // SIGTERM to gone
+  bool starts_jobs = true;     // false: what is released waits for resources
+  std::string refuse_updates;  // what it says of each; empty: it takes them
+  std::vector<engine::SlurmReservation> reservations;
+  engine::SlurmShares shares;
+  bool accounts = false;  // it remembers in its accounting what it forgets itself
+  std::map<std::int64_t, std::string> keeps;  // jobs that it does not start, and its reason
+  int cpus_of_core = 1;                       // it hands out whole cores
+  bool refuse_cores = false;                  // updates of them
+  std::vector<std::string> log;               // lines that were carried out
   int calls = 0;
   std::map<std::int64_t, int> starts;    // by job
   std::map<std::int64_t, double> steps;  // of running jobs, as an agent tells them
@@ -75,6 +82,9 @@ class FakeSlurm : public engine::SlurmClient {
   core::Result<std::vector<engine::SlurmJob>> Check(const std::vector<std::int64_t>& ids,
                                                     const std::vector<std::string>& names) override;
   core::Result<std::vector<engine::SlurmNode>> Nodes() override;
+  core::Result<std::vector<engine::SlurmReservation>> Reservations() override;
+  engine::SlurmShares Shares() override { return shares; }
+  core::Result<std::optional<engine::SlurmJob>> Accounted(std::int64_t id) override;
   core::Result<std::string> Control(const std::vector<std::string>& lines) override;
   core::Result<std::string> Cancel(const std::vector<std::string>& names) override;
   core::Result<std::string> Version() override { return std::string("slurm 22.05.8"); }
@@ -82,6 +92,7 @@ class FakeSlurm : public engine::SlurmClient {
  private:
   struct Job {
     std::set<std::string> slots_ever;  // that it was ever given
+    int cpus_a_task = 1;
     engine::SlurmJob slurm;
     Told told;
     core::Seconds ends;                   // of one that runs
@@ -94,6 +105,7 @@ class FakeSlurm : public engine::SlurmClient {
   Job* Named(const std::string& name);
   void StartJobs();
   bool HasRoom(const Job& job) const;
+  int CpusGiven(const Job& job) const;
   void Requeue(Job& job, bool held);
   void Happen();
 
@@ -101,6 +113,7 @@ class FakeSlurm : public engine::SlurmClient {
   core::Seconds now_;
   std::int64_t next_id_ = 1;
   std::map<std::int64_t, Job> jobs_;
+  std::map<std::int64_t, engine::SlurmJob> accounted_;
   std::map<std::string, engine::SlurmNode> nodes_;
 };
 

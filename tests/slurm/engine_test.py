@@ -73,7 +73,7 @@ class ServeTest(SlurmTest):
 
 
 class Lives(ServeTest):
-    OPTIONS = {"scripts": True}
+    OPTIONS = {"scripts": True, "site": "Licenses=seat:1"}
 
     def test_held_then_placed_on_the_chosen_gpu(self):
         number = self.submit("--gres=gpu:1", "-c2")
@@ -170,6 +170,27 @@ class Lives(ServeTest):
         self.assertEqual(self.cluster.job(first)["JobState"], "COMPLETED")
         self.assertNotEqual(self.cluster.job(never)["JobState"], "COMPLETED")
 
+    def test_a_gang_of_two_nodes_has_one_gpu_on_each(self):
+        self.serve()
+        number = self.submit("-N2", "--gres=gpu:1")
+        self.cluster.wait_job(number, "RUNNING")
+        places = self.put(number)
+        self.assertEqual(len({node for node, _ in places}), 2, places)
+        self.assertEqual([len(slots) for _, slots in places], [1, 1])
+        self.assertEqual(places[0][1], places[1][1])
+
+    def test_what_slurm_keeps_waits_outside_of_the_queue_and_says_why(self):
+        later = self.submit("--gres=gpu:1", "--begin=now+15", seconds=1)
+        hour = self.submit("--gres=gpu:1", "--begin=now+1hour")
+        self.serve()
+        self.cluster.wait_until(lambda: "it begins at" in self.server.run("why", str(hour)).stdout, self.server.run("why", str(hour)).stdout)
+        licence = [self.submit("--gres=gpu:1", "-L", "seat:1") for _ in range(2)]
+        self.cluster.wait_until(lambda: any("Licenses" in self.server.run("why", str(n)).stdout for n in licence), "no word of the licence")
+        held = [n for n in licence if self.cluster.job(n)["JobState"] == "PENDING"]
+        self.cluster.wait_until(lambda: [self.cluster.job(n)["Priority"] for n in held] == ["0"], f"{held} is not held")
+        self.cluster.wait_job(later, "COMPLETED")
+        self.assertEqual(self.cluster.job(hour)["Priority"], "0")
+
     def test_jobs_without_gpus_run_as_ever(self):
         self.serve()
         number = self.submit(seconds=0)
@@ -228,9 +249,48 @@ class Shared(ServeTest):
         self.addCleanup(self.cluster.scontrol, "delete", "ReservationName=theirs")
         self.serve()
         numbers = [self.submit("--gres=gpu:1") for _ in range(2)]
-        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 1, "nothing runs on n4", 100)
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 1, "nothing runs on n4")
         time.sleep(3)
         self.assertEqual([self.cluster.job(n)["NodeList"] for n in numbers if self.cluster.job(n)["JobState"] == "RUNNING"], ["n4"])
+
+    def test_jobs_of_a_reservation_run_on_its_nodes(self):
+        self.cluster.scontrol("create", "reservation", "ReservationName=ours", "StartTime=now", "Duration=60", f"Users={USER or os.getlogin()}",
+                              "Nodes=n3", "Flags=IGNORE_JOBS")
+        self.addCleanup(self.cluster.scontrol, "delete", "ReservationName=ours")
+        self.serve()
+        plain = [self.submit("--gres=gpu:1") for _ in range(4)]
+        ours = self.submit("--gres=gpu:1", "--reservation=ours")
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 4, "not all GPUs are used")
+        self.assertEqual(self.cluster.job(ours)["NodeList"], "n3")
+        self.assertEqual({self.cluster.job(n).get("NodeList") for n in plain if self.cluster.job(n)["JobState"] == "RUNNING"}, {"n1", "n2", "n4"})
+        self.cluster.run("scancel", ours, check=True)
+
+    def test_cores_that_a_job_cannot_use_are_left_to_others(self):
+        self.serve()
+        number = self.submit("--gres=gpu:1", "-c8", "--mem-per-cpu=400", self.SMALL, script='echo "cpus=$SLURM_CPUS_ON_NODE"; sleep 60')
+        job = self.cluster.wait_job(number, "RUNNING")
+        self.assertLess(int(job["NumCPUs"]), 8)
+        self.told(number, f"cpus={job['NumCPUs']}\n")
+        self.assertIn("mem=3200M", job["TRES"])
+        self.cluster.wait_until(lambda: f"it has {job['NumCPUs']} of the 8 cores" in self.server.run("why", str(number)).stdout,
+                                self.server.run("why", str(number)).stdout)
+        self.assertEqual(self.server.job(number)["cores"], int(job["NumCPUs"]))
+
+
+class Plain(ServeTest):
+    """GPUs as a site has them before our slots: the plugin holds jobs, and each GPU is one job's."""
+
+    OPTIONS = {"slots": False, "nodes": {"n1": ("V100", 2), "n2": ("V100", 1)}}
+
+    def test_gpus_without_shards_are_given_whole(self):
+        self.serve()
+        self.assertIn("each is given to one job at a time", self.server.said_in.read_text(encoding="utf-8"))
+        numbers = [self.submit("--gres=gpu:1", Shared.SMALL) for _ in range(4)]
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 3, "three GPUs are not used by three jobs")
+        time.sleep(2)
+        self.assertEqual(len(self.cluster.squeue("-t", "R")), 3)
+        running = [n for n in numbers if self.cluster.job(n)["JobState"] == "RUNNING"]
+        self.assertEqual(sorted(self.told(n).strip() for n in running), ["n1 gpu=0", "n1 gpu=1", "n2 gpu=0"])
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ class Loop {
   void Seat(core::Job job, core::Estimate estimate, const core::Allocation& where);
   // It goes again, without the engine having been told of it.
   void Unseat(core::JobId id);
+  // A job that runs has so many cores, whatever its plan gave it.
+  void Resize(core::JobId id, double cores);
   // Nodes were added to the snapshot's cluster. The policy begins with an empty memo.
   void Grow();
   // Jobs have new ids from now on, in the snapshot too. The policy begins with an empty memo.

@@ -197,7 +197,7 @@ Result<void> Service::Impl::Drain(const std::string& name, bool drained, const c
   store::JobChanges changes;
   changes.kept.emplace_back("drained", gpus.DrainedText(*found, drained));
   changes.events.push_back({0, Wall(), drained ? "gpu.drained" : "gpu.undrained", 0,
-                            fmt::format("GPU {} {}", gpus.gpu(*found).index,
+                            fmt::format("GPU {} {}", core::NameOf(gpus.gpu(*found)),
                                         drained ? "takes no new jobs" : "takes jobs again")});
   if (auto kept = Commit(std::move(changes)); !kept) {
     outbox.AddKept("drained", gpus.DrainedText(*found, !drained));  // it may have been stored

@@ -77,7 +77,7 @@ void Service::Impl::AdmitForeign() {
          fmt::format("job {} by {}: {}", record.number, core::Quoted(record.user.name),
                      core::Quoted(core::DisplayName(record.asked)))});
     added.push_back(record.number);
-    live.Add(record);
+    live.Add(record).terms = event.job->terms;
     changes.jobs.push_back(std::move(record));
     later.push_back(std::move(event));
   }
@@ -117,6 +117,36 @@ void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
   gate.Forget(record.number);
   std::erase(enqueued, record.number);
   outbox.Touch(*job);
+}
+
+// What a job may and may not is part of what it is seated with: it is queued anew.
+void Service::Impl::TakeTerms(const engine::RunEvent& note) {
+  for (engine::RunEvent& one : foreign) {
+    if (one.id.job == note.id.job) one.job->terms = note.terms;
+  }
+  LiveJob* job = live.Find(note.id.job);
+  if (job == nullptr || job->terms == note.terms) return;
+  job->terms = note.terms;
+  if (job->record.phase != Phase::kWaiting) return;  // it holds when it waits again
+  if (job->id.valid()) engine.Withdraw(live.TakeId(*job));
+  gate.Forget(note.id.job);
+  std::erase(enqueued, note.id.job);
+  EnqueueIfItFits(*job);
+  engine.Wake();
+}
+
+void Service::Impl::PutTerms(const LiveJob& job, core::Job& to) const {
+  const engine::StartTerms& terms = job.terms;
+  if (terms.weight > 0) to.weight = terms.weight;
+  if (terms.gpus_a_node > 0 && to.gpus % terms.gpus_a_node == 0) {
+    to.gpus_a_node = terms.gpus_a_node;
+  }
+  for (std::size_t i = 0; to.gpus > 0 && i < cluster.nodes().size(); ++i) {
+    const std::string& name = cluster.nodes()[i].name;
+    if (std::find(terms.nodes.begin(), terms.nodes.end(), name) != terms.nodes.end()) {
+      to.allowed_nodes.emplace_back(i);
+    }
+  }
 }
 
 void Service::Impl::TakeGpuTaken(const engine::RunEvent& note) {

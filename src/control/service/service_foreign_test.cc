@@ -171,6 +171,55 @@ TEST_F(ServiceForeignTest, AGpuOfAnothersJobIsNotGiven) {
   EXPECT_EQ(service_->board().Find(job)->gpus.at(0).uuid, "n0/g1");
 }
 
+TEST_F(ServiceForeignTest, WhatSlurmKeepsIsNotQueuedAndSaysWhy) {
+  const auto job = slurm_.Submit(1, {Seconds(5)},
+                                 [](engine::SlurmJob& one) { one.eligible = 1'000'000 + 40'000; });
+  ASSERT_TRUE(Comes([&] { return Is(job, Phase::kWaiting); }));
+  ASSERT_TRUE(Comes([&] { return !service_->board().Find(job)->reason.empty(); }, 5));
+  EXPECT_THAT(service_->board().Find(job)->reason, HasSubstr("waiting for Slurm: it begins at"));
+  EXPECT_FALSE(Comes([&] { return Is(job, Phase::kStarting); }, 20));
+  EXPECT_TRUE(Comes([&] { return Is(job, Phase::kFinished); }));
+}
+
+TEST_F(ServiceForeignTest, AGangOfTwoNodesHasOneGpuOnEach) {
+  slurm_.AddNode("n1", 2, "A");
+  ASSERT_TRUE(Comes([&] { return service_->View().gpus.size() == 4; }));
+  const auto first = slurm_.Submit(1, {Seconds(60)});  // on n0/g0
+  ASSERT_TRUE(Comes([&] { return Is(first, Phase::kRunning); }));
+  const auto gang = slurm_.Submit(
+      2, {Seconds(5)}, [](engine::SlurmJob& one) { one.nodes_wanted = one.nodes_most = 2; });
+  ASSERT_TRUE(Comes([&] { return Is(gang, Phase::kRunning); }));
+  EXPECT_EQ(service_->board().Find(gang)->gpus.at(0).uuid, "n0/g1");
+  EXPECT_EQ(service_->board().Find(gang)->gpus.at(1).uuid, "n1/g1") << "the same slot on each node";
+}
+
+TEST_F(ServiceForeignTest, AReservedNodeIsItsJobsAlone) {
+  slurm_.reservations = {{"theirs", {"n0"}, 0, 1'000'000 + 60'000}};
+  ASSERT_TRUE(Comes([&] { return cluster_.nodes().front().reserved; }, 20));
+  const auto other = slurm_.Submit(1, {Seconds(5)});
+  const auto theirs =
+      slurm_.Submit(1, {Seconds(5)}, [](engine::SlurmJob& one) { one.reservation = "theirs"; });
+  ASSERT_TRUE(Comes([&] { return Is(theirs, Phase::kFinished); }, 30));
+  EXPECT_TRUE(Is(other, Phase::kWaiting));
+  EXPECT_TRUE(Comes([&] { return Is(other, Phase::kFinished); })) << "once it is over";
+}
+
+TEST_F(ServiceForeignTest, CoresThatSlurmGaveBeyondThoseDecidedAreNotGivenAgain) {
+  slurm_.cpus_of_core = 8;
+  const auto cpus = [](int count) {
+    return [count](engine::SlurmJob& one) { one.cpus = one.cpus_a_node = count; };
+  };
+  const auto first = slurm_.Submit(1, {Seconds(30)}, cpus(9));  // comes to 16, all that n0 has
+  ASSERT_TRUE(Comes([&] { return Is(first, Phase::kRunning); }));
+  EXPECT_EQ(service_->board().Find(first)->cores, 16);
+  EXPECT_THAT(service_->board().Find(first)->reason, HasSubstr("16 cores where 9 would do"));
+  const auto second = slurm_.Submit(1, {Seconds(5)}, cpus(4));
+  ASSERT_TRUE(Comes([&] { return Is(second, Phase::kWaiting); }));
+  EXPECT_FALSE(Comes([&] { return Is(second, Phase::kStarting); }, 10));
+  EXPECT_EQ(service_->board().Find(second)->attempt, 0) << "it is not released in vain";
+  EXPECT_TRUE(Comes([&] { return Is(second, Phase::kFinished); }));
+}
+
 TEST_F(ServiceForeignTest, ANodeThatIsDrainedAndThenEmptyIsLeftAloneUntilItIsBack) {
   const auto runs = slurm_.Submit(1, {Seconds(20)});
   ASSERT_TRUE(Comes([&] { return Is(runs, Phase::kRunning); }));

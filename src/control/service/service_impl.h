@@ -145,6 +145,10 @@ struct Service::Impl final : Estimator, Recorder {
   void AfterTurn();
   void TakeNews();
   void TakeNote(const engine::RunEvent& note);
+  void TakeNodeKept(const engine::RunEvent& note);
+  void TakeTerms(const engine::RunEvent& note);
+  void PutTerms(const LiveJob& job, core::Job& to) const;
+  void TakeCores(LiveJob& job, const engine::RunEvent& note);
   void TakeEnd(const engine::Ended& ended);
   void LookAtPaces();
   std::vector<Standing> Standings();

@@ -39,7 +39,8 @@ void Service::Impl::TakeGpuNote(const engine::RunEvent& note) {
   const auto gpu = gpus.WithUuid(note.gpu);
   if (!gpu || !gpus.SetProblem(*gpu, lost ? note.message : std::string())) return;
   Say(lost ? "gpu.lost" : "gpu.back", 0,
-      fmt::format("GPU {}: {}", gpus.gpu(*gpu).index, lost ? note.message : "it answers again"));
+      fmt::format("GPU {}: {}", core::NameOf(gpus.gpu(*gpu)),
+                  lost ? note.message : "it answers again"));
 }
 
 void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
@@ -52,6 +53,11 @@ void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
   if (!went && note.node.gpus.size() != has) return;
   const std::string why = note.message.empty() ? "it is gone" : note.message;
   node_is_down[node->index()] = went;
+  if (!went && cluster.node(*node).reserved != note.node.reserved) {
+    cluster.SetReserved(*node, note.node.reserved);
+    cluster_copy = nullptr;
+    loop->Follow(advisor.Policy());
+  }
   const std::size_t first = cluster.node(*node).first_gpu.index();
   for (std::size_t i = 0; i < has; ++i) {
     const core::GpuId gpu(first + i);
@@ -61,6 +67,17 @@ void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
   Say(went ? "node.lost" : "node.back", 0,
       fmt::format("node {}: {}", name, went ? why : "it is back"));
   engine.Wake();  // decide with it, or without
+}
+
+void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
+  const auto node = NodeNamed(cluster, note.node.name);
+  if (!node || cluster.node(*node).reserved == note.node.reserved) return;
+  cluster.SetReserved(*node, note.node.reserved);
+  cluster_copy = nullptr;
+  loop->Follow(advisor.Policy());
+  Say(note.node.reserved ? "node.reserved" : "node.free", 0,
+      fmt::format("node {}: {}", note.node.name, note.message));
+  engine.Wake();
 }
 
 void Service::Impl::AddNode(const engine::RunnerNode& node) {
@@ -77,6 +94,8 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
   added.gpus = static_cast<int>(node.gpus.size());
   added.cores = node.cores;
   added.memory = node.memory;
+  added.exclusive = node.exclusive;
+  added.reserved = node.reserved;
   cluster.Add(std::move(added));
   cluster_copy = nullptr;
   for (const core::GivenGpu& gpu : node.gpus) {
@@ -114,7 +133,7 @@ void Service::Impl::LookAtStrangers() {
     changed = changed || busy != now.kept_busy();
     if (came != now.strangers.empty() || busy != now.kept_busy()) {
       Say("gpu.strangers", 0,
-          fmt::format("GPU {}: {}", now.gpu.index,
+          fmt::format("GPU {}: {}", core::NameOf(now.gpu),
                       now.strangers.empty() ? "other processes are gone"
                       : now.kept_busy()     ? "kept busy by " + InWords(now.strangers)
                                             : InWords(now.strangers)));

@@ -116,6 +116,7 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
   job.workload = advisor.WorkloadOf(record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;
+  job.cores_fixed = runner.HasUsers();
   job.host_memory = record.asked.memory;
   for (std::size_t i = 0; i < cluster.models().size(); ++i) {
     const auto& wanted = record.asked.gpu_models;
@@ -154,13 +155,20 @@ bool Service::Impl::SubmitEnqueued() {
     LiveJob* job = live.Find(number);
     // Cancelled meanwhile, or let go twice: by its user and by the end of the job it came after.
     if (job == nullptr || job->record.phase != Phase::kWaiting || job->id.valid()) continue;
+    if (!job->terms.waits_for.empty()) {  // it is queued when that is over
+      job->record.reason = job->terms.waits_for;
+      board.Put(job->record);
+      continue;
+    }
     if (std::string why = gate.Ask(job->record); !why.empty()) {
       job->record.reason = std::move(why);
       board.Put(job->record);
       continue;
     }
     engine::RunRequest request = RequestOf(job->record);
-    engine.Submit(JobOf(job->record, live.GiveId(*job)), std::move(request));
+    core::Job queued = JobOf(job->record, live.GiveId(*job));
+    PutTerms(*job, queued);
+    engine.Submit(std::move(queued), std::move(request));
     any = true;
   }
   return any;

@@ -57,6 +57,8 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   if (note.kind == Kind::kNodeCame || note.kind == Kind::kNodeWent) return TakeNodeNote(note);
   if (note.kind == Kind::kSubmitted) return foreign.push_back(note);
   if (note.kind == Kind::kWithdrawn) return TakeWithdrawn(note);
+  if (note.kind == Kind::kTerms) return TakeTerms(note);
+  if (note.kind == Kind::kNodeKept) return TakeNodeKept(note);
   if (note.kind == Kind::kGpuTaken) return TakeGpuTaken(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
@@ -75,6 +77,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   } else if (note.kind == Kind::kStarted) {
     job->alone = record.beside.empty();
     if (monitor != nullptr) monitor->Began(record);
+    TakeCores(*job, note);
     if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
     record.phase = Phase::kRunning;
     record.resumed = Wall();
@@ -87,6 +90,20 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
     Say("job.started", record.number, fmt::format("job {} runs", record.number));
   }
   outbox.Touch(*job);
+}
+
+// What the manager gave is what is taken, whatever it was told.
+void Service::Impl::TakeCores(LiveJob& job, const engine::RunEvent& note) {
+  JobRecord& record = job.record;
+  if (!note.message.empty() && record.phase == Phase::kStarting) {
+    record.reason += "; " + note.message;
+  }
+  if (note.cores <= 0 || note.cores == record.cores) return;
+  record.cores = note.cores;
+  outbox.Touch(job);
+  if (job.id.valid() && snapshot.job(job.id).state == core::JobState::kRunning) {
+    loop->Resize(job.id, note.cores);
+  }
 }
 
 void Service::Impl::TakeEnd(const engine::Ended& end) {

@@ -56,6 +56,8 @@ void LiveRuns::Take(const RunEvent& event) {
     case Kind::kNote:
     case Kind::kSubmitted:
     case Kind::kWithdrawn:
+    case Kind::kTerms:
+    case Kind::kNodeKept:
     case Kind::kGpuTaken:
       return Note(event);
     case Kind::kGpuLost:
@@ -87,6 +89,7 @@ void LiveRuns::TakeStart(const RunEvent& event) {
   Entry& job = jobs_.at(found->second);
   if (std::exchange(job.run->started, true)) return;
   job.refusals = 0;
+  if (event.cores > 0) job.run->request.cores = event.cores;
   Note(event);
   notes_.back().kind = RunEvent::Kind::kStarted;  // a list says so by the way
 }

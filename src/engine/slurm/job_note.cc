@@ -102,6 +102,10 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
       const auto gpus = SlurmWhole(value, 1'000'000);
       if (!gpus) return false;
       ask.gpus = static_cast<int>(*gpus);
+    } else if (key == "cpus") {
+      const auto cpus = SlurmWhole(value, static_cast<std::int64_t>(kMostNoteCores));
+      if (!cpus || *cpus < 1) return false;
+      ask.cpus = static_cast<int>(*cpus);
     } else if (key == "model" || key == "gres") {
       auto decoded = DecodeNote(value);
       if (!decoded || decoded->empty()) return false;
@@ -178,6 +182,7 @@ std::string FormatAsk(const JobNote::Ask& ask) {
   if (!ask.model.empty()) out += ",model:" + EncodeNote(ask.model);
   if (ask.exclusive) out += ",exclusive";
   if (ask.held) out += ",held";
+  if (ask.cpus > 0) out += fmt::format(",cpus:{}", ask.cpus);
   if (!ask.gres.empty()) out += ",gres:" + EncodeNote(ask.gres);
   return out;
 }

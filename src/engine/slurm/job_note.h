@@ -25,6 +25,7 @@ struct JobNote {
     bool exclusive = false;  // asked for with --exclusive, or more than 99 shards
     std::string gres;        // as the user wrote it, where none of this could be made of it
     bool held = false;       // by its user, with --hold: it waits until he releases it here
+    int cpus = 0;  // of all its nodes, where a placement changed them; 0: as Slurm has them
 
     friend bool operator==(const Ask&, const Ask&) = default;
   };

@@ -26,7 +26,9 @@ TEST(JobNote, ReadsWhatItWrites) {
   odd.ask = {1, "A100, 80 \"GB\"", false, "gpu:a100:1,tmp:5G\n--x", true};
   JobNote cpus_only;
   cpus_only.put = {1, {{"n1", {}}}, 100, 100, 2.5, std::nullopt, {}};
-  for (const JobNote& note : {Gang(), odd, cpus_only, JobNote{}}) {
+  JobNote slimmed = Gang();
+  slimmed.ask.cpus = 16;
+  for (const JobNote& note : {Gang(), odd, cpus_only, slimmed, JobNote{}}) {
     const std::string text = FormatJobNote(note);
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
     EXPECT_EQ(ParseJobNote(text), note) << text;
@@ -57,6 +59,8 @@ TEST(JobNote, WhatIsNotOursOrBrokenIsNoNote) {
            "sharewell1 ask=gpus:99999999999999999999",
            "sharewell1 ask=gpus:1 ask=gpus:2",
            "sharewell1 ask=gpus:1,gpus:2",
+           "sharewell1 ask=gpus:1,cpus:0",
+           "sharewell1 ask=gpus:1,cpus:99999999999",
            "sharewell1 ask=model:%4",
            "sharewell1 ask=model:",
            "sharewell1 put=1",

@@ -127,6 +127,33 @@ class CommandClient final : public SlurmClient {
     return nodes;
   }
 
+  Result<std::vector<SlurmReservation>> Reservations() override {
+    const auto text = Ask(ReservationsCommand());
+    RETURN_IF_ERROR(text);
+    return ParseReservations(*text);
+  }
+
+  SlurmShares Shares() override {
+    SlurmShares shares;
+    const auto fair = Ask(FairShareCommand());
+    if (!fair || !ParseFairShare(*fair, shares)) return {};
+    const auto qos = Ask(QosCommand());
+    if (qos && !ParseQos(*qos, shares)) shares.qos.clear();
+    return shares;
+  }
+
+  Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
+    const auto answer = driver_.Run(AccountCommand(id), "", limit_);
+    if (!answer && answer.error().kind == core::ErrorKind::kAbsent) return std::nullopt;
+    RETURN_IF_ERROR(answer);
+    // "Slurm accounting storage is disabled"
+    if (answer->errors.find("accounting storage is disabled") != std::string::npos) {
+      return std::nullopt;
+    }
+    if (answer->exit_code != 0) return Failed("sacct", *answer);
+    return ParseAccount(answer->output, id);
+  }
+
   Result<std::string> Control(const std::vector<std::string>& lines) override {
     if (lines.empty()) return std::string();
     std::string input;

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "engine/slurm/slurm_driver.h"
 #include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_shares.h"
 #include "engine/slurm/slurm_state.h"
 
 namespace sharewell::engine {
@@ -28,6 +29,12 @@ class SlurmClient {
   virtual core::Result<std::vector<SlurmJob>> Check(const std::vector<std::int64_t>& ids,
                                                     const std::vector<std::string>& names) = 0;
   virtual core::Result<std::vector<SlurmNode>> Nodes() = 0;
+  virtual core::Result<std::vector<SlurmReservation>> Reservations() = 0;
+  // Empty where there is no fair share (no slurmdbd, priority/basic).
+  virtual SlurmShares Shares() = 0;
+  // Of a job that Slurm has forgotten, from its accounting. Absent: that has it neither, or there
+  // is none.
+  virtual core::Result<std::optional<SlurmJob>> Accounted(std::int64_t id) = 0;
   // Lines for one `scontrol`, carried out in order. What it complained of; empty: nothing. An error
   // says nothing about which of them were carried out.
   virtual core::Result<std::string> Control(const std::vector<std::string>& lines) = 0;

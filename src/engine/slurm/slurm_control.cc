@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kMostSplitAtOnce = 100;
 constexpr Seconds kFirstPause(1);
 constexpr double kPollAwaited = 0.25;
+constexpr Seconds kReadKeptAgain(60);
+constexpr std::size_t kMostReadAgain = 100;
 
 bool HasNodes(SlurmPhase phase) {
   return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
@@ -131,24 +133,12 @@ bool SlurmControl::Ours(const SlurmJob& job) const {
   return NoteIn(job, options_.admin).has_value() && (options_.admin || job.uid == options_.uid);
 }
 
-bool SlurmControl::WaitsForUs(const SlurmJob& job) const {
-  const auto is_there = [this](std::int64_t id, std::optional<std::int64_t> task, bool pending) {
-    return std::any_of(known_.begin(), known_.end(), [&](const auto& one) {
-      const Known& known = one.second;
-      if (!known.line || (pending && known.line->phase != SlurmPhase::kPending)) return false;
-      if (one.first == id && !task) return true;
-      if (!known.job || known.job->array != id) return false;
-      return !task || !known.job->array_task || known.job->array_task == task;
-    });
-  };
-  return engine::WaitsForUs(job, options_.wall(), is_there);
-}
-
 void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
   if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
   known.job = std::move(job);
+  known.terms_version = 0;
 }
 
 // What is known to wait, and what we carry out ourselves, is not read again while it is as it was.
@@ -165,7 +155,10 @@ Result<void> SlurmControl::ReadQueue() {
     const bool held = line.phase == SlurmPhase::kPending && line.priority == 0;
     const bool settled = known.job && ((known.told && held) || runs_.contains(line.id));
     const bool same = known.job && known.read == line;
-    if (!settled && !same) read.push_back(line.id);
+    // Somebody may have changed what it waits for.
+    const bool kept = known.terms && !known.terms->waits_for.empty() &&
+                      now_ >= known.read_at + kReadKeptAgain && read.size() < kMostReadAgain;
+    if ((!settled && !same) || (kept && held)) read.push_back(line.id);
     if (old != before.end()) before.erase(old);
     known.line = std::move(line);
     known_.insert_or_assign(known.line->id, std::move(known));
@@ -179,6 +172,7 @@ Result<void> SlurmControl::ReadQueue() {
     const auto found = known_.find(job.id);
     if (found == known_.end()) continue;
     found->second.read = found->second.line;
+    found->second.read_at = now_;
     TakeJob(found->second, std::move(job));
   }
   return {};
@@ -195,6 +189,13 @@ Result<void> SlurmControl::LookAtGone() {
       const auto shown = Show(id);
       RETURN_IF_ERROR(shown);
       std::string how = "Slurm does not have it any more";
+      if (!*shown) {
+        const auto accounted = client_.Accounted(id);
+        if (accounted && *accounted && IsOver((*accounted)->phase)) {
+          how = fmt::format("Slurm's accounting says of it: {}, exit code {}",
+                            (*accounted)->phase_word, EndOf(**accounted).exit_code);
+        }
+      }
       if (*shown && (*shown)->phase == SlurmPhase::kCancelled)
         how = "it was cancelled in Slurm";
       else if (*shown && IsOver((*shown)->phase))
@@ -272,11 +273,12 @@ void SlurmControl::KeepToLargeNodes(const SlurmJob& job, core::Submission& asked
 }
 
 void SlurmControl::TellWaiting() {
+  const SlurmFacts facts = Facts();
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id)) continue;
     const SlurmJob& job = *known.job;
     const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
-    const bool seen = options_.dry_run || (held && WaitsForUs(job));
+    const bool seen = options_.dry_run || held;
     if (known.told && !held && !options_.dry_run) {
       known.told = false;
       Tell(RunEvent::Kind::kWithdrawn, {id, 0},
@@ -285,6 +287,7 @@ void SlurmControl::TellWaiting() {
                : "somebody else released it in Slurm: it runs without Sharewell");
       continue;
     }
+    if (known.told && held && !options_.dry_run) TellTerms(id, known, facts);
     if (known.told || !known.note || !seen) continue;
     if (!options_.dry_run && !job.array_task && !job.array_tasks.empty()) continue;  // to be split
     known.told = true;
@@ -292,6 +295,10 @@ void SlurmControl::TellWaiting() {
     event.kind = RunEvent::Kind::kSubmitted;
     event.id = {id, 0};
     event.job = SubmissionOf(job, *known.note, options_.model);
+    if (!options_.dry_run) {
+      known.terms = event.job->terms = TermsNow(known, facts);
+      known.terms_version = terms_version_;
+    }
     KeepToLargeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
     if (job.array && at_once_.contains(*job.array)) {
@@ -345,6 +352,21 @@ void SlurmControl::TellTaken() {
   taken_ = std::move(taken);
 }
 
+// As many as it has, of those that none of our runs counts as its own.
+void SlurmControl::TakePlain(const SlurmJob& job, const NodeHere& here,
+                             std::map<std::string, std::string>& taken) const {
+  std::set<std::string> ours;
+  for (const auto& [id, run] : runs_) {
+    for (const core::GivenGpu& gpu : run.request.gpus) ours.insert(gpu.uuid);
+  }
+  int left = PlainGpusIn(job);
+  for (auto gpu = here.node.gpus.rbegin(); gpu != here.node.gpus.rend() && left > 0; ++gpu) {
+    if (ours.contains(gpu->uuid) || taken.contains(gpu->uuid)) continue;
+    taken[gpu->uuid] = fmt::format("Slurm job {} of {} has it", job.id, job.user);
+    --left;
+  }
+}
+
 std::map<std::string, std::string> SlurmControl::Taken() const {
   std::map<std::string, std::string> taken;
   for (const auto& [name, here] : nodes_) {
@@ -363,6 +385,10 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);
       if (here == nodes_.end()) continue;
+      if (here->second.node.exclusive) {
+        TakePlain(job, here->second, taken);
+        continue;
+      }
       for (const core::GivenGpu& gpu : here->second.node.gpus) {
         const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
         const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };

@@ -24,6 +24,7 @@
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_place.h"
+#include "engine/slurm/slurm_terms.h"
 
 namespace sharewell::engine {
 
@@ -46,6 +47,7 @@ struct SlurmControlOptions {
   std::function<std::map<std::int64_t, double>(const std::map<std::int64_t, core::UnixMillis>&)>
       steps = {};
   core::Seconds steps_every{2};
+  core::Seconds shares_every{60};          // fair share is read
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -90,15 +92,21 @@ class SlurmControl {
     std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
     bool told_started = false;
     bool told_stuck = false;
-    core::UnixMillis began = 0;  // when it was seen to run
-    double steps = 0;            // told
+    core::UnixMillis began = 0;         // when it was seen to run
+    double steps = 0;                   // told
+    std::optional<core::Seconds> gone;  // since when Slurm does not know it
   };
   struct Known {
     std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
     std::optional<SlurmJob> job;         // as it was read last
     std::optional<SlurmQueueLine> read;  // its line then
     std::optional<JobNote> note;
-    bool told = false;  // the service has it
+    bool told = false;                // the service has it
+    std::optional<StartTerms> terms;  // as told; absent: none were
+    std::uint64_t terms_version = 0;  // of what they were made of
+    std::string kept;                 // why Slurm did not start it when it was released
+    core::Seconds kept_until;
+    core::Seconds read_at;
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -118,16 +126,30 @@ class SlurmControl {
   void TellSteps();
   void TellTaken();
   void AnswerLists();
-  bool WaitsForUs(const SlurmJob& job) const;
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
   void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
   core::Seconds Fail(const std::string& message);
   void Well();
 
+  // slurm_control_terms.cc
+  SlurmIsThere IsThere() const;
+  bool WaitsForUs(const SlurmJob& job) const;
+  void ReadReservations();
+  void ReadShares();
+  std::string ReservedBy(const std::string& node) const;
+  void TellReserved(NodeHere& here);
+  SlurmFacts Facts() const;
+  StartTerms TermsNow(const Known& known, const SlurmFacts& facts) const;
+  void TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
+  core::Result<bool> IsKept(std::int64_t job, const SlurmQueueLine& line);
+
   // slurm_control_nodes.cc
   core::Result<void> ReadNodes(bool first);
   void TakeNode(SlurmNode node, bool first);
+  void TakeGpus(const SlurmNode& node, NodeHere& here);
+  void TakePlain(const SlurmJob& job, const NodeHere& here,
+                 std::map<std::string, std::string>& taken) const;
   void Remark(std::string words);
   core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
@@ -146,6 +168,7 @@ class SlurmControl {
   core::Result<void> SayStops();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
+  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
   core::Result<bool> HoldAndClear(std::int64_t job);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
@@ -170,9 +193,12 @@ class SlurmControl {
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid
   std::map<std::string, std::string> taken_;    // as told, by uuid
+  std::map<std::string, SlurmReservation> reservations_;
+  std::uint64_t terms_version_ = 1;
+  SlurmShares shares_;
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::optional<core::Seconds> nodes_read_, steps_read_;
+  std::optional<core::Seconds> nodes_read_, steps_read_, shares_read_;
   core::Seconds again_at_;
   core::Seconds pause_;
   std::string problem_;

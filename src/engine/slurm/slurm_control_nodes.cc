@@ -38,47 +38,66 @@ Result<void> SlurmControl::ReadNodes(bool first) {
     event.message = "Slurm has it no more";
     out_->push_back(std::move(event));
   }
+  ReadReservations();
+  ReadShares();
+  for (auto& [name, here] : nodes_) {
+    if (here.usable) TellReserved(here);
+  }
   nodes_read_ = now_;
   return {};
 }
 
+void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
+  const auto model = ModelOfNode(node, options_.model);
+  const std::string others = core::Count(static_cast<std::uint64_t>(node.other_gpus), "GPU");
+  std::vector<std::string> slots = node.slots;
+  if (slots.empty()) {
+    for (int i = 0; i < node.other_gpus; ++i) slots.push_back(PlainGpu(i));
+    here.node.exclusive = !slots.empty();
+  }
+  if (slots.empty()) return;
+  if (!model) {
+    here.usable = false;
+    return Remark(fmt::format(
+        "node {} is not used: none of its features is a GPU model ({}); add one, as in "
+        "Feature=v100 (`sharewell slurm install --print`)",
+        node.name,
+        node.features.empty() ? "it has none" : fmt::format("{}", fmt::join(node.features, ", "))));
+  }
+  if (here.node.exclusive) {
+    Remark(fmt::format(
+        "node {}: {} without shards: each is given to one job at a time, and Slurm says which; "
+        "`sharewell slurm install --print` writes the lines that let jobs share them",
+        node.name, others));
+  } else if (node.other_gpus > 0) {
+    Remark(fmt::format(
+        "node {}: {} without shards beside others that have some: Sharewell leaves them to Slurm; "
+        "`sharewell slurm install --print` writes the lines that are missing",
+        node.name, others));
+  }
+  models_.insert(model->name);
+  here.node.gpu_memory = model->memory;
+  for (const std::string& slot : slots) {
+    const std::string uuid = SlurmGpuUuid(node.name, slot);
+    const auto known = gpus_.find(uuid);
+    const int index = known == gpus_.end() ? static_cast<int>(gpus_.size()) : known->second.index;
+    gpus_[uuid] = {index, uuid, model->name};
+    here.node.gpus.push_back(gpus_[uuid]);
+  }
+}
+
 void SlurmControl::TakeNode(SlurmNode node, bool first) {
   NodeHere& here = nodes_[node.name];
-  const auto model = ModelOfNode(node, options_.model);
-  const bool same_gpus = here.slurm.slots == node.slots && here.slurm.features == node.features;
+  const bool same_gpus = here.slurm.slots == node.slots && here.slurm.features == node.features &&
+                         here.slurm.other_gpus == node.other_gpus;
   if (here.slurm.name.empty() || (!here.told_up && !same_gpus)) {
+    ++terms_version_;
     here.node = {};
     here.node.name = node.name;
     here.node.cores = node.cpus;
     if (node.memory.value > 0) here.node.memory = node.memory;
     here.usable = true;
-    if (!node.slots.empty() && !model) {
-      here.usable = false;
-      Remark(fmt::format(
-          "node {} is not used: none of its features is a GPU model ({}); add one, as in "
-          "Feature=v100 (`sharewell slurm install --print`)",
-          node.name,
-          node.features.empty() ? "it has none"
-                                : fmt::format("{}", fmt::join(node.features, ", "))));
-    }
-    if (node.other_gpus > 0) {
-      Remark(fmt::format(
-          "node {}: {} without shards, which Sharewell leaves to Slurm; `sharewell slurm install "
-          "--print` writes the lines that are missing",
-          node.name, core::Count(static_cast<std::uint64_t>(node.other_gpus), "GPU")));
-    }
-    if (model && !node.slots.empty()) {
-      models_.insert(model->name);
-      here.node.gpu_memory = model->memory;
-      for (const std::string& slot : node.slots) {
-        const std::string uuid = SlurmGpuUuid(node.name, slot);
-        const auto known = gpus_.find(uuid);
-        const int index =
-            known == gpus_.end() ? static_cast<int>(gpus_.size()) : known->second.index;
-        gpus_[uuid] = {index, uuid, model->name};
-        here.node.gpus.push_back(gpus_[uuid]);
-      }
-    }
+    TakeGpus(node, here);
   }
   here.slurm = std::move(node);
   if (!here.usable) return;

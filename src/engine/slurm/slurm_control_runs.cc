@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "engine/slurm/slurm_control.h"
+#include "engine/slurm/slurm_cores.h"
 #include "engine/slurm/slurm_submission.h"
 
 namespace sharewell::engine {
@@ -63,6 +64,10 @@ void SlurmControl::TellStarted(Run& run) {
     run.began = *known->second.job->started;  // of an earlier server: what it told counts
   }
   Tell(RunEvent::Kind::kStarted, run.request.id);
+  const SlurmQueueLine* line = LineOf(run.request.id.job);
+  if (options_.dry_run || line == nullptr || line->cpus == 0 || !HasBegun(line->phase)) return;
+  out_->back().cores = line->cpus;
+  out_->back().message = CpusInWords(run.note, line->cpus);
 }
 
 void SlurmControl::Refuse(std::int64_t job, std::string why) {
@@ -112,7 +117,7 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
         request.gpus.push_back(GpuNamed(SlurmGpuUuid(on.node, slot)));
       }
     }
-    request.cores = put.cores;
+    request.cores = job.phase == SlurmPhase::kRunning && job.cpus > 0 ? job.cpus : put.cores;
     request.shares = !request.gpus.empty() && put.shards < kShardsOfGpu;
     if (put.sm_percent < 100) request.thread_share = put.sm_percent / 100.0;
     if (put.gpu_memory_mib) {
@@ -212,18 +217,41 @@ Result<void> SlurmControl::SayStops() {
   return {};
 }
 
+// Of a job that Slurm has forgotten (MinJobAge). Absent: it is not known how it ended, and
+// `unknown` says why; where that is empty, it may be told a little later.
+std::optional<SlurmJob> SlurmControl::ByAccounts(std::int64_t job, std::string& unknown) {
+  constexpr Seconds kAccountsComeWithin(60);
+  Run& run = runs_.at(job);
+  if (!run.gone) run.gone = now_;
+  auto found = client_.Accounted(job);
+  if (found && *found && IsOver((*found)->phase)) return std::move(*found);
+  const bool may_come = !found || found->has_value();
+  if (may_come && now_ < *run.gone + kAccountsComeWithin) return std::nullopt;
+  std::string why = "there is no accounting that has it";
+  if (!found) {
+    why = "its accounting does not answer: " + found.error().message;
+  } else if (*found) {
+    why = "its accounting says " + (*found)->phase_word;
+  }
+  unknown = fmt::format("how it ended is not known: Slurm has forgotten job {} (MinJobAge), and {}",
+                        job, why);
+  return std::nullopt;
+}
+
 // It is not in the queue any more, or is over.
 Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
-  const auto shown = Show(job);
+  auto shown = Show(job);
   RETURN_IF_ERROR(shown);
   Run& run = runs_.at(job);
+  std::string unknown;
+  if (!*shown) *shown = ByAccounts(job, unknown);
+  if (!*shown && unknown.empty()) return {};
   if (*shown && !IsOver((*shown)->phase)) return {};  // the next look will have it
   known_[job].told = false;
   if (!*shown) {
     RunEnd end;
     end.exit_code = 1;
-    end.message = fmt::format(
-        "Slurm does not know job {} any more, nor how it ended; `sacct -j {}` may", job, job);
+    end.message = std::move(unknown);
     End(job, std::move(end));
     return {};
   }
@@ -249,6 +277,14 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   // As its user does: a job that an admin holds is left alone by the watchdog.
   std::vector<std::string> lines = {"uhold " + name};
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
+  // Whoever has it next, plain Slurm too, finds what its user asked for.
+  const auto known_job = known_.find(job);
+  if (known_job != known_.end() && known_job->second.job && known_job->second.note) {
+    const SlurmJob& was = *known_job->second.job;
+    const JobNote::Ask& ask = known_job->second.note->ask;
+    const std::string cpus = CpuFields(was, ask, CpusAsked(was, ask), was.nodes_wanted);
+    if (!cpus.empty()) lines.push_back(fmt::format("update JobId={}{}", name, cpus));
+  }
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
   auto read = client_.Check({job}, {NameOf(job)});
@@ -280,6 +316,9 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
   if (line->phase != SlurmPhase::kPending) return {};  // it is being set up
   if (run.wanted == Wanted::kStop) return GiveBack(job);
   if (run.wanted == Wanted::kCancel) return {};  // its end is on its way
+  const auto kept = IsKept(job, *line);
+  RETURN_IF_ERROR(kept);
+  if (*kept) return {};
   if (now_ >= run.since + options_.start_within) {
     const std::string reason = line->reason;
     const auto held = HoldAndClear(job);
@@ -412,6 +451,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   }
   run.note = *known.note;
   run.note.put = std::move(*put);
+  PutCpus(run.request.cores, *known.job, run.note);
   return true;
 }
 
@@ -456,7 +496,10 @@ Result<void> SlurmControl::Place() {
   std::vector<std::string> releases;
   for (const std::int64_t job : placed) {
     const Known& known = known_.at(job);
-    if (!WhatDiffers(*known.job, runs_.at(job).note, place_options()).empty()) {
+    const JobNote& note = runs_.at(job).note;
+    const bool cores_differ =
+        note.ask.cpus > 0 && known.job->cpus != static_cast<int>(note.put->cores);
+    if (cores_differ || !WhatDiffers(*known.job, note, place_options()).empty()) {
       RETURN_IF_ERROR(PlaceAlone(job));
       if (!runs_.contains(job)) continue;
     }

@@ -97,14 +97,18 @@ TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
   EXPECT_THAT(foreign.asked.command, ElementsAre("/home/ann/train.sh"));
 }
 
-TEST_F(SlurmControlTest, AJobThatDependsOnAnotherIsToldWhenThatIsOver) {
+TEST_F(SlurmControlTest, AJobThatDependsOnAnotherWaitsUntilThatIsOver) {
   const auto first = slurm_.Submit(1);
   const auto job = slurm_.Submit(1, {}, [&](SlurmJob& one) {
     one.dependency = fmt::format("afterany:{}(unfulfilled)", first);
   });
-  EXPECT_THAT(Kinds(Hear(3), job), IsEmpty());
+  const auto told = Hear(3);
+  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
+  EXPECT_THAT(told[1].job->terms.waits_for, HasSubstr("afterany"));
   (void)slurm_.Cancel({std::to_string(first)});
-  EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted});
+  const auto later = Hear(3);
+  ASSERT_EQ(Kinds(later, job), std::vector{Kind::kTerms});
+  EXPECT_EQ(First(later, Kind::kTerms).terms, StartTerms());
 }
 
 TEST(SlurmRequests, AreReadWhereNobodyWroteThemDown) {
@@ -151,10 +155,113 @@ TEST_F(SlurmControlTest, AJobOfOneNodeKeepsToModelsWithLargeEnoughNodes) {
   const auto told = Hear(3);
   for (const RunEvent& event : told) {
     if (event.kind != Kind::kSubmitted) continue;
-    if (event.id.job == four) EXPECT_THAT(event.job->asked.gpu_models, ElementsAre("A"));
-    if (event.id.job == two) EXPECT_THAT(event.job->asked.gpu_models, IsEmpty());
+    if (event.id.job == four) {
+      EXPECT_THAT(event.job->asked.gpu_models, ElementsAre("A"));
+    } else if (event.id.job == two) {
+      EXPECT_THAT(event.job->asked.gpu_models, IsEmpty());
+    }
   }
   EXPECT_EQ(Kinds(told, four), std::vector{Kind::kSubmitted});
+}
+
+TEST_F(SlurmControlTest, TermsAreToldOnceAndAgainToTheNextServer) {
+  const auto gang = slurm_.Submit(2, {}, [](SlurmJob& one) { one.nodes_wanted = 2; });
+  const auto later = slurm_.Submit(1, {}, [](SlurmJob& one) { one.eligible = 1'010'000; });
+  const auto told = Hear(3);
+  ASSERT_EQ(Kinds(told, gang), std::vector{Kind::kSubmitted});
+  EXPECT_EQ(told[0].job->terms.gpus_a_node, 1);
+  EXPECT_THAT(told[1].job->terms.waits_for, HasSubstr("it begins at"));
+  EXPECT_EQ(First(Hear(12), Kind::kTerms).id.job, later) << "it has begun";
+  EXPECT_THAT(Hear(5), IsEmpty());
+  Restart();
+  runner_->Expect(gang);
+  runner_->Expect(later);
+  const auto again = Hear(3);
+  EXPECT_EQ(Kinds(again, gang), std::vector{Kind::kTerms});
+  EXPECT_EQ(First(again, Kind::kTerms).terms.gpus_a_node, 1);
+  EXPECT_THAT(Kinds(again, later), IsEmpty()) << "it has none";
+}
+
+TEST_F(SlurmControlTest, FairShareIsReadEachMinuteAndComesInAsAWeight) {
+  slurm_.shares.fair = {{{"ann", ""}, 0.2}, {{"bob", ""}, 1}};
+  Restart();
+  const auto job = slurm_.Submit(1);
+  const auto told = Hear(3);
+  EXPECT_LT(First(told, Kind::kSubmitted).job->terms.weight, 0.5);
+  slurm_.shares.fair[{"ann", ""}] = 0.9;
+  const auto later = Hear(70);
+  ASSERT_EQ(Kinds(later, job), std::vector{Kind::kTerms});
+  EXPECT_GT(First(later, Kind::kTerms).terms.weight, 0.7);
+}
+
+TEST_F(SlurmControlTest, GpusWithoutShardsAreGivenWholeAndItIsSaid) {
+  slurm_.AddPlainNode("old", 2, "A");
+  Restart();
+  EXPECT_THAT(runner_->control.remarks(), Contains(HasSubstr("each is given to one job")));
+  const RunnerNode node = runner_->control.Nodes().back();
+  EXPECT_TRUE(node.exclusive);
+  ASSERT_EQ(node.gpus.size(), 2U);
+  EXPECT_EQ(node.gpus[1].uuid, "old/gpu1");
+  const auto job = slurm_.Submit(1, {Seconds(20)});
+  // Another's, which Slurm put there by itself.
+  slurm_.Submit(1, {Seconds(20)}, [](SlurmJob& other) {
+    other.admin_comment.clear();
+    other.phase = SlurmPhase::kRunning;
+    other.priority = 1;
+    other.nodes = {"old"};
+    other.gres = "gres:gpu:1";
+  });
+  EXPECT_EQ(First(Hear(3), Kind::kGpuTaken).gpu, "old/gpu1");
+  RunRequest request = Request(job, "old/gpu0", 1, 8);
+  runner_->Start(request);
+  Hear(5);
+  EXPECT_EQ(slurm_.job(job).gres, "gres:gpu:1");
+  EXPECT_EQ(slurm_.job(job).phase, SlurmPhase::kRunning);
+  ASSERT_EQ(Restart().size(), 1U);
+  runner_->Stop({job, 1}, Seconds(5));
+  const auto told = Hear(8);
+  EXPECT_THAT(First(told, Kind::kTerms).terms.nodes, ElementsAre("old")) << "whole GPUs stay whole";
+  runner_->Start(Request(job, "n1/g0", 2));
+  EXPECT_THAT(First(Hear(5), Kind::kRefused).message, HasSubstr("whole GPUs"));
+}
+
+TEST_F(SlurmControlTest, AGangIsRefusedOnFewerNodesThanItAskedFor) {
+  const auto gang = slurm_.Submit(2, {}, [](SlurmJob& one) { one.nodes_wanted = 2; });
+  Hear(2);
+  RunRequest request = Request(gang, "n1/g0");
+  request.gpus.push_back({1, "n1/g1", "V100"});
+  runner_->Start(request);
+  EXPECT_THAT(First(Hear(3), Kind::kRefused).message, HasSubstr("2 nodes"));
+  EXPECT_TRUE(IsHeldJob(slurm_.job(gang)));
+}
+
+TEST_F(SlurmControlTest, WhatSlurmKeepsForAReasonOfItsOwnIsHeldAgainSoonAndTriedLater) {
+  const auto job = slurm_.Submit(1, {Seconds(5)});
+  slurm_.keeps[job] = "Licenses";
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  const auto told = Hear(8);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kRefused, Kind::kTerms}));
+  EXPECT_THAT(First(told, Kind::kTerms).terms.waits_for, HasSubstr("Licenses"));
+  EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
+  slurm_.keeps.clear();
+  EXPECT_EQ(First(Hear(70), Kind::kTerms).terms, StartTerms());
+  runner_->Start(Request(job, "n1/g0", 2));
+  EXPECT_EQ(Kinds(Hear(20), job), (std::vector{Kind::kStarted, Kind::kEnded}));
+}
+
+TEST_F(SlurmControlTest, NodesOfAReservationAreKeptForItsJobs) {
+  slurm_.reservations = {{"theirs", {"n1"}, 1'000'000, 1'060'000}};
+  const auto told = Hear(7);
+  EXPECT_EQ(First(told, Kind::kNodeKept).node.name, "n1");
+  EXPECT_TRUE(First(told, Kind::kNodeKept).node.reserved);
+  const auto job = slurm_.Submit(1, {}, [](SlurmJob& one) { one.reservation = "theirs"; });
+  EXPECT_THAT(First(Hear(3), Kind::kSubmitted).job->terms.nodes, ElementsAre("n1"));
+  Restart();
+  EXPECT_TRUE(runner_->control.Nodes().at(0).reserved);
+  const auto over = Hear(60);
+  EXPECT_FALSE(First(over, Kind::kNodeKept).node.reserved);
+  EXPECT_THAT(slurm_.job(job).nodes, IsEmpty());
 }
 
 TEST_F(SlurmControlTest, WhatItsUserHoldsIsHeldHereToo) {
@@ -250,6 +357,78 @@ TEST_F(SlurmControlTest, AnEndWhileTheServerWasGoneIsTold) {
   const auto told = Hear(2);
   EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
   EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 9);
+}
+
+TEST_F(SlurmControlTest, CoresAreSetBeforeItIsReleasedAndWhatSlurmGaveIsTold) {
+  const auto slim =
+      slurm_.Submit(1, {Seconds(20)}, [](SlurmJob& one) { one.cpus = one.cpus_a_node = 8; });
+  Hear(2);
+  RunRequest request = Request(slim, "n1/g0");
+  request.cores = 3;
+  runner_->Start(request);
+  const auto told = Hear(5);
+  EXPECT_EQ(slurm_.job(slim).cpus, 3);
+  EXPECT_THAT(slurm_.job(slim).admin_comment, HasSubstr("ask=gpus:1,cpus:8"));
+  EXPECT_EQ(First(told, Kind::kStarted).cores, 3);
+  EXPECT_THAT(First(told, Kind::kStarted).message, HasSubstr("3 of the 8 cores"));
+  runner_->Stop({slim, 1}, Seconds(5));
+  Hear(6);
+  EXPECT_EQ(slurm_.job(slim).cpus, 8) << "for whoever has it next";
+  EXPECT_EQ(slurm_.job(slim).cpus_a_node, 8);
+
+  slurm_.cpus_of_core = 2;
+  request.id.attempt = 2;
+  runner_->Start(request);
+  EXPECT_EQ(First(Hear(5), Kind::kStarted).cores, 4) << "whole cores";
+  const auto found = Restart();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].cores, 4);
+  EXPECT_EQ(found[0].asked.cores, 8);
+}
+
+TEST_F(SlurmControlTest, ASlurmThatDoesNotTakeTheCoresStartsItAllTheSame) {
+  const auto job =
+      slurm_.Submit(1, {Seconds(5)}, [](SlurmJob& one) { one.cpus = one.cpus_a_node = 8; });
+  slurm_.refuse_cores = true;
+  Hear(2);
+  RunRequest request = Request(job, "n1/g0");
+  request.cores = 3;
+  runner_->Start(request);
+  const auto told = Hear(20);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(First(told, Kind::kStarted).cores, 8);
+}
+
+TEST_F(SlurmControlTest, AnEndThatSlurmHasForgottenIsReadFromItsAccounts) {
+  for (const bool accounts : {true, false}) {
+    slurm_.accounts = accounts;
+    const auto job = slurm_.Submit(1, {Seconds(5), 3});
+    Hear(2);
+    runner_->Start(Request(job, "n1/g0"));
+    Hear(2);
+    slurm_.Advance(slurm_.now() + Seconds(10));
+    slurm_.Purge(job);
+    const auto told = Hear(10);
+    ASSERT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
+    const RunEnd& end = First(told, Kind::kEnded).end;
+    if (accounts) {
+      EXPECT_EQ(end.exit_code, 3);
+      EXPECT_EQ(end.message, "");
+    } else {
+      EXPECT_THAT(end.message, HasSubstr("how it ended is not known"));
+    }
+  }
+}
+
+TEST_F(SlurmControlTest, AccountsThatDoNotAnswerAreAskedAgainForAWhile) {
+  slurm_.accounts = true;
+  const auto job = slurm_.Submit(1, {Seconds(500)});
+  Hear(2);
+  runner_->Start(Request(job, "n1/g0"));
+  Hear(2);
+  slurm_.Purge(job);  // while they say that it runs
+  EXPECT_THAT(Kinds(Hear(30), job), IsEmpty());
+  EXPECT_THAT(First(Hear(60), Kind::kEnded).end.message, HasSubstr("accounting says RUNNING"));
 }
 
 TEST_F(SlurmControlTest, TwoShareOneGpuByTheMemoryThatTheyNeedAndAThirdIsRefused) {

@@ -176,8 +176,14 @@ void TakeJsonResources(JsonJob& from, SlurmJob& job) {
   constexpr std::int64_t kMostCount = 100'000'000;
   job.nodes_wanted =
       std::max(1, static_cast<int>(from.Number("node_count", kMostCount).value_or(1)));
+  if (job.phase == SlurmPhase::kPending) TakeNodesAsked(from.Text("tres_req_str"), job);
+  if (job.phase == SlurmPhase::kPending) {
+    job.nodes_most = static_cast<int>(from.Number("max_nodes", kMostCount).value_or(0));
+  }
+  job.tasks = std::max(1, static_cast<int>(from.Number("tasks", kMostCount).value_or(1)));
   // 22.05 does not tell it of a job that was cancelled before it ran.
   const auto least = from.Number("minimum_cpus_per_node", 1'000'000).value_or(0);
+  job.cpus_a_node = static_cast<int>(least);
   job.cpus = static_cast<int>(
       from.Number("cpus", kMostCount).value_or(std::min(least * job.nodes_wanted, kMostCount)));
   constexpr double kMiB = 1024.0 * 1024;
@@ -188,6 +194,7 @@ void TakeJsonResources(JsonJob& from, SlurmJob& job) {
     job.memory = core::Bytes(static_cast<double>(*of_node) * kMiB);
   } else if (of_cpu && *of_cpu > 0) {
     job.memory = core::Bytes(static_cast<double>(*of_cpu) * kMiB * job.cpus / job.nodes_wanted);
+    job.memory_by_cpu = true;
   }
   job.nodes = from.Take(ExpandHosts(from.Text("nodes")), "nodes");
   job.required_nodes = from.Take(ExpandHosts(from.Text("required_nodes")), "required_nodes");

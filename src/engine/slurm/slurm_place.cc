@@ -10,7 +10,10 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "engine/slurm/slurm_cores.h"
 #include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_submission.h"
+#include "engine/slurm/slurm_words.h"
 
 namespace sharewell::engine {
 
@@ -26,10 +29,37 @@ std::string SlurmGpuUuid(const std::string& node, const std::string& slot) {
 }
 
 std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named) {
-  for (const std::string& feature : node.features) {
-    if (auto model = named(feature)) return model;
+  for (const auto* names : {&node.features, &node.gpu_types}) {
+    for (const std::string& name : *names) {
+      if (auto model = named(name)) return model;
+    }
   }
   return std::nullopt;
+}
+
+namespace {
+
+constexpr std::string_view kPlainGpu = "gpu";
+
+}  // namespace
+
+std::string PlainGpu(int number) { return fmt::format("{}{}", kPlainGpu, number); }
+
+bool IsPlainGpu(std::string_view slot) {
+  return slot.starts_with(kPlainGpu) && SlurmWhole(slot.substr(kPlainGpu.size()), 1'000'000);
+}
+
+int PlainGpusIn(const SlurmJob& job) {
+  const auto note = NoteOfRequest(job);
+  return note ? (note->ask.gpus + std::max(job.nodes_wanted, 1) - 1) / std::max(job.nodes_wanted, 1)
+              : 0;
+}
+
+std::optional<bool> WasOnPlainGpus(const JobNote& note) {
+  if (!note.put || note.put->nodes.empty() || note.put->nodes.front().slots.empty()) {
+    return std::nullopt;
+  }
+  return IsPlainGpu(note.put->nodes.front().slots.front());
 }
 
 namespace {
@@ -73,12 +103,22 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
     }
   }
   if (put.nodes.empty()) return core::FailedError("it was given no node");
-  if (static_cast<int>(put.nodes.size()) > std::max(job.nodes_wanted, 1)) {
+  const int nodes = static_cast<int>(put.nodes.size());
+  if (nodes < job.nodes_wanted ||
+      (job.nodes_most > 0 && nodes > std::max(job.nodes_wanted, job.nodes_most))) {
     return core::FailedError("it asks for {} (--nodes), and was given {}",
                              core::Count(static_cast<std::uint64_t>(job.nodes_wanted), "node"),
                              put.nodes.size());
   }
   if (request.gpus.empty()) return put;
+  const bool plain = IsPlainGpu(put.nodes.front().slots.front());
+  JobNote last;
+  last.put = before;
+  if (WasOnPlainGpus(last).value_or(plain) != plain) {
+    return core::FailedError("Slurm cannot give a job that had {} once {} now",
+                             plain ? "shards" : "whole GPUs", plain ? "whole GPUs" : "shards");
+  }
+  if (plain) return put;
   const auto free_of = [&](const std::string& node, const std::string& slot) {
     const auto found = free.find(SlurmGpuUuid(node, slot));
     return found == free.end() ? kShardsOfGpu : found->second;
@@ -161,14 +201,18 @@ Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& 
   }
   if (!put.nodes.front().slots.empty()) {
     std::vector<std::string> gres;
-    for (const std::string& slot : put.nodes.front().slots) {
-      gres.push_back(fmt::format("shard:{}:{}", slot, put.shards));
+    const auto& slots = put.nodes.front().slots;
+    const bool plain = IsPlainGpu(slots.front());
+    if (plain) gres.push_back(fmt::format("gpu:{}", slots.size()));
+    for (std::size_t i = 0; i < slots.size() && !plain; ++i) {
+      gres.push_back(fmt::format("shard:{}:{}", slots[i], put.shards));
     }
     for (const std::string& slot : put.kept) gres.push_back(fmt::format("shard:{}:1", slot));
     const auto value = ScontrolValue(fmt::format("{}", fmt::join(gres, ",")));
     RETURN_IF_ERROR(value);
     line += fmt::format(" Gres={}", *value);
   }
+  line += CpuFields(job, note.ask, static_cast<int>(put.cores), static_cast<int>(names.size()));
   if (job.restarts > 0) line += " StartTime=now";  // else it waits for its credential to expire
   lines.push_back(std::move(line));
   return lines;
@@ -191,8 +235,13 @@ std::string WhatDiffers(const SlurmJob& job, const JobNote& note,
   for (const JobNote::OnNode& on : put.nodes) nodes.insert(on.node);
   if (nodes != required) return "its nodes are not those that were set";
   std::map<std::string, int> wanted, has;
-  for (const std::string& slot : put.nodes.front().slots) wanted[slot] = put.shards;
+  const auto& slots = put.nodes.front().slots;
+  const bool plain = !slots.empty() && IsPlainGpu(slots.front());
+  for (std::size_t i = 0; i < slots.size() && !plain; ++i) wanted[slots[i]] = put.shards;
   for (const std::string& slot : put.kept) wanted[slot] = 1;
+  if (plain && PlainGpusIn(job) != static_cast<int>(slots.size())) {
+    return "its GPUs are not as many as were set";
+  }
   for (const SlurmSlot& slot : job.slots) has[slot.slot] += slot.shards;
   std::erase_if(has, [](const auto& one) { return one.second == 0; });  // after a clear
   if (wanted != has) return "its GPUs are not those that were set";

@@ -34,7 +34,17 @@ std::string SlurmName(const SlurmJob& job);
 // GPUs are known as "NODE/SLOT".
 std::string SlurmGpuUuid(const std::string& node, const std::string& slot);
 
-// "V100" of a node: the first of its features that is one. Absent: none is.
+// GPUs without shards are counted, not chosen: on such a node they are called gpu0, gpu1, ... and
+// which one a job has is Slurm's to say. Each is one job's.
+std::string PlainGpu(int number);
+bool IsPlainGpu(std::string_view slot);
+// Of a request as Slurm words it, the GPUs of each node.
+int PlainGpusIn(const SlurmJob& job);
+// Whether its last place was such GPUs: Slurm 22.05 never makes shards of them, nor the other way
+// round. Absent: it had none.
+std::optional<bool> WasOnPlainGpus(const JobNote& note);
+
+// "V100" of a node: the first of its features, or types of its GPUs, that is one. Absent: none is.
 std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named);
 
 // The note of a start. `before`: the place that its note had. `free`: shards that nobody has, by

@@ -21,6 +21,7 @@ struct SlurmQueueLine {
   std::string reason;
   std::vector<std::string> nodes;
   std::string partition;
+  int cpus = 0;  // that it has, or asks for
 
   friend bool operator==(const SlurmQueueLine&, const SlurmQueueLine&) = default;
 };
@@ -40,6 +41,14 @@ core::Result<std::vector<SlurmJob>> ParseJobs(std::string_view json);
 core::Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text);
 std::vector<std::string> NodesCommand();
 core::Result<std::vector<SlurmNode>> ParseNodes(std::string_view text);
+
+// `scontrol show reservation -o`.
+std::vector<std::string> ReservationsCommand();
+core::Result<std::vector<SlurmReservation>> ParseReservations(std::string_view text);
+
+// `sacct` of one job that Slurm itself has forgotten. Absent: accounting has it neither.
+std::vector<std::string> AccountCommand(std::int64_t id);
+core::Result<std::optional<SlurmJob>> ParseAccount(std::string_view text, std::int64_t id);
 
 // "n[1-3,7],m01" -> its names, at most `most`.
 core::Result<std::vector<std::string>> ExpandHosts(std::string_view list, std::size_t most = 65536);

@@ -42,9 +42,9 @@ TEST_P(SlurmVersion, TheQueueTellsPhasePriorityAndPlace) {
   const auto queue = ParseQueue(Recorded(GetParam(), "queue.txt"));
   ASSERT_TRUE(queue) << queue.error().message;
   ASSERT_EQ(queue->size(), 7u);
-  const SlurmQueueLine held{9, SlurmPhase::kPending, 0, "JobHeldUser", {}, "dl"};
+  const SlurmQueueLine held{9, SlurmPhase::kPending, 0, "JobHeldUser", {}, "dl", 1};
   EXPECT_EQ(queue->front(), held);
-  const SlurmQueueLine gang{2, SlurmPhase::kRunning, 4294901758, "", {"n3", "n4"}, "dl"};
+  const SlurmQueueLine gang{2, SlurmPhase::kRunning, 4294901758, "", {"n3", "n4"}, "dl", 4};
   EXPECT_THAT(*queue, Contains(gang));
 }
 
@@ -60,6 +60,9 @@ TEST_P(SlurmVersion, ARunningJobIsReadFromJson) {
   EXPECT_EQ(job.phase_word, "RUNNING");
   EXPECT_THAT(job.reason, IsEmpty());
   EXPECT_EQ(job.cpus, 3);
+  EXPECT_EQ(job.tasks, 1);
+  EXPECT_EQ(job.cpus_a_node, 2);
+  EXPECT_TRUE(job.memory_by_cpu);
   EXPECT_EQ(job.nodes_wanted, 1);
   EXPECT_EQ(job.memory, core::Bytes(1500.0 * 1024 * 1024));
   EXPECT_THAT(job.nodes, ElementsAre("n2"));
@@ -169,14 +172,14 @@ TEST_P(SlurmVersion, TruncatedJsonIsRefusedAtEveryByte) {
 
 TEST(SlurmCommands, NamesAreNotAmongTheFieldsOfEveryCycle) {
   EXPECT_THAT(QueueCommand(""),
-              ElementsAre("squeue", "--noheader", "--all", "--format", "%A|%T|%Q|%P|%N|%r"));
+              ElementsAre("squeue", "--noheader", "--all", "--format", "%A|%T|%Q|%P|%N|%C|%r"));
   EXPECT_THAT(QueueCommand("gpu"), Contains("gpu"));
   EXPECT_THAT(JobsCommand({3, 17}), Contains("--jobs=3,17"));
   EXPECT_EQ(JobsCommand(std::vector<std::int64_t>(100000, 7)), JobsCommand({}));
 }
 
 TEST(SlurmQueue, AReasonMayHoldAnythingButALineBreak) {
-  const auto queue = ParseQueue("7|PENDING|0|dl||job requeued | in held state\n\n");
+  const auto queue = ParseQueue("7|PENDING|0|dl||1|job requeued | in held state\n\n");
   ASSERT_TRUE(queue);
   EXPECT_EQ(queue->front().reason, "job requeued | in held state");
 }
@@ -187,15 +190,17 @@ TEST(SlurmQueue, WhatCannotBeReadIsNamedByItsLine) {
     const char* says;
   };
   for (const Case& c : {
-           Case{"7|PENDING|0|dl||None\nslurm_load_jobs error: Unable to contact\n", "line 2"},
+           Case{"7|PENDING|0|dl||1|None\nslurm_load_jobs error: Unable to contact\n", "line 2"},
            Case{"7|PENDING|0|dl\n", "4 fields"},
-           Case{"x|PENDING|0|dl||None\n", "'x' is no id"},
-           Case{"-7|PENDING|0|dl||None\n", "is no id"},
-           Case{"99999999999999999999|PENDING|0|dl||None\n", "is no id"},
-           Case{"7|PENDING|-1|dl||None\n", "is no priority"},
-           Case{"7|PENDING|1e9|dl||None\n", "is no priority"},
-           Case{"7|RUNNING|1|dl|n[1-99999999]|None\n", "more than 65536"},
-           Case{"7|PENDING|0|dl||None\n7|PENDING|0|dl||None\n", "job 7 is there twice"},
+           Case{"x|PENDING|0|dl||1|None\n", "'x' is no id"},
+           Case{"-7|PENDING|0|dl||1|None\n", "is no id"},
+           Case{"99999999999999999999|PENDING|0|dl||1|None\n", "is no id"},
+           Case{"7|PENDING|-1|dl||1|None\n", "is no priority"},
+           Case{"7|PENDING|1e9|dl||1|None\n", "is no priority"},
+           Case{"7|PENDING|0|dl||x|None\n", "is no number of CPUs"},
+           Case{"7|PENDING|0|dl||-1|None\n", "is no number of CPUs"},
+           Case{"7|RUNNING|1|dl|n[1-99999999]|1|None\n", "more than 65536"},
+           Case{"7|PENDING|0|dl||1|None\n7|PENDING|0|dl||1|None\n", "job 7 is there twice"},
        }) {
     const auto queue = ParseQueue(c.text);
     ASSERT_FALSE(queue) << c.text;
@@ -204,7 +209,7 @@ TEST(SlurmQueue, WhatCannotBeReadIsNamedByItsLine) {
 }
 
 TEST(SlurmQueue, WordsOfANewerSlurmAreOther) {
-  EXPECT_EQ(ParseQueue("7|DREAMING|0|dl||None")->front().phase, SlurmPhase::kOther);
+  EXPECT_EQ(ParseQueue("7|DREAMING|0|dl||1|None")->front().phase, SlurmPhase::kOther);
   EXPECT_FALSE(IsOver(SlurmPhase::kOther));
 }
 
@@ -275,7 +280,7 @@ TEST(SlurmJson, ManyJobsOfManyNodesAreRefusedBeforeTheyFillTheMemory) {
     json +=
         fmt::format(R"({}{{"job_id":{},"job_state":"RUNNING","user_id":5,"nodes":"n[1-60000]"}})",
                     i > 1 ? "," : "", i);
-    text += fmt::format("{}|RUNNING|1|dl|n[1-60000]|None\n", i);
+    text += fmt::format("{}|RUNNING|1|dl|n[1-60000]|1|None\n", i);
   }
   EXPECT_THAT(ParseJobs(json + "]}").error().message, HasSubstr("more than 1000000 nodes"));
   EXPECT_THAT(ParseQueue(text).error().message, HasSubstr("more than 1000000 nodes"));
@@ -299,6 +304,17 @@ TEST(SlurmJson, ARequestThatIsNoShardOfOursStaysInSlurmsWords) {
   ASSERT_TRUE(jobs) << jobs.error().message;
   EXPECT_THAT(jobs->front().slots, ElementsAre(SlurmSlot{"g0", 50}, SlurmSlot{"g1", 50}));
   EXPECT_EQ(jobs->front().gres, "gres/tmp:3,per_job=gres:gpu:2");
+}
+
+TEST(SlurmJson, NodesAreThoseThatWereAskedFor) {
+  // sbatch -n2 -c4, on 22.05: what it may come to, and what it asks for.
+  const auto jobs = ParseJobs(
+      OneJob(R"(,"node_count":2,"tasks":2,"cpus":8,"tres_req_str":"cpu=8,mem=4000M,node=1")"));
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ(jobs->front().nodes_wanted, 1);
+  EXPECT_EQ(jobs->front().tasks, 2);
+  EXPECT_EQ(ParseJobs(OneJob(R"(,"node_count":2,"tres_req_str":"node=x")"))->front().nodes_wanted,
+            2);
 }
 
 TEST(SlurmJson, TheSameJobTwiceIsRefused) {
@@ -359,9 +375,11 @@ TEST(SlurmNodes, OnlyGpusWithAHundredShardsAreSlots) {
   EXPECT_EQ(node("gpu:g0:1,gpu:g1:1,shard:g0:100", "IDLE").other_gpus, 1);
   EXPECT_EQ(node("(null)", "IDLE").other_gpus, 0);
   EXPECT_TRUE(node("(null)", "MIXED+PLANNED").up);
+  EXPECT_TRUE(node("(null)", "IDLE+RESERVED").up) << "for some";
+  EXPECT_TRUE(node("(null)", "IDLE+RESERVED").reserved);
   for (const char* down :
        {"DOWN", "DOWN*", "IDLE+DRAIN", "MIXED+NOT_RESPONDING", "IDLE+POWERED_DOWN", "IDLE~",
-        "IDLE+RESERVED", "ALLOCATED+MAINTENANCE", "DOWN+INVALID_REG", "FUTURE", "NEWSTATE"}) {
+        "ALLOCATED+MAINTENANCE", "DOWN+INVALID_REG", "FUTURE", "NEWSTATE"}) {
     EXPECT_FALSE(node("(null)", down).up) << down;
   }
 }
@@ -382,6 +400,46 @@ TEST(SlurmNodes, WhatIsNoNodeIsRefused) {
         "NodeName=a CPUTot=1 RealMemory=1 State=IDLE\nNodeName=a CPUTot=1 RealMemory=1 State=IDLE",
         "NodeName=a CPUTot=1 RealMemory=1 State=IDLE Gres=gpu:99999999"}) {
     EXPECT_FALSE(ParseNodes(bad)) << bad;
+  }
+}
+
+TEST(SlurmAccounts, TellHowAJobEnded) {
+  // sacct --noheader --parsable2 --allocations of 22.05.
+  const char* text =
+      "16|FAILED|3:0|2026-11-16T12:00:00|2026-11-16T12:00:10|n2\n"
+      "17|CANCELLED by 1000|0:15|2026-11-16T12:00:00|2026-11-16T12:00:30|n[1-2]\n";
+  const auto failed = ParseAccount(text, 16), cancelled = ParseAccount(text, 17);
+  ASSERT_TRUE(failed && *failed && cancelled && *cancelled);
+  EXPECT_EQ((*failed)->phase, SlurmPhase::kFailed);
+  EXPECT_EQ((*failed)->exit_code, 3);
+  EXPECT_EQ(*(*failed)->ended - *(*failed)->started, 10'000);
+  EXPECT_EQ((*cancelled)->phase, SlurmPhase::kCancelled);
+  EXPECT_EQ((*cancelled)->exit_code, 128 + 15);
+  EXPECT_THAT((*cancelled)->nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(*ParseAccount(text, 18), std::nullopt);
+  EXPECT_EQ(*ParseAccount("", 18), std::nullopt);
+  for (const char* bad : {"x|FAILED|3:0|Unknown|Unknown|n2", "18|FAILED|3|x|Unknown|n2",
+                          "18|FAILED|a:b|Unknown|Unknown|", "18"}) {
+    EXPECT_FALSE(ParseAccount(bad, 18)) << bad;
+  }
+}
+
+TEST(SlurmReservations, AreReadAsSlurmWritesThem) {
+  EXPECT_THAT(*ParseReservations("No reservations in the system\n"), IsEmpty());
+  const auto read = ParseReservations(
+      "ReservationName=theirs StartTime=2026-11-16T16:05:38 EndTime=2026-11-16T17:05:38 "
+      "Duration=01:00:00 Nodes=n[1-2] NodeCnt=2 CoreCnt=32 Features=(null) PartitionName=(null) "
+      "Flags=IGNORE_JOBS,SPEC_NODES TRES=cpu=32 Users=daemon Groups=(null) Accounts=(null) "
+      "Licenses=(null) State=ACTIVE BurstBuffer=(null) Watts=n/a MaxStartDelay=(null)\n"
+      "ReservationName=floating StartTime=2026-11-16T18:05:38 EndTime=Unknown Nodes=(null)\n");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(read->at(0).nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(*read->at(0).end - read->at(0).start, 3600 * 1000);
+  EXPECT_FALSE(read->at(1).end);
+  EXPECT_THAT(read->at(1).nodes, IsEmpty());
+  for (const char* bad : {"hello", "ReservationName= StartTime=Unknown",
+                          "ReservationName=a StartTime=tomorrow", "ReservationName=a Nodes=n["}) {
+    EXPECT_FALSE(ParseReservations(bad)) << bad;
   }
 }
 

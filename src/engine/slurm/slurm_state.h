@@ -73,6 +73,10 @@ struct SlurmJob {
   std::optional<int> exit_code;  // 128 + signal
   int restarts = 0;
   bool requeue = true;
+  int tasks = 1;
+  int cpus_a_node = 0;         // at least; 0: not said
+  bool memory_by_cpu = false;  // fewer CPUs would be less memory
+  int nodes_most = 0;          // of one that waits; 0: no bound was asked for
 
   friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };
@@ -85,11 +89,22 @@ struct SlurmNode {
   int cpus = 0;
   core::Bytes memory{};
   std::vector<std::string> slots;  // "g0", "g1": GPUs with 100 shards each
-  int other_gpus = 0;              // GPUs that have no shards: none of ours
+  int other_gpus = 0;              // GPUs that have no shards
   std::vector<std::string> features;
   std::vector<std::string> partitions;
+  bool reserved = false;               // now, for whom a reservation names
+  std::vector<std::string> gpu_types;  // of GPUs that have no shards: "V100"
 
   friend bool operator==(const SlurmNode&, const SlurmNode&) = default;
+};
+
+struct SlurmReservation {
+  std::string name;
+  std::vector<std::string> nodes;
+  core::UnixMillis start = 0;
+  std::optional<core::UnixMillis> end;
+
+  friend bool operator==(const SlurmReservation&, const SlurmReservation&) = default;
 };
 
 }  // namespace sharewell::engine

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/text/quoted.h"
+#include "engine/slurm/slurm_cores.h"
 #include "engine/slurm/slurm_words.h"
 
 namespace sharewell::engine {
@@ -66,7 +67,7 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmMod
   asked.command = {job.script.empty() ? job.name : job.script};
   asked.folder = job.folder;
   asked.gpus = note.ask.gpus;
-  if (job.cpus > 0) asked.cores = job.cpus;
+  if (job.cpus > 0) asked.cores = CpusAsked(job, note.ask);
   if (job.memory && job.memory->value > 0) {
     asked.memory = *job.memory * static_cast<double>(std::max(job.nodes_wanted, 1));
   }

@@ -18,11 +18,12 @@ using core::Quoted;
 using core::Result;
 
 constexpr std::int64_t kMostSlurmId = 4'294'967'295;
+constexpr std::int64_t kMostCpus = 100'000'000;
 constexpr std::int64_t kMostPriority = std::numeric_limits<std::int64_t>::max();
 
 // Neither a job's name nor a comment is among the fields, so that no user can break a line; the
 // reason comes last, as Slurm itself puts words into it.
-constexpr const char* kQueueFormat = "%A|%T|%Q|%P|%N|%r";
+constexpr const char* kQueueFormat = "%A|%T|%Q|%P|%N|%C|%r";
 
 // The records of `scontrol -o`: a line that begins with `key`, and those after it that do not
 // (somebody's text had a line break).
@@ -105,7 +106,7 @@ Result<std::int64_t> IdOf(std::string_view text) {
 }
 
 Result<SlurmQueueLine> ParseQueueLine(std::string_view line) {
-  std::array<std::string_view, 6> fields;
+  std::array<std::string_view, 7> fields;
   std::string_view rest = line;
   for (std::size_t i = 0; i + 1 < fields.size(); ++i) {
     const std::size_t bar = rest.find('|');
@@ -129,7 +130,10 @@ Result<SlurmQueueLine> ParseQueueLine(std::string_view line) {
   auto nodes = ExpandHosts(fields[4]);
   if (!nodes) return tl::unexpected(std::move(nodes.error()).Within(fmt::format("job {}", out.id)));
   out.nodes = std::move(*nodes);
-  if (fields[5] != "None") out.reason = fields[5];
+  const auto cpus = SlurmWhole(fields[5], kMostCpus);
+  if (!cpus) return FailedError("job {}: {} is no number of CPUs", out.id, Quoted(fields[5]));
+  out.cpus = static_cast<int>(*cpus);
+  if (fields[6] != "None") out.reason = fields[6];
   return out;
 }
 
@@ -170,15 +174,13 @@ std::vector<std::string> NodesCommand() { return {"scontrol", "show", "node", "-
 
 namespace {
 
-// Words beside a node's state that keep jobs from being started there. RESERVED and MAINTENANCE:
-// jobs of ours have no reservation.
-constexpr std::array<std::string_view, 26> kNotUp = {
-    "DOWN",          "DRAIN",         "DRAINED",          "DRAINING",       "ERROR",
-    "FAIL",          "FAILING",       "FUTURE",           "INVAL",          "INVALID",
-    "INVALID_REG",   "MAINT",         "MAINTENANCE",      "NOT_RESPONDING", "NO_RESPOND",
-    "POWERED_DOWN",  "POWERING_DOWN", "POWERING_UP",      "POWER_DOWN",     "POWER_UP",
-    "REBOOT",        "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED",       "UNKNOWN",
-    "DYNAMIC_FUTURE"};
+// Words beside a node's state that keep jobs from being started there.
+constexpr std::array<std::string_view, 25> kNotUp = {
+    "DOWN",         "DRAIN",         "DRAINED",          "DRAINING",       "ERROR",
+    "FAIL",         "FAILING",       "FUTURE",           "INVAL",          "INVALID",
+    "INVALID_REG",  "MAINT",         "MAINTENANCE",      "NOT_RESPONDING", "NO_RESPOND",
+    "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP",      "POWER_DOWN",     "POWER_UP",
+    "REBOOT",       "REBOOT_ISSUED", "REBOOT_REQUESTED", "UNKNOWN",        "DYNAMIC_FUTURE"};
 constexpr std::array<std::string_view, 6> kBaseUp = {"IDLE",  "MIXED",   "ALLOCATED",
                                                      "ALLOC", "PLANNED", "COMPLETING"};
 
@@ -197,6 +199,7 @@ void TakeNodeStates(std::string_view text, SlurmNode& node) {
       word.remove_suffix(1);
     }
     if (!word.empty()) node.states.emplace_back(word);
+    node.reserved = node.reserved || word == "RESERVED";
     if (silent) node.states.emplace_back("NOT_RESPONDING");
     base = base || std::find(kBaseUp.begin(), kBaseUp.end(), word) != kBaseUp.end();
     hindered = hindered || std::find(kNotUp.begin(), kNotUp.end(), word) != kNotUp.end();
@@ -221,6 +224,8 @@ Result<void> TakeNodeGres(std::string_view text, SlurmNode& node) {
     gpus += part.count;
     if (!part.type.empty() && count("gpu", part.type) == 1 && count("shard", part.type) == 100) {
       node.slots.push_back(part.type);
+    } else if (!part.type.empty()) {
+      node.gpu_types.push_back(part.type);
     }
   }
   if (gpus > 65536) {
@@ -281,10 +286,11 @@ namespace {
 
 // Slurm's own figures. A name or a comment that holds one of these words could pass for Slurm's
 // word: such a record is refused, as it could be read in two ways.
-constexpr std::array<std::string_view, 21> kJobFacts = {
-    "JobId",     "UserId",      "GroupId",    "Priority",     "JobState",  "Reason",  "Restarts",
-    "ExitCode",  "TimeLimit",   "SubmitTime", "EligibleTime", "StartTime", "EndTime", "Partition",
-    "BatchFlag", "ReqNodeList", "NodeList",   "NumNodes",     "NumCPUs",   "Command", "WorkDir"};
+constexpr std::array<std::string_view, 24> kJobFacts = {
+    "JobId",    "UserId",    "GroupId",   "Priority",    "JobState",     "Reason",
+    "Restarts", "ExitCode",  "TimeLimit", "SubmitTime",  "EligibleTime", "StartTime",
+    "EndTime",  "Partition", "BatchFlag", "ReqNodeList", "NodeList",     "NumNodes",
+    "NumCPUs",  "Command",   "WorkDir",   "NumTasks",    "MinCPUsNode",  "TRES"};
 
 // "root(0)": the name and the number.
 bool TakeOwner(std::string_view text, std::string& name, std::uint32_t& number) {
@@ -301,7 +307,7 @@ Result<int> CountOf(const ScontrolRecord& record, std::string_view key) {
   std::string_view text = record.Word(key);
   text = text.substr(0, text.find('-'));  // "2-4" nodes of a job that waits: the least
   if (text.empty()) return 0;
-  const auto value = SlurmWhole(text, 100'000'000);
+  const auto value = SlurmWhole(text, kMostCpus);
   if (value) return static_cast<int>(*value);
   return FailedError("{} of {} is no number", key, Quoted(text));
 }
@@ -346,6 +352,20 @@ Result<void> TakeJobResources(const ScontrolRecord& record, SlurmJob& job) {
   auto nodes = CountOf(record, "NumNodes");
   RETURN_IF_ERROR(nodes);
   job.nodes_wanted = std::max(1, *nodes);
+  const std::string_view asked =
+      record.Word("ReqTRES").empty() ? record.Word("TRES") : record.Word("ReqTRES");
+  if (job.phase == SlurmPhase::kPending) TakeNodesAsked(asked, job);
+  auto tasks = CountOf(record, "NumTasks");
+  RETURN_IF_ERROR(tasks);
+  job.tasks = std::max(1, *tasks);
+  if (const auto range = record.Word("NumNodes"); job.phase == SlurmPhase::kPending) {
+    const std::size_t dash = range.find('-');
+    const auto most = SlurmWhole(range.substr(std::min(dash, range.size() - 1) + 1), kMostCpus);
+    if (dash != std::string_view::npos && most) job.nodes_most = static_cast<int>(*most);
+  }
+  auto least = CountOf(record, "MinCPUsNode");
+  RETURN_IF_ERROR(least);
+  job.cpus_a_node = *least;
   if (const auto text = record.Word("MinMemoryNode"); !text.empty() && text != "0") {
     auto memory = ParseSlurmMemory(text);
     RETURN_IF_ERROR(memory);
@@ -353,6 +373,7 @@ Result<void> TakeJobResources(const ScontrolRecord& record, SlurmJob& job) {
   } else if (const auto each = record.Word("MinMemoryCPU"); !each.empty() && each != "0") {
     auto memory = ParseSlurmMemory(each);
     RETURN_IF_ERROR(memory);
+    job.memory_by_cpu = true;
     job.memory = *memory * (static_cast<double>(job.cpus) / job.nodes_wanted);
   }
   auto where = ExpandHosts(record.Word("NodeList"));
@@ -461,6 +482,83 @@ Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text) {
     }
     if (!job) return tl::unexpected(std::move(job.error()).Within("scontrol show job"));
     out.push_back(std::move(*job));
+  }
+  return out;
+}
+
+std::vector<std::string> AccountCommand(std::int64_t id) {
+  return {"sacct",       "--noheader",
+          "--parsable2", "--allocations",
+          "--allusers",  fmt::format("--jobs={}", id),
+          "--format",    "JobIDRaw,State,ExitCode,Start,End,NodeList"};
+}
+
+Result<std::optional<SlurmJob>> ParseAccount(std::string_view text, std::int64_t id) {
+  std::optional<SlurmJob> found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view rest = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (rest.empty()) continue;
+    std::array<std::string_view, 6> fields;
+    for (std::string_view& field : fields) {
+      const std::size_t bar = std::min(rest.find('|'), rest.size());
+      field = rest.substr(0, bar);
+      rest.remove_prefix(std::min(bar + 1, rest.size()));
+    }
+    auto number = IdOf(fields[0]);
+    if (!number) return tl::unexpected(std::move(number.error()).Within("sacct"));
+    if (*number != id) continue;
+    SlurmJob job;
+    job.id = id;
+    job.phase_word = fields[1];
+    job.phase = PhaseOf(std::array{fields[1]});
+    auto started = ParseSlurmTime(fields[3]);
+    RETURN_IF_ERROR(started);
+    job.started = *started;
+    auto ended = ParseSlurmTime(fields[4]);
+    RETURN_IF_ERROR(ended);
+    job.ended = *ended;
+    RETURN_IF_ERROR(TakeExitCode(fields[2], job));
+    if (fields[5] != "None assigned") {
+      auto nodes = ExpandHosts(fields[5]);
+      RETURN_IF_ERROR(nodes);
+      job.nodes = std::move(*nodes);
+    }
+    if (NeverRan(job)) job.started.reset();
+    found = std::move(job);  // the last one: ids begin anew some day
+  }
+  return found;
+}
+
+std::vector<std::string> ReservationsCommand() {
+  return {"scontrol", "show", "reservation", "--oneliner"};
+}
+
+Result<std::vector<SlurmReservation>> ParseReservations(std::string_view text) {
+  if (text.starts_with("No reservations")) return std::vector<SlurmReservation>();
+  auto records = RecordsOf(text, "ReservationName=");
+  RETURN_IF_ERROR(records);
+  std::vector<SlurmReservation> out;
+  std::size_t hosts = 0;
+  for (const std::string_view text_of_one : *records) {
+    const ScontrolRecord record(text_of_one);
+    SlurmReservation one;
+    one.name = record.Word("ReservationName");
+    auto start = ParseSlurmTime(record.Word("StartTime"));
+    RETURN_IF_ERROR(start);
+    auto end = ParseSlurmTime(record.Word("EndTime"));
+    RETURN_IF_ERROR(end);
+    auto nodes = ExpandHosts(record.Word("Nodes"));
+    RETURN_IF_ERROR(nodes);
+    if (one.name.empty() || (hosts += nodes->size()) > kMostHostsOfAll) {
+      return FailedError("scontrol show reservation: {} has no name, or too many nodes",
+                         Quoted(text_of_one));
+    }
+    one.start = start->value_or(0);
+    one.end = *end;
+    one.nodes = std::move(*nodes);
+    out.push_back(std::move(one));
   }
   return out;
 }

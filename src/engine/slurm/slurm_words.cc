@@ -253,4 +253,12 @@ Result<core::Bytes> ParseSlurmMemory(std::string_view text) {
   return core::Bytes(value * scale);
 }
 
+void TakeNodesAsked(std::string_view tres, SlurmJob& job) {
+  for (const std::string_view part : SplitAtCommas(tres)) {
+    if (!part.starts_with("node=")) continue;
+    const auto nodes = SlurmWhole(part.substr(5), 100'000'000);
+    if (nodes && *nodes > 0) job.nodes_wanted = static_cast<int>(*nodes);
+  }
+}
+
 }  // namespace sharewell::engine

@@ -35,6 +35,11 @@ core::Result<std::vector<SlurmGres>> ParseGres(std::string_view text);
 // front where it is not of a node ("per_job=").
 core::Result<void> TakeRequest(std::string_view gres, std::string_view each, SlurmJob& job);
 
+// Of "cpu=8,mem=4000M,node=1,billing=8" the nodes, into `job`; what says nothing changes nothing. A
+// job that waits and left their number to Slurm (`-n2 -c4`) shows the most that it may come to
+// elsewhere.
+void TakeNodesAsked(std::string_view tres, SlurmJob& job);
+
 // It ended while it waited: Slurm then gives its end as its start.
 inline bool NeverRan(const SlurmJob& job) { return IsOver(job.phase) && job.nodes.empty(); }
 

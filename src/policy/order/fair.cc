@@ -19,9 +19,11 @@ class FairOrder : public Order {
   }
   bool ByUser() const override { return true; }
   double UserKey(const core::Snapshot& snapshot, core::UserId user) const override {
-    return snapshot.usage(user) + snapshot.gpus_held(user) * kTurn;
+    return (snapshot.usage(user) + snapshot.gpus_held(user) * kTurn) / snapshot.weight(user);
   }
-  double Charge(const core::JobView& view) const override { return view.job.gpus * kTurn; }
+  double Charge(const core::JobView& view) const override {
+    return view.job.gpus * kTurn / view.job.weight;
+  }
 
  private:
   std::unique_ptr<Order> within_;

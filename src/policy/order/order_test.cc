@@ -15,6 +15,7 @@
 #include "policy/order/sjf.h"
 #include "policy/order/srsf.h"
 #include "policy/order/srtf.h"
+#include "policy/registry.h"
 #include "testing/builders.h"
 
 namespace sharewell::policy {
@@ -78,6 +79,25 @@ TEST(ExpectedRemaining, OfUnknownJobsIsAsLongAgainAsTheyRanTenMinutesAtLeast) {
   EXPECT_EQ(ExpectedRemaining(*s, s->job(id)), 600);
   s.At(5000);
   EXPECT_EQ(ExpectedRemaining(*s, s->job(id)), 5000);
+}
+
+TEST(Fair, AUserOfTwiceTheWeightHasTwiceTheUse) {
+  SnapshotBuilder s(ClusterBuilder().Node(6).Build());
+  for (int k = 0; k < 6; ++k) {
+    s.Waiting({.user = 0, .weight = 1});
+    s.Waiting({.user = 1, .weight = 2});
+  }
+  static const auto model = fixtures::WithoutResidual();
+  Options options;
+  options.interference = &model;
+  const auto policy = NewPolicy("fair+slot", options).value();
+  const auto memo = policy->NewMemo();
+  int light = 0, heavy = 0;
+  for (const auto& start : policy->Decide(*s, {}, *memo).starts) {
+    (s->job(start.job).job.user == core::UserId(0) ? light : heavy) += 1;
+  }
+  EXPECT_EQ(light, 2);
+  EXPECT_EQ(heavy, 4);
 }
 
 TEST(Srtf, GivesARunningJobTheLeadOfItsRestart) {

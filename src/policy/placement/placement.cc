@@ -14,7 +14,9 @@ using core::JobView;
 namespace {
 
 // How many nodes a gang of that model spans where it is placed on wholly idle nodes.
-int NodesSpanned(const core::Snapshot& snapshot, GpuModelId model, int gpus) {
+int NodesSpanned(const core::Snapshot& snapshot, GpuModelId model, const JobView& view) {
+  const int gpus = view.job.gpus;
+  if (view.job.gpus_a_node > 0) return gpus / view.job.gpus_a_node;
   const int largest = snapshot.cluster().LargestNodeOf(model);
   return (gpus + largest - 1) / largest;
 }
@@ -53,7 +55,7 @@ std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view
   const int gpus = view.job.gpus;
   if (context.ledger.idle_gpus() < gpus || !Allowed(view, model)) return std::nullopt;
   if (BelongsElsewhere(context, view, model)) return std::nullopt;
-  const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, gpus);
+  const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, view);
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
   auto idle = context.ledger.IdleGpus(context.snapshot, view, model, cores);
   if (!idle) return std::nullopt;
@@ -71,6 +73,8 @@ std::optional<Allocation> OnAnyIdleGpus(const Context& context, const JobView& v
 
 std::optional<Allocation> Beside(const Context& context, const JobView& view, GpuId gpu) {
   const auto& cluster = context.snapshot.cluster();
+  const core::NodeId node = cluster.NodeOf(gpu);
+  if (!AllowedOn(cluster, view, node) || cluster.node(node).exclusive) return std::nullopt;
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, cluster.ModelOf(gpu), 1);
   if (context.ledger.cores_for_training(context.snapshot, cluster.NodeOf(gpu)) + 1e-9 < cores) {
     return std::nullopt;
@@ -87,7 +91,7 @@ std::optional<double> CoresLacking(const Context& context, const JobView& view) 
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModelId model(m);
     if (!Allowed(view, model) || cluster.CountOf(model) == 0) continue;
-    const int nodes = NodesSpanned(context.snapshot, model, view.job.gpus);
+    const int nodes = NodesSpanned(context.snapshot, model, view);
     const int here = std::min(view.job.gpus, cluster.LargestNodeOf(model));
     const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes) * here;
     if (cores <= context.ledger.most_cores() + 1e-9) return std::nullopt;

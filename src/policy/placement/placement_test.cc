@@ -506,5 +506,48 @@ TEST(Strangers, MakeNobodyInfeasibleAndLeaveRoomForWhatIsNotKnown) {
   EXPECT_EQ(PlaceOf(Decide(other, "slot"), unknown), Gpus({0})) << "it leaves them a tenth";
 }
 
+TEST(OnNodes, AGangHasAsManyOnEachAndTheSameOnes) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Node(2).Node(2).Build());
+  s.Running({.exclusive = true}, {0});
+  const JobId gang = s.Waiting({.gpus = 2, .gpus_a_node = 1});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({1, 3})) << "not both of one node";
+}
+
+TEST(OnNodes, AGangWaitsWhereNoTwoNodesHaveTheSameIdleGpu) {
+  SnapshotBuilder s(ClusterBuilder().Node(2).Node(2).Build());
+  s.Running({.exclusive = true}, {0});
+  s.Running({.exclusive = true}, {3});
+  s.Waiting({.gpus = 2, .gpus_a_node = 1});
+  EXPECT_THAT(Decide(s, "slot").starts, IsEmpty());
+}
+
+TEST(OnNodes, OnlyThoseThatItMayUseAndNoneThatIsReserved) {
+  core::Cluster cluster = ClusterBuilder().Node(1).Node(1).Build();
+  cluster.SetReserved(core::NodeId(0), true);
+  SnapshotBuilder s(std::move(cluster));
+  const JobId theirs = s.Waiting({.submit = 1, .only_nodes = {0}});
+  const JobId plain = s.Waiting({});
+  for (const char* name : {"slot", "sharewell"}) {
+    const Plan plan = Decide(s, name);
+    EXPECT_EQ(PlaceOf(plan, theirs), Gpus({0})) << name;
+    EXPECT_EQ(PlaceOf(plan, plain), Gpus({1})) << name;
+  }
+}
+
+TEST(OnNodes, NobodySharesAGpuOfANodeThatCannot) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  s.Running({.busy = 0.2}, {0});
+  s.Waiting({.busy = 0.2});
+  EXPECT_THAT(Decide(s, "fifo+pack").starts, SizeIs(1));
+  core::Node node;
+  node.gpus = 1;
+  node.model = core::GpuModelId(0);
+  node.exclusive = true;
+  SnapshotBuilder alone(core::Cluster(s->cluster().models(), {node}));
+  alone.Running({.busy = 0.2}, {0});
+  alone.Waiting({.busy = 0.2});
+  EXPECT_THAT(Decide(alone, "fifo+pack").starts, IsEmpty());
+}
+
 }  // namespace
 }  // namespace sharewell::policy

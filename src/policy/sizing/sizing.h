@@ -23,7 +23,7 @@ std::unique_ptr<Sizing> NewAskedSizing();
 
 // The cores a job can use and no more (CODA): the fewest whole cores that keep 98 % of its
 // throughput, linear in its GPUs on one node; over several nodes the network leaves time to prepare
-// data, and two cores a node are enough.
+// data, and two cores a node are enough. Never more than asked for where the job's cores are fixed.
 std::unique_ptr<Sizing> NewSlimSizing();
 
 }  // namespace sharewell::policy

@@ -67,6 +67,17 @@ TEST(Slim, GivesTheCoresAJobCanUseAndNoMore) {
       << "98 % of its throughput is enough";
 }
 
+TEST(Slim, NeverGivesMoreThanAskedForWhereAManagerCountsThem) {
+  SnapshotBuilder s(Node(4, 32));
+  core::Job job = s->job(s.Waiting({.wants_cores = 9, .cores = 2})).job;
+  const core::Estimate estimate = s->job(job.id).estimate;
+  job.id = JobId(s->job_count());
+  job.cores_fixed = true;
+  s->Submit(job, estimate);
+  EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(job.id), GpuModelId(0), 1), 2);
+  EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(JobId(0)), GpuModelId(0), 1), 9);
+}
+
 TEST(Slim, SizesOnTheUpperBound) {
   SnapshotBuilder s(Node(1, 32));
   const JobId id = s.Waiting({.wants_cores = 4});

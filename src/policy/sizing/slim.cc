@@ -24,6 +24,9 @@ class Slim : public Sizing {
       cores =
           std::min(cores, alone / std::min(view.job.gpus, snapshot.cluster().LargestNodeOf(model)));
     }
+    if (view.job.cores_fixed && view.job.cores) {
+      cores = std::min(cores, *view.job.cores / view.job.gpus);
+    }
     return cores;
   }
   bool CpuJobsGiveWay() const override { return true; }

@@ -43,7 +43,7 @@ struct NodeNow {
   std::string store_problem;
 };
 
-// What people call it: its index on its machine; of a cluster's GPU "n2/g1".
+// What people call it (core::NameOf), fit for a terminal.
 std::string GpuName(const core::GivenGpu& gpu);
 // "GPU 0 (H200)", "GPUs 0, 1 (simulated H200)", "no GPU".
 std::string GpusInWords(const std::vector<core::GivenGpu>& gpus);

@@ -91,10 +91,7 @@ std::string CutTo(std::string text, std::size_t width) {
   return width == 0 ? text : text + "…";
 }
 
-std::string GpuName(const core::GivenGpu& gpu) {
-  const bool of_cluster = gpu.uuid.find('/') != std::string::npos;
-  return of_cluster ? PlainText(gpu.uuid) : fmt::format("{}", gpu.index);
-}
+std::string GpuName(const core::GivenGpu& gpu) { return PlainText(core::NameOf(gpu)); }
 
 std::string GpusInWords(const std::vector<core::GivenGpu>& gpus) {
   if (gpus.empty()) return "no GPU";

@@ -77,13 +77,15 @@ void GpuTable::ReadDrained(std::string_view text) {
 std::string GpuTable::UnusableText() const {
   std::string words;
   for (const GpuView& gpu : gpus_) {
-    if (gpu.drained) words += fmt::format("; GPU {} is drained", gpu.gpu.index);
+    if (gpu.drained) words += fmt::format("; GPU {} is drained", core::NameOf(gpu.gpu));
     if (gpu.kept_busy()) {
-      words += fmt::format("; GPU {} is kept busy by {}", gpu.gpu.index, InWords(gpu.strangers));
+      words +=
+          fmt::format("; GPU {} is kept busy by {}", core::NameOf(gpu.gpu), InWords(gpu.strangers));
     } else if (!gpu.strangers.empty()) {
-      words += fmt::format("; GPU {} has {}", gpu.gpu.index, InWords(gpu.strangers));
+      words += fmt::format("; GPU {} has {}", core::NameOf(gpu.gpu), InWords(gpu.strangers));
     }
-    if (!gpu.problem.empty()) words += fmt::format("; GPU {}: {}", gpu.gpu.index, gpu.problem);
+    if (!gpu.problem.empty())
+      words += fmt::format("; GPU {}: {}", core::NameOf(gpu.gpu), gpu.problem);
   }
   return words;
 }

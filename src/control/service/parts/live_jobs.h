@@ -18,6 +18,7 @@
 #include "core/job_record.h"
 #include "core/plan.h"
 #include "core/renumbering.h"
+#include "engine/runner.h"
 
 namespace sharewell::control {
 
@@ -30,6 +31,7 @@ struct LiveJob {
   bool withdrawn = false;  // its manager, or somebody there, has taken it away
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows
+  engine::StartTerms terms = {};      // of its manager
 };
 
 class LiveJobs {

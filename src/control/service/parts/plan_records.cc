@@ -58,7 +58,7 @@ class Changes {
     for (std::size_t i = 0; i < changes_.jobs.size(); ++i) {
       const JobRecord& record = changes_.jobs[i];
       std::string place;
-      for (const auto& gpu : record.gpus) place += fmt::format(" GPU {}", gpu.index);
+      for (const auto& gpu : record.gpus) place += fmt::format(" GPU {}", core::NameOf(gpu));
       changes_.events.push_back({0, now_, kinds_[i], record.number,
                                  fmt::format("job {}:{}{} {}", record.number, place,
                                              place.empty() ? "" : ":", record.reason)});

@@ -78,7 +78,7 @@ std::string WaitWords::Held(const Holders& by_node, core::NodeId node,
 std::string WaitWords::OnGpu(core::GpuId gpu) const {
   const auto found = on_.find(gpu);
   if (found == on_.end()) return {};
-  std::string text = fmt::format("GPU {} has ", gpus_.gpu(gpu).index);
+  std::string text = fmt::format("GPU {} has ", core::NameOf(gpus_.gpu(gpu)));
   for (std::size_t i = 0; i < found->second.size(); ++i) {
     text += (i == 0 ? "" : " and ") + Named(found->second[i]);
   }
