@@ -162,6 +162,7 @@ struct RunEvent {
   RunnerNode node;
   RunList list;
   std::optional<ForeignJob> job;  // kSubmitted
+  core::Seconds age{};            // kProgress: so long ago there were so many
 };
 
 class Runner {

@@ -27,6 +27,15 @@
 
 namespace sharewell::engine {
 
+struct SlurmRunning {
+  core::UnixMillis since = 0;
+  std::vector<std::string> nodes;
+};
+struct SlurmSteps {
+  double steps = 0;
+  core::Seconds age{};  // so long ago there were so many
+};
+
 struct SlurmControlOptions {
   SlurmModelNamed model;  // REQUIRED
   bool admin = true;      // false: jobs of `uid` alone, whose notes are in Comment
@@ -41,11 +50,10 @@ struct SlurmControlOptions {
   std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
                                           const core::Submission& asked)>
       predict = {};
-  // Steps so far in the present run, of those jobs that tell of any; told with each job: since when
-  // it runs. It may wait. Empty: nobody watches the nodes.
-  std::function<std::map<std::int64_t, double>(const std::map<std::int64_t, core::UnixMillis>&)>
+  // Steps so far in the present run, of those jobs that tell of any; told with all that run. It
+  // must not wait. Empty: nobody watches the nodes.
+  std::function<std::map<std::int64_t, SlurmSteps>(const std::map<std::int64_t, SlurmRunning>&)>
       steps = {};
-  core::Seconds steps_every{2};
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -90,15 +98,18 @@ class SlurmControl {
     std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
     bool told_started = false;
     bool told_stuck = false;
-    core::UnixMillis began = 0;  // when it was seen to run
-    double steps = 0;            // told
+    core::UnixMillis began = 0;      // when it was seen to run
+    double steps = 0;                // told
+    std::int64_t limit_minutes = 0;  // its time limit, where it was extended
   };
   struct Known {
     std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
     std::optional<SlurmJob> job;         // as it was read last
     std::optional<SlurmQueueLine> read;  // its line then
     std::optional<JobNote> note;
-    bool told = false;  // the service has it
+    bool told = false;                    // the service has it
+    core::Seconds left_at{-1000};         // its last place,
+    std::vector<std::string> left_nodes;  // which were these
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -114,6 +125,7 @@ class SlurmControl {
   core::Result<void> SplitArrays();
   void TellWaiting();
   void KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const;
+  void KeepAloneWithoutRights(ForeignJob& foreign) const;
   void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellSteps();
   void TellTaken();
@@ -144,6 +156,7 @@ class SlurmControl {
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
+  core::Result<void> SayLimits();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   core::Result<bool> HoldAndClear(std::int64_t job);
@@ -172,7 +185,7 @@ class SlurmControl {
   std::map<std::string, std::string> taken_;    // as told, by uuid
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::optional<core::Seconds> nodes_read_, steps_read_;
+  std::optional<core::Seconds> nodes_read_;
   core::Seconds again_at_;
   core::Seconds pause_;
   std::string problem_;
