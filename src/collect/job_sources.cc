@@ -24,6 +24,36 @@ JobSourceOptions WithClock(JobSourceOptions options) {
 
 bool IsAlive(const ProcessStat& process) { return process.state != 'Z' && process.state != 'X'; }
 
+// "slurmstepd: [17.batch]"; newer ones say "17.0". Empty: it is no such name.
+std::string StepJob(std::string_view command) {
+  constexpr std::string_view kBegin = "slurmstepd: [";
+  if (!command.starts_with(kBegin)) return {};
+  command.remove_prefix(kBegin.size());
+  const std::size_t digits = std::min(command.find_first_not_of("0123456789"), command.size());
+  if (digits == 0 || digits == command.size() || command[digits] != '.') return {};
+  return "slurm/" + std::string(command.substr(0, digits));
+}
+
+// Where Slurm makes no control groups (proctrack/linuxproc), the slurmstepd above a process names
+// its job. It is root's: nobody can make one up to be counted as another's job.
+std::optional<CgroupJob> JobOfStep(HostFiles& files, int pid) {
+  constexpr int kDeepest = 32;
+  for (int depth = 0; depth < kDeepest && pid > 1; ++depth) {
+    const auto text = files.Read(fmt::format("/proc/{}/stat", pid));
+    const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
+    if (!stat) return std::nullopt;
+    if (ProcessName(*text) == "slurmstepd") {
+      const auto status = files.Read(fmt::format("/proc/{}/status", pid));
+      if (!status || status->find("\nUid:\t0\t") == std::string_view::npos) return std::nullopt;
+      const auto command = files.Read(fmt::format("/proc/{}/cmdline", pid));
+      const std::string name = command ? StepJob(*command) : "";
+      return name.empty() ? std::nullopt : std::optional(CgroupJob{name, ""});
+    }
+    pid = stat->parent;
+  }
+  return std::nullopt;
+}
+
 // Young processes are moved to their group after they were started; old ones rarely.
 bool IsDue(int looks) { return looks <= 2 || looks % kJudgeAnewLooks == 0 || looks == 5; }
 
@@ -170,6 +200,7 @@ void DiscoveredJobs::SetGpuPids(std::vector<int> pids) { gpu_pids_ = std::move(p
 int DiscoveredJobs::GroupOf(int pid) {
   const auto text = files_.Read(fmt::format("/proc/{}/cgroup", pid));
   auto job = text ? JobOfCgroup(*text) : std::nullopt;
+  if (!job) job = JobOfStep(files_, pid);
   if (!job) return -1;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i].name == job->name) return static_cast<int>(i);

@@ -62,8 +62,8 @@ class TreeJobs final : public JobSource {
   int looks_ = 0;
 };
 
-// Jobs of others by their control groups (JobOfCgroup), and processes on GPUs that are in none of
-// those: "pid 123 python3".
+// Jobs of others by their control groups (JobOfCgroup), Slurm's without one by the slurmstepd above
+// them, and processes on GPUs that are in none of those: "pid 123 python3".
 class DiscoveredJobs final : public JobSource {
  public:
   explicit DiscoveredJobs(JobSourceOptions options = {});

@@ -180,6 +180,7 @@ struct RunEvent {
   std::optional<ForeignJob> job;  // kSubmitted
   StartTerms terms;               // kTerms
   double cores = 0;               // kStarted: that it has; 0: as they were given to Start
+  core::Seconds age{};            // kProgress: so long ago there were so many
 };
 
 class Runner {

@@ -39,10 +39,11 @@
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
 #include "server/settings.h"
+#include "server/slurm_lock.h"
 #include "server/slurm_machine.h"
+#include "server/slurm_monitor.h"
 #include "server/slurm_needs.h"
 #include "server/slurm_rights.h"
-#include "server/slurm_steps.h"
 #include "server/studies.h"
 #include "server/this_machine.h"
 #include "store/job_store.h"
@@ -150,8 +151,9 @@ struct Server::Parts {
   std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
+  ClusterLock slurm_lock;
   std::unique_ptr<SlurmNeeds> slurm_needs;
-  std::unique_ptr<StepsInStore> slurm_steps;
+  std::unique_ptr<SlurmMonitor> slurm_monitor;
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
@@ -184,9 +186,14 @@ struct Server::Parts {
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   Result<void> MakeSlurm();
+  Result<void> LockCluster();
   engine::Runner& AnyRunner() {
     if (slurm) return *slurm;
     return *runner;
+  }
+  control::JobMonitor* AnyMonitor() {
+    if (slurm_monitor) return slurm_monitor.get();
+    return monitor.get();
   }
   void MakeWatch();
   Result<void> MakeApi();
@@ -346,6 +353,19 @@ Result<void> Server::Parts::MakeRunner() {
   return EndRuns();
 }
 
+// A dry run changes nothing, and in user mode everybody places his own jobs.
+Result<void> Server::Parts::LockCluster() {
+  if (options.slurm->user_mode || options.slurm->dry_run || ::geteuid() != 0) return {};
+  auto cluster = ClusterName(*slurm_driver);
+  RETURN_IF_ERROR(cluster);
+  auto lock = ClusterLock::Take(
+      "/run/sharewell", *cluster, options.slurm->partition,
+      fmt::format("process {} with {}", ::getpid(), store::WithoutPassword(options.store)));
+  RETURN_IF_ERROR(lock);
+  slurm_lock = std::move(*lock);
+  return {};
+}
+
 Result<void> Server::Parts::MakeSlurm() {
   const auto epoch = EpochOf(*jobs);
   RETURN_IF_ERROR(epoch);
@@ -354,6 +374,7 @@ Result<void> Server::Parts::MakeSlurm() {
   auto version = slurm_client->Version();
   if (!version) return AskTheCheck(std::move(version.error()));
   slurm_version = std::move(*version);
+  RETURN_IF_ERROR(LockCluster());
   engine::SlurmRunnerOptions run;
   run.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
   run.control.model = ModelsOf(catalogue);
@@ -362,10 +383,13 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.dry_run = options.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
-  slurm_steps = std::make_unique<StepsInStore>(
-      [place = options.store] { return store::Open(place); }, options.say);
-  run.control.steps = [this](const std::map<std::int64_t, core::UnixMillis>& since) {
-    return slurm_steps->Of(since, platform::UnixNow());
+  SlurmMonitorOptions look;
+  look.open = [place = options.store] { return store::Open(place); };
+  look.wall = [] { return platform::UnixNow(); };
+  look.say = options.say;
+  slurm_monitor = std::make_unique<SlurmMonitor>(std::move(look));
+  run.control.steps = [this](const std::map<std::int64_t, engine::SlurmRunning>& running) {
+    return slurm_monitor->Steps(running);
   };
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
@@ -521,7 +545,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   };
   parts->service = std::make_unique<control::Service>(parts->machine.cluster, parts->machine.gpus,
                                                       parts->AnyRunner(), *parts->advisor,
-                                                      *parts->jobs, service, parts->monitor.get());
+                                                      *parts->jobs, service, parts->AnyMonitor());
   parts->serving = parts->service.get();
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());

@@ -136,6 +136,31 @@ TEST_F(Contract, AMinuteOfManySeriesIsCompactedInPiecesOfBoundedSize) {
   }
 }
 
+TEST_F(Contract, TheMinuteOfANodeIsWhatOthersSyncedInLastMinutes) {
+  Append(BatchOf(kStart, 1, "0"));
+  Append(BatchOf(kStart + kSecondMs, 2, "0"));
+  Append(BatchOf(kStart, 3, "", "slurm/17"));
+  Append(BatchOf(kStart, 9), "n2");
+  Sync();
+  Append(BatchOf(kStart + 2 * kSecondMs, 8, "0"));  // not synced
+  const auto other = Again();
+  const auto newest = other->LastMinutes("n1");
+  ASSERT_TRUE(newest) << newest.error().message;
+  ASSERT_THAT(*newest, SizeIs(2));
+  EXPECT_EQ((*newest)[0].key, KeyOf("n1", "", "slurm/17"));
+  EXPECT_THAT((*newest)[1].points,
+              ElementsAre(core::Point{kStart, 1}, core::Point{kStart + kSecondMs, 2}));
+  for (int minute = 1; minute <= 3; ++minute) {
+    Append(BatchOf(kStart + minute * kMinuteMs, minute, "0"));
+    Sync();
+  }
+  const auto later = other->LastMinutes("n1");
+  ASSERT_TRUE(later) << later.error().message;
+  ASSERT_THAT(*later, SizeIs(1)) << "nothing new of the job";
+  EXPECT_EQ((*later)[0].points.back(), (core::Point{kStart + 3 * kMinuteMs, 3}));
+  EXPECT_THAT(*other->LastMinutes("n3"), IsEmpty());
+}
+
 TEST_F(Contract, ARangeTakesItsBeginAndLeavesItsEnd) {
   Fill(400);
   const auto points = Read(KeyOf("n1"), {kStart + 100 * kSecondMs, kStart + 200 * kSecondMs});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "store/samples/compact.h"
@@ -26,6 +27,7 @@ class SqlStore final : public Store {
   core::Result<void> Sync() override;
   core::Result<std::vector<SeriesInfo>> List(const SeriesFilter& filter) override;
   core::Result<std::vector<core::Point>> Read(const SeriesKey& key, TimeRange range) override;
+  core::Result<std::vector<SeriesPoints>> LastMinutes(const std::string& node) override;
   core::Result<std::vector<Bucket>> Chart(const SeriesKey& key, TimeRange range,
                                           std::size_t most) override;
   core::Result<std::int64_t> Remove(const SeriesFilter& filter, TimeRange range) override;
@@ -42,7 +44,8 @@ class SqlStore final : public Store {
 
   std::unique_ptr<Database> database_;
   Pending pending_;
-  std::int64_t generation_ = 0;  // series ids are known as of this one
+  std::int64_t generation_ = 0;                       // series ids are known as of this one
+  std::unordered_map<std::int64_t, SeriesKey> keys_;  // of LastMinutes: no id is ever used again
 };
 
 }  // namespace sharewell::store

@@ -34,6 +34,11 @@ struct SeriesInfo {
   std::int64_t samples = 0;
 };
 
+struct SeriesPoints {
+  SeriesKey key;
+  std::vector<core::Point> points;  // in order of time
+};
+
 // Absent: any.
 struct SeriesFilter {
   std::optional<std::string> node, metric, instance, job;
@@ -72,6 +77,10 @@ class SampleStore {
   virtual core::Result<std::vector<SeriesInfo>> List(const SeriesFilter& filter) = 0;
   // In order of time; synced and not yet synced alike. Of a series that is not there: none.
   virtual core::Result<std::vector<core::Point>> Read(const SeriesKey& key, TimeRange range) = 0;
+  // What was synced of a node in its last one to three minutes, by whomever; by key. For those who
+  // follow what agents tell: it takes as long as those minutes have samples, however many series
+  // and samples the store holds.
+  virtual core::Result<std::vector<SeriesPoints>> LastMinutes(const std::string& node) = 0;
   // At most `most` buckets of equal width over the range; from rollups where raw samples are gone
   // or would be too many. Those with nothing in them are left out. An open end of the range is
   // where the series ends.

@@ -206,6 +206,33 @@ TEST(DiscoveredJobs, FindsSlurmDockerAndProcessesOnGpus) {
   for (; now < 70; now += 1) EXPECT_EQ(jobs.Running().size(), 3U);
 }
 
+TEST(DiscoveredJobs, FindsSlurmJobsWithoutControlGroupsByTheStepDaemonAboveThem) {
+  MadeHost host;
+  const auto process = [&](int pid, int parent, const std::string& name, int uid,
+                           const std::string& command) {
+    const std::string folder = fmt::format("/proc/{}", pid);
+    host.Write(folder + "/stat",
+               fmt::format("{0} ({1}) S {2} {0} {0} 0 -1 0 0 0 0 0 5 5 0 0 20 0 1 0 100 0 10\n",
+                           pid, name, parent));
+    host.Write(folder + "/status",
+               fmt::format("Name:\t{0}\nUid:\t{1}\t{1}\t{1}\t{1}\n", name, uid));
+    host.Write(folder + "/cmdline", command + std::string(1, '\0'));
+    host.Write(folder + "/cgroup", "0::/user.slice\n");
+  };
+  process(10, 1, "slurmstepd", 0, "slurmstepd: [17.batch]");
+  process(11, 10, "bash", 1000, "bash");
+  process(12, 11, "python3", 1000, "python3");
+  process(20, 1, "slurmstepd", 1000, "slurmstepd: [18.0]");  // a user's: made up
+  process(21, 20, "python3", 1000, "python3");
+  process(30, 1, "slurmstepd", 0, "slurmstepd: [x.0]");
+  DiscoveredJobs jobs({.root = host.root()});
+  const auto& running = jobs.Running();
+  ASSERT_EQ(running.size(), 1U);
+  EXPECT_EQ(running[0].name, "slurm/17");
+  EXPECT_EQ(running[0].pids, (std::vector{10, 11, 12}));
+  EXPECT_EQ(running[0].cgroup, "");
+}
+
 TEST(JobsCollector, ReadsTheControlGroupOfAJob) {
   DiscoveredJobs jobs({.root = "tests/fixtures/host/two_socket"});
   const auto collector = NewJobsCollector("tests/fixtures/host/two_socket", &jobs);

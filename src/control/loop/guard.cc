@@ -201,8 +201,9 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
   // With its first step a job begins to contend: what was seen beside it before says nothing.
   for (const Standing& job : running) {
     if (!job.steps || tracks_.at(job.job).told) continue;
+    const Seconds at = std::min(job.told_at.value_or(now), now);
     const auto begin = [&](JobId id) {
-      tracks_.at(id).since = now;
+      tracks_.at(id).since = std::max(tracks_.at(id).since, at);
       tracks_.at(id).Forget();
     };
     begin(job.job);

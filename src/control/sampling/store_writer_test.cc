@@ -60,6 +60,9 @@ class FakeStore : public store::Store {
   core::Result<std::vector<core::Point>> Read(const store::SeriesKey&, store::TimeRange) override {
     return core::FailedError("not asked here");
   }
+  core::Result<std::vector<store::SeriesPoints>> LastMinutes(const std::string&) override {
+    return core::FailedError("not asked here");
+  }
   core::Result<std::vector<store::Bucket>> Chart(const store::SeriesKey&, store::TimeRange,
                                                  std::size_t) override {
     return core::FailedError("not asked here");

@@ -107,13 +107,15 @@ void LiveRuns::TakeProgress(const RunEvent& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
   Entry& job = jobs_.at(found->second);
+  Seconds at = runner_.Now() - std::max(event.age, Seconds(0));
+  if (job.steps) at = std::max(at, job.steps_at);
   if (!job.steps && job.run->began) {
-    job.startup +=
-        StartUp(runner_.Now() - *job.run->began, event.steps - job.steps_before, job.pace.steps);
+    at = std::max(at, *job.run->began);
+    job.startup += StartUp(at - *job.run->began, event.steps - job.steps_before, job.pace.steps);
   }
   job.steps = event.steps;
-  job.steps_at = runner_.Now();
-  job.window.Tell(runner_.Now(), event.steps);
+  job.steps_at = at;
+  job.window.Tell(at, event.steps);
   if (!job.Runs()) return;
   Reckon(job, true);
   job.fresh = true;

@@ -272,6 +272,17 @@ void SlurmControl::KeepToLargeNodes(const SlurmJob& job, core::Submission& asked
   if (asked.gpu_models.empty()) asked.gpu_models = before;  // it waits, and says for what
 }
 
+// What sharing costs is added to a job's time limit, which an admin alone may extend.
+void SlurmControl::KeepAloneWithoutRights(ForeignJob& foreign) const {
+  core::Submission& asked = foreign.asked;
+  if (options_.admin || !asked.time_limit || asked.exclusive || asked.gpus == 0) return;
+  asked.exclusive = true;
+  if (!foreign.remark.empty()) return;
+  foreign.remark =
+      "it has its GPU for itself, as it has a time limit, which nobody but an admin of Slurm could "
+      "extend by what sharing costs; submit it with --time=UNLIMITED to let it share";
+}
+
 void SlurmControl::TellWaiting() {
   const SlurmFacts facts = Facts();
   for (auto& [id, known] : known_) {
@@ -301,6 +312,7 @@ void SlurmControl::TellWaiting() {
     }
     KeepToLargeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
+    KeepAloneWithoutRights(*event.job);
     if (job.array && at_once_.contains(*job.array)) {
       event.job->asked.array_at_once = at_once_.at(*job.array);
     }
@@ -309,21 +321,21 @@ void SlurmControl::TellWaiting() {
 }
 
 void SlurmControl::TellSteps() {
-  if (!options_.steps || (steps_read_ && now_ < *steps_read_ + options_.steps_every)) return;
-  steps_read_ = now_;
-  std::map<std::int64_t, core::UnixMillis> running;
+  if (!options_.steps) return;
+  std::map<std::int64_t, SlurmRunning> running;
   for (auto& [job, run] : runs_) {
-    if (run.step == Step::kRunning && run.told_started) running.emplace(job, run.began);
+    if (run.step != Step::kRunning || !run.told_started) continue;
+    running.emplace(job, SlurmRunning{run.began, run.request.nodes});
   }
-  if (running.empty()) return;
-  for (const auto& [job, steps] : options_.steps(running)) {
+  for (const auto& [job, told] : options_.steps(running)) {
     const auto found = runs_.find(job);
-    if (found == runs_.end() || steps <= found->second.steps) continue;
-    found->second.steps = steps;
+    if (found == runs_.end() || told.steps <= found->second.steps) continue;
+    found->second.steps = told.steps;
     RunEvent event;
     event.kind = RunEvent::Kind::kProgress;
     event.id = found->second.request.id;
-    event.steps = steps;
+    event.steps = told.steps;
+    event.age = told.age;
     out_->push_back(std::move(event));
   }
 }

@@ -28,6 +28,15 @@
 
 namespace sharewell::engine {
 
+struct SlurmRunning {
+  core::UnixMillis since = 0;
+  std::vector<std::string> nodes;
+};
+struct SlurmSteps {
+  double steps = 0;
+  core::Seconds age{};  // so long ago there were so many
+};
+
 struct SlurmControlOptions {
   SlurmModelNamed model;  // REQUIRED
   bool admin = true;      // false: jobs of `uid` alone, whose notes are in Comment
@@ -42,11 +51,10 @@ struct SlurmControlOptions {
   std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
                                           const core::Submission& asked)>
       predict = {};
-  // Steps so far in the present run, of those jobs that tell of any; told with each job: since when
-  // it runs. It may wait. Empty: nobody watches the nodes.
-  std::function<std::map<std::int64_t, double>(const std::map<std::int64_t, core::UnixMillis>&)>
+  // Steps so far in the present run, of those jobs that tell of any; told with all that run. It
+  // must not wait. Empty: nobody watches the nodes.
+  std::function<std::map<std::int64_t, SlurmSteps>(const std::map<std::int64_t, SlurmRunning>&)>
       steps = {};
-  core::Seconds steps_every{2};
   core::Seconds shares_every{60};          // fair share is read
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
@@ -95,6 +103,7 @@ class SlurmControl {
     core::UnixMillis began = 0;         // when it was seen to run
     double steps = 0;                   // told
     std::optional<core::Seconds> gone;  // since when Slurm does not know it
+    std::int64_t limit_minutes = 0;     // its time limit, where it was extended
   };
   struct Known {
     std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
@@ -107,6 +116,8 @@ class SlurmControl {
     std::string kept;                 // why Slurm did not start it when it was released
     core::Seconds kept_until;
     core::Seconds read_at;
+    core::Seconds left_at{-1000};         // its last place,
+    std::vector<std::string> left_nodes;  // which were these
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -122,6 +133,7 @@ class SlurmControl {
   core::Result<void> SplitArrays();
   void TellWaiting();
   void KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const;
+  void KeepAloneWithoutRights(ForeignJob& foreign) const;
   void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellSteps();
   void TellTaken();
@@ -166,6 +178,7 @@ class SlurmControl {
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
+  core::Result<void> SayLimits();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
@@ -198,7 +211,7 @@ class SlurmControl {
   SlurmShares shares_;
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::optional<core::Seconds> nodes_read_, steps_read_, shares_read_;
+  std::optional<core::Seconds> nodes_read_, shares_read_;
   core::Seconds again_at_;
   core::Seconds pause_;
   std::string problem_;

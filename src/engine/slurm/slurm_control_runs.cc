@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/result.h"
@@ -19,6 +20,8 @@ using core::Seconds;
 namespace {
 
 constexpr Seconds kReleaseAgain(3);  // where it is still held so long after its release
+// A node that has a job again in the second in which that left it runs no Prolog for it.
+constexpr Seconds kPrologAgain(1.1);
 
 // It has its nodes, or had them.
 bool HasBegun(SlurmPhase phase) {
@@ -154,6 +157,7 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
 
 Result<void> SlurmControl::AdvanceRuns() {
   RETURN_IF_ERROR(SayStops());
+  RETURN_IF_ERROR(SayLimits());
   std::vector<std::int64_t> released, running;
   for (const auto& [job, run] : runs_) {
     if (run.step == Step::kReleased) released.push_back(job);
@@ -166,7 +170,39 @@ Result<void> SlurmControl::AdvanceRuns() {
   return Place();  // after the ends, so that what they freed is free
 }
 
-// Stops, cancels and time limits, all in one go.
+// Slurm counts limits in minutes: most of what a job loses changes nothing there. Kept until Slurm
+// has taken it.
+Result<void> SlurmControl::SayLimits() {
+  for (auto it = limits_.begin(); it != limits_.end();) {
+    const auto [id, limit] = *it;
+    const auto found = runs_.find(id.job);
+    const auto minutes = static_cast<std::int64_t>(std::ceil(limit.value / 60));
+    const bool there = found != runs_.end() && found->second.request.id == id;
+    if (!there || minutes <= found->second.limit_minutes) {
+      it = limits_.erase(it);
+      continue;
+    }
+    const std::string line = fmt::format("update JobId={} TimeLimit={}", NameOf(id.job),
+                                         SlurmTime(Seconds(static_cast<double>(minutes) * 60)));
+    if (options_.dry_run) {
+      options_.say("dry run: scontrol " + line);
+    } else {
+      const auto complaint = client_.Control({line});
+      RETURN_IF_ERROR(complaint);
+      if (!complaint->empty()) {
+        Tell(RunEvent::Kind::kNote, id,
+             fmt::format("it shares its GPU, and Slurm refuses to extend its time limit to {} "
+                         "minutes: {}",
+                         minutes, *complaint));
+      }
+    }
+    found->second.limit_minutes = minutes;
+    it = limits_.erase(it);
+  }
+  return {};
+}
+
+// Stops and cancels, all in one go.
 Result<void> SlurmControl::SayStops() {
   std::vector<std::string> lines, names;
   const auto due = [&](Run& run) {
@@ -190,11 +226,6 @@ Result<void> SlurmControl::SayStops() {
     return runs_.contains(job) || line == nullptr || line->phase != SlurmPhase::kPending;
   });
   for (const std::int64_t job : cancel_waiting_) names.push_back(NameOf(job));
-  for (const auto& [id, limit] : std::exchange(limits_, {})) {
-    const auto run = runs_.find(id.job);
-    if (run == runs_.end() || run->second.request.id != id) continue;
-    lines.push_back(fmt::format("update JobId={} TimeLimit={}", NameOf(id.job), SlurmTime(limit)));
-  }
   if (options_.dry_run) {
     for (const std::string& line : lines) options_.say("dry run: scontrol " + line);
     for (const std::string& name : names) options_.say("dry run: scancel " + name);
@@ -246,7 +277,18 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
   std::string unknown;
   if (!*shown) *shown = ByAccounts(job, unknown);
   if (!*shown && unknown.empty()) return {};
-  if (*shown && !IsOver((*shown)->phase)) return {};  // the next look will have it
+  const auto known = known_.find(job);
+  if (*shown && !IsOver((*shown)->phase)) {
+    const std::string& now = (*shown)->partition;
+    if (known == known_.end() || !known->second.job || known->second.job->partition == now) {
+      return {};  // the next look will have it
+    }
+    known->second.told = false;
+    Tell(RunEvent::Kind::kWithdrawn, run.request.id,
+         fmt::format("it was taken to partition {}", core::Quoted(now)));
+    End(job, StoppedEnd("somebody else took it to another partition of Slurm"));
+    return {};
+  }
   known_[job].told = false;
   if (!*shown) {
     RunEnd end;
@@ -299,6 +341,8 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
     known.line->priority = now.priority;
   }
   TakeJob(known, std::move(now));
+  known.left_at = now_;
+  known.left_nodes = runs_.at(job).request.nodes;
   return held;
 }
 
@@ -346,6 +390,16 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
   }
   if (line->priority == 0 && now_ >= said + kReleaseAgain) {
     run.asked = now_;
+    const auto shown = Show(job);
+    RETURN_IF_ERROR(shown);
+    if (!*shown || !IsHeldJob(**shown)) return {};  // the next look will have it
+    // A slurmctld that was killed forgets its last seconds: the place may be gone with the release.
+    if (!WhatDiffers(**shown, run.note, place_options()).empty()) {
+      TakeJob(known_[job], **shown);
+      run.step = Step::kPlace;
+      run.since = now_;
+      return {};
+    }
     const auto complaint = client_.Control({"release " + NameOf(job)});
     RETURN_IF_ERROR(complaint);
   }
@@ -438,6 +492,14 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   if (run.wanted == Wanted::kStop) {
     Refuse(job, {});
     return false;
+  }
+  const auto was_here = [&](const std::string& node) {
+    return std::find(known.left_nodes.begin(), known.left_nodes.end(), node) !=
+           known.left_nodes.end();
+  };
+  if (now_ < known.left_at + kPrologAgain &&
+      std::any_of(run.request.nodes.begin(), run.request.nodes.end(), was_here)) {
+    return false;  // soon
   }
   if (!known.note) {
     Refuse(job, "its note in Slurm cannot be read: " + core::Quoted(known.job->admin_comment));

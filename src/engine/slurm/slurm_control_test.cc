@@ -619,14 +619,94 @@ TEST_F(SlurmControlTest, ADryRunDecidesOnWhatSlurmRunsAndTouchesNothing) {
   EXPECT_THAT(slurm_.log, IsEmpty()) << "nothing was done";
 }
 
-TEST_F(SlurmControlTest, TimeLimitsAreSet) {
+TEST_F(SlurmControlTest, APlaceThatSlurmForgotWithItsReleaseIsWrittenAgain) {
+  const auto job = slurm_.Submit(1, {Seconds(50)});
+  Hear(2);
+  const SlurmJob before = slurm_.job(job);
+  slurm_.starts_jobs = false;
+  runner_->Start(Request(job, "n2/g1"));
+  Hear(2);
+  EXPECT_NE(slurm_.job(job).priority, 0) << "it was released";
+  slurm_.job(job) = before;  // slurmctld was killed, and has its state of some seconds ago
+  slurm_.starts_jobs = true;
+  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kStarted});
+  EXPECT_THAT(slurm_.job(job).nodes, ElementsAre("n2"));
+  EXPECT_THAT(slurm_.job(job).slots, ElementsAre(SlurmSlot{"g1", 100}));
+}
+
+TEST_F(SlurmControlTest, AJobThatSomebodyTakesToAnotherPartitionIsTheirs) {
+  const auto job = slurm_.Submit(1, {Seconds(50)});
+  Hear(2);
+  runner_->Start(Request(job, "n2/g1"));
+  Hear(2);
+  struct Elsewhere final : SlurmClient {  // what it has of the job is not in the partition's queue
+    explicit Elsewhere(FakeSlurm& all, std::int64_t job) : slurm(all), hidden(job) {}
+    core::Result<std::vector<SlurmQueueLine>> Queue() override {
+      auto lines = slurm.Queue();
+      if (lines) std::erase_if(*lines, [&](const auto& line) { return line.id == hidden; });
+      return lines;
+    }
+    core::Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override {
+      return slurm.Jobs(ids);
+    }
+    core::Result<std::vector<SlurmJob>> Check(const std::vector<std::int64_t>& ids,
+                                              const std::vector<std::string>& names) override {
+      return slurm.Check(ids, names);
+    }
+    core::Result<std::vector<SlurmNode>> Nodes() override { return slurm.Nodes(); }
+    core::Result<std::string> Control(const std::vector<std::string>& lines) override {
+      return slurm.Control(lines);
+    }
+    core::Result<std::string> Cancel(const std::vector<std::string>& names) override {
+      return slurm.Cancel(names);
+    }
+    core::Result<std::string> Version() override { return slurm.Version(); }
+    FakeSlurm& slurm;
+    std::int64_t hidden;
+  } elsewhere(slurm_, job);
+  SlurmControl control(elsewhere, FakeSlurmRunner::Options(slurm_));
+  ASSERT_TRUE(control.Open());
+  ASSERT_EQ(control.Recover().value().size(), 1U);
+  slurm_.job(job).partition = "other";
+  std::vector<RunEvent> told;
+  control.Cycle(Seconds(100), told);
+  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
+  EXPECT_THAT(First(told, Kind::kWithdrawn).message, HasSubstr("partition 'other'"));
+}
+
+TEST_F(SlurmControlTest, TimeLimitsAreExtendedByWholeMinutes) {
   const auto job = slurm_.Submit(1, {Seconds(50)});
   Hear(2);
   runner_->Start(Request(job, "n1/g0"));
   Hear(3);
-  runner_->control.SetTimeLimit({job, 1}, Seconds(3725));
+  slurm_.log.clear();
+  for (int lost = 0; lost < 59; ++lost) {  // as a job loses them, second by second
+    runner_->control.SetTimeLimit({job, 1}, Seconds(3721 + lost));
+    Hear(0.25);
+  }
   Hear(2);
-  EXPECT_EQ(slurm_.job(job).time_limit, Seconds(3725));
+  EXPECT_EQ(slurm_.job(job).time_limit, Seconds(3780));
+  EXPECT_THAT(slurm_.log, ElementsAre(HasSubstr("TimeLimit=1:03:00"))) << "said once";
+}
+
+TEST_F(SlurmControlTest, AJobWithATimeLimitSharesWithNobodyWhereTheLimitCannotBeExtended) {
+  const auto user_mode = [](SlurmJob& one) {
+    one.comment = one.admin_comment;
+    one.uid = 1000;
+    one.time_limit = Seconds(600);
+  };
+  const auto job = slurm_.Submit(1, {}, user_mode);
+  SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
+  options.admin = false;
+  options.uid = 1000;
+  SlurmControl control(slurm_, options);
+  ASSERT_TRUE(control.Open());
+  std::vector<RunEvent> told;
+  control.Cycle(Seconds(1), told);
+  const ForeignJob& foreign = *First(told, Kind::kSubmitted).job;
+  EXPECT_EQ(foreign.asked.time_limit, Seconds(600)) << job;
+  EXPECT_TRUE(foreign.asked.exclusive);
+  EXPECT_THAT(foreign.remark, HasSubstr("time limit"));
 }
 
 TEST_F(SlurmControlTest, AListHasWhatRunsAndWhatEnded) {

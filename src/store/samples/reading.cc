@@ -157,4 +157,37 @@ core::Result<std::vector<core::Point>> SqlStore::Read(const SeriesKey& asked, Ti
   return Overlaid(std::move(*points), *newest, range);
 }
 
+core::Result<std::vector<SeriesPoints>> SqlStore::LastMinutes(const std::string& asked) {
+  constexpr std::size_t kMostKeys = 1'000'000;
+  const std::string node = StoredName(asked);
+  auto reading = Transaction::Begin(*database_, Access::kRead);
+  RETURN_IF_ERROR(reading);
+  std::map<std::int64_t, std::vector<core::Point>> found;
+  auto done = ReadJournal(*database_, node, std::nullopt,
+                          [&](std::int64_t series, std::vector<core::Point> added) {
+                            auto& all = found[series];
+                            all.insert(all.end(), added.begin(), added.end());
+                          });
+  RETURN_IF_ERROR(done);
+  if (keys_.size() > kMostKeys) keys_.clear();
+  std::vector<std::int64_t> unknown;
+  for (const auto& [id, points] : found) {
+    if (!keys_.contains(id)) unknown.push_back(id);
+  }
+  auto rows = SelectSeries(*database_, unknown);
+  RETURN_IF_ERROR(rows);
+  for (SeriesRow& row : *rows) keys_.emplace(row.id, std::move(row.key));
+  RETURN_IF_ERROR(reading->Commit());
+  std::vector<SeriesPoints> newest;
+  for (auto& [id, points] : found) {
+    const auto key = keys_.find(id);
+    if (key == keys_.end()) continue;  // it is being removed
+    Normalize(points);
+    newest.push_back({key->second, std::move(points)});
+  }
+  std::sort(newest.begin(), newest.end(),
+            [](const SeriesPoints& a, const SeriesPoints& b) { return a.key < b.key; });
+  return newest;
+}
+
 }  // namespace sharewell::store

@@ -69,6 +69,25 @@ TimeRange Clamped(TimeRange range) {
           std::clamp(range.to, -kTimeLimit, kTimeLimit + 1)};
 }
 
+constexpr std::size_t kIdsAtOnce = 9;  // a statement has no more values
+
+// From `begin` on; the last one again where there are fewer: one statement for all.
+std::vector<Value> IdsAt(std::span<const std::int64_t> ids, std::size_t begin) {
+  std::vector<Value> values;
+  for (std::size_t i = begin; i < begin + kIdsAtOnce; ++i) {
+    values.emplace_back(ids[std::min(i, ids.size() - 1)]);
+  }
+  return values;
+}
+
+SeriesRow SeriesIn(const Row& row) {
+  const auto text = [&](int i) { return std::string(row.Bytes(i)); };
+  return {row.Integer(0),
+          {text(1), text(2), text(3), text(4)},
+          text(5),
+          row.Integer(6) == 1 ? core::MetricKind::kCounter : core::MetricKind::kGauge};
+}
+
 }  // namespace
 
 Where WhereOf(const SeriesFilter& filter) {
@@ -102,15 +121,22 @@ core::Result<std::vector<SeriesRow>> SelectSeries(Database& database, const Seri
   std::vector<SeriesRow> rows;
   auto done = database.Run("SELECT id, node, metric, instance, job, unit, kind FROM series" +
                                where.sql + " ORDER BY node, metric, instance, job",
-                           where.values, [&](const Row& row) {
-                             const auto text = [&](int i) { return std::string(row.Bytes(i)); };
-                             rows.push_back({row.Integer(0),
-                                             {text(1), text(2), text(3), text(4)},
-                                             text(5),
-                                             row.Integer(6) == 1 ? core::MetricKind::kCounter
-                                                                 : core::MetricKind::kGauge});
-                           });
+                           where.values, [&](const Row& row) { rows.push_back(SeriesIn(row)); });
   RETURN_IF_ERROR(done);
+  return rows;
+}
+
+core::Result<std::vector<SeriesRow>> SelectSeries(Database& database,
+                                                  std::span<const std::int64_t> ids) {
+  const std::string sql =
+      "SELECT id, node, metric, instance, job, unit, kind FROM series "
+      "WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+  std::vector<SeriesRow> rows;
+  for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
+    auto done = database.Run(sql, IdsAt(ids, begin),
+                             [&](const Row& row) { rows.push_back(SeriesIn(row)); });
+    RETURN_IF_ERROR(done);
+  }
   return rows;
 }
 
@@ -130,18 +156,12 @@ core::Result<Extents> SelectExtents(Database& database, const std::optional<std:
 }
 
 core::Result<Extents> SelectExtents(Database& database, std::span<const std::int64_t> series) {
-  constexpr std::size_t kAtOnce = 9;  // a statement has no more values
   const std::string sql =
       "SELECT series, first_time, last_time, samples FROM extent "
       "WHERE series IN ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
   Extents extents;
-  for (std::size_t begin = 0; begin < series.size(); begin += kAtOnce) {
-    // The last one again where there are fewer: one statement for all.
-    std::vector<Value> values;
-    for (std::size_t i = begin; i < begin + kAtOnce; ++i) {
-      values.emplace_back(series[std::min(i, series.size() - 1)]);
-    }
-    auto done = database.Run(sql, values, [&](const Row& row) {
+  for (std::size_t begin = 0; begin < series.size(); begin += kIdsAtOnce) {
+    auto done = database.Run(sql, IdsAt(series, begin), [&](const Row& row) {
       extents[row.Integer(0)] = {row.Integer(1), row.Integer(2), row.Integer(3)};
     });
     RETURN_IF_ERROR(done);

@@ -50,6 +50,9 @@ SeriesFilter FilterOf(const SeriesKey& key);
 bool Matches(const SeriesFilter& filter, const SeriesKey& key);
 
 core::Result<std::vector<SeriesRow>> SelectSeries(Database& database, const SeriesFilter& filter);
+// Of these ids, those that are there.
+core::Result<std::vector<SeriesRow>> SelectSeries(Database& database,
+                                                  std::span<const std::int64_t> ids);
 // Of one node's series, or of all where `node` is absent.
 core::Result<Extents> SelectExtents(Database& database, const std::optional<std::string>& node);
 // Of these series alone.

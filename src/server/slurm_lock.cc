@@ -1,0 +1,102 @@
+#include "server/slurm_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "core/text/quoted.h"
+
+namespace sharewell::server {
+namespace {
+
+constexpr core::Seconds kConfigLimit(20);
+
+// What may stand in a file's name.
+std::string LockName(std::string_view text) {
+  std::string name(text);
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
+  return name;
+}
+
+// Who wrote it when he took it.
+std::string HolderIn(int file) {
+  std::array<char, 512> text{};
+  const ssize_t n = ::pread(file, text.data(), text.size(), 0);
+  return n > 0 ? std::string(text.data(), static_cast<std::size_t>(n)) : "one that does not tell";
+}
+
+// "ClusterName             = lab"
+std::string ConfigValue(std::string_view config, std::string_view key) {
+  while (!config.empty()) {
+    std::string_view line = config.substr(0, config.find('\n'));
+    config.remove_prefix(std::min(line.size() + 1, config.size()));
+    const std::size_t equals = line.find(" = ");
+    if (equals == std::string_view::npos) continue;
+    std::string_view name = line.substr(0, equals);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    if (name == key) return std::string(line.substr(equals + 3));
+  }
+  return {};
+}
+
+}  // namespace
+
+ClusterLock::~ClusterLock() {
+  for (const int file : files_) ::close(file);
+}
+
+core::Result<ClusterLock> ClusterLock::Take(const std::string& folder, const std::string& cluster,
+                                            const std::string& partition, const std::string& who) {
+  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
+    return core::FailedError("cannot make {}: {}", core::Quoted(folder), std::strerror(errno));
+  }
+  ClusterLock lock;
+  const std::string whole = fmt::format("{}/slurm-{}", folder, LockName(cluster));
+  // Who has one partition shares the cluster with those who have others.
+  std::vector<std::pair<std::string, int>> wanted = {
+      {whole + ".lock", partition.empty() ? LOCK_EX : LOCK_SH}};
+  if (!partition.empty()) {
+    wanted.emplace_back(fmt::format("{}.{}.lock", whole, LockName(partition)), LOCK_EX);
+  }
+  for (const auto& [path, how] : wanted) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file < 0) {
+      return core::FailedError("cannot open {}: {}", core::Quoted(path), std::strerror(errno));
+    }
+    lock.files_.push_back(file);
+    if (::flock(file, how | LOCK_NB) != 0) {
+      return core::FailedError(
+          "another server places the jobs of this Slurm cluster already: {}; stop it first, or "
+          "give "
+          "each server a partition of its own (--partition)",
+          HolderIn(file));
+    }
+    if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, who.data(), who.size(), 0);
+  }
+  return lock;
+}
+
+core::Result<std::string> ClusterName(engine::SlurmDriver& driver) {
+  const auto answer = driver.Run({"scontrol", "show", "config"}, "", kConfigLimit);
+  RETURN_IF_ERROR(answer);
+  const std::string name = ConfigValue(answer->output, "ClusterName");
+  if (answer->exit_code != 0 || name.empty()) {
+    return core::FailedError("scontrol show config does not tell the cluster's name: {}",
+                             answer->errors.empty() ? "it said nothing" : answer->errors);
+  }
+  return fmt::format("{}-{}-{}", name, ConfigValue(answer->output, "SlurmctldHost[0]"),
+                     ConfigValue(answer->output, "SlurmctldPort"));
+}
+
+}  // namespace sharewell::server

@@ -1,0 +1,40 @@
+// ClusterLock: one server on this machine places the jobs of a Slurm partition. Another one, with a
+// store of its own, would decide on the same jobs: Slurm would still start each of them once, but
+// both would hold and move what the other has placed. Servers on different machines know of each
+// other by their store alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "engine/slurm/slurm_driver.h"
+
+namespace sharewell::server {
+
+// Held until it is destroyed, or this process has ended, however it did.
+class ClusterLock {
+ public:
+  ClusterLock() = default;
+  ~ClusterLock();
+  ClusterLock(ClusterLock&& other) noexcept : files_(std::exchange(other.files_, {})) {}
+  ClusterLock& operator=(ClusterLock&& other) noexcept {
+    std::swap(files_, other.files_);
+    return *this;
+  }
+
+  // `folder`: is made, where root alone may write. `partition`: empty: all of them. `who`: tells
+  // others who holds it. An error: another one does, and who; or it cannot be told.
+  static core::Result<ClusterLock> Take(const std::string& folder, const std::string& cluster,
+                                        const std::string& partition, const std::string& who);
+
+ private:
+  std::vector<int> files_;
+};
+
+// One name for each cluster: its own, and where its slurmctld listens.
+core::Result<std::string> ClusterName(engine::SlurmDriver& driver);
+
+}  // namespace sharewell::server

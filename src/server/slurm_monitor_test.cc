@@ -1,0 +1,174 @@
+#include "server/slurm_monitor.h"
+
+#include <gmock/gmock.h>
+
+#include "collect/metrics/gpu_metrics.h"
+#include "collect/metrics/job_metrics.h"
+#include "platform/files/test_folder.h"
+
+namespace sharewell::server {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr core::UnixMillis kBegin = 1'700'002'800'000;  // a round minute
+
+// Agents on two nodes write a store; the monitor reads it when it is told to, at `now`.
+class SlurmMonitorTest : public testing::Test {
+ protected:
+  SlurmMonitorTest() {
+    auto opened = store::Open(place_);
+    EXPECT_TRUE(opened) << opened.error().message;
+    agent_ = std::move(*opened);
+    SlurmMonitorOptions options;
+    options.open = [this]() -> core::Result<std::unique_ptr<store::Store>> {
+      if (away_) return core::FailedError("no route to it");
+      return store::Open(place_);
+    };
+    options.wall = [this] { return now_; };
+    options.say = [this](const std::string& line) { said_.push_back(line); };
+    options.every = core::Seconds(0);
+    monitor_ = std::make_unique<SlurmMonitor>(std::move(options));
+  }
+
+  void Tell(const std::string& node, core::UnixMillis after, const core::Metric& metric,
+            const std::string& instance, const std::string& job, double value) {
+    core::Batch batch;
+    batch.time = kBegin + after;
+    batch.readings.push_back({&metric, instance, job, value});
+    const auto done = agent_->Append(node, batch);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  void Steps(const std::string& node, core::UnixMillis after, std::int64_t job, double steps) {
+    Tell(node, after, collect::kJobSteps, {}, "slurm/" + std::to_string(job), steps);
+  }
+  void LookAt(core::UnixMillis after) {
+    ASSERT_TRUE(agent_->Sync());
+    now_ = kBegin + after;
+    monitor_->Look();
+  }
+  // Of job 17, as the engine asks for it.
+  std::optional<engine::SlurmSteps> StepsAt(core::UnixMillis after) {
+    now_ = kBegin + after;
+    const auto told = monitor_->Steps(running_);
+    return told.contains(17) ? std::optional(told.at(17)) : std::nullopt;
+  }
+  static core::JobRecord Job(std::int64_t number, std::vector<std::string> gpus) {
+    core::JobRecord job;
+    job.number = number;
+    for (std::string& uuid : gpus) job.gpus.push_back({0, std::move(uuid), "V100"});
+    return job;
+  }
+
+  platform::TestFolder folder_;
+  const std::string place_ = folder_.Path("s.db");
+  std::unique_ptr<store::Store> agent_;
+  core::UnixMillis now_ = kBegin;
+  bool away_ = false;
+  std::vector<std::string> said_;
+  std::map<std::int64_t, engine::SlurmRunning> running_ = {{17, {kBegin, {"n1", "n2"}}}};
+  std::unique_ptr<SlurmMonitor> monitor_;
+};
+
+TEST_F(SlurmMonitorTest, StepsThatComeInLotsAreToldAsTheyWereCounted) {
+  EXPECT_FALSE(StepsAt(0));
+  for (int i = 1; i <= 5; ++i) Steps("n1", i * 1000, 17, i * 10);
+  LookAt(6000);
+  EXPECT_FALSE(StepsAt(6000)) << "8 s after they were counted";
+  for (int i = 1; i <= 5; ++i) {
+    const auto told = StepsAt(8000 + i * 1000 + 250);
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->steps, i * 10);
+    EXPECT_NEAR(told->age.value, 8.25, 1e-6);
+  }
+}
+
+TEST_F(SlurmMonitorTest, OfSeveralNodesTheMostCounts) {
+  StepsAt(0);
+  Steps("n1", 1000, 17, 30);
+  Steps("n2", 1500, 17, 40);
+  LookAt(2000);
+  EXPECT_EQ(StepsAt(10'000)->steps, 40);
+}
+
+TEST_F(SlurmMonitorTest, AnEarlierRunOfTheJobSaysNothing) {
+  StepsAt(0);
+  Steps("n1", 1000, 17, 900);
+  LookAt(2000);
+  running_.at(17).since = kBegin + 3000;
+  EXPECT_FALSE(StepsAt(12'000));
+  Steps("n1", 5000, 17, 30);
+  LookAt(12'500);
+  EXPECT_EQ(StepsAt(13'000)->steps, 30);
+}
+
+TEST_F(SlurmMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {
+  away_ = true;
+  StepsAt(0);
+  Steps("n1", 1000, 17, 30);
+  LookAt(2000);
+  LookAt(4000);
+  EXPECT_FALSE(StepsAt(10'000));
+  ASSERT_THAT(said_, SizeIs(1)) << "once";
+  away_ = false;
+  LookAt(11'000);
+  EXPECT_EQ(StepsAt(11'000)->steps, 30);
+  EXPECT_THAT(said_, SizeIs(2));
+}
+
+TEST_F(SlurmMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
+  monitor_->Began(Job(17, {"n1/g1"}));
+  Tell("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
+  Tell("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
+  Tell("n2", 1000, collect::kGpuSm, "1", {}, 0.9);
+  Tell("n1", 1000, collect::kJobGpuMemory, "1", "slurm/17", 3e9);
+  Tell("n1", 2000, collect::kJobGpuMemory, "1", "slurm/17", 2e9);
+  Tell("n1", 1000, collect::kJobGpuMemory, "1", "slurm/18", 9e9);
+  LookAt(3000);
+  const control::JobReading seen = monitor_->Now(17, "n1/g1");
+  EXPECT_EQ(seen.sm, 0.7);
+  EXPECT_EQ(seen.gpu_memory, core::Bytes(3e9)) << "the most so far";
+  now_ = kBegin + 17'000;
+  EXPECT_FALSE(monitor_->Now(17, "n1/g1").sm);
+  EXPECT_EQ(monitor_->Now(17, "n1/g1").gpu_memory, core::Bytes(3e9));
+}
+
+TEST_F(SlurmMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
+  const auto read = [&](int from, int to, double sm) {
+    for (int i = from; i < to; ++i) {
+      Tell("n1", i * 1000, collect::kGpuSm, "0", {}, sm);
+      Tell("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 2);
+    }
+    LookAt(to * 1000);
+  };
+  monitor_->Began(Job(17, {"n1/g0"}));
+  read(0, 20, 0.5);
+  monitor_->Began(Job(18, {"n1/g0"}));
+  read(20, 30, 0.95);
+  now_ = kBegin + 35'000;
+  monitor_->Ended(18);
+  read(30, 35, 0.95);  // of the time beside it, read late
+  read(36, 50, 0.5);
+  const core::Profile seen = monitor_->Seen(17);
+  ASSERT_TRUE(seen.sm);
+  EXPECT_NEAR(*seen.sm, 0.5, 1e-9);
+  EXPECT_EQ(seen.gpu, "V100");
+  EXPECT_EQ(seen.cpu_cores, 2);
+  monitor_->Ended(17);
+  EXPECT_NEAR(*monitor_->Seen(17).sm, 0.5, 1e-9) << "of one that has ended too";
+}
+
+TEST_F(SlurmMonitorTest, AJobOnSeveralNodesIsTakenForWhatItDoesOnItsFirst) {
+  monitor_->Began(Job(17, {"n1/g0", "n1/g1", "n2/g0"}));
+  for (int i = 0; i < 10; ++i) {
+    Tell("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 6);
+    Tell("n2", i * 1000, collect::kJobCores, {}, "slurm/17", 1);
+  }
+  LookAt(10'000);
+  EXPECT_EQ(monitor_->Seen(17).cpu_cores, 3) << "for each of the two GPUs there";
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace sharewell::server
