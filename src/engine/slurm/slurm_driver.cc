@@ -139,7 +139,8 @@ std::vector<char*> SlurmPointers(std::vector<std::string>& texts) {
 // In a process group of its own, so that all of it can be killed.
 Result<pid_t> SpawnSlurm(const std::string& program, std::vector<std::string> words, int in,
                          int out, int err) {
-  auto environment = SlurmEnvironment(words[0]);
+  auto environment =
+      SlurmEnvironment(words.size() > 2 && words[0] == "setpriv" ? words[2] : words[0]);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -162,6 +163,17 @@ Result<pid_t> SpawnSlurm(const std::string& program, std::vector<std::string> wo
   ::posix_spawn_file_actions_destroy(&actions);
   if (code != 0) return FailedError("cannot start {}: {}", Quoted(program), std::strerror(code));
   return pid;
+}
+
+// What reads its commands from us dies with us: it would else go on with all of them beside the
+// next server, which has read before what they change.
+Result<pid_t> SpawnTied(const std::string& program, std::vector<std::string> words, int in, int out,
+                        int err, const std::string& path) {
+  const auto tie = platform::FindProgram("setpriv", path);
+  if (!tie) return SpawnSlurm(program, std::move(words), in, out, err);
+  words[0] = program;
+  words.insert(words.begin(), {"setpriv", "--pdeathsig=KILL"});
+  return SpawnSlurm(*tie, std::move(words), in, out, err);
 }
 
 // Nobody reaps a process that was started here but this; where somebody did, how it ended is lost.
@@ -194,7 +206,10 @@ class CommandDriver : public SlurmDriver {
     if (!out.Open(answer.output) || !err.Open(answer.errors)) {
       return FailedError("cannot open a pipe for {}: {}", words[0], std::strerror(errno));
     }
-    auto pid = SpawnSlurm(*program, words, in.number(), out.theirs.number(), err.theirs.number());
+    auto pid = input.empty() ? SpawnSlurm(*program, words, in.number(), out.theirs.number(),
+                                          err.theirs.number())
+                             : SpawnTied(*program, words, in.number(), out.theirs.number(),
+                                         err.theirs.number(), path != nullptr ? path : "");
     RETURN_IF_ERROR(pid);
     out.theirs.Close();
     err.theirs.Close();
