@@ -51,6 +51,7 @@ void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
   memory_.assign(gpus, {});
   memory_upper_.assign(gpus, {});
   strangers_ = !nobody && snapshot.any_foreign_memory();
+  nobody_ = nobody;
   cores_used_.assign(nodes, 0.0);
   cpu_only_cores_.assign(nodes, 0.0);
   host_memory_used_.assign(nodes, {});
@@ -374,7 +375,7 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, con
     return want == 0;
   };
   const auto suffices = [&](std::size_t n, int want) {
-    return AllowedOn(cluster, view, NodeId(n)) && enough_idle(n, want) &&
+    return (nobody_ || AllowedOn(cluster, view, NodeId(n))) && enough_idle(n, want) &&
            cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want &&
            HostMemorySuffices(snapshot, view, NodeId(n), want);
   };

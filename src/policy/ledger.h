@@ -112,6 +112,7 @@ class Ledger {
 
   int max_jobs_ = 1;
   bool cpu_jobs_give_way_ = false;
+  bool nobody_ = false;  // of what could ever be: nor is any node kept for somebody
   std::vector<core::Residents> residents_;
   std::vector<double> load_;
   std::vector<core::Bytes> memory_;

@@ -196,9 +196,9 @@ TEST_F(ServiceForeignTest, AGangOfTwoNodesHasOneGpuOnEach) {
 TEST_F(ServiceForeignTest, AReservedNodeIsItsJobsAlone) {
   slurm_.reservations = {{"theirs", {"n0"}, 0, 1'000'000 + 60'000}};
   ASSERT_TRUE(Comes([&] { return cluster_.nodes().front().reserved; }, 20));
-  const auto other = slurm_.Submit(1, {Seconds(5)});
   const auto theirs =
       slurm_.Submit(1, {Seconds(5)}, [](engine::SlurmJob& one) { one.reservation = "theirs"; });
+  const auto other = slurm_.Submit(1, {Seconds(5)});
   ASSERT_TRUE(Comes([&] { return Is(theirs, Phase::kFinished); }, 30));
   EXPECT_TRUE(Is(other, Phase::kWaiting));
   EXPECT_TRUE(Comes([&] { return Is(other, Phase::kFinished); })) << "once it is over";

@@ -124,6 +124,7 @@ class SlurmControl {
     RunnerNode node;
     bool told_up = false;
     bool usable = false;  // it can be used when it is up
+    bool told = false;    // the service has it, whether it is up or not
   };
 
   // slurm_control.cc

@@ -106,6 +106,7 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
   // Slurm's to end them.
   if (!here.slurm.up && HasRuns(here.slurm.name)) return;
   here.told_up = here.slurm.up;
+  if (here.told_up && !std::exchange(here.told, true)) ++terms_version_;
   if (first) return;
   // Who has its GPUs is told anew.
   for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);

@@ -79,7 +79,7 @@ SlurmFacts SlurmControl::Facts() const {
   facts.is_there = IsThere();
   facts.reservations = reservations_;
   for (const auto& [name, here] : nodes_) {
-    if (!here.usable || here.node.gpus.empty()) continue;
+    if (!here.told || here.node.gpus.empty()) continue;
     facts.nodes.push_back({name, here.node.gpus.front().model,
                            static_cast<int>(here.node.gpus.size()), here.node.exclusive});
   }

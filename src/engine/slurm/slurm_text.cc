@@ -8,6 +8,7 @@
 #include "core/text/quoted.h"
 #include "core/text/utf8.h"
 #include "engine/slurm/slurm_read.h"
+#include "engine/slurm/slurm_records.h"
 #include "engine/slurm/slurm_words.h"
 
 namespace sharewell::engine {
@@ -24,80 +25,6 @@ constexpr std::int64_t kMostPriority = std::numeric_limits<std::int64_t>::max();
 // Neither a job's name nor a comment is among the fields, so that no user can break a line; the
 // reason comes last, as Slurm itself puts words into it.
 constexpr const char* kQueueFormat = "%A|%T|%Q|%P|%N|%C|%r";
-
-// The records of `scontrol -o`: a line that begins with `key`, and those after it that do not
-// (somebody's text had a line break).
-Result<std::vector<std::string_view>> RecordsOf(std::string_view text, std::string_view key) {
-  std::vector<std::string_view> out;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    std::size_t end = begin;
-    while (true) {
-      end = std::min(text.find('\n', end), text.size());
-      if (end + 1 >= text.size() || text.substr(end + 1).starts_with(key)) break;
-      ++end;
-    }
-    std::string_view record = text.substr(begin, end - begin);
-    while (!record.empty() && (record.back() == ' ' || record.back() == '\n')) {
-      record.remove_suffix(1);
-    }
-    if (!record.empty() && !record.starts_with(key)) {
-      return FailedError("scontrol did not print what was asked for: a line begins with {}, not {}",
-                         Quoted(record), Quoted(key));
-    }
-    if (!record.empty()) out.push_back(record);
-    begin = end + 1;
-  }
-  return out;
-}
-
-// "Key=value Key2=..." of one record. Values may hold blanks, so that each ends where a key that
-// was asked for begins; nobody's words may pass for one of Slurm's own (see Find).
-class ScontrolRecord {
- public:
-  explicit ScontrolRecord(std::string_view text) : text_(text) {}
-
-  // Where " Key=" stands; npos: nowhere. At the very beginning there is no blank.
-  std::size_t Find(std::string_view key, std::size_t from = 0) const {
-    const std::string pattern = fmt::format("{}=", key);
-    while (true) {
-      const std::size_t at = text_.find(pattern, from);
-      if (at == std::string_view::npos) return at;
-      if (at == 0 || text_[at - 1] == ' ' || text_[at - 1] == '\n') return at;
-      from = at + 1;
-    }
-  }
-  bool Twice(std::string_view key) const {
-    const std::size_t at = Find(key);
-    return at != std::string_view::npos && Find(key, at + 1) != std::string_view::npos;
-  }
-  // One word. "(null)" and "N/A" are empty.
-  std::string_view Word(std::string_view key) const {
-    const std::size_t at = Find(key);
-    if (at == std::string_view::npos) return {};
-    return Known(text_.substr(at + key.size() + 1, Blank(at) - at - key.size() - 1));
-  }
-  // Words up to the next of `ends`, whichever comes first.
-  std::string_view Words(std::string_view key, std::span<const std::string_view> ends) const {
-    const std::size_t at = Find(key);
-    if (at == std::string_view::npos) return {};
-    const std::size_t begin = at + key.size() + 1;
-    std::size_t end = text_.size();
-    for (const std::string_view other : ends) end = std::min(end, Find(other, begin));
-    std::string_view value = text_.substr(begin, end - begin);
-    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
-    return Known(value);
-  }
-
- private:
-  std::size_t Blank(std::size_t from) const {
-    return std::min(text_.find_first_of(" \n", from), text_.size());
-  }
-  static std::string_view Known(std::string_view value) {
-    return value == "(null)" || value == "N/A" ? std::string_view() : value;
-  }
-  std::string_view text_;
-};
 
 Result<std::int64_t> IdOf(std::string_view text) {
   const auto id = SlurmWhole(text, kMostSlurmId);
@@ -166,118 +93,6 @@ Result<std::vector<SlurmQueueLine>> ParseQueue(std::string_view text) {
       return tl::unexpected(std::move(one.error()).Within(fmt::format("squeue: line {}", number)));
     }
     out.push_back(std::move(*one));
-  }
-  return out;
-}
-
-std::vector<std::string> NodesCommand() { return {"scontrol", "show", "node", "--oneliner"}; }
-
-namespace {
-
-// Words beside a node's state that keep jobs from being started there.
-constexpr std::array<std::string_view, 25> kNotUp = {
-    "DOWN",         "DRAIN",         "DRAINED",          "DRAINING",       "ERROR",
-    "FAIL",         "FAILING",       "FUTURE",           "INVAL",          "INVALID",
-    "INVALID_REG",  "MAINT",         "MAINTENANCE",      "NOT_RESPONDING", "NO_RESPOND",
-    "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP",      "POWER_DOWN",     "POWER_UP",
-    "REBOOT",       "REBOOT_ISSUED", "REBOOT_REQUESTED", "UNKNOWN",        "DYNAMIC_FUTURE"};
-constexpr std::array<std::string_view, 6> kBaseUp = {"IDLE",  "MIXED",   "ALLOCATED",
-                                                     "ALLOC", "PLANNED", "COMPLETING"};
-
-void TakeNodeStates(std::string_view text, SlurmNode& node) {
-  bool base = false, hindered = false;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('+'), text.size());
-    std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    // "DOWN*": older forms mark a word instead of adding one.
-    bool silent = false;
-    while (!word.empty() && std::string_view("*~#!%$@^-").find(word.back()) != word.npos) {
-      silent = silent || word.back() == '*';
-      // A dash is planned for a job; each other mark means that nothing can be started now.
-      hindered = hindered || word.back() != '-';
-      word.remove_suffix(1);
-    }
-    if (!word.empty()) node.states.emplace_back(word);
-    node.reserved = node.reserved || word == "RESERVED";
-    if (silent) node.states.emplace_back("NOT_RESPONDING");
-    base = base || std::find(kBaseUp.begin(), kBaseUp.end(), word) != kBaseUp.end();
-    hindered = hindered || std::find(kNotUp.begin(), kNotUp.end(), word) != kNotUp.end();
-  }
-  node.up = base && !hindered;
-}
-
-// Slots: types of which there is one GPU with 100 shards.
-Result<void> TakeNodeGres(std::string_view text, SlurmNode& node) {
-  auto parts = ParseGres(text);
-  RETURN_IF_ERROR(parts);
-  const auto count = [&](std::string_view name, std::string_view type) {
-    std::int64_t all = 0;
-    for (const SlurmGres& part : *parts) {
-      if (part.name == name && part.type == type) all += part.count;
-    }
-    return all;
-  };
-  std::int64_t gpus = 0;
-  for (const SlurmGres& part : *parts) {
-    if (part.name != "gpu") continue;
-    gpus += part.count;
-    if (!part.type.empty() && count("gpu", part.type) == 1 && count("shard", part.type) == 100) {
-      node.slots.push_back(part.type);
-    } else if (!part.type.empty()) {
-      node.gpu_types.push_back(part.type);
-    }
-  }
-  if (gpus > 65536) {
-    return FailedError("node {}: {} GPUs are more than any machine has", node.name, gpus);
-  }
-  node.other_gpus = static_cast<int>(gpus - static_cast<std::int64_t>(node.slots.size()));
-  return {};
-}
-
-Result<SlurmNode> ParseNodeRecord(std::string_view text) {
-  // Admins write the reason and what follows it: nothing there is one of Slurm's figures.
-  const ScontrolRecord all(text);
-  const ScontrolRecord facts(text.substr(0, all.Find("Reason")));
-  SlurmNode node;
-  node.name = facts.Word("NodeName");
-  const auto cpus_text =
-      facts.Word("CPUEfctv").empty() ? facts.Word("CPUTot") : facts.Word("CPUEfctv");
-  const auto cpus = SlurmWhole(cpus_text, 1'000'000);
-  const auto memory = SlurmWhole(facts.Word("RealMemory"), 1'000'000'000'000);
-  const std::string_view state = facts.Word("State");
-  if (node.name.empty() || !cpus || !memory || state.empty()) {
-    return FailedError("node {}: NodeName, CPUTot, RealMemory and State are expected in {}",
-                       Quoted(node.name), Quoted(text));
-  }
-  node.cpus = static_cast<int>(*cpus);
-  node.memory = core::Bytes(static_cast<double>(*memory) * 1024 * 1024);
-  TakeNodeStates(state, node);
-  RETURN_IF_ERROR(TakeNodeGres(facts.Word("Gres"), node));
-  for (const std::string_view feature : SplitAtCommas(facts.Word("ActiveFeatures"))) {
-    node.features.emplace_back(feature);
-  }
-  for (const std::string_view partition : SplitAtCommas(facts.Word("Partitions"))) {
-    node.partitions.emplace_back(partition);
-  }
-  node.reason = all.Words("Reason", std::array<std::string_view, 2>{"Comment", "Extra"});
-  return node;
-}
-
-}  // namespace
-
-Result<std::vector<SlurmNode>> ParseNodes(std::string_view text) {
-  auto records = RecordsOf(text, "NodeName=");
-  RETURN_IF_ERROR(records);
-  std::vector<SlurmNode> out;
-  std::unordered_set<std::string> seen;
-  for (const std::string_view record : *records) {
-    auto node = ParseNodeRecord(record);
-    if (node && !seen.insert(node->name).second) {
-      node = FailedError("node {} is there twice", Quoted(node->name));
-    }
-    if (!node) return tl::unexpected(std::move(node.error()).Within("scontrol show node"));
-    out.push_back(std::move(*node));
   }
   return out;
 }
@@ -529,38 +344,6 @@ Result<std::optional<SlurmJob>> ParseAccount(std::string_view text, std::int64_t
     found = std::move(job);  // the last one: ids begin anew some day
   }
   return found;
-}
-
-std::vector<std::string> ReservationsCommand() {
-  return {"scontrol", "show", "reservation", "--oneliner"};
-}
-
-Result<std::vector<SlurmReservation>> ParseReservations(std::string_view text) {
-  if (text.starts_with("No reservations")) return std::vector<SlurmReservation>();
-  auto records = RecordsOf(text, "ReservationName=");
-  RETURN_IF_ERROR(records);
-  std::vector<SlurmReservation> out;
-  std::size_t hosts = 0;
-  for (const std::string_view text_of_one : *records) {
-    const ScontrolRecord record(text_of_one);
-    SlurmReservation one;
-    one.name = record.Word("ReservationName");
-    auto start = ParseSlurmTime(record.Word("StartTime"));
-    RETURN_IF_ERROR(start);
-    auto end = ParseSlurmTime(record.Word("EndTime"));
-    RETURN_IF_ERROR(end);
-    auto nodes = ExpandHosts(record.Word("Nodes"));
-    RETURN_IF_ERROR(nodes);
-    if (one.name.empty() || (hosts += nodes->size()) > kMostHostsOfAll) {
-      return FailedError("scontrol show reservation: {} has no name, or too many nodes",
-                         Quoted(text_of_one));
-    }
-    one.start = start->value_or(0);
-    one.end = *end;
-    one.nodes = std::move(*nodes);
-    out.push_back(std::move(one));
-  }
-  return out;
 }
 
 Result<std::string> ScontrolValue(std::string_view value) {

@@ -527,8 +527,10 @@ TEST(OnNodes, OnlyThoseThatItMayUseAndNoneThatIsReserved) {
   SnapshotBuilder s(std::move(cluster));
   const JobId theirs = s.Waiting({.submit = 1, .only_nodes = {0}});
   const JobId plain = s.Waiting({});
+  const JobId large = s.Waiting({.gpus = 2});
   for (const char* name : {"slot", "sharewell"}) {
     const Plan plan = Decide(s, name);
+    EXPECT_THAT(plan.infeasible, IsEmpty()) << large.value << ": a reservation ends";
     EXPECT_EQ(PlaceOf(plan, theirs), Gpus({0})) << name;
     EXPECT_EQ(PlaceOf(plan, plain), Gpus({1})) << name;
   }

@@ -1,0 +1,170 @@
+// How a run's place is written, checked and released.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+#include "engine/slurm/slurm_control.h"
+#include "engine/slurm/slurm_cores.h"
+
+namespace sharewell::engine {
+
+using core::Result;
+
+namespace {
+
+// where it is still held so long after its release
+// A node that has a job again in the second in which that left it runs no Prolog for it.
+constexpr core::Seconds kPrologAgain(1.1);
+
+}  // namespace
+
+// False: it was refused or has ended, and is not in the book any more; or it is on its way.
+Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
+  Run& run = runs_.at(job);
+  const auto found = known_.find(job);
+  if (found == known_.end() || !found->second.line || !found->second.job) {
+    if (found != known_.end() && found->second.line) return false;  // it is read next time
+    const auto shown = Show(job);
+    RETURN_IF_ERROR(shown);
+    if (*shown && !IsOver((*shown)->phase)) return false;
+    known_[job].told = false;
+    if (*shown) {
+      if ((*shown)->phase == SlurmPhase::kCancelled && run.wanted != Wanted::kCancel) {
+        Tell(RunEvent::Kind::kWithdrawn, run.request.id, "it was cancelled in Slurm");
+      }
+      End(job, EndOf(**shown));
+      return false;
+    }
+    RunEnd end;
+    end.exit_code = 1;
+    end.message = fmt::format("Slurm has no job {} any more", job);
+    End(job, std::move(end));
+    return false;
+  }
+  Known& known = found->second;
+  if (run.wanted == Wanted::kCancel) return false;  // its end is on its way
+  const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+  if (!held && !options_.dry_run) {
+    // Between the decision and now somebody else has released it.
+    known.told = false;
+    Tell(RunEvent::Kind::kWithdrawn, run.request.id,
+         "somebody else released it in Slurm: it runs without Sharewell");
+    End(job, StoppedEnd("somebody else released it in Slurm"));
+    return false;
+  }
+  if (run.wanted == Wanted::kStop) {
+    Refuse(job, {});
+    return false;
+  }
+  const auto was_here = [&](const std::string& node) {
+    return std::find(known.left_nodes.begin(), known.left_nodes.end(), node) !=
+           known.left_nodes.end();
+  };
+  if (now_ < known.left_at + kPrologAgain &&
+      std::any_of(run.request.nodes.begin(), run.request.nodes.end(), was_here)) {
+    return false;  // soon
+  }
+  if (!known.note) {
+    Refuse(job, "its note in Slurm cannot be read: " + core::Quoted(known.job->admin_comment));
+    return false;
+  }
+  auto put =
+      PutOf(run.request, *known.job, known.note->put, FreeShards(job), GpuMemoryOf(run.request));
+  if (!put) {
+    Refuse(job, put.error().message);
+    return false;
+  }
+  run.note = *known.note;
+  run.note.put = std::move(*put);
+  PutCpus(run.request.cores, *known.job, run.note);
+  return true;
+}
+
+Result<void> SlurmControl::Place() {
+  std::vector<std::int64_t> all, placed;
+  for (const auto& [job, run] : runs_) {
+    if (run.step == Step::kPlace) all.push_back(job);
+  }
+  std::vector<std::string> lines;
+  for (const std::int64_t job : all) {
+    const auto ready = ReadyToPlace(job);
+    RETURN_IF_ERROR(ready);
+    if (!*ready) continue;
+    auto own = PlaceLines(*known_.at(job).job, runs_.at(job).note, place_options());
+    if (!own) {
+      Refuse(job, own.error().message);
+      continue;
+    }
+    if (options_.dry_run) {
+      for (const std::string& line : *own) options_.say("dry run: scontrol " + line);
+      options_.say("dry run: scontrol release " + NameOf(job));
+      runs_.at(job).step = Step::kRunning;
+      TellStarted(runs_.at(job));
+      continue;
+    }
+    lines.insert(lines.end(), own->begin(), own->end());
+    placed.push_back(job);
+    // Whatever is answered: it may have had these slots from now on.
+    known_.at(job).note = runs_.at(job).note;
+  }
+  if (placed.empty()) return {};
+  const auto complaint = client_.Control(lines);
+  RETURN_IF_ERROR(complaint);
+  std::vector<std::string> names;
+  for (const std::int64_t job : placed) names.push_back(NameOf(job));
+  auto read = client_.Check(placed, names);
+  RETURN_IF_ERROR(read);
+  for (SlurmJob& job : *read) {
+    Known& known = known_[job.id];
+    TakeJob(known, std::move(job));
+  }
+  std::vector<std::string> releases;
+  for (const std::int64_t job : placed) {
+    const Known& known = known_.at(job);
+    const JobNote& note = runs_.at(job).note;
+    const bool cores_differ =
+        note.ask.cpus > 0 && known.job->cpus != static_cast<int>(note.put->cores);
+    if (cores_differ || !WhatDiffers(*known.job, note, place_options()).empty()) {
+      RETURN_IF_ERROR(PlaceAlone(job));
+      if (!runs_.contains(job)) continue;
+    }
+    Run& run = runs_.at(job);
+    // Before it is said: the answer may be lost.
+    run.step = Step::kReleased;
+    run.since = now_;
+    run.asked.reset();
+    releases.push_back("release " + NameOf(job));
+  }
+  const auto released = client_.Control(releases);
+  RETURN_IF_ERROR(released);
+  return {};
+}
+
+// What Slurm says of several in one go does not say of which.
+Result<void> SlurmControl::PlaceAlone(std::int64_t job) {
+  Run& run = runs_.at(job);
+  std::vector<std::string> lines = ClearLines(*known_.at(job).job);
+  auto own = PlaceLines(*known_.at(job).job, run.note, place_options());
+  RETURN_IF_ERROR(own);
+  lines.insert(lines.end(), own->begin(), own->end());
+  const auto complaint = client_.Control(lines);
+  RETURN_IF_ERROR(complaint);
+  auto read = client_.Check({job}, {NameOf(job)});
+  RETURN_IF_ERROR(read);
+  std::string differs = "Slurm does not show it";
+  if (!read->empty()) {
+    TakeJob(known_[job], std::move(read->front()));
+    differs = WhatDiffers(*known_.at(job).job, run.note, place_options());
+  }
+  if (differs.empty()) return {};
+  const std::string why = complaint->empty() ? "" : ": " + *complaint;
+  const auto cleared = client_.Control(ClearLines(*known_.at(job).job));
+  RETURN_IF_ERROR(cleared);
+  Refuse(job, fmt::format("Slurm did not take its place{} ({})", why, differs));
+  return {};
+}
+
+}  // namespace sharewell::engine
