@@ -88,12 +88,14 @@ class SlurmControl {
 
  private:
   enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
+  enum class Place : std::uint8_t { kUnread, kRight, kWrong };  // of one that has begun
   enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
   struct Run {
     RunRequest request;
     JobNote note;  // with its put, once it was worked out
     Step step = Step::kPlace;
     Wanted wanted = Wanted::kNothing;
+    Place place = Place::kUnread;
     core::Seconds since;                 // in this step
     std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
     bool told_started = false;
@@ -156,7 +158,6 @@ class SlurmControl {
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
-  core::Result<void> SayLimits();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   core::Result<bool> HoldAndClear(std::int64_t job);
@@ -166,6 +167,12 @@ class SlurmControl {
   void End(std::int64_t job, RunEnd end);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
+
+  // slurm_control_watch.cc
+  core::Result<void> SayLimits();
+  core::Result<void> LookAtBegun(const std::vector<std::int64_t>& released);
+  core::Result<void> TakeBack(std::int64_t job);
+
   SlurmPlaceOptions place_options() const { return {options_.admin}; }
 
   SlurmClient& client_;
