@@ -90,12 +90,14 @@ class SlurmControl {
 
  private:
   enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
+  enum class Place : std::uint8_t { kUnread, kRight, kWrong };  // of one that has begun
   enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
   struct Run {
     RunRequest request;
     JobNote note;  // with its put, once it was worked out
     Step step = Step::kPlace;
     Wanted wanted = Wanted::kNothing;
+    Place place = Place::kUnread;
     core::Seconds since;                 // in this step
     std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
     bool told_started = false;
@@ -179,7 +181,6 @@ class SlurmControl {
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
-  core::Result<void> SayLimits();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<void> LookAtEnd(std::int64_t job);
   std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
@@ -190,6 +191,12 @@ class SlurmControl {
   void End(std::int64_t job, RunEnd end);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
+
+  // slurm_control_watch.cc
+  core::Result<void> SayLimits();
+  core::Result<void> LookAtBegun(const std::vector<std::int64_t>& released);
+  core::Result<void> TakeBack(std::int64_t job);
+
   SlurmPlaceOptions place_options() const { return {options_.admin}; }
 
   SlurmClient& client_;

@@ -15,7 +15,6 @@ using core::Result;
 
 namespace {
 
-// where it is still held so long after its release
 // A node that has a job again in the second in which that left it runs no Prolog for it.
 constexpr core::Seconds kPrologAgain(1.1);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "core/result.h"
@@ -19,7 +18,8 @@ using core::Seconds;
 
 namespace {
 
-constexpr Seconds kReleaseAgain(3);  
+constexpr Seconds kReleaseAgain(3);  // where it is still held so long after its release
+
 // It has its nodes, or had them.
 bool HasBegun(SlurmPhase phase) {
   return phase == SlurmPhase::kRunning || phase == SlurmPhase::kSuspended ||
@@ -151,43 +151,12 @@ Result<void> SlurmControl::AdvanceRuns() {
     if (run.step == Step::kReleased) released.push_back(job);
     if (run.step == Step::kRunning) running.push_back(job);
   }
+  RETURN_IF_ERROR(LookAtBegun(released));
   for (const std::int64_t job : released) RETURN_IF_ERROR(AdvanceReleased(job));
   for (const std::int64_t job : running) {
     if (runs_.contains(job)) RETURN_IF_ERROR(AdvanceRunning(job));
   }
   return Place();  // after the ends, so that what they freed is free
-}
-
-// Slurm counts limits in minutes: most of what a job loses changes nothing there. Kept until Slurm
-// has taken it.
-Result<void> SlurmControl::SayLimits() {
-  for (auto it = limits_.begin(); it != limits_.end();) {
-    const auto [id, limit] = *it;
-    const auto found = runs_.find(id.job);
-    const auto minutes = static_cast<std::int64_t>(std::ceil(limit.value / 60));
-    const bool there = found != runs_.end() && found->second.request.id == id;
-    if (!there || minutes <= found->second.limit_minutes) {
-      it = limits_.erase(it);
-      continue;
-    }
-    const std::string line = fmt::format("update JobId={} TimeLimit={}", NameOf(id.job),
-                                         SlurmTime(Seconds(static_cast<double>(minutes) * 60)));
-    if (options_.dry_run) {
-      options_.say("dry run: scontrol " + line);
-    } else {
-      const auto complaint = client_.Control({line});
-      RETURN_IF_ERROR(complaint);
-      if (!complaint->empty()) {
-        Tell(RunEvent::Kind::kNote, id,
-             fmt::format("it shares its GPU, and Slurm refuses to extend its time limit to {} "
-                         "minutes: {}",
-                         minutes, *complaint));
-      }
-    }
-    found->second.limit_minutes = minutes;
-    it = limits_.erase(it);
-  }
-  return {};
 }
 
 // Stops and cancels, all in one go.
@@ -338,6 +307,8 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
   Run& run = runs_.at(job);
   const SlurmQueueLine* line = LineOf(job);
   if (line == nullptr || IsOver(line->phase)) return LookAtEnd(job);
+  if (run.place == Place::kWrong && run.wanted == Wanted::kNothing) return TakeBack(job);
+  if (line->phase == SlurmPhase::kRunning && run.place == Place::kUnread) return {};  // not yet
   if (HasBegun(line->phase)) {
     if (TakenOver(job, *line)) return {};
     run.step = Step::kRunning;

@@ -634,6 +634,24 @@ TEST_F(SlurmControlTest, APlaceThatSlurmForgotWithItsReleaseIsWrittenAgain) {
   EXPECT_THAT(slurm_.job(job).slots, ElementsAre(SlurmSlot{"g1", 100}));
 }
 
+TEST_F(SlurmControlTest, AJobThatSlurmStartsWithoutItsPlaceComesBackAndIsPlacedAnew) {
+  const auto job = slurm_.Submit(1, {Seconds(50)});
+  Hear(2);
+  slurm_.starts_jobs = false;
+  runner_->Start(Request(job, "n2/g1"));
+  Hear(2);
+  slurm_.job(job).slots.clear();  // it forgot what was set, and then heard the release
+  slurm_.job(job).required_nodes.clear();
+  slurm_.starts_jobs = true;
+  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kRefused});
+  EXPECT_THAT(slurm_.wrong, HasSubstr("starts without g1"));
+  slurm_.wrong.clear();
+  EXPECT_EQ(slurm_.job(job).priority, 0);
+  runner_->Start(Request(job, "n2/g1", 2));
+  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kStarted});
+  EXPECT_THAT(slurm_.job(job).slots, ElementsAre(SlurmSlot{"g1", 100}));
+}
+
 TEST_F(SlurmControlTest, AJobThatSomebodyTakesToAnotherPartitionIsTheirs) {
   const auto job = slurm_.Submit(1, {Seconds(50)});
   Hear(2);
