@@ -80,8 +80,15 @@ SlurmFacts SlurmControl::Facts() const {
   facts.reservations = reservations_;
   for (const auto& [name, here] : nodes_) {
     if (!here.told || here.node.gpus.empty()) continue;
-    facts.nodes.push_back({name, here.node.gpus.front().model,
-                           static_cast<int>(here.node.gpus.size()), here.node.exclusive});
+    SlurmFacts::Node node{name,
+                          here.node.gpus.front().model,
+                          static_cast<int>(here.node.gpus.size()),
+                          here.node.exclusive,
+                          {}};
+    for (const core::GivenGpu& gpu : here.node.gpus) {
+      node.slots.push_back(gpu.uuid.substr(gpu.uuid.rfind('/') + 1));
+    }
+    facts.nodes.push_back(std::move(node));
   }
   return facts;
 }

@@ -107,6 +107,36 @@ void TakeNodeCount(const SlurmJob& job, int gpus, const std::vector<int>& of_nod
                 largest);
 }
 
+// Whole GPUs stay whole GPUs, and of a slot that a job once had it keeps a shard
+// (JobNote::Put::kept), wherever it goes: elsewhere Slurm would never start it.
+void KeepToNodesLikeBefore(const JobNote& note, const SlurmFacts& facts, StartTerms& terms) {
+  const auto was_plain = WasOnPlainGpus(note);
+  if (!was_plain) return;
+  std::vector<std::string> had = note.put->kept;
+  for (const JobNote::OnNode& on : note.put->nodes) {
+    had.insert(had.end(), on.slots.begin(), on.slots.end());
+  }
+  const auto like = [&](const SlurmFacts::Node& node) {
+    if (node.plain != *was_plain) return false;
+    return node.plain || std::all_of(had.begin(), had.end(), [&](const std::string& slot) {
+             return std::find(node.slots.begin(), node.slots.end(), slot) != node.slots.end();
+           });
+  };
+  if (std::all_of(facts.nodes.begin(), facts.nodes.end(), like)) return;
+  std::vector<std::string> same;
+  for (const SlurmFacts::Node& node : facts.nodes) {
+    const bool in = terms.nodes.empty() ||
+                    std::binary_search(terms.nodes.begin(), terms.nodes.end(), node.name);
+    if (in && like(node)) same.push_back(node.name);
+  }
+  if (same.empty() && terms.waits_for.empty()) {
+    terms.waits_for =
+        "waiting for Slurm: no node has all GPU slots that it was given before, of which Slurm "
+        "cannot let go; `scancel` it and submit it again";
+  }
+  terms.nodes = std::move(same);
+}
+
 }  // namespace
 
 bool SlurmKeeps(std::string_view reason) {
@@ -129,18 +159,7 @@ StartTerms TermsOf(const SlurmJob& job, const JobNote& note, const std::vector<s
   StartTerms terms;
   terms.waits_for = WaitsFor(job, kept, facts);
   if (!job.reservation.empty()) TakeReservation(job, facts, terms);
-  // Whole GPUs stay whole GPUs.
-  const auto was_plain = WasOnPlainGpus(note);
-  const auto other_kind = [&](const SlurmFacts::Node& node) { return node.plain != *was_plain; };
-  if (was_plain && std::any_of(facts.nodes.begin(), facts.nodes.end(), other_kind)) {
-    std::vector<std::string> same;
-    for (const SlurmFacts::Node& node : facts.nodes) {
-      const bool in = terms.nodes.empty() ||
-                      std::binary_search(terms.nodes.begin(), terms.nodes.end(), node.name);
-      if (in && !other_kind(node)) same.push_back(node.name);
-    }
-    terms.nodes = std::move(same);
-  }
+  KeepToNodesLikeBefore(note, facts, terms);
   const auto of_nodes = GpusOfNodes(models, terms, facts);
   // What is more than all there is, is told by whoever admits it.
   int all = 0;

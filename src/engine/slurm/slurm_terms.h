@@ -27,6 +27,7 @@ struct SlurmFacts {
     std::string name, model;
     int gpus = 0;
     bool plain = false;  // they have no shards
+    std::vector<std::string> slots;
   };
   std::vector<Node> nodes;
 };

@@ -16,7 +16,9 @@ SlurmFacts Facts() {
   SlurmFacts facts;
   facts.now = kNow;
   facts.is_there = [](std::int64_t id, std::optional<std::int64_t>, bool) { return id == 7; };
-  facts.nodes = {{"n1", "V100", 2}, {"n2", "V100", 2}, {"n3", "P100", 4}};
+  facts.nodes = {{"n1", "V100", 2, false, {"g0", "g1"}},
+                 {"n2", "V100", 2, false, {"g0", "g1"}},
+                 {"n3", "P100", 4, false, {"g0", "g1", "g2", "g3"}}};
   facts.reservations["theirs"] = {"theirs", {"n1", "n3"}, kNow - kHour, kNow + kHour};
   facts.reservations["later"] = {"later", {"n2"}, kNow + kHour, std::nullopt};
   return facts;
@@ -93,6 +95,21 @@ TEST(SlurmTerms, WhatSlurmSaidOfAReleasedJobIsToldForAWhile) {
   for (const char* place : {"", "Resources", "Priority", "ReqNodeNotAvail", "JobHeldUser"}) {
     EXPECT_FALSE(SlurmKeeps(place)) << place << ": another place may do";
   }
+}
+
+TEST(SlurmTerms, AJobThatOnceHadASlotGoesWhereThatSlotIs) {
+  const auto nodes = [](std::vector<std::string> had, std::vector<std::string> kept = {}) {
+    JobNote note;
+    note.ask.gpus = 1;
+    note.put.emplace();
+    note.put->nodes = {{"n3", std::move(had)}};
+    note.put->kept = std::move(kept);
+    return TermsOf(SlurmJob(), note, {}, "", Facts());
+  };
+  EXPECT_EQ(nodes({"g1"}), StartTerms()) << "each node has it";
+  EXPECT_THAT(nodes({"g3"}).nodes, ElementsAre("n3"));
+  EXPECT_THAT(nodes({"g0"}, {"g2"}).nodes, ElementsAre("n3"));
+  EXPECT_THAT(nodes({"g0"}, {"g7"}).waits_for, HasSubstr("scancel"));
 }
 
 }  // namespace
