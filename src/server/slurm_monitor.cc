@@ -50,6 +50,10 @@ std::string NodeOfGpu(std::string_view uuid) {
   return std::string(uuid.substr(0, std::min(uuid.rfind('/'), uuid.size())));
 }
 
+bool HaveOneInCommon(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& one) { return b.contains(one); });
+}
+
 const core::Metric* MetricNamed(const std::string& name) {
   static const auto kAll = [] {
     std::map<std::string_view, const core::Metric*> all;
@@ -177,12 +181,11 @@ void SlurmMonitor::Impl::Colocation(const std::string& node) {
   const std::set<std::int64_t>& here = on_node[node];
   for (const std::int64_t number : here) {
     const std::set<std::string>& gpus = watched.at(number).track.gpus();
-    const bool shares = std::any_of(here.begin(), here.end(), [&](std::int64_t other) {
-      const auto& beside = watched.at(other).track.gpus();
-      return other != number && std::any_of(gpus.begin(), gpus.end(), [&](const std::string& gpu) {
-               return beside.contains(gpu);
-             });
-    });
+    bool shares = false;
+    for (const std::int64_t other : here) {
+      const std::set<std::string>& beside = watched.at(other).track.gpus();
+      shares = shares || (other != number && HaveOneInCommon(gpus, beside));
+    }
     watched.at(number).track.Share(shares);
   }
   if (here.empty()) on_node.erase(node);
@@ -196,10 +199,9 @@ void SlurmMonitor::Impl::Remove(std::int64_t number) {
   watched.erase(found);
   on_node[node].erase(number);
   for (const std::int64_t other : on_node[node]) {
-    const auto& its = watched.at(other).track.gpus();
-    const bool beside = std::any_of(its.begin(), its.end(),
-                                    [&](const std::string& gpu) { return gpus.contains(gpu); });
-    if (beside) watched.at(other).since = options.wall();
+    if (HaveOneInCommon(watched.at(other).track.gpus(), gpus)) {
+      watched.at(other).since = options.wall();
+    }
   }
   Colocation(node);
 }
