@@ -269,16 +269,16 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   loop->Seat(std::move(seated), estimate, where);
   engine.Adopt(job.id, run, RequestOf(record));
   TellPace(job, estimate, where.gpus);
-  if (record.cancelled) {
+  if (record.cancelled && record.reason.starts_with(kCancelledBy)) {
     engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {
     TellGpuMemory(job);
     engine.Pause(job.id);  // it may have come far, or not have begun
   } else if (record.paused) {
     engine.ResumeFound(job.id);
-  } else if (record.phase == Phase::kStopping) {
+  } else if (record.phase == Phase::kStopping && !record.cancelled) {
     engine.Requeue(job.id);
-  } else {
+  } else {  // also one that somebody else took over: it is not ours to end
     Say("job.found", record.number, fmt::format("job {} was found again", record.number));
   }
 }
