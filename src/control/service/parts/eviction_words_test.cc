@@ -24,7 +24,7 @@ TEST_F(EvictionWordsTest, SayWhoIsSlowedByHowMuchAndWhatNext) {
   EXPECT_EQ(words.reason,
             "evicted: job 7 of bob beside it takes 1.67 times as long as alone (by its steps), and "
             "its bound is 1.25; it goes back into the queue and is not put beside job 7 of bob "
-            "again");
+            "with these SM shares again");
   EXPECT_EQ(words.note.find("it was evicted: job 7 of bob beside it takes 1.67 times"), 0U);
   words = WhyEvicted({victim, victim, 2, 1.1, false}, {3, 8}, true, live_);
   EXPECT_EQ(words.reason,
