@@ -132,7 +132,12 @@ std::vector<ExchangeJob> Weigh(const Snapshot& snapshot, const std::vector<JobId
       job.gpu = static_cast<int>(view.allocation.gpus.front().index());
       const Seconds cost = snapshot.restart_cost(view);
       const auto model = snapshot.cluster().ModelOf(view.allocation.gpus.front());
-      job.stays = job.weight * view.estimate.On(model).rate * (cost / kAgainAfter);
+      const double rate = std::max(view.estimate.On(model).rate, 1e-9);
+      // A job that ends sooner has less time to earn a restart back: there it must do so at the
+      // pace that it would have elsewhere.
+      const Seconds left(std::max(ExpectedRemaining(snapshot, view) / rate, 1.0));
+      job.stays =
+          job.weight * (left < kAgainAfter ? fastest * (cost / left) : rate * (cost / kAgainAfter));
     }
     jobs.push_back(job);
   }

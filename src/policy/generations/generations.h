@@ -11,7 +11,8 @@
 //      stays.
 //   3. The assignment that gains most, changed from the present one (exchange.h); whoever stays
 //   earns
-//      what a restart would cost over 20 minutes, so that jobs move seldom.
+//      what a restart would cost over 20 minutes, or over what it has left, so that jobs move
+//      seldom.
 //
 // At most two jobs a GPU, nobody below 1 / max_slowdown. On Gavel's 71 jobs the constants were
 // chosen among some hundred settings; on jobs with changed lengths the makespan stays within 1-4 %

@@ -41,6 +41,18 @@ TEST(Generations, EachJobGetsTheModelItIsWorth) {
   EXPECT_EQ(plan->wake_at, core::Seconds(1200));
 }
 
+// A restart costs 30 s: a job with 40 s left does not earn it back on a GPU twice as fast.
+TEST(Generations, WhatEndsSoonStays) {
+  for (const double seconds : {20.0, 4000.0}) {
+    SnapshotBuilder s(FastAndSlow());
+    s.Running({.seconds = seconds, .busy = 1, .sm = 1, .rates = {1, 0.5}}, {1});
+    const auto plan = PlanOf(s);
+    ASSERT_TRUE(plan);
+    EXPECT_THAT(plan->moves, SizeIs(seconds > 1000 ? 1 : 0)) << seconds;
+    EXPECT_THAT(plan->stops, SizeIs(0));
+  }
+}
+
 TEST(Generations, IsNotTheWayForEverything) {
   const auto planned = [](core::Cluster cluster, const JobSpec& spec) {
     SnapshotBuilder s(std::move(cluster));
