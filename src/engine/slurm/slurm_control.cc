@@ -18,6 +18,9 @@ using core::Seconds;
 namespace {
 
 constexpr std::size_t kMostSplitAtOnce = 100;
+// More new ones than that are read as JSON, of which 22.05 always prints the whole queue: a second
+// for each 4,000 jobs.
+constexpr std::size_t kMostNewShown = 500;
 constexpr Seconds kFirstPause(1);
 constexpr double kPollAwaited = 0.25;
 constexpr Seconds kReadKeptAgain(60);
@@ -111,10 +114,15 @@ Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
     return now < run.since + options_.start_within &&
            (run.step == Step::kReleased || run.wanted != Wanted::kNothing);
   });
+  const bool places = std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
+    return one.second.step == Step::kPlace && one.second.wanted == Wanted::kNothing;
+  });
+  if (places && placed_) return now;  // there were more than are placed at once
   return now + (awaited ? options_.poll * kPollAwaited : options_.poll);
 }
 
 Result<void> SlurmControl::Look() {
+  shown_.clear();
   if (!nodes_read_ || now_ >= *nodes_read_ + options_.nodes_every) {
     RETURN_IF_ERROR(ReadNodes(false));
   }
@@ -166,7 +174,9 @@ Result<void> SlurmControl::ReadQueue() {
   // Those that are gone are looked at one by one.
   for (auto& [id, known] : before) known_.emplace(id, std::move(known));
   if (read.empty()) return {};
-  auto jobs = client_.Jobs(read);
+  std::vector<std::string> names;
+  for (const std::int64_t id : read) names.push_back(fmt::format("{}", id));
+  auto jobs = read.size() > kMostNewShown ? client_.Jobs(read) : client_.Check(read, names);
   RETURN_IF_ERROR(jobs);
   for (SlurmJob& job : *jobs) {
     const auto found = known_.find(job.id);
@@ -184,6 +194,9 @@ Result<void> SlurmControl::LookAtGone() {
   for (const auto& [id, known] : known_) {
     if (!known.line && !runs_.contains(id)) gone.push_back(id);
   }
+  std::vector<std::int64_t> told = gone;
+  std::erase_if(told, [&](std::int64_t id) { return !known_.at(id).told; });
+  RETURN_IF_ERROR(ShowAll(told));
   for (const std::int64_t id : gone) {
     if (known_.at(id).told) {
       const auto shown = Show(id);

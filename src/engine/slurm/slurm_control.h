@@ -168,7 +168,7 @@ class SlurmControl {
   void Remark(std::string words);
   core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
-  std::map<std::string, int> FreeShards(std::int64_t but) const;
+  std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
 
@@ -176,7 +176,7 @@ class SlurmControl {
   core::Result<void> AdvanceRuns();
   core::Result<void> Place();
   core::Result<void> PlaceAlone(std::int64_t job);
-  core::Result<bool> ReadyToPlace(std::int64_t job);
+  core::Result<bool> ReadyToPlace(std::int64_t job, std::map<std::string, int>& free);
   core::Result<void> AdvanceReleased(std::int64_t job);
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
@@ -185,6 +185,7 @@ class SlurmControl {
   core::Result<void> LookAtEnd(std::int64_t job);
   std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
   core::Result<bool> HoldAndClear(std::int64_t job);
+  core::Result<void> ShowAll(const std::vector<std::int64_t>& jobs);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
   void Refuse(std::int64_t job, std::string why);
@@ -223,6 +224,9 @@ class SlurmControl {
   core::Seconds again_at_;
   core::Seconds pause_;
   std::string problem_;
+  // By this look, of those that ShowAll was asked for; absent: Slurm does not remember it.
+  std::map<std::int64_t, std::optional<SlurmJob>> shown_;
+  bool placed_ = false;  // any, by this look
 };
 
 }  // namespace sharewell::engine

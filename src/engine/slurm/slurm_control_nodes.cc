@@ -144,10 +144,10 @@ core::Bytes SlurmControl::GpuMemoryOf(const RunRequest& request) const {
   return here == nodes_.end() ? core::Bytes(0) : here->second.node.gpu_memory;
 }
 
-std::map<std::string, int> SlurmControl::FreeShards(std::int64_t but) const {
+std::map<std::string, int> SlurmControl::FreeShards() const {
   std::map<std::string, int> free;
   for (const auto& [job, run] : runs_) {
-    if (job == but || !run.note.put) continue;
+    if (!run.note.put) continue;
     for (const auto& [uuid, shards] : ShardsOf(*run.note.put)) {
       free.try_emplace(uuid, kShardsOfGpu).first->second -= shards;
     }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "core/result.h"
@@ -15,13 +17,18 @@ using core::Result;
 
 namespace {
 
+using ShardCounts = std::map<std::string, int>;
+
+// So that releases come steadily, and no command takes longer than its limit: an update or a
+// release takes slurmctld about a millisecond.
+constexpr std::size_t kMostPlacedAtOnce = 500;
 // A node that has a job again in the second in which that left it runs no Prolog for it.
 constexpr core::Seconds kPrologAgain(1.1);
 
 }  // namespace
 
 // False: it was refused or has ended, and is not in the book any more; or it is on its way.
-Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
+Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, int>& free) {
   Run& run = runs_.at(job);
   const auto found = known_.find(job);
   if (found == known_.end() || !found->second.line || !found->second.job) {
@@ -70,8 +77,12 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
     Refuse(job, "its note in Slurm cannot be read: " + core::Quoted(known.job->admin_comment));
     return false;
   }
-  auto put =
-      PutOf(run.request, *known.job, known.note->put, FreeShards(job), GpuMemoryOf(run.request));
+  // Of an earlier try.
+  for (const auto& [uuid, shards] : run.note.put ? ShardsOf(*run.note.put) : ShardCounts()) {
+    free.try_emplace(uuid, kShardsOfGpu).first->second += shards;
+  }
+  run.note.put.reset();
+  auto put = PutOf(run.request, *known.job, known.note->put, free, GpuMemoryOf(run.request));
   if (!put) {
     Refuse(job, put.error().message);
     return false;
@@ -79,6 +90,9 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job) {
   run.note = *known.note;
   run.note.put = std::move(*put);
   PutCpus(run.request.cores, *known.job, run.note);
+  for (const auto& [uuid, shards] : ShardsOf(*run.note.put)) {
+    free.try_emplace(uuid, kShardsOfGpu).first->second -= shards;
+  }
   return true;
 }
 
@@ -88,8 +102,11 @@ Result<void> SlurmControl::Place() {
     if (run.step == Step::kPlace) all.push_back(job);
   }
   std::vector<std::string> lines;
+  placed_ = false;
+  ShardCounts free = all.empty() ? ShardCounts() : FreeShards();
   for (const std::int64_t job : all) {
-    const auto ready = ReadyToPlace(job);
+    if (placed.size() >= kMostPlacedAtOnce) break;
+    const auto ready = ReadyToPlace(job, free);
     RETURN_IF_ERROR(ready);
     if (!*ready) continue;
     auto own = PlaceLines(*known_.at(job).job, runs_.at(job).note, place_options());
@@ -110,6 +127,7 @@ Result<void> SlurmControl::Place() {
     known_.at(job).note = runs_.at(job).note;
   }
   if (placed.empty()) return {};
+  placed_ = true;
   const auto complaint = client_.Control(lines);
   RETURN_IF_ERROR(complaint);
   std::vector<std::string> names;

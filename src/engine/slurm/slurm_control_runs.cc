@@ -39,8 +39,25 @@ const SlurmQueueLine* SlurmControl::LineOf(std::int64_t job) const {
   return found == known_.end() || !found->second.line ? nullptr : &*found->second.line;
 }
 
+// Asks for many at once, so that Show need not ask for each.
+Result<void> SlurmControl::ShowAll(const std::vector<std::int64_t>& jobs) {
+  if (jobs.size() < 2) return {};
+  std::vector<std::string> names;
+  for (const std::int64_t job : jobs) names.push_back(NameOf(job));
+  auto read = client_.Check(jobs, names);
+  RETURN_IF_ERROR(read);
+  for (const std::int64_t job : jobs) shown_[job].reset();
+  for (SlurmJob& job : *read) shown_[job.id] = std::move(job);
+  return {};
+}
+
 // Absent: Slurm does not remember it.
 Result<std::optional<SlurmJob>> SlurmControl::Show(std::int64_t job) {
+  if (const auto found = shown_.find(job); found != shown_.end()) {
+    std::optional<SlurmJob> shown = std::move(found->second);
+    shown_.erase(found);
+    return shown;
+  }
   auto read = client_.Check({job}, {NameOf(job)});
   RETURN_IF_ERROR(read);
   if (read->empty()) return std::nullopt;
@@ -152,6 +169,14 @@ Result<void> SlurmControl::AdvanceRuns() {
     if (run.step == Step::kRunning) running.push_back(job);
   }
   RETURN_IF_ERROR(LookAtBegun(released));
+  std::vector<std::int64_t> over;
+  for (const auto* some : {&released, &running}) {
+    for (const std::int64_t job : *some) {
+      const SlurmQueueLine* line = LineOf(job);
+      if (line == nullptr || IsOver(line->phase)) over.push_back(job);
+    }
+  }
+  RETURN_IF_ERROR(ShowAll(over));
   for (const std::int64_t job : released) RETURN_IF_ERROR(AdvanceReleased(job));
   for (const std::int64_t job : running) {
     if (runs_.contains(job)) RETURN_IF_ERROR(AdvanceRunning(job));
