@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/result.h"
@@ -76,23 +77,18 @@ class CommandClient final : public SlurmClient {
     return ParseQueue(*text);
   }
 
+  // Many are read as the whole queue, in one go: 22.05 prints all of it whatever is asked.
   Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override {
-    std::vector<SlurmJob> all;
-    for (std::size_t at = 0; at == 0 || at < ids.size(); at += kMostIdsAtOnce) {
-      const auto end = std::min(ids.size(), at + kMostIdsAtOnce);
-      const std::vector<std::int64_t> some(ids.begin() + static_cast<std::ptrdiff_t>(at),
-                                           ids.begin() + static_cast<std::ptrdiff_t>(end));
-      const auto text = Ask(JobsCommand(some));
-      RETURN_IF_ERROR(text);
-      auto jobs = ParseJobs(*text);
-      if (!jobs) jobs = ParseJobs(AsUtf8(*text));
-      RETURN_IF_ERROR(jobs);
-      for (SlurmJob& job : *jobs) {
-        const bool asked = ids.empty() || std::find(some.begin(), some.end(), job.id) != some.end();
-        if (asked) all.push_back(std::move(job));  // some versions print all whatever is asked
-      }
-    }
-    return all;
+    const bool all = ids.size() > kMostIdsAtOnce;
+    const auto text = Ask(JobsCommand(all ? std::vector<std::int64_t>() : ids));
+    RETURN_IF_ERROR(text);
+    auto jobs = ParseJobs(*text);
+    if (!jobs) jobs = ParseJobs(AsUtf8(*text));
+    RETURN_IF_ERROR(jobs);
+    const std::unordered_set<std::int64_t> asked(ids.begin(), ids.end());
+    std::erase_if(*jobs,
+                  [&](const SlurmJob& job) { return !ids.empty() && !asked.contains(job.id); });
+    return jobs;
   }
 
   // A user's words may make a record ambiguous: such are read as JSON, where they cannot.
