@@ -49,7 +49,8 @@ EvictionWords WhyEvicted(const Eviction& eviction, const std::vector<std::int64_
   if (alone_next) {
     next += " and has its GPUs to itself from now on, as it was evicted twice";
   } else if (beside.size() == 1) {
-    next += fmt::format(" and is not put beside {} with these SM shares again", Named(beside.front(), live));
+    next += fmt::format(" and is not put beside {} with these SM shares again",
+                        Named(beside.front(), live));
   }
   return {fmt::format("evicted: {}; {}", why, next),
           fmt::format("it was evicted: {} (measured); {}", why, next)};
