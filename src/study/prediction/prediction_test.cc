@@ -165,7 +165,9 @@ TEST_F(PredictionTest, WhatCannotBeIsToldOfNoGpu) {
         for (const Figure share : {Figure::kBusy, Figure::kSm, Figure::kDram, Figure::kTensor}) {
           EXPECT_LE(p[share].p95, 1) << what;
         }
-        if (gpu.power_limit) EXPECT_LE(p[Figure::kPower].p95, gpu.power_limit->value) << what;
+        if (gpu.power_limit) {
+          EXPECT_LE(p[Figure::kPower].p95, gpu.power_limit->value) << what;
+        }
       }
     }
   }
