@@ -672,6 +672,13 @@ TEST_F(SlurmControlTest, AJobThatSomebodyTakesToAnotherPartitionIsTheirs) {
       return slurm.Check(ids, names);
     }
     core::Result<std::vector<SlurmNode>> Nodes() override { return slurm.Nodes(); }
+    core::Result<std::vector<SlurmReservation>> Reservations() override {
+      return slurm.Reservations();
+    }
+    SlurmShares Shares() override { return slurm.Shares(); }
+    core::Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
+      return slurm.Accounted(id);
+    }
     core::Result<std::string> Control(const std::vector<std::string>& lines) override {
       return slurm.Control(lines);
     }

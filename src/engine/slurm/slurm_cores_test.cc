@@ -19,7 +19,7 @@ SlurmJob Asks(int cpus, int tasks = 1, int nodes = 1) {
 
 JobNote Given(const SlurmJob& job, double cores) {
   JobNote note;
-  note.put.emplace();
+  note.put = JobNote::Put();
   PutCpus(cores, job, note);
   return note;
 }

@@ -14,7 +14,7 @@ TEST(SlurmPlace, AJobThatSlurmHoldsForItsConstraintsIsHeldBeforeItIsChanged) {
   job.reason = "BadConstraints";
   EXPECT_THAT(ClearLines(job), ElementsAre("uhold 8", "update JobId=8 TresPerNode="));
   JobNote note;
-  note.put.emplace();
+  note.put = JobNote::Put();
   note.put->nodes = {{"n2", {"g0"}}};
   const auto lines = PlaceLines(job, note, {.admin = true});
   ASSERT_TRUE(lines);

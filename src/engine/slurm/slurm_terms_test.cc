@@ -101,7 +101,7 @@ TEST(SlurmTerms, AJobThatOnceHadASlotGoesWhereThatSlotIs) {
   const auto nodes = [](std::vector<std::string> had, std::vector<std::string> kept = {}) {
     JobNote note;
     note.ask.gpus = 1;
-    note.put.emplace();
+    note.put = JobNote::Put();
     note.put->nodes = {{"n3", std::move(had)}};
     note.put->kept = std::move(kept);
     return TermsOf(SlurmJob(), note, {}, "", Facts());
