@@ -64,12 +64,12 @@ void SetPhase(SlurmJob& job, SlurmPhase phase, const char* word) {
 
 }  // namespace
 
-void FakeSlurm::AddNode(const std::string& name, int gpus, const std::string& model) {
+void FakeSlurm::AddNode(const std::string& name, int gpus, const std::string& model, int cpus) {
   SlurmNode node;
   node.name = name;
   node.states = {"IDLE"};
   node.up = true;
-  node.cpus = 16;
+  node.cpus = cpus;
   node.memory = core::GiB(64);
   for (int i = 0; i < gpus; ++i) node.slots.push_back(fmt::format("g{}", i));
   node.features = {model};

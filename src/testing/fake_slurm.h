@@ -42,7 +42,7 @@ class FakeSlurm : public engine::SlurmClient {
 
   explicit FakeSlurm(std::uint64_t seed = 1) : dice_(seed) {}
 
-  void AddNode(const std::string& name, int gpus, const std::string& model);
+  void AddNode(const std::string& name, int gpus, const std::string& model, int cpus = 16);
   void AddPlainNode(const std::string& name, int gpus, const std::string& model);  // no shards
   void SetNode(const std::string& name, bool up, const std::string& state);
   // Held, with our note. Its id.

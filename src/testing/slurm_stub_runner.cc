@@ -16,6 +16,9 @@ using engine::SlurmPhase;
 
 namespace {
 
+// No policy gives a job more CPUs: Slurm gives none more than it asked for.
+constexpr int kAsked = 64;
+
 bool Tells(const std::vector<RunEvent>& events, RunEvent::Kind kind) {
   return std::any_of(events.begin(), events.end(),
                      [&](const RunEvent& event) { return event.kind == kind; });
@@ -29,15 +32,17 @@ SlurmStubRunner::SlurmStubRunner(const core::Cluster& cluster, sim::World& world
           world,
           [this, submit = std::move(submit)](const core::Job& job) {
             slurm.Advance(stubs_.Now());
-            slurm.SubmitAs(static_cast<std::int64_t>(job.id.value) + 1, job.gpus,
-                           {.lasts = Seconds(1e12), .exit_code = 0}, 1);
+            const auto id = static_cast<std::int64_t>(job.id.value) + 1;
+            slurm.SubmitAs(id, job.gpus, {.lasts = Seconds(1e12), .exit_code = 0}, 1);
+            slurm.job(id).cpus = kAsked;
             submit(job);
           },
           std::move(pace)),
       control_(slurm, OptionsOf(cluster, slurm)) {
   slurm.leaving = Seconds(0);
   for (const core::Node& node : cluster.nodes()) {
-    slurm.AddNode(node.name, node.gpus, cluster.model(node.model).name);
+    slurm.AddNode(node.name, node.gpus, cluster.model(node.model).name,
+                  static_cast<int>(node.cores.value_or(kAsked)));
   }
   SHAREWELL_CHECK(control_.Open().has_value());
   for (const engine::RunnerNode& node : control_.Nodes()) {
@@ -55,6 +60,7 @@ engine::SlurmControlOptions SlurmStubRunner::OptionsOf(const core::Cluster& clus
     return std::nullopt;
   };
   options.steps = {};
+  options.back_after = Seconds(0);  // there is no Prolog, and all happens in one instant
   return options;
 }
 

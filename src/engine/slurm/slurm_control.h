@@ -55,7 +55,9 @@ struct SlurmControlOptions {
   // must not wait. Empty: nobody watches the nodes.
   std::function<std::map<std::int64_t, SlurmSteps>(const std::map<std::int64_t, SlurmRunning>&)>
       steps = {};
-  core::Seconds shares_every{60};          // fair share is read
+  core::Seconds shares_every{60};  // fair share is read
+  // A node that has a job again in the second in which that left it runs no Prolog for it.
+  core::Seconds back_after{1.1};
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};

@@ -22,8 +22,6 @@ using ShardCounts = std::map<std::string, int>;
 // So that releases come steadily, and no command takes longer than its limit: an update or a
 // release takes slurmctld about a millisecond.
 constexpr std::size_t kMostPlacedAtOnce = 500;
-// A node that has a job again in the second in which that left it runs no Prolog for it.
-constexpr core::Seconds kPrologAgain(1.1);
 
 }  // namespace
 
@@ -69,7 +67,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, 
     return std::find(known.left_nodes.begin(), known.left_nodes.end(), node) !=
            known.left_nodes.end();
   };
-  if (now_ < known.left_at + kPrologAgain &&
+  if (now_ < known.left_at + options_.back_after &&
       std::any_of(run.request.nodes.begin(), run.request.nodes.end(), was_here)) {
     return false;  // soon
   }
