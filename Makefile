@@ -26,7 +26,7 @@ test-slurm-24:  ## the scenarios of tests/slurm with Slurm 24.11, in a chroot of
 	@$(MAKE) build
 	@tools/slurm24
 
-soak: setup  ## run what takes an hour: every figure, kills, fuzzing, a build for aarch64
+soak: setup  ## run what takes two hours: every figure, kills, fuzzing, a build for aarch64
 	@tools/soak
 
 # Where there is no GPU, two that are simulated: jobs are real processes all the same.
