@@ -35,10 +35,12 @@ std::optional<T> SacctNumber(std::string_view text) {
   return value;
 }
 
-// "2026-01-05T10:00:00" as if it were UTC, or seconds since 1970 (SLURM_TIME_FORMAT=%s).
+// "2026-01-05T10:00:00" as if it were UTC, or seconds since 1970 (SLURM_TIME_FORMAT=%s). From 1970
+// to 2286: what lies between two of them is a time that a trace can have.
 std::optional<double> SacctTime(std::string_view text) {
+  constexpr double kLatest = 9'999'999'999;
   if (const auto seconds = SacctNumber<std::int64_t>(text)) {
-    if (*seconds <= 0 || *seconds > 100'000'000'000) return std::nullopt;
+    if (*seconds <= 0 || static_cast<double>(*seconds) > kLatest) return std::nullopt;
     return static_cast<double>(*seconds);
   }
   if (text.size() != 19 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
@@ -55,7 +57,8 @@ std::optional<double> SacctTime(std::string_view text) {
                                          std::chrono::month(*month), std::chrono::day(*day)};
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   const double days = std::chrono::sys_days(date).time_since_epoch().count();
-  return days * 86400 + *hour * 3600 + *minute * 60 + *second;
+  const double seconds = days * 86400 + *hour * 3600 + *minute * 60 + *second;
+  return seconds > 0 && seconds <= kLatest ? std::optional(seconds) : std::nullopt;
 }
 
 // "1500M", "2.5G", "123456K", "4194304": of bytes, where no letter says otherwise.

@@ -165,6 +165,10 @@ TEST(TraceSacct, WhatCannotBeReadIsNamedByLineAndColumn) {
   for (const Case& c : {
            Case{"1|ada|gpu|COMPLETED|yesterday|2026-01-05T10:00:00|60|1|||\n", "Submit"},
            Case{"1|ada|gpu|COMPLETED|2026-13-05T10:00:00|x|60|1|||\n", "Submit"},
+           // Farther apart than a trace can have.
+           Case{"1|ada|gpu|COMPLETED|1013-01-05T10:00:00|2026-01-05T10:00:00|60|1|||\n", "Submit"},
+           Case{"1|ada|gpu|COMPLETED|2999-01-05T10:00:00|2026-01-05T10:00:00|60|1|||\n", "Submit"},
+           Case{"1|ada|gpu|COMPLETED|99999999999|2026-01-05T10:00:00|60|1|||\n", "Submit"},
            Case{"1|ada|gpu|COMPLETED|2026-01-05T10:00:00|2026-01-05T10:00:00|-5|1|||\n",
                 "ElapsedRaw"},
            Case{"1|ada|gpu|COMPLETED|2026-01-05T10:00:00|2026-01-05T10:00:00|60|1||gres/gpu=x|\n",
