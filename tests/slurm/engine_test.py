@@ -271,7 +271,7 @@ class Shared(ServeTest):
         job = self.cluster.wait_job(number, "RUNNING")
         self.assertLess(int(job["NumCPUs"]), 8)
         self.told(number, f"cpus={job['NumCPUs']}\n")
-        self.assertIn("mem=3200M", job["TRES"])
+        self.assertIn("mem=3200M", job.get("TRES") or job["ReqTRES"])  # 22.05, 24.11
         self.cluster.wait_until(lambda: f"it has {job['NumCPUs']} of the 8 cores" in self.server.run("why", str(number)).stdout,
                                 self.server.run("why", str(number)).stdout)
         self.assertEqual(self.server.job(number)["cores"], int(job["NumCPUs"]))
