@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/text/quoted.h"
+#include "engine/slurm/site_check.h"
 
 namespace sharewell::server {
 namespace {
@@ -34,20 +35,6 @@ std::string HolderIn(int file) {
   std::array<char, 512> text{};
   const ssize_t n = ::pread(file, text.data(), text.size(), 0);
   return n > 0 ? std::string(text.data(), static_cast<std::size_t>(n)) : "one that does not tell";
-}
-
-// "ClusterName             = lab"
-std::string ConfigValue(std::string_view config, std::string_view key) {
-  while (!config.empty()) {
-    std::string_view line = config.substr(0, config.find('\n'));
-    config.remove_prefix(std::min(line.size() + 1, config.size()));
-    const std::size_t equals = line.find(" = ");
-    if (equals == std::string_view::npos) continue;
-    std::string_view name = line.substr(0, equals);
-    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-    if (name == key) return std::string(line.substr(equals + 3));
-  }
-  return {};
 }
 
 }  // namespace
@@ -90,13 +77,13 @@ core::Result<ClusterLock> ClusterLock::Take(const std::string& folder, const std
 core::Result<std::string> ClusterName(engine::SlurmDriver& driver) {
   const auto answer = driver.Run({"scontrol", "show", "config"}, "", kConfigLimit);
   RETURN_IF_ERROR(answer);
-  const std::string name = ConfigValue(answer->output, "ClusterName");
+  auto settings = engine::ParseSlurmSettings(answer->output);
+  const std::string name = settings["ClusterName"];
   if (answer->exit_code != 0 || name.empty()) {
     return core::FailedError("scontrol show config does not tell the cluster's name: {}",
                              answer->errors.empty() ? "it said nothing" : answer->errors);
   }
-  return fmt::format("{}-{}-{}", name, ConfigValue(answer->output, "SlurmctldHost[0]"),
-                     ConfigValue(answer->output, "SlurmctldPort"));
+  return fmt::format("{}-{}-{}", name, settings["SlurmctldHost"], settings["SlurmctldPort"]);
 }
 
 }  // namespace sharewell::server

@@ -127,17 +127,20 @@ JobSpec RandomSpec(Dice& dice, std::size_t models) {
   return job;
 }
 
+using SpecOf = JobSpec (*)(Dice&, std::size_t models);
+
 // One machine; with two models two, as a machine has GPUs of one.
-Case RandomScenario(std::uint64_t seed, std::size_t models) {
+Case RandomScenario(std::uint64_t seed, std::size_t models, double cores, int least_jobs,
+                    int most_jobs, SpecOf spec) {
   Dice dice(seed);
   fixtures::ClusterBuilder builder;
   for (std::size_t m = 0; m < models; ++m) builder.Model(m == 0 ? "A" : "B");
-  for (std::size_t m = 0; m < models; ++m) builder.Node(4, m).Cores(32);
+  for (std::size_t m = 0; m < models; ++m) builder.Node(4, m).Cores(cores);
   std::vector<JobSpec> specs;
   double submit = 0;
-  const int jobs = dice.Between(40, 100);
+  const int jobs = dice.Between(least_jobs, most_jobs);
   for (int j = 0; j < jobs; ++j) {
-    specs.push_back(RandomSpec(dice, models));
+    specs.push_back(spec(dice, models));
     specs.back().submit = submit;
     if (!dice.Chance(0.3)) submit += dice.Uniform(0, 120);
   }
@@ -148,7 +151,7 @@ TEST(LocalParity, TheSameDecisionsAsTheSimulatedEngine) {
   std::size_t stops = 0, moves = 0, ooms = 0, cpu_jobs = 0;
   for (const std::size_t models : {std::size_t(1), std::size_t(2)}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      const Case c = RandomScenario(seed, models);
+      const Case c = RandomScenario(seed, models, 32, 40, 100, RandomSpec);
       for (const std::string& name : fixtures::EveryPolicy()) {
         // Its moves are free by its model, and no process moves for nothing.
         if (name.find("reactive") != std::string::npos) continue;
@@ -217,36 +220,25 @@ ThroughSlurm DecideThroughSlurm(const Case& c, const std::string& name) {
   return done;
 }
 
-Case SlurmScenario(std::uint64_t seed, std::size_t models) {
-  Dice dice(seed);
-  fixtures::ClusterBuilder builder;
-  for (std::size_t m = 0; m < models; ++m) builder.Model(m == 0 ? "A" : "B");
-  for (std::size_t m = 0; m < models; ++m) builder.Node(4, m).Cores(64);
-  std::vector<JobSpec> specs;
-  double submit = 0;
-  const int jobs = dice.Between(20, 40);
-  for (int j = 0; j < jobs; ++j) {
-    JobSpec job;
-    job.submit = submit;
-    job.seconds = dice.LogUniform(20, 4000);
-    job.busy = dice.Uniform(0.05, 1);
-    job.sm = job.busy * dice.Uniform(0.3, 1);
-    job.dram = dice.Uniform(0, 0.6);
-    job.gib = dice.LogUniform(0.5, 7.5);
-    job.user = static_cast<std::size_t>(dice.Between(0, 3));
-    job.wants_cores = dice.Uniform(0.2, 4);
-    job.exclusive = dice.Chance(0.1);
-    if (dice.Chance(0.5)) job.cores = dice.Between(1, 4);
-    if (dice.Chance(0.1)) job.priority = 1;
-    if (models > 1) {
-      job.rates = {1, dice.Uniform(1, 2)};
-    } else if (dice.Chance(0.1)) {
-      job.gpus = dice.Between(2, 3);
-    }
-    specs.push_back(job);
-    if (!dice.Chance(0.3)) submit += dice.Uniform(0, 120);
+// CPU-only jobs, and those that want more memory than there is, are not for this one.
+JobSpec SlurmSpec(Dice& dice, std::size_t models) {
+  JobSpec job;
+  job.seconds = dice.LogUniform(20, 4000);
+  job.busy = dice.Uniform(0.05, 1);
+  job.sm = job.busy * dice.Uniform(0.3, 1);
+  job.dram = dice.Uniform(0, 0.6);
+  job.gib = dice.LogUniform(0.5, 7.5);
+  job.user = static_cast<std::size_t>(dice.Between(0, 3));
+  job.wants_cores = dice.Uniform(0.2, 4);
+  job.exclusive = dice.Chance(0.1);
+  if (dice.Chance(0.5)) job.cores = dice.Between(1, 4);
+  if (dice.Chance(0.1)) job.priority = 1;
+  if (models > 1) {
+    job.rates = {1, dice.Uniform(1, 2)};
+  } else if (dice.Chance(0.1)) {
+    job.gpus = dice.Between(2, 3);
   }
-  return fixtures::CaseOf(builder.Build(), specs);
+  return job;
 }
 
 // One difference is Slurm's own: a job that comes back to another slot keeps a shard of the one
@@ -256,7 +248,7 @@ TEST(SlurmParity, TheSameDecisionsAsTheSimulatedEngine) {
   int starts = 0;
   std::size_t whole = 0, stops = 0;
   for (const std::size_t models : {std::size_t(1), std::size_t(2)}) {
-    const Case c = SlurmScenario(models, models);
+    const Case c = RandomScenario(models, models, 64, 20, 40, SlurmSpec);
     for (const std::string& name : fixtures::EveryPolicy()) {
       // Its moves are free by its model, and no process moves for nothing.
       if (name.find("reactive") != std::string::npos) continue;
