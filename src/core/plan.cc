@@ -53,7 +53,7 @@ std::string InWords(const Reason& reason, const std::string& other) {
     case ReasonKind::kPreempted:
       return "gave its place to " + (other.empty() ? "another job" : other);
     case ReasonKind::kGivesWay:
-      return fmt::format("slowed, because training job {} starved", other);
+      return fmt::format("slowed, because {}, which trains, starved", other);
     case ReasonKind::kResumes:
       return "at full speed again: nobody starves";
     case ReasonKind::kNoIdleGpu:

@@ -41,6 +41,15 @@ def from_row(row, job, source, origin):
     return {key: value for key, value in needs.items() if value is not None}
 
 
+def rate_here(needs, job, rate):
+    """Puts the rate alone on this machine in the place of another machine's. The GPU's work in a step stays what it was."""
+    if not needs or not rate:
+        return
+    if needs.get("steps_per_second") and needs.get("busy"):
+        needs["busy"] = min(1.0, needs["busy"] * rate / needs["steps_per_second"])
+    needs["steps_per_second"], needs["duration_seconds"] = rate, job["steps"] / rate
+
+
 def distance(job, row):
     """How unlike: another architecture, another size of it, precision, batch, workers; None: another kind of model."""
     kind, _, rest = job["workload"].partition(":")

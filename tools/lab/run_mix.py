@@ -93,6 +93,25 @@ class Sampler(threading.Thread):
         return self.samples
 
 
+class Progress(threading.Thread):
+    """What steps every running job has told, once a second: who was slowed, and beside whom."""
+
+    def __init__(self, client, began):
+        super().__init__(daemon=True)
+        self.client, self.began, self.looks, self.over = client, began, [], threading.Event()
+
+    def run(self):
+        while not self.over.wait(1.0):
+            with contextlib.suppress(sharewell.Error):
+                steps = {str(job.number): job.record.get("steps") for job in self.client.jobs(live=True) if job.phase == "running"}
+                self.looks.append({"time_seconds": round(time.time() - self.began, 2), "steps": steps})
+
+    def end(self):
+        self.over.set()
+        self.join(5)
+        return self.looks
+
+
 class Server:
     """`sharewell serve`, on its own store and socket in `folder`."""
 
@@ -155,6 +174,12 @@ def told_needs(args, jobs, client):
             needs["duration_seconds"] /= args.faster
             if "steps_per_second" in needs:
                 needs["steps_per_second"] *= args.faster
+    if args.rates:
+        seen = json.loads(pathlib.Path(args.rates).read_text(encoding="utf-8"))["jobs"]
+        if [entry["workload"] for entry in seen] != [job["workload"] for job in jobs]:
+            sys.exit(f"run_mix: {args.rates} is of another mix")
+        for needs, job, entry in zip(all_needs, jobs, seen):
+            mix_needs.rate_here(needs, job, entry.get("steps_per_second"))
     return all_needs
 
 
@@ -226,8 +251,9 @@ def watch(args, policy, jobs, server, client, folder):
     events = []
     threading.Thread(target=collect_events, args=(client, events), daemon=True).start()
     began = time.time()
-    sampler = Sampler(began)
+    sampler, progress = Sampler(began), Progress(client, began)
     sampler.start()
+    progress.start()
     submitted = []
     for number, (job, needs) in enumerate(zip(jobs, all_needs)):
         time.sleep(max(0.0, began + job["arrival_seconds"] / args.faster - time.time()))
@@ -245,7 +271,7 @@ def watch(args, policy, jobs, server, client, folder):
             complete = False
             break
         print(f"  {time.time() - began:6.1f} s  {job.name}: {job.phase}", flush=True)
-    samples = sampler.end()
+    samples, looks = sampler.end(), progress.end()
     began_ms = min(job.submitted_ms for job in submitted)
     entries = [job_entry(job, needs, told.refresh(), summary_of(client, told.number), began_ms)
                for job, needs, told in zip(jobs, all_needs, submitted)]
@@ -266,7 +292,8 @@ def watch(args, policy, jobs, server, client, folder):
         "power_mean_watts": None if args.stub else mean(sample["power_watts"] for sample in inside),
         "jobs": entries,
         "events": [{"time_seconds": seconds(e.time_ms, began_ms), "kind": e.kind, "job": e.job, "text": e.text} for e in events],
-        "samples": [] if args.stub else samples}
+        "samples": [] if args.stub else samples, "progress": looks,
+        "rates_told": os.path.basename(args.rates) if args.rates else None}
 
 
 def rates_alone(path):
@@ -311,6 +338,8 @@ def arguments():
     parser.add_argument("--limit", type=float, default=590.0, metavar="S", help="a run is given up after so long (default %(default)s)")
     parser.add_argument("--alone", metavar="FILE", help="what to compare with: the record of an earlier run under slot (default: DIR/slot.json), or "
                         "lines of measure.py for a plan of mix_alone.py")
+    parser.add_argument("--rates", metavar="FILE", help="a record under slot on this machine: its rates are told to the server, as its own history "
+                        "would, instead of those of data/h200, measured on another")
     parser.add_argument("--again", action="store_true", help="run nothing: compare the records in DIR with --alone anew")
     args = parser.parse_args()
     if not args.stub and (args.faster != 1 or args.gpus):
