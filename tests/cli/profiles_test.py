@@ -50,6 +50,18 @@ class Profiles(ProgramTest):
         self.assertEqual(self.profiles("export", "--json", "--out", "x.json"), "")
         self.assertEqual(json.loads((self.folder / "x.json").read_text()), document)
 
+    def test_plot_draws_the_samples_of_the_run(self):
+        files = self.profiles("plot", "first", "--out", "charts").splitlines()
+        self.assertIn("charts/1-cpu-gpu-busy.svg", files)
+        self.assertIn("charts/1-cpu-gpu-memory.svg", files)
+        for file in files:
+            self.assertIn("first: ", (self.folder / file).read_text())
+        again = json.loads(self.profiles("plot", "1", "--out", "charts", "--json"))
+        self.assertEqual(again, {"schema": 1, "files": files})
+        self.assertIn("plot needs a folder", self.fail_with(2, "profiles", "plot", "first", "--store", "p.db"))
+        self.assertIn("plot needs an id or a name",
+                      self.fail_with(2, "profiles", "plot", "--out", "charts", "--store", "p.db"))
+
     def test_delete_asks_first(self):
         self.assertIn("this would delete 1 profile; give --yes",
                       self.fail_with(2, "profiles", "delete", "first", "--store", "p.db"))
@@ -63,7 +75,7 @@ class Profiles(ProgramTest):
                             (["show", "99"], "there is no profile '99'"), (["show"], "show needs an id or a name"),
                             (["compare", "first"], "compare needs two"),
                             (["compare", "--by", "moon"], "give gpu or cpu"), (["list", "--by", "gpu"], "is for compare"),
-                            (["list", "--csv"], "are for export"),
+                            (["list", "--csv"], "is for export"), (["show", "first", "--out", "x"], "is for export and plot"),
                             (["delete", "nobody", "--yes"], "there is no profile 'nobody'")):
             with self.subTest(args=args):
                 self.assertIn(words, self.fail_with(2, "profiles", *args, "--store", "p.db"))

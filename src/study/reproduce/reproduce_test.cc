@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "platform/files/test_folder.h"
-#include "study/reproduce/coda.h"
+#include "study/reproduce/coda_measured.h"
 
 namespace sharewell::study {
 namespace {
