@@ -57,10 +57,20 @@ std::string Checklist(const Experiment& experiment) {
                        rows);
 }
 
-std::string PaperFigures(const Experiment& experiment) {
+// `beginnings`: separated by commas; empty: all rows.
+std::string PaperFigures(const Experiment& experiment, const std::string& beginnings) {
+  const auto wanted = [&](const std::string& what) {
+    std::string_view left = beginnings;
+    while (true) {
+      const auto comma = left.find(',');
+      if (what.starts_with(left.substr(0, comma))) return true;
+      if (comma == std::string_view::npos) return false;
+      left.remove_prefix(comma + 1);
+    }
+  };
   std::vector<std::vector<std::string>> rows;
   for (const study::ReproduceRow& row : experiment.rows) {
-    if (!row.paper) continue;
+    if (!row.paper || !wanted(row.what)) continue;
     rows.push_back({fmt::format("`{}`", row.what), ExperimentFigure(row.paper, row.unit),
                     ExperimentFigure(row.ours, row.unit), row.note});
   }
@@ -138,7 +148,7 @@ class PageFiller {
     const auto experiment = Find(name, place);
     RETURN_IF_ERROR(experiment);
     if (kind == "checklist" && id.empty()) return Checklist(**experiment);
-    if (kind == "figures" && id.empty()) return PaperFigures(**experiment);
+    if (kind == "figures") return PaperFigures(**experiment, id);
     if (kind != "grid")
       return FailedError("the page has an unknown place: {}", core::Quoted(place));
     for (const study::PaperGrid& grid : (*experiment)->grids) {

@@ -3,7 +3,8 @@
 //   {{checklist NAME}}    every table and figure of the paper and what became of it, as a table
 //   {{counts}}            how many of all papers' are shown, and how many not: one sentence
 //   {{grid NAME ID}}      the grid of that table or figure
-//   {{figures NAME}}      the rows that the paper gives a figure for
+//   {{figures NAME A,B}}  the rows that the paper gives a figure for; where words are given, those
+//                         whose names begin with one of them
 //   {{NAME.ROW}}          our figure of one row, short
 //
 // The first four stand on a line of their own.

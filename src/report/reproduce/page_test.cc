@@ -44,6 +44,16 @@ TEST(ExperimentsPage, FillsItsPlaces) {
             "It is 1.16 and -53.4 %.\n");
 }
 
+TEST(ExperimentsPage, ShowsTheRowsThatAreAskedFor) {
+  const auto page = ExperimentsPage(
+      {Paper()}, std::string("{{figures yeung jct,make}}{{figures yeung jct}}\n") + kGrid);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(*page, ::testing::StartsWith("| row | the paper | ours | note |\n|---|---|---|---|\n"
+                                           "| `makespan` | -33.50 % | -53.37 % | a\\|b |\n"
+                                           "| row | the paper | ours | note |\n|---|---|---|---|\n"
+                                           "**Table 1**"));
+}
+
 TEST(ExperimentsPage, RefusesPlacesThatNameNothing) {
   for (const char* text : {"{{yeung.nothing}}", "{{nobody.slowdown}}", "{{grid yeung Table 9}}",
                            "{{draw yeung}}", "{{checklist nobody}}", "{{yeung", "{{yeung}}"}) {

@@ -22,8 +22,8 @@ std::vector<PaperItem> CodaItems() {
        "Deepspeech are not measured by cores, nor are several GPUs, because our machine has one.",
        "sharewell reproduce coda"},
       {"Figure 5", "host memory bandwidth of eight models at their optimal cores", kPartly,
-       "Only what PCIe implies, a lower bound: our virtual machine does not pass on the memory "
-       "controllers' counters. The order is the paper's: AlexNet most, language next to nothing.",
+       "Only what PCIe implies, a lower bound: no counter of the memory's traffic was read beside "
+       "our H200. The order is the paper's: AlexNet most, language next to nothing.",
        "sharewell reproduce coda"},
       {"Figure 6", "speed of eight 1N1G models under 25 to 100 % memory pressure", kNot,
        "Not measured yet: entry 4 of tools/lab/QUEUE.md, six models. What our model of the host "

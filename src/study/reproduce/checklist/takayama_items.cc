@@ -6,9 +6,9 @@ std::vector<PaperItem> TakayamaItems() {
   using enum PaperItemState;
   return {
       {"Table I", "epochs, seed and job time of nine MLPerf benchmarks", kPartly,
-       "The job times are those of Table IX on the V100 and are typed in there. Our loops stand "
-       "for eight of the nine and run by steps, not by epochs: zoo/ has them, and Table VI says "
-       "which.",
+       "The job times are those of Table IX on the V100 and are typed in there. Our loops run by "
+       "steps, not by epochs. zoo/ has one for each of the nine kinds, and Table VI says which "
+       "were measured.",
        "sharewell reproduce takayama"},
       {"Table II", "the machine: one V100 16GB, two Xeons of 20 cores", kNoFigures,
        "Ours is one H200 with 16 cores of a virtual machine (data/h200/README.md). Each profile is "
@@ -44,12 +44,11 @@ std::vector<PaperItem> TakayamaItems() {
        "of it goes. `sharewell` stands beside it, with one job a GPU and sharing.",
        "sharewell reproduce takayama"},
       {"Figure 1", "CPU temperature over time", kPartly,
-       "The chart of any stored profile. Our virtual machine has no sensor, so none of data/h200 "
-       "is drawn.",
+       "The chart of any stored profile. Measured by hwmon or IPMI; data/h200 has none.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 2", "CPU and GPU power over time", kPartly,
-       "The chart of any stored profile. CPU power needs RAPL or IPMI, which our virtual machine "
-       "does not pass on.",
+       "The chart of any stored profile. CPU power is measured by RAPL; data/h200 has that of the "
+       "GPU alone.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 3", "CPU and GPU utilisation over time", kPartly, "The chart of any stored profile.",
        "sharewell profiles plot NAME --out DIR"},
@@ -59,36 +58,43 @@ std::vector<PaperItem> TakayamaItems() {
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 6", "memory intensity index over time", kPartly,
        "The chart of any stored profile, by the paper's formula. It needs the processor's "
-       "counters, which our virtual machine does not pass on.",
+       "counters; data/h200 has none.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 7", "how Zabbix gathers the samples on another server", kNoFigures,
        "A drawing. Ours samples on the machine itself, at 0.1 % of a core (docs/monitoring.md), "
        "and can store them elsewhere.",
        "sharewell monitor"},
       {"Figure 8", "clock of each CPU thread over time, IC, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine. Our virtual machine does "
-       "not tell clocks that move.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 9", "clock of each CPU thread over time, SSD, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 10", "clock of each CPU thread over time, OD, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 11", "clock of each CPU thread over time, RM, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 12", "clock of each CPU thread over time, SA, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 13", "clock of each CPU thread over time, RT, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 14", "clock of each CPU thread over time, TL, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 15", "clock of each CPU thread over time, RI, Haswell and Skylake", kPartly,
-       "The chart of any stored profile of such a loop, of one machine.",
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
        "sharewell profiles plot NAME --out DIR"},
       {"Figure 16", "mean GPU utilisation over mean CPU utilisation", kPartly,
        "In Table VI, two columns: seven of the nine kinds.", "sharewell reproduce takayama"},

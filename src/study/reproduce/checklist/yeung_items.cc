@@ -5,12 +5,14 @@ namespace sharewell::study::reproduce {
 std::vector<PaperItem> YeungItems() {
   using enum PaperItemState;
   return {
-      {"Table 1", "the 13 model architectures, their sizes and batches", kPartly,
+      {"Table 1", "the 13 model architectures, 81 workloads", kPartly,
        "Our training set has 130 architectures of the same kinds and more, 216 profiles, measured "
        "on an H200 instead of GTX 1080s.",
        "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv"},
-      {"Table 2", "the features of a workload: FLOPs, convolutions, input size, batch ...", kPartly,
-       "Our predictor reads the same from the graph, and more.", "sharewell inspect MODEL.onnx"},
+      {"Table 2",
+       "the features of a workload, among them FLOPs, number of convolutions and input size",
+       kPartly, "Our predictor reads the same from the graph, and more.",
+       "sharewell inspect MODEL.onnx"},
       {"Table 3", "RMSLE of each learner, random forest 0.154", kPartly,
        "Ours is one analytic model with a learnt residual. Random forest and the paper's other "
        "learners are not run here.",
