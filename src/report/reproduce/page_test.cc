@@ -14,7 +14,8 @@ study::Experiment Paper() {
   out.rows = {{"makespan", -0.335, -0.5337, "ratio", "a|b"}, {"slowdown", {}, 1.155, "times", ""}};
   out.items = {
       {"Table 1", "the makespan", study::PaperItemState::kShown, "Ours.", "sharewell gpus"},
-      {"Figure 1", "a drawing", study::PaperItemState::kNoFigures, "None.", ""}};
+      {"Figure 1", "a drawing", study::PaperItemState::kNoFigures, "None.", ""},
+      {"Section 2", "told", study::PaperItemState::kNot, "No.", ""}};
   out.grids = {{"Table 1", "makespans", {"", "theirs", "ours"}, {{"slot", "1", "2"}}}};
   return out;
 }
@@ -34,6 +35,7 @@ TEST(ExperimentsPage, FillsItsPlaces) {
             "|---|---|---|---|---|\n"
             "| Table 1 | the makespan | **shown** | Ours. | `sharewell gpus` |\n"
             "| Figure 1 | a drawing | **no result** | None. |  |\n"
+            "| Section 2 | told | **not reproduced** | No. |  |\n"
             "| row | the paper | ours | note |\n"
             "|---|---|---|---|\n"
             "| `makespan` | -33.50 % | -53.37 % | a\\|b |\n"

@@ -26,8 +26,10 @@ std::vector<PaperItem> CodaItems() {
        "our H200. The order is the paper's: AlexNet most, language next to nothing.",
        "sharewell reproduce coda"},
       {"Figure 6", "speed of eight 1N1G models under 25 to 100 % memory pressure", kNot,
-       "Not measured yet: entry 4 of tools/lab/QUEUE.md, six models. What our model of the host "
-       "says of two of them at the highest pressure is in the rows `speed_beside_cpu_jobs_*`.",
+       "Not measured yet: entry 4 of tools/lab/QUEUE.md, six models. One try gave DLRM 0.79, 0.91, "
+       "0.96 and 0.76 of its speed at 25 to 100 %, each ± 0.25 to 0.52, which tells nothing. What "
+       "our model of the host says of two of them at the highest pressure is in the rows "
+       "`speed_beside_cpu_jobs_*`.",
        "sharewell sensitivity --pressures membw --levels 25,50,75,100 -- COMMAND"},
       {"Figure 7", "speed of two 1N1G jobs on different GPUs of a node", kNot,
        "Our machine has one GPU. Two jobs on the same GPU, which is another question, are figure 1 "
@@ -35,6 +37,11 @@ std::vector<PaperItem> CodaItems() {
        ""},
       {"Figure 8", "speed of two 1N2G jobs on different GPUs of a node", kNot,
        "Our machine has one GPU.", ""},
+      {"Section II.C", "PCIe bandwidth of the models, in a figure that the text has no number for",
+       kPartly,
+       "Five models and two speech models on one GPU: the grid of figure 5. The paper: 8 GB/s on "
+       "average for AlexNet and ResNet50 with two GPUs, less than 1 GB/s for language and speech.",
+       "sharewell reproduce coda"},
       {"Section II.D", "disk pressure, told without a figure: no model is sensitive", kNot,
        "Not measured: our loops make their data in memory and read no file. Any job can be pressed "
        "on.",
