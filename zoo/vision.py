@@ -57,8 +57,8 @@ class MaskRcnn(nn.Module):
     def __init__(self, backbone, size):
         super().__init__()
         from torchvision.models import detection
-        self.m = getattr(detection, f'maskrcnn_{backbone}_fpn')(weights=None, weights_backbone=None, num_classes=81, trainable_backbone_layers=5,
-                                                                min_size=size, max_size=size)
+        self.m = getattr(detection, f'maskrcnn_{backbone}_fpn')(weights=None, weights_backbone=None, num_classes=81, min_size=size,
+                                                                max_size=size)
 
     def forward(self, x):
         return self.m(list(x))

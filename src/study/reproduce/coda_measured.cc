@@ -34,7 +34,7 @@ std::string SaidOf(const std::string& label) {
 PaperGrid CoresGrid(const std::vector<CoreCurve>& curves) {
   PaperGrid grid{"Figure 4",
                  "the fewest of 1, 2, 4, 8 and 16 cores that keep 97 % of the best throughput, on "
-                 "one GPU; the paper draws its own and tells no number",
+                 "one GPU; the paper draws its own and tells no number of one GPU",
                  {"", "batch", "cores needed", "of the plateau", "cores it keeps busy"},
                  {}};
   for (const CoreCurve& curve : curves) {

@@ -17,9 +17,10 @@ std::vector<PaperItem> CodaItems() {
        ""},
       {"Figure 4", "optimal core number of eight models by batch, 1N1G to 2N4G", kPartly,
        "Five models on one GPU, measured on real CPU sets. Independence of the batch: Inception v3 "
-       "needs 4 cores at batch 16 and at 128; at 64 it comes out as 16, because the host drifted "
-       "between the runs (911 images/s on 4 cores, 838 on 8, 1,012 on 16). BAT, Wavenet and "
-       "Deepspeech are not measured by cores, nor are several GPUs, because our machine has one.",
+       "needs 4 cores at batch 16 and at 128; at 64 it comes out as 16, presumably because the "
+       "host drifted between the runs (911 images/s on 4 cores, 838 on 8, 1,012 on 16). BAT, "
+       "Wavenet and Deepspeech are not measured by cores, nor are several GPUs, because our "
+       "machine has one.",
        "sharewell reproduce coda"},
       {"Figure 5", "host memory bandwidth of eight models at their optimal cores", kPartly,
        "Only what PCIe implies, a lower bound: no counter of the memory's traffic was read beside "

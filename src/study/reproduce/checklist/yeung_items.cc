@@ -35,7 +35,9 @@ std::vector<PaperItem> YeungItems() {
        ""},
       {"Figure 4", "how features are taken from a model", kNoFigures,
        "A drawing. Ours reads ONNX and torch.export files.", "sharewell inspect MODEL.onnx"},
-      {"Figure 5a", "slowdown of 276 pairs and triples against the sum of GPU utilisation", kPartly,
+      {"Figure 5a",
+       "slowdown in 276 combinations of co-located models against the sum of GPU utilisation",
+       kPartly,
        "Fifteen pairs are drawn in sweeps.md. Over the 57 pairs of data/h200/pairs.csv the sum of "
        "the two speeds correlates with the summed utilisation at -0.60.",
        "sharewell colocate zoo/packing.toml"},
