@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -171,6 +172,10 @@ class PageFiller {
       if (dot == std::string::npos || row.what != place.substr(dot + 1)) continue;
       if (row.ours && row.unit == "times") return fmt::format("{:.2f}", *row.ours);
       if (row.ours && row.unit == "ratio") return fmt::format("{:.1f} %", 100 * *row.ours);
+      if (row.ours && row.unit == "cores") {
+        const bool whole = *row.ours == std::floor(*row.ours);
+        return fmt::format("{:.{}f}", *row.ours, whole ? 0 : 1);
+      }
       return ExperimentFigure(row.ours, row.unit);
     }
     return FailedError("the page names a row that the experiment has not: {}", core::Quoted(place));

@@ -362,16 +362,15 @@ core::Result<Experiment> Coda(const ReproduceOptions& options) {
   out.title = "slimming the cores, and CPU-only jobs beside training";
   out.assumptions = {
       "cores_needed_*: the fewest of 1, 2, 4, 8 and 16 cores that keep 97 % of the best "
-      "throughput, "
-      "each loop on a real CPU set beside one H200 with as many loader processes "
+      "throughput, each loop on a real CPU set beside one H200 with as many loader processes "
       "(data/h200/cores.csv). The paper draws its optimal core numbers (figure 4) and tells none; "
       "it tells that simpler image models need more.",
       "cores_slim_*: one job on our own machine (one H200, 16 cores), its curve from runs with "
       "several counts of loader processes; slim keeps 98 % of the throughput.",
       "speed_beside_cpu_jobs_*: 4 training jobs of one GPU and 4 CPU-only jobs that want 25 GB/s "
       "each, on a node of 50 GB/s, where a small job comes every minute. Of a training step only "
-      "the part without kernels suffers; host "
-      "traffic of a training job is taken as twice its PCIe traffic.",
+      "the part without kernels suffers; host traffic of a training job is taken as twice its PCIe "
+      "traffic.",
   };
   RETURN_IF_ERROR(CodaMeasured(out));
   RETURN_IF_ERROR(OwnRows(out.rows));

@@ -97,6 +97,35 @@ core::Result<void> BandwidthDemand(const std::vector<CoreCurve>& curves, Experim
   return {};
 }
 
+// Cores that loops keep busy at several batches, with the same loaders and all 16 cores free.
+struct Batches {
+  const char* label;
+  core::Workload workload;  // without its batch
+  std::vector<int> batches;
+};
+
+void BatchRows(Experiment& out) {
+  const core::Measurements all = catalogue::FirstSitting();
+  for (const Batches& loop : {Batches{"alexnet", {"tv:alexnet@224", 0, "bf16", 4}, {64, 128, 256}},
+                              Batches{"vgg16", {"tv:vgg16@224", 0, "bf16", 4}, {64, 128}},
+                              Batches{"transformer", {"enc:512x6", 0, "bf16", 1}, {16, 32, 64}},
+                              Batches{"wav2vec2", {"wav2vec2:32000", 0, "bf16", 2}, {4, 8, 16}}}) {
+    for (const int batch : loop.batches) {
+      core::Workload workload = loop.workload;
+      workload.batch = batch;
+      const core::Profile* profile = Measured(all, workload);
+      SHAREWELL_CHECK(profile != nullptr && profile->cpu_cores);
+      out.rows.push_back({fmt::format("cores_in_use_{}_batch_{}", loop.label, batch),
+                          {},
+                          *profile->cpu_cores,
+                          "cores",
+                          fmt::format("all 16 free to it, {} loader processes: does it depend on "
+                                      "the batch?",
+                                      workload.workers)});
+    }
+  }
+}
+
 }  // namespace
 
 ReproduceRow CoresNeeded(const CoreCurve& curve) {
@@ -130,6 +159,7 @@ core::Result<void> CodaMeasured(Experiment& experiment) {
   }
   curves->insert(curves->end(), inception->begin(), inception->end());
   experiment.grids.push_back(CoresGrid(*curves));
+  BatchRows(experiment);
   return BandwidthDemand(*curves, experiment);
 }
 

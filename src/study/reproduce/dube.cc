@@ -191,22 +191,22 @@ core::Result<Experiment> Dube(const ReproduceOptions&) {
   Experiment out;
   out.title = "what more CPUs and a larger batch are worth";
   out.assumptions = {
-      "gain_*_cores_*, cores_*: PyTorch on one H200, each loop on a CPU set of 1 to 16 cores with "
-      "as many loader processes, as sharewell sweep measured it (data/h200/cores.csv). Theirs: "
-      "TensorFlow and Caffe on P100, CPU threads of a pod.",
-      "A gain is samples a second over samples a second, one run of 4 s each; the notes say how "
-      "much the rates waver. AlexNet's, which waits for its loaders, waver most. What is below 1 "
-      "by "
-      "less than the two together is noise.",
-      "gain_more_workers_*, gain_batch_*: loops of data/h200 (first sitting), all 16 cores free to "
-      "each. What waits for the host repeats within about 11 % only, what the GPU bounds within "
-      "1 % (data/h200/README.md).",
-      "gain_batch_inception3_*: Inception v3 in the same way over cores and batches "
-      "(data/h200/inception.csv). The GPU is 73 to 82 % busy at batch 64 on 4 cores and more, so "
-      "the "
-      "loop waits for the host there, and a larger batch gains what the paper's P100 had not left.",
-      "To measure it on a machine of your own: sharewell sweep zoo/cores.toml, sharewell sweep "
-      "zoo/inception.toml.",
+      std::string(
+          "gain_*_cores_*, cores_*: PyTorch on one H200, each loop on a CPU set of 1 to 16 cores "
+          "with as many loader processes, as sharewell sweep measured it (data/h200/cores.csv). "
+          "Theirs: TensorFlow and Caffe on P100, CPU threads of a pod."),
+      std::string("A gain is samples a second over samples a second, one run of 4 s each; the "
+                  "notes say how much the rates waver. AlexNet's, which waits for its loaders, "
+                  "waver most. What is below 1 by less than the two together is noise."),
+      std::string("gain_more_workers_*, gain_batch_*: loops of data/h200 (first sitting), all 16 "
+                  "cores free to each. What waits for the host repeats within about 11 % only, "
+                  "what the GPU bounds within 1 % (data/h200/README.md)."),
+      std::string("gain_batch_inception3_*: Inception v3 in the same way over cores and batches "
+                  "(data/h200/inception.csv). The GPU is 73 to 82 % busy at batch 64 on 4 cores "
+                  "and more, so the loop waits for the host there, and a larger batch gains what "
+                  "the paper's P100 had not left."),
+      std::string("To measure it on a machine of your own: sharewell sweep zoo/cores.toml, "
+                  "sharewell sweep zoo/inception.toml."),
   };
   const auto curves = MeasuredCores();
   RETURN_IF_ERROR(curves);

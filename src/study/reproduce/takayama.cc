@@ -258,15 +258,15 @@ core::Result<Experiment> Takayama(const ReproduceOptions& options) {
   Experiment out;
   out.title = "the better GPU generation to who gains most";
   out.assumptions = {
-      "Table IX's run times on V100 and P100, Table VI's GPU utilisation; jobs round robin over "
-      "the "
-      "nine types, all at time 0, on 10 + 10 machines of one GPU.",
+      std::string("Table IX's run times on V100 and P100, Table VI's GPU utilisation; jobs round "
+                  "robin over the nine types, all at time 0, on 10 + 10 machines of one GPU."),
       "Durations and figures are known exactly, starting costs nothing.",
-      "The paper's hours do not follow from its Table IX on 10 + 10 machines, whatever assignment "
-      "we tried: compare percentages, and see against what each is.",
+      std::string("The paper's hours do not follow from its Table IX on 10 + 10 machines, whatever "
+                  "assignment we tried: compare percentages, and see against what each is."),
       "match is fifo+match+asked: each generation first come, first served.",
-      "_sharing: up to three jobs a GPU, slowed as our model of sharing expects of their GPU "
-      "utilisation; what else they need is not told. Everywhere else one job a GPU.",
+      std::string(
+          "_sharing: up to three jobs a GPU, slowed as our model of sharing expects of their GPU "
+          "utilisation; what else they need is not told. Everywhere else one job a GPU."),
   };
   PaperGrid table_x = TableX();
   for (std::size_t i = 0; i < kTableX.size(); ++i) {
