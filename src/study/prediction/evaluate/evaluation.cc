@@ -24,7 +24,7 @@ using predict::learn::Split;
 using Round = std::vector<Split>;
 
 constexpr std::array<std::string_view, 8> kLearners = {
-    "analytic", "linear", "forest", "extra", "boosted", "gaussian", "mean", "yeung-forest"};
+    "yeung-forest", "analytic", "linear", "forest", "extra", "boosted", "gaussian", "mean"};
 constexpr std::array<std::string_view, 3> kSplits = {"random", "family", "gpu"};
 constexpr double kHeldOutAtRandom = 0.2;
 constexpr std::array kImportanceOf = {Figure::kBusySeconds, Figure::kStepSeconds, Figure::kMemory};
