@@ -21,6 +21,8 @@ std::string Figure(const std::optional<double>& value, const std::string& unit) 
     if (unit == "times") return fmt::format("{:.3f}x", v);
     if (unit == "s") return Duration(core::Seconds(v));
     if (unit == "count") return fmt::format("{:.4g}", v);
+    if (unit == "correlation") return fmt::format("r {:.2f}", v);
+    if (unit == "rmsle") return fmt::format("{:.3f}", v);
     return fmt::format("{:.4g}{}{}", v, unit.empty() ? "" : " ", unit);
   });
 }
@@ -55,6 +57,28 @@ std::string RowsTable(const std::vector<study::ReproduceRow>& rows, std::size_t 
   return table.Text();
 }
 
+std::string SideBySideText(const study::SideBySide& side) {
+  std::vector<std::pair<std::string, Align>> columns = {{"", Align::kLeft}};
+  for (const std::string& column : side.columns) columns.emplace_back(column, Align::kRight);
+  Table table(columns);
+  for (const auto& row : side.rows) {
+    std::vector<std::string> cells = {row.what};
+    for (const auto& value : row.values) cells.push_back(Figure(value, row.unit));
+    table.Row(std::move(cells));
+  }
+  return fmt::format("{}\n\n{}\n", side.title, table.Text());
+}
+
+Json SideBySideJson(const study::SideBySide& side) {
+  Json rows = Json::array();
+  for (const auto& row : side.rows) {
+    Json values = Json::array();
+    for (const auto& value : row.values) values.push_back(OrNull(value));
+    rows.push_back({{"what", row.what}, {"unit", row.unit}, {"values", std::move(values)}});
+  }
+  return {{"title", side.title}, {"columns", side.columns}, {"rows", std::move(rows)}};
+}
+
 }  // namespace
 
 std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, std::size_t width) {
@@ -62,6 +86,7 @@ std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, 
   for (const study::Experiment& experiment : experiments) {
     if (!out.empty()) out += '\n';
     out += fmt::format("{}: {}\n\n", experiment.name, experiment.title);
+    for (const study::SideBySide& side : experiment.tables) out += SideBySideText(side);
     out += RowsTable(experiment.rows, width);
     if (!experiment.assumptions.empty()) out += '\n';
     for (const std::string& assumption : experiment.assumptions) {
@@ -88,6 +113,9 @@ std::string ExperimentsJson(const std::vector<study::Experiment>& experiments) {
                                    {"title", experiment.title},
                                    {"assumptions", experiment.assumptions},
                                    {"rows", std::move(rows)}});
+    for (const study::SideBySide& side : experiment.tables) {
+      json["experiments"].back()["tables"].push_back(SideBySideJson(side));
+    }
   }
   return Document(json);
 }

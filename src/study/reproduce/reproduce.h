@@ -23,11 +23,24 @@ struct ReproduceRow {
   std::string note;             // against what, or why it differs; may be empty
 };
 
+// Figures that belong beside each other, a column each: a paper's own table.
+struct SideBySide {
+  struct Row {
+    std::string what;
+    std::string unit;                           // as ReproduceRow's
+    std::vector<std::optional<double>> values;  // one a column; absent: not given, or not measured
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+
 struct Experiment {
   std::string name;
   std::string title;
   std::vector<std::string> assumptions;  // one sentence each
   std::vector<ReproduceRow> rows;
+  std::vector<SideBySide> tables;  // may be empty
 };
 
 struct ReproduceOptions {
@@ -43,6 +56,9 @@ struct ReproduceOptions {
   // Of yeung alone: instead of the paper's figures, the makespan over the slowdown bound, with
   // shares of the SMs and without.
   bool frontier = false;
+  // Of yeung alone: another part of the paper instead of its Table 4: "predictor" (Table 3) or
+  // "optimum" (its future work); empty: Table 4 and the figures.
+  std::string part;
 };
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order

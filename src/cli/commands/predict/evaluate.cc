@@ -16,11 +16,13 @@
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
 #include "report/prediction/timm.h"
+#include "report/prediction/yeung_charts.h"
 #include "study/prediction/evaluate/beside_yeung.h"
 #include "study/prediction/evaluate/evaluate_pairs.h"
 #include "study/prediction/evaluate/evaluation.h"
 #include "study/prediction/evaluate/timm.h"
 #include "study/prediction/measured_groups.h"
+#include "study/prediction/measured_slowdowns.h"
 #include "study/prediction/prediction.h"
 #include "study/prediction/training_rows.h"
 
@@ -149,7 +151,9 @@ class EvaluateCommand : public Command {
     bar.Clear();
     if (!compared) return tl::unexpected(core::Error(compared.error()).Within("--yeung"));
     const std::string json = report::BesideYeungJson(*compared, profiles_);
-    return Finish(json_ ? json : report::BesideYeungTable(*compared), {{"evaluation.json", json}});
+    return Finish(json_ ? json : report::BesideYeungTable(*compared),
+                  {{"evaluation.json", json},
+                   {"flops-utilisation.svg", report::FlopsUtilisationSvg(*compared)}});
   }
 
   Result<ExitCode> Timm() const {
@@ -179,8 +183,11 @@ class EvaluateCommand : public Command {
       gavel = *errors;
     }
     const std::string json = report::PairEvaluationJson(*ours, gavel);
+    const auto slowdowns = study::MeasuredSlowdowns();
+    RETURN_IF_ERROR(slowdowns);
     return Finish(json_ ? json : report::PairEvaluationText(*ours, gavel),
-                  {{"evaluation.json", json}});
+                  {{"evaluation.json", json},
+                   {"utilisation-slowdown.svg", report::UtilisationSlowdownSvg(*slowdowns)}});
   }
 
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {

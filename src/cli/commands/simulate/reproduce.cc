@@ -45,6 +45,10 @@ class ReproduceCommand : public Command {
                  "with yeung: the makespan over the slowdown bound, with shares of the SMs and "
                  "without")
         ->disable_flag_override();
+    app.add_option("--part", part_,
+                   "with yeung: its predictor by learner (half a minute, in the repository), or "
+                   "the distance from the optimum with co-location")
+        ->type_name("predictor|optimum");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
@@ -63,12 +67,17 @@ class ReproduceCommand : public Command {
     if (frontier_ && experiment_ != "yeung") {
       return core::UsageError("--frontier goes with yeung: sharewell reproduce yeung --frontier");
     }
+    if (!part_.empty() && experiment_ != "yeung") {
+      return core::UsageError("--part goes with yeung: sharewell reproduce yeung --part {}",
+                              platform::Quoted(part_));
+    }
     std::vector<study::Experiment> experiments;
     ProgressBar bar;
     study::ReproduceOptions options;
     options.seeds = static_cast<int>(*seeds);
     options.real = real_;
     options.frontier = frontier_;
+    options.part = part_;
     for (const std::string& name : known) {
       if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
       options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
@@ -89,6 +98,7 @@ class ReproduceCommand : public Command {
   std::string seeds_ = "20";
   std::vector<std::string> real_;
   bool frontier_ = false;
+  std::string part_;
   bool json_ = false;
 };
 

@@ -1,5 +1,8 @@
 #include "study/prediction/evaluate/beside_yeung.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -35,6 +38,16 @@ core::Result<BesideYeung> CompareWithYeung(const TrainingSet& set,
   for (const std::string& learner : evaluate.learners) {
     out.learners.push_back({learner, {}, 0, 0});
     if (learner == "yeung-forest") out.learners.back().paper = kPublished;
+  }
+  const auto names = predict::YeungFeatureNames(false);
+  const auto flops =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), "flops") - names.begin());
+  for (const predict::Row& row : set.rows) {
+    const auto& busy = row.measured[predict::Index(predict::Figure::kBusy)];
+    if (!busy) continue;
+    out.workloads.push_back(
+        {fmt::format("{} batch {} {}", row.workload, row.query.graph->batch, row.precision_word),
+         row.family, predict::YeungFeaturesOf(row.query, false)[flops], *busy});
   }
   for (const HoldBack split : {HoldBack::kRandom, HoldBack::kFamily}) {
     evaluate.split = split;

@@ -29,9 +29,17 @@ struct LearnerBesideYeung {
   double random = 0, family = 0;
 };
 
+// One workload of the paper's figure 2b.
+struct FlopsAndUtilisation {
+  std::string workload, family;  // "tv:resnet50@224 batch 64 bf16"
+  double flops = 0;              // of a forward pass
+  double utilisation = 0;        // 0 to 1, measured alone
+};
+
 struct BesideYeung {
   std::size_t rows = 0, families = 0, folds = 0;
   std::vector<LearnerBesideYeung> learners;  // the paper's in its order, then ours
+  std::vector<FlopsAndUtilisation> workloads;
 
   const LearnerBesideYeung* Find(std::string_view learner) const;
 };
