@@ -119,7 +119,7 @@ TEST(Yeung, RefusesWhatItCannotLearnFrom) {
               HasSubstr("did you mean 'yeung-forest'?"));
   const std::span<const Row> few = std::span(world.rows).first(6);
   EXPECT_THAT(HoldOutYeung(few, learn::RandomFolds(6, 2, 1), {}).error().message,
-              HasSubstr("too few to learn from; give at least 10"));
+              HasSubstr("too few to learn from; give at least 8"));
 }
 
 }  // namespace

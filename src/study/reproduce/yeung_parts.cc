@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "catalogue/builtin_measurements.h"
@@ -14,7 +16,6 @@
 #include "study/prediction/evaluate/beside_yeung.h"
 #include "study/prediction/training_rows.h"
 #include "study/reproduce/experiment.h"
-#include "study/simulation/optimal.h"
 #include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::study::reproduce {
@@ -22,7 +23,17 @@ namespace {
 
 constexpr std::size_t kFewJobs = 12;
 constexpr const char* kFewGpus = "4x1xH200";
-constexpr std::array kJudged{"slot", "pack", "sharewell"};
+// `sharewell` keeps every job's slowdown within 1.25 as planned, which the optimum does not:
+// without that bound the rest of the distance is seen.
+struct Judged {
+  const char* name;
+  const char* policy;
+  std::optional<double> max_slowdown;
+};
+constexpr std::array<Judged, 4> kJudged{{{"slot", "slot", {}},
+                                         {"pack", "pack", {}},
+                                         {"sharewell", "sharewell", {}},
+                                         {"sharewell_unbounded", "sharewell", 100}}};
 constexpr std::uint64_t kEvenDuration = 0x6576656eULL;
 
 // The paper's durations make one long job the end of all; with even ones it is who shares with
@@ -64,18 +75,26 @@ core::Result<void> SolveOne(std::uint64_t seed, const SmallWorldKind& kind, Figu
   options.configurations.seed = seed;
   const auto best = SolveSharedOptimum(*scenario, options);
   RETURN_IF_ERROR(best);
-  const auto apart = OptimalMakespan(*scenario);
+  // CBC needs a minute for what optimal.h asks of it here; one job a configuration is the same.
+  SharedOptimumOptions alone = options;
+  alone.configurations.together = 1;
+  const auto apart = SolveSharedOptimum(*scenario, alone);
   RETURN_IF_ERROR(apart);
   figures.Add("bound", best->bound);
-  figures.Add("proven", best->proven ? 1 : 0);
+  figures.Add("proven", best->schedule_proven ? 1 : 0);
   figures.Add("without_pauses", *best->summary.makespan / best->bound - 1);
-  figures.Add("without_sharing", *apart / best->bound - 1);
-  for (const std::string policy : kJudged) {
-    const auto run = RunAll(*scenario, policy, simulate);
+  figures.Add("without_sharing", apart->bound / best->bound - 1);
+  for (const Judged& judged : kJudged) {
+    SimulateOptions how = simulate;
+    how.policy.max_slowdown = judged.max_slowdown.value_or(how.policy.max_slowdown);
+    const auto run = RunAll(*scenario, judged.policy, how);
     RETURN_IF_ERROR(run);
-    figures.Add(policy, *run->summary.makespan / best->bound - 1);
-    figures.Add(policy + ".moves", static_cast<double>(run->summary.moves));
+    const std::string name = judged.name;
+    figures.Add(name, *run->summary.makespan / best->bound - 1);
+    figures.Add(name + ".moves", static_cast<double>(run->summary.moves));
+    figures.Add(name + ".slowdown", *run->summary.slowdown_mean);
   }
+  figures.Add("optimum.slowdown", *best->summary.slowdown_mean);
   return {};
 }
 
@@ -116,13 +135,16 @@ core::Result<Experiment> YeungOptimum(const ReproduceOptions& options) {
     add("schedules_proven", figures.Sum("proven"), "count",
         fmt::format("of {}: no schedule without pauses ends sooner", seeds));
     add("over_bound_without_pauses", figures.Mean("without_pauses"), "ratio",
-        "the best schedule without pauses");
+        fmt::format("the best schedule without pauses; mean slowdown {:.2f}",
+                    figures.Mean("optimum.slowdown")));
     add("over_bound_without_sharing", figures.Mean("without_sharing"), "ratio",
         "the optimum of one job a GPU: what sharing is worth");
-    for (const std::string policy : kJudged) {
-      add("over_bound_" + policy, figures.Mean(policy), "ratio",
-          fmt::format("makespan over the bound; {:g} moves in all",
-                      figures.Sum(policy + ".moves")));
+    for (const Judged& judged : kJudged) {
+      const std::string name = judged.name;
+      add("over_bound_" + name, figures.Mean(name), "ratio",
+          fmt::format("mean slowdown {:.2f}{}{}", figures.Mean(name + ".slowdown"),
+                      judged.max_slowdown ? "; without the slowdown bound" : "",
+                      figures.Sum(name + ".moves") > 0 ? "; it moved jobs" : ""));
     }
   }
   return out;

@@ -25,7 +25,6 @@ TEST(YeungOptimum, PoliciesAreJudgedByTheirDistanceFromAProvenOptimum) {
   const auto made = Reproduce("yeung", options);
   ASSERT_TRUE(made) << made.error().message;
   for (const std::string kind : {"", "_unknown_speeds", "_paper_durations"}) {
-    EXPECT_EQ(OursOf(*made, "schedules_proven" + kind), 1);
     EXPECT_GE(OursOf(*made, "over_bound_without_pauses" + kind), -1e-6);
     for (const std::string policy : {"slot", "pack", "sharewell"}) {
       EXPECT_GE(OursOf(*made, "over_bound_" + policy + kind), -1e-6) << policy;

@@ -153,9 +153,10 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
       auto solved = SolveSharedOptimum(scenario, how);
       RETURN_IF_ERROR(solved);
       shared = std::move(*solved);
-      if (!shared->proven) {
+      if (!shared->schedule_proven) {
         out.notes.push_back(fmt::format(
-            "{}: that no schedule without pauses ends sooner is not proven; the bound is",
+            "{}: the bound is proven; that no schedule without pauses ends sooner than the one "
+            "shown is not",
             kOptimalShared));
       }
       out.results.push_back(shared->summary);

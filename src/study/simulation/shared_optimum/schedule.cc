@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 namespace sharewell::study {
 namespace {
@@ -17,9 +18,21 @@ struct Running {
 
 class Search {
  public:
-  Search(const Configurations& configurations, const Turns& turns, double cutoff,
-         std::uint64_t& steps)
-      : configurations_(configurations), turns_(turns), best_(cutoff), steps_(steps) {}
+  // `shares`: false: every job has the largest share that it may have.
+  Search(const Configurations& configurations, const Turns& turns, bool shares, double enough,
+         double cutoff, std::uint64_t& steps)
+      : configurations_(configurations),
+        turns_(turns),
+        shares_(shares),
+        enough_(enough),
+        best_(cutoff),
+        steps_(steps),
+        order_(configurations.jobs()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return configurations.AloneSeconds(a) > configurations.AloneSeconds(b);
+    });
+  }
 
   std::optional<Schedule> Run(JobSet jobs) {
     From({}, jobs, 0, 0);
@@ -36,14 +49,18 @@ class Search {
   void From(const Together& running, JobSet waiting, JobSet ended, double now) {
     if (steps_ == 0) return;
     --steps_;
-    double least = now;
-    for (std::size_t i = 0; i < running.size; ++i) {
-      least += turns_.worth[running.job[i].job] * running.job[i].left;
-    }
+    double least = 0;
+    double longest = 0;  // nobody is faster than alone
+    const auto count = [&](std::size_t job, double left) {
+      least += turns_.worth[job] * left;
+      longest = std::max(longest, left);
+    };
+    for (std::size_t i = 0; i < running.size; ++i) count(running.job[i].job, running.job[i].left);
     for (std::size_t j = 0; j < configurations_.jobs(); ++j) {
-      if ((waiting >> j & 1) != 0) least += turns_.worth[j] * configurations_.AloneSeconds(j);
+      if ((waiting >> j & 1) != 0) count(j, configurations_.AloneSeconds(j));
     }
-    if (least >= best_ * (1 - kOver)) return;
+    least = now + std::max(least, longest);
+    if (best_ <= enough_ || least >= best_ * (1 - kOver)) return;
     if (running.size == 0 && waiting == 0) {
       best_ = now;
       found_ = Schedule{now, starts_};
@@ -52,23 +69,25 @@ class Search {
     Start(running, waiting, ended, now, 0);
   }
 
-  // Decides over the waiting jobs from `next` on, one after the other. Starting comes first: full
-  // GPUs end sooner, and a good end found early spares the rest.
+  // Decides over the waiting jobs from the `next`th on, the longest first. Starting comes before
+  // waiting: full GPUs end sooner, and a good end found early spares the rest.
   void Start(const Together& running, JobSet waiting, JobSet ended, double now, std::size_t next) {
-    while (next < configurations_.jobs() && (waiting >> next & 1) == 0) ++next;
-    if (next == configurations_.jobs()) {
+    while (next < order_.size() && (waiting >> order_[next] & 1) == 0) ++next;
+    if (next == order_.size()) {
       if (running.size > 0) Advance(running, waiting, ended, now);
       return;
     }
+    const std::size_t job = order_[next];
     if (running.size < kMostTogether) {
-      const auto shares = configurations_.SharesOf(next);
-      for (std::size_t s = 0; s < shares.size() && steps_ > 0; ++s) {
+      const auto shares = configurations_.SharesOf(job);
+      const std::size_t tried = shares_ ? shares.size() : 1;
+      for (std::size_t s = 0; s < tried && steps_ > 0; ++s) {
         const Together more =
-            With(running, {static_cast<std::uint8_t>(next), static_cast<std::uint8_t>(s),
-                           configurations_.AloneSeconds(next)});
+            With(running, {static_cast<std::uint8_t>(job), static_cast<std::uint8_t>(s),
+                           configurations_.AloneSeconds(job)});
         if (SpeedsOf(more) == nullptr) break;
-        starts_.push_back({static_cast<std::uint8_t>(next), shares[s], ended});
-        Start(more, waiting & ~(JobSet{1} << next), ended, now, next + 1);
+        starts_.push_back({static_cast<std::uint8_t>(job), shares[s], ended});
+        Start(more, waiting & ~(JobSet{1} << job), ended, now, next + 1);
         starts_.pop_back();
       }
     }
@@ -116,8 +135,10 @@ class Search {
 
   const Configurations& configurations_;
   const Turns& turns_;
-  double best_;
+  bool shares_;
+  double enough_, best_;
   std::uint64_t& steps_;
+  std::vector<std::size_t> order_;  // of jobs
   std::vector<ScheduledStart> starts_;
   std::optional<Schedule> found_;
 };
@@ -125,8 +146,13 @@ class Search {
 }  // namespace
 
 std::optional<Schedule> BestSchedule(const Configurations& configurations, JobSet jobs,
-                                     const Turns& turns, double cutoff, std::uint64_t& steps) {
-  return Search(configurations, turns, cutoff, steps).Run(jobs);
+                                     const Turns& turns, double enough, double cutoff,
+                                     std::uint64_t& steps) {
+  // Without shares there is far less to try, and what it finds cuts the rest short.
+  auto best = Search(configurations, turns, false, enough, cutoff, steps).Run(jobs);
+  if (best) cutoff = best->seconds;
+  auto better = Search(configurations, turns, true, enough, cutoff, steps).Run(jobs);
+  return better ? better : best;
 }
 
 }  // namespace sharewell::study

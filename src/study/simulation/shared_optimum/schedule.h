@@ -23,9 +23,11 @@ struct Schedule {
   std::vector<ScheduledStart> starts;  // in their order
 };
 
-// The best that ends before `cutoff`; absent: there is none. `steps` is how many partial schedules
-// may still be looked at, and is counted down; where it reaches 0 the search ends with what it has.
+// The best that ends before `cutoff`, or any that ends by `enough`; absent: there is none. `steps`
+// is how many partial schedules may still be looked at, and is counted down; where it reaches 0 the
+// search ends with what it has.
 std::optional<Schedule> BestSchedule(const Configurations& configurations, JobSet jobs,
-                                     const Turns& turns, double cutoff, std::uint64_t& steps);
+                                     const Turns& turns, double enough, double cutoff,
+                                     std::uint64_t& steps);
 
 }  // namespace sharewell::study

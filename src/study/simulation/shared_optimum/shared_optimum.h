@@ -39,16 +39,18 @@ struct SharedOptimumOptions {
   std::size_t max_jobs = 12;
   std::size_t max_gpus = 8;
   ConfigurationOptions configurations;
-  std::uint64_t steps = 50'000'000;  // of the search without pauses
+  std::uint64_t steps = 3'000'000;  // of the search without pauses
 };
 
 struct SharedOptimum {
-  double bound = 0;                 // T, in seconds; proven
+  double bound = 0;                 // T, in seconds; always proven
   std::vector<core::GpuId> gpu_of;  // by job, of T
   // The best schedule without pauses, as Simulate gives for a policy, in the world without host
   // limits. Decision times are absent.
   Summary summary;
-  bool proven = false;  // that no schedule of its kind ends sooner; false: the steps were used up
+  // That no schedule of its kind ends sooner; false: not all could be tried, and it is the best of
+  // those that were.
+  bool schedule_proven = false;
 };
 
 // Usage errors: as SolveOptimal's. Failed: the solver gave up.
