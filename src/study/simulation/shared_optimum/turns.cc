@@ -1,9 +1,8 @@
 #include "study/simulation/shared_optimum/turns.h"
 
 #include <CoinMessageHandler.hpp>
-#include <CoinPackedMatrix.hpp>
-#include <CoinPackedVector.hpp>
 #include <OsiClpSolverInterface.hpp>
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -29,21 +28,25 @@ core::Result<Turns> TakeTurns(const Configurations& configurations, JobSet jobs)
   }
   // About 1, where the solver's tolerances are meant.
   for (double& seconds : needed) seconds /= scale;
-  CoinPackedMatrix columns(true, 0, 0);
-  columns.setDimensions(static_cast<int>(needed.size()), 0);
-  int count = 0;
+  // Columns as plain arrays: to append them one by one takes quadratic time.
+  std::vector<int> starts{0}, rows;
+  std::vector<double> elements;
   for (const Configuration& one : configurations.useful()) {
     if ((one.jobs & ~jobs) != 0) continue;
-    CoinPackedVector column;
-    for (std::size_t i = 0; i < one.size; ++i) column.insert(row_of[one.job[i]], one.speed[i]);
-    columns.appendCol(column);
-    ++count;
+    for (std::size_t i = 0; i < one.size; ++i) {
+      rows.push_back(row_of[one.job[i]]);
+      elements.push_back(one.speed[i]);
+    }
+    starts.push_back(static_cast<int>(rows.size()));
   }
+  const std::size_t columns = starts.size() - 1;
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
   solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
-  const std::vector<double> costs(static_cast<std::size_t>(count), 1.0);
-  solver.loadProblem(columns, nullptr, nullptr, costs.data(), needed.data(), needed.data());
+  const std::vector<double> costs(columns, 1.0);
+  solver.loadProblem(static_cast<int>(columns), static_cast<int>(needed.size()), starts.data(),
+                     rows.data(), elements.data(), nullptr, nullptr, costs.data(), needed.data(),
+                     needed.data());
   solver.initialSolve();
   if (!solver.isProvenOptimal()) {
     return core::FailedError("the time that {} jobs need on one GPU could not be worked out",
