@@ -44,6 +44,7 @@ ALLOWED = {
     "report": ("core", "store", "study/measure/doctor/health.h",
                "study/measure/imports/imported_metrics.h", "study/measure/grid/colocate_result.h",
                "study/measure/grid/sweep_result.h", "study/measure/sensitivity/sensitivity_result.h",
+               "study/prediction/evaluate/beside_yeung.h", "study/prediction/measured_slowdowns.h",
                "study/prediction/evaluate/evaluate_pairs.h", "study/prediction/evaluate/evaluation.h",
                "study/prediction/inspection.h",
                "study/prediction/prediction.h", "study/prediction/evaluate/timm.h",

@@ -13,9 +13,9 @@
 namespace sharewell::study {
 
 struct MeasuredSlowdown {
-  std::string job, beside;  // "tv:resnet50@224 batch 64 bf16"; the others with " and " between
-  std::size_t jobs = 0;     // on the GPU
-  core::Ratio utilisation;  // of all of them, each alone: the sum, may be above 1
+  std::string job, beside;      // "tv:resnet50@224 batch 64 bf16"; the others with " and " between
+  std::size_t jobs = 0;         // on the GPU
+  core::Ratio utilisation = 0;  // of all of them, each alone: the sum, may be above 1
   // Seconds a step beside the others over alone, less 1: what the paper draws. May be below 0.
   double slowdown = 0;
   bool all_sms = true;  // nobody was limited to a share of the SMs

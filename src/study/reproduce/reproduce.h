@@ -40,7 +40,7 @@ struct Experiment {
   std::string title;
   std::vector<std::string> assumptions;  // one sentence each
   std::vector<ReproduceRow> rows;
-  std::vector<SideBySide> tables;  // may be empty
+  std::vector<SideBySide> tables = {};  // may be empty
 };
 
 struct ReproduceOptions {
