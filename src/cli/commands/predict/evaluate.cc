@@ -14,6 +14,7 @@
 #include "core/result.h"
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
+#include "report/prediction/recommendation.h"
 #include "report/prediction/timm.h"
 #include "study/prediction/evaluate/evaluate_pairs.h"
 #include "study/prediction/evaluate/evaluation.h"
@@ -21,6 +22,7 @@
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/prediction.h"
 #include "study/prediction/training_rows.h"
+#include "study/recommend/judge.h"
 
 namespace sharewell::cli {
 namespace {
@@ -62,6 +64,12 @@ class EvaluateCommand : public Command {
     app.add_flag("--pairs", pairs_,
                  "instead of profiles: predicted speeds beside another job, on our measured pairs")
         ->disable_flag_override();
+    app.add_option("--recommend", sweeps_,
+                   "with profiles: what `recommend` chooses among the cells of these sweeps and of "
+                   "the profiles, beside the best")
+        ->type_name("SWEEP,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     app.add_option("--gavel", gavel_, "with --pairs: Gavel's pairs too, as CSV")->type_name("FILE");
     app.add_option("--out", out_, "also write JSON, predictions as CSV, and charts as SVG into DIR")
         ->type_name("DIR");
@@ -73,6 +81,11 @@ class EvaluateCommand : public Command {
     if (asked > 1) {
       return core::UsageError(
           "evaluate: profiles, --pairs and --timm are separate evaluations; give one of them");
+    }
+    if (!sweeps_.empty() && profiles_.empty()) {
+      return core::UsageError(
+          "evaluate: --recommend needs profiles with graphs to predict from, for instance "
+          "data/h200/profiles.csv");
     }
     if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
     if (asked == 0) {
@@ -86,6 +99,7 @@ class EvaluateCommand : public Command {
       RETURN_IF_ERROR(CheckOutFolder(*out_));
     }
     if (pairs_) return Pairs(options->folds);
+    if (!sweeps_.empty()) return Recommended();
     return timm_ ? Timm() : Profiles(std::move(*options));
   }
 
@@ -158,6 +172,22 @@ class EvaluateCommand : public Command {
                   {{"evaluation.json", json}});
   }
 
+  Result<ExitCode> Recommended() const {
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (catalogue_) {
+      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
+    }
+    ProgressBar progress;
+    const auto judged = study::recommend::Judge(
+        {profiles_, sweeps_,
+         [&](std::size_t done, std::size_t of) { progress.Show("judging sweeps", done, of); }},
+        catalogue);
+    progress.Clear();
+    RETURN_IF_ERROR(judged);
+    const std::string json = report::JudgedSweepsJson(*judged);
+    return Finish(json_ ? json : report::JudgedSweepsText(*judged), {{"evaluation.json", json}});
+  }
+
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {
     if (out_) {
       RETURN_IF_ERROR(WriteFiles(*out_, files));
@@ -166,7 +196,7 @@ class EvaluateCommand : public Command {
     return kOk;
   }
 
-  std::vector<std::string> profiles_, learners_;
+  std::vector<std::string> profiles_, learners_, sweeps_;
   std::string split_ = "family";
   std::string folds_ = "10";
   std::optional<std::string> catalogue_, timm_, out_;
