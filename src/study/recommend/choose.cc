@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "study/measure/grid/knee.h"
 
@@ -15,6 +17,8 @@ namespace {
 
 // From the highest to the lowest; bf16 before fp16, which needs its losses scaled.
 constexpr std::array<std::string_view, 4> kPrecisions = {"fp32", "tf32", "bf16", "fp16"};
+
+constexpr std::size_t kCurvePoints = 3;
 
 std::size_t Rank(std::string_view precision) {
   return static_cast<std::size_t>(std::find(kPrecisions.begin(), kPrecisions.end(), precision) -
@@ -30,6 +34,22 @@ double CoresOf(const Cell& cell) {
 bool Smaller(const Cell& a, const Cell& b) {
   return std::tuple(a.setting.batch, CoresOf(a), a.setting.workers) <
          std::tuple(b.setting.batch, CoresOf(b), b.setting.workers);
+}
+
+using Line = std::pair<std::string_view, std::int64_t>;  // precision and batch
+
+// Those of which a curve over cores was measured.
+std::set<Line> CurvesOf(std::span<const Cell> cells) {
+  std::map<Line, std::set<double>> cores;
+  for (const Cell& cell : cells) {
+    if (!cell.measured() || !cell.setting.cores) continue;
+    cores[{cell.setting.precision, cell.setting.batch}].insert(*cell.setting.cores);
+  }
+  std::set<Line> out;
+  for (const auto& [line, counts] : cores) {
+    if (counts.size() >= kCurvePoints) out.insert(line);
+  }
+  return out;
 }
 
 struct Ranked {
@@ -82,19 +102,29 @@ std::optional<Chosen> Choose(std::span<const Cell> cells, Goal goal, const Price
   const std::vector<double> smoothed = Smoothed(cells);
   // By precision, from the highest on; those measured before those predicted.
   std::map<std::size_t, std::array<std::vector<Ranked>, 2>> by_precision;
+  const std::set<Line> curves = CurvesOf(cells);
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Setting& setting = cells[i].setting;
+    if (!cells[i].measured() && curves.contains({setting.precision, setting.batch})) continue;
     const auto merit = Merit(goal, cells[i], prices);
     if (!merit || !(*merit > 0) || !(cells[i].samples.p50 > 0)) continue;
     by_precision[Rank(cells[i].setting.precision)][cells[i].measured() ? 0 : 1].push_back(
         {i, *merit * smoothed[i] / cells[i].samples.p50});
   }
   const std::vector<Ranked>* chosen = nullptr;
+  bool chosen_measured = false;
   for (const auto& [_, kinds] : by_precision) {
     const Ranked *measured = Best(kinds[0]), *predicted = Best(kinds[1]);
     const bool trust = measured != nullptr &&
                        (predicted == nullptr || predicted->merit < kWorthIt * measured->merit);
     const std::vector<Ranked>& here = kinds[trust ? 0 : 1];
-    if (chosen == nullptr || Best(here)->merit >= kWorthIt * Best(*chosen)->merit) chosen = &here;
+    // What was measured in a lower precision gives way to a prediction in a higher one only as to
+    // any other prediction.
+    const double least = trust && !chosen_measured ? 1 / kWorthIt : kWorthIt;
+    if (chosen == nullptr || Best(here)->merit >= least * Best(*chosen)->merit) {
+      chosen = &here;
+      chosen_measured = trust;
+    }
   }
   if (chosen == nullptr) return std::nullopt;
   const Ranked best = *Best(*chosen);

@@ -3,8 +3,10 @@
 //   1. What was measured is smoothed: on a curve over cores (same precision, batch and source,
 //   three
 //      points and more) the nearest curve of knee.h stands for the rates.
-//   2. A prediction must promise 5 % more than the best measured cell, or it is not looked at.
-//   3. A lower precision must promise 5 % more than a higher one, or the higher stays.
+//   2. A prediction must promise 5 % more than the best measured cell, or it is not looked at; and
+//      where such a curve was measured, no prediction of that precision and batch is.
+//   3. A lower precision must promise 5 % more than a higher one, or the higher stays; but 2. holds
+//      between precisions, too.
 //   4. Of the cells that keep 97 % of the best: the smallest batch, then the fewest cores, then the
 //      fewest loader workers. 3 % is what repeats of one cell differ by (knee.h).
 #pragma once

@@ -34,8 +34,9 @@ TEST(Choose, TakesTheLeastThatKeepsTheBest) {
 
 TEST(Choose, SmoothsWhatWasMeasuredOverCores) {
   // A repeat of the plateau that came out 4 % higher is no reason for twice the cores.
-  const std::vector<Cell> cells = {Measured(64, 1, 300), Measured(64, 2, 600), Measured(64, 4, 990),
-                                   Measured(64, 8, 1030), Measured(64, 16, 980)};
+  std::vector<Cell> cells = {Measured(64, 1, 300), Measured(64, 2, 600), Measured(64, 4, 990),
+                             Measured(64, 8, 1030), Measured(64, 16, 980)};
+  for (Cell& cell : cells) cell.samples.p95 = 1.05 * cell.samples.p50;
   EXPECT_EQ(Choice(cells), cells[2].setting);
   EXPECT_NEAR(Smoothed(cells)[3], Smoothed(cells)[4], 1e-9);
   EXPECT_EQ(Smoothed(std::vector<Cell>{At(64, 1, 3), At(64, 2, 2)}), (std::vector<double>{3, 2}));
@@ -48,6 +49,14 @@ TEST(Choose, APredictionMustPromiseMoreThanWhatWasMeasured) {
   EXPECT_EQ(Choice(cells), cells[2].setting);
 }
 
+TEST(Choose, ACurveThatWasMeasuredAnswersForItsBatch) {
+  std::vector<Cell> cells = {Measured(64, 1, 500), Measured(64, 2, 1000), Measured(64, 4, 1000),
+                             At(64, 16, 2000)};
+  EXPECT_EQ(Choice(cells), cells[1].setting);
+  cells.push_back(At(128, 16, 2000));
+  EXPECT_EQ(Choice(cells), cells[4].setting);
+}
+
 TEST(Choose, ALowerPrecisionMustEarnIt) {
   std::vector<Cell> cells = {At(64, 4, 1000), At(64, 4, 1040)};
   cells[0].setting.precision = "fp32";
@@ -57,6 +66,14 @@ TEST(Choose, ALowerPrecisionMustEarnIt) {
   cells.push_back(At(64, 4, 1061));
   cells[2].setting.precision = "fp16";
   EXPECT_EQ(Choice(cells).precision, "bf16");
+}
+
+TEST(Choose, WhatWasMeasuredInALowerPrecisionGivesWayAsToAnyPrediction) {
+  std::vector<Cell> cells = {At(64, 4, 1040), Measured(64, 4, 1000)};
+  cells[0].setting.precision = "fp32";
+  EXPECT_EQ(Choice(cells).precision, "bf16");
+  cells[0].samples.p50 = 1060;
+  EXPECT_EQ(Choice(cells).precision, "fp32");
 }
 
 TEST(Choose, EachGoalHasItsOwnBest) {

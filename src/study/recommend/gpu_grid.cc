@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -40,10 +41,10 @@ std::vector<std::string> GpuGrid::Precisions() const {
   return out;
 }
 
-std::vector<int> GpuGrid::Workers() const {
+std::vector<int> GpuGrid::Workers(int most_cores) const {
   if (ask_.workers) return {*ask_.workers};
   std::vector<int> out;
-  for (int workers = 1; workers <= std::min(ask_.most_cores, kMostWorkers); workers *= 2) {
+  for (int workers = 1; workers <= std::min(most_cores, kMostWorkers); workers *= 2) {
     out.push_back(workers);
   }
   return out;
@@ -66,6 +67,8 @@ void GpuGrid::Add(const Forecast& forecast, const std::vector<double>& cores) {
     together = Together(*ask_.colocation, ResidentOf(forecast, ""));
   }
   for (const double count : cores) {
+    // Loader processes on fewer cores wait for each other: that was never measured.
+    if (!ask_.workers && forecast.setting.workers > count) continue;
     Cell cell = CellOf(forecast, gpu_, count);
     for (double* value : {&cell.samples.p50, &*cell.samples.p05, &*cell.samples.p95}) {
       *value *= factor_;
@@ -98,26 +101,46 @@ core::Result<void> GpuGrid::Correct() {
   return {};
 }
 
-core::Result<void> GpuGrid::FillBatches(const std::string& precision) {
-  const int workers = Workers().back();
-  const std::int64_t first = ask_.batch.value_or(1), last = ask_.batch.value_or(kMostBatch);
-  // With two such jobs each has half of the cores.
-  std::vector<double> cores = {static_cast<double>(ask_.most_cores)};
-  if (ask_.colocation != nullptr && ask_.most_cores > 1) {
-    cores.push_back(std::floor(ask_.most_cores / 2.0));
+// A batch is like what was learnt from where it is so with some number of loader workers: 1 and 4
+// are what most of it had.
+core::Result<bool> GpuGrid::Familiar(const Forecast& forecast) {
+  if (forecast.prediction.model_known) return true;
+  for (const int workers : {1, 4}) {
+    const auto other =
+        forecaster_->Predict(gpu_, forecast.setting.precision, forecast.setting.batch, workers);
+    RETURN_IF_ERROR(other);
+    if (other->prediction.model_known) return true;
   }
+  return false;
+}
+
+core::Result<void> GpuGrid::FillBatches(const std::string& precision) {
+  // Of two such jobs each has half of the cores.
+  std::vector<int> cores = {ask_.most_cores};
+  if (ask_.colocation != nullptr && ask_.most_cores > 1) cores.push_back(ask_.most_cores / 2);
+  const std::int64_t first = ask_.batch.value_or(1), last = ask_.batch.value_or(kMostBatch);
+  bool familiar = false;  // some batch is like what was learnt from
   for (std::int64_t batch = first; batch <= last; batch *= 2) {
-    const auto forecast = forecaster_->Predict(gpu_, precision, batch, workers);
-    if (!forecast) {
-      if (batch == first) return tl::unexpected(forecast.error());
-      stopped_ = forecast.error().message;
-      return {};
+    for (const int count : cores) {
+      const auto forecast = forecaster_->Predict(gpu_, precision, batch, Workers(count).back());
+      if (!forecast) {
+        if (batch == first) return tl::unexpected(forecast.error());
+        stopped_ = forecast.error().message;
+        return {};
+      }
+      if (!Fits(*forecast)) {
+        if (!too_large_ || too_large_->setting.batch > batch) too_large_ = *forecast;
+        return {};
+      }
+      const auto known = Familiar(*forecast);
+      RETURN_IF_ERROR(known);
+      if (familiar && !*known) {
+        unfamiliar_[precision] = batch;
+        return {};
+      }
+      familiar = familiar || *known;
+      Add(*forecast, {static_cast<double>(count)});
     }
-    if (!Fits(*forecast)) {
-      if (!too_large_ || too_large_->setting.batch > batch) too_large_ = *forecast;
-      return {};
-    }
-    Add(*forecast, cores);
   }
   return {};
 }
@@ -131,10 +154,7 @@ core::Result<void> GpuGrid::Fill() {
   return {};
 }
 
-core::Result<std::optional<Chosen>> GpuGrid::ChooseFor(Goal goal) {
-  const auto rough = Choose(cells_, goal, ask_.prices);
-  if (!rough || forecaster_ == nullptr) return rough;
-  const std::string precision = cells_[rough->at].setting.precision;
+core::Result<void> GpuGrid::Refine(Goal goal, const std::string& precision) {
   std::set<std::int64_t> near;
   double best = 0;
   for (const bool collect : {false, true}) {
@@ -147,13 +167,34 @@ core::Result<std::optional<Chosen>> GpuGrid::ChooseFor(Goal goal) {
   }
   for (const std::int64_t batch : near) {
     if (!whole_.emplace(precision, batch).second) continue;
-    for (const int workers : Workers()) {
+    for (const int workers : Workers(ask_.most_cores)) {
       const auto forecast = forecaster_->Predict(gpu_, precision, batch, workers);
       RETURN_IF_ERROR(forecast);
       Add(*forecast, Cores());
     }
   }
+  return {};
+}
+
+core::Result<std::optional<Chosen>> GpuGrid::ChooseFor(Goal goal) {
+  const auto rough = Choose(cells_, goal, ask_.prices);
+  if (!rough || forecaster_ == nullptr) return rough;
+  RETURN_IF_ERROR(Refine(goal, std::string(cells_[rough->at].setting.precision)));
   return Choose(cells_, goal, ask_.prices);
+}
+
+core::Result<std::optional<std::int64_t>> GpuGrid::BatchFor(Goal goal,
+                                                            const std::string& precision) {
+  if (forecaster_ != nullptr) {
+    RETURN_IF_ERROR(Refine(goal, precision));
+  }
+  std::vector<Cell> cells;
+  std::copy_if(cells_.begin(), cells_.end(), std::back_inserter(cells),
+               [&](const Cell& cell) { return cell.setting.precision == precision; });
+  const auto chosen = Choose(cells, goal, ask_.prices);
+  std::optional<std::int64_t> batch;
+  if (chosen) batch = cells[chosen->at].setting.batch;
+  return batch;
 }
 
 core::Result<std::optional<Forecast>> GpuGrid::Largest(const std::string& precision) {
@@ -161,7 +202,7 @@ core::Result<std::optional<Forecast>> GpuGrid::Largest(const std::string& precis
   if (forecaster_ == nullptr) return fits;
   std::int64_t too_large = 0;
   for (std::int64_t batch = 1; batch <= kMostBatch; batch *= 2) {
-    auto forecast = forecaster_->Predict(gpu_, precision, batch, Workers().back());
+    auto forecast = forecaster_->Predict(gpu_, precision, batch, Workers(ask_.most_cores).back());
     if (!forecast) return fits;  // no larger one can be read
     if (!Fits(*forecast)) {
       too_large = batch;
@@ -176,7 +217,7 @@ core::Result<std::optional<Forecast>> GpuGrid::Largest(const std::string& precis
   while (too_large - low > step) {
     const std::int64_t middle = low + (too_large - low) / 2 / step * step;
     if (middle == low) break;
-    auto forecast = forecaster_->Predict(gpu_, precision, middle, Workers().back());
+    auto forecast = forecaster_->Predict(gpu_, precision, middle, Workers(ask_.most_cores).back());
     if (!forecast) break;
     if (Fits(*forecast)) {
       low = middle;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,8 @@ class GpuGrid {
   core::Result<void> Fill();
   // The second step for one goal; the choice among all cells. None: no cell has a merit.
   core::Result<std::optional<Chosen>> ChooseFor(Goal goal);
+  // The same among the cells of one precision: the batch alone.
+  core::Result<std::optional<std::int64_t>> BatchFor(Goal goal, const std::string& precision);
 
   // The largest batch whose memory bound fits, in this precision, and that bound's forecast.
   core::Result<std::optional<Forecast>> Largest(const std::string& precision);
@@ -53,13 +56,22 @@ class GpuGrid {
   // The smallest batch that was tried and does not fit, with what it needs; absent: all fit.
   const std::optional<Forecast>& too_large() const { return too_large_; }
   const std::string& stopped() const { return stopped_; }  // why no larger batch could be read
+  // The first batch in this precision that is unlike all that was learnt from, after one that is
+  // not: from there on a rate would be a guess, and none is in the grid. Absent: there is none.
+  std::optional<std::int64_t> Unfamiliar(const std::string& precision) const {
+    const auto it = unfamiliar_.find(precision);
+    return it == unfamiliar_.end() ? std::nullopt : std::optional(it->second);
+  }
 
  private:
   std::vector<std::string> Precisions() const;
-  std::vector<int> Workers() const;
+  std::vector<int> Workers(int most_cores) const;  // no more than cores, unless fixed
   std::vector<double> Cores() const;
   bool Fits(const Forecast& forecast) const { return forecast.memory_upper <= gpu_.memory.value; }
   core::Result<void> Correct();
+  // All numbers of workers and cores for the batches near the best of this precision.
+  core::Result<void> Refine(Goal goal, const std::string& precision);
+  core::Result<bool> Familiar(const Forecast& forecast);
   core::Result<void> FillBatches(const std::string& precision);
   void Add(const Forecast& forecast, const std::vector<double>& cores);
 
@@ -72,6 +84,7 @@ class GpuGrid {
   std::set<std::pair<std::string, std::int64_t>> whole_;  // precision and batch of the second step
   std::optional<Forecast> too_large_;
   std::string stopped_;
+  std::map<std::string, std::int64_t> unfamiliar_;  // by precision
 };
 
 }  // namespace sharewell::study::recommend

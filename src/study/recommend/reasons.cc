@@ -68,14 +68,15 @@ class Comparison {
   double best_;
 };
 
-std::string PrecisionReason(const Comparison& comparison, const Setting& setting) {
+std::string PrecisionReason(const Comparison& comparison, const Setting& setting, Goal goal) {
   const auto other = comparison.OtherPrecision();
   if (!other || !(other->second > 0)) return "the only one asked for, measured or learnt.";
   if (other->second < 1) {
-    return fmt::format("{:.2f} times as good as {}.", 1 / other->second, other->first);
+    return fmt::format("{:.2f} times the {} of {}.", 1 / other->second, InWords(goal),
+                       other->first);
   }
-  return fmt::format("{} would be {} better: less than the 5 % for which {} is given up.",
-                     other->first, Percent(other->second - 1), setting.precision);
+  return fmt::format("{} is predicted {:.1f} % better: less than the 5 % for which {} is given up.",
+                     other->first, 100 * (other->second - 1), setting.precision);
 }
 
 // "the fewest that keep 97 % of the best; with 2 it keeps 61 %."
@@ -111,16 +112,20 @@ std::vector<Choice> ReasonsFor(std::span<const Cell> cells, const Chosen& chosen
     return Choice{what, std::move(value), cell.samples.source, cell.from, std::move(why)};
   };
   std::vector<Choice> out;
-  out.push_back(choice("precision", setting.precision, PrecisionReason(comparison, setting)));
+  out.push_back(choice("precision", setting.precision, PrecisionReason(comparison, setting, goal)));
   const auto batch = comparison.Less(
       [](const Cell& c) { return std::optional(static_cast<double>(c.setting.batch)); },
       [](const Cell&) { return true; });
   out.push_back(
       choice("batch", fmt::format("{}", setting.batch), LeastReason("smallest", "at", batch)));
   const auto same_batch = [&](const Cell& c) { return c.setting.batch == setting.batch; };
+  // In a sweep, workers often go with the cores; in the grid they do not.
+  const auto same_cores = [&](const Cell& c) {
+    return same_batch(c) && (c.measured() || c.setting.cores == setting.cores);
+  };
   const auto workers = comparison.Less(
       [](const Cell& c) { return std::optional(static_cast<double>(c.setting.workers)); },
-      same_batch);
+      same_cores);
   out.push_back(choice("workers", fmt::format("{}", setting.workers),
                        LeastReason("fewest", "with", workers)));
   if (setting.cores) {

@@ -12,6 +12,7 @@
 
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
+#include "core/text/words.h"
 #include "graph/run.h"
 #include "study/recommend/forecast.h"
 #include "study/recommend/gpu_grid.h"
@@ -223,7 +224,7 @@ class Recommender {
     }
     const std::string where = largest == nullptr ? "no GPU model" : largest->advice.gpu;
     const std::string why = largest == nullptr ? "" : largest->advice.why_not;
-    if (largest != nullptr && largest->grid->too_large()) {
+    if (largest != nullptr && largest->grid->cells().empty() && largest->grid->too_large()) {
       return core::UsageError(
           "{}: fits none of the {} GPU model{} asked for. On {}, {}. Try {}a leaner optimizer "
           "(--optimizer plain-sgd), or a GPU model with more memory",
@@ -280,11 +281,8 @@ class Recommender {
                                   catalogue_, *grid_ask_.colocation);
     }
     out.choices.push_back(ReasonForSharing(out.sharing, out.cell));
-    if (!out.shared && out.sharing.twice_fit.value_or(false)) {
-      Cell shared = out.cell;
-      shared.together = out.sharing.twice;
-      out.shared = SharedSamples(shared);
-    }
+    out.cell.together = out.sharing.twice;
+    out.shared = out.sharing.twice_fit.value_or(false) ? SharedSamples(out.cell) : std::nullopt;
     RETURN_IF_ERROR(AddBatches(first, out));
     AddRemarks(first, forecast, out);
     return out;
@@ -301,12 +299,9 @@ class Recommender {
     }
     for (const Goal goal : kGoals) {
       if (goal == Goal::kCost && !grid_ask_.prices.gpu.contains(out.cell.setting.gpu)) continue;
-      const auto chosen = first.grid->ChooseFor(goal);
-      RETURN_IF_ERROR(chosen);
-      if (*chosen) {
-        out.batches.best[static_cast<std::size_t>(goal)] =
-            first.grid->cells()[(*chosen)->at].setting.batch;
-      }
+      const auto batch = first.grid->BatchFor(goal, precision);
+      RETURN_IF_ERROR(batch);
+      out.batches.best[static_cast<std::size_t>(goal)] = *batch;
     }
     return {};
   }
@@ -319,12 +314,13 @@ class Recommender {
     const auto chosen = Choose(measured, ask_.goal, grid_ask_.prices);
     if (!chosen) return;
     const Cell& cell = measured[chosen->at];
-    out.remarks.push_back(fmt::format(
-        "The best that was measured: {}, batch {}, {} loader workers{}: {:.0f} samples a second "
-        "({}).",
-        cell.setting.precision, cell.setting.batch, cell.setting.workers,
-        cell.setting.cores ? fmt::format(", {:g} cores", *cell.setting.cores) : "",
-        cell.samples.p50, cell.from));
+    out.remarks.push_back(
+        fmt::format("The best that was measured: {}, batch {}, {}{}: {:.0f} samples a second ({}).",
+                    cell.setting.precision, cell.setting.batch,
+                    core::Count(static_cast<std::size_t>(cell.setting.workers), "loader worker",
+                                "loader workers"),
+                    cell.setting.cores ? fmt::format(", {:g} cores", *cell.setting.cores) : "",
+                    cell.samples.p50, cell.from));
   }
 
   void AddRemarks(const OfGpu& first, const std::optional<Forecast>& forecast,
@@ -375,6 +371,12 @@ class Recommender {
     if (forecaster_ && forecaster_->uncosted() > 0) {
       add(fmt::format("Operators that could not be costed: {:g}. `sharewell inspect` lists them.",
                       forecaster_->uncosted()));
+    }
+    if (const auto from = first.grid->Unfamiliar(out.cell.setting.precision)) {
+      add(
+          fmt::format("Batches from {} on are unlike all that was learnt from, and were not "
+                      "considered. They may be faster still: `sharewell sweep` tells.",
+                      *from));
     }
     if (!first.grid->stopped().empty()) {
       add(fmt::format("Larger batches were not tried: {}", first.grid->stopped()));

@@ -129,6 +129,7 @@ TEST_F(RecommendTest, WhatWasMeasuredComesBeforePredictions) {
   }
   ask.measured = {folder.Write("cells.csv", csv)};
   ask.batch = 64;
+  ask.precision = "bf16";
   const Recommendation answer = Answer();
   EXPECT_TRUE(answer.cell.measured());
   EXPECT_EQ(answer.cell.setting.cores, 4);
