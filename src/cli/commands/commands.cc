@@ -227,6 +227,7 @@ constexpr CommandEntry kCommands[] = {
      "another job are off. The same measurements give the same figures.",
      "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv\n"
      "sharewell evaluate data/h200/profiles.csv --split random --learner mean --out results\n"
+     "sharewell evaluate data/h200/profiles.csv --recommend data/h200/cores.csv\n"
      "sharewell evaluate --pairs\n"
      "sharewell evaluate --timm timm/results",
      NewEvaluateCommand},

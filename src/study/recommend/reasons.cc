@@ -194,6 +194,9 @@ Choice ReasonForSharing(const SharingAdvice& sharing, const Cell& cell) {
         "work.",
         Percent(each), 2 * each);
   }
+  if (sharing.advice != "no" && cell.setting.cores) {
+    out.why += fmt::format(" Each needs {} cores of its own.", Cores(*cell.setting.cores));
+  }
   if (sharing.neighbours > 0) {
     out.why += fmt::format(" Beside {} of {} measured workloads both keep {}.", sharing.good,
                            sharing.neighbours, Percent(kKeptBeside));

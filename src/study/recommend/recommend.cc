@@ -178,9 +178,17 @@ class Recommender {
     grid_ask_ = {ask_.batch,         ask_.precision,
                  ask_.workers,       ask_.most_cores,
                  std::move(*prices), trained_.together ? &*trained_.together : nullptr};
+    if (ask_.goal == Goal::kSharing && !trained_.together) {
+      return core::UsageError(
+          "this model was trained without pairs, so it knows nothing of jobs together; train it "
+          "with --pairs FILE");
+    }
     // A name of a measured workload is no file: its own cells are all there is.
     std::error_code ignored;
-    if (known_.workload == ask_.model && !std::filesystem::exists(ask_.model, ignored)) return {};
+    if (known_.workload == ask_.model && !std::filesystem::exists(ask_.model, ignored)) {
+      if (trained_.together) AddTogether(known_.cells, known_.workload, *trained_.together);
+      return {};
+    }
     forecaster_.emplace(ask_.model, ask_.bind, *optimizer, trained_.predictor);
     const auto graph = forecaster_->At(ask_.batch.value_or(1));
     if (!graph) return tl::unexpected(graph.error());
@@ -234,9 +242,9 @@ class Recommender {
     }
     if (!forecaster_) {
       return core::UsageError(
-          "{}: was measured, but not on these GPU models, or not with what is asked; give its "
-          "model file instead, and it is predicted",
-          ask_.model);
+          "{}: was measured, but not on these GPU models, or not with what is asked for {}; give "
+          "its model file instead, and it is predicted",
+          ask_.model, NameOf(ask_.goal));
     }
     if (ask_.goal == Goal::kEnergy) {
       return core::UsageError(

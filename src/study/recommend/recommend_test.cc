@@ -150,6 +150,8 @@ TEST_F(RecommendTest, AWorkloadOfOursIsAnsweredFromItsOwnCells) {
   EXPECT_EQ(answer.cell.setting.gpu, "H200");
   EXPECT_FALSE(answer.batches.largest);
   EXPECT_NE(answer.sharing.advice, "unknown");
+  ask.goal = Goal::kSharing;
+  EXPECT_TRUE(Answer().shared);
   ask.gpus = {"A100"};
   EXPECT_THAT(Error(), HasSubstr("was measured, but not on these GPU models"));
 }

@@ -77,4 +77,13 @@ SharingAdvice AdviseSharing(const std::optional<Forecast>& forecast, const Cell&
   return advice;
 }
 
+void AddTogether(std::vector<Cell>& cells, const std::string& workload,
+                 const predict::ColocationModel& model) {
+  const std::vector<core::Profile> profiles = catalogue::BuiltinMeasurements().profiles;
+  for (Cell& cell : cells) {
+    const core::Profile* profile = Measured(profiles, cell.setting, workload);
+    if (profile != nullptr) cell.together = Together(model, study::ResidentOf(*profile));
+  }
+}
+
 }  // namespace sharewell::study::recommend

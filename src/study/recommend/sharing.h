@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "catalogue/gpu_catalogue.h"
 #include "core/gpu_model.h"
@@ -24,5 +25,9 @@ SharingAdvice AdviseSharing(const std::optional<Forecast>& forecast, const Cell&
                             const std::string& workload, const core::GpuModel& gpu,
                             const catalogue::GpuCatalogue& catalogue,
                             const predict::ColocationModel& model);
+
+// Fills `together` of the cells whose very setting is among the profiles of data/h200.
+void AddTogether(std::vector<Cell>& cells, const std::string& workload,
+                 const predict::ColocationModel& model);
 
 }  // namespace sharewell::study::recommend
