@@ -17,6 +17,7 @@ using study::recommend::Setting;
 
 // What counts as found: docs/recommend.md.
 constexpr double kFound = 0.95;
+constexpr std::size_t kLineWidth = 100;
 
 std::string Short(const Setting& setting) {
   std::string text = fmt::format("{} {} w{}", setting.precision, setting.batch, setting.workers);
@@ -54,13 +55,14 @@ std::string Found(const std::vector<JudgedSweep>& sweeps, Goal goal) {
   if (of == 0) return "";
   std::string spared;
   if (cores > 0) {
-    spared = fmt::format(" Over all sweeps over cores these are {} and {} of the most cores.",
+    spared = fmt::format(" On sweeps over cores the two take {} and {} of the most cores.",
                          Percent(curve_cores / cores), Percent(foretold_cores / cores));
   }
-  return fmt::format(
+  const std::string text = fmt::format(
       "{}: within 5 % of the best in {} of {} sweeps from their own cells, in {} predicted; the "
-      "most of everything in {}, a cell by chance in {}.{}\n",
+      "most of everything in {}, a cell by chance in {}.{}",
       NameOf(goal), curve, of, foretold, most, average, spared);
+  return Wrapped(text, kLineWidth, 0) + "\n";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/text/words.h"
 #include "report/text/format.h"
@@ -37,7 +38,7 @@ std::string ShowPlain(double value) {
 std::string ShowSize(double bytes) { return Size(core::Bytes(bytes)); }
 std::string ShowWatts(double watts) { return Number(watts, 0) + " W"; }
 std::string ShowJoules(double joules) {
-  return (joules < 0.1 ? Number(joules * 1e3, 2) + " mJ" : Number(joules, 2) + " J");
+  return Number(joules, joules < 0.1 ? 4 : joules < 10 ? 3 : 1) + " J";
 }
 std::string ShowShare(double share) { return Percent(share); }
 
@@ -131,8 +132,20 @@ std::string GpusText(const Recommendation& answer) {
     text += fmt::format("and {} more: --json has them all.\n",
                         core::Count(fit - kShownGpus, "GPU model", "GPU models"));
   }
+  // Those with the same reason in one line.
+  std::vector<std::pair<std::string, std::string>> reasons;
   for (const GpuAdvice& row : answer.gpus) {
-    if (!row.cell) text += fmt::format("{}: {}.\n", row.gpu, row.why_not);
+    if (row.cell) continue;
+    const auto same = std::find_if(reasons.begin(), reasons.end(),
+                                   [&](const auto& known) { return known.first == row.why_not; });
+    if (same == reasons.end()) {
+      reasons.emplace_back(row.why_not, row.gpu);
+    } else {
+      same->second += ", " + row.gpu;
+    }
+  }
+  for (const auto& [why, gpus] : reasons) {
+    text += Wrapped(fmt::format("{}: {}.", gpus, why), kWidth, 0) + "\n";
   }
   return text;
 }

@@ -87,6 +87,24 @@ std::string LeastReason(const char* least, const char* at,
                      Percent(less->second));
 }
 
+// Whether the second could be the better one, by the bounds of the goal's figure.
+bool Overlap(const GpuAdvice& first, const GpuAdvice& second, Goal by) {
+  const auto below = [](const std::optional<Told>& a, const std::optional<Told>& b) {
+    return a && b && a->p05 && b->p95 && *a->p05 < *b->p95;
+  };
+  switch (by) {
+    case Goal::kThroughput:
+      return below(first.cell->samples, second.cell->samples);
+    case Goal::kCost:  // less is better
+      return below(second.cost, first.cost);
+    case Goal::kEnergy:
+      return below(second.joules, first.joules);
+    case Goal::kSharing:
+      break;
+  }
+  return below(first.shared, second.shared);
+}
+
 }  // namespace
 
 std::string_view InWords(Goal goal) {
@@ -171,8 +189,7 @@ Choice ReasonForGpu(std::span<const GpuAdvice> ranked, Goal goal, const Prices& 
   }
   out.why = fmt::format("the most {} of {}; {:.2f} times those of {}, the next.", InWords(by), fit,
                         *mine / *next, ranked[1].gpu);
-  const Told &a = first.cell->samples, &b = second.samples;
-  if (a.p05 && b.p95 && *a.p05 < *b.p95) {
+  if (Overlap(first, ranked[1], by)) {
     out.why += " The bounds of the two overlap, so that the order is not sure.";
   }
   return out;

@@ -189,6 +189,14 @@ class Recommender {
       if (trained_.together) AddTogether(known_.cells, known_.workload, *trained_.together);
       return {};
     }
+    if (!std::filesystem::exists(ask_.model, ignored)) {
+      std::set<std::string> names;
+      for (const MeasuredCell& cell : BuiltinMeasuredCells()) names.insert(cell.workload);
+      return core::UsageError(
+          "{}: no such file, and no workload that was measured; check the spelling and the current "
+          "folder{}",
+          ask_.model, core::DidYouMean(ask_.model, std::vector(names.begin(), names.end())));
+    }
     forecaster_.emplace(ask_.model, ask_.bind, *optimizer, trained_.predictor);
     const auto graph = forecaster_->At(ask_.batch.value_or(1));
     if (!graph) return tl::unexpected(graph.error());
