@@ -2,9 +2,13 @@
 """reproduce: the document's shape, the table, and what is refused."""
 
 import json
+import pathlib
 import unittest
 
 from program import ProgramTest
+
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Reproduce(ProgramTest):
@@ -14,17 +18,46 @@ class Reproduce(ProgramTest):
         self.assertEqual(document["schema"], 1)
         self.assertEqual([experiment["name"] for experiment in document["experiments"]], ["coda"])
         for experiment in document["experiments"]:
-            self.assertEqual(list(experiment), ["name", "title", "assumptions", "rows"])
+            self.assertEqual(list(experiment), ["name", "title", "assumptions", "rows", "items", "grids"])
             self.assertTrue(experiment["rows"])
             for row in experiment["rows"]:
                 self.assertEqual(list(row), ["what", "paper", "ours", "unit", "note"])
                 for figure in (row["paper"], row["ours"]):
                     self.assertIsInstance(figure, (int, float, type(None)))
 
+    def test_page_is_not_older_than_the_program(self):
+        page = self.succeed("reproduce", "all", "--page")
+        with open(ROOT / "docs" / "reproduce.md", encoding="utf-8") as file:
+            stored = file.read()
+        self.assertEqual(stored.splitlines(), page.splitlines(),
+                         "docs/reproduce.md is older than the program: write it anew with "
+                         "`sharewell reproduce all --page > docs/reproduce.md`")
+
+    def test_page_is_of_all_papers_and_of_fixed_seeds(self):
+        self.assertIn("--page is of all papers", self.fail_with(2, "reproduce", "coda", "--page"))
+        self.assertIn("leave --seeds out", self.fail_with(2, "reproduce", "all", "--page", "--seeds", "3"))
+        self.fail_with(2, "reproduce", "all", "--page", "--json")
+
     def test_table(self):
         text = self.succeed("reproduce", "coda", "--seeds", "1")
         self.assertRegex(text, r"(?m)^what +paper +ours")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_side_by_side(self):
+        text = self.succeed("reproduce", "yeung", "--seeds", "1")
+        self.assertRegex(text, r"(?m)^ +slot +reactive +pack +sharewell$")
+        self.assertRegex(text, r"(?m)^GPU utilisation, paper +43.10 % +47.10 % +69.60 % +-$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        document = json.loads(self.succeed("reproduce", "yeung", "--seeds", "1", "--json"))
+        table, = document["experiments"][0]["tables"]
+        self.assertEqual(table["columns"], ["slot", "reactive", "pack", "sharewell"])
+        self.assertEqual(table["rows"][0]["values"], [0.431, 0.471, 0.696, None])
+
+    def test_parts(self):
+        self.assertIn("--part goes with yeung", self.fail_with(2, "reproduce", "coda", "--part", "optimum"))
+        self.assertIn("predictor and optimum", self.fail_with(2, "reproduce", "yeung", "--part", "optimal"))
+        # Not in the repository: the graphs are not carried in the program.
+        self.assertIn("run this in the repository", self.fail_with(2, "reproduce", "yeung", "--part", "predictor"))
 
     def test_refused(self):
         self.assertIn("did you mean 'coda'?", self.fail_with(2, "reproduce", "codda"))

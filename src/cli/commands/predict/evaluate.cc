@@ -12,15 +12,21 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "report/prediction/beside_yeung.h"
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
+#include "report/prediction/recommendation.h"
 #include "report/prediction/timm.h"
+#include "report/prediction/yeung_charts.h"
+#include "study/prediction/evaluate/beside_yeung.h"
 #include "study/prediction/evaluate/evaluate_pairs.h"
 #include "study/prediction/evaluate/evaluation.h"
 #include "study/prediction/evaluate/timm.h"
 #include "study/prediction/measured_groups.h"
+#include "study/prediction/measured_slowdowns.h"
 #include "study/prediction/prediction.h"
 #include "study/prediction/training_rows.h"
+#include "study/recommend/judge.h"
 
 namespace sharewell::cli {
 namespace {
@@ -55,6 +61,11 @@ class EvaluateCommand : public Command {
         ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
+    app.add_flag(
+           "--yeung", yeung_,
+           "compare with the predictor of Yeung et al.: RMSLE of utilisation by learner, rows "
+           "held out at random and by family")
+        ->disable_flag_override();
     app.add_option("--timm", timm_,
                    "instead of profiles: step times of timm's public training benchmark, whose CSV "
                    "files lie in DIR")
@@ -62,6 +73,12 @@ class EvaluateCommand : public Command {
     app.add_flag("--pairs", pairs_,
                  "instead of profiles: predicted speeds beside another job, on our measured pairs")
         ->disable_flag_override();
+    app.add_option("--recommend", sweeps_,
+                   "with profiles: what `recommend` chooses among the cells of these sweeps and of "
+                   "the profiles, beside the best")
+        ->type_name("SWEEP,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     app.add_option("--gavel", gavel_, "with --pairs: Gavel's pairs too, as CSV")->type_name("FILE");
     app.add_option("--out", out_, "also write JSON, predictions as CSV, and charts as SVG into DIR")
         ->type_name("DIR");
@@ -73,6 +90,14 @@ class EvaluateCommand : public Command {
     if (asked > 1) {
       return core::UsageError(
           "evaluate: profiles, --pairs and --timm are separate evaluations; give one of them");
+    }
+    if (yeung_ && profiles_.empty()) {
+      return core::UsageError("evaluate: --yeung needs profiles with graphs to learn from");
+    }
+    if (!sweeps_.empty() && profiles_.empty()) {
+      return core::UsageError(
+          "evaluate: --recommend needs profiles with graphs to predict from, for instance "
+          "data/h200/profiles.csv");
     }
     if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
     if (asked == 0) {
@@ -86,6 +111,7 @@ class EvaluateCommand : public Command {
       RETURN_IF_ERROR(CheckOutFolder(*out_));
     }
     if (pairs_) return Pairs(options->folds);
+    if (!sweeps_.empty()) return Recommended();
     return timm_ ? Timm() : Profiles(std::move(*options));
   }
 
@@ -111,6 +137,7 @@ class EvaluateCommand : public Command {
     const auto set = study::ReadTrainingSet(profiles_, catalogue);
     RETURN_IF_ERROR(set);
     ProgressBar bar;
+    if (yeung_) return BesideYeung(*set, options.folds, bar);
     options.progress = [&](std::string_view learner, std::size_t done, std::size_t of) {
       bar.Show(learner, done, of);
     };
@@ -125,6 +152,22 @@ class EvaluateCommand : public Command {
       files.push_back({"importance.svg", report::ImportanceSvg(*evaluation)});
     }
     return Finish(json_ ? json : report::EvaluationTable(*evaluation), files);
+  }
+
+  Result<ExitCode> BesideYeung(const study::TrainingSet& set, std::size_t folds,
+                               ProgressBar& bar) const {
+    study::BesideYeungOptions options;
+    options.folds = folds;
+    options.progress = [&](std::string_view learner, std::size_t done, std::size_t of) {
+      bar.Show(learner, done, of);
+    };
+    const auto compared = study::CompareWithYeung(set, options);
+    bar.Clear();
+    if (!compared) return tl::unexpected(core::Error(compared.error()).Within("--yeung"));
+    const std::string json = report::BesideYeungJson(*compared, profiles_);
+    return Finish(json_ ? json : report::BesideYeungTable(*compared),
+                  {{"evaluation.json", json},
+                   {"flops-utilisation.svg", report::FlopsUtilisationSvg(*compared)}});
   }
 
   Result<ExitCode> Timm() const {
@@ -154,8 +197,27 @@ class EvaluateCommand : public Command {
       gavel = *errors;
     }
     const std::string json = report::PairEvaluationJson(*ours, gavel);
+    const auto slowdowns = study::MeasuredSlowdowns();
+    RETURN_IF_ERROR(slowdowns);
     return Finish(json_ ? json : report::PairEvaluationText(*ours, gavel),
-                  {{"evaluation.json", json}});
+                  {{"evaluation.json", json},
+                   {"utilisation-slowdown.svg", report::UtilisationSlowdownSvg(*slowdowns)}});
+  }
+
+  Result<ExitCode> Recommended() const {
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (catalogue_) {
+      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
+    }
+    ProgressBar progress;
+    const auto judged = study::recommend::Judge(
+        {profiles_, sweeps_,
+         [&](std::size_t done, std::size_t of) { progress.Show("judging sweeps", done, of); }},
+        catalogue);
+    progress.Clear();
+    RETURN_IF_ERROR(judged);
+    const std::string json = report::JudgedSweepsJson(*judged);
+    return Finish(json_ ? json : report::JudgedSweepsText(*judged), {{"evaluation.json", json}});
   }
 
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {
@@ -166,12 +228,13 @@ class EvaluateCommand : public Command {
     return kOk;
   }
 
-  std::vector<std::string> profiles_, learners_;
+  std::vector<std::string> profiles_, learners_, sweeps_;
   std::string split_ = "family";
   std::string folds_ = "10";
   std::optional<std::string> catalogue_, timm_, out_;
   std::optional<std::string> gavel_;
   bool pairs_ = false;
+  bool yeung_ = false;
   bool search_ = false;
   bool json_ = false;
 };
