@@ -52,6 +52,24 @@ class Boxes(Images):
         return self.image(i), self.targets[i % 16].clone()
 
 
+class Instances(Images):
+    """An image and eight things in it: box, class (0 is background) and mask of each."""
+
+    def __init__(self, size, classes=81, things=8):
+        super().__init__(size, classes)
+        near = torch.rand(16, things, 2) * size * 0.6
+        far = near + size * 0.1 + torch.rand(16, things, 2) * size * 0.3
+        self.boxes = torch.cat([near, far], 2).floor()
+        self.labels = torch.randint(1, classes, (16, things))
+
+    def __getitem__(self, i):
+        boxes = self.boxes[i % 16]
+        masks = torch.zeros(len(boxes), self.size, self.size, dtype=torch.uint8)
+        for mask, (x, y, right, low) in zip(masks, boxes.int().tolist()):
+            mask[y:low, x:right] = 1
+        return self.image(i), boxes.clone(), self.labels[i % 16].clone(), masks
+
+
 class Tokens(Endless):
     def __init__(self, length, vocab=10000):
         self.length, self.vocab = length, vocab

@@ -51,6 +51,26 @@ class Detector(nn.Module):
         return torch.cat(out, 1)
 
 
+class MaskRcnn(nn.Module):
+    """torchvision's detector of two stages: proposals, then a class, a box and a mask for each."""
+
+    def __init__(self, backbone, size):
+        super().__init__()
+        from torchvision.models import detection
+        self.m = getattr(detection, f'maskrcnn_{backbone}_fpn')(weights=None, weights_backbone=None, num_classes=81, min_size=size,
+                                                                max_size=size)
+
+    def forward(self, x):
+        return self.m(list(x))
+
+
+def found(model, b):
+    """The sum of Mask R-CNN's five losses."""
+    x, boxes, labels, masks = b
+    targets = [{'boxes': o, 'labels': c, 'masks': m} for o, c, m in zip(boxes, labels, masks)]
+    return sum(model.m(list(x), targets).values())
+
+
 class UNet(nn.Module):
     def __init__(self, width=32, classes=21):
         super().__init__()
@@ -120,15 +140,18 @@ def task(kind, rest, batch):
         with torch.no_grad():
             anchors = model.eval()(torch.zeros(1, 3, size, size)).shape[1]
         return Task(model, (image(size),), feeds.Boxes(size, anchors), common.on(focal))
+    if kind == 'mask':
+        m, _, size = rest.partition('@')
+        return Task(MaskRcnn(m, int(size)), (image(int(size)),), feeds.Instances(int(size)), found)
     raise AssertionError(kind)
 
 
-KINDS = ('tv', 'timm', 'seg', 'unet', 'det')
+KINDS = ('tv', 'timm', 'seg', 'unet', 'det', 'mask')
 MODELS = {
     'alexnet': ('tv:alexnet@224', 128), 'resnet18': ('tv:resnet18@224', 64), 'resnet50': ('tv:resnet50@224', 64),
     'vgg16': ('tv:vgg16@224', 64), 'inception': ('tv:inception_v3@299', 32), 'mobilenet_v2': ('tv:mobilenet_v2@224', 64),
     'vit': ('timm:vit_small_patch16_224@224', 64), 'deeplabv3': ('seg:deeplabv3_resnet50@256', 8), 'unet': ('unet:32@128', 32),
-    'detector': ('det:resnet18@256', 8)}
+    'detector': ('det:resnet18@256', 8), 'mask_rcnn': ('mask:resnet50@512', 4)}
 
 if __name__ == '__main__':
     common.main(__doc__, KINDS, task, MODELS)

@@ -50,6 +50,23 @@ class Profiles(ProgramTest):
         self.assertEqual(self.profiles("export", "--json", "--out", "x.json"), "")
         self.assertEqual(json.loads((self.folder / "x.json").read_text()), document)
 
+    def test_plot_draws_the_samples_of_the_run(self):
+        done = self.run_program("profiles", "plot", "first", "--out", "charts", "--store", "p.db")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = done.stdout.splitlines()
+        self.assertIn("charts/1-cpu-gpu-busy.svg", files)
+        self.assertIn("charts/1-cpu-gpu-memory.svg", files)
+        for file in files:
+            self.assertIn("first: ", (self.folder / file).read_text())
+        # What this machine does not tell is named, a line each, and nothing else.
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, "^profile 1: no samples of .*; `sharewell doctor` says why$")
+        again = self.run_program("profiles", "plot", "1", "--out", "charts", "--json", "--store", "p.db")
+        self.assertEqual(json.loads(again.stdout), {"schema": 1, "files": files})
+        self.assertIn("plot needs a folder", self.fail_with(2, "profiles", "plot", "first", "--store", "p.db"))
+        self.assertIn("plot needs an id or a name",
+                      self.fail_with(2, "profiles", "plot", "--out", "charts", "--store", "p.db"))
+
     def test_delete_asks_first(self):
         self.assertIn("this would delete 1 profile; give --yes",
                       self.fail_with(2, "profiles", "delete", "first", "--store", "p.db"))
@@ -63,7 +80,7 @@ class Profiles(ProgramTest):
                             (["show", "99"], "there is no profile '99'"), (["show"], "show needs an id or a name"),
                             (["compare", "first"], "compare needs two"),
                             (["compare", "--by", "moon"], "give gpu or cpu"), (["list", "--by", "gpu"], "is for compare"),
-                            (["list", "--csv"], "are for export"),
+                            (["list", "--csv"], "is for export"), (["show", "first", "--out", "x"], "is for export and plot"),
                             (["delete", "nobody", "--yes"], "there is no profile 'nobody'")):
             with self.subTest(args=args):
                 self.assertIn(words, self.fail_with(2, "profiles", *args, "--store", "p.db"))

@@ -2,9 +2,13 @@
 """reproduce: the document's shape, the table, and what is refused."""
 
 import json
+import pathlib
 import unittest
 
 from program import ProgramTest
+
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Reproduce(ProgramTest):
@@ -14,12 +18,25 @@ class Reproduce(ProgramTest):
         self.assertEqual(document["schema"], 1)
         self.assertEqual([experiment["name"] for experiment in document["experiments"]], ["coda"])
         for experiment in document["experiments"]:
-            self.assertEqual(list(experiment), ["name", "title", "assumptions", "rows"])
+            self.assertEqual(list(experiment), ["name", "title", "assumptions", "rows", "items", "grids"])
             self.assertTrue(experiment["rows"])
             for row in experiment["rows"]:
                 self.assertEqual(list(row), ["what", "paper", "ours", "unit", "note"])
                 for figure in (row["paper"], row["ours"]):
                     self.assertIsInstance(figure, (int, float, type(None)))
+
+    def test_page_is_not_older_than_the_program(self):
+        page = self.succeed("reproduce", "all", "--page")
+        with open(ROOT / "docs" / "reproduce.md", encoding="utf-8") as file:
+            stored = file.read()
+        self.assertEqual(stored.splitlines(), page.splitlines(),
+                         "docs/reproduce.md is older than the program: write it anew with "
+                         "`sharewell reproduce all --page > docs/reproduce.md`")
+
+    def test_page_is_of_all_papers_and_of_fixed_seeds(self):
+        self.assertIn("--page is of all papers", self.fail_with(2, "reproduce", "coda", "--page"))
+        self.assertIn("leave --seeds out", self.fail_with(2, "reproduce", "all", "--page", "--seeds", "3"))
+        self.fail_with(2, "reproduce", "all", "--page", "--json")
 
     def test_table(self):
         text = self.succeed("reproduce", "coda", "--seeds", "1")

@@ -18,7 +18,7 @@ PAIR = ([f'{c}_a' for c in SIDE] + [f'{c}_b' for c in SIDE] + 'mps gpu_util mem_
 FAMILIES = [(re.compile(p), f) for p, f in (
     (r'(lstm|gru|bilstm):', 'recurrent'), (r'enc:', 'encoder'), (r'(dlrm|deepfm):', 'dlrm'), (r'ncf:', 'ncf'), (r'wav2vec2:', 'wav2vec2'),
     (r'hf:gpt2|gpt2lm:', 'gpt2'), (r'hf:(bert|distilbert|roberta|electra|albert|mobilebert|deberta)', 'bert'), (r'llama:', 'llama'),
-    (r'(s2s|t5|bart):', 'seq2seq'), (r'seg:', 'segmentation'), (r'unet:', 'unet'), (r'det:', 'detection'), (r'ddpm:', 'diffusion'), (r'gan:', 'gan'),
+    (r'(s2s|t5|bart|gnmt):', 'seq2seq'), (r'seg:', 'segmentation'), (r'unet:', 'unet'), (r'(det|mask):', 'detection'), (r'ddpm:', 'diffusion'), (r'gan:', 'gan'),
     (r'(gcn|gat|sage):', 'graph'), (r'ds2:', 'deepspeech'), (r'conformer:', 'conformer'), (r'(dqn|ppo):', 'reinforcement'),
     (r'.*:(resnet|resnext|wide_resnet|seresnet|skresnet|res2net|cspresnet)', 'resnet'), (r'.*:mobilenetv4', 'mobilenet_v4'),
     (r'.*:(efficientnet|tf_efficientnet|tinynet)', 'efficientnet'), (r'.*:(googlenet|inception)', 'inception'), (r'.*:(mixer|resmlp|gmlp)', 'mlp'),

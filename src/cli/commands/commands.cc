@@ -134,7 +134,7 @@ constexpr CommandEntry kCommands[] = {
      "train.py\n"
      "sharewell profile --for end --progress-regex 'step (\\d+)' --out profile.json -- ./train.sh",
      NewProfileCommand},
-    {kMeasure, "profiles", "list, show, compare, export or delete stored profiles",
+    {kMeasure, "profiles", "list, show, compare, export, plot or delete stored profiles",
      "`compare A B` shows two profiles side by side; `compare --by gpu` (or cpu) shows each "
      "workload\n"
      "on all GPUs.",

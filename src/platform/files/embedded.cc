@@ -27,6 +27,7 @@ SHAREWELL_EMBED(sharewell_embedded_model, "h200/model.json");
 SHAREWELL_EMBED(sharewell_embedded_openapi, "../docs/openapi.json");
 SHAREWELL_EMBED(sharewell_embedded_gpus, "gpus.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_cores, "h200/cores.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_inception, "h200/inception.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_kernels, "h200/kernels.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_packing, "h200/packing.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles, "h200/profiles.csv");
@@ -36,6 +37,7 @@ SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_shares, "h200/shares.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_groups, "h200/groups.csv");
+SHAREWELL_EMBED(sharewell_embedded_reproduce_page, "papers/reproduce.md.in");
 SHAREWELL_EMBED(sharewell_embedded_slurm_lua, "../packaging/slurm/job_submit.lua");
 SHAREWELL_EMBED(sharewell_embedded_slurm_prolog, "../packaging/slurm/prolog.sh");
 SHAREWELL_EMBED(sharewell_embedded_slurm_epilog, "../packaging/slurm/epilog.sh");
@@ -58,6 +60,10 @@ std::string_view EmbeddedGpus() {
 
 std::string_view EmbeddedH200Cores() {
   return {sharewell_embedded_h200_cores_begin, sharewell_embedded_h200_cores_end};
+}
+
+std::string_view EmbeddedH200Inception() {
+  return {sharewell_embedded_h200_inception_begin, sharewell_embedded_h200_inception_end};
 }
 
 std::string_view EmbeddedH200Kernels() {
@@ -94,6 +100,10 @@ std::string_view EmbeddedH200Groups() {
 
 std::string_view EmbeddedH200Triples() {
   return {sharewell_embedded_h200_triples_begin, sharewell_embedded_h200_triples_end};
+}
+
+std::string_view EmbeddedReproducePage() {
+  return {sharewell_embedded_reproduce_page_begin, sharewell_embedded_reproduce_page_end};
 }
 
 std::string_view EmbeddedSlurmLua() {

@@ -10,6 +10,7 @@ std::string_view EmbeddedModel();            // data/h200/model.json
 std::string_view EmbeddedOpenApi();          // docs/openapi.json
 std::string_view EmbeddedGpus();             // data/gpus.csv
 std::string_view EmbeddedH200Cores();        // data/h200/cores.csv
+std::string_view EmbeddedH200Inception();    // data/h200/inception.csv
 std::string_view EmbeddedH200Kernels();      // data/h200/kernels.csv
 std::string_view EmbeddedH200Packing();      // data/h200/packing.csv
 std::string_view EmbeddedH200Profiles();     // data/h200/profiles.csv
@@ -19,6 +20,7 @@ std::string_view EmbeddedH200Pairs2();       // data/h200/pairs-2.csv
 std::string_view EmbeddedH200Triples();      // data/h200/triples.csv
 std::string_view EmbeddedH200Shares();       // data/h200/shares.csv
 std::string_view EmbeddedH200Groups();       // data/h200/groups.csv
+std::string_view EmbeddedReproducePage();    // data/papers/reproduce.md.in
 std::string_view EmbeddedSlurmLua();         // packaging/slurm/job_submit.lua
 std::string_view EmbeddedSlurmProlog();      // packaging/slurm/prolog.sh
 std::string_view EmbeddedSlurmEpilog();      // packaging/slurm/epilog.sh

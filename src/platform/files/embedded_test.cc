@@ -10,6 +10,7 @@ namespace {
 TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedGpus(), TestFolder::Read("data/gpus.csv"));
   EXPECT_EQ(EmbeddedH200Cores(), TestFolder::Read("data/h200/cores.csv"));
+  EXPECT_EQ(EmbeddedH200Inception(), TestFolder::Read("data/h200/inception.csv"));
   EXPECT_EQ(EmbeddedH200Kernels(), TestFolder::Read("data/h200/kernels.csv"));
   EXPECT_EQ(EmbeddedH200Packing(), TestFolder::Read("data/h200/packing.csv"));
   EXPECT_EQ(EmbeddedH200Profiles(), TestFolder::Read("data/h200/profiles.csv"));
@@ -19,6 +20,7 @@ TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedH200Triples(), TestFolder::Read("data/h200/triples.csv"));
   EXPECT_EQ(EmbeddedH200Shares(), TestFolder::Read("data/h200/shares.csv"));
   EXPECT_EQ(EmbeddedH200Groups(), TestFolder::Read("data/h200/groups.csv"));
+  EXPECT_EQ(EmbeddedReproducePage(), TestFolder::Read("data/papers/reproduce.md.in"));
   EXPECT_EQ(EmbeddedSlurmLua(), TestFolder::Read("packaging/slurm/job_submit.lua"));
   EXPECT_EQ(EmbeddedSlurmProlog(), TestFolder::Read("packaging/slurm/prolog.sh"));
   EXPECT_EQ(EmbeddedSlurmEpilog(), TestFolder::Read("packaging/slurm/epilog.sh"));

@@ -18,6 +18,8 @@ constexpr double kLegendLine = 26, kLegendRow = 20;
 constexpr std::size_t kLongestName = 44;
 constexpr double kLetter = 6.4;
 
+constexpr std::size_t kMostMarks = 40;  // of a line with more points, marks would hide it
+
 // After nine colours the dashes change.
 constexpr std::array<std::string_view, 4> kDashes = {"", "7 3", "2 3", "9 3 2 3"};
 
@@ -88,6 +90,7 @@ std::string LineChartSvg(const LineChart& chart) {
   for (std::size_t i = 0; i < chart.lines.size(); ++i) {
     const ChartLine& line = chart.lines[i];
     const auto colour = ColourOf(i);
+    const bool marks = line.points.size() <= kMostMarks;
     for (std::size_t p = 1; p < line.points.size(); ++p) {
       const LinePoint &from = line.points[p - 1], &to = line.points[p];
       canvas.Line(x(place(from.x)), y(from.y), x(place(to.x)), y(to.y), colour, Stroke(i));
@@ -97,7 +100,7 @@ std::string LineChartSvg(const LineChart& chart) {
       if (point.error > 0) {
         canvas.Line(px, y(point.y - point.error), px, y(point.y + point.error), colour);
       }
-      canvas.Circle(px, y(point.y), colour, point.title);
+      if (marks) canvas.Circle(px, y(point.y), colour, point.title);
       if (line.marked == point.x) canvas.Ring(px, y(point.y), colour);
     }
     canvas.Line(right + kEdgeRoom, at, right + kEdgeRoom + kLegendLine, at, colour, Stroke(i));

@@ -18,7 +18,8 @@ struct LinePoint {
 
 struct ChartLine {
   std::string name;
-  std::vector<LinePoint> points;      // x rising; a line is drawn through them
+  // x rising; a line is drawn through them. More than 40 have no marks of their own.
+  std::vector<LinePoint> points;
   std::optional<double> marked = {};  // x of the point with a ring around it
 };
 

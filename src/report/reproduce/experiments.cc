@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "report/text/format.h"
+#include "report/reproduce/page.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
 
@@ -15,22 +15,13 @@ namespace {
 // Below this a note's column is no use: it goes over the width instead.
 constexpr std::size_t kLeastNote = 20;
 
-std::string Figure(const std::optional<double>& value, const std::string& unit) {
-  return Or(value, [&unit](double v) {
-    if (unit == "ratio") return fmt::format("{:.2f} %", v * 100);
-    if (unit == "times") return fmt::format("{:.3f}x", v);
-    if (unit == "s") return Duration(core::Seconds(v));
-    if (unit == "count") return fmt::format("{:.4g}", v);
-    return fmt::format("{:.4g}{}{}", v, unit.empty() ? "" : " ", unit);
-  });
-}
-
 std::string RowsTable(const std::vector<study::ReproduceRow>& rows, std::size_t width) {
   std::vector<std::pair<std::string, Align>> columns = {
       {"what", Align::kLeft}, {"paper", Align::kRight}, {"ours", Align::kRight}};
   Table plain(columns);
   for (const auto& row : rows) {
-    plain.Row({row.what, Figure(row.paper, row.unit), Figure(row.ours, row.unit)});
+    plain.Row(
+        {row.what, ExperimentFigure(row.paper, row.unit), ExperimentFigure(row.ours, row.unit)});
   }
   if (std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.note.empty(); })) {
     return plain.Text();
@@ -42,8 +33,8 @@ std::string RowsTable(const std::vector<study::ReproduceRow>& rows, std::size_t 
   for (const auto& row : rows) {
     std::string note = Wrapped(row.note, room, 0);
     std::string what = row.what;
-    std::string paper = Figure(row.paper, row.unit);
-    std::string ours = Figure(row.ours, row.unit);
+    std::string paper = ExperimentFigure(row.paper, row.unit);
+    std::string ours = ExperimentFigure(row.ours, row.unit);
     while (true) {
       const std::size_t end = note.find('\n');
       table.Row({std::exchange(what, ""), std::exchange(paper, ""), std::exchange(ours, ""),
@@ -55,6 +46,37 @@ std::string RowsTable(const std::vector<study::ReproduceRow>& rows, std::size_t 
   return table.Text();
 }
 
+// The cells of a page are written for Markdown.
+std::string Plain(std::string text) {
+  std::erase(text, '`');
+  return text;
+}
+
+std::string GridText(const study::PaperGrid& grid, std::size_t width) {
+  std::vector<std::pair<std::string, Align>> columns;
+  for (const std::string& column : grid.columns) columns.emplace_back(Plain(column), Align::kLeft);
+  Table table(columns);
+  for (const auto& row : grid.rows) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : row) cells.push_back(Plain(cell));
+    table.Row(std::move(cells));
+  }
+  return fmt::format("\n{}\n\n{}", Wrapped(grid.id + ": " + Plain(grid.title), width, 2),
+                     table.Text());
+}
+
+std::string ItemsText(const std::vector<study::PaperItem>& items, std::size_t width) {
+  if (items.empty()) return "";
+  std::string out = "\nevery table and figure of the paper:\n";
+  for (const study::PaperItem& item : items) {
+    std::string text = fmt::format("{} ({}): {}. {}", item.id, item.shows,
+                                   PaperItemWord(item.state), Plain(item.answer));
+    if (!item.command.empty()) text += " Command: " + item.command;
+    out += Wrapped(text, width, 4) + '\n';
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, std::size_t width) {
@@ -63,10 +85,12 @@ std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, 
     if (!out.empty()) out += '\n';
     out += fmt::format("{}: {}\n\n", experiment.name, experiment.title);
     out += RowsTable(experiment.rows, width);
+    for (const study::PaperGrid& grid : experiment.grids) out += GridText(grid, width);
     if (!experiment.assumptions.empty()) out += '\n';
     for (const std::string& assumption : experiment.assumptions) {
       out += Wrapped("assumed: " + assumption, width, 9) + '\n';
     }
+    out += ItemsText(experiment.items, width);
   }
   return out;
 }
@@ -84,10 +108,25 @@ std::string ExperimentsJson(const std::vector<study::Experiment>& experiments) {
                       {"unit", row.unit},
                       {"note", row.note}});
     }
+    Json items = Json::array();
+    for (const study::PaperItem& item : experiment.items) {
+      items.push_back({{"id", item.id},
+                       {"shows", item.shows},
+                       {"state", PaperItemWord(item.state)},
+                       {"answer", item.answer},
+                       {"command", item.command}});
+    }
+    Json grids = Json::array();
+    for (const study::PaperGrid& grid : experiment.grids) {
+      grids.push_back(
+          {{"id", grid.id}, {"title", grid.title}, {"columns", grid.columns}, {"rows", grid.rows}});
+    }
     json["experiments"].push_back({{"name", experiment.name},
                                    {"title", experiment.title},
                                    {"assumptions", experiment.assumptions},
-                                   {"rows", std::move(rows)}});
+                                   {"rows", std::move(rows)},
+                                   {"items", std::move(items)},
+                                   {"grids", std::move(grids)}});
   }
   return Document(json);
 }

@@ -8,6 +8,7 @@
 
 namespace sharewell::report {
 
+// Notes, assumptions and answers are wrapped to `width`; grids are as wide as they are.
 std::string ExperimentsTable(const std::vector<study::Experiment>& experiments,
                              std::size_t width = 100);
 std::string ExperimentsJson(const std::vector<study::Experiment>& experiments);

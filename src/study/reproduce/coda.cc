@@ -8,6 +8,7 @@
 
 #include "catalogue/builtin_measurements.h"
 #include "core/result.h"
+#include "study/reproduce/coda_measured.h"
 #include "study/reproduce/experiment.h"
 #include "study/reproduce/synergy.h"
 
@@ -45,16 +46,7 @@ trace::TraceJob JobOf(const core::Workload& workload, int gpus, std::optional<do
   return job;
 }
 
-// (a) The optimal core number as `sharewell sweep` measured it with real CPU sets.
-
-core::Result<void> NeededRows(std::vector<ReproduceRow>& rows) {
-  const auto curves = MeasuredCores();
-  RETURN_IF_ERROR(curves);
-  for (const CoreCurve& curve : *curves) rows.push_back(CoresNeeded(curve));
-  return {};
-}
-
-// (b) Our own H200 rows: a workload measured with several counts of loader processes.
+// (a) Our own H200 rows: a workload measured with several counts of loader processes.
 
 struct OwnCurve {
   const char* label;
@@ -129,7 +121,7 @@ core::Result<void> OwnRows(std::vector<ReproduceRow>& rows) {
   return {};
 }
 
-// (c) Synergy's curves.
+// (b) Synergy's curves.
 
 struct Freed {
   double asked = 0, freed = 0;  // cores
@@ -249,7 +241,7 @@ core::Result<void> SynergyRows(const std::vector<SynergyCurve>& curves,
   return MixedRows(curves, rows);
 }
 
-// (d) CPU-only jobs beside training jobs.
+// (c) CPU-only jobs beside training jobs.
 
 struct Beside {
   double training = 0;  // speed
@@ -365,44 +357,25 @@ core::Result<void> NetworkRow(std::vector<ReproduceRow>& rows) {
 
 }  // namespace
 
-ReproduceRow CoresNeeded(const CoreCurve& curve) {
-  const CoreCell& needed = curve.At(curve.knee.at);
-  const auto index = static_cast<std::size_t>(&needed - curve.cells.data());
-  std::string fewer = "no fewer were tried";
-  if (index > 0) {
-    const CoreCell& cell = curve.cells[index - 1];
-    const double best = *std::max_element(curve.knee.fitted.begin(), curve.knee.fitted.end());
-    fewer = fmt::format("{:g} core{} keep{} {:.2f} %, ± {:.1f} %", cell.cpus,
-                        cell.cpus == 1 ? "" : "s", cell.cpus == 1 ? "s" : "",
-                        100 * curve.knee.fitted[index - 1] / best, 100 * cell.uncertainty);
-  }
-  return {"cores_needed_" + curve.label,
-          {},
-          curve.knee.at,
-          "cores",
-          fmt::format("keeps {:.2f} %; {}; of {:g} it uses {:.2f}", 100 * curve.knee.share, fewer,
-                      needed.cpus, needed.cores_in_use)};
-}
-
 core::Result<Experiment> Coda(const ReproduceOptions& options) {
   Experiment out;
   out.title = "slimming the cores, and CPU-only jobs beside training";
   out.assumptions = {
       "cores_needed_*: the fewest of 1, 2, 4, 8 and 16 cores that keep 97 % of the best "
-      "throughput, "
-      "each loop on a real CPU set beside one H200 with as many loader processes "
+      "throughput, each loop on a real CPU set beside one H200 with as many loader processes "
       "(data/h200/cores.csv). The paper draws its optimal core numbers (figure 4) and tells none; "
       "it tells that simpler image models need more.",
       "cores_slim_*: one job on our own machine (one H200, 16 cores), its curve from runs with "
       "several counts of loader processes; slim keeps 98 % of the throughput.",
       "speed_beside_cpu_jobs_*: 4 training jobs of one GPU and 4 CPU-only jobs that want 25 GB/s "
       "each, on a node of 50 GB/s, where a small job comes every minute. Of a training step only "
-      "the part without kernels suffers; host "
-      "traffic of a training job is taken as twice its PCIe traffic.",
+      "the part without kernels suffers; host traffic of a training job is taken as twice its PCIe "
+      "traffic.",
   };
-  RETURN_IF_ERROR(NeededRows(out.rows));
+  RETURN_IF_ERROR(CodaMeasured(out));
   RETURN_IF_ERROR(OwnRows(out.rows));
-  const auto curves = ReadSynergy(options.data);
+  const auto curves =
+      options.own_data_only ? core::Result<std::vector<SynergyCurve>>{} : ReadSynergy(options.data);
   RETURN_IF_ERROR(curves);
   if (curves->empty()) {
     out.assumptions.push_back(

@@ -27,24 +27,33 @@ const CoreCell& CoreCurve::At(double cpus) const {
   return *it;
 }
 
-core::Result<std::vector<CoreCurve>> MeasuredCores() {
-  platform::CsvReader csv(platform::EmbeddedH200Cores(), "data/h200/cores.csv");
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024;
+
+// A curve for each workload and batch, in the file's order.
+core::Result<std::vector<CoreCurve>> ReadCurves(std::string_view text, const char* file) {
+  platform::CsvReader csv(text, file);
   const auto workload = csv.Require("workload"), batch = csv.Require("batch"),
              cpus = csv.Require("cpus"), steps = csv.Require("steps_per_s"),
-             uncertainty = csv.Require("uncertainty_percent"), cores = csv.Require("cpu_cores");
+             uncertainty = csv.Require("uncertainty_percent"), cores = csv.Require("cpu_cores"),
+             sent = csv.Require("pcie_tx_mib_s"), received = csv.Require("pcie_rx_mib_s"),
+             busy = csv.Require("gpu_util");
   std::vector<CoreCurve> curves;
-  for (const auto& [_, label] : kLabels) curves.push_back({label, {}, {}});
   while (csv.Next()) {
-    const auto name = csv.RequiredText(workload);
-    for (std::size_t i = 0; i < kLabels.size(); ++i) {
-      if (kLabels[i].first != name) continue;
-      CoreCell cell;
-      cell.cpus = csv.Number(cpus, {1, 1024});
-      cell.samples_per_second = csv.Number(steps, {0, 1e9}) * csv.Number(batch, {1, 1e9});
-      cell.uncertainty = csv.Number(uncertainty, {0, 100}) / 100;
-      cell.cores_in_use = csv.Number(cores, {0, 1024});
-      curves[i].cells.push_back(cell);
+    const std::string name(csv.RequiredText(workload));
+    const int size = static_cast<int>(csv.Integer(batch, 1, 1'000'000));
+    if (curves.empty() || curves.back().label != name || curves.back().batch != size) {
+      curves.push_back({name, {}, {}, size});
     }
+    CoreCell cell;
+    cell.cpus = csv.Number(cpus, {1, 1024});
+    cell.samples_per_second = csv.Number(steps, {0, 1e9}) * size;
+    cell.uncertainty = csv.Number(uncertainty, {0, 100}) / 100;
+    cell.cores_in_use = csv.Number(cores, {0, 1024});
+    cell.pcie = (csv.Number(sent, {0, 1e9}) + csv.Number(received, {0, 1e9})) * kMiB;
+    cell.busy = csv.Number(busy, {0, 100}) / 100;
+    curves.back().cells.push_back(cell);
   }
   if (!csv.ok()) return csv.error();
   for (CoreCurve& curve : curves) {
@@ -56,6 +65,26 @@ core::Result<std::vector<CoreCurve>> MeasuredCores() {
     SHAREWELL_CHECK(knee.has_value());
     curve.knee = *knee;
   }
+  return curves;
+}
+
+}  // namespace
+
+core::Result<std::vector<CoreCurve>> MeasuredCores() {
+  auto curves = ReadCurves(platform::EmbeddedH200Cores(), "data/h200/cores.csv");
+  RETURN_IF_ERROR(curves);
+  SHAREWELL_CHECK(curves->size() == kLabels.size());
+  for (std::size_t i = 0; i < kLabels.size(); ++i) {
+    SHAREWELL_CHECK((*curves)[i].label == kLabels[i].first);
+    (*curves)[i].label = kLabels[i].second;
+  }
+  return curves;
+}
+
+core::Result<std::vector<CoreCurve>> MeasuredInception() {
+  auto curves = ReadCurves(platform::EmbeddedH200Inception(), "data/h200/inception.csv");
+  RETURN_IF_ERROR(curves);
+  for (CoreCurve& curve : *curves) curve.label = "inception3";
   return curves;
 }
 

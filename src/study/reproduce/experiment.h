@@ -17,6 +17,11 @@
 
 namespace sharewell::study::reproduce {
 
+// The machine of data/h200: what shares of its host and GPU are of.
+inline constexpr double kH200HostCores = 16;
+inline constexpr double kH200HostBytes = 126 * 1024.0 * 1024 * 1024;
+inline constexpr double kH200GpuBytes = 143'771 * 1024.0 * 1024;
+
 // `cluster` as on the command line ("12x1xH200") or as the text of a cluster file.
 core::Result<core::Cluster> ClusterOf(const std::string& cluster);
 

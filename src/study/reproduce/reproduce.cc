@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/text/suggest.h"
+#include "study/reproduce/checklist/checklist.h"
 #include "study/reproduce/coda.h"
 #include "study/reproduce/dube.h"
 #include "study/reproduce/ryu.h"
@@ -15,12 +16,16 @@ namespace {
 struct Entry {
   std::string_view name;
   core::Result<Experiment> (*run)(const ReproduceOptions& options);
+  std::vector<PaperItem> (*items)();
 };
 
 // In the seeds' order.
 constexpr Entry kExperiments[] = {
-    {"takayama", reproduce::Takayama}, {"yeung", reproduce::Yeung}, {"dube", reproduce::Dube},
-    {"coda", reproduce::Coda},         {"ryu", reproduce::Ryu},
+    {"takayama", reproduce::Takayama, reproduce::TakayamaItems},
+    {"yeung", reproduce::Yeung, reproduce::YeungItems},
+    {"dube", reproduce::Dube, reproduce::DubeItems},
+    {"coda", reproduce::Coda, reproduce::CodaItems},
+    {"ryu", reproduce::Ryu, reproduce::RyuItems},
 };
 
 }  // namespace
@@ -43,6 +48,8 @@ core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptio
     auto experiment = entry.run(options);
     if (!experiment) return tl::unexpected(std::move(experiment.error()).Within(name));
     experiment->name = name;
+    // With the paper's own experiment alone: another question about it has another table.
+    if (options.real.empty() && !options.frontier) experiment->items = entry.items();
     return experiment;
   }
   std::string known;

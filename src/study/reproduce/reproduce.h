@@ -23,11 +23,37 @@ struct ReproduceRow {
   std::string note;             // against what, or why it differs; may be empty
 };
 
+// One table or figure of a paper, and what became of it.
+enum class PaperItemState {
+  kShown,      // ours stands beside theirs
+  kPartly,     // a part of it does, and the answer says which
+  kNot,        // not reproduced, and the answer says why
+  kNoFigures,  // theirs has no result to set ours beside: a drawing, a list of machines
+};
+
+struct PaperItem {
+  std::string id;     // "Table IX"
+  std::string shows;  // what it is in the paper, a phrase
+  PaperItemState state = PaperItemState::kNot;
+  std::string answer;   // what ours is, or why there is none: whole sentences
+  std::string command;  // that shows ours; may be empty
+};
+
+// A table of the paper with ours in it, as text.
+struct PaperGrid {
+  std::string id;     // "Table IX": one of the items
+  std::string title;  // what the cells are
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;  // as wide as `columns`
+};
+
 struct Experiment {
   std::string name;
   std::string title;
   std::vector<std::string> assumptions;  // one sentence each
   std::vector<ReproduceRow> rows;
+  std::vector<PaperItem> items = {};  // every table and figure of the paper, in its order
+  std::vector<PaperGrid> grids = {};
 };
 
 struct ReproduceOptions {
@@ -43,6 +69,8 @@ struct ReproduceOptions {
   // Of yeung alone: instead of the paper's figures, the makespan over the slowdown bound, with
   // shares of the SMs and without.
   bool frontier = false;
+  // Nothing from the data sets of others: the same figures on a machine that has none.
+  bool own_data_only = false;
 };
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order

@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "platform/files/test_folder.h"
-#include "study/reproduce/coda.h"
+#include "study/reproduce/coda_measured.h"
 
 namespace sharewell::study {
 namespace {
@@ -57,6 +59,60 @@ TEST(Reproduce, EveryExperimentHasItsNameItsAssumptionsAndRowsOfItsOwn) {
   }
 }
 
+std::vector<std::string> Ids(const Experiment& experiment) {
+  std::vector<std::string> ids;
+  for (const PaperItem& item : experiment.items) ids.push_back(item.id);
+  return ids;
+}
+
+// "Table 1", ... as the papers count them.
+std::vector<std::string> Counted(const std::string& kind, int from, int to) {
+  std::vector<std::string> ids;
+  for (int i = from; i <= to; ++i) ids.push_back(kind + " " + std::to_string(i));
+  return ids;
+}
+
+std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+void ExpectAnswers(const Experiment& experiment) {
+  for (const PaperItem& item : experiment.items) {
+    EXPECT_FALSE(item.shows.empty()) << item.id;
+    EXPECT_TRUE(item.answer.ends_with('.')) << item.id;
+    EXPECT_TRUE(item.command.empty() || item.command.starts_with("sharewell ")) << item.id;
+  }
+  const auto ids = Ids(experiment);
+  for (const PaperGrid& grid : experiment.grids) {
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), grid.id), 1) << grid.id;
+    EXPECT_FALSE(grid.rows.empty()) << grid.id;
+    for (const auto& row : grid.rows) EXPECT_EQ(row.size(), grid.columns.size()) << grid.id;
+  }
+}
+
+TEST(Reproduce, NamesEveryTableAndFigureOfThePapers) {
+  const auto dube = Done("dube", 1), coda = Done("coda", 1), ryu = Done("ryu", 1),
+             yeung = Done("yeung", 1);
+  EXPECT_EQ(Ids(dube), Joined(Counted("Table", 1, 1), Counted("Figure", 1, 3)));
+  const std::vector<std::string> without_number{"Section II.C", "Section II.D"};
+  EXPECT_EQ(Ids(coda), Joined(Counted("Figure", 1, 8), without_number));
+  EXPECT_EQ(Ids(ryu), Joined(Counted("Table", 1, 1), Counted("Figure", 1, 1)));
+  const std::vector<std::string> figures{"Figure 1",  "Figure 2a", "Figure 2b", "Figure 3a",
+                                         "Figure 3b", "Figure 4",  "Figure 5a"};
+  EXPECT_EQ(Ids(yeung), Joined(Counted("Table", 1, 4), figures));
+  for (const auto* experiment : {&dube, &coda, &ryu, &yeung}) ExpectAnswers(*experiment);
+}
+
+TEST(Reproduce, LeavesTheDataOfOthersOutWhereItIsTold) {
+  ReproduceOptions options;
+  options.seeds = 1;
+  options.own_data_only = true;
+  const auto coda = Reproduce("coda", options);
+  ASSERT_TRUE(coda);
+  EXPECT_EQ(Find(*coda, "synergy_freed_bound"), nullptr);
+}
+
 TEST(Reproduce, RefusesWhatItDoesNotKnow) {
   const auto unknown = Reproduce("takayma", {});
   ASSERT_FALSE(unknown);
@@ -87,6 +143,19 @@ TEST(Takayama, TheBetterGenerationByGainSavesGpuTimeAndEndsSooner) {
     EXPECT_LT(Ours(e, "makespan_vs_any_free" + jobs), 0) << jobs;
     EXPECT_GE(Ours(e, "makespan_match" + jobs), Ours(e, "fluid_gain_order" + jobs) * 0.99) << jobs;
   }
+  std::vector<std::string> tables;
+  for (const char* n : {"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"}) {
+    tables.push_back(std::string("Table ") + n);
+  }
+  EXPECT_EQ(Ids(e), Joined(tables, Counted("Figure", 1, 17)));
+  ExpectAnswers(e);
+  // By Table IX, and from its utilisation alone.
+  EXPECT_NEAR(*Find(e, "v100_over_p100_RM")->paper, 4174.0 / 4147, 1e-12);
+  EXPECT_LT(Ours(e, "v100_over_p100_error"), 0.058);
+  EXPECT_GT(Ours(e, "v100_over_p100_error_amdahl"), 0.085);
+  EXPECT_GT(Ours(e, "fairness_price_gpu_time"), 0.05);
+  EXPECT_LT(Ours(e, "makespan_sharewell"), Ours(e, "makespan_match"));
+  EXPECT_LT(Ours(e, "makespan_sharing"), Ours(e, "makespan_sharewell"));
   // From Table IX by hand.
   EXPECT_NEAR(Ours(e, "fluid_even_slower_half"), 48 + 21.0 / 60 + 44.0 / 3600, 1e-3);
   EXPECT_NEAR(Ours(e, "fluid_any_free"), 42 + 6.0 / 60 + 52.0 / 3600, 1e-3);
@@ -116,6 +185,8 @@ TEST(Dube, SimplerModelsGainMoreFromCores) {
   }
   EXPECT_EQ(Ours(e, "cores_saturated_vgg16"), 4);  // as the paper has it
   EXPECT_NEAR(Ours(e, "cores_in_use_alexnet"), 6.678, 1e-9);
+  EXPECT_NEAR(Ours(e, "gain_batch_inception3_16_cores"), 2 * 9.6585 / 15.8057, 1e-9);
+  EXPECT_EQ(Find(e, "gain_batch_inception3_16_cores")->paper, 1.05);
 }
 
 TEST(Coda, SimplerModelsNeedMoreCores) {
@@ -125,6 +196,9 @@ TEST(Coda, SimplerModelsNeedMoreCores) {
   EXPECT_EQ(Ours(e, "cores_needed_resnet50"), 4);
   EXPECT_EQ(Ours(e, "cores_needed_vgg16"), 4);
   EXPECT_EQ(Ours(e, "cores_needed_transformer"), 2);
+  EXPECT_EQ(Ours(e, "cores_needed_inception3_batch_16"), 4);
+  EXPECT_EQ(Ours(e, "cores_needed_inception3_batch_128"), 4);
+  EXPECT_NEAR(Ours(e, "pcie_alexnet_batch_128"), (183.836 + 3049.951) * 1048576 / 1e9, 1e-6);
   EXPECT_EQ(Find(e, "cores_needed_resnet50")->note,
             "keeps 98.78 %; 2 cores keep 64.04 %, ± 13.7 %; of 4 it uses 2.87");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/text/suggest.h"
 #include "core/text/words.h"
 #include "platform/files/write_file.h"
+#include "report/measure/profile_charts.h"
 #include "report/measure/profile_compare.h"
 #include "report/measure/profile_record.h"
 #include "report/measure/profiles_list.h"
@@ -28,8 +30,9 @@ using core::Result;
 using core::UsageError;
 using Records = std::vector<ProfileRecord>;
 
-constexpr std::array<const char*, 5> kProfileActions = {"list", "show", "compare", "export",
-                                                        "delete"};
+constexpr std::array<const char*, 6> kProfileActions = {"list",   "show", "compare",
+                                                        "export", "plot", "delete"};
+constexpr std::size_t kPlotPoints = 280;  // of a line: two pixels of a chart each
 
 std::optional<std::int64_t> AsId(const std::string& word) {
   std::int64_t id = 0;
@@ -59,7 +62,8 @@ class ProfilesCommand : public Command {
         ->type_name("gpu|cpu");
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
-    app.add_option("--out", out_, "export: write to this file")->type_name("FILE");
+    app.add_option("--out", out_, "export: write to this file; plot: write charts into this folder")
+        ->type_name("PATH");
     app.add_flag("--yes", yes_, "delete: delete without asking")->disable_flag_override();
     auto* json = app.add_flag("--json", json_, "print JSON; export: everything that is known")
                      ->disable_flag_override();
@@ -77,6 +81,7 @@ class ProfilesCommand : public Command {
                       : action_ == "show"    ? Show()
                       : action_ == "compare" ? CompareThem()
                       : action_ == "export"  ? Export()
+                      : action_ == "plot"    ? Plot()
                                              : Delete();
     RETURN_IF_ERROR(text);
     RETURN_IF_ERROR(WriteOut(*text));
@@ -88,17 +93,22 @@ class ProfilesCommand : public Command {
     if (std::find(kProfileActions.begin(), kProfileActions.end(), action_) ==
         kProfileActions.end()) {
       const std::vector<std::string> known(kProfileActions.begin(), kProfileActions.end());
-      return UsageError("profiles: {} is not allowed; give list, show, compare, export or delete{}",
-                        core::Quoted(action_), core::DidYouMean(action_, known));
+      return UsageError(
+          "profiles: {} is not allowed; give list, show, compare, export, plot or delete{}",
+          core::Quoted(action_), core::DidYouMean(action_, known));
     }
     if (!by_.empty() && by_ != "gpu" && by_ != "cpu") {
       return UsageError("--by: {} is not allowed; give gpu or cpu", core::Quoted(by_));
     }
     if (!by_.empty() && action_ != "compare") return UsageError("profiles: --by is for compare");
-    if ((csv_ || !out_.empty()) && action_ != "export") {
-      return UsageError("profiles: --csv and --out are for export");
+    if (csv_ && action_ != "export") return UsageError("profiles: --csv is for export");
+    if (!out_.empty() && action_ != "export" && action_ != "plot") {
+      return UsageError("profiles: --out is for export and plot");
     }
-    if ((action_ == "show" || action_ == "delete") && words_.empty()) {
+    if (action_ == "plot" && out_.empty()) {
+      return UsageError("profiles: plot needs a folder for its charts: --out DIR");
+    }
+    if ((action_ == "show" || action_ == "plot" || action_ == "delete") && words_.empty()) {
       return UsageError("profiles: {} needs an id or a name; `sharewell profiles list` shows them",
                         action_);
     }
@@ -222,6 +232,54 @@ class ProfilesCommand : public Command {
     if (out_.empty()) return text;
     RETURN_IF_ERROR(platform::WriteFile(out_, text));
     return std::string();
+  }
+
+  // The machine's series that charts draw, over the run.
+  Result<std::vector<report::SeriesRead>> SamplesOf(const ProfileRecord& record) {
+    store::SeriesFilter filter;
+    if (const std::string node = report::ProfileNode(record); !node.empty()) filter.node = node;
+    const auto listed = opened_->List(filter);
+    RETURN_IF_ERROR(listed);
+    const store::TimeRange range = report::ProfileRange(record);
+    std::vector<report::SeriesRead> series;
+    for (const store::SeriesInfo& info : *listed) {
+      if (!info.key.job.empty() || !report::IsInProfileCharts(info.key.metric)) continue;
+      auto buckets = opened_->Chart(info.key, range, kPlotPoints);
+      RETURN_IF_ERROR(buckets);
+      series.push_back({info, range, kPlotPoints, std::move(*buckets), {}});
+    }
+    return series;
+  }
+
+  Result<std::string> Plot() {
+    std::error_code failed;
+    std::filesystem::create_directories(out_, failed);
+    if (failed) {
+      return core::FailedError("profiles: the folder {} could not be made: {}", core::Quoted(out_),
+                               failed.message());
+    }
+    std::string text;
+    std::vector<std::string> files;
+    for (const std::string& word : words_) {
+      const auto found = Named(word);
+      RETURN_IF_ERROR(found);
+      const ProfileRecord& record = found->back();
+      const auto series = SamplesOf(record);
+      RETURN_IF_ERROR(series);
+      const auto drawn = report::DrawProfileCharts(record, *series);
+      for (const report::ProfileChart& chart : drawn.charts) {
+        files.push_back(
+            (std::filesystem::path(out_) / fmt::format("{}-{}.svg", record.id, chart.name))
+                .string());
+        RETURN_IF_ERROR(platform::WriteFile(files.back(), chart.svg));
+        text += files.back() + "\n";
+      }
+      for (const std::string& missing : drawn.missing) {
+        WriteErr(fmt::format("profile {}: no samples of {}; `sharewell doctor` says why\n",
+                             record.id, missing));
+      }
+    }
+    return json_ ? report::ProfileChartFilesJson(files) : text;
   }
 
   Result<std::string> Delete() {

@@ -12,14 +12,17 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/suggest.h"
+#include "platform/files/embedded.h"
 #include "platform/files/text.h"
 #include "report/reproduce/experiments.h"
+#include "report/reproduce/page.h"
 
 namespace sharewell::cli {
 namespace {
 
 constexpr const char* kAll = "all";
 constexpr std::uint64_t kMostSeeds = 10000;
+constexpr std::uint64_t kPageSeeds = 20;
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
@@ -45,7 +48,11 @@ class ReproduceCommand : public Command {
                  "with yeung: the makespan over the slowdown bound, with shares of the SMs and "
                  "without")
         ->disable_flag_override();
-    app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+    auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
+    app.add_flag("--page", page_,
+                 "with all: print docs/reproduce.md, from what the program carries alone")
+        ->disable_flag_override()
+        ->excludes(json);
   }
 
   core::Result<ExitCode> Run() override {
@@ -63,12 +70,20 @@ class ReproduceCommand : public Command {
     if (frontier_ && experiment_ != "yeung") {
       return core::UsageError("--frontier goes with yeung: sharewell reproduce yeung --frontier");
     }
+    if (page_ && experiment_ != kAll) {
+      return core::UsageError(
+          "--page is of all papers: sharewell reproduce all --page > docs/reproduce.md");
+    }
+    if (page_ && *seeds != kPageSeeds) {
+      return core::UsageError("--page has figures of {} seeds: leave --seeds out", kPageSeeds);
+    }
     std::vector<study::Experiment> experiments;
     ProgressBar bar;
     study::ReproduceOptions options;
     options.seeds = static_cast<int>(*seeds);
     options.real = real_;
     options.frontier = frontier_;
+    options.own_data_only = page_;
     for (const std::string& name : known) {
       if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
       options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
@@ -79,6 +94,12 @@ class ReproduceCommand : public Command {
       experiments.push_back(std::move(*experiment));
     }
     bar.Clear();
+    if (page_) {
+      const auto page = report::ExperimentsPage(experiments, platform::EmbeddedReproducePage());
+      RETURN_IF_ERROR(page);
+      RETURN_IF_ERROR(WriteOut(*page));
+      return kOk;
+    }
     RETURN_IF_ERROR(WriteOut(json_ ? report::ExperimentsJson(experiments)
                                    : report::ExperimentsTable(experiments)));
     return kOk;
@@ -90,6 +111,7 @@ class ReproduceCommand : public Command {
   std::vector<std::string> real_;
   bool frontier_ = false;
   bool json_ = false;
+  bool page_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,30 @@
+#include "study/reproduce/checklist/checklist.h"
+
+namespace sharewell::study::reproduce {
+
+std::vector<PaperItem> DubeItems() {
+  using enum PaperItemState;
+  return {
+      {"Table 1", "the parameters: models, frameworks, batches, CPUs, GPUs", kPartly,
+       "Of its grid we have all four models, in PyTorch instead of TensorFlow and Caffe; 1 to 16 "
+       "cores instead of 2 to 30 CPUs; one H200 instead of one or two P100 or V100; Inception v3 "
+       "at batch 16, 64 and 128, the others at one batch by cores. The paper prints the batches as "
+       "64 and 218; its figures have 64 and 128.",
+       "sharewell sweep zoo/cores.toml"},
+      {"Figure 1", "throughput of Caffe, 2 to 8 CPU threads, 1 and 2 GPUs", kPartly,
+       "VGG16 on one GPU: saturated at 4 cores, as the paper's at 4 threads. Two GPUs are not "
+       "reproduced, because our machine has one.",
+       "sharewell reproduce dube"},
+      {"Figure 2", "throughput of TensorFlow models, 8 to 30 CPU threads, batch 64", kPartly,
+       "All four models of the paper by cores, up to the 16 that our machine has.",
+       "sharewell reproduce dube"},
+      {"Figure 3",
+       "throughput from batch 64 to 128 at several counts of CPU threads, AlexNet and Inception",
+       kPartly,
+       "Inception v3 by cores and batch. AlexNet at both batches with 4 loader processes alone "
+       "(gain_batch_alexnet): its grid is not measured.",
+       "sharewell reproduce dube"},
+  };
+}
+
+}  // namespace sharewell::study::reproduce

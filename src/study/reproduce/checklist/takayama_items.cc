@@ -1,0 +1,108 @@
+#include "study/reproduce/checklist/checklist.h"
+
+namespace sharewell::study::reproduce {
+
+std::vector<PaperItem> TakayamaItems() {
+  using enum PaperItemState;
+  return {
+      {"Table I", "epochs, seed and job time of nine MLPerf benchmarks", kPartly,
+       "The job times are those of Table IX on the V100 and are typed in there. Our loops run by "
+       "steps, not by epochs. zoo/ has one for each of the nine kinds, and Table VI says which "
+       "were measured.",
+       "sharewell reproduce takayama"},
+      {"Table II", "the machine: one V100 16GB, two Xeons of 20 cores", kNoFigures,
+       "Ours is one H200 with 16 cores of a virtual machine (data/h200/README.md). Each profile is "
+       "kept with its machine.",
+       "sharewell profiles show NAME"},
+      {"Table III", "highest disk read and write speed of each benchmark, MB/s", kNot,
+       "Our loops make their data in memory and read no file, so there is nothing to measure. "
+       "`sharewell profile` shows disk read and written, mean and peak, of any job.",
+       "sharewell profile -- COMMAND"},
+      {"Table IV", "the two machines of the CPU comparison", kNoFigures,
+       "All our measurements are of hosts of one kind.", ""},
+      {"Table V", "job time on Haswell and on Skylake with one P100", kNot,
+       "We have hosts of one kind only. Profiles from two machines in one store give this table.",
+       "sharewell profiles compare --by cpu"},
+      {"Table VI", "mean CPU and GPU utilisation of the nine", kPartly,
+       "Seven loops of the same kinds on an H200, which a job fills less than a V100. Mask R-CNN "
+       "and the recurrent translator are not measured yet (tools/lab/QUEUE.md).",
+       "sharewell reproduce takayama"},
+      {"Table VII", "the two machines of the GPU comparison", kNoFigures,
+       "Their GPUs are in our catalogue; the host is not modelled.", "sharewell gpus"},
+      {"Table VIII", "specifications of P100 and V100", kShown,
+       "Our catalogue has the makers' figures of the SXM2 boards, the paper those of lower clocks. "
+       "Cores, clock and FP64 are not in it.",
+       "sharewell gpus"},
+      {"Table IX", "job time on P100 and V100, and their ratio", kShown,
+       "Our stretching of run times between GPU models, from the GPU utilisation alone: 0.06 off "
+       "in the mean. It was 0.09 by Amdahl's law, and is mended: host and GPU overlap, so a loop "
+       "that waits for its host hardly feels the GPU. SR and TL still gain more from the V100 than "
+       "their utilisation tells.",
+       "sharewell reproduce takayama"},
+      {"Table X", "total execution time, GPUs by gain against evenly", kShown,
+       "The 8.24 % are reached in GPU time by `match` without fairness bound. With the bound most "
+       "of it goes. `sharewell` stands beside it, with one job a GPU and sharing.",
+       "sharewell reproduce takayama"},
+      {"Figure 1", "CPU temperature over time", kPartly,
+       "The chart of any stored profile. Measured by hwmon or IPMI; data/h200 has none.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 2", "CPU and GPU power over time", kPartly,
+       "The chart of any stored profile. CPU power is measured by RAPL; data/h200 has that of the "
+       "GPU alone.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 3", "CPU and GPU utilisation over time", kPartly, "The chart of any stored profile.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 4", "CPU and GPU memory utilisation over time", kPartly,
+       "The chart of any stored profile.", "sharewell profiles plot NAME --out DIR"},
+      {"Figure 5", "disk reads and writes over time", kPartly, "The chart of any stored profile.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 6", "memory intensity index over time", kPartly,
+       "The chart of any stored profile, by the paper's formula. It needs the processor's "
+       "counters; data/h200 has none.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 7", "how Zabbix gathers the samples on another server", kNoFigures,
+       "A drawing. Ours samples on the machine itself, at 0.1 % of a core (docs/monitoring.md), "
+       "and can store them elsewhere.",
+       "sharewell monitor"},
+      {"Figure 8", "clock of each CPU thread over time, IC, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 9", "clock of each CPU thread over time, SSD, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 10", "clock of each CPU thread over time, OD, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 11", "clock of each CPU thread over time, RM, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 12", "clock of each CPU thread over time, SA, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 13", "clock of each CPU thread over time, RT, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 14", "clock of each CPU thread over time, TL, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 15", "clock of each CPU thread over time, RI, Haswell and Skylake", kPartly,
+       "The chart of any stored profile of such a loop, on one machine; ours are of no Haswell and "
+       "no Skylake.",
+       "sharewell profiles plot NAME --out DIR"},
+      {"Figure 16", "mean GPU utilisation over mean CPU utilisation", kPartly,
+       "In Table VI, two columns: seven of the nine kinds.", "sharewell reproduce takayama"},
+      {"Figure 17", "highest memory utilisation of CPU and GPU", kPartly,
+       "In Table VI, two columns: seven of the nine kinds. The paper draws its own and tells no "
+       "number. The H200 has nine times the memory of its V100, so the shares are small.",
+       "sharewell reproduce takayama"},
+  };
+}
+
+}  // namespace sharewell::study::reproduce
