@@ -161,8 +161,6 @@ class World {
   void MarkNode(core::NodeId node);
   bool StartsUp(core::JobId id) const { return states_[id.index()].loaded_at > now_; }
   void NeighbourSpeeds(core::GpuId gpu);
-  core::Ratio TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
-                        std::size_t i) const;
   core::Ratio HostSpeed(core::JobId id) const;
   // Alone on its GPU with the share that it was started with, over alone with all.
   core::Ratio SpeedOfShare(core::JobId id) const;

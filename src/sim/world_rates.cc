@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/numbers/random.h"
+#include "sim/true_speed.h"
 #include "sim/world.h"
 
 namespace sharewell::sim {
@@ -30,23 +31,6 @@ bool Near(double a, double b) {
 
 }  // namespace
 
-Ratio World::TrueSpeed(core::GpuModelId model, std::span<const interference::Resident> residents,
-                       std::size_t i) const {
-  const Ratio speed = interference_->Speed(model, residents, i);
-  if (residents.size() <= 1 || interference_->Measured(model, residents)) return speed;
-  // The same co-location always errs the same way: the draw is by the workloads, not by the jobs.
-  std::array<std::uint32_t, core::kMaxJobsOnGpu> group{};
-  for (std::size_t k = 0; k < residents.size(); ++k) group[k] = residents[k].workload.value;
-  std::sort(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(residents.size()));
-  std::uint64_t hash = core::HashOf({options_.seed, model.value, residents[i].workload.value});
-  for (std::size_t k = 0; k < residents.size(); ++k) hash = core::HashOf({hash, group[k]});
-  const auto& errs = interference_->coefficients();
-  const double sigma = residents.size() == 2 ? errs.residual : errs.residual_of_three;
-  const double residual = std::exp(sigma * core::Normal(hash));
-  const Ratio alone = interference::SpeedAlone(*residents[i].demand, residents[i].sm_share, errs);
-  return std::clamp(speed * residual, interference::kSlowest, alone);
-}
-
 void World::NeighbourSpeeds(GpuId gpu) {
   GpuState& g = gpus_[gpu.index()];
   const auto model = cluster_->ModelOf(gpu);
@@ -60,7 +44,9 @@ void World::NeighbourSpeeds(GpuId gpu) {
   std::size_t at = 0;  // in residents
   for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
     const JobId id = g.residents.jobs()[i];
-    const Ratio speed = StartsUp(id) ? 1 : TrueSpeed(model, std::span(residents).first(n), at++);
+    const Ratio speed = StartsUp(id) ? 1
+                                     : TrueSpeed(*interference_, options_.seed, model,
+                                                 std::span(residents).first(n), at++);
     g.speed[i] = static_cast<float>(speed);
     MarkJob(id);
   }

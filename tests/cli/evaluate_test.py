@@ -51,6 +51,15 @@ class Evaluate(ProgramTest):
         self.assertRegex(text, r"(?m)^linear +\d\.\d{3} ")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
+    def test_yeung(self):
+        text = self.succeed("evaluate", self.profiles(), "--yeung", "--folds", "4", "--out", "yeung")
+        self.assertRegex(text, r"(?m)^learner +paper +rows at random +families held out$")
+        self.assertRegex(text, r"(?m)^yeung-forest +0\.154 +\d\.\d{3} +\d\.\d{3}$")
+        self.assertRegex(text, r"(?m)^mean +- +\d\.\d{3} +\d\.\d{3}$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        xml.dom.minidom.parse(str(self.folder / "yeung" / "flops-utilisation.svg"))
+        self.assertIn("--yeung needs profiles", self.fail_with(2, "evaluate", "--pairs", "--yeung"))
+
     def test_pairs(self):
         text = self.succeed("evaluate", "--pairs")
         self.assertRegex(text, r"(?m)^no workload of the group seen +\d+ +0\.06\d ")
@@ -62,6 +71,7 @@ class Evaluate(ProgramTest):
         self.assertLessEqual(pairs["workload_held_out"]["mean_absolute_error"], 0.07)
         self.assertGreaterEqual(pairs["workload_held_out"]["spearman_of_sums"], 0.7)
         self.assertTrue((self.folder / "pairs" / "evaluation.json").exists())
+        xml.dom.minidom.parse(str(self.folder / "pairs" / "utilisation-slowdown.svg"))
         self.assertIn("--gavel needs --pairs", self.fail_with(2, "evaluate", "--gavel", "x.csv"))
         self.assertIn("give one of them", self.fail_with(2, "evaluate", "--pairs", self.profiles()))
 

@@ -43,6 +43,22 @@ class Reproduce(ProgramTest):
         self.assertRegex(text, r"(?m)^what +paper +ours")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
+    def test_side_by_side(self):
+        text = self.succeed("reproduce", "yeung", "--seeds", "1")
+        self.assertRegex(text, r"(?m)^ +slot +reactive +pack +sharewell$")
+        self.assertRegex(text, r"(?m)^GPU utilisation, paper +43.10 % +47.10 % +69.60 % +-$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        document = json.loads(self.succeed("reproduce", "yeung", "--seeds", "1", "--json"))
+        table, = document["experiments"][0]["tables"]
+        self.assertEqual(table["columns"], ["slot", "reactive", "pack", "sharewell"])
+        self.assertEqual(table["rows"][0]["values"], [0.431, 0.471, 0.696, None])
+
+    def test_parts(self):
+        self.assertIn("--part goes with yeung", self.fail_with(2, "reproduce", "coda", "--part", "optimum"))
+        self.assertIn("predictor and optimum", self.fail_with(2, "reproduce", "yeung", "--part", "optimal"))
+        # Not in the repository: the graphs are not carried in the program.
+        self.assertIn("run this in the repository", self.fail_with(2, "reproduce", "yeung", "--part", "predictor"))
+
     def test_refused(self):
         self.assertIn("did you mean 'coda'?", self.fail_with(2, "reproduce", "codda"))
         for seeds in ("0", "-1", "1.5", "nan", "", "1e9"):

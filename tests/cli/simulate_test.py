@@ -20,7 +20,7 @@ FIELDS = (["policy", "jobs", "jobs_finished", "jobs_failed", "jobs_infeasible", 
              "oom_count", "resubmissions", "moves", "fairness_jain", "finish_time_fairness",
              "gpu_hours", "energy_kwh", "cpu_cores_reserved_mean", "cpu_cores_used_mean",
              "decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second",
-             "distance_from_optimal"])
+             "distance_from_optimal", "distance_from_shared_optimum"])
 COUNTS = {field for field in FIELDS if field.startswith("jobs")} - {"jobs_per_cpu_second"}
 COUNTS |= {"oom_count", "resubmissions", "moves"}
 ROOT = os.getcwd()  # CTest runs us in the repository's root
@@ -152,6 +152,19 @@ class Simulate(ProgramTest):
         self.assertFalse((self.folder / "out" / "jobs-optimal.csv").exists())
         many = "id,submit_seconds,duration_seconds,gpus\n" + "".join(f"j{i},0,9,1\n" for i in range(99))
         self.assertIn("optimal", self.fail_with(2, *self.simulate("--policy", "optimal", jobs=many)))
+        self.assertIn("optimal-shared: 99 jobs", self.fail_with(2, *self.simulate("--policy", "optimal-shared",
+                                                                                  jobs=many)))
+
+    def test_optimal_shared(self):
+        jobs = "id,submit_seconds,duration_seconds,gpus\na,0,100,1\nb,0,60,1\nc,0,40,1\n"
+        done = self.succeed(*self.simulate("--policy", "slot,pack,optimal-shared", "--json", jobs=jobs))
+        slot, pack, shared = self.check_document(done)["results"]
+        for result in (slot, pack, shared):
+            self.assertGreaterEqual(result["distance_from_shared_optimum"], -1e-6)
+            self.assertIsNone(result["distance_from_optimal"])
+        self.assertLessEqual(shared["makespan_seconds"], slot["makespan_seconds"] * (1 + 1e-6))
+        text = self.succeed(*self.simulate("--policy", "pack,optimal-shared", jobs=jobs))
+        self.assertRegex(text, r"over the bound with sharing +\d")
 
     def test_many_policies_stay_within_100_columns(self):
         policies = ",".join(f"{order}+pack" for order in

@@ -9,6 +9,7 @@
 #include "platform/files/text.h"
 #include "policy/registry.h"
 #include "study/simulation/optimal.h"
+#include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::cli {
 namespace {
@@ -32,6 +33,7 @@ std::vector<std::string> PolicyNames() {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   names.emplace_back(study::kOptimal);
+  names.emplace_back(study::kOptimalShared);
   return names;
 }
 

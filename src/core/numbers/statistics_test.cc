@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace sharewell::core {
 namespace {
 
@@ -28,6 +30,21 @@ TEST(Statistics, JainIsOneWhenEqualAndOneOverNWhenOneHasAll) {
   EXPECT_DOUBLE_EQ(*Jain({8, 0, 0, 0}), 0.25);
   EXPECT_DOUBLE_EQ(*Jain({0, 0}), 1);
   EXPECT_DOUBLE_EQ(*Jain({1, 3}), 16.0 / 20);
+}
+
+TEST(Statistics, CorrelationIsOneOnALineAndUnknownWithoutVariation) {
+  EXPECT_NEAR(*Pearson({1, 2, 3}, {10, 20, 30}), 1, 1e-12);
+  EXPECT_NEAR(*Pearson({1, 2, 3}, {3, 2, 1}), -1, 1e-12);
+  EXPECT_NEAR(*Pearson({1, 2, 3, 4}, {1, 3, 2, 4}), 0.8, 1e-12);
+  EXPECT_FALSE(Pearson({1, 2}, {5, 5}));
+  EXPECT_FALSE(Pearson({}, {}));
+  EXPECT_FALSE(Spearman({1}, {1}));
+}
+
+TEST(Statistics, RankCorrelationSeesTheOrderAloneAndSharesTies) {
+  EXPECT_NEAR(*Spearman({1, 2, 3}, {1, 10, 1e6}), 1, 1e-12);
+  // Ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
+  EXPECT_NEAR(*Spearman({1, 2, 2, 3}, {1, 2, 3, 4}), 4.5 / std::sqrt(4.5 * 5), 1e-12);
 }
 
 }  // namespace

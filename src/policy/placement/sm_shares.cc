@@ -18,7 +18,6 @@ using core::JobId;
 using core::JobView;
 using core::Ratio;
 
-constexpr std::array<Ratio, 4> kShares{1, 0.8, 0.6, 0.4};
 constexpr double kWorthNarrower = 1.05;
 constexpr std::size_t kPartners = 8;   // tried
 constexpr std::size_t kLookedAt = 64;  // to find them
@@ -58,7 +57,7 @@ struct Worth {
   double together = 1;  // with a partner
   JobId partner;
 };
-using Worths = std::array<Worth, kShares.size()>;
+using Worths = std::array<Worth, kSmShares.size()>;
 
 // The most that the two do together with that share for the job; absent: a bound would break.
 std::optional<double> SumWith(const Context& context, GpuModelId model, Colocation& pair,
@@ -81,12 +80,12 @@ std::optional<double> SumWith(const Context& context, GpuModelId model, Colocati
 // `most_lasting`: of work a GPU, within which it must be done, at the pace of the two together.
 IdleShare BestOf(const Worths& worths, double part, double left, double most_lasting) {
   const auto value = [&](const Worth& w) { return part * w.together + (1 - part) * w.alone; };
-  IdleShare best{kShares[0], {}};
+  IdleShare best{kSmShares[0], {}};
   double most = value(worths[0]) * kWorthNarrower;
-  for (std::size_t s = 1; s < kShares.size(); ++s) {
+  for (std::size_t s = 1; s < kSmShares.size(); ++s) {
     if (value(worths[s]) <= most) continue;
     if (left / worths[s].alone > most_lasting / worths[s].together) continue;
-    best = {kShares[s], worths[s].partner};
+    best = {kSmShares[s], worths[s].partner};
     most = value(worths[s]) + kSpeedsAlike;
   }
   return best;
@@ -103,10 +102,10 @@ Worths WithWhoWaits(const Context& context, const JobView& view, GpuModelId mode
     Colocation pair(context.snapshot, *context.options.interference, model, {});
     pair.Join(view.job.id);
     pair.Join(id);
-    for (std::size_t s = 0; s < kShares.size(); ++s) {
+    for (std::size_t s = 0; s < kSmShares.size(); ++s) {
       // Not even at full speed beside it would the partner make up for it.
       if (s > 0 && worths[s].alone + 1 <= worths[s].together) continue;
-      pair.Limit(0, kShares[s]);
+      pair.Limit(0, kSmShares[s]);
       const auto sum = SumWith(context, model, pair, true);
       if (sum && *sum > worths[s].together) {
         worths[s].together = *sum;
@@ -125,8 +124,8 @@ Worths WithWhoRuns(const Context& context, const JobView& view, GpuModelId model
     Colocation pair(context.snapshot, *context.options.interference, model, {});
     pair.Join(view.job.id);
     pair.Join(id);
-    for (std::size_t s = 0; s < kShares.size(); ++s) {
-      pair.Limit(0, kShares[s]);
+    for (std::size_t s = 0; s < kSmShares.size(); ++s) {
+      pair.Limit(0, kSmShares[s]);
       const auto sum = SumWith(context, model, pair, false);
       worths[s].together +=
           std::max(sum.value_or(0), worths[s].alone) / static_cast<double>(partners.size());
@@ -138,7 +137,7 @@ Worths WithWhoRuns(const Context& context, const JobView& view, GpuModelId model
 }  // namespace
 
 std::span<const Ratio> SharesFor(const Context& context, const JobView& view, GpuModelId model) {
-  const std::span<const Ratio> all(kShares);
+  const std::span<const Ratio> all(kSmShares);
   if (PolicyDecides(context, view, model)) return all;
   if (core::StandingShare(view) >= 1) return all.first(1);
   if (view.state == core::JobState::kRunning) return {&view.allocation.sm_share, 1};
@@ -159,9 +158,9 @@ IdleShare ShareOnIdle(const Context& context, const JobView& view, GpuModelId mo
   const double left = LeftOn(context, view, model);
   Worths worths;
   const core::Demand& demand = view.estimate.On(model).demand;
-  for (std::size_t s = 0; s < kShares.size(); ++s) {
-    worths[s].alone =
-        interference::SpeedAlone(demand, kShares[s], context.options.interference->coefficients());
+  for (std::size_t s = 0; s < kSmShares.size(); ++s) {
+    worths[s].alone = interference::SpeedAlone(demand, kSmShares[s],
+                                               context.options.interference->coefficients());
     worths[s].together = worths[s].alone;
   }
   const auto gpus = static_cast<double>(snapshot.cluster().gpu_count());

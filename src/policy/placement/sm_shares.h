@@ -17,12 +17,16 @@
 // one's kernels are long against the other's is what it is about.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
 #include "policy/placement/placement.h"
 
 namespace sharewell::policy {
+
+// What a policy chooses from, largest first.
+inline constexpr std::array<core::Ratio, 4> kSmShares{1, 0.8, 0.6, 0.4};
 
 // Sums of speeds that differ by less are alike: the model errs by as much.
 constexpr double kSpeedsAlike = 0.1;

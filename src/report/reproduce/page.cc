@@ -198,6 +198,8 @@ std::string ExperimentFigure(const std::optional<double>& value, const std::stri
     if (unit == "times") return fmt::format("{:.3f}x", v);
     if (unit == "s") return Duration(core::Seconds(v));
     if (unit == "count") return fmt::format("{:.4g}", v);
+    if (unit == "correlation") return fmt::format("r {:.2f}", v);
+    if (unit == "rmsle") return fmt::format("{:.3f}", v);
     return fmt::format("{:.4g}{}{}", v, unit.empty() ? "" : " ", unit);
   });
 }

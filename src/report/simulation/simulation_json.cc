@@ -45,6 +45,7 @@ Json ResultOf(const study::Summary& s) {
   r["decision_p99_seconds"] = OrNull(s.decision_p99);
   r["jobs_per_cpu_second"] = OrNull(s.jobs_per_cpu_second);
   r["distance_from_optimal"] = OrNull(s.distance_from_optimal);
+  r["distance_from_shared_optimum"] = OrNull(s.distance_from_shared_optimum);
   return r;
 }
 

@@ -41,6 +41,9 @@ core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptio
   if (!options.real.empty() && name != "yeung") {
     return core::UsageError("records of a real run belong to yeung alone, not to '{}'", name);
   }
+  if (!options.part.empty() && name != "yeung") {
+    return core::UsageError("--part goes with yeung alone, not with '{}'", name);
+  }
   std::vector<std::string> names;
   for (const Entry& entry : kExperiments) {
     names.emplace_back(entry.name);

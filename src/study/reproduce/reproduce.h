@@ -47,6 +47,18 @@ struct PaperGrid {
   std::vector<std::vector<std::string>> rows;  // as wide as `columns`
 };
 
+// Figures that belong beside each other, a column each: a paper's own table.
+struct SideBySide {
+  struct Row {
+    std::string what;
+    std::string unit;                           // as ReproduceRow's
+    std::vector<std::optional<double>> values;  // one a column; absent: not given, or not measured
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+
 struct Experiment {
   std::string name;
   std::string title;
@@ -54,6 +66,7 @@ struct Experiment {
   std::vector<ReproduceRow> rows;
   std::vector<PaperItem> items = {};  // every table and figure of the paper, in its order
   std::vector<PaperGrid> grids = {};
+  std::vector<SideBySide> tables = {};  // may be empty
 };
 
 struct ReproduceOptions {
@@ -71,6 +84,9 @@ struct ReproduceOptions {
   bool frontier = false;
   // Nothing from the data sets of others: the same figures on a machine that has none.
   bool own_data_only = false;
+  // Of yeung alone: another part of the paper instead of its Table 4: "predictor" (Table 3) or
+  // "optimum" (its future work); empty: Table 4 and the figures.
+  std::string part;
 };
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order

@@ -12,6 +12,8 @@
 #include "core/result.h"
 #include "study/prediction/prediction.h"
 #include "study/reproduce/experiment.h"
+#include "study/reproduce/yeung_figures.h"
+#include "study/reproduce/yeung_parts.h"
 #include "study/reproduce/yeung_real.h"
 #include "study/simulation/predicted_belief.h"
 
@@ -143,6 +145,40 @@ void AddAbsolutes(const Figures& figures, std::vector<ReproduceRow>& rows) {
   }
 }
 
+// The paper's Table 4 and ours, policy by policy: pack is the paper's scheduler as it built it.
+SideBySide TableFour(const Figures& figures) {
+  using Values = std::vector<std::optional<double>>;
+  SideBySide table{"Table 4: the paper's and ours", {}, {}};
+  const auto ours = [&](const std::string& figure) {
+    Values values;
+    for (const std::string policy : kPolicies) values.push_back(figures.Mean(policy + figure));
+    return values;
+  };
+  for (const std::string policy : kPolicies) table.columns.push_back(policy);
+  const auto vs = [&](const std::string& base) {
+    Values values;
+    for (const std::string policy : kPolicies) {
+      const bool judged = policy == "pack" || policy == "sharewell";
+      values.push_back(judged ? std::optional(figures.Mean(policy + ".makespan_vs_" + base))
+                              : std::nullopt);
+    }
+    return values;
+  };
+  table.rows = {
+      {"GPU utilisation, paper", "ratio", {0.431, 0.471, 0.696, {}}},
+      {"GPU utilisation, ours", "ratio", ours(".busy")},
+      {"makespan against slot, paper", "ratio", {{}, {}, -0.335, {}}},
+      {"makespan against slot, ours", "ratio", vs("slot")},
+      {"makespan against reactive, paper", "ratio", {{}, {}, -0.265, {}}},
+      {"makespan against reactive, ours", "ratio", vs("reactive")},
+      {"run time (its JCT), paper", "s", {1869, 2193, 2024, {}}},
+      {"run time (its JCT), ours", "s", ours(".run")},
+      {"completion with queueing, ours", "s", ours(".jct")},
+      {"slowdown by neighbours, ours", "times", ours(".slowdown")},
+  };
+  return table;
+}
+
 // What a laxer bound gains, where starts may be given less than all SMs and where not: the same
 // jobs in the same world, told alike.
 core::Result<Experiment> Frontier(const ReproduceOptions& options) {
@@ -194,6 +230,12 @@ core::Result<Experiment> Frontier(const ReproduceOptions& options) {
 core::Result<Experiment> Yeung(const ReproduceOptions& options) {
   if (!options.real.empty()) return YeungReal(options.real);
   if (options.frontier) return Frontier(options);
+  if (options.part == "predictor") return YeungPredictor(options);
+  if (options.part == "optimum") return YeungOptimum(options);
+  if (!options.part.empty()) {
+    return core::UsageError("there is no part '{}' of yeung; there are predictor and optimum",
+                            options.part);
+  }
   Experiment out;
   out.title = "co-location by predicted utilisation";
   out.assumptions = {
@@ -238,7 +280,9 @@ core::Result<Experiment> Yeung(const ReproduceOptions& options) {
     out.rows.push_back(
         {"oom_count_predicted", {}, figures.Sum("predicted_ooms"), "count", "over all seeds"});
     AddAbsolutes(figures, out.rows);
+    out.tables.push_back(TableFour(figures));
   }
+  RETURN_IF_ERROR(AddYeungFigures(trained->predictor, out.rows));
   if (options.progress) options.progress("seeds", all, all);
   return out;
 }

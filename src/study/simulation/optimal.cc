@@ -26,28 +26,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // Seconds of each job on each GPU model; infinite where it cannot run.
 using Times = std::vector<std::vector<double>>;
 
-core::Result<Times> TimesOf(const Scenario& scenario, const OptimalOptions& options) {
+Times TimesOf(const Scenario& scenario) {
   const auto& cluster = scenario.cluster;
-  if (scenario.jobs.empty()) return core::UsageError("optimal: there is no job to place");
-  if (scenario.jobs.size() > options.max_jobs || cluster.gpu_count() > options.max_gpus) {
-    return core::UsageError(
-        "optimal: {} jobs on {} GPUs are too many to solve exactly (at most {} on {}); take a part "
-        "of the trace, or leave 'optimal' out of --policy",
-        scenario.jobs.size(), cluster.gpu_count(), options.max_jobs, options.max_gpus);
-  }
   Times times;
   for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
     const core::Job& job = scenario.jobs[j];
     const sim::TrueJob& truth = scenario.truth[j];
-    if (job.gpus != 1) {
-      return core::UsageError("optimal: job '{}' needs {} GPUs, only jobs of one GPU can be solved",
-                              job.name, job.gpus);
-    }
-    if (job.submit != scenario.jobs.front().submit) {
-      return core::UsageError(
-          "optimal: job '{}' is submitted later than the first; all must be there from the start",
-          job.name);
-    }
     auto& row = times.emplace_back();
     for (std::size_t m = 0; m < cluster.models().size(); ++m) {
       const core::GpuModelId model(m);
@@ -58,27 +42,24 @@ core::Result<Times> TimesOf(const Scenario& scenario, const OptimalOptions& opti
           cluster.CountOf(model) > 0;
       row.push_back(may ? truth.work.value / truth.on[m].rate : kNever);
     }
-    if (*std::min_element(row.begin(), row.end()) == kNever) {
-      return core::UsageError("optimal: job '{}' can run on no GPU of the cluster", job.name);
-    }
   }
   return times;
 }
 
-struct Assignment {
+struct WholeAssignment {
   std::vector<GpuId> gpu_of;
   double makespan = kNever;
 };
 
 // Longest first, each where it ends soonest: what the solver has to beat.
-Assignment Greedy(const core::Cluster& cluster, const Times& times) {
+WholeAssignment Greedy(const core::Cluster& cluster, const Times& times) {
   std::vector<std::size_t> order(times.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return *std::min_element(times[a].begin(), times[a].end()) >
            *std::min_element(times[b].begin(), times[b].end());
   });
-  Assignment out{std::vector<GpuId>(times.size()), 0};
+  WholeAssignment out{std::vector<GpuId>(times.size()), 0};
   std::vector<double> load(cluster.gpu_count(), 0);
   for (std::size_t j : order) {
     std::size_t best = 0;
@@ -131,7 +112,7 @@ class Program {
   }
 
   // Something better than makespan 1, `greedy` where there is none; absent without proof.
-  std::optional<Assignment> Solve(core::Seconds limit, const Assignment& greedy) {
+  std::optional<WholeAssignment> Solve(core::Seconds limit, const WholeAssignment& greedy) {
     constexpr double kNoBetter = 1e-9;
     CbcModel model(solver_);
     model.setLogLevel(0);
@@ -146,7 +127,7 @@ class Program {
     if (!model.isProvenOptimal()) return std::nullopt;
     const double* x = model.bestSolution();
     if (x == nullptr) return greedy;
-    Assignment out{std::vector<GpuId>(times_.size()), 0};
+    WholeAssignment out{std::vector<GpuId>(times_.size()), 0};
     std::vector<double> load(cluster_.gpu_count(), 0);
     for (std::size_t j = 0; j < times_.size(); ++j) {
       for (std::size_t g = 0; g < load.size(); ++g) {
@@ -183,18 +164,8 @@ class Program {
   OsiClpSolverInterface solver_;
 };
 
-core::Cluster WithoutHostLimits(const core::Cluster& cluster) {
-  auto nodes = cluster.nodes();
-  for (auto& node : nodes) {
-    node.cores.reset();
-    node.memory.reset();
-    node.memory_bandwidth.reset();
-    node.pcie.reset();
-  }
-  return core::Cluster(cluster.models(), std::move(nodes));
-}
-
-Summary Replay(const Scenario& scenario, const Times& times, const Assignment& assignment) {
+Summary ReplayAlone(const Scenario& scenario, const Times& times,
+                    const WholeAssignment& assignment) {
   Scenario free = scenario;
   free.cluster = WithoutHostLimits(scenario.cluster);
   const double begin = CpuSeconds();
@@ -234,18 +205,58 @@ Summary Replay(const Scenario& scenario, const Times& times, const Assignment& a
 
 }  // namespace
 
+core::Cluster WithoutHostLimits(const core::Cluster& cluster) {
+  auto nodes = cluster.nodes();
+  for (auto& node : nodes) {
+    node.cores.reset();
+    node.memory.reset();
+    node.memory_bandwidth.reset();
+    node.pcie.reset();
+  }
+  return core::Cluster(cluster.models(), std::move(nodes));
+}
+
+core::Result<void> CheckSolvable(const Scenario& scenario, std::string_view policy,
+                                 std::size_t max_jobs, std::size_t max_gpus) {
+  const auto& cluster = scenario.cluster;
+  if (scenario.jobs.empty()) return core::UsageError("{}: there is no job to place", policy);
+  if (scenario.jobs.size() > max_jobs || cluster.gpu_count() > max_gpus) {
+    return core::UsageError(
+        "{0}: {1} jobs on {2} GPUs are too many to solve exactly (at most {3} on {4}); take a part "
+        "of the trace, or leave '{0}' out of --policy",
+        policy, scenario.jobs.size(), cluster.gpu_count(), max_jobs, max_gpus);
+  }
+  const Times times = TimesOf(scenario);
+  for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+    const core::Job& job = scenario.jobs[j];
+    if (job.gpus != 1) {
+      return core::UsageError("{}: job '{}' needs {} GPUs, only jobs of one GPU can be solved",
+                              policy, job.name, job.gpus);
+    }
+    if (job.submit != scenario.jobs.front().submit) {
+      return core::UsageError(
+          "{}: job '{}' is submitted later than the first; all must be there from the start",
+          policy, job.name);
+    }
+    if (*std::min_element(times[j].begin(), times[j].end()) == kNever) {
+      return core::UsageError("{}: job '{}' can run on no GPU of the cluster", policy, job.name);
+    }
+  }
+  return {};
+}
+
 core::Result<OptimalResult> SolveOptimal(const Scenario& scenario, const OptimalOptions& options) {
-  const auto times = TimesOf(scenario, options);
-  RETURN_IF_ERROR(times);
-  const Assignment greedy = Greedy(scenario.cluster, *times);
-  Program program(scenario.cluster, *times, greedy.makespan);
+  RETURN_IF_ERROR(CheckSolvable(scenario, kOptimal, options.max_jobs, options.max_gpus));
+  const Times times = TimesOf(scenario);
+  const WholeAssignment greedy = Greedy(scenario.cluster, times);
+  Program program(scenario.cluster, times, greedy.makespan);
   const auto best = program.Solve(options.time_limit, greedy);
   if (!best) {
     return core::FailedError(
         "optimal: no proof within {:g} s of CPU time for {} jobs on {} GPUs; take fewer jobs",
         options.time_limit.value, scenario.jobs.size(), scenario.cluster.gpu_count());
   }
-  return OptimalResult{Replay(scenario, *times, *best), best->gpu_of};
+  return OptimalResult{ReplayAlone(scenario, times, *best), best->gpu_of};
 }
 
 core::Result<double> OptimalMakespan(const Scenario& scenario, const OptimalOptions& options) {

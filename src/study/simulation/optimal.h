@@ -5,7 +5,7 @@
 // GPU by itself: nobody shares, nobody is moved, starting is free, durations are known, and hosts
 // never run short. This is the true optimum of that problem (unrelated parallel machines), and so a
 // lower bound for every policy that does not share GPUs. Policies that share may end below it: a
-// negative distance is what sharing is worth there. The optimum with sharing is not computed.
+// negative distance is what sharing is worth there. With sharing: shared_optimum/shared_optimum.h.
 //
 // The work grows exponentially with the jobs, so larger scenarios are refused. One thread; prints
 // nothing.
@@ -44,6 +44,14 @@ core::Result<OptimalResult> SolveOptimal(const Scenario& scenario,
 
 // Its makespan alone, in seconds.
 core::Result<double> OptimalMakespan(const Scenario& scenario, const OptimalOptions& options = {});
+
+// A usage error that names the policy and says why it cannot solve the scenario: those of
+// SolveOptimal.
+core::Result<void> CheckSolvable(const Scenario& scenario, std::string_view policy,
+                                 std::size_t max_jobs, std::size_t max_gpus);
+
+// The same machines, whose hosts never run short of anything.
+core::Cluster WithoutHostLimits(const core::Cluster& cluster);
 
 // Fills in summary.distance_from_optimal; leaves it absent where `summary` has no makespan.
 void SetDistance(const OptimalResult& optimum, Summary& summary);

@@ -1,5 +1,6 @@
 #include "study/simulation/simulate.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <utility>
@@ -11,6 +12,7 @@
 #include "study/prediction/prediction.h"
 #include "study/simulation/optimal.h"
 #include "study/simulation/predicted_belief.h"
+#include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::study {
 namespace {
@@ -126,6 +128,7 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
   options.simulate.cpu_seconds_before = CpuSeconds();
   Comparison out;
   std::optional<OptimalResult> optimum;
+  std::optional<SharedOptimum> shared;
   for (const std::string& policy : policies) {
     const auto progress = [&](std::size_t done, std::size_t of) {
       if (options.progress) options.progress(policy, done, of);
@@ -143,13 +146,30 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
       out.results.push_back(optimum->summary);
       continue;
     }
+    if (policy == kOptimalShared) {
+      SharedOptimumOptions how;
+      how.configurations = {static_cast<std::size_t>(options.simulate.policy.max_jobs_on_gpu),
+                            options.simulate.policy.sm_shares, options.simulate.belief.seed};
+      auto solved = SolveSharedOptimum(scenario, how);
+      RETURN_IF_ERROR(solved);
+      shared = std::move(*solved);
+      if (!shared->schedule_proven) {
+        out.notes.push_back(fmt::format(
+            "{}: the bound is proven; that no schedule without pauses ends sooner than the one "
+            "shown is not",
+            kOptimalShared));
+      }
+      out.results.push_back(shared->summary);
+      continue;
+    }
     auto simulation = Simulate(scenario, policy, options.simulate, progress);
     if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
     if (options.done) options.done(policy, *simulation);
     out.results.push_back(std::move(simulation->summary));
   }
-  if (optimum) {
-    for (Summary& summary : out.results) SetDistance(*optimum, summary);
+  for (Summary& summary : out.results) {
+    if (optimum) SetDistance(*optimum, summary);
+    if (shared) SetDistance(*shared, summary);
   }
   return out;
 }

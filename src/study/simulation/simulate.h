@@ -53,13 +53,14 @@ struct CompareOptions {
   SimulateOptions simulate;
   bool predicted = false;  // belief as our own predictor tells it, instead of simulate.belief
   std::function<void(const std::string& policy, std::size_t done, std::size_t of)> progress = {};
-  // Each simulation as it ends; not `optimal`, which is solved.
+  // Each simulation as it ends; not the optima, which are solved.
   std::function<void(const std::string& policy, const Simulation& simulation)> done = {};
 };
 
-// "optimal" among the policies is the least makespan (optimal.h), from which the others get their
-// distance; where others are asked for too, an optimum that is not proven in time is a note. An
-// error names the policy.
+// "optimal" among the policies is the least makespan without sharing (optimal.h) and
+// "optimal-shared" that with sharing (shared_optimum.h), from which the others get their distances;
+// where others are asked for too, an optimum that is not proven in time is a note. An error names
+// the policy.
 core::Result<Comparison> ComparePolicies(const Scenario& scenario,
                                          const std::vector<std::string>& policies,
                                          CompareOptions options);

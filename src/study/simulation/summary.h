@@ -36,6 +36,8 @@ struct Summary {
   std::optional<double> decision_p50, decision_p99;
   std::optional<double> jobs_per_cpu_second;
   std::optional<double> distance_from_optimal;  // makespan over the optimum's, less 1
+  // The same over the bound of all schedules that share GPUs (shared_optimum.h).
+  std::optional<double> distance_from_shared_optimum;
 };
 
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,

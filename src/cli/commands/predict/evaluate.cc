@@ -12,13 +12,17 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "report/prediction/beside_yeung.h"
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
 #include "report/prediction/timm.h"
+#include "report/prediction/yeung_charts.h"
+#include "study/prediction/evaluate/beside_yeung.h"
 #include "study/prediction/evaluate/evaluate_pairs.h"
 #include "study/prediction/evaluate/evaluation.h"
 #include "study/prediction/evaluate/timm.h"
 #include "study/prediction/measured_groups.h"
+#include "study/prediction/measured_slowdowns.h"
 #include "study/prediction/prediction.h"
 #include "study/prediction/training_rows.h"
 
@@ -55,6 +59,11 @@ class EvaluateCommand : public Command {
         ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
+    app.add_flag(
+           "--yeung", yeung_,
+           "compare with the predictor of Yeung et al.: RMSLE of utilisation by learner, rows "
+           "held out at random and by family")
+        ->disable_flag_override();
     app.add_option("--timm", timm_,
                    "instead of profiles: step times of timm's public training benchmark, whose CSV "
                    "files lie in DIR")
@@ -73,6 +82,9 @@ class EvaluateCommand : public Command {
     if (asked > 1) {
       return core::UsageError(
           "evaluate: profiles, --pairs and --timm are separate evaluations; give one of them");
+    }
+    if (yeung_ && profiles_.empty()) {
+      return core::UsageError("evaluate: --yeung needs profiles with graphs to learn from");
     }
     if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
     if (asked == 0) {
@@ -111,6 +123,7 @@ class EvaluateCommand : public Command {
     const auto set = study::ReadTrainingSet(profiles_, catalogue);
     RETURN_IF_ERROR(set);
     ProgressBar bar;
+    if (yeung_) return BesideYeung(*set, options.folds, bar);
     options.progress = [&](std::string_view learner, std::size_t done, std::size_t of) {
       bar.Show(learner, done, of);
     };
@@ -125,6 +138,22 @@ class EvaluateCommand : public Command {
       files.push_back({"importance.svg", report::ImportanceSvg(*evaluation)});
     }
     return Finish(json_ ? json : report::EvaluationTable(*evaluation), files);
+  }
+
+  Result<ExitCode> BesideYeung(const study::TrainingSet& set, std::size_t folds,
+                               ProgressBar& bar) const {
+    study::BesideYeungOptions options;
+    options.folds = folds;
+    options.progress = [&](std::string_view learner, std::size_t done, std::size_t of) {
+      bar.Show(learner, done, of);
+    };
+    const auto compared = study::CompareWithYeung(set, options);
+    bar.Clear();
+    if (!compared) return tl::unexpected(core::Error(compared.error()).Within("--yeung"));
+    const std::string json = report::BesideYeungJson(*compared, profiles_);
+    return Finish(json_ ? json : report::BesideYeungTable(*compared),
+                  {{"evaluation.json", json},
+                   {"flops-utilisation.svg", report::FlopsUtilisationSvg(*compared)}});
   }
 
   Result<ExitCode> Timm() const {
@@ -154,8 +183,11 @@ class EvaluateCommand : public Command {
       gavel = *errors;
     }
     const std::string json = report::PairEvaluationJson(*ours, gavel);
+    const auto slowdowns = study::MeasuredSlowdowns();
+    RETURN_IF_ERROR(slowdowns);
     return Finish(json_ ? json : report::PairEvaluationText(*ours, gavel),
-                  {{"evaluation.json", json}});
+                  {{"evaluation.json", json},
+                   {"utilisation-slowdown.svg", report::UtilisationSlowdownSvg(*slowdowns)}});
   }
 
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {
@@ -172,6 +204,7 @@ class EvaluateCommand : public Command {
   std::optional<std::string> catalogue_, timm_, out_;
   std::optional<std::string> gavel_;
   bool pairs_ = false;
+  bool yeung_ = false;
   bool search_ = false;
   bool json_ = false;
 };

@@ -48,6 +48,10 @@ class ReproduceCommand : public Command {
                  "with yeung: the makespan over the slowdown bound, with shares of the SMs and "
                  "without")
         ->disable_flag_override();
+    app.add_option("--part", part_,
+                   "with yeung: its predictor by learner (half a minute, in the repository), or "
+                   "the distance from the optimum with co-location")
+        ->type_name("predictor|optimum");
     auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
     app.add_flag("--page", page_,
                  "with all: print docs/reproduce.md, from what the program carries alone")
@@ -77,6 +81,10 @@ class ReproduceCommand : public Command {
     if (page_ && *seeds != kPageSeeds) {
       return core::UsageError("--page has figures of {} seeds: leave --seeds out", kPageSeeds);
     }
+    if (!part_.empty() && experiment_ != "yeung") {
+      return core::UsageError("--part goes with yeung: sharewell reproduce yeung --part {}",
+                              platform::Quoted(part_));
+    }
     std::vector<study::Experiment> experiments;
     ProgressBar bar;
     study::ReproduceOptions options;
@@ -84,6 +92,7 @@ class ReproduceCommand : public Command {
     options.real = real_;
     options.frontier = frontier_;
     options.own_data_only = page_;
+    options.part = part_;
     for (const std::string& name : known) {
       if (name == kAll || (experiment_ != kAll && experiment_ != name)) continue;
       options.progress = [&](std::string_view what, std::size_t done, std::size_t of) {
@@ -110,6 +119,7 @@ class ReproduceCommand : public Command {
   std::string seeds_ = "20";
   std::vector<std::string> real_;
   bool frontier_ = false;
+  std::string part_;
   bool json_ = false;
   bool page_ = false;
 };

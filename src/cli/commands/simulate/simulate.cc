@@ -61,8 +61,8 @@ class SimulateCommand : public Command {
         ->required();
     app.add_option(
            "--policy", f.policies,
-           "policies to compare (`sharewell policies` lists them); optimal is the least makespan, "
-           "for a few jobs")
+           "policies to compare (`sharewell policies` lists them); for a few jobs: optimal is the "
+           "least makespan without sharing, optimal-shared with it")
         ->type_name("POLICY,...")
         ->default_str(kDefaultPolicies)
         ->allow_extra_args(false);

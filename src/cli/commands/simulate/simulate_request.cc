@@ -17,6 +17,7 @@
 #include "platform/files/text.h"
 #include "policy/registry.h"
 #include "study/simulation/optimal.h"
+#include "study/simulation/shared_optimum/shared_optimum.h"
 #include "trace/reader.h"
 
 namespace sharewell::cli {
@@ -45,7 +46,8 @@ Result<std::vector<std::string>> ParsePolicies(const std::vector<std::string>& g
       if (std::find(policies.begin(), policies.end(), name) != policies.end()) {
         return UsageError("--policy: {} is given twice", Quoted(name));
       }
-      if (auto made = policy::NewPolicy(name, options); !made && name != study::kOptimal) {
+      const bool optimum = name == study::kOptimal || name == study::kOptimalShared;
+      if (auto made = policy::NewPolicy(name, options); !made && !optimum) {
         return tl::unexpected(std::move(made.error()).Within("--policy"));
       }
       policies.push_back(name);

@@ -13,6 +13,7 @@
 #include "report/simulation/switch_over.h"
 #include "report/text/json.h"
 #include "study/simulation/optimal.h"
+#include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::cli {
 namespace {
@@ -87,9 +88,10 @@ class WhatIfCommand : public Command {
     trace_.policies = {policies_};
     auto request = Parse(trace_);
     RETURN_IF_ERROR(request);
-    if (std::find(request->policies.begin(), request->policies.end(), study::kOptimal) !=
-        request->policies.end()) {
-      return core::UsageError("whatif: optimal is for `sharewell simulate`");
+    for (const std::string& name : request->policies) {
+      if (name == study::kOptimal || name == study::kOptimalShared) {
+        return core::UsageError("whatif: {} is for `sharewell simulate`", name);
+      }
     }
     const auto scenario = ReadScenario(trace_, *request);
     RETURN_IF_ERROR(scenario);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -122,39 +121,6 @@ double Quantile(std::vector<double> values, double q) {
   return core::Quantile(std::move(values), q).value_or(0);
 }
 
-// Places in the order of the values, ties as their mean.
-std::vector<double> Ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t k = i; k < end; ++k) {
-      ranks[order[k]] = static_cast<double>(i + end - 1) / 2;
-    }
-    i = end;
-  }
-  return ranks;
-}
-
-double Spearman(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto x = Ranks(a);
-  const auto y = Ranks(b);
-  const double mean = static_cast<double>(x.size() - 1) / 2;
-  double xy = 0;
-  double xx = 0;
-  double yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
-}
-
 void AddRepeatNoise(std::span<const Colocation> groups, PairEvaluation& out) {
   // Repeats are of one sitting: with the same rates alone.
   using Key = std::pair<Who, std::multiset<double>>;
@@ -250,9 +216,10 @@ UnseenEvaluation EvaluateUnseen(std::span<const Colocation> groups,
   out.measured = exact.Mean();
   out.from_graphs = predicted.Mean();
   out.constant = out.measured.speeds > 0 ? constant / static_cast<double>(out.measured.speeds) : 0;
-  if (!sums_exact[0].empty()) out.spearman = Spearman(sums_exact[0], sums_exact[1]);
+  if (!sums_exact[0].empty())
+    out.spearman = core::Spearman(sums_exact[0], sums_exact[1]).value_or(0);
   if (!sums_predicted[0].empty()) {
-    out.spearman_from_graphs = Spearman(sums_predicted[0], sums_predicted[1]);
+    out.spearman_from_graphs = core::Spearman(sums_predicted[0], sums_predicted[1]).value_or(0);
   }
   return out;
 }

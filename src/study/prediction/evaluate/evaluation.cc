@@ -14,6 +14,7 @@
 #include "predict/learn/judge/conformal.h"
 #include "predict/learn/judge/metrics.h"
 #include "predict/learn/judge/split.h"
+#include "predict/yeung.h"
 
 namespace sharewell::study {
 namespace {
@@ -22,8 +23,8 @@ using predict::Figure;
 using predict::learn::Split;
 using Round = std::vector<Split>;
 
-constexpr std::array<std::string_view, 7> kLearners = {"analytic", "linear",   "forest", "extra",
-                                                       "boosted",  "gaussian", "mean"};
+constexpr std::array<std::string_view, 8> kLearners = {
+    "yeung-forest", "analytic", "linear", "forest", "extra", "boosted", "gaussian", "mean"};
 constexpr std::array<std::string_view, 3> kSplits = {"random", "family", "gpu"};
 constexpr double kHeldOutAtRandom = 0.2;
 constexpr std::array kImportanceOf = {Figure::kBusySeconds, Figure::kStepSeconds, Figure::kMemory};
@@ -90,7 +91,7 @@ class Evaluator {
     std::size_t before = 0;
     for (const Round& round : rounds_) {
       options.progress = [&](std::size_t done, std::size_t) { progress(before + done); };
-      auto predictions = predict::HoldOut(rows_, round, options);
+      auto predictions = HoldOut(round, options);
       if (!predictions)
         return tl::unexpected(std::move(predictions.error()).Within(options.learner));
       held_out.push_back(std::move(*predictions));
@@ -112,6 +113,12 @@ class Evaluator {
   }
 
  private:
+  core::Result<predict::HeldOut> HoldOut(const Round& round,
+                                         const predict::TrainOptions& options) const {
+    if (!predict::IsYeungLearner(options.learner)) return predict::HoldOut(rows_, round, options);
+    return predict::HoldOutYeung(rows_, round, {options.learner, options.search, options.progress});
+  }
+
   std::vector<Held> Gather(Figure figure, const std::vector<predict::HeldOut>& held_out) const {
     std::vector<Held> out;
     std::size_t fold = 0;
@@ -120,7 +127,9 @@ class Evaluator {
         for (const std::size_t i : split.test) {
           const auto& actual = rows_[i].measured[Index(figure)];
           if (!actual || !held_out[r].of[i]) continue;
-          out.push_back({i, fold, r, *actual, *(*held_out[r].of[i])[Index(figure)], {}, {}});
+          // Yeung et al.'s learners tell the utilisation alone.
+          const auto& predicted = (*held_out[r].of[i])[Index(figure)];
+          if (predicted) out.push_back({i, fold, r, *actual, *predicted, {}, {}});
         }
         ++fold;
       }
@@ -219,7 +228,10 @@ core::Result<std::vector<Importance>> ImportanceOf(const std::vector<predict::Ro
 
 core::Result<std::vector<std::string>> LearnersOf(const EvaluationOptions& options) {
   if (options.learners.empty()) return std::vector<std::string>(kLearners.begin(), kLearners.end());
-  const std::vector<std::string> known(kLearners.begin(), kLearners.end());
+  std::vector<std::string> known(kLearners.begin(), kLearners.end());
+  for (const std::string_view learner : predict::YeungLearners()) {
+    if (std::find(known.begin(), known.end(), learner) == known.end()) known.emplace_back(learner);
+  }
   for (const std::string& learner : options.learners) {
     if (std::find(known.begin(), known.end(), learner) != known.end()) continue;
     return core::UsageError("there is no learner '{}'; there are {}{}", learner,

@@ -28,13 +28,15 @@ enum class HoldBack { kRandom, kFamily, kGpu };
 std::string_view NameOf(HoldBack split);                      // "random", "family", "gpu"
 core::Result<HoldBack> ParseHoldBack(std::string_view text);  // an error lists them
 
-// In the order of reports: the base alone, what it is corrected by, and our default ("mean").
+// In the order of reports: the base alone, what it is corrected by, our default ("mean"), and Yeung
+// et al.'s predictor, which tells the utilisation alone (predict/yeung.h has more of its learners,
+// which are evaluated when they are asked for).
 std::span<const std::string_view> EvaluatedLearners();
 
 struct EvaluationOptions {
   HoldBack split = HoldBack::kFamily;
   std::size_t folds = 10;             // of families; how often to draw at random; not for GPUs
-  std::vector<std::string> learners;  // empty: all
+  std::vector<std::string> learners;  // empty: EvaluatedLearners()
   bool search = false;                // predict::TrainOptions::search, in every fold anew
   std::function<void(std::string_view learner, std::size_t done, std::size_t of)> progress;
 };
