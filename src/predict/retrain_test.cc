@@ -1,0 +1,2 @@
+#include "predict/retrain.h"
+#include <gmock/gmock.h>

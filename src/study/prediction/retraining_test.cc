@@ -1,0 +1,3 @@
+#include "study/prediction/retraining.h"
+
+#include <gmock/gmock.h>
