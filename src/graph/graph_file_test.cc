@@ -30,7 +30,7 @@ TEST(GraphFile, WhatIsReadBackCostsAndHoldsTheSame) {
   const Graph graph = SmallNet();
   const auto again = Again(WriteGraph(graph));
   ASSERT_TRUE(again) << again.error().message;
-  const Run run;
+  const graph::Run run;
   const Flow flow = FlowOf(graph, run), flow_again = FlowOf(*again, run);
   const Cost cost = CostOf(graph, flow, run), cost_again = CostOf(*again, flow_again, run);
   EXPECT_GT(cost.macs, 0);

@@ -184,6 +184,11 @@ Prediction Predictor::Predict(const Query& query) const {
   return out;
 }
 
+bool Predictor::AnyLocal() const {
+  return std::any_of(learned_.begin(), learned_.end(),
+                     [](const Learned& learned) { return learned.local.has_value(); });
+}
+
 core::Seconds Prediction::KernelTime() const {
   return core::Seconds(kernels > 0 ? (*this)[Figure::kBusySeconds].p50 / kernels : 0);
 }

@@ -81,6 +81,7 @@ class Predictor {
   }
   // Whether a machine's own runs correct the figure (retrain.h).
   bool IsLocal(Figure figure) const { return learned_[Index(figure)].local.has_value(); }
+  bool AnyLocal() const;
 
  private:
   friend class Trainer;        // train.cc

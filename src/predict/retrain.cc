@@ -315,6 +315,11 @@ core::Result<Retrained> Retrain(const Predictor& shipped, const Predictor& in_us
     return core::UsageError("{} are too few to learn from; at least {} are needed",
                             core::Count(runs.size(), "run"), options.least_runs);
   }
+  if (shipped.AnyLocal()) {
+    return core::UsageError(
+        "the model to be corrected was corrected by runs before; give the one that it was made "
+        "from");
+  }
   return Retrainer(shipped, in_use, runs, options).Run();
 }
 

@@ -1,6 +1,5 @@
 #include "predict/trained.h"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -48,11 +47,6 @@ Figures FiguresFrom(learn::Reader& reader, const json& value, const std::string&
 // Reads and fills predictors.
 class PredictorFile {
  public:
-  static bool IsLocal(const Predictor& predictor) {
-    return std::any_of(predictor.learned_.begin(), predictor.learned_.end(),
-                       [](const auto& learned) { return learned.local.has_value(); });
-  }
-
   static void Put(Json& out, const Predictor& predictor) {
     out["gpus"] = predictor.gpus_;
     out["means"] = predictor.means_;
@@ -152,7 +146,7 @@ class PredictorFile {
 std::string Write(const Trained& trained) {
   Json out;
   out["format"] = "sharewell-model";
-  out["version"] = PredictorFile::IsLocal(trained.predictor) ? kLocalVersion : kVersion;
+  out["version"] = trained.predictor.AnyLocal() ? kLocalVersion : kVersion;
   PredictorFile::Put(out, trained.predictor);
   out["together"] = trained.together ? Json::parse(Write(*trained.together)) : Json(nullptr);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -349,7 +349,9 @@ core::Result<void> Learner::TrainIfDue() {
   {
     const platform::MutexLock lock(mutex_);
     fresh = state_.new_runs;
-    if (state_.pinned || state_.runs < options_.retrain.least_runs) return {};
+    // One that was given with corrections of its own is used as it is.
+    if (state_.pinned || given_->predictor.AnyLocal()) return {};
+    if (state_.runs < options_.retrain.least_runs) return {};
   }
   const bool due = fresh >= options_.new_runs;
   if (!due && fresh < kDriftEvery) return {};

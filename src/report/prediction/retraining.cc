@@ -8,6 +8,7 @@
 
 #include "core/text/words.h"
 #include "report/text/format.h"
+#include "report/text/json.h"
 #include "report/text/table.h"
 
 namespace sharewell::report {
@@ -23,10 +24,14 @@ std::string Cut(const std::optional<double>& before, const std::optional<double>
   return fmt::format("{:+.0f} %", 100 * (*after / *before - 1));
 }
 
-std::string NextText(const study::NextErrors& errors, const std::string& title) {
+constexpr const char* kWhatErrorsAre =
+    "errors: the mean of how far the logarithm of a prediction is off, as a percentage\n";
+
+std::string NextText(const study::NextErrors& errors, const std::string& title,
+                     const std::string& given = "retrained") {
   Table table({{title, Align::kLeft},
                {"shipped", Align::kRight},
-               {"retrained", Align::kRight},
+               {given, Align::kRight},
                {"change", Align::kRight}});
   for (std::size_t f = 0; f < predict::kFigures; ++f) {
     if (!errors.shipped[f]) continue;
@@ -37,6 +42,27 @@ std::string NextText(const study::NextErrors& errors, const std::string& title) 
 }
 
 }  // namespace
+
+std::string NextErrorsText(const study::NextErrors& errors, const std::string& given) {
+  return fmt::format(
+      "{}\n{}",
+      NextText(errors, fmt::format("error on {}", core::Count(errors.runs, "row")), given),
+      kWhatErrorsAre);
+}
+
+std::string NextErrorsJson(const study::NextErrors& errors, const std::string& given) {
+  Json out = {{"schema", kSchema}, {"trained", given}, {"rows", errors.runs}};
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  out["figures"] = Json::array();
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    out["figures"].push_back({{"figure", predict::kFigureNames[f]},
+                              {"shipped_error", number(errors.shipped[f])},
+                              {"trained_error", number(errors.retrained[f])}});
+  }
+  return Document(out);
+}
 
 std::string RetrainText(const study::RetrainReport& report) {
   const predict::Retrained& result = report.result;
@@ -65,7 +91,7 @@ std::string RetrainText(const study::RetrainReport& report) {
         "{}\n", NextText(*report.unseen, fmt::format("on the {} of them that were not learnt from",
                                                      core::Count(report.unseen->runs, "run"))));
   }
-  out += "errors: the mean of how far the logarithm of a prediction is off, as a percentage\n";
+  out += kWhatErrorsAre;
   return out;
 }
 

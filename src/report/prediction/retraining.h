@@ -7,6 +7,9 @@
 
 namespace sharewell::report {
 
+// Both models as they are, on the same profiles.
+std::string NextErrorsText(const study::NextErrors& errors, const std::string& given);
+std::string NextErrorsJson(const study::NextErrors& errors, const std::string& given);
 std::string RetrainText(const study::RetrainReport& report);
 
 }  // namespace sharewell::report

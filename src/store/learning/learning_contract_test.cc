@@ -37,7 +37,8 @@ class LearningContract : public ::testing::Test {
   }
   std::vector<std::int64_t> Jobs(std::int64_t most = 100) {
     std::vector<std::int64_t> jobs;
-    for (const KeptRun& run : store_->Runs(most).value()) jobs.push_back(run.job);
+    const auto runs = store_->Runs(most).value();
+    for (const KeptRun& run : runs) jobs.push_back(run.job);
     return jobs;
   }
   bool Has(const std::string& digest) { return store_->Graph(digest).value().has_value(); }

@@ -52,4 +52,13 @@ core::Result<RetrainReport> RetrainModel(const RetrainAsk& ask, const predict::T
   return report;
 }
 
+core::Result<NextErrors> ErrorsOfGiven(const std::vector<std::string>& profiles,
+                                       const predict::Trained& shipped,
+                                       const predict::Trained& given,
+                                       const catalogue::GpuCatalogue& catalogue) {
+  const auto set = ReadTrainingSet(profiles, catalogue);
+  RETURN_IF_ERROR(set);
+  return ErrorsOn(shipped.predictor, given.predictor, set->rows);
+}
+
 }  // namespace sharewell::study

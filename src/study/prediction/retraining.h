@@ -34,4 +34,10 @@ struct RetrainReport {
 core::Result<RetrainReport> RetrainModel(const RetrainAsk& ask, const predict::Trained& shipped,
                                          const catalogue::GpuCatalogue& catalogue);
 
+// How far both are off on these profiles, as they are: nothing is learnt.
+core::Result<NextErrors> ErrorsOfGiven(const std::vector<std::string>& profiles,
+                                       const predict::Trained& shipped,
+                                       const predict::Trained& given,
+                                       const catalogue::GpuCatalogue& catalogue);
+
 }  // namespace sharewell::study
