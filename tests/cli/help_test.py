@@ -92,7 +92,7 @@ class Completion(ProgramTest):
 
     def test_bash_completes_commands_flags_and_values(self):
         self.assertEqual(self.complete("sim"), {"simulate"})
-        self.assertEqual(self.complete("simulate", "--tr"), {"--trace"})
+        self.assertEqual(self.complete("simulate", "--trac"), {"--trace"})
         self.assertEqual(self.complete("simulate", "--policy", "slot,sharew"), {"slot,sharewell"})
         self.assertEqual(self.complete("simulate", "--format", "p"), {"philly"})
         self.assertEqual(self.complete("simulate", "--belief", "n"), {"noisy:"})

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import sqlite3
 import sys
 import time
 import unittest
@@ -61,11 +62,20 @@ class PredictorTest(ProgramTest):
     def test_an_admin_chooses_and_it_is_an_event(self):
         server = self.serve()
         where = ("--server", str(server.socket))
-        self.assertIn("there is no predictor 'best'", self.fail_with(1, "predictor", *where, "--use", "best"))
+        self.assertIn("there is no predictor 'best'", self.fail_with(2, "predictor", *where, "--use", "best"))
         self.succeed("predictor", *where, "--use", "shipped")
         told = self.wait(server, lambda told: told["pinned"])
         self.assertEqual(told["history"][0]["chosen"], "shipped")
         self.assertIn("chosen by hand", self.succeed("predictor", *where))
+        server.wait_for("predictor: shipped is in use: somebody chose it")
+        store = sqlite3.connect(f"{(self.folder / 's.db').as_uri()}?mode=ro", uri=True)
+        self.addCleanup(store.close)
+        events = "SELECT words FROM job_event WHERE kind = 'predictor.chosen'"
+        end = time.monotonic() + PATIENCE
+        while not (found := store.execute(events).fetchall()):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertIn("shipped is in use", found[0][0])
 
     def test_a_model_of_ones_own_works_everywhere(self):
         trained = str(ROOT / "data" / "h200" / "model.json")
