@@ -38,6 +38,7 @@
 #include "server/daemon.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
+#include "server/learner.h"
 #include "server/settings.h"
 #include "server/slurm_lock.h"
 #include "server/slurm_machine.h"
@@ -48,9 +49,11 @@
 #include "server/this_machine.h"
 #include "store/job_store.h"
 #include "store/kept_jobs.h"
+#include "store/learning_store.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 #include "study/measure/doctor/host_speed.h"
+#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -147,7 +150,8 @@ struct Server::Parts {
   std::string key;  // seals records; empty: not root
   std::unique_ptr<store::JobStore> jobs;
   std::unique_ptr<store::Store> profiles;
-  bool end_runs = false;                        // of another store
+  bool end_runs = false;  // of another store
+  std::unique_ptr<Learner> learner;
   std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
@@ -175,6 +179,8 @@ struct Server::Parts {
     keeper.reset();
     job_keeper.reset();
     if (service) service->Stop();
+    serving = nullptr;
+    learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
     watch.reset();
     if (writer) writer->Stop();
   }
@@ -195,6 +201,7 @@ struct Server::Parts {
     if (slurm_monitor) return slurm_monitor.get();
     return monitor.get();
   }
+  Result<void> MakeLearner();
   void MakeWatch();
   Result<void> MakeApi();
   bool HasRealGpus() const {  // of this machine
@@ -393,7 +400,7 @@ Result<void> Server::Parts::MakeSlurm() {
   };
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
-  slurm_needs = std::make_unique<SlurmNeeds>(catalogue);
+  slurm_needs = std::make_unique<SlurmNeeds>(catalogue, *learner);
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
                                const core::Submission& asked) {
@@ -417,6 +424,25 @@ Result<void> Server::Parts::MakeSlurm() {
     const std::string remark = SlurmRightsRemark(*slurm_driver, ::geteuid());
     if (!remark.empty()) machine.remarks.push_back(remark);
   }
+  return {};
+}
+
+// Before whoever predicts.
+Result<void> Server::Parts::MakeLearner() {
+  auto given = study::TrainedOrBuiltin(options.trained);
+  if (!given) return tl::unexpected(std::move(given.error()).Within("--trained"));
+  LearnerOptions learn;
+  learn.open = [place = options.store] { return store::OpenLearning(place); };
+  learn.catalogue = &catalogue;
+  learn.given = *std::move(given);
+  if (!options.trained.empty()) learn.given_name = options.trained;
+  learn.wall = [] { return platform::UnixNow(); };
+  learn.say = options.say;
+  learn.tell = [this](const char* kind, const std::string& text) {
+    options.say(text);
+    if (control::Service* told = serving) told->Tell(kind, text);
+  };
+  learner = std::make_unique<Learner>(std::move(learn));
   return {};
 }
 
@@ -463,8 +489,8 @@ Result<void> Server::Parts::MakeApi() {
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.openapi = platform::EmbeddedOpenApi();
-  StudyParts parts{&machine,   &catalogue,    service.get(),  watch.get(),         options.store,
-                   jobs->Id(), options.state, options.policy, options.max_slowdown};
+  StudyParts parts{&machine,      &catalogue, service.get(), watch.get(),    learner.get(),
+                   options.store, jobs->Id(), options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);
@@ -512,6 +538,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
     parts->machine = std::move(*machine);
   }
   RETURN_IF_ERROR(parts->OpenStores());
+  RETURN_IF_ERROR(parts->MakeLearner());
   // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
   const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
                                          : std::nullopt;
@@ -524,7 +551,10 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
        .sm_shares = parts->slurm || KeepsShares(parts->machine),
        .pauses_runs = parts->AnyRunner().WhyNoPause().empty(),
        .pause_after = options.pause_gap,
-       .say = options.say});
+       .say = options.say,
+       .learn = [learner = parts->learner.get()](store::KeptRun run) {
+         learner->KeepRun(std::move(run));
+       }});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
   if (parts->runner) parts->MakeWatch();

@@ -83,6 +83,9 @@ class ServeCommand : public Command {
     app.add_option("--pause-gap", pause_gap_, "shortest time between two pauses of a job")
         ->type_name("TIME")
         ->capture_default_str();
+    app.add_option("--trained", options_.trained,
+                   "predict by a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
     app.add_option("--for", for_, "stop the server after this time (default: when it is told to)")
         ->type_name("TIME");
   }
