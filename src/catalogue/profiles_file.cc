@@ -35,9 +35,16 @@ std::optional<Quantity> Measured(platform::CsvReader& csv, Column column, platfo
   return Quantity(*value * unit);
 }
 
-// "1:100;2:180;4:240": cores a GPU, and the throughput there in any one unit. Throughputs become
-// shares of the last, which is the most.
-core::CpuCurve ReadCurve(platform::CsvReader& csv, Column column) {
+std::optional<core::BytesPerSecond> ReadPcie(platform::CsvReader& csv, Column tx, Column rx) {
+  const auto sent = csv.OptionalNumber(tx, {0, 1e9});
+  const auto received = csv.OptionalNumber(rx, {0, 1e9});
+  if (!sent && !received) return std::nullopt;
+  return core::BytesPerSecond((sent.value_or(0) + received.value_or(0)) * kMiB);
+}
+
+}  // namespace
+
+core::CpuCurve ReadCpuCurve(platform::CsvReader& csv, Column column) {
   core::CpuCurve curve;
   for (const auto point : platform::SplitList(csv.Text(column), ';')) {
     const auto colon = point.find(':');
@@ -62,15 +69,6 @@ core::CpuCurve ReadCurve(platform::CsvReader& csv, Column column) {
   for (auto& [cores, share] : curve) share /= full;
   return curve;
 }
-
-std::optional<core::BytesPerSecond> ReadPcie(platform::CsvReader& csv, Column tx, Column rx) {
-  const auto sent = csv.OptionalNumber(tx, {0, 1e9});
-  const auto received = csv.OptionalNumber(rx, {0, 1e9});
-  if (!sent && !received) return std::nullopt;
-  return core::BytesPerSecond((sent.value_or(0) + received.value_or(0)) * kMiB);
-}
-
-}  // namespace
 
 core::Result<std::vector<core::Profile>> ReadProfiles(const std::string& path) {
   const auto file = platform::MappedFile::Open(path);
@@ -118,7 +116,7 @@ core::Result<std::vector<core::Profile>> ReadProfilesText(std::string_view text,
     profile.power = Measured<core::Watts>(csv, power, {0, 1e5});
     profile.kernels = csv.OptionalNumber(kernels, {0, 1e12, true});
     profile.kernel_time = Measured<core::Seconds>(csv, kernel_time, {0, 1e12, true}, 1e-6);
-    profile.cpu_curve = ReadCurve(csv, cpu_curve);
+    profile.cpu_curve = ReadCpuCurve(csv, cpu_curve);
     if (csv.ok() && !seen.emplace(profile.workload, profile.gpu).second) {
       csv.Fail(workload_name,
                "has a profile above with the same batch, precision, workers and gpu; remove one");

@@ -187,6 +187,10 @@ double Base::Step(double gpu_seconds) const {
   return std::pow(overlapping, 1 / kOverlap) + inline_load;
 }
 
+double Overlapping(double a, double b) {
+  return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
+}
+
 double Base::Load() const { return std::max({worker, pin, inline_load}); }
 
 Base BaseOf(const Query& query) {

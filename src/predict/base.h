@@ -52,6 +52,9 @@ struct Base {
 
 Base BaseOf(const Query& query);
 
+// How long two things take that overlap: the longer, softened as Step() softens it.
+double Overlapping(double a, double b);
+
 // Whether the GPU computes in this precision at all. Where not, frameworks take fp32 instead.
 bool Computes(const core::GpuModel& gpu, graph::Precision precision);
 

@@ -67,11 +67,17 @@ void KeepToWhatCanBe(const Query& query, Prediction& out) {
     Value& tensor = out.figures[Index(Figure::kTensor)];
     tensor.p50 = tensor.p05 = tensor.p95 = 0;
   }
-  Value& busy = out.figures[Index(Figure::kBusySeconds)];
-  const Value& step = out.figures[Index(Figure::kStepSeconds)];
-  busy.p05 = std::min(busy.p05, step.p05);
-  busy.p50 = std::min(busy.p50, step.p50);
-  busy.p95 = std::min(busy.p95, step.p95);
+  // No SM works while no kernel runs, and no matrix unit while its SM does not.
+  const auto within = [&](Figure part, Figure whole) {
+    Value& inner = out.figures[Index(part)];
+    const Value& outer = out.figures[Index(whole)];
+    inner.p05 = std::min(inner.p05, outer.p05);
+    inner.p50 = std::min(inner.p50, outer.p50);
+    inner.p95 = std::min(inner.p95, outer.p95);
+  };
+  within(Figure::kSm, Figure::kBusy);
+  within(Figure::kTensor, Figure::kSm);
+  within(Figure::kBusySeconds, Figure::kStepSeconds);
 }
 
 // What is not learnt, but follows from the figures that are, or is assumed.
@@ -179,6 +185,7 @@ Prediction Predictor::Predict(const Query& query) const {
   const auto learnt = [&](Figure figure, double before) {
     return IsLocal(figure) ? std::max(out[figure].p50, 1e-6) : before;
   };
+  out.cpu_seconds = base.host + base.pin + base.worker * query.workers + base.inline_load;
   AddDerived(query, base, learnt(Figure::kStepSeconds, step_seconds), out);
   out.bound = BoundOf(base, learnt(Figure::kBusySeconds, busy_seconds));
   return out;
@@ -187,6 +194,11 @@ Prediction Predictor::Predict(const Query& query) const {
 bool Predictor::AnyLocal() const {
   return std::any_of(learned_.begin(), learned_.end(),
                      [](const Learned& learned) { return learned.local.has_value(); });
+}
+
+double Prediction::Stretch(double cores) const {
+  const double step = (*this)[Figure::kStepSeconds].p50;
+  return step > 0 && cores > 0 ? Overlapping(step, cpu_seconds / cores) / step : 1;
 }
 
 core::Seconds Prediction::KernelTime() const {

@@ -47,6 +47,12 @@ struct Prediction {
   bool precision_native = true;  // false: the GPU does not compute in it; reckoned as fp32
   // Busy seconds a step before a machine's own runs corrected them: what those are learnt from.
   double unlearnt_busy_seconds = 0;
+  // CPU seconds a step that cannot be done without: to launch, to load and to hand over a batch.
+  // What a loop burns while it waits for the GPU is not among them.
+  double cpu_seconds = 0;
+  // By how much a step on so many cores is longer than with all that it could use: the cores share
+  // `cpu_seconds`, beside all that overlaps anyway. 1 and more; arithmetic, nothing was fitted.
+  double Stretch(double cores) const;
 
   const Value& operator[](Figure figure) const { return figures[Index(figure)]; }
 };

@@ -200,6 +200,18 @@ constexpr CommandEntry kCommands[] = {
      "sharewell predict --manifest jobs.csv --json\n"
      "sharewell predict --together pair.csv --gpu H200",
      NewPredictCommand},
+    {kPredict, "recommend",
+     "recommend GPU model, precision, batch, loader workers, cores and sharing",
+     "Takes what was measured of the workload first (--measured, data/h200), then predictions "
+     "from\n"
+     "its graph. Each choice comes with its source and reason, each figure with bounds. Prices "
+     "are\n"
+     "yours: without --price, costs are unknown (docs/recommend.md).",
+     "sharewell recommend resnet50.onnx --gpu H200,A100\n"
+     "sharewell recommend resnet50.onnx --for cost --price H200=3.5,A100=1.8 --core-price 0.03\n"
+     "sharewell recommend bert/config.json --bind seq=128 --optimizer adamw --batch 32 --json\n"
+     "sharewell recommend net.onnx --measured sweep/cells.csv --workload net --for energy",
+     NewRecommendCommand},
     {kPredict, "inspect", "show what a model costs: arithmetic, memory and layers",
      "Reads the graph alone, never the weights, and lists what could not be costed. Layers that "
      "an\n"
@@ -215,6 +227,7 @@ constexpr CommandEntry kCommands[] = {
      "another job are off. The same measurements give the same figures.",
      "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv\n"
      "sharewell evaluate data/h200/profiles.csv --split random --learner mean --out results\n"
+     "sharewell evaluate data/h200/profiles.csv --recommend data/h200/cores.csv\n"
      "sharewell evaluate --pairs\n"
      "sharewell evaluate --timm timm/results",
      NewEvaluateCommand},

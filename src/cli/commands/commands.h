@@ -41,6 +41,7 @@ std::unique_ptr<Command> NewStressCommand();
 
 // predict/
 std::unique_ptr<Command> NewPredictCommand();
+std::unique_ptr<Command> NewRecommendCommand();
 std::unique_ptr<Command> NewInspectCommand();
 std::unique_ptr<Command> NewEvaluateCommand();
 std::unique_ptr<Command> NewTrainCommand();

@@ -44,31 +44,6 @@ double AllReduce(double params, int gpus, const core::GpuModel& gpu, double busy
   return std::max(0.0, seconds - kHidden * busy_seconds);
 }
 
-predict::Resident Expected(const PredictionRow& row) {
-  predict::Resident out;
-  const predict::Prediction& p = row.prediction;
-  out.demand.busy = p[Figure::kBusy].p50;
-  out.demand.sm = std::min(p[Figure::kSm].p50, p[Figure::kBusy].p50);
-  out.demand.dram = p[Figure::kDram].p50;
-  out.demand.gpu_memory = core::Bytes(p[Figure::kMemory].p50);
-  out.demand.pcie = core::BytesPerSecond(p[Figure::kPcie].p50);
-  out.demand.cpu_cores = p[Figure::kCores].p50;
-  out.demand.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
-  out.demand.host_bandwidth = core::BytesPerSecond(p.host_bandwidth.p50);
-  out.demand.power = core::Watts(p[Figure::kPower].p50);
-  if (p.kernels > 0) {
-    out.demand.kernel_time = p.KernelTime();
-    out.demand.kernels = p.kernels;
-  }
-  out.demand.known = true;
-  out.step = core::Seconds(p[Figure::kStepSeconds].p50);
-  out.predicted = true;
-  out.workload.workers = row.ask.workers;
-  out.workload.batch = static_cast<int>(row.ask.batch);
-  out.workload.precision = row.ask.precision;
-  return out;
-}
-
 core::Result<const core::Profile*> FindProfile(const PredictionAsk& ask,
                                                const std::vector<core::Profile>& profiles) {
   std::vector<std::string> names;
@@ -155,6 +130,31 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
   return row;
 }
 
+predict::Resident ResidentOf(const PredictionRow& row) {
+  predict::Resident out;
+  const predict::Prediction& p = row.prediction;
+  out.demand.busy = p[Figure::kBusy].p50;
+  out.demand.sm = std::min(p[Figure::kSm].p50, p[Figure::kBusy].p50);
+  out.demand.dram = p[Figure::kDram].p50;
+  out.demand.gpu_memory = core::Bytes(p[Figure::kMemory].p50);
+  out.demand.pcie = core::BytesPerSecond(p[Figure::kPcie].p50);
+  out.demand.cpu_cores = p[Figure::kCores].p50;
+  out.demand.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
+  out.demand.host_bandwidth = core::BytesPerSecond(p.host_bandwidth.p50);
+  out.demand.power = core::Watts(p[Figure::kPower].p50);
+  if (p.kernels > 0) {
+    out.demand.kernel_time = p.KernelTime();
+    out.demand.kernels = p.kernels;
+  }
+  out.demand.known = true;
+  out.step = core::Seconds(p[Figure::kStepSeconds].p50);
+  out.predicted = true;
+  out.workload.workers = row.ask.workers;
+  out.workload.batch = static_cast<int>(row.ask.batch);
+  out.workload.precision = row.ask.precision;
+  return out;
+}
+
 core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
                                                       const PredictionAsk& defaults) {
   const auto mapped = platform::MappedFile::Open(path);
@@ -237,7 +237,7 @@ core::Result<std::vector<SpeedRow>> PredictColocated(const std::vector<Predictio
     } else {
       const auto row = PredictOne(asks[i], trained.predictor, catalogue);
       RETURN_IF_ERROR(row);
-      candidate.resident = Expected(*row);
+      candidate.resident = ResidentOf(*row);
       candidate.memory_upper = core::Bytes(row->prediction[Figure::kMemory].p95);
     }
     candidates.push_back(std::move(candidate));

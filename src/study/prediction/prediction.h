@@ -57,6 +57,9 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,
                                        const catalogue::GpuCatalogue& catalogue);
 
+// It among others on a GPU, by its medians.
+predict::Resident ResidentOf(const PredictionRow& row);
+
 // Columns model, batch, precision, workers, gpu; optimizer, gpus, profile, group and sm_share may
 // be there. What a row leaves out is taken from `defaults`; a model that is not found is looked for
 // beside the manifest.

@@ -130,7 +130,14 @@ TEST_F(PredictionTest, WhatCannotBeIsToldOfNoGpu) {
       folder.Write("wide.json", R"({"inputs":[{"name":"x","shape":["batch",8192]}],"layers":[
           {"type":"repeat","times":6,"layers":[{"type":"linear","out":8192}]}]})"),
       folder.Write("narrow.json", R"({"inputs":[{"name":"x","shape":["batch",64]}],"layers":[
-          {"type":"repeat","times":40,"layers":[{"type":"linear","out":64},{"type":"layernorm"}]}]})")};
+          {"type":"repeat","times":40,"layers":[{"type":"linear","out":64},{"type":"layernorm"}]}]})"),
+      folder.Write("tokens.json",
+                   R"({"inputs":[{"name":"x","shape":["batch",64],"dtype":"int64"}],"layers":[
+          {"type":"embedding","rows":1000,"dim":64},{"type":"attention","heads":4},{"type":"lstm","hidden":32}]})"),
+      folder.Write("depthwise.json",
+                   R"({"inputs":[{"name":"x","shape":["batch",3,32,32]}],"layers":[
+          {"type":"conv2d","out_channels":32,"kernel":3},{"type":"conv2d","out_channels":32,"kernel":3,"groups":32},
+          {"type":"batchnorm"},{"type":"globalpool"},{"type":"linear","out":10}]})")};
   const auto has = [](const std::optional<double>& tflops) { return tflops.has_value(); };
   int asked = 0;
   for (const core::GpuModel& gpu : catalogue.models()) {
@@ -165,6 +172,12 @@ TEST_F(PredictionTest, WhatCannotBeIsToldOfNoGpu) {
         for (const Figure share : {Figure::kBusy, Figure::kSm, Figure::kDram, Figure::kTensor}) {
           EXPECT_LE(p[share].p95, 1) << what;
         }
+        // No SM works while no kernel runs, and no matrix unit while its SM does not.
+        EXPECT_LE(p[Figure::kSm].p95, p[Figure::kBusy].p95) << what;
+        EXPECT_LE(p[Figure::kSm].p50, p[Figure::kBusy].p50) << what;
+        EXPECT_LE(p[Figure::kTensor].p95, p[Figure::kSm].p95) << what;
+        EXPECT_LE(p[Figure::kTensor].p50, p[Figure::kSm].p50) << what;
+        for (const double cores : {1.0, 2.0, 64.0}) EXPECT_GE(p.Stretch(cores), 1) << what;
         if (gpu.power_limit) {
           EXPECT_LE(p[Figure::kPower].p95, gpu.power_limit->value) << what;
         }

@@ -15,6 +15,7 @@
 #include "report/prediction/beside_yeung.h"
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
+#include "report/prediction/recommendation.h"
 #include "report/prediction/retraining.h"
 #include "report/prediction/timm.h"
 #include "report/prediction/yeung_charts.h"
@@ -27,6 +28,7 @@
 #include "study/prediction/prediction.h"
 #include "study/prediction/retraining.h"
 #include "study/prediction/training_rows.h"
+#include "study/recommend/judge.h"
 
 namespace sharewell::cli {
 namespace {
@@ -73,6 +75,12 @@ class EvaluateCommand : public Command {
     app.add_flag("--pairs", pairs_,
                  "instead of profiles: predicted speeds beside another job, on our measured pairs")
         ->disable_flag_override();
+    app.add_option("--recommend", sweeps_,
+                   "with profiles: what `recommend` chooses among the cells of these sweeps and of "
+                   "the profiles, beside the best")
+        ->type_name("SWEEP,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     app.add_option("--gavel", gavel_, "with --pairs: Gavel's pairs too, as CSV")->type_name("FILE");
     app.add_option("--trained", trained_,
                    "how far this model is off on the profiles as it is, beside the shipped one; "
@@ -92,6 +100,11 @@ class EvaluateCommand : public Command {
     if (yeung_ && profiles_.empty()) {
       return core::UsageError("evaluate: --yeung needs profiles with graphs to learn from");
     }
+    if (!sweeps_.empty() && profiles_.empty()) {
+      return core::UsageError(
+          "evaluate: --recommend needs profiles with graphs to predict from, for instance "
+          "data/h200/profiles.csv");
+    }
     if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
     if (asked == 0) {
       return core::UsageError(
@@ -105,6 +118,7 @@ class EvaluateCommand : public Command {
     }
     if (pairs_) return Pairs(options->folds);
     if (!trained_.empty()) return Given();
+    if (!sweeps_.empty()) return Recommended();
     return timm_ ? Timm() : Profiles(std::move(*options));
   }
 
@@ -217,6 +231,22 @@ class EvaluateCommand : public Command {
                    {"utilisation-slowdown.svg", report::UtilisationSlowdownSvg(*slowdowns)}});
   }
 
+  Result<ExitCode> Recommended() const {
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (catalogue_) {
+      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
+    }
+    ProgressBar progress;
+    const auto judged = study::recommend::Judge(
+        {profiles_, sweeps_,
+         [&](std::size_t done, std::size_t of) { progress.Show("judging sweeps", done, of); }},
+        catalogue);
+    progress.Clear();
+    RETURN_IF_ERROR(judged);
+    const std::string json = report::JudgedSweepsJson(*judged);
+    return Finish(json_ ? json : report::JudgedSweepsText(*judged), {{"evaluation.json", json}});
+  }
+
   Result<ExitCode> Finish(const std::string& text, const std::vector<OutFile>& files) const {
     if (out_) {
       RETURN_IF_ERROR(WriteFiles(*out_, files));
@@ -225,7 +255,7 @@ class EvaluateCommand : public Command {
     return kOk;
   }
 
-  std::vector<std::string> profiles_, learners_;
+  std::vector<std::string> profiles_, learners_, sweeps_;
   std::string split_ = "family";
   std::string folds_ = "10";
   std::optional<std::string> catalogue_, timm_, out_;

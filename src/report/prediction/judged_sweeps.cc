@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "report/prediction/recommendation.h"
+#include "report/text/format.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+using study::recommend::Goal;
+using study::recommend::JudgedSweep;
+using study::recommend::Setting;
+
+// What counts as found: docs/recommend.md.
+constexpr double kFound = 0.95;
+constexpr std::size_t kLineWidth = 100;
+
+std::string Short(const Setting& setting) {
+  std::string text = fmt::format("{} {} w{}", setting.precision, setting.batch, setting.workers);
+  if (setting.cores) text += fmt::format(" c{:g}", *setting.cores);
+  return text;
+}
+
+std::string SweepName(const JudgedSweep& sweep) {
+  const std::size_t slash = sweep.from.rfind('/');
+  const std::string file = slash == std::string::npos ? sweep.from : sweep.from.substr(slash + 1);
+  return sweep.sitting.empty() ? file : fmt::format("{}, sitting {}", file, sweep.sitting);
+}
+
+Json SettingJson(const Setting& setting) {
+  return {{"precision", setting.precision},
+          {"batch", setting.batch},
+          {"workers", setting.workers},
+          {"cpu_cores", OrNull(setting.cores)}};
+}
+
+std::string Found(const std::vector<JudgedSweep>& sweeps, Goal goal) {
+  std::size_t of = 0, curve = 0, foretold = 0, average = 0, most = 0;
+  double cores = 0, curve_cores = 0, foretold_cores = 0;
+  for (const JudgedSweep& sweep : sweeps) {
+    if (sweep.goal != goal) continue;
+    ++of;
+    curve += sweep.curve_share >= kFound ? 1 : 0;
+    foretold += sweep.foretold_share >= kFound ? 1 : 0;
+    average += sweep.average_share >= kFound ? 1 : 0;
+    most += sweep.most_share >= kFound ? 1 : 0;
+    cores += sweep.most_cores;
+    curve_cores += sweep.curve.cores.value_or(0);
+    foretold_cores += sweep.foretold.cores.value_or(0);
+  }
+  if (of == 0) return "";
+  std::string spared;
+  if (cores > 0) {
+    spared = fmt::format(" On sweeps over cores the two take {} and {} of the most cores.",
+                         Percent(curve_cores / cores), Percent(foretold_cores / cores));
+  }
+  const std::string text = fmt::format(
+      "{}: within 5 % of the best in {} of {} sweeps from their own cells, in {} predicted; the "
+      "most of everything in {}, a cell by chance in {}.{}",
+      NameOf(goal), curve, of, foretold, most, average, spared);
+  return Wrapped(text, kLineWidth, 0) + "\n";
+}
+
+}  // namespace
+
+std::string JudgedSweepsText(const std::vector<JudgedSweep>& sweeps) {
+  std::string text;
+  for (const Goal goal : {Goal::kThroughput, Goal::kEnergy}) {
+    Table table({{std::string(NameOf(goal)), Align::kLeft},
+                 {"sweep", Align::kLeft},
+                 {"cells", Align::kRight},
+                 {"best cell", Align::kLeft},
+                 {"own curve", Align::kLeft},
+                 {"of best", Align::kRight},
+                 {"predicted", Align::kLeft},
+                 {"of best", Align::kRight},
+                 {"most", Align::kRight},
+                 {"chance", Align::kRight}});
+    for (const JudgedSweep& sweep : sweeps) {
+      if (sweep.goal != goal) continue;
+      table.Row({sweep.workload, SweepName(sweep), fmt::format("{}", sweep.cells),
+                 Short(sweep.best), Short(sweep.curve), Percent(sweep.curve_share),
+                 Short(sweep.foretold), Percent(sweep.foretold_share), Percent(sweep.most_share),
+                 Percent(sweep.average_share)});
+    }
+    text += table.Text() + "\n";
+  }
+  text +=
+      "own curve  chosen from the sweep's own cells, which were all seen\n"
+      "predicted  chosen among the same cells by predictions alone; the predictor was trained\n"
+      "           without the workload's family, but its base was fitted to all of data/h200\n"
+      "most       what the most cores, workers and batch give, of the best\n"
+      "chance     what a cell taken by chance gives, on average\n"
+      "bf16 64 w4 c8: precision, batch, 4 loader workers, 8 cores (none: all of the machine's)\n\n";
+  return text + Found(sweeps, Goal::kThroughput) + Found(sweeps, Goal::kEnergy);
+}
+
+std::string JudgedSweepsJson(const std::vector<JudgedSweep>& sweeps) {
+  Json json;
+  json["schema"] = kSchema;
+  json["sweeps"] = Json::array();
+  for (const JudgedSweep& sweep : sweeps) {
+    json["sweeps"].push_back(
+        {{"workload", sweep.workload},
+         {"from", sweep.from},
+         {"sitting", sweep.sitting.empty() ? Json(nullptr) : Json(sweep.sitting)},
+         {"goal", NameOf(sweep.goal)},
+         {"cells", sweep.cells},
+         {"best", SettingJson(sweep.best)},
+         {"own_curve", SettingJson(sweep.curve)},
+         {"own_curve_share", sweep.curve_share},
+         {"predicted", SettingJson(sweep.foretold)},
+         {"predicted_share", sweep.foretold_share},
+         {"most_share", sweep.most_share},
+         {"average_share", sweep.average_share}});
+  }
+  return Document(json);
+}
+
+}  // namespace sharewell::report

@@ -1,0 +1,19 @@
+// Recommendations as text and JSON, and how near they are to the best of measured sweeps. In JSON
+// percent and units are in the key; null is unknown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/recommend/judged_sweep.h"
+#include "study/recommend/recommendation.h"
+
+namespace sharewell::report {
+
+std::string RecommendationText(const study::recommend::Recommendation& answer);
+std::string RecommendationJson(const study::recommend::Recommendation& answer);
+
+std::string JudgedSweepsText(const std::vector<study::recommend::JudgedSweep>& sweeps);
+std::string JudgedSweepsJson(const std::vector<study::recommend::JudgedSweep>& sweeps);
+
+}  // namespace sharewell::report

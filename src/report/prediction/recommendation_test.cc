@@ -1,0 +1,94 @@
+#include "report/prediction/recommendation.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace sharewell::report {
+namespace {
+
+using study::recommend::Goal;
+using study::recommend::JudgedSweep;
+using study::recommend::Recommendation;
+using study::recommend::Told;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Recommendation Example() {
+  Recommendation answer;
+  answer.model = "net.onnx";
+  answer.workload = "net";
+  answer.goal = Goal::kEnergy;
+  answer.cell.setting = {"H200", "bf16", 128, 4, 8};
+  answer.cell.samples = {2000, 1800, 2200, core::Source::kMeasured};
+  answer.cell.from = "cells.csv";
+  answer.joules = Told{0.05, 0.04, 0.06, core::Source::kMeasured};
+  answer.choices = {
+      {"gpu", "H200", core::Source::kMeasured, "cells.csv", "the only one asked for."},
+      {"cores", "8", core::Source::kMeasured, "cells.csv", "the fewest."}};
+  answer.batches.largest = 992;
+  answer.batches.memory = Told{50e9, 40e9, 60e9};
+  answer.gpus = {{"H200", answer.cell, answer.joules, {}, {}, true, ""},
+                 {"T4", {}, {}, {}, {}, false, "batch 1 needs too much"}};
+  answer.sharing.advice = "perhaps";
+  answer.sharing.twice = Told{0.6, 0.5, 0.7};
+  answer.remarks = {"The price of H200 is unknown."};
+  return answer;
+}
+
+TEST(Recommendation, TextHasChoicesFiguresAndWhatIsUnknown) {
+  const std::string text = RecommendationText(Example());
+  EXPECT_THAT(text, HasSubstr("net.onnx, for energy (measured as net)\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("CPU cores +8 +measured: cells\\.csv"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("samples a second +2,000 +1,800 +2,200 +measured"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("cost of a million samples +unknown"));
+  EXPECT_THAT(text, HasSubstr("largest that fits    992  (50.0 GB, at most 60.0 GB)"));
+  EXPECT_THAT(text, HasSubstr("T4: batch 1 needs too much."));
+  EXPECT_THAT(text, HasSubstr("The price of H200 is unknown.\n"));
+}
+
+TEST(Recommendation, JsonHasNullForWhatIsUnknown) {
+  const auto json = nlohmann::json::parse(RecommendationJson(Example()));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["goal"], "energy");
+  EXPECT_EQ(json["recommendation"]["batch"], 128);
+  EXPECT_EQ(json["recommendation"]["cpu_cores"], 8);
+  EXPECT_EQ(json["recommendation"]["share"], "perhaps");
+  EXPECT_EQ(json["figures"]["samples_per_second"]["p05"], 1800);
+  EXPECT_EQ(json["figures"]["samples_per_second"]["source"], "measured");
+  EXPECT_TRUE(json["figures"]["cost_per_million_samples"].is_null());
+  EXPECT_TRUE(json["batches"]["best_for_cost"].is_null());
+  EXPECT_EQ(json["batches"]["largest_that_fits"], 992);
+  EXPECT_TRUE(json["gpus"][1]["cell"].is_null());
+  EXPECT_EQ(json["gpus"][1]["why_not"], "batch 1 needs too much");
+  EXPECT_EQ(json["choices"][1]["why"], "the fewest.");
+}
+
+TEST(JudgedSweeps, TextCountsWhatWasFound) {
+  JudgedSweep sweep;
+  sweep.workload = "net";
+  sweep.from = "data/cores.csv";
+  sweep.cells = 5;
+  sweep.best = sweep.curve = {"H200", "bf16", 64, 8, 8};
+  sweep.foretold = {"H200", "bf16", 64, 4, 4};
+  sweep.curve_share = 1;
+  sweep.foretold_share = 0.9;
+  sweep.average_share = 0.7;
+  sweep.most_share = 0.96;
+  sweep.most_cores = 16;
+  const std::string text = JudgedSweepsText({sweep});
+  EXPECT_THAT(text, ::testing::ContainsRegex("net +cores\\.csv +5 +bf16 64 w8 c8"));
+  std::string words = text;
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  EXPECT_THAT(words, HasSubstr("in 1 of 1 sweeps from their own cells, in 0 predicted; the most of "
+                               "everything in 1, a cell by chance in 0."));
+  EXPECT_THAT(words, HasSubstr("50.0 % and 25.0 % of the most cores"));
+  EXPECT_THAT(text, Not(HasSubstr("energy: within")));
+  const auto json = nlohmann::json::parse(JudgedSweepsJson({sweep}));
+  EXPECT_EQ(json["sweeps"][0]["predicted_share"], 0.9);
+  EXPECT_TRUE(json["sweeps"][0]["sitting"].is_null());
+}
+
+}  // namespace
+}  // namespace sharewell::report

@@ -1,0 +1,116 @@
+#include "study/recommend/forecast.h"
+
+#include <algorithm>
+#include <array>
+
+#include "study/prediction/model_file.h"
+#include "study/prediction/prediction.h"
+
+namespace sharewell::study::recommend {
+namespace {
+
+using predict::Figure;
+
+// What an idle board draws of its limit, where the catalogue does not know: as predict/features.cc.
+constexpr double kIdleShare = 0.115;
+
+Told Of(const predict::Value& value, double factor = 1) {
+  return {value.p50 * factor, value.p05 * factor, value.p95 * factor, value.source};
+}
+
+}  // namespace
+
+Forecaster::Forecaster(std::string model, std::vector<std::pair<std::string, std::int64_t>> bind,
+                       graph::Optimizer optimizer, const predict::Predictor& predictor)
+    : model_(std::move(model)),
+      bind_(std::move(bind)),
+      optimizer_(optimizer),
+      predictor_(predictor) {}
+
+core::Result<const graph::Graph*> Forecaster::At(std::int64_t batch) {
+  auto it = graphs_.find(batch);
+  if (it == graphs_.end()) {
+    auto graph = ReadModel(model_, {.batch = batch, .named = bind_});
+    RETURN_IF_ERROR(graph);
+    uncosted_ =
+        static_cast<double>(std::count_if(graph->ops.begin(), graph->ops.end(), [](const auto& op) {
+          return op.kind == graph::Kind::kUnknown;
+        }));
+    it = graphs_.emplace(batch, std::move(*graph)).first;
+  }
+  return &it->second;
+}
+
+core::Result<Forecast> Forecaster::Predict(const core::GpuModel& gpu, const std::string& precision,
+                                           std::int64_t batch, int workers) {
+  const auto graph = At(batch);
+  RETURN_IF_ERROR(graph);
+  const auto parsed = graph::ParsePrecision(precision);
+  RETURN_IF_ERROR(parsed);
+  predict::Query query;
+  query.graph = *graph;
+  query.run.precision = *parsed;
+  query.run.optimizer = optimizer_;
+  query.workers = workers;
+  query.gpu = &gpu;
+  Forecast out;
+  out.setting = {gpu.name, precision, batch, workers, {}};
+  out.prediction = predictor_.Predict(query);
+  out.memory_upper = out.prediction[Figure::kMemory].p95;
+  return out;
+}
+
+Cell CellOf(const Forecast& forecast, const core::GpuModel& gpu, std::optional<double> cores) {
+  const predict::Prediction& p = forecast.prediction;
+  const predict::Value& step = p[Figure::kStepSeconds];
+  const double stretch = cores ? p.Stretch(*cores) : 1;
+  const auto batch = static_cast<double>(forecast.setting.batch);
+  Cell cell;
+  cell.setting = forecast.setting;
+  cell.setting.cores = cores;
+  cell.samples = {batch / (step.p50 * stretch), batch / (step.p95 * stretch),
+                  batch / (step.p05 * stretch), step.source};
+  cell.memory = Of(p[Figure::kMemory]);
+  // Without a limit in the catalogue the figure would rest on a guess of what the board may draw.
+  if (gpu.power_limit) {
+    const double idle =
+        gpu.idle_power ? gpu.idle_power->value : kIdleShare * gpu.power_limit->value;
+    Told power = Of(p[Figure::kPower]);
+    const auto slower = [&](double watts) {
+      return watts > idle ? idle + (watts - idle) / stretch : watts;
+    };
+    power.p50 = slower(power.p50);
+    power.p05 = slower(*power.p05);
+    power.p95 = slower(*power.p95);
+    cell.power = power;
+  }
+  Told used = Of(p[Figure::kCores]);
+  if (cores) {
+    used.p50 = std::min(used.p50, *cores);
+    used.p05 = std::min(*used.p05, *cores);
+    used.p95 = std::min(*used.p95, *cores);
+  }
+  cell.cores_used = used;
+  cell.from = "the graph";
+  return cell;
+}
+
+predict::Resident ResidentOf(const Forecast& forecast, const std::string& name) {
+  PredictionRow row;
+  row.prediction = forecast.prediction;
+  row.ask.batch = forecast.setting.batch;
+  row.ask.precision = forecast.setting.precision;
+  row.ask.workers = forecast.setting.workers;
+  predict::Resident resident = study::ResidentOf(row);
+  resident.workload.name = name;
+  return resident;
+}
+
+Told Together(const predict::ColocationModel& model, const predict::Resident& resident) {
+  const std::array<predict::Resident, 2> both = {resident, resident};
+  const auto speeds = model.Speeds(both);
+  return {speeds[0].p50, speeds[0].p05, speeds[0].p95,
+          speeds[0].measured ? core::Source::kMeasured : core::Source::kPredicted};
+}
+
+}  // namespace sharewell::study::recommend
