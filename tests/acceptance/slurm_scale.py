@@ -37,8 +37,8 @@ SQUEUE = """#!/bin/sh
 # What was released runs where it was placed.
 case " $* " in
 *' --json '*|*' -h '*) exec {real} "$@" ;;
-*) {real} --noheader --all --format '%A|%T|%Q|%P|%N|%r|%n' --partition gpu |
-  awk -F'|' 'BEGIN {{ OFS = "|" }} {{ if ($2 == "PENDING" && $3 > 0) {{ $2 = "RUNNING"; $5 = $7; $6 = "None" }} NF = 6; print }}' ;;
+*) {real} --noheader --all --format '%A|%T|%Q|%P|%N|%C|%r|%n' --partition gpu |
+  awk -F'|' 'BEGIN {{ OFS = "|" }} {{ if ($2 == "PENDING" && $3 > 0) {{ $2 = "RUNNING"; $5 = $8; $7 = "None" }} NF = 7; print }}' ;;
 esac
 """
 SCONTROL = """#!/bin/sh
@@ -52,7 +52,7 @@ esac
 class LargeCluster(cluster.Cluster):
     def __init__(self, nodes):
         super().__init__(nodes={f"n{i}": ("H200", GPUS) for i in range(1, nodes + 1)}, cores=64, memory_mb=512000, slurmd_timeout=0,
-                         site="MaxJobCount=100000\nMinJobAge=2\nMessageTimeout=60\nSlurmctldDebug=info")
+                         site="MaxJobCount=100000\nMessageTimeout=60\nSlurmctldDebug=info")
         # Every command reads all of it: one line for all nodes is read ten times as fast as a thousand.
         text = self.conf.read_text(encoding="utf-8")
         self.conf.write_text(re.sub(r"(?ms)^NodeName=n1 Port=\d+ (.*?)$.*?^(PartitionName=)", rf"NodeName=n[1-{nodes}] "
@@ -165,7 +165,7 @@ def main():
         began = time.monotonic()
         submit(large, args.jobs)
         print(f"{args.nodes} nodes x {GPUS} GPUs, {args.jobs} jobs submitted in {time.monotonic() - began:.0f} s")
-        for words in (("squeue", "--noheader", "--all", "--format", "%A|%T|%Q|%P|%N|%r"), ("squeue", "--json"), ("scontrol", "show", "node", "--oneliner")):
+        for words in (("squeue", "--noheader", "--all", "--format", "%A|%T|%Q|%P|%N|%C|%r"), ("squeue", "--json"), ("scontrol", "show", "node", "--oneliner")):
             began = time.monotonic()
             size = len(large.run(*words, timeout=120).stdout)
             print(f"  {' '.join(words[:3])}: {time.monotonic() - began:.2f} s, {size / 1e6:.1f} MB")

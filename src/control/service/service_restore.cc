@@ -260,7 +260,7 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   if (!here || full) {
     // Its GPU is not here now (another --gpus, a driver that does not answer). It runs on all the
     // same, and is counted for its cores alone.
-    job.elsewhere = true;
+    job.queue_anew = true;
     seated.gpus = 0;
     where.gpus.clear();
   }

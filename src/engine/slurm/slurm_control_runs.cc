@@ -163,12 +163,14 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
 Result<void> SlurmControl::AdvanceRuns() {
   RETURN_IF_ERROR(SayStops());
   RETURN_IF_ERROR(SayLimits());
+  RETURN_IF_ERROR(StartMeanwhile());
   std::vector<std::int64_t> released, running;
   for (const auto& [job, run] : runs_) {
     if (run.step == Step::kReleased) released.push_back(job);
     if (run.step == Step::kRunning) running.push_back(job);
   }
   RETURN_IF_ERROR(LookAtBegun(released));
+  RETURN_IF_ERROR(StartMeanwhile());
   std::vector<std::int64_t> over;
   for (const auto* some : {&released, &running}) {
     for (const std::int64_t job : *some) {
@@ -177,6 +179,7 @@ Result<void> SlurmControl::AdvanceRuns() {
     }
   }
   RETURN_IF_ERROR(ShowAll(over));
+  RETURN_IF_ERROR(StartMeanwhile());
   for (const std::int64_t job : released) RETURN_IF_ERROR(AdvanceReleased(job));
   for (const std::int64_t job : running) {
     if (runs_.contains(job)) RETURN_IF_ERROR(AdvanceRunning(job));
