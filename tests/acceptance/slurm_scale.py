@@ -10,6 +10,8 @@ say instead that every node is idle and that every released job runs where it wa
 First wave: all jobs wait when the server starts; as many are released as there are GPUs. At least 100 releases a second, from the first placement that
 slurmctld saw to the last release. Then 20 jobs arrive and 20 end every second: from a decision (in the server's store) to its release (in slurmctld's
 log) under 1 s for 99 of 100. Exit code 1 where one of them is missed.
+
+Both are times of a machine that has nothing else to do. Beside a build run it ahead of the others: `chrt -r 5 tests/acceptance/slurm_scale.py`.
 """
 import argparse
 import concurrent.futures

@@ -101,9 +101,12 @@ Result<void> Service::Impl::Restore() {
   }
   SeatReservations();
   if (options.say && !numbers.empty()) {
+    const auto run = std::count_if(numbers.begin(), numbers.end(), [&](std::int64_t number) {
+      const LiveJob* job = live.Find(number);
+      return job != nullptr && job->record.phase == Phase::kRunning;
+    });
     options.say(fmt::format("{} found again, {} of them running",
-                            core::Count(numbers.size(), "job was", "jobs were"),
-                            snapshot.running().size()));
+                            core::Count(numbers.size(), "job was", "jobs were"), run));
   }
   // What cannot be stored or read now is tried again with the first turn.
   if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now());
