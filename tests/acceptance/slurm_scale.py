@@ -46,6 +46,7 @@ esac
 SCONTROL = """#!/bin/sh
 case "$*" in
 'show node --oneliner') {real} "$@" | sed 's/ State=[^ ]*/ State=IDLE/' ;;
+-o) {real} -o | sed '/ Priority=0 /!s/ JobState=PENDING Reason=[^ ]* / JobState=RUNNING Reason=None /' ;;
 *) exec {real} "$@" ;;
 esac
 """

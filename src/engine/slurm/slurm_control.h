@@ -196,16 +196,18 @@ class SlurmControl {
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
-  core::Result<void> LookAtEnd(std::int64_t job);
-  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
   core::Result<bool> HoldAndClear(std::int64_t job);
   core::Result<void> ShowAll(const std::vector<std::int64_t>& jobs);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
-  void Refuse(std::int64_t job, std::string why);
-  void End(std::int64_t job, RunEnd end);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
+
+  // slurm_control_ends.cc
+  core::Result<void> LookAtEnd(std::int64_t job);
+  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
+  void Refuse(std::int64_t job, std::string why);
+  void End(std::int64_t job, RunEnd end);
 
   // slurm_control_watch.cc
   core::Result<void> SayLimits();
