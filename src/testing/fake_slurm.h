@@ -126,16 +126,24 @@ class FakeSlurmRunner : public engine::Runner {
 
   core::Seconds Now() override { return slurm_.now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds) override { control.Stop(id); }
-  void Cancel(engine::RunId id, core::Seconds) override { control.Cancel(id); }
+  void Stop(engine::RunId id, core::Seconds) override {
+    Do([this, id] { control.Stop(id); });
+  }
+  void Cancel(engine::RunId id, core::Seconds) override {
+    Do([this, id] { control.Cancel(id); });
+  }
   void SetCores(engine::RunId, double) override {}
   void SetShare(engine::RunId, core::Ratio) override {}
   std::vector<engine::RunRequest> Recover() override;
   std::optional<core::Seconds> ListEvery() const override { return core::Seconds(30); }
-  void List(std::uint64_t token) override { control.List(token); }
+  void List(std::uint64_t token) override {
+    Do([this, token] { control.List(token); });
+  }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
-  void Forget(engine::RunId id) override { control.Forget(id); }
+  void Forget(engine::RunId id) override {
+    Do([this, id] { control.Forget(id); });
+  }
   bool HasUsers() const override { return true; }
   std::string Problem() override {
     return control.problem().empty() ? "" : "Slurm: " + control.problem();
@@ -145,12 +153,18 @@ class FakeSlurmRunner : public engine::Runner {
 
   engine::SlurmControl control;
   std::function<void(const engine::RunRequest&)> before_start = {};
+  // Commands come while a look is under way, or between two, where starts need not wait for one.
+  bool between = false;
 
  private:
+  void Do(std::function<void()> command);
+  bool CarryOut();  // false: there was nothing to do
+
   FakeSlurm& slurm_;
   const bool gpu_numbers_;
   core::Seconds due_;
   bool asked_ = true;
+  std::vector<std::function<void()>> commands_ = {};
 };
 
 // For RunnerHistory: its jobs are submitted to Slurm as they are first started.

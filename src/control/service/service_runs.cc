@@ -134,7 +134,8 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
   // What somebody typed says nothing about the next time.
   if (record.phase == Phase::kFinished && !record.asked.terminal) LearnRun(*job);
   if (record.phase == Phase::kWaiting && job->id.valid() &&
-      (record.evicted >= kEvictionsAlone || end.end.fall || std::exchange(job->elsewhere, false))) {
+      (record.evicted >= kEvictionsAlone || end.end.fall ||
+       std::exchange(job->queue_anew, false))) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
     engine.Withdraw(live.TakeId(*job));
     EnqueueIfItFits(*job);

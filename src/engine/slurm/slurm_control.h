@@ -61,6 +61,9 @@ struct SlurmControlOptions {
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Called in the course of a look, between two questions: commands that came meanwhile are given
+  // now. A look at a long queue takes longer than a start may wait. False: there were none.
+  std::function<bool()> meanwhile = [] { return false; };
 };
 
 class SlurmControl {
@@ -89,6 +92,9 @@ class SlurmControl {
 
   // One look, and all that follows from it. When the next one is due.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
+  // Between two looks: carries out a few starts and stops that came since the last one, without
+  // reading the whole queue again. When the next look is due.
+  core::Seconds DoNow(core::Seconds now, std::vector<RunEvent>& out);
 
  private:
   enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
@@ -132,6 +138,7 @@ class SlurmControl {
   };
 
   // slurm_control.cc
+  core::Seconds NextLook() const;
   core::Result<void> Look();
   core::Result<void> ReadQueue();
   core::Result<void> LookAtGone();
@@ -174,26 +181,33 @@ class SlurmControl {
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
 
-  // slurm_control_runs.cc
-  core::Result<void> AdvanceRuns();
+  // slurm_control_place.cc
   core::Result<void> Place();
   core::Result<void> PlaceAlone(std::int64_t job);
   core::Result<bool> ReadyToPlace(std::int64_t job, std::map<std::string, int>& free);
+  std::string LacksKept(const JobNote::Put& put) const;
+  core::Result<void> PlaceSoon();
+  core::Result<void> StartMeanwhile();
+
+  // slurm_control_runs.cc
+  core::Result<void> AdvanceRuns();
   core::Result<void> AdvanceReleased(std::int64_t job);
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
-  core::Result<void> LookAtEnd(std::int64_t job);
-  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
   core::Result<bool> HoldAndClear(std::int64_t job);
   core::Result<void> ShowAll(const std::vector<std::int64_t>& jobs);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
-  void Refuse(std::int64_t job, std::string why);
-  void End(std::int64_t job, RunEnd end);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
+
+  // slurm_control_ends.cc
+  core::Result<void> LookAtEnd(std::int64_t job);
+  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
+  void Refuse(std::int64_t job, std::string why);
+  void End(std::int64_t job, RunEnd end);
 
   // slurm_control_watch.cc
   core::Result<void> SayLimits();

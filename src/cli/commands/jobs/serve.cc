@@ -99,10 +99,12 @@ class ServeCommand : public Command {
     for (const std::string& line : (*server)->Greeting()) SayLine(line);
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
     if (options_.slurm) {
-      SayLine(fmt::format(
-          "try: {} --wrap 'sleep 10'; sharewell jobs{}. Ctrl-C stops the "
-          "server; jobs keep running",
-          options_.slurm->user_mode ? "sharewell sbatch --" : "sbatch --gres=gpu:1", here));
+      const std::string& partition = options_.slurm->partition;
+      SayLine(
+          fmt::format("try: {}{} --wrap 'sleep 10'; sharewell jobs{}. Ctrl-C stops the "
+                      "server; jobs keep running",
+                      options_.slurm->user_mode ? "sharewell sbatch --" : "sbatch --gres=gpu:1",
+                      partition.empty() ? "" : " --partition=" + partition, here));
     } else
       SayLine(
           fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "
