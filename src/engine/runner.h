@@ -167,6 +167,7 @@ struct RunEvent {
                  // a new server assumes: none
     kGpuTaken,   // gpu: somebody else has it, and what runs there goes on; message: who. Empty: it
                  // is free again
+    kHostTaken,  // node.name: others have so much of its node.cores and node.memory, from now on
   };
   Kind kind = Kind::kEnded;
   RunId id;

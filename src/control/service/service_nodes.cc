@@ -80,6 +80,13 @@ void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
   engine.Wake();
 }
 
+void Service::Impl::TakeHostTaken(const engine::RunEvent& note) {
+  const auto node = NodeNamed(cluster, note.node.name);
+  if (!node) return;
+  loop->SetForeignHost(*node, note.node.cores, note.node.memory.value_or(core::Bytes(0)));
+  engine.Wake();  // decide with it, or without
+}
+
 void Service::Impl::AddNode(const engine::RunnerNode& node) {
   const auto model = ModelOf(node, cluster);
   if (!model) {

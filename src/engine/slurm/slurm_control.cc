@@ -133,6 +133,7 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(AdvanceRuns());
   TellSteps();
   TellTaken();
+  TellHostTaken();
   AnswerLists();
   return {};
 }
@@ -145,6 +146,8 @@ void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
   if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
+  // From then on these are where we put it.
+  if (known.note && !known.note->put) known.note->ask.nodes = job.required_nodes;
   known.job = std::move(job);
   known.terms_version = 0;
 }
@@ -324,6 +327,7 @@ void SlurmControl::TellWaiting() {
       known.terms_version = terms_version_;
     }
     KeepToLargeNodes(job, event.job->asked);
+    AskForWholeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
     KeepAloneWithoutRights(*event.job);
     if (job.array && at_once_.contains(*job.array)) {

@@ -24,6 +24,7 @@
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_place.h"
+#include "engine/slurm/slurm_strangers.h"
 #include "engine/slurm/slurm_terms.h"
 
 namespace sharewell::engine {
@@ -122,6 +123,7 @@ class SlurmControl {
     core::Seconds read_at;
     core::Seconds left_at{-1000};         // its last place,
     std::vector<std::string> left_nodes;  // which were these
+    core::UnixMillis terms_until = 0;
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -173,6 +175,8 @@ class SlurmControl {
   std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
+  void TellHostTaken();
+  void AskForWholeNodes(const SlurmJob& job, core::Submission& asked) const;
 
   // slurm_control_runs.cc
   core::Result<void> AdvanceRuns();
@@ -217,7 +221,10 @@ class SlurmControl {
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid
   std::map<std::string, std::string> taken_;    // as told, by uuid
+  SlurmStrangers strangers_;
+  std::map<std::string, HostTaken> host_taken_;  // as told, by node
   std::map<std::string, SlurmReservation> reservations_;
+  std::map<std::string, core::Seconds> partition_limits_;
   std::uint64_t terms_version_ = 1;
   SlurmShares shares_;
   std::set<std::string> models_;
