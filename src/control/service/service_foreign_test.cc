@@ -182,7 +182,6 @@ TEST_F(ServiceForeignTest, CoresOfAnothersJobAreNotGiven) {
     other.nodes = {"n0"};
     other.cpus = 10;
   });
-  EXPECT_FALSE(Comes([] { return false; }, 3));
   const auto large = slurm_.Submit(1, {Seconds(5)}, cpus(8));
   const auto small = slurm_.Submit(1, {Seconds(5)}, cpus(4));
   ASSERT_TRUE(Comes([&] { return Is(small, Phase::kFinished); }, 20));

@@ -414,7 +414,7 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);
       if (here == nodes_.end()) continue;
-      if (here->second.node.exclusive) {
+      if (here->second.plain) {
         TakePlain(job, here->second, taken);
         continue;
       }

@@ -62,6 +62,9 @@ struct SlurmControlOptions {
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Whether an agent is heard on that node: jobs share GPUs only where one is. It must not wait.
+  // Empty: agents cannot be heard, and jobs share everywhere.
+  std::function<bool(const std::string& node)> watched = {};
 };
 
 class SlurmControl {
@@ -131,6 +134,7 @@ class SlurmControl {
     bool told_up = false;
     bool usable = false;  // it can be used when it is up
     bool told = false;    // the service has it, whether it is up or not
+    bool plain = false;   // its GPUs have no shards
   };
 
   // slurm_control.cc
@@ -158,6 +162,7 @@ class SlurmControl {
   void ReadShares();
   std::string ReservedBy(const std::string& node) const;
   void TellReserved(NodeHere& here);
+  void TellWatched(NodeHere& here);
   SlurmFacts Facts() const;
   StartTerms TermsNow(const Known& known, const SlurmFacts& facts) const;
   void TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
@@ -170,6 +175,7 @@ class SlurmControl {
   void TakePlain(const SlurmJob& job, const NodeHere& here,
                  std::map<std::string, std::string>& taken) const;
   void Remark(std::string words);
+  void RemarkOnAgents();
   core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
   std::map<std::string, int> FreeShards() const;

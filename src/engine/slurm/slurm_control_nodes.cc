@@ -42,9 +42,24 @@ Result<void> SlurmControl::ReadNodes(bool first) {
   ReadShares();
   for (auto& [name, here] : nodes_) {
     if (here.usable) TellReserved(here);
+    if (here.usable) TellWatched(here);
   }
+  if (first) RemarkOnAgents();
   nodes_read_ = now_;
   return {};
+}
+
+// Later on each node's own event says so.
+void SlurmControl::RemarkOnAgents() {
+  std::vector<std::string> alone;
+  for (const auto& [name, here] : nodes_) {
+    if (here.told_up && here.node.exclusive && !here.plain) alone.push_back(name);
+  }
+  if (alone.empty()) return;
+  Remark(fmt::format(
+      "no agent is heard on {}: until one is, each GPU there is given to one job at a time; run "
+      "`sharewell monitor` there, with the store of this server",
+      fmt::join(alone, ", ")));
 }
 
 void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
@@ -53,9 +68,11 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
   std::vector<std::string> slots = node.slots;
   if (slots.empty()) {
     for (int i = 0; i < node.other_gpus; ++i) slots.push_back(PlainGpu(i));
-    here.node.exclusive = !slots.empty();
+    here.plain = !slots.empty();
   }
+  here.node.exclusive = here.plain;
   if (slots.empty()) return;
+  if (!here.plain && options_.watched) here.node.exclusive = !options_.watched(node.name);
   if (!model) {
     here.usable = false;
     return Remark(fmt::format(
@@ -64,7 +81,7 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
         node.name,
         node.features.empty() ? "it has none" : fmt::format("{}", fmt::join(node.features, ", "))));
   }
-  if (here.node.exclusive) {
+  if (here.plain) {
     Remark(fmt::format(
         "node {}: {} without shards: each is given to one job at a time, and Slurm says which; "
         "`sharewell slurm install --print` writes the lines that let jobs share them",

@@ -73,11 +73,29 @@ void SlurmControl::TellReserved(NodeHere& here) {
   event.kind = RunEvent::Kind::kNodeKept;
   event.node.name = here.slurm.name;
   event.node.reserved = reserved;
+  event.node.exclusive = here.node.exclusive;
   event.message = reserved ? fmt::format(
                                  "it is reserved ({}): only jobs with that reservation run "
                                  "there",
                                  by.empty() ? "see `scontrol show reservation`" : by)
                            : "it is not reserved any more";
+  out_->push_back(std::move(event));
+}
+
+void SlurmControl::TellWatched(NodeHere& here) {
+  if (!options_.watched || here.plain || here.node.gpus.empty()) return;
+  const bool alone = !options_.watched(here.slurm.name);
+  if (std::exchange(here.node.exclusive, alone) == alone || out_ == nullptr) return;
+  if (!here.told_up) return;
+  RunEvent event;
+  event.kind = RunEvent::Kind::kNodeKept;
+  event.node.name = here.slurm.name;
+  event.node.reserved = here.node.reserved;
+  event.node.exclusive = alone;
+  event.message = alone
+                      ? "no agent is heard there any more: each of its GPUs is given to one job at "
+                        "a time"
+                      : "its agent is heard: jobs may share its GPUs";
   out_->push_back(std::move(event));
 }
 
@@ -92,7 +110,7 @@ SlurmFacts SlurmControl::Facts() const {
     SlurmFacts::Node node{name,
                           here.node.gpus.empty() ? "" : here.node.gpus.front().model,
                           static_cast<int>(here.node.gpus.size()),
-                          here.node.exclusive,
+                          here.plain,
                           {},
                           here.slurm.features,
                           here.node.reserved};

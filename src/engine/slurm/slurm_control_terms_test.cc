@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "engine/slurm/slurm_control.h"
 #include "testing/fake_slurm.h"
 
@@ -86,6 +88,30 @@ TEST_F(SlurmControlTermsTest, ANodeListOutlivesThePlaceThatReplacedItAndTheServe
   Restart();
   EXPECT_THAT(TermsIn(Hear(3), job).nodes, ElementsAre("n2", "n3"));
   EXPECT_EQ(slurm_.wrong, "");
+}
+
+TEST_F(SlurmControlTermsTest, GpusOfANodeWithoutAnAgentAreOneJobsEach) {
+  std::set<std::string> heard{"n2"};
+  SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
+  options.watched = [&](const std::string& node) { return heard.contains(node); };
+  SlurmControl control(slurm_, std::move(options));
+  ASSERT_TRUE(control.Open());
+  EXPECT_TRUE(control.Nodes().at(0).exclusive);
+  EXPECT_FALSE(control.Nodes().at(1).exclusive);
+  EXPECT_THAT(control.remarks(), ElementsAre(HasSubstr("no agent is heard on n1, n3")));
+  heard = {"n1", "n2"};
+  std::vector<RunEvent> told;
+  control.Cycle(Seconds(10), told);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].kind, Kind::kNodeKept);
+  EXPECT_EQ(told[0].node.name, "n1");
+  EXPECT_FALSE(told[0].node.exclusive);
+  heard.clear();
+  told.clear();
+  control.Cycle(Seconds(20), told);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_TRUE(told[1].node.exclusive);
+  EXPECT_THAT(told[1].message, HasSubstr("no agent is heard there any more"));
 }
 
 TEST_F(SlurmControlTermsTest, AJobOfWholeNodesHasTheirGpusAndNoShards) {
