@@ -193,7 +193,8 @@ class Lives(ServeTest):
 
     def test_a_job_of_a_whole_node_and_srun_in_it(self):
         self.serve()
-        number = self.submit("--gres=gpu:1", "--exclusive", "-c4", script='srun bash -c "echo gpu=\\$CUDA_VISIBLE_DEVICES cpus=\\$SLURM_CPUS_ON_NODE"; sleep 60')
+        number = self.submit("--gres=gpu:1", "--exclusive", "-c4",
+                             script='srun -n1 bash -c "echo gpu=\\$CUDA_VISIBLE_DEVICES cpus=\\$SLURM_CPUS_ON_NODE"; sleep 60')
         said = self.told(number, "cpus=16")
         [(_, [slot])] = self.put(number)
         self.assertEqual(said.strip(), f"gpu={slot[1:]} cpus=16")
@@ -210,7 +211,8 @@ class Lives(ServeTest):
         for number, nodes in ((named, ["n3"]), (gang, ["n1", "n2"]), (others, ["n4"]), (linked, ["n2"])):
             self.cluster.wait_job(number, "RUNNING")
             self.assertEqual([node for node, _ in self.put(number)], nodes)
-        self.cluster.wait_until(lambda: "--constraint 'nvlink'" in self.server.run("why", str(nowhere)).stdout, self.server.run("why", str(nowhere)).stdout)
+        self.cluster.wait_until(lambda: "--constraint 'nvlink'" in self.server.run("why", str(nowhere)).stdout,
+                                self.server.run("why", str(nowhere)).stdout)
         # Also after a place of ours has replaced it.
         self.cluster.scontrol("requeue", named)
         self.cluster.wait_until(lambda: self.cluster.job(named).get("Restarts") == "1" and self.cluster.job(named)["JobState"] == "RUNNING",

@@ -182,8 +182,8 @@ TEST_F(ServiceForeignTest, CoresOfAnothersJobAreNotGiven) {
     other.nodes = {"n0"};
     other.cpus = 10;
   });
-  const auto large = slurm_.Submit(1, {Seconds(5)}, cpus(8));
   const auto small = slurm_.Submit(1, {Seconds(5)}, cpus(4));
+  const auto large = slurm_.Submit(1, {Seconds(5)}, cpus(8));
   ASSERT_TRUE(Comes([&] { return Is(small, Phase::kFinished); }, 20));
   EXPECT_TRUE(Is(large, Phase::kWaiting));
   EXPECT_EQ(service_->board().Find(large)->attempt, 0) << "it is not released in vain";

@@ -84,10 +84,7 @@ void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
 // Who decides begins anew.
 void Service::Impl::KeepNode(core::NodeId id, const engine::RunnerNode& as) {
   cluster.SetReserved(id, as.reserved);
-  std::vector<core::Node> nodes = cluster.nodes();
-  nodes[id.index()].exclusive = as.exclusive;
-  const core::Cluster changed(cluster.models(), std::move(nodes));
-  cluster = changed;
+  cluster.SetExclusive(id, as.exclusive);
   cluster_copy = nullptr;
   loop->Follow(advisor.Policy());
 }
