@@ -40,6 +40,7 @@
 #include "server/job_watch.h"
 #include "server/learner.h"
 #include "server/settings.h"
+#include "server/slurm_agents.h"
 #include "server/slurm_lock.h"
 #include "server/slurm_machine.h"
 #include "server/slurm_monitor.h"
@@ -50,6 +51,7 @@
 #include "store/job_store.h"
 #include "store/kept_jobs.h"
 #include "store/learning_store.h"
+#include "store/open_database.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 #include "study/measure/doctor/host_speed.h"
@@ -158,6 +160,7 @@ struct Server::Parts {
   ClusterLock slurm_lock;
   std::unique_ptr<SlurmNeeds> slurm_needs;
   std::unique_ptr<SlurmMonitor> slurm_monitor;
+  std::unique_ptr<SlurmAgents> slurm_agents;  // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
@@ -192,6 +195,7 @@ struct Server::Parts {
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   Result<void> MakeSlurm();
+  Result<void> HearAgents(engine::SlurmControlOptions& control);
   Result<void> LockCluster();
   engine::Runner& AnyRunner() {
     if (slurm) return *slurm;
@@ -373,6 +377,22 @@ Result<void> Server::Parts::LockCluster() {
   return {};
 }
 
+// Agents on other machines write into a PostgreSQL store alone.
+Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
+  if (!store::IsPostgres(options.store)) return {};
+  SlurmAgentsOptions hear;
+  hear.open = [place = options.store] { return store::Open(place); };
+  hear.wall = [] { return platform::UnixNow(); };
+  slurm_agents = std::make_unique<SlurmAgents>(std::move(hear));
+  auto nodes = slurm_client->Nodes();
+  if (!nodes) return AskTheCheck(std::move(nodes.error()));
+  std::vector<std::string> names;
+  for (const engine::SlurmNode& node : *nodes) names.push_back(node.name);
+  slurm_agents->Look(names);
+  control.watched = [this](const std::string& node) { return slurm_agents->On(node); };
+  return {};
+}
+
 Result<void> Server::Parts::MakeSlurm() {
   const auto epoch = EpochOf(*jobs);
   RETURN_IF_ERROR(epoch);
@@ -398,6 +418,7 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.steps = [this](const std::map<std::int64_t, engine::SlurmRunning>& running) {
     return slurm_monitor->Steps(running);
   };
+  RETURN_IF_ERROR(HearAgents(run.control));
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
   slurm_needs = std::make_unique<SlurmNeeds>(catalogue, *learner);
@@ -629,6 +650,11 @@ std::vector<std::string> Server::Greeting() const {
             : fmt::format(", partition {}", core::Quoted(parts_->options.slurm->partition)),
         core::Count(parts_->machine.cluster.nodes().size(), "node is", "nodes are"),
         counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
+    if (!parts_->slurm_agents) {
+      lines.push_back(
+          "agents on the nodes are not heard, as the store is a file: jobs share GPUs by what is "
+          "predicted of them alone; --store postgresql://USER@HOST/DATABASE hears them");
+    }
     if (parts_->options.slurm->dry_run) {
       lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");
     }

@@ -248,6 +248,8 @@ bool FakeSlurm::HasRoom(const Job& job) const {
   for (const std::string& name : job.slurm.required_nodes) {
     const auto node = nodes_.find(name);
     if (node == nodes_.end() || !node->second.up) return false;
+    const auto& excluded = job.slurm.excluded_nodes;
+    if (std::find(excluded.begin(), excluded.end(), name) != excluded.end()) return false;
     int cpus = CpusGiven(job) / nodes;
     for (const auto& [id, other] : jobs_) {
       const auto& on = other.slurm.nodes;
@@ -261,7 +263,8 @@ bool FakeSlurm::HasRoom(const Job& job) const {
       if (std::find(on.begin(), on.end(), name) == on.end()) continue;
       whole += engine::PlainGpusIn(other.slurm);
     }
-    if (!job.slurm.gres.empty() && whole > node->second.other_gpus) return false;
+    const int gpus = std::max(node->second.other_gpus, static_cast<int>(node->second.slots.size()));
+    if (!job.slurm.gres.empty() && whole > gpus) return false;
     for (const SlurmSlot& slot : job.slurm.slots) {
       int used = slot.shards;
       for (const auto& [id, other] : jobs_) {

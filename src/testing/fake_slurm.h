@@ -45,6 +45,7 @@ class FakeSlurm : public engine::SlurmClient {
   void AddNode(const std::string& name, int gpus, const std::string& model, int cpus = 16);
   void AddPlainNode(const std::string& name, int gpus, const std::string& model);  // no shards
   void SetNode(const std::string& name, bool up, const std::string& state);
+  engine::SlurmNode& node(const std::string& name) { return nodes_.at(name); }
   // Held, with our note. Its id.
   std::int64_t Submit(int gpus, Told told = {},
                       const std::function<void(engine::SlurmJob&)>& change = {});
@@ -65,6 +66,7 @@ class FakeSlurm : public engine::SlurmClient {
   bool starts_jobs = true;     // false: what is released waits for resources
   std::string refuse_updates;  // what it says of each; empty: it takes them
   std::vector<engine::SlurmReservation> reservations;
+  std::map<std::string, core::Seconds> partition_limits;
   engine::SlurmShares shares;
   bool accounts = false;  // it remembers in its accounting what it forgets itself
   std::map<std::int64_t, std::string> keeps;  // jobs that it does not start, and its reason
@@ -83,6 +85,9 @@ class FakeSlurm : public engine::SlurmClient {
                                                     const std::vector<std::string>& names) override;
   core::Result<std::vector<engine::SlurmNode>> Nodes() override;
   core::Result<std::vector<engine::SlurmReservation>> Reservations() override;
+  core::Result<std::map<std::string, core::Seconds>> PartitionLimits() override {
+    return partition_limits;
+  }
   engine::SlurmShares Shares() override { return shares; }
   core::Result<std::optional<engine::SlurmJob>> Accounted(std::int64_t id) override;
   core::Result<std::string> Control(const std::vector<std::string>& lines) override;

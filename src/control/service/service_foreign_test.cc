@@ -171,6 +171,25 @@ TEST_F(ServiceForeignTest, AGpuOfAnothersJobIsNotGiven) {
   EXPECT_EQ(service_->board().Find(job)->gpus.at(0).uuid, "n0/g1");
 }
 
+TEST_F(ServiceForeignTest, CoresOfAnothersJobAreNotGiven) {
+  const auto cpus = [](int count) {
+    return [count](engine::SlurmJob& one) { one.cpus = one.cpus_a_node = count; };
+  };
+  slurm_.Submit(0, {Seconds(40)}, [](engine::SlurmJob& other) {
+    other.admin_comment.clear();
+    other.phase = SlurmPhase::kRunning;
+    other.priority = 1;
+    other.nodes = {"n0"};
+    other.cpus = 10;
+  });
+  const auto small = slurm_.Submit(1, {Seconds(5)}, cpus(4));
+  const auto large = slurm_.Submit(1, {Seconds(5)}, cpus(8));
+  ASSERT_TRUE(Comes([&] { return Is(small, Phase::kFinished); }, 20));
+  EXPECT_TRUE(Is(large, Phase::kWaiting));
+  EXPECT_EQ(service_->board().Find(large)->attempt, 0) << "it is not released in vain";
+  EXPECT_TRUE(Comes([&] { return Is(large, Phase::kFinished); })) << "once the other has ended";
+}
+
 TEST_F(ServiceForeignTest, WhatSlurmKeepsIsNotQueuedAndSaysWhy) {
   const auto job = slurm_.Submit(1, {Seconds(5)},
                                  [](engine::SlurmJob& one) { one.eligible = 1'000'000 + 40'000; });

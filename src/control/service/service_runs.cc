@@ -60,6 +60,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   if (note.kind == Kind::kTerms) return TakeTerms(note);
   if (note.kind == Kind::kNodeKept) return TakeNodeKept(note);
   if (note.kind == Kind::kGpuTaken) return TakeGpuTaken(note);
+  if (note.kind == Kind::kHostTaken) return TakeHostTaken(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;

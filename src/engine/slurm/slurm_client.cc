@@ -131,6 +131,12 @@ class CommandClient final : public SlurmClient {
     return ParseReservations(*text);
   }
 
+  Result<std::map<std::string, core::Seconds>> PartitionLimits() override {
+    const auto text = Ask(PartitionsCommand());
+    RETURN_IF_ERROR(text);
+    return ParsePartitionLimits(*text);
+  }
+
   SlurmShares Shares() override {
     SlurmShares shares;
     const auto fair = Ask(FairShareCommand());

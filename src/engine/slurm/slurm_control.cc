@@ -138,6 +138,7 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(AdvanceRuns());
   TellSteps();
   TellTaken();
+  TellHostTaken();
   AnswerLists();
   return {};
 }
@@ -150,6 +151,8 @@ void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
   if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
+  // From then on these are where we put it.
+  if (known.note && !known.note->put) known.note->ask.nodes = job.required_nodes;
   known.job = std::move(job);
   known.terms_version = 0;
 }
@@ -324,6 +327,7 @@ void SlurmControl::TellWaiting() {
       known.terms_version = terms_version_;
     }
     KeepToLargeNodes(job, event.job->asked);
+    AskForWholeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
     KeepAloneWithoutRights(*event.job);
     if (job.array && at_once_.contains(*job.array)) {
@@ -410,7 +414,7 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);
       if (here == nodes_.end()) continue;
-      if (here->second.node.exclusive) {
+      if (here->second.plain) {
         TakePlain(job, here->second, taken);
         continue;
       }

@@ -24,6 +24,7 @@
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_place.h"
+#include "engine/slurm/slurm_strangers.h"
 #include "engine/slurm/slurm_terms.h"
 
 namespace sharewell::engine {
@@ -64,6 +65,9 @@ struct SlurmControlOptions {
   // Called in the course of a look, between two questions: commands that came meanwhile are given
   // now. A look at a long queue takes longer than a start may wait. False: there were none.
   std::function<bool()> meanwhile = [] { return false; };
+  // Whether an agent is heard on that node: jobs share GPUs only where one is. It must not wait.
+  // Empty: agents cannot be heard, and jobs share everywhere.
+  std::function<bool(const std::string& node)> watched = {};
 };
 
 class SlurmControl {
@@ -128,6 +132,7 @@ class SlurmControl {
     core::Seconds read_at;
     core::Seconds left_at{-1000};         // its last place,
     std::vector<std::string> left_nodes;  // which were these
+    core::UnixMillis terms_until = 0;
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -135,6 +140,7 @@ class SlurmControl {
     bool told_up = false;
     bool usable = false;  // it can be used when it is up
     bool told = false;    // the service has it, whether it is up or not
+    bool plain = false;   // its GPUs have no shards
   };
 
   // slurm_control.cc
@@ -163,6 +169,7 @@ class SlurmControl {
   void ReadShares();
   std::string ReservedBy(const std::string& node) const;
   void TellReserved(NodeHere& here);
+  void TellWatched(NodeHere& here);
   SlurmFacts Facts() const;
   StartTerms TermsNow(const Known& known, const SlurmFacts& facts) const;
   void TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
@@ -175,11 +182,14 @@ class SlurmControl {
   void TakePlain(const SlurmJob& job, const NodeHere& here,
                  std::map<std::string, std::string>& taken) const;
   void Remark(std::string words);
+  void RemarkOnAgents();
   core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
   std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
+  void TellHostTaken();
+  void AskForWholeNodes(const SlurmJob& job, core::Submission& asked) const;
 
   // slurm_control_place.cc
   core::Result<void> Place();
@@ -231,7 +241,10 @@ class SlurmControl {
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid
   std::map<std::string, std::string> taken_;    // as told, by uuid
+  SlurmStrangers strangers_;
+  std::map<std::string, HostTaken> host_taken_;  // as told, by node
   std::map<std::string, SlurmReservation> reservations_;
+  std::map<std::string, core::Seconds> partition_limits_;
   std::uint64_t terms_version_ = 1;
   SlurmShares shares_;
   std::set<std::string> models_;
