@@ -96,7 +96,19 @@ std::string JudgedSweepsText(const std::vector<JudgedSweep>& sweeps) {
       "most       what the most cores, workers and batch give, of the best\n"
       "chance     what a cell taken by chance gives, on average\n"
       "bf16 64 w4 c8: precision, batch, 4 loader workers, 8 cores (none: all of the machine's)\n\n";
-  return text + Found(sweeps, Goal::kThroughput) + Found(sweeps, Goal::kEnergy);
+  std::size_t cells = 0, in_bounds = 0;
+  for (const JudgedSweep& sweep : sweeps) {
+    if (sweep.goal != Goal::kThroughput) continue;
+    cells += sweep.cells;
+    in_bounds += sweep.in_bounds;
+  }
+  text += Found(sweeps, Goal::kThroughput) + Found(sweeps, Goal::kEnergy);
+  if (cells > 0) {
+    text += fmt::format(
+        "Rates that were measured lie within the predicted bounds in {} of {} cells ({}).\n",
+        in_bounds, cells, Percent(static_cast<double>(in_bounds) / static_cast<double>(cells)));
+  }
+  return text;
 }
 
 std::string JudgedSweepsJson(const std::vector<JudgedSweep>& sweeps) {
@@ -116,7 +128,8 @@ std::string JudgedSweepsJson(const std::vector<JudgedSweep>& sweeps) {
          {"predicted", SettingJson(sweep.foretold)},
          {"predicted_share", sweep.foretold_share},
          {"most_share", sweep.most_share},
-         {"average_share", sweep.average_share}});
+         {"average_share", sweep.average_share},
+         {"cells_in_bounds", sweep.in_bounds}});
   }
   return Document(json);
 }

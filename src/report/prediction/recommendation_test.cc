@@ -77,6 +77,7 @@ TEST(JudgedSweeps, TextCountsWhatWasFound) {
   sweep.average_share = 0.7;
   sweep.most_share = 0.96;
   sweep.most_cores = 16;
+  sweep.in_bounds = 4;
   const std::string text = JudgedSweepsText({sweep});
   EXPECT_THAT(text, ::testing::ContainsRegex("net +cores\\.csv +5 +bf16 64 w8 c8"));
   std::string words = text;
@@ -85,6 +86,7 @@ TEST(JudgedSweeps, TextCountsWhatWasFound) {
                                "everything in 1, a cell by chance in 0."));
   EXPECT_THAT(words, HasSubstr("50.0 % and 25.0 % of the most cores"));
   EXPECT_THAT(text, Not(HasSubstr("energy: within")));
+  EXPECT_THAT(text, HasSubstr("within the predicted bounds in 4 of 5 cells (80.0 %)"));
   const auto json = nlohmann::json::parse(JudgedSweepsJson({sweep}));
   EXPECT_EQ(json["sweeps"][0]["predicted_share"], 0.9);
   EXPECT_TRUE(json["sweeps"][0]["sitting"].is_null());

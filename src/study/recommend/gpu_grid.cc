@@ -73,7 +73,7 @@ void GpuGrid::Add(const Forecast& forecast, const std::vector<double>& cores) {
     for (double* value : {&cell.samples.p50, &*cell.samples.p05, &*cell.samples.p95}) {
       *value *= factor_;
     }
-    if (2 * count <= std::max(2, ask_.most_cores)) cell.together = together;
+    if (2 * count <= ask_.most_cores) cell.together = together;
     cells_.push_back(std::move(cell));
   }
 }
@@ -92,7 +92,7 @@ core::Result<void> GpuGrid::Correct() {
     }
     const Cell predicted = CellOf(it->second, gpu_, s.cores);
     sum += std::log(cells_[i].samples.p50 / predicted.samples.p50);
-    if (ask_.colocation != nullptr && s.cores.value_or(1) * 2 <= std::max(2, ask_.most_cores) &&
+    if (ask_.colocation != nullptr && s.cores.value_or(1) * 2 <= ask_.most_cores &&
         2 * it->second.memory_upper <= gpu_.memory.value) {
       cells_[i].together = Together(*ask_.colocation, ResidentOf(it->second, ""));
     }

@@ -22,6 +22,8 @@ struct JudgedSweep {
   // of everything (cores, then workers, then batch).
   double average_share = 0, most_share = 0;
   double most_cores = 0;  // 0: it is no sweep over cores
+  // Cells whose measured samples a second lie within the predicted bounds.
+  std::size_t in_bounds = 0;
 };
 
 }  // namespace sharewell::study::recommend

@@ -261,9 +261,10 @@ class Recommender {
           ask_.model, where);
     }
     return core::UsageError(
-        "{}: two such jobs fit on none of the {} GPU model{} asked for with {} cores, so nothing "
+        "{}: two such jobs fit on none of the {} GPU model{} asked for with {}, so nothing "
         "can be recommended for sharing; try a smaller --batch, more --cpus, or another goal",
-        ask_.model, unfit_.size(), unfit_.size() == 1 ? "" : "s", ask_.most_cores);
+        ask_.model, unfit_.size(), unfit_.size() == 1 ? "" : "s",
+        core::Count(static_cast<std::size_t>(ask_.most_cores), "core"));
   }
 
   core::Result<Recommendation> Answer() {

@@ -163,6 +163,13 @@ TEST_F(RecommendTest, SharingIsJudgedBesideItselfAndWhatWasMeasured) {
   EXPECT_GT(sharing.neighbours, 100U);
   EXPECT_LE(sharing.good, sharing.neighbours);
   EXPECT_EQ(sharing.advice == "yes", *sharing.twice_fit && sharing.twice->p50 >= kKeptBeside);
+  // Two jobs need two cores.
+  ask.goal = Goal::kSharing;
+  ask.most_cores = 1;
+  EXPECT_THAT(Error(),
+              HasSubstr("two such jobs fit on none of the 1 GPU model asked for with 1 core"));
+  ask.goal = Goal::kThroughput;
+  ask.most_cores = 16;
   // Of another GPU model nothing was measured to share with.
   ask.gpus = {"A100"};
   EXPECT_EQ(Answer().sharing.neighbours, 0U);
