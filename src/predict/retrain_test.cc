@@ -144,7 +144,7 @@ TEST(Retrain, ItStopsWhenItIsTold) {
   EXPECT_FALSE(predict::Retrain(ShippedOne(), ShippedOne(), RunsOf(80, 2, 3), options));
 }
 
-TEST(Retrain, AWorkloadThatRanAThousandTimesCountsOnce) {
+TEST(Retrain, AWorkloadThatRanHundredsOfTimesCountsOnce) {
   std::vector<Row> runs = RunsOf(60, 1, 4);
   std::vector<Row> flood(300, runs[0]);
   for (Row& row : flood) *row.measured[Index(Figure::kStepSeconds)] *= 20;

@@ -23,6 +23,7 @@ constexpr std::size_t kMostWaitingRuns = 10'000;
 constexpr std::size_t kLargestGraph = std::size_t{4} << 20;
 constexpr std::size_t kGraphsCached = 500;
 constexpr std::size_t kHistoryShown = 20;
+constexpr std::int64_t kMostRunsKept = store::LearningBounds{}.runs;
 // For drift: so many of the newest runs, and looked again after so many new ones.
 constexpr std::size_t kDriftRuns = 40, kDriftEvery = 10;
 constexpr std::chrono::seconds kTryAgain{5};
@@ -240,7 +241,7 @@ core::Result<void> Learner::Open() {
                       trained.error().message));
     }
   }
-  const auto runs = store_->Runs(static_cast<std::int64_t>(options_.most_runs));
+  const auto runs = store_->Runs(kMostRunsKept);
   RETURN_IF_ERROR(runs);
   const auto graphs = store_->CountGraphs();
   RETURN_IF_ERROR(graphs);
@@ -274,7 +275,7 @@ core::Result<void> Learner::Store(Waiting& waiting) {
     RETURN_IF_ERROR(graphs);
     const platform::MutexLock lock(mutex_);
     state_.graphs = static_cast<std::size_t>(*graphs);
-    state_.runs += stored;
+    state_.runs = std::min(state_.runs + stored, static_cast<std::size_t>(kMostRunsKept));
     state_.new_runs += stored;
   }
   if (waiting.pin) {
