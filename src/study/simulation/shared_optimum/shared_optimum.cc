@@ -23,8 +23,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNoSooner = 1e-6;  // relative: what the linear programs are exact to
 // Of one set of jobs, so that none uses up what the others need; and what every set may have, so
 // that some schedule is always found.
-constexpr std::uint64_t kMostSteps = 100'000;
+constexpr std::uint64_t kMostSteps = 20'000;
 constexpr std::uint64_t kFewestSteps = 1'000;
+constexpr std::uint64_t kStepsOfAssign = 2'000;  // what choosing an assignment counts as
 
 // What is known of each set of jobs on one GPU model: a lower bound on its seconds, then the linear
 // program's answer, then the best schedule's.
@@ -116,13 +117,23 @@ class Solver {
     while (true) {
       Assignment best = Assign();
       bool solved = true;
+      double reached = 0;
       for (std::size_t g = 0; g < best.on.size(); ++g) {
-        if (On(g).Solved(best.on[g])) continue;
-        RETURN_IF_ERROR(On(g).Solve(best.on[g]));
-        solved = false;
+        if (!On(g).Solved(best.on[g])) {
+          RETURN_IF_ERROR(On(g).Solve(best.on[g]));
+          solved = false;
+        }
+        reached = std::max(reached, On(g).Value(best.on[g]));
       }
       // All of its values are exact, and those of all others are at least bounds.
       if (solved) return best;
+      // Choosing takes longer than a linear program: solve all that a better choice may be made of.
+      for (auto& [m, model] : models_) {
+        for (JobSet jobs = 1; jobs <= all_; ++jobs) {
+          if (model.Value(jobs) >= reached || model.Solved(jobs)) continue;
+          RETURN_IF_ERROR(model.Solve(jobs));
+        }
+      }
     }
   }
 
@@ -152,6 +163,7 @@ class Solver {
         break;
       }
       next = Assign();
+      steps_ -= std::min(steps_, kStepsOfAssign);
     }
     return best;
   }

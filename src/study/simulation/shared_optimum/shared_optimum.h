@@ -39,7 +39,7 @@ struct SharedOptimumOptions {
   std::size_t max_jobs = 12;
   std::size_t max_gpus = 8;
   ConfigurationOptions configurations;
-  std::uint64_t steps = 3'000'000;  // of the search without pauses
+  std::uint64_t steps = 400'000;  // of the search without pauses
 };
 
 struct SharedOptimum {
