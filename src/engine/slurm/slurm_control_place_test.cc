@@ -1,6 +1,8 @@
 // Starts that do not wait for a look at the whole queue, on a cluster that is played.
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "engine/slurm/slurm_control.h"
 #include "testing/fake_slurm.h"
 
@@ -34,7 +36,9 @@ class SlurmPlaceSoonTest : public ::testing::Test {
     slurm_.AddNode("n2", 4, "V100");
     SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
     options.meanwhile = [this] {
-      return std::exchange(command_, {}) && (control_->Start(late_), true);
+      if (!std::exchange(command_, false)) return false;
+      control_->Start(late_);
+      return true;
     };
     control_ = std::make_unique<SlurmControl>(slurm_, options);
     SHAREWELL_CHECK(control_->Open().has_value());
