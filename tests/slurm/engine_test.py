@@ -21,14 +21,14 @@ TELL = 'echo "$SLURMD_NODENAME gpu=$CUDA_VISIBLE_DEVICES"; sleep {}'
 
 
 class Server(Speaker):
-    def __init__(self, cluster, *args):
+    def __init__(self, cluster, *args, store=None):
         self.cluster = cluster
         self.socket = cluster.folder / "s.sock"
         self.said_in = cluster.folder / "log/server.said"
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", "--engine", "slurm", "--partition", cluster.partition, "--listen", "none", "--socket", str(self.socket),
-                 "--store", str(cluster.folder / "store.db"), *args], env=cluster.env, cwd=cluster.folder, stdin=subprocess.DEVNULL, stdout=said,
+                 *(("--store", store, "--state", str(cluster.folder)) if store else ("--store", str(cluster.folder / "store.db"))), *args], env=cluster.env, cwd=cluster.folder, stdin=subprocess.DEVNULL, stdout=said,
                 stderr=said)
         self.wait_for("socket for users of this machine")
 
@@ -55,8 +55,8 @@ class ServeTest(SlurmTest):
             place.unlink()
         self.addCleanup(lambda: self.server and self.server.end())
 
-    def serve(self, *args):
-        self.server = Server(self.cluster, *args)
+    def serve(self, *args, store=None):
+        self.server = Server(self.cluster, *args, store=store)
         return self.server
 
     def submit(self, *args, seconds=60, script=None):
@@ -194,10 +194,10 @@ class Lives(ServeTest):
     def test_a_job_of_a_whole_node_and_srun_in_it(self):
         self.serve()
         number = self.submit("--gres=gpu:1", "--exclusive", "-c4",
-                             script='srun -n1 bash -c "echo gpu=\\$CUDA_VISIBLE_DEVICES cpus=\\$SLURM_CPUS_ON_NODE"; sleep 60')
-        said = self.told(number, "cpus=16")
+                             script='echo "cpus=$SLURM_CPUS_ON_NODE"; srun -n1 bash -c "echo gpu=\\$CUDA_VISIBLE_DEVICES"; sleep 60')
+        said = self.told(number)
         [(_, [slot])] = self.put(number)
-        self.assertEqual(said.strip(), f"gpu={slot[1:]} cpus=16")
+        self.assertEqual(said.splitlines(), ["cpus=16", f"gpu={slot[1:]}"])
 
     def test_what_its_user_asks_for_of_its_nodes_is_kept(self):
         def features(*names):

@@ -101,12 +101,12 @@ class BetweenSteps(ServeTest):
         for hook in self.hooks.iterdir():
             hook.unlink()
 
-    def serve(self, *args):
+    def serve(self, *args, store=None):
         """Only the server goes through the wrapper."""
         before = self.cluster.env
         self.cluster.env = {**before, "PATH": f"{self.cluster.folder}/bin:{before['PATH']}"}
         try:
-            return super().serve(*args)
+            return super().serve(*args, store=store)
         finally:
             self.cluster.env = before
 

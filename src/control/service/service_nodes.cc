@@ -86,6 +86,12 @@ void Service::Impl::KeepNode(core::NodeId id, const engine::RunnerNode& as) {
   cluster.SetReserved(id, as.reserved);
   cluster.SetExclusive(id, as.exclusive);
   cluster_copy = nullptr;
+  // As it is now nobody has tried its GPUs.
+  const core::Node& now = cluster.node(id);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(now.gpus); ++i) {
+    const core::GpuId gpu(now.first_gpu.index() + i);
+    loop->SetForeignMemory(gpu, snapshot.foreign_memory(gpu));
+  }
   loop->Follow(advisor.Policy());
 }
 
