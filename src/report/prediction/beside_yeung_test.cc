@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 study::BesideYeung Compared() {
-  return {216, 51, 10, {{"yeung-forest", 0.154, 0.31, 0.42}, {"mean", {}, 0.153, 0.177}}};
+  return {216, 51, 10, {{"yeung-forest", 0.154, 0.31, 0.42}, {"mean", {}, 0.153, 0.177}}, {}};
 }
 
 TEST(BesideYeungReport, OneTableHasThePaperRandomRowsAndFamilies) {
