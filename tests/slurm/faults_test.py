@@ -67,7 +67,11 @@ case "$*" in
   -o) step=check ;;
   "") case "$input" in *ReqNodeList=*) step=update ;; release*) step=release ;; esac ;;
 esac
-fire() {{ mv "$hooks/$1.$step" "$hooks/$1.$step.done" 2>/dev/null && bash "$hooks/$1.$step.done" >>"$hooks/said" 2>&1; }}
+fire() {{
+  mv "$hooks/$1.$step" "$hooks/$1.$step.now" 2>/dev/null || return
+  bash "$hooks/$1.$step.now" >>"$hooks/said" 2>&1
+  mv "$hooks/$1.$step.now" "$hooks/$1.$step.done"
+}}
 [ -e "$hooks/hang.$step" ] && echo $$ >>"$hooks/hung" && while [ -e "$hooks/hang.$step" ]; do sleep 0.1; done
 fire before
 printf %s "$input" | {scontrol} "$@"
