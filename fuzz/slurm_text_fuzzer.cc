@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/slurm/slurm_constraint.h"
 #include "engine/slurm/slurm_read.h"
 #include "engine/slurm/slurm_shares.h"
 #include "engine/slurm/slurm_words.h"
@@ -59,6 +60,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   ReadOrRefused(engine::ParseShowJob(text));
   ReadOrRefused(engine::ParseReservations(text));
+  ReadOrRefused(engine::ParsePartitionLimits(text));
+  if (const auto constraint = engine::SlurmConstraint::Parse(text, 2)) {
+    for (std::size_t way = 0; way < constraint->ways(); ++way) {
+      (void)constraint->Allows({"V100", "a"}, way);
+    }
+  }
   ReadOrRefused(engine::ParseAccount(text, 17));
   engine::SlurmShares shares;
   ReadOrRefused(engine::ParseFairShare(text, shares));

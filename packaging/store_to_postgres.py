@@ -13,7 +13,7 @@ import sqlite3
 import sys
 
 TABLES = ["meta", "series", "extent", "journal", "chunk", "minute_rollup", "hour_rollup", "dirty", "profile", "job", "job_event",
-          "shared_run", "kept"]
+          "shared_run", "kept", "learnt_graph", "learnt_run", "learnt_model"]
 ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -52,7 +52,7 @@ DELETE FROM kept;
         for row in store.execute(f"SELECT {', '.join(columns)} FROM {table}"):
             out.write("\t".join(map(field, row)) + "\n")
         out.write("\\.\n")
-    for table in ("series", "journal", "profile", "shared_run"):
+    for table in ("series", "journal", "profile", "shared_run", "learnt_run", "learnt_model"):
         out.write(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table} HAVING max(id) IS NOT NULL;\n")
 
 

@@ -34,14 +34,38 @@ slurm() {
   timeout "$COMMAND_SECONDS" "$@"
 }
 
+# The GPUs of a place, put=1,n2:g0+g1/n3:g0+g1,shards:40,kept:g2: "shard:g0:40,shard:g1:40,shard:g2:1". $2: "whole"
+# where it has whole nodes.
+gres_of() {
+  local put=$1 slot out= plain=0 shards
+  shards=$(grep -oE ',shards:[0-9]{1,3}' <<<"$put" | grep -oE '[0-9]+')
+  for slot in $(cut -d, -f2 <<<"$put" | cut -d/ -f1 | cut -s -d: -f2 | tr + ' '); do
+    case $slot in
+      gpu[0-9]*) plain=$((plain + 1)) ;;
+      *) [ "$2" = whole ] && out+=",gpu:$slot:1" || out+=",shard:$slot:${shards:-100}" ;;
+    esac
+  done
+  for slot in $(grep -oE ',kept:[^,]+' <<<"$put" | cut -d: -f2 | tr + ' '); do out+=",shard:$slot:1"; done
+  [ "$plain" -gt 0 ] && out=",gpu:$plain"
+  grep -xE '[A-Za-z0-9_.:,-]*' <<<"${out#,}"
+}
+
 # Gives job $1, on $2 nodes, back to Slurm.
 release() {
   local id=$1 nodes=$2 shown note gpus model
   shown=$(slurm scontrol show job -o "$id" 2>/dev/null) || return 1
   note=$(grep -oE 'AdminComment="?sharewell1 .*' <<<"$shown" | head -n 1 | sed 's/="/=/')
   [ -n "$note" ] || return 2
-  # Where it was placed already its shards and node are a whole request: it is released as it stands.
-  if ! grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then
+  # Where it was placed already its shards and node are a whole request: it is released as it stands. One that has left
+  # its place has its node alone: without the shards that it once had slurmctld 22.05 would die of it.
+  if grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then
+    local gres whole=
+    grep -q ' OverSubscribe=NO ' <<<"$shown" && whole=whole
+    gres=$(gres_of "$(grep -oE '^AdminComment=sharewell1 ask=[^ ]* put=[^ "]*' <<<"$note" | sed 's/.* put=//')" "$whole")
+    if [ -n "$gres" ] && ! grep -qE ' TresPerNode=[^ ]' <<<"$shown"; then
+      slurm scontrol update "JobId=$id" "Gres=$gres" || return 1
+    fi
+  else
     gpus=$(grep -oE '^AdminComment=sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
     model=$(grep -oE '^AdminComment=sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
     # In a cluster with slots the model is a feature of the node; without them it is the type of its GPUs.

@@ -59,6 +59,9 @@ struct Studies {
   // The socket of that run's terminal.
   std::function<std::string(std::int64_t number, int attempt)> terminal;
   std::function<std::string()> exposition;  // more for /metrics, in its format
+  std::function<std::string()> predictor;   // GET /predictor; quick
+  // "shipped" or "retrained"; quick, on the network's thread.
+  std::function<core::Result<void>(const std::string& what)> use_predictor;
 };
 
 struct ApiOptions {

@@ -28,6 +28,22 @@ void ApiImpl::AddStudyRoutes() {
             return studies.profiles(name);
           });
         });
+  Route("GET", "/api/v1/predictor",
+        [this](const http::HttpRequest&, const Who&, const http::Responder& responder) {
+          if (!studies.predictor) return responder.Answer(NotHere("predictor"));
+          responder.Answer(JsonAnswer(studies.predictor()));
+        });
+  Route("POST", "/api/v1/predictor",
+        [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
+          if (!studies.use_predictor) return responder.Answer(NotHere("predictor"));
+          if (!who->admin) {
+            return responder.Answer(Problem(403, "choosing the predictor is for admins"));
+          }
+          const auto used =
+              studies.use_predictor(QueryValue(http::ParseQuery(request.query), "use"));
+          if (!used) return responder.Answer(Problem(400, used.error().message));
+          responder.Answer(JsonAnswer("{\"schema\":1}"));
+        });
   Route("GET", "/api/v1/forecast",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.forecast) return responder.Answer(NotHere("forecasts"));

@@ -39,6 +39,7 @@ class Cluster {
   NodeId Add(Node node);
   // Whoever decides begins anew (Loop::Follow).
   void SetReserved(NodeId id, bool reserved) { nodes_[id.index()].reserved = reserved; }
+  void SetExclusive(NodeId id, bool exclusive) { nodes_[id.index()].exclusive = exclusive; }
   // The nodes are one machine, whose memory moves so much: each has its part, as its GPUs are of
   // all.
   void ShareOutMemoryBandwidth(BytesPerSecond rate);

@@ -72,6 +72,7 @@ void Snapshot::Grow() {
   changed_.resize(cluster_->gpu_count(), Seconds(-1));
   foreign_memory_.resize(cluster_->gpu_count());
   cores_used_.resize(nodes.size(), 0.0);
+  foreign_host_.resize(nodes.size());
   cpu_only_cores_.resize(nodes.size(), 0.0);
   memory_used_.resize(nodes.size());
   cpu_only_memory_.resize(nodes.size());
@@ -298,6 +299,13 @@ void Snapshot::SetForeignMemory(GpuId gpu, Bytes held) {
   changed_[gpu.index()] = now_;  // whoever may share there now has not tried
   any_foreign_memory_ = std::any_of(foreign_memory_.begin(), foreign_memory_.end(),
                                     [](Bytes one) { return one > Bytes(0); });
+}
+
+void Snapshot::SetForeignHost(NodeId node, double cores, Bytes memory) {
+  ForeignHost& here = foreign_host_[node.index()];
+  cores_used_[node.index()] += cores - here.cores;
+  memory_used_[node.index()] += memory - here.memory;
+  here = {cores, memory};
 }
 
 void Snapshot::SetThrottle(JobId id, Ratio share) { at(id).throttle = share; }

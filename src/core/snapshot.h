@@ -146,6 +146,8 @@ class Snapshot {
   void Resize(JobId id, double cores);
   void SetThrottle(JobId id, Ratio share);
   void SetForeignMemory(GpuId gpu, Bytes held);  // memos do not hear of it
+  // Likewise: of a node, beside what jobs use of it.
+  void SetForeignHost(NodeId node, double cores, Bytes memory);
   // Running jobs.
   void Observe(JobId id, Seconds attained, Ratio rate, Seconds startup);
   void SetEstimate(JobId id, Estimate estimate, bool profiled);
@@ -202,6 +204,11 @@ class Snapshot {
   std::vector<Seconds> changed_;
   std::vector<Bytes> foreign_memory_;
   bool any_foreign_memory_ = false;
+  struct ForeignHost {
+    double cores = 0;
+    Bytes memory;
+  };
+  std::vector<ForeignHost> foreign_host_;  // by node: part of what is used
   int idle_total_ = 0;
   std::vector<double> cores_used_;
   std::vector<double> cpu_only_cores_;

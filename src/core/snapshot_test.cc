@@ -372,6 +372,13 @@ TEST(Snapshot, GrowsWithItsCluster) {
   snapshot.Move(JobId(0), OnGpus({2}, 2));
   EXPECT_EQ(snapshot.idle_gpus(NodeId(1)), 1);
   EXPECT_EQ(snapshot.cores_used(NodeId(1)), 2);
+  snapshot.SetForeignHost(NodeId(1), 5, Bytes(100));
+  snapshot.SetForeignHost(NodeId(1), 3, Bytes(40));
+  EXPECT_EQ(snapshot.cores_used(NodeId(1)), 5) << "others' are used too";
+  EXPECT_EQ(snapshot.memory_used(NodeId(1)), Bytes(40));
+  EXPECT_EQ(snapshot.cpu_only_cores(NodeId(1)), 0) << "and do not give way";
+  snapshot.SetForeignHost(NodeId(1), 0, Bytes(0));
+  EXPECT_EQ(snapshot.cores_used(NodeId(1)), 2);
   snapshot.Grow();
   EXPECT_EQ(snapshot.idle_gpus(), 2) << "nothing is new";
 }

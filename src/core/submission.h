@@ -32,6 +32,10 @@ struct Needs {
   std::optional<Bytes> gpu_memory_upper;  // 95 % bound
   std::optional<double> cores_upper;      // likewise
   std::optional<Seconds> duration;        // alone on `profile.gpu`
+  // Of a prediction that a server made: which graph of its store it is of, how the weights are
+  // updated, and whether the predictor had learnt from that server's own runs.
+  std::string graph = {}, optimizer = {};
+  bool retrained = false;
 
   friend bool operator==(const Needs&, const Needs&) = default;
 };

@@ -162,11 +162,12 @@ struct RunEvent {
     kSubmitted,  // id.job, job: it waits there until it is started; perhaps again
     kWithdrawn,  // id.job: it was cancelled there, or taken over by somebody else; message: how.
                  // Of one that runs, kEnded follows
-    kNodeKept,   // node.name, node.reserved: from now on
+    kNodeKept,   // node.name, node.reserved, node.exclusive: from now on
     kTerms,      // id.job, terms: of one that waits, where they are others than were told, or than
                  // a new server assumes: none
     kGpuTaken,   // gpu: somebody else has it, and what runs there goes on; message: who. Empty: it
                  // is free again
+    kHostTaken,  // node.name: others have so much of its node.cores and node.memory, from now on
   };
   Kind kind = Kind::kEnded;
   RunId id;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/text/quoted.h"
+#include "graph/graph_file.h"
 #include "graph/huggingface/config.h"
 #include "graph/json_object.h"
 #include "graph/layers/layers.h"
@@ -130,6 +131,14 @@ core::Result<Graph> ReadJson(std::string_view text, const std::string& name,
       "see docs/formats/model-graphs.md for both");
 }
 
+// A graph that we wrote ourselves: what training adds was put back before.
+bool IsGraphFile(std::string_view bytes) {
+  const auto first = bytes.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || bytes[first] != '{') return false;
+  const std::string_view begin = bytes.substr(first, 64);
+  return begin.find("\"format\"") != begin.npos && begin.find("\"sharewell-graph\"") != begin.npos;
+}
+
 core::Result<Graph> ReadAny(std::string_view bytes, const std::string& name,
                             const Binding& binding) {
   if (bytes.empty()) return NotAModel(name, "an empty file", "export or download it again");
@@ -168,6 +177,7 @@ core::Result<Graph> Read(std::string_view bytes, const std::string& name, const 
     return core::UsageError("{}: cannot be read for a batch of {}; give a number from 1 to {}",
                             name, binding.batch, kLargestBatch);
   }
+  if (IsGraphFile(bytes)) return ReadGraphFile(bytes, name, binding);
   auto graph = ReadAny(bytes, name, binding);
   if (graph) Restore(*graph);
   return graph;

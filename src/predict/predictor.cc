@@ -165,6 +165,9 @@ Prediction Predictor::Predict(const Query& query) const {
       default:
         scaled = Corrected(figure, query, base, busy_seconds, step_seconds);
     }
+    if (const auto& local = learned_[f].local) {
+      scaled += local->Predict(FeaturesOf(figure, query, base, busy_seconds));
+    }
     const learn::Conformal& interval = learned_[f].interval;
     Value& value = out.figures[f];
     value.p50 = FromScale(figure, scaled);
@@ -178,10 +181,19 @@ Prediction Predictor::Predict(const Query& query) const {
     }
   }
   KeepToWhatCanBe(query, out);
+  out.unlearnt_busy_seconds = busy_seconds;
+  const auto learnt = [&](Figure figure, double before) {
+    return IsLocal(figure) ? std::max(out[figure].p50, 1e-6) : before;
+  };
   out.cpu_seconds = base.host + base.pin + base.worker * query.workers + base.inline_load;
-  AddDerived(query, base, step_seconds, out);
-  out.bound = BoundOf(base, busy_seconds);
+  AddDerived(query, base, learnt(Figure::kStepSeconds, step_seconds), out);
+  out.bound = BoundOf(base, learnt(Figure::kBusySeconds, busy_seconds));
   return out;
+}
+
+bool Predictor::AnyLocal() const {
+  return std::any_of(learned_.begin(), learned_.end(),
+                     [](const Learned& learned) { return learned.local.has_value(); });
 }
 
 double Prediction::Stretch(double cores) const {

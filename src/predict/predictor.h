@@ -45,6 +45,8 @@ struct Prediction {
   bool gpu_known = true;    // false: nothing was learnt on this GPU model
   std::vector<Neighbour> nearest;
   bool precision_native = true;  // false: the GPU does not compute in it; reckoned as fp32
+  // Busy seconds a step before a machine's own runs corrected them: what those are learnt from.
+  double unlearnt_busy_seconds = 0;
   // CPU seconds a step that cannot be done without: to launch, to load and to hand over a batch.
   // What a loop burns while it waits for the GPU is not among them.
   double cpu_seconds = 0;
@@ -65,7 +67,8 @@ struct Known {
   std::string family;
   std::vector<double> place;  // its features, scaled, to find neighbours by
   Figures measured;
-  Figures held_out;  // what was predicted without its family
+  Figures held_out;    // what was predicted without its family
+  bool local = false;  // a machine's own run (retrain.h); `held_out` is what the shipped one said
 };
 
 class Predictor {
@@ -82,14 +85,19 @@ class Predictor {
     const auto& learned = learned_[Index(figure)].residual;
     return learned ? &*learned : nullptr;
   }
+  // Whether a machine's own runs correct the figure (retrain.h).
+  bool IsLocal(Figure figure) const { return learned_[Index(figure)].local.has_value(); }
+  bool AnyLocal() const;
 
  private:
   friend class Trainer;        // train.cc
   friend class PredictorFile;  // trained.cc
+  friend class Retrainer;      // retrain.cc
 
   struct Learned {
     std::optional<learn::Regressor> residual;  // absent: the base alone
     learn::Conformal interval;
+    std::optional<learn::Regressor> local;  // what a machine's own runs add; absent: nothing
   };
   double Corrected(Figure figure, const Query& query, const Base& base, double gpu_seconds,
                    double step_seconds) const;

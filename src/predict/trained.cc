@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 using nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr int kLocalVersion = 2;  // with corrections by a machine's own runs
 constexpr std::size_t kMostKnown = 100'000;
 
 Json Numbers(const Figures& figures) {
@@ -59,6 +60,8 @@ class PredictorFile {
       figure["interval"] = learned.interval.levels.empty()
                                ? Json(nullptr)
                                : Json::parse(learn::Write(learned.interval));
+      // Only where a machine's own runs were learnt from: older programs read what has none.
+      if (learned.local) figure["local"] = Json::parse(learn::Write(*learned.local));
     }
     out["known"] = Json::array();
     for (const Known& known : predictor.known_) {
@@ -71,6 +74,7 @@ class PredictorFile {
                               {"place", known.place},
                               {"measured", Numbers(known.measured)},
                               {"held_out", Numbers(known.held_out)}});
+      if (known.local) out["known"].back()["local"] = true;
     }
   }
 
@@ -111,6 +115,14 @@ class PredictorFile {
         RETURN_IF_ERROR(read);
         out.learned_[f].interval = std::move(*read);
       }
+      if (const auto local = figure.find("local"); local != figure.end()) {
+        auto read = learn::RegressorFromJson(*local);
+        RETURN_IF_ERROR(read);
+        reader.Expect(read->features() == FeatureNames(static_cast<Figure>(f)),
+                      "{} was learnt from other features than this version has", name);
+        if (reader.failed()) return reader.Error();
+        out.learned_[f].local = std::move(*read);
+      }
     }
     for (const json& item : known) {
       Known row;
@@ -123,6 +135,7 @@ class PredictorFile {
       row.place = reader.Numbers(item, "place", places, -learn::kLargest, learn::kLargest);
       row.measured = FiguresFrom(reader, item, "measured");
       row.held_out = FiguresFrom(reader, item, "held_out");
+      row.local = item.contains("local") && item["local"] == true;
       if (reader.failed()) return reader.Error();
       out.known_.push_back(std::move(row));
     }
@@ -133,7 +146,7 @@ class PredictorFile {
 std::string Write(const Trained& trained) {
   Json out;
   out["format"] = "sharewell-model";
-  out["version"] = kVersion;
+  out["version"] = trained.predictor.AnyLocal() ? kLocalVersion : kVersion;
   PredictorFile::Put(out, trained.predictor);
   out["together"] = trained.together ? Json::parse(Write(*trained.together)) : Json(nullptr);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -148,8 +161,9 @@ core::Result<Trained> ReadTrained(std::string_view text) {
   reader.Expect(format == "sharewell-model", "its format is \"{}\", not \"sharewell-model\"",
                 format);
   const double version = reader.Bounded(value, "version", 0, 1e6);
-  reader.Expect(version == kVersion, "it is of version {}, this program reads version {}", version,
-                kVersion);
+  reader.Expect(version == kVersion || version == kLocalVersion,
+                "it is of version {}, this program reads versions {} and {}", version, kVersion,
+                kLocalVersion);
   if (reader.failed()) return reader.Error();
   auto predictor = PredictorFile::Take(value);
   RETURN_IF_ERROR(predictor);

@@ -1,14 +1,16 @@
 // Trained: what `sharewell train` writes and `predict` reads: a predictor, and how jobs fare
 // together. One JSON text; the same value gives the same text.
 //
-// {"format": "sharewell-model", "version": 1, "gpus": [name, ...], "means": [...], "factors":
+// {"format": "sharewell-model", "version": 1 (2 with a "local"), "gpus": [name, ...], "means":
+// [...], "factors":
 // [...],
 //  "far", "figures": {name: {"residual": R or null, "interval": C or null}, ...},
 //  "known": [{"workload", "batch", "precision", "workers", "gpu", "family", "place": [...],
 //             "measured": [...], "held_out": [...]}, ...],
 //  "together": T or null}, with R and C as in learn/serialize.h and T as in together_file.h. A
 //  figure
-// that is not known is null.
+// that is not known is null. Where a machine's own runs were learnt from (retrain.h), a figure has
+// "local": R too, and their workloads in "known" have "local": true.
 #pragma once
 
 #include <optional>

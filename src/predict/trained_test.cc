@@ -122,8 +122,8 @@ TEST(Trained, WhatIsSomethingElseIsToldBy) {
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("\"format\""));
   EXPECT_THAT(After([](json& v) { v["format"] = "sharewell-learned"; }),
               HasSubstr("its format is \"sharewell-learned\", not \"sharewell-model\""));
-  EXPECT_THAT(After([](json& v) { v["version"] = 2; }),
-              HasSubstr("of version 2, this program reads version 1"));
+  EXPECT_THAT(After([](json& v) { v["version"] = 3; }),
+              HasSubstr("of version 3, this program reads versions 1 and 2"));
   EXPECT_THAT(After([](json& v) { v["version"] = "1"; }), HasSubstr("\"version\""));
 }
 

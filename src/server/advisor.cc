@@ -21,6 +21,7 @@
 #include "interference/interference.h"
 #include "policy/registry.h"
 #include "server/fits_here.h"
+#include "server/learning_rows.h"
 #include "server/pair_memory.h"
 #include "server/run_memory.h"
 #include "study/simulation/replay/needs_estimate.h"
@@ -153,7 +154,8 @@ struct ServerAdvisor::Impl {
   std::optional<Needs> Brought(const Submission& submission) {
     if (submission.needs) {
       Needs needs = study::AsBrought(*submission.needs);
-      if (needs.source == core::Source::kPredicted) runs.Correct(needs);
+      // What has learnt from runs here is not corrected by them once more.
+      if (needs.source == core::Source::kPredicted && !needs.retrained) runs.Correct(needs);
       if (needs.from.empty()) needs.from = "the submission";
       return needs;
     }
@@ -266,7 +268,9 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     nothing.workload = it->believed.profile.workload;
     inside->runs.Add(key, it->number, nothing, it->alone_time);
     const auto& needs = it->asked.needs;
-    if (needs && needs->source == core::Source::kPredicted) predicted[TextOf(key)] = &*it;
+    if (needs && needs->source == core::Source::kPredicted && !needs->retrained) {
+      predicted[TextOf(key)] = &*it;
+    }
   }
   for (const std::string& text : keys) {
     const auto key = DigestFrom(text);
@@ -371,10 +375,12 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
   impl_->runs.Add(key, record.number, profile,
                   timed ? std::optional(record.alone_time) : std::nullopt);
   const auto& asked = record.asked.needs;
-  if (asked && asked->source == core::Source::kPredicted) {
+  if (asked && asked->source == core::Source::kPredicted && !asked->retrained) {
     impl_->runs.Compare(key, study::AsBrought(*asked).profile, seen);
   }
   impl_->Keep(key, record);
+  if (!impl_->options.learn) return;
+  if (auto run = RunToKeep(record, seen)) impl_->options.learn(*std::move(run));
 }
 
 }  // namespace sharewell::server

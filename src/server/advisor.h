@@ -17,6 +17,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "store/job_store.h"
+#include "store/learning_store.h"
 #include "store/store.h"
 
 namespace sharewell::server {
@@ -30,6 +31,8 @@ struct AdvisorOptions {
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
   std::size_t most_profiles_kept = 20'000;           // of those that jobs left, or a few more
   std::function<void(const std::string&)> say = {};  // what could not be stored
+  // A run that the predictor may learn from; must not wait.
+  std::function<void(store::KeptRun)> learn = {};
 };
 
 class ServerAdvisor final : public control::Advisor {

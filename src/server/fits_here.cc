@@ -34,13 +34,16 @@ std::string GibText(core::Bytes bytes) { return fmt::format("{:.1f} GiB", bytes 
 }  // namespace
 
 core::Result<void> CheckFitsHere(const Submission& submission, const core::Cluster& cluster) {
+  const bool one = cluster.nodes().size() <= 1;
+  const char* here_is = one ? "this machine" : "this cluster";
+  const char* node_is = one ? "this machine" : "the largest node";
   double cores = 0;
   for (const core::Node& node : cluster.nodes()) cores = std::max(cores, node.cores.value_or(1e9));
   if (submission.cores.value_or(0) > cores) {
     return core::UsageError(
-        "it asks for {}, and this machine has {:g}; ask for fewer, or leave --cpus "
+        "it asks for {}, and {} has {:g}; ask for fewer, or leave --cpus "
         "out to be given what it needs",
-        core::Cores(*submission.cores), cores);
+        core::Cores(*submission.cores), node_is, cores);
   }
   std::optional<core::Bytes> host;  // absent: some node that it may use does not say
   bool unknown = false;
@@ -52,14 +55,14 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   }
   if (submission.memory && host && !unknown && *submission.memory > *host) {
     return core::UsageError(
-        "it asks for {} of host memory, and this machine has {} for jobs; ask for less, or leave "
-        "--memory out",
-        GibText(*submission.memory), GibText(*host));
+        "it asks for {} of host memory, and {} has {} for jobs; ask for less, or leave --memory "
+        "out",
+        GibText(*submission.memory), node_is, GibText(*host));
   }
   if (submission.gpus <= 0) return {};
   const std::string here = GpusInWords(cluster);
   if (cluster.gpu_count() == 0) {
-    return core::UsageError("this machine has no GPU; submit it with --gpus 0 as a CPU-only job");
+    return core::UsageError("{} has no GPU; submit it with --gpus 0 as a CPU-only job", here_is);
   }
   int most = 0;
   core::Bytes memory;
@@ -70,13 +73,14 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
     memory = std::max(memory, model.memory);
   }
   if (most == 0) {
-    return core::UsageError("no GPU model that it allows is here ({}): this machine has {}",
+    return core::UsageError("no GPU model that it allows is here ({}): {} has {}",
                             core::Quoted(fmt::format("{}", fmt::join(submission.gpu_models, ", "))),
-                            here);
+                            here_is, here);
   }
   if (submission.gpus > most) {
-    return core::UsageError("it asks for {} of one model, and this machine has {}",
-                            core::Count(static_cast<std::uint64_t>(submission.gpus), "GPU"), here);
+    return core::UsageError("it asks for {} of one model, and {} has {}",
+                            core::Count(static_cast<std::uint64_t>(submission.gpus), "GPU"),
+                            here_is, here);
   }
   if (submission.gpu_memory && *submission.gpu_memory > memory) {
     return core::UsageError(

@@ -38,7 +38,9 @@
 #include "server/daemon.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
+#include "server/learner.h"
 #include "server/settings.h"
+#include "server/slurm_agents.h"
 #include "server/slurm_lock.h"
 #include "server/slurm_machine.h"
 #include "server/slurm_monitor.h"
@@ -48,9 +50,12 @@
 #include "server/this_machine.h"
 #include "store/job_store.h"
 #include "store/kept_jobs.h"
+#include "store/learning_store.h"
+#include "store/open_database.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 #include "study/measure/doctor/host_speed.h"
+#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -147,13 +152,15 @@ struct Server::Parts {
   std::string key;  // seals records; empty: not root
   std::unique_ptr<store::JobStore> jobs;
   std::unique_ptr<store::Store> profiles;
-  bool end_runs = false;                        // of another store
+  bool end_runs = false;  // of another store
+  std::unique_ptr<Learner> learner;
   std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
   ClusterLock slurm_lock;
   std::unique_ptr<SlurmNeeds> slurm_needs;
   std::unique_ptr<SlurmMonitor> slurm_monitor;
+  std::unique_ptr<SlurmAgents> slurm_agents;  // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<server::ServerAdvisor> advisor;
@@ -175,6 +182,8 @@ struct Server::Parts {
     keeper.reset();
     job_keeper.reset();
     if (service) service->Stop();
+    serving = nullptr;
+    learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
     watch.reset();
     if (writer) writer->Stop();
   }
@@ -186,6 +195,7 @@ struct Server::Parts {
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   Result<void> MakeSlurm();
+  Result<void> HearAgents(engine::SlurmControlOptions& control);
   Result<void> LockCluster();
   engine::Runner& AnyRunner() {
     if (slurm) return *slurm;
@@ -195,6 +205,7 @@ struct Server::Parts {
     if (slurm_monitor) return slurm_monitor.get();
     return monitor.get();
   }
+  Result<void> MakeLearner();
   void MakeWatch();
   Result<void> MakeApi();
   bool HasRealGpus() const {  // of this machine
@@ -366,6 +377,22 @@ Result<void> Server::Parts::LockCluster() {
   return {};
 }
 
+// Agents on other machines write into a PostgreSQL store alone.
+Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
+  if (!store::IsPostgres(options.store)) return {};
+  SlurmAgentsOptions hear;
+  hear.open = [place = options.store] { return store::Open(place); };
+  hear.wall = [] { return platform::UnixNow(); };
+  slurm_agents = std::make_unique<SlurmAgents>(std::move(hear));
+  auto nodes = slurm_client->Nodes();
+  if (!nodes) return AskTheCheck(std::move(nodes.error()));
+  std::vector<std::string> names;
+  for (const engine::SlurmNode& node : *nodes) names.push_back(node.name);
+  slurm_agents->Look(names);
+  control.watched = [this](const std::string& node) { return slurm_agents->On(node); };
+  return {};
+}
+
 Result<void> Server::Parts::MakeSlurm() {
   const auto epoch = EpochOf(*jobs);
   RETURN_IF_ERROR(epoch);
@@ -391,9 +418,10 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.steps = [this](const std::map<std::int64_t, engine::SlurmRunning>& running) {
     return slurm_monitor->Steps(running);
   };
+  RETURN_IF_ERROR(HearAgents(run.control));
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
-  slurm_needs = std::make_unique<SlurmNeeds>(catalogue);
+  slurm_needs = std::make_unique<SlurmNeeds>(catalogue, *learner);
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
                                const core::Submission& asked) {
@@ -417,6 +445,25 @@ Result<void> Server::Parts::MakeSlurm() {
     const std::string remark = SlurmRightsRemark(*slurm_driver, ::geteuid());
     if (!remark.empty()) machine.remarks.push_back(remark);
   }
+  return {};
+}
+
+// Before whoever predicts.
+Result<void> Server::Parts::MakeLearner() {
+  auto given = study::TrainedOrBuiltin(options.trained);
+  if (!given) return tl::unexpected(std::move(given.error()).Within("--trained"));
+  LearnerOptions learn;
+  learn.open = [place = options.store] { return store::OpenLearning(place); };
+  learn.catalogue = &catalogue;
+  learn.given = *std::move(given);
+  if (!options.trained.empty()) learn.given_name = options.trained;
+  learn.wall = [] { return platform::UnixNow(); };
+  learn.say = options.say;
+  learn.tell = [this](const char* kind, const std::string& text) {
+    options.say(text);
+    if (control::Service* told = serving) told->Tell(kind, text);
+  };
+  learner = std::make_unique<Learner>(std::move(learn));
   return {};
 }
 
@@ -463,8 +510,8 @@ Result<void> Server::Parts::MakeApi() {
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.openapi = platform::EmbeddedOpenApi();
-  StudyParts parts{&machine,   &catalogue,    service.get(),  watch.get(),         options.store,
-                   jobs->Id(), options.state, options.policy, options.max_slowdown};
+  StudyParts parts{&machine,      &catalogue, service.get(), watch.get(),    learner.get(),
+                   options.store, jobs->Id(), options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);
@@ -512,6 +559,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
     parts->machine = std::move(*machine);
   }
   RETURN_IF_ERROR(parts->OpenStores());
+  RETURN_IF_ERROR(parts->MakeLearner());
   // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
   const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
                                          : std::nullopt;
@@ -524,7 +572,10 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
        .sm_shares = parts->slurm || KeepsShares(parts->machine),
        .pauses_runs = parts->AnyRunner().WhyNoPause().empty(),
        .pause_after = options.pause_gap,
-       .say = options.say});
+       .say = options.say,
+       .learn = [learner = parts->learner.get()](store::KeptRun run) {
+         learner->KeepRun(std::move(run));
+       }});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
   if (parts->runner) parts->MakeWatch();
@@ -599,6 +650,11 @@ std::vector<std::string> Server::Greeting() const {
             : fmt::format(", partition {}", core::Quoted(parts_->options.slurm->partition)),
         core::Count(parts_->machine.cluster.nodes().size(), "node is", "nodes are"),
         counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
+    if (!parts_->slurm_agents) {
+      lines.push_back(
+          "agents on the nodes are not heard, as the store is a file: jobs share GPUs by what is "
+          "predicted of them alone; --store postgresql://USER@HOST/DATABASE hears them");
+    }
     if (parts_->options.slurm->dry_run) {
       lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");
     }

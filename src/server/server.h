@@ -36,6 +36,7 @@ struct ServerOptions {
   core::Ratio max_slowdown = 1.25;
   core::Seconds grace{20};
   core::Seconds pause_gap{60};  // between two pauses of a job, at least
+  std::string trained = {};     // a model file to predict by; empty: the one in the program
   // What goes wrong and comes right again while it runs. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };

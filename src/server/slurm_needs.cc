@@ -12,7 +12,7 @@
 
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "study/prediction/predicted_needs.h"
+#include "server/studies.h"
 
 namespace sharewell::server {
 namespace {
@@ -81,9 +81,14 @@ core::Result<core::Needs> SlurmNeeds::Of(const engine::UserWords& words,
                 ask.gpus,
                 ask.precision,
                 ask.gpu};
+  // A model that has learnt since says something else.
+  if (auto model = learner_.InUse(); model != model_) {
+    kept_.clear();
+    model_ = std::move(model);
+  }
   if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
   if (kept_.size() >= kMostPredictionsKept) kept_.clear();
-  return kept_.emplace(key, study::PredictNeeds(ask, catalogue_, words.model)).first->second;
+  return kept_.emplace(key, PredictAndKeep(learner_, ask, catalogue_, words.model)).first->second;
 }
 
 }  // namespace sharewell::server

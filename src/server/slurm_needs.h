@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 
@@ -12,6 +13,7 @@
 #include "core/submission.h"
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_state.h"
+#include "server/learner.h"
 
 namespace sharewell::server {
 
@@ -19,8 +21,9 @@ namespace sharewell::server {
 // of a file is kept while the file is the same. One thread at a time.
 class SlurmNeeds {
  public:
-  // `catalogue` must outlive it.
-  explicit SlurmNeeds(const catalogue::GpuCatalogue& catalogue) : catalogue_(catalogue) {}
+  // Both must outlive it.
+  SlurmNeeds(const catalogue::GpuCatalogue& catalogue, Learner& learner)
+      : catalogue_(catalogue), learner_(learner) {}
 
   // The file is opened with the user's own rights, whoever the server runs as; a relative path is
   // one of the job's folder. `usual_gpu`: predicted for, where the job names no model of GPU.
@@ -33,6 +36,8 @@ class SlurmNeeds {
                          std::string>;
 
   const catalogue::GpuCatalogue& catalogue_;
+  Learner& learner_;
+  std::shared_ptr<const predict::Trained> model_;  // that predicted what is kept
   std::map<Key, core::Result<core::Needs>> kept_;
 };
 

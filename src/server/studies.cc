@@ -17,9 +17,11 @@
 #include "report/measure/profiles_list.h"
 #include "report/simulation/whatif.h"
 #include "report/text/format.h"
+#include "server/learner_json.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
 #include "store/store.h"
+#include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
 #include "study/simulation/replay/forecast.h"
 #include "study/simulation/replay/whatif.h"
@@ -150,6 +152,10 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   ask.batch = static_cast<std::int64_t>(*batch);
   ask.workers = static_cast<int>(*workers);
   ask.precision = Asked(query, "precision", "fp32");
+  ask.optimizer = Asked(query, "optimizer", "sgd");
+  const auto gpus = core::ParseWhole("gpus", Asked(query, "gpus", "1"), 1, 64);
+  RETURN_IF_ERROR(gpus);
+  ask.gpus = static_cast<int>(*gpus);
   const auto& models = parts.machine->cluster.models();
   ask.gpu = Asked(query, "gpu", models.empty() ? "H200" : models.front().name);
   // Readers tell formats apart by content; of the name only its ending can matter.
@@ -160,7 +166,7 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   ask.model = fmt::format("{}/predicting-{}{}", parts.state, ++last, plain ? ending : "");
   RETURN_IF_ERROR(platform::WriteFile(ask.model, model));
   const RemoveFile removed{ask.model};
-  const auto needs = study::PredictNeeds(ask, *parts.catalogue, name);
+  const auto needs = PredictAndKeep(*parts.learner, ask, *parts.catalogue, name);
   RETURN_IF_ERROR(needs);
   std::string json = "{\"schema\":1,\"needs\":";
   store::AppendNeeds(json, *needs);
@@ -169,8 +175,29 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
 
 }  // namespace
 
+Result<core::Needs> PredictAndKeep(Learner& learner, const study::PredictionAsk& ask,
+                                   const catalogue::GpuCatalogue& catalogue,
+                                   const std::string& name) {
+  // Asked before it is used: another may take its place meanwhile.
+  const bool retrained = learner.IsRetrained();
+  const auto model = learner.InUse();
+  auto needs = study::PredictNeedsBy(model->predictor, ask, catalogue, name);
+  RETURN_IF_ERROR(needs);
+  const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
+  if (graph) needs->graph = learner.KeepGraph(*graph);
+  if (!needs->graph.empty()) {
+    needs->optimizer = ask.optimizer;
+    needs->retrained = retrained;
+    if (retrained) needs->from += ", learnt from runs here";
+  }
+  return needs;
+}
+
 api::Studies ServerStudies(const StudyParts& parts) {
   api::Studies studies;
+  studies.predictor = [parts] { return LearnerJson(parts.learner->State()); };
+  studies.use_predictor = [parts](const std::string& what) { return parts.learner->Use(what); };
+  studies.exposition = [parts] { return LearnerMetrics(parts.learner->State()); };
   studies.predict = [parts](const std::string& model, const api::Query& query) {
     return Predict(parts, model, query);
   };

@@ -7,7 +7,9 @@
 #include "catalogue/gpu_catalogue.h"
 #include "control/service/service.h"
 #include "server/job_watch.h"
+#include "server/learner.h"
 #include "server/this_machine.h"
+#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -16,9 +18,15 @@ struct StudyParts {
   const catalogue::GpuCatalogue* catalogue;
   const control::Service* service;
   const server::JobWatch* watch;  // null: the GPUs are not on this machine
+  Learner* learner;
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
 };
+
+// What the model in use predicts, and the graph is kept to learn from: needs name it.
+core::Result<core::Needs> PredictAndKeep(Learner& learner, const study::PredictionAsk& ask,
+                                         const catalogue::GpuCatalogue& catalogue,
+                                         const std::string& name);
 
 // All of `parts` must outlive them.
 api::Studies ServerStudies(const StudyParts& parts);

@@ -61,6 +61,14 @@ ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
     R"(
 ALTER TABLE shared_run ADD COLUMN share_a TEXT NOT NULL DEFAULT '1';
 ALTER TABLE shared_run ADD COLUMN share_b TEXT NOT NULL DEFAULT '1';
+)",
+    // 7: what the predictor learns from (learning_store.h).
+    R"(
+CREATE TABLE learnt_graph(digest TEXT PRIMARY KEY NOT NULL, met INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE learnt_run(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, job INTEGER NOT NULL,
+  graph TEXT NOT NULL, record TEXT NOT NULL);
+CREATE TABLE learnt_model(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL,
+  report TEXT NOT NULL, data BLOB NOT NULL);
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -120,6 +128,14 @@ ALTER TABLE job ADD COLUMN seal TEXT NOT NULL DEFAULT '';
     R"(
 ALTER TABLE shared_run ADD COLUMN share_a TEXT NOT NULL DEFAULT '1';
 ALTER TABLE shared_run ADD COLUMN share_b TEXT NOT NULL DEFAULT '1';
+)",
+    // 7: what the predictor learns from (learning_store.h).
+    R"(
+CREATE TABLE learnt_graph(digest TEXT PRIMARY KEY NOT NULL, met BIGINT NOT NULL, data BYTEA NOT NULL);
+CREATE TABLE learnt_run(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time BIGINT NOT NULL, job BIGINT NOT NULL,
+  graph TEXT NOT NULL, record TEXT NOT NULL);
+CREATE TABLE learnt_model(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time BIGINT NOT NULL,
+  report TEXT NOT NULL, data BYTEA NOT NULL);
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

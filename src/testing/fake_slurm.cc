@@ -248,6 +248,8 @@ bool FakeSlurm::HasRoom(const Job& job) const {
   for (const std::string& name : job.slurm.required_nodes) {
     const auto node = nodes_.find(name);
     if (node == nodes_.end() || !node->second.up) return false;
+    const auto& excluded = job.slurm.excluded_nodes;
+    if (std::find(excluded.begin(), excluded.end(), name) != excluded.end()) return false;
     int cpus = CpusGiven(job) / nodes;
     for (const auto& [id, other] : jobs_) {
       const auto& on = other.slurm.nodes;
@@ -261,7 +263,8 @@ bool FakeSlurm::HasRoom(const Job& job) const {
       if (std::find(on.begin(), on.end(), name) == on.end()) continue;
       whole += engine::PlainGpusIn(other.slurm);
     }
-    if (!job.slurm.gres.empty() && whole > node->second.other_gpus) return false;
+    const int gpus = std::max(node->second.other_gpus, static_cast<int>(node->second.slots.size()));
+    if (!job.slurm.gres.empty() && whole > gpus) return false;
     for (const SlurmSlot& slot : job.slurm.slots) {
       int used = slot.shards;
       for (const auto& [id, other] : jobs_) {
@@ -463,7 +466,25 @@ engine::SlurmControlOptions FakeSlurmRunner::Options(FakeSlurm& slurm) {
 }
 
 FakeSlurmRunner::FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers)
-    : control(slurm, Options(slurm)), slurm_(slurm), gpu_numbers_(gpu_numbers) {}
+    : control(slurm,
+              [&] {
+                engine::SlurmControlOptions options = Options(slurm);
+                options.meanwhile = [this] { return CarryOut(); };
+                return options;
+              }()),
+      slurm_(slurm),
+      gpu_numbers_(gpu_numbers) {}
+
+void FakeSlurmRunner::Do(std::function<void()> command) {
+  commands_.push_back(std::move(command));
+  if (!between) CarryOut();
+}
+
+bool FakeSlurmRunner::CarryOut() {
+  const auto commands = std::exchange(commands_, {});
+  for (const auto& command : commands) command();
+  return !commands.empty();
+}
 
 void FakeSlurmRunner::Start(const engine::RunRequest& request) {
   engine::RunRequest own = request;
@@ -475,7 +496,7 @@ void FakeSlurmRunner::Start(const engine::RunRequest& request) {
     own.expected_memory = core::GiB(12);  // two fit
   }
   if (before_start) before_start(own);
-  control.Start(own);
+  Do([this, own] { control.Start(own); });
   asked_ = true;
 }
 
@@ -489,7 +510,12 @@ bool FakeSlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& 
   for (;;) {
     if (until && *until <= Now()) return true;
     if (std::exchange(asked_, false) || Now() >= due_) {
-      due_ = control.Cycle(Now(), out);
+      if (between && Now() < due_) {
+        CarryOut();
+        due_ = std::min(due_, control.DoNow(Now(), out));
+      } else {
+        due_ = control.Cycle(Now(), out);
+      }
       for (RunEvent& event : out) {
         if (!gpu_numbers_) continue;
         for (core::GivenGpu& gpu : event.node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
@@ -509,6 +535,7 @@ SlurmSide::SlurmSide(int nodes, std::uint64_t seed, double chance_of_fault)
   for (int i = 0; i < nodes; ++i) slurm.AddNode(fmt::format("n{}", i), 2, "A");
   SHAREWELL_CHECK(runner_.control.Open().has_value());
   slurm.chance_of_fault = chance_of_fault;
+  runner_.between = dice_.Chance(0.5);
   runner_.before_start = [this](const engine::RunRequest& request) {
     if (slurm.Knows(request.id.job)) return;
     FakeSlurm::Told told;

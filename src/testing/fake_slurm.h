@@ -45,6 +45,7 @@ class FakeSlurm : public engine::SlurmClient {
   void AddNode(const std::string& name, int gpus, const std::string& model, int cpus = 16);
   void AddPlainNode(const std::string& name, int gpus, const std::string& model);  // no shards
   void SetNode(const std::string& name, bool up, const std::string& state);
+  engine::SlurmNode& node(const std::string& name) { return nodes_.at(name); }
   // Held, with our note. Its id.
   std::int64_t Submit(int gpus, Told told = {},
                       const std::function<void(engine::SlurmJob&)>& change = {});
@@ -65,6 +66,7 @@ class FakeSlurm : public engine::SlurmClient {
   bool starts_jobs = true;     // false: what is released waits for resources
   std::string refuse_updates;  // what it says of each; empty: it takes them
   std::vector<engine::SlurmReservation> reservations;
+  std::map<std::string, core::Seconds> partition_limits;
   engine::SlurmShares shares;
   bool accounts = false;  // it remembers in its accounting what it forgets itself
   std::map<std::int64_t, std::string> keeps;  // jobs that it does not start, and its reason
@@ -83,6 +85,9 @@ class FakeSlurm : public engine::SlurmClient {
                                                     const std::vector<std::string>& names) override;
   core::Result<std::vector<engine::SlurmNode>> Nodes() override;
   core::Result<std::vector<engine::SlurmReservation>> Reservations() override;
+  core::Result<std::map<std::string, core::Seconds>> PartitionLimits() override {
+    return partition_limits;
+  }
   engine::SlurmShares Shares() override { return shares; }
   core::Result<std::optional<engine::SlurmJob>> Accounted(std::int64_t id) override;
   core::Result<std::string> Control(const std::vector<std::string>& lines) override;
@@ -126,16 +131,24 @@ class FakeSlurmRunner : public engine::Runner {
 
   core::Seconds Now() override { return slurm_.now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds) override { control.Stop(id); }
-  void Cancel(engine::RunId id, core::Seconds) override { control.Cancel(id); }
+  void Stop(engine::RunId id, core::Seconds) override {
+    Do([this, id] { control.Stop(id); });
+  }
+  void Cancel(engine::RunId id, core::Seconds) override {
+    Do([this, id] { control.Cancel(id); });
+  }
   void SetCores(engine::RunId, double) override {}
   void SetShare(engine::RunId, core::Ratio) override {}
   std::vector<engine::RunRequest> Recover() override;
   std::optional<core::Seconds> ListEvery() const override { return core::Seconds(30); }
-  void List(std::uint64_t token) override { control.List(token); }
+  void List(std::uint64_t token) override {
+    Do([this, token] { control.List(token); });
+  }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
-  void Forget(engine::RunId id) override { control.Forget(id); }
+  void Forget(engine::RunId id) override {
+    Do([this, id] { control.Forget(id); });
+  }
   bool HasUsers() const override { return true; }
   std::string Problem() override {
     return control.problem().empty() ? "" : "Slurm: " + control.problem();
@@ -145,12 +158,18 @@ class FakeSlurmRunner : public engine::Runner {
 
   engine::SlurmControl control;
   std::function<void(const engine::RunRequest&)> before_start = {};
+  // Commands come while a look is under way, or between two, where starts need not wait for one.
+  bool between = false;
 
  private:
+  void Do(std::function<void()> command);
+  bool CarryOut();  // false: there was nothing to do
+
   FakeSlurm& slurm_;
   const bool gpu_numbers_;
   core::Seconds due_;
   bool asked_ = true;
+  std::vector<std::function<void()>> commands_ = {};
 };
 
 // For RunnerHistory: its jobs are submitted to Slurm as they are first started.

@@ -36,7 +36,7 @@ class Help(ProgramTest):
         self.assertIn("  jobs         list running and waiting jobs\n", text)
 
     def test_each_command_has_usage_and_an_example(self):
-        self.assertEqual(len(self.commands()), 40)
+        self.assertEqual(len(self.commands()), 41)
         for command in self.commands():
             text = self.succeed(command, "--help")
             self.assertIn(f"usage: sharewell {command}", text)
@@ -92,7 +92,7 @@ class Completion(ProgramTest):
 
     def test_bash_completes_commands_flags_and_values(self):
         self.assertEqual(self.complete("sim"), {"simulate"})
-        self.assertEqual(self.complete("simulate", "--tr"), {"--trace"})
+        self.assertEqual(self.complete("simulate", "--trac"), {"--trace"})
         self.assertEqual(self.complete("simulate", "--policy", "slot,sharew"), {"slot,sharewell"})
         self.assertEqual(self.complete("simulate", "--format", "p"), {"philly"})
         self.assertEqual(self.complete("simulate", "--belief", "n"), {"noisy:"})

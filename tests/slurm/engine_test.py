@@ -21,14 +21,14 @@ TELL = 'echo "$SLURMD_NODENAME gpu=$CUDA_VISIBLE_DEVICES"; sleep {}'
 
 
 class Server(Speaker):
-    def __init__(self, cluster, *args):
+    def __init__(self, cluster, *args, store=None):
         self.cluster = cluster
         self.socket = cluster.folder / "s.sock"
         self.said_in = cluster.folder / "log/server.said"
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", "--engine", "slurm", "--partition", cluster.partition, "--listen", "none", "--socket", str(self.socket),
-                 "--store", str(cluster.folder / "store.db"), *args], env=cluster.env, cwd=cluster.folder, stdin=subprocess.DEVNULL, stdout=said,
+                 *(("--store", store, "--state", str(cluster.folder)) if store else ("--store", str(cluster.folder / "store.db"))), *args], env=cluster.env, cwd=cluster.folder, stdin=subprocess.DEVNULL, stdout=said,
                 stderr=said)
         self.wait_for("socket for users of this machine")
 
@@ -55,8 +55,8 @@ class ServeTest(SlurmTest):
             place.unlink()
         self.addCleanup(lambda: self.server and self.server.end())
 
-    def serve(self, *args):
-        self.server = Server(self.cluster, *args)
+    def serve(self, *args, store=None):
+        self.server = Server(self.cluster, *args, store=store)
         return self.server
 
     def submit(self, *args, seconds=60, script=None):
@@ -191,6 +191,34 @@ class Lives(ServeTest):
         self.cluster.wait_job(later, "COMPLETED")
         self.assertEqual(self.cluster.job(hour)["Priority"], "0")
 
+    def test_a_job_of_a_whole_node_and_srun_in_it(self):
+        self.serve()
+        number = self.submit("--gres=gpu:1", "--exclusive", "-c4",
+                             script='echo "cpus=$SLURM_CPUS_ON_NODE"; srun -n1 bash -c "echo gpu=\\$CUDA_VISIBLE_DEVICES"; sleep 60')
+        said = self.told(number)
+        [(_, [slot])] = self.put(number)
+        self.assertEqual(said.splitlines(), ["cpus=16", f"gpu={slot[1:]}"])
+
+    def test_what_its_user_asks_for_of_its_nodes_is_kept(self):
+        def features(*names):
+            self.cluster.scontrol("update", "NodeName=n2", f"AvailableFeatures={','.join(names)}", f"ActiveFeatures={','.join(names)}")
+        features("V100", "nvlink")
+        self.addCleanup(features, "V100")
+        self.serve()
+        named, gang = self.submit("--gres=gpu:1", "-w", "n3"), self.submit("--gres=gpu:1", "-w", "n1,n2")
+        others, linked = self.submit("--gres=gpu:1", "-x", "n[1-3]"), self.submit("--gres=gpu:1", "-C", "nvlink")
+        nowhere = self.submit("--gres=gpu:1", "-C", "nvlink", "-x", "n2")
+        for number, nodes in ((named, ["n3"]), (gang, ["n1", "n2"]), (others, ["n4"]), (linked, ["n2"])):
+            self.cluster.wait_job(number, "RUNNING")
+            self.assertEqual([node for node, _ in self.put(number)], nodes)
+        self.cluster.wait_until(lambda: "--constraint 'nvlink'" in self.server.run("why", str(nowhere)).stdout,
+                                self.server.run("why", str(nowhere)).stdout)
+        # Also after a place of ours has replaced it.
+        self.cluster.scontrol("requeue", named)
+        self.cluster.wait_until(lambda: self.cluster.job(named).get("Restarts") == "1" and self.cluster.job(named)["JobState"] == "RUNNING",
+                                f"it does not run again: {self.cluster.job(named)}")
+        self.assertEqual(self.cluster.job(named)["NodeList"], "n3")
+
     def test_jobs_without_gpus_run_as_ever(self):
         self.serve()
         number = self.submit(seconds=0)
@@ -264,6 +292,31 @@ class Shared(ServeTest):
         self.assertEqual(self.cluster.job(ours)["NodeList"], "n3")
         self.assertEqual({self.cluster.job(n).get("NodeList") for n in plain if self.cluster.job(n)["JobState"] == "RUNNING"}, {"n1", "n2", "n4"})
         self.cluster.run("scancel", ours, check=True)
+
+    def test_a_job_does_not_run_into_a_reservation_that_is_to_come(self):
+        self.cluster.scontrol("create", "reservation", "ReservationName=maint", "StartTime=now+10minutes", "Duration=60", "Users=root",
+                              "Nodes=n1,n2,n3,n4", "Flags=IGNORE_JOBS")
+        self.serve()
+        lengthy = self.submit("--gres=gpu:1", "--time=60")
+        self.cluster.wait_until(lambda: "reservation 'maint' begins at" in self.server.run("why", str(lengthy)).stdout,
+                                self.server.run("why", str(lengthy)).stdout)
+        brief = [self.submit("--gres=gpu:1", "--time=3") for _ in range(4)]
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 4, "a GPU is kept for the job that waits")
+        self.assertEqual(self.cluster.job(lengthy)["Priority"], "0")
+        self.cluster.scontrol("delete", "ReservationName=maint")
+        self.cluster.run("scancel", brief[0], check=True)
+        self.cluster.wait_job(lengthy, "RUNNING")
+
+    def test_no_job_is_placed_where_others_have_the_cores(self):
+        for name in ("n1", "n2", "n3"):
+            plain = self.submit("-w", name, "-c12")  # no GPU: not ours
+            self.cluster.wait_job(plain, "RUNNING")
+        self.serve()
+        time.sleep(1)
+        number = self.submit("--gres=gpu:1", "-c8")
+        self.cluster.wait_job(number, "RUNNING")
+        self.assertEqual(self.put(number)[0][0], "n4")
+        self.assertIn("put=1,", self.cluster.job(number)["AdminComment"])  # it was not tried elsewhere before
 
     def test_cores_that_a_job_cannot_use_are_left_to_others(self):
         self.serve()

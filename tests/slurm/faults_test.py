@@ -67,7 +67,11 @@ case "$*" in
   -o) step=check ;;
   "") case "$input" in *ReqNodeList=*) step=update ;; release*) step=release ;; esac ;;
 esac
-fire() {{ mv "$hooks/$1.$step" "$hooks/$1.$step.done" 2>/dev/null && bash "$hooks/$1.$step.done" >>"$hooks/said" 2>&1; }}
+fire() {{
+  mv "$hooks/$1.$step" "$hooks/$1.$step.now" 2>/dev/null || return
+  bash "$hooks/$1.$step.now" >>"$hooks/said" 2>&1
+  mv "$hooks/$1.$step.now" "$hooks/$1.$step.done"
+}}
 [ -e "$hooks/hang.$step" ] && echo $$ >>"$hooks/hung" && while [ -e "$hooks/hang.$step" ]; do sleep 0.1; done
 fire before
 printf %s "$input" | {scontrol} "$@"
@@ -101,12 +105,12 @@ class BetweenSteps(ServeTest):
         for hook in self.hooks.iterdir():
             hook.unlink()
 
-    def serve(self, *args):
+    def serve(self, *args, store=None):
         """Only the server goes through the wrapper."""
         before = self.cluster.env
         self.cluster.env = {**before, "PATH": f"{self.cluster.folder}/bin:{before['PATH']}"}
         try:
-            return super().serve(*args)
+            return super().serve(*args, store=store)
         finally:
             self.cluster.env = before
 
@@ -174,8 +178,9 @@ class BetweenSteps(ServeTest):
                 self.assertNotIn("twice", self.cluster.output(number))
                 self.cluster.run("scancel", number, check=True)
                 self.cluster.wait_until(lambda n=number: self.server.job(n)["phase"] in ("cancelled", "failed"), f"{self.server.job(number)}", 30)
-        # Taken into another partition it is somebody else's, who may have it as it is.
-        self.hook("before.release", real + "update JobId=$job Partition=other ReqNodeList=")
+        # Taken into another partition it is somebody else's, who may have it as it is. 24.11 now and then refuses that at first ("Resource
+        # temporarily unavailable"): the admin says it again.
+        self.hook("before.release", "for i in $(seq 100); do " + real + "update JobId=$job Partition=other ReqNodeList= && break; sleep 0.1; done")
         number = self.once()
         self.fired("before.release")
         self.cluster.wait_until(lambda: self.server.job(number)["phase"] == "cancelled", f"{self.server.job(number)}\n{self.server.said()}", 60)

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pwd
 import re
 import signal
 import subprocess
@@ -11,12 +12,13 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 
-from cluster import PATIENCE, REPOSITORY  # noqa: E402
+from cluster import PATIENCE, REPOSITORY, as_user  # noqa: E402
 from engine_test import ServeTest, USER  # noqa: E402
 from program import PROGRAM, Speaker  # noqa: E402
 
 # With a share of the SMs of its own a job that was evicted would be tried beside the same one with fewer of them.
 MODEL = f"sharewell sm_share=100 model={REPOSITORY}/fuzz/corpus/onnx/enc_256x2.onnx batch=8"
+SMALL = f"--comment=sharewell model={REPOSITORY}/fuzz/corpus/onnx/enc_256x2.onnx batch=8"
 # A training loop: so many steps a second alone, and so many while another job is on its GPU. Who is there stands in a folder for each GPU.
 # A file that is made anew for each run says where a job would run twice at once.
 STUB = """
@@ -55,11 +57,11 @@ END
 class Agent(Speaker):
     """`sharewell monitor` of a node. All nodes are this machine, so one of them sees the steps of all."""
 
-    def __init__(self, cluster, node, *args, env=None):
+    def __init__(self, cluster, node, *args, env=None, store=None):
         self.said_in = cluster.folder / f"log/agent.{node}.said"
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
-                [PROGRAM, "monitor", "--listen", "none", "--store", str(cluster.folder / "store.db"), "--node", node, *args],
+                [PROGRAM, "monitor", "--listen", "none", "--store", store or str(cluster.folder / "store.db"), "--node", node, *args],
                 env={**cluster.env, **(env or {})}, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         self.wait_for("watching")
 
@@ -76,8 +78,8 @@ class GuardTest(ServeTest):
         self.stubs.mkdir(exist_ok=True)
         self.stubs.chmod(0o1777)
 
-    def watch(self, node, *args, env=None):
-        agent = Agent(self.cluster, node, *args, env=env)
+    def watch(self, node, *args, env=None, store=None):
+        agent = Agent(self.cluster, node, *args, env=env, store=store)
         self.addCleanup(agent.end)
         return agent
 
@@ -90,6 +92,40 @@ class GuardTest(ServeTest):
             self.cluster.wait_until(lambda: holds(self.server.job(number)), "", patience)
         except AssertionError as late:
             raise AssertionError(f"{what}: {self.server.run('job', str(number)).stdout}\n{self.cluster.output(number)}\n{self.server.said()}") from late
+
+
+POSTGRES = next((str(path.parent) for path in sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)), None)
+
+
+@unittest.skipUnless(POSTGRES and os.geteuid() == 0, "no PostgreSQL here, or not root")
+class Agents(GuardTest):
+    OPTIONS = {"scripts": True, "nodes": {"n1": ("V100", 1), "n2": ("V100", 1)}}
+
+    def database(self):
+        """A PostgreSQL server of this test's own; its address."""
+        place = self.cluster.folder / "pg"
+        place.mkdir()
+        account = pwd.getpwnam("postgres")
+        os.chown(place, account.pw_uid, account.pw_gid)
+        quiet = {"cwd": place, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **as_user("postgres")}
+        subprocess.run([f"{POSTGRES}/initdb", "-D", place / "data", "-A", "trust", "-U", "me", "-E", "UTF8", "--no-locale", "--no-sync"],
+                       check=True, timeout=PATIENCE, **quiet)
+        process = subprocess.Popen([f"{POSTGRES}/postgres", "-D", place / "data", "-k", place, "-c", "listen_addresses=", "-c", "fsync=off"], **quiet)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.send_signal, signal.SIGINT)
+        address = f"postgresql://me@/postgres?host={place}"
+        self.cluster.wait_until(lambda: self.cluster.run(f"{POSTGRES}/psql", "-qc", "SELECT 1", address).returncode == 0, "no database")
+        return address
+
+    def test_jobs_share_gpus_only_on_nodes_where_an_agent_is_heard(self):
+        store = self.database()
+        self.serve(store=store)
+        self.assertIn("no agent is heard on n1, n2", self.server.said_in.read_text(encoding="utf-8"))
+        numbers = [self.submit("--gres=gpu:1", SMALL, seconds=300) for _ in range(3)]
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 2, "two GPUs are not used by two jobs")
+        self.watch("n2", store=store)
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-t", "R")) == 3, f"nobody shares\n{self.server.said()}")
+        self.assertEqual([self.cluster.job(number)["NodeList"] for number in numbers].count("n2"), 2)
 
 
 class Guard(GuardTest):

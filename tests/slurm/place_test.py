@@ -273,9 +273,16 @@ class Watchdog(SlurmTest):
 
     def test_the_way_out_releases_at_once(self):
         number = self.cluster.sbatch("--gres=gpu:1", user=USER)
+        # One that has left its place, as after an eviction: slurmctld 22.05 dies of a start without the shards that it had.
+        left = self.cluster.sbatch("--gres=gpu:1", script='echo "gpu=$CUDA_VISIBLE_DEVICES"; sleep 60', user=USER)
+        self.cluster.scontrol("update", f"JobId={left}", "ReqNodeList=n4", "Gres=shard:g3:50,shard:g1:1",
+                              "AdminComment=sharewell1 ask=gpus:1 put=2,n4:g3,shards:50,sm:50,kept:g1")
+        self.cluster.scontrol("update", f"JobId={left}", "TresPerNode=")
         self.beat(0)
-        self.assertIn("released 1 held jobs", self.run_watchdog("--now"))
-        self.cluster.wait_job(number, "RUNNING")
+        self.assertIn("released 2 held jobs", self.run_watchdog("--now"))
+        for one in (number, left):
+            self.cluster.wait_job(one, "RUNNING")
+        self.cluster.wait_until(lambda: "gpu=1,3" in self.cluster.output(left), self.cluster.output(left))
 
 
 if __name__ == "__main__":

@@ -233,8 +233,21 @@ constexpr CommandEntry kCommands[] = {
      NewEvaluateCommand},
     {kPredict, "train", "train a predictor on your own profiles, for `predict --trained`",
      "Rows are profiles (docs/formats/profiles.md) with a column model or onnx that names the "
-     "graph.",
-     "sharewell train profiles.csv --pairs pairs.csv --out model.json", NewTrainCommand},
+     "graph.\n"
+     "--onto corrects a model by them, as a server does with its own runs: the newest quarter is "
+     "held\n"
+     "out, and only what is better there is taken.",
+     "sharewell train profiles.csv --pairs pairs.csv --out model.json\n"
+     "sharewell train runs.csv --onto shipped --next later.csv --out model.json",
+     NewTrainCommand},
+    {kPredict, "predictor", "show which predictor the server uses, and how good it is",
+     "A server learns from its jobs that name a model: it trains when enough runs are new, judges "
+     "on\n"
+     "runs that were held out, and takes only what is better. --use goes back to the shipped one, "
+     "or\n"
+     "to what was trained here (for admins). docs/prediction.md tells more.",
+     "sharewell predictor\nsharewell predictor --json\nsharewell predictor --use shipped",
+     NewPredictorCommand},
 
     {kSimulate, "simulate", "run a trace of jobs through policies and compare the results",
      "Every policy sees the same jobs on the same machines. The simulated world runs on "

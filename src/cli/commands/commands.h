@@ -45,6 +45,7 @@ std::unique_ptr<Command> NewRecommendCommand();
 std::unique_ptr<Command> NewInspectCommand();
 std::unique_ptr<Command> NewEvaluateCommand();
 std::unique_ptr<Command> NewTrainCommand();
+std::unique_ptr<Command> NewPredictorCommand();
 
 // simulate/
 std::unique_ptr<Command> NewSimulateCommand();

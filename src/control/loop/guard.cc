@@ -27,12 +27,6 @@ std::optional<Ratio> SlowdownOf(std::optional<double> alone, std::optional<doubl
   return alone && now ? std::optional(SlowdownOf(*alone, *now)) : std::nullopt;
 }
 
-bool ShareAGpu(const Standing& a, const Standing& b) {
-  return std::any_of(a.gpus.begin(), a.gpus.end(), [&](core::GpuId gpu) {
-    return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end();
-  });
-}
-
 // What was measured alone with the SMs it has, as it would be with all. Absent: nobody knows.
 std::optional<double> WithAllSms(double measured, const Standing& job) {
   if (job.sm_share >= 1) return measured;
@@ -187,14 +181,22 @@ void Guard::Remember(Seconds now, const Standing& job, Track& track) const {
 }
 
 Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
+  // By GPU: a cluster has thousands that run, and this is looked at every second.
+  std::map<core::GpuId, Neighbours> on_gpu;
+  for (const Standing& job : running) {
+    for (const core::GpuId gpu : job.gpus) on_gpu[gpu].push_back(&job);
+  }
   std::map<JobId, Neighbours> neighbours_of;
   for (const Standing& job : running) {
     auto& neighbours = neighbours_of[job.job];
-    for (const Standing& other : running) {
-      if (other.job != job.job && ShareAGpu(job, other)) neighbours.push_back(&other);
+    for (const core::GpuId gpu : job.gpus) {
+      for (const Standing* other : on_gpu[gpu]) {
+        if (other->job != job.job) neighbours.push_back(other);
+      }
     }
     std::sort(neighbours.begin(), neighbours.end(),
               [](const Standing* a, const Standing* b) { return a->job < b->job; });
+    neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
   }
   std::erase_if(tracks_, [&](const auto& entry) { return !neighbours_of.contains(entry.first); });
   for (const Standing& job : running) Follow(now, job, neighbours_of[job.job]);

@@ -95,6 +95,11 @@ void Loop::SetForeignMemory(core::GpuId gpu, core::Bytes held) {
   Follow(*policy_);
 }
 
+void Loop::SetForeignHost(core::NodeId node, double cores, core::Bytes memory) {
+  snapshot_.SetForeignHost(node, cores, memory);
+  Follow(*policy_);
+}
+
 void Loop::Resize(JobId id, double cores) {
   snapshot_.Resize(id, cores);
   changes_.push_back({Change::Kind::kStarted, id});  // as it runs now

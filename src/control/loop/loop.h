@@ -47,6 +47,8 @@ class Loop {
   void Learn(core::JobId id, core::Estimate estimate, bool measured);
   // So much of that GPU's memory is held by processes that are no jobs, from now on.
   void SetForeignMemory(core::GpuId gpu, core::Bytes held);
+  // So much of that node is held by whoever is no job of ours, from now on.
+  void SetForeignHost(core::NodeId node, double cores, core::Bytes memory);
   // From now on this one decides; it must outlive the loop or the next one. It begins with an empty
   // memo, which by the law of policies gives the same plan.
   void Follow(const policy::Policy& policy);

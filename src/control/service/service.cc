@@ -249,6 +249,12 @@ void Service::SetMemoryBandwidth(core::BytesPerSecond rate) {
   });
 }
 
+void Service::Tell(std::string kind, std::string text) {
+  Do([this, kind = std::move(kind), text = std::move(text)]() mutable {
+    impl_->Say(kind.c_str(), 0, std::move(text));
+  });
+}
+
 void Service::Submit(std::vector<core::Submission> jobs, const core::Account& who,
                      Answer<std::vector<JobPtr>> answer) {
   if (!impl_->options.no_submissions.empty()) {

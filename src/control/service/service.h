@@ -98,6 +98,8 @@ class Service final : public JobService {
   // What the memory of this machine moves, measured while it serves; shared out over its nodes as
   // their GPUs are. From any thread.
   void SetMemoryBandwidth(core::BytesPerSecond rate);
+  // Something that happened beside the loop becomes an event of no job. From any thread.
+  void Tell(std::string kind, std::string text);
 
   void Submit(std::vector<core::Submission> jobs, const core::Account& who,
               Answer<std::vector<JobPtr>> answer) override;

@@ -127,7 +127,10 @@ void Service::Impl::TakeTerms(const engine::RunEvent& note) {
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->terms == note.terms) return;
   job->terms = note.terms;
-  if (job->record.phase != Phase::kWaiting) return;  // it holds when it waits again
+  if (job->record.phase != Phase::kWaiting) {  // it holds when it waits again
+    job->queue_anew = job->id.valid();
+    return;
+  }
   if (job->id.valid()) engine.Withdraw(live.TakeId(*job));
   gate.Forget(note.id.job);
   std::erase(enqueued, note.id.job);

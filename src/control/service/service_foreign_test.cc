@@ -171,6 +171,25 @@ TEST_F(ServiceForeignTest, AGpuOfAnothersJobIsNotGiven) {
   EXPECT_EQ(service_->board().Find(job)->gpus.at(0).uuid, "n0/g1");
 }
 
+TEST_F(ServiceForeignTest, CoresOfAnothersJobAreNotGiven) {
+  const auto cpus = [](int count) {
+    return [count](engine::SlurmJob& one) { one.cpus = one.cpus_a_node = count; };
+  };
+  slurm_.Submit(0, {Seconds(40)}, [](engine::SlurmJob& other) {
+    other.admin_comment.clear();
+    other.phase = SlurmPhase::kRunning;
+    other.priority = 1;
+    other.nodes = {"n0"};
+    other.cpus = 10;
+  });
+  const auto small = slurm_.Submit(1, {Seconds(5)}, cpus(4));
+  const auto large = slurm_.Submit(1, {Seconds(5)}, cpus(8));
+  ASSERT_TRUE(Comes([&] { return Is(small, Phase::kFinished); }, 20));
+  EXPECT_TRUE(Is(large, Phase::kWaiting));
+  EXPECT_EQ(service_->board().Find(large)->attempt, 0) << "it is not released in vain";
+  EXPECT_TRUE(Comes([&] { return Is(large, Phase::kFinished); })) << "once the other has ended";
+}
+
 TEST_F(ServiceForeignTest, WhatSlurmKeepsIsNotQueuedAndSaysWhy) {
   const auto job = slurm_.Submit(1, {Seconds(5)},
                                  [](engine::SlurmJob& one) { one.eligible = 1'000'000 + 40'000; });
@@ -191,6 +210,26 @@ TEST_F(ServiceForeignTest, AGangOfTwoNodesHasOneGpuOnEach) {
   ASSERT_TRUE(Comes([&] { return Is(gang, Phase::kRunning); }));
   EXPECT_EQ(service_->board().Find(gang)->gpus.at(0).uuid, "n0/g1");
   EXPECT_EQ(service_->board().Find(gang)->gpus.at(1).uuid, "n1/g1") << "the same slot on each node";
+}
+
+// Seen with 22.05: an earlier server had placed it on a slot of a large node, and was killed before
+// the release. The next one decided before it heard where alone the job can run, again and again.
+TEST_F(ServiceForeignTest, WhatSlurmDemandsHoldsAlsoForOneThatIsBeingStartedElsewhere) {
+  const auto first = slurm_.Submit(2, {Seconds(1000)}), job = slurm_.Submit(1, {Seconds(5)});
+  ASSERT_TRUE(Comes([&] { return Is(first, Phase::kRunning) && Is(job, Phase::kWaiting); }));
+  slurm_.job(job).admin_comment = "sharewell1 ask=gpus:1 put=1,n1:g3,shards:100,sm:100,cores:1";
+  (void)slurm_.Cancel({std::to_string(first)});
+  slurm_.Advance(slurm_.now() + Seconds(5));
+  Begin();
+  const auto waits_for_slots = [&] {
+    const JobPtr shown = service_->board().Find(job);
+    return shown != nullptr && shown->reason.find("no node has all GPU slots") != std::string::npos;
+  };
+  ASSERT_TRUE(Comes(waits_for_slots)) << "n0 has no slot g3";
+  slurm_.AddNode("n1", 4, "A");
+  ASSERT_TRUE(Comes([&] { return Is(job, Phase::kFinished); }));
+  EXPECT_THAT(jobs_.jobs.at(job).gpus.at(0).uuid, ::testing::StartsWith("n1/"));
+  EXPECT_EQ(slurm_.starts[job], 1);
 }
 
 TEST_F(ServiceForeignTest, AReservedNodeIsItsJobsAlone) {

@@ -100,6 +100,8 @@ struct Service::Impl final : Estimator, Recorder {
   core::JobRecord ForeignRecord(const engine::RunEvent& event);
   void TakeWithdrawn(const engine::RunEvent& note);
   void TakeGpuTaken(const engine::RunEvent& note);
+  void TakeHostTaken(const engine::RunEvent& note);
+  void KeepNode(core::NodeId id, const engine::RunnerNode& as);
   // Runs of jobs that the store does not know.
   core::Result<void> AdoptForeign(const std::map<engine::RunId, engine::RunRequest>& runs,
                                   std::vector<core::JobRecord>& records);

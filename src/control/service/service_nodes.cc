@@ -53,10 +53,9 @@ void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
   if (!went && note.node.gpus.size() != has) return;
   const std::string why = note.message.empty() ? "it is gone" : note.message;
   node_is_down[node->index()] = went;
-  if (!went && cluster.node(*node).reserved != note.node.reserved) {
-    cluster.SetReserved(*node, note.node.reserved);
-    cluster_copy = nullptr;
-    loop->Follow(advisor.Policy());
+  const core::Node& known = cluster.node(*node);
+  if (!went && (known.reserved != note.node.reserved || known.exclusive != note.node.exclusive)) {
+    KeepNode(*node, note.node);
   }
   const std::size_t first = cluster.node(*node).first_gpu.index();
   for (std::size_t i = 0; i < has; ++i) {
@@ -71,13 +70,36 @@ void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
 
 void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
   const auto node = NodeNamed(cluster, note.node.name);
-  if (!node || cluster.node(*node).reserved == note.node.reserved) return;
-  cluster.SetReserved(*node, note.node.reserved);
-  cluster_copy = nullptr;
-  loop->Follow(advisor.Policy());
-  Say(note.node.reserved ? "node.reserved" : "node.free", 0,
-      fmt::format("node {}: {}", note.node.name, note.message));
+  if (!node) return;
+  const core::Node& known = cluster.node(*node);
+  if (known.reserved == note.node.reserved && known.exclusive == note.node.exclusive) return;
+  const bool reserves = known.reserved != note.node.reserved;
+  KeepNode(*node, note.node);
+  const char* how = reserves ? (note.node.reserved ? "node.reserved" : "node.free")
+                             : (note.node.exclusive ? "node.exclusive" : "node.shared");
+  Say(how, 0, fmt::format("node {}: {}", note.node.name, note.message));
   engine.Wake();
+}
+
+// Who decides begins anew.
+void Service::Impl::KeepNode(core::NodeId id, const engine::RunnerNode& as) {
+  cluster.SetReserved(id, as.reserved);
+  cluster.SetExclusive(id, as.exclusive);
+  cluster_copy = nullptr;
+  // As it is now nobody has tried its GPUs.
+  const core::Node& now = cluster.node(id);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(now.gpus); ++i) {
+    const core::GpuId gpu(now.first_gpu.index() + i);
+    loop->SetForeignMemory(gpu, snapshot.foreign_memory(gpu));
+  }
+  loop->Follow(advisor.Policy());
+}
+
+void Service::Impl::TakeHostTaken(const engine::RunEvent& note) {
+  const auto node = NodeNamed(cluster, note.node.name);
+  if (!node) return;
+  loop->SetForeignHost(*node, note.node.cores, note.node.memory.value_or(core::Bytes(0)));
+  engine.Wake();  // decide with it, or without
 }
 
 void Service::Impl::AddNode(const engine::RunnerNode& node) {

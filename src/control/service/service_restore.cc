@@ -101,9 +101,12 @@ Result<void> Service::Impl::Restore() {
   }
   SeatReservations();
   if (options.say && !numbers.empty()) {
+    const auto run = std::count_if(numbers.begin(), numbers.end(), [&](std::int64_t number) {
+      const LiveJob* job = live.Find(number);
+      return job != nullptr && job->record.phase == Phase::kRunning;
+    });
     options.say(fmt::format("{} found again, {} of them running",
-                            core::Count(numbers.size(), "job was", "jobs were"),
-                            snapshot.running().size()));
+                            core::Count(numbers.size(), "job was", "jobs were"), run));
   }
   // What cannot be stored or read now is tried again with the first turn.
   if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now());
@@ -260,7 +263,7 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   if (!here || full) {
     // Its GPU is not here now (another --gpus, a driver that does not answer). It runs on all the
     // same, and is counted for its cores alone.
-    job.elsewhere = true;
+    job.queue_anew = true;
     seated.gpus = 0;
     where.gpus.clear();
   }

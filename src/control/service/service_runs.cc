@@ -60,6 +60,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   if (note.kind == Kind::kTerms) return TakeTerms(note);
   if (note.kind == Kind::kNodeKept) return TakeNodeKept(note);
   if (note.kind == Kind::kGpuTaken) return TakeGpuTaken(note);
+  if (note.kind == Kind::kHostTaken) return TakeHostTaken(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;
@@ -134,7 +135,8 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
   // What somebody typed says nothing about the next time.
   if (record.phase == Phase::kFinished && !record.asked.terminal) LearnRun(*job);
   if (record.phase == Phase::kWaiting && job->id.valid() &&
-      (record.evicted >= kEvictionsAlone || end.end.fall || std::exchange(job->elsewhere, false))) {
+      (record.evicted >= kEvictionsAlone || end.end.fall ||
+       std::exchange(job->queue_anew, false))) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
     engine.Withdraw(live.TakeId(*job));
     EnqueueIfItFits(*job);

@@ -59,6 +59,7 @@ void LiveRuns::Take(const RunEvent& event) {
     case Kind::kTerms:
     case Kind::kNodeKept:
     case Kind::kGpuTaken:
+    case Kind::kHostTaken:
       return Note(event);
     case Kind::kGpuLost:
       return TakeLostGpu(event);

@@ -90,6 +90,15 @@ class NoteFields {
   std::vector<std::string_view> seen_;
 };
 
+bool ParseNames(std::string_view text, std::vector<std::string>& names) {
+  for (const std::string_view name : SplitNote(text, '+')) {
+    auto decoded = DecodeNote(name);
+    if (!decoded || decoded->empty()) return false;
+    names.push_back(std::move(*decoded));
+  }
+  return true;
+}
+
 bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
   NoteFields fields;
   for (const std::string_view field : SplitNote(text, ',')) {
@@ -110,6 +119,8 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
       auto decoded = DecodeNote(value);
       if (!decoded || decoded->empty()) return false;
       (key == "model" ? ask.model : ask.gres) = std::move(*decoded);
+    } else if (key == "nodes") {
+      if (!ParseNames(value, ask.nodes)) return false;
     } else if (field == "exclusive") {
       ask.exclusive = true;
     } else if (field == "held") {
@@ -121,15 +132,6 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
   return true;
 }
 
-bool ParseSlots(std::string_view text, std::vector<std::string>& slots) {
-  for (const std::string_view slot : SplitNote(text, '+')) {
-    auto decoded = DecodeNote(slot);
-    if (!decoded || decoded->empty()) return false;
-    slots.push_back(std::move(*decoded));
-  }
-  return true;
-}
-
 bool ParsePutNodes(std::string_view text, JobNote::Put& put) {
   for (const std::string_view part : SplitNote(text, '/')) {
     const std::size_t colon = part.find(':');
@@ -137,7 +139,7 @@ bool ParsePutNodes(std::string_view text, JobNote::Put& put) {
     auto name = DecodeNote(part.substr(0, colon));
     if (!name || name->empty()) return false;
     on.node = std::move(*name);
-    if (colon != std::string_view::npos && !ParseSlots(part.substr(colon + 1), on.slots)) {
+    if (colon != std::string_view::npos && !ParseNames(part.substr(colon + 1), on.slots)) {
       return false;
     }
     put.nodes.push_back(std::move(on));
@@ -169,7 +171,7 @@ bool ParsePut(std::string_view text, JobNote::Put& put) {
       if (!mib || *mib < 1) return false;
       put.gpu_memory_mib = static_cast<long>(*mib);
     } else if (key == "kept") {
-      if (!ParseSlots(value, put.kept)) return false;
+      if (!ParseNames(value, put.kept)) return false;
     } else {
       return false;
     }
@@ -184,6 +186,9 @@ std::string FormatAsk(const JobNote::Ask& ask) {
   if (ask.held) out += ",held";
   if (ask.cpus > 0) out += fmt::format(",cpus:{}", ask.cpus);
   if (!ask.gres.empty()) out += ",gres:" + EncodeNote(ask.gres);
+  for (std::size_t k = 0; k < ask.nodes.size(); ++k) {
+    out += (k == 0 ? ",nodes:" : "+") + EncodeNote(ask.nodes[k]);
+  }
   return out;
 }
 

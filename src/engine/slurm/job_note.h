@@ -5,8 +5,8 @@
 //   put=3,n2:g0+g1/n3:g0+g1,shards:40,sm:80,cores:3,mem:14000
 //
 // `ask` is written by job_submit.lua at submission: the GPUs that the user asked for, taken out of
-// the job's GRES so that any shards can be set later, and by us the CPUs (cpus:8) where a placement
-// gave it fewer. `put` is written with each placement:
+// the job's GRES so that any shards can be set later, and by us the CPUs (cpus:8) and the nodes
+// (nodes:n1+n2) where a placement gives it others. `put` is written with each placement:
 // attempt, nodes with their slots, shards of each GPU, SM share in per cent, cores, MiB of GPU
 // memory. Prolog and TaskProlog read it on the node. A note that is not ours, or that cannot be
 // read, is no note.
@@ -27,6 +27,7 @@ struct JobNote {
     std::string gres;        // as the user wrote it, where none of this could be made of it
     bool held = false;       // by its user, with --hold: it waits until he releases it here
     int cpus = 0;  // of all its nodes, where a placement changed them; 0: as Slurm has them
+    std::vector<std::string> nodes = {};  // --nodelist, which a placement replaces
 
     friend bool operator==(const Ask&, const Ask&) = default;
   };

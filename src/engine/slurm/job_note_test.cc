@@ -28,6 +28,7 @@ TEST(JobNote, ReadsWhatItWrites) {
   cpus_only.put = {1, {{"n1", {}}}, 100, 100, 2.5, std::nullopt, {}};
   JobNote slimmed = Gang();
   slimmed.ask.cpus = 16;
+  slimmed.ask.nodes = {"n1", "gpu-2.site"};
   for (const JobNote& note : {Gang(), odd, cpus_only, slimmed, JobNote{}}) {
     const std::string text = FormatJobNote(note);
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;

@@ -76,6 +76,9 @@ class SiteChecker {
           "nothing would release held jobs when the server is gone for good",
           "sharewell slurm install --print writes /etc/cron.d/sharewell");
     }
+    Good("agents",
+         "jobs share GPUs of nodes where the server hears `sharewell monitor`; with a file as its "
+         "store it hears none, and they share by what is predicted alone");
     return std::move(findings_);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -18,6 +19,7 @@ using core::Result;
 
 constexpr std::size_t kMostSlurmWords = 400;  // of its complaints, in ours
 constexpr std::size_t kMostIdsAtOnce = 1000;  // in one command line
+constexpr std::chrono::seconds kAccountsAgain(60);
 
 std::string SlurmWords(std::string_view text) {
   std::string words;
@@ -129,6 +131,12 @@ class CommandClient final : public SlurmClient {
     return ParseReservations(*text);
   }
 
+  Result<std::map<std::string, core::Seconds>> PartitionLimits() override {
+    const auto text = Ask(PartitionsCommand());
+    RETURN_IF_ERROR(text);
+    return ParsePartitionLimits(*text);
+  }
+
   SlurmShares Shares() override {
     SlurmShares shares;
     const auto fair = Ask(FairShareCommand());
@@ -139,11 +147,15 @@ class CommandClient final : public SlurmClient {
   }
 
   Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
+    // Where there is none it is not asked for each job: a command takes longer than all the rest.
+    const auto now = std::chrono::steady_clock::now();
+    if (no_accounts_ && now < *no_accounts_ + kAccountsAgain) return std::nullopt;
     const auto answer = driver_.Run(AccountCommand(id), "", limit_);
     if (!answer && answer.error().kind == core::ErrorKind::kAbsent) return std::nullopt;
     RETURN_IF_ERROR(answer);
     // "Slurm accounting storage is disabled"
     if (answer->errors.find("accounting storage is disabled") != std::string::npos) {
+      no_accounts_ = now;
       return std::nullopt;
     }
     if (answer->exit_code != 0) return Failed("sacct", *answer);
@@ -191,6 +203,7 @@ class CommandClient final : public SlurmClient {
   SlurmDriver& driver_;
   const std::string partition_;
   const core::Seconds limit_;
+  std::optional<std::chrono::steady_clock::time_point> no_accounts_ = {};  // it said so then
 };
 
 }  // namespace

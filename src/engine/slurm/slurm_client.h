@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ class SlurmClient {
                                                     const std::vector<std::string>& names) = 0;
   virtual core::Result<std::vector<SlurmNode>> Nodes() = 0;
   virtual core::Result<std::vector<SlurmReservation>> Reservations() = 0;
+  // How long jobs may run at most, by partition; absent: without a bound.
+  virtual core::Result<std::map<std::string, core::Seconds>> PartitionLimits() = 0;
   // Empty where there is no fair share (no slurmdbd, priority/basic).
   virtual SlurmShares Shares() = 0;
   // Of a job that Slurm has forgotten, from its accounting. Absent: that has it neither, or there

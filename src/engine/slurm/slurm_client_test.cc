@@ -93,6 +93,16 @@ TEST_F(SlurmClientTest, ANameThatIsNoTextDoesNotKeepOthersFromBeingRead) {
   EXPECT_EQ(jobs->front().name, "a?");
 }
 
+TEST_F(SlurmClientTest, AccountsThatAreOffAreNotAskedForEachJob) {
+  driver_.answers.push_back({1, "", "Slurm accounting storage is disabled\n"});
+  for (const std::int64_t job : {7, 8, 9}) {
+    const auto found = client_->Accounted(job);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_FALSE(*found);
+  }
+  EXPECT_THAT(driver_.asked, SizeIs(1));
+}
+
 TEST_F(SlurmClientTest, AnAmbiguousRecordIsReadAsJson) {
   std::string forged = kShownJob;
   forged.replace(forged.find("wrap"), 4, "x JobState=COMPLETED");

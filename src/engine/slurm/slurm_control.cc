@@ -108,23 +108,28 @@ Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (const auto looked = Look(); !looked) return Fail(looked.error().message);
   Well();
   options_.alive();
+  return NextLook();
+}
+
+Seconds SlurmControl::NextLook() const {
   // What was released or told to end is seen soon.
   const bool awaited = std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) {
     const Run& run = one.second;
-    return now < run.since + options_.start_within &&
+    return now_ < run.since + options_.start_within &&
            (run.step == Step::kReleased || run.wanted != Wanted::kNothing);
   });
   const bool places = std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
     return one.second.step == Step::kPlace && one.second.wanted == Wanted::kNothing;
   });
-  if (places && placed_) return now;  // there were more than are placed at once
-  return now + (awaited ? options_.poll * kPollAwaited : options_.poll);
+  if (places && placed_) return now_;  // there were more than are placed at once
+  return now_ + (awaited ? options_.poll * kPollAwaited : options_.poll);
 }
 
 Result<void> SlurmControl::Look() {
   shown_.clear();
   if (!nodes_read_ || now_ >= *nodes_read_ + options_.nodes_every) {
     RETURN_IF_ERROR(ReadNodes(false));
+    RETURN_IF_ERROR(StartMeanwhile());
   }
   RETURN_IF_ERROR(ReadQueue());
   RETURN_IF_ERROR(LookAtGone());
@@ -133,6 +138,7 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(AdvanceRuns());
   TellSteps();
   TellTaken();
+  TellHostTaken();
   AnswerLists();
   return {};
 }
@@ -145,6 +151,8 @@ void SlurmControl::TakeJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
   if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
+  // From then on these are where we put it.
+  if (known.note && !known.note->put) known.note->ask.nodes = job.required_nodes;
   known.job = std::move(job);
   known.terms_version = 0;
 }
@@ -153,13 +161,11 @@ void SlurmControl::TakeJob(Known& known, SlurmJob job) {
 Result<void> SlurmControl::ReadQueue() {
   auto lines = client_.Queue();
   RETURN_IF_ERROR(lines);
+  // Those that are gone keep no line, and are looked at one by one.
   for (auto& [id, known] : known_) known.line.reset();
   std::vector<std::int64_t> read;
-  std::map<std::int64_t, Known> before = std::move(known_);
-  known_.clear();
   for (SlurmQueueLine& line : *lines) {
-    const auto old = before.find(line.id);
-    Known known = old == before.end() ? Known() : std::move(old->second);
+    Known& known = known_[line.id];
     const bool held = line.phase == SlurmPhase::kPending && line.priority == 0;
     const bool settled = known.job && ((known.told && held) || runs_.contains(line.id));
     const bool same = known.job && known.read == line;
@@ -167,12 +173,9 @@ Result<void> SlurmControl::ReadQueue() {
     const bool kept = known.terms && !known.terms->waits_for.empty() &&
                       now_ >= known.read_at + kReadKeptAgain && read.size() < kMostReadAgain;
     if ((!settled && !same) || (kept && held)) read.push_back(line.id);
-    if (old != before.end()) before.erase(old);
     known.line = std::move(line);
-    known_.insert_or_assign(known.line->id, std::move(known));
   }
-  // Those that are gone are looked at one by one.
-  for (auto& [id, known] : before) known_.emplace(id, std::move(known));
+  RETURN_IF_ERROR(StartMeanwhile());
   if (read.empty()) return {};
   std::vector<std::string> names;
   for (const std::int64_t id : read) names.push_back(fmt::format("{}", id));
@@ -324,6 +327,7 @@ void SlurmControl::TellWaiting() {
       known.terms_version = terms_version_;
     }
     KeepToLargeNodes(job, event.job->asked);
+    AskForWholeNodes(job, event.job->asked);
     PutPrediction(known, *event.job);
     KeepAloneWithoutRights(*event.job);
     if (job.array && at_once_.contains(*job.array)) {
@@ -410,7 +414,7 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);
       if (here == nodes_.end()) continue;
-      if (here->second.node.exclusive) {
+      if (here->second.plain) {
         TakePlain(job, here->second, taken);
         continue;
       }

@@ -24,6 +24,7 @@
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_place.h"
+#include "engine/slurm/slurm_strangers.h"
 #include "engine/slurm/slurm_terms.h"
 
 namespace sharewell::engine {
@@ -61,6 +62,12 @@ struct SlurmControlOptions {
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Called in the course of a look, between two questions: commands that came meanwhile are given
+  // now. A look at a long queue takes longer than a start may wait. False: there were none.
+  std::function<bool()> meanwhile = [] { return false; };
+  // Whether an agent is heard on that node: jobs share GPUs only where one is. It must not wait.
+  // Empty: agents cannot be heard, and jobs share everywhere.
+  std::function<bool(const std::string& node)> watched = {};
 };
 
 class SlurmControl {
@@ -89,6 +96,9 @@ class SlurmControl {
 
   // One look, and all that follows from it. When the next one is due.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
+  // Between two looks: carries out a few starts and stops that came since the last one, without
+  // reading the whole queue again. When the next look is due.
+  core::Seconds DoNow(core::Seconds now, std::vector<RunEvent>& out);
 
  private:
   enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
@@ -122,6 +132,7 @@ class SlurmControl {
     core::Seconds read_at;
     core::Seconds left_at{-1000};         // its last place,
     std::vector<std::string> left_nodes;  // which were these
+    core::UnixMillis terms_until = 0;
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -129,9 +140,11 @@ class SlurmControl {
     bool told_up = false;
     bool usable = false;  // it can be used when it is up
     bool told = false;    // the service has it, whether it is up or not
+    bool plain = false;   // its GPUs have no shards
   };
 
   // slurm_control.cc
+  core::Seconds NextLook() const;
   core::Result<void> Look();
   core::Result<void> ReadQueue();
   core::Result<void> LookAtGone();
@@ -156,6 +169,7 @@ class SlurmControl {
   void ReadShares();
   std::string ReservedBy(const std::string& node) const;
   void TellReserved(NodeHere& here);
+  void TellWatched(NodeHere& here);
   SlurmFacts Facts() const;
   StartTerms TermsNow(const Known& known, const SlurmFacts& facts) const;
   void TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
@@ -168,32 +182,42 @@ class SlurmControl {
   void TakePlain(const SlurmJob& job, const NodeHere& here,
                  std::map<std::string, std::string>& taken) const;
   void Remark(std::string words);
+  void RemarkOnAgents();
   core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
   std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
+  void TellHostTaken();
+  void AskForWholeNodes(const SlurmJob& job, core::Submission& asked) const;
 
-  // slurm_control_runs.cc
-  core::Result<void> AdvanceRuns();
+  // slurm_control_place.cc
   core::Result<void> Place();
   core::Result<void> PlaceAlone(std::int64_t job);
   core::Result<bool> ReadyToPlace(std::int64_t job, std::map<std::string, int>& free);
+  std::string LacksKept(const JobNote::Put& put) const;
+  core::Result<void> PlaceSoon();
+  core::Result<void> StartMeanwhile();
+
+  // slurm_control_runs.cc
+  core::Result<void> AdvanceRuns();
   core::Result<void> AdvanceReleased(std::int64_t job);
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
   core::Result<void> SayStops();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
-  core::Result<void> LookAtEnd(std::int64_t job);
-  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
   core::Result<bool> HoldAndClear(std::int64_t job);
   core::Result<void> ShowAll(const std::vector<std::int64_t>& jobs);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
   void TellStarted(Run& run);
-  void Refuse(std::int64_t job, std::string why);
-  void End(std::int64_t job, RunEnd end);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
+
+  // slurm_control_ends.cc
+  core::Result<void> LookAtEnd(std::int64_t job);
+  std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
+  void Refuse(std::int64_t job, std::string why);
+  void End(std::int64_t job, RunEnd end);
 
   // slurm_control_watch.cc
   core::Result<void> SayLimits();
@@ -217,7 +241,10 @@ class SlurmControl {
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid
   std::map<std::string, std::string> taken_;    // as told, by uuid
+  SlurmStrangers strangers_;
+  std::map<std::string, HostTaken> host_taken_;  // as told, by node
   std::map<std::string, SlurmReservation> reservations_;
+  std::map<std::string, core::Seconds> partition_limits_;
   std::uint64_t terms_version_ = 1;
   SlurmShares shares_;
   std::set<std::string> models_;

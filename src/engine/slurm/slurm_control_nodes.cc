@@ -42,9 +42,24 @@ Result<void> SlurmControl::ReadNodes(bool first) {
   ReadShares();
   for (auto& [name, here] : nodes_) {
     if (here.usable) TellReserved(here);
+    if (here.usable) TellWatched(here);
   }
+  if (first) RemarkOnAgents();
   nodes_read_ = now_;
   return {};
+}
+
+// Later on each node's own event says so.
+void SlurmControl::RemarkOnAgents() {
+  std::vector<std::string> alone;
+  for (const auto& [name, here] : nodes_) {
+    if (here.told_up && here.node.exclusive && !here.plain) alone.push_back(name);
+  }
+  if (alone.empty()) return;
+  Remark(fmt::format(
+      "no agent is heard on {}: until one is, each GPU there is given to one job at a time; run "
+      "`sharewell monitor` there, with the store of this server",
+      fmt::join(alone, ", ")));
 }
 
 void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
@@ -53,9 +68,11 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
   std::vector<std::string> slots = node.slots;
   if (slots.empty()) {
     for (int i = 0; i < node.other_gpus; ++i) slots.push_back(PlainGpu(i));
-    here.node.exclusive = !slots.empty();
+    here.plain = !slots.empty();
   }
+  here.node.exclusive = here.plain;
   if (slots.empty()) return;
+  if (!here.plain && options_.watched) here.node.exclusive = !options_.watched(node.name);
   if (!model) {
     here.usable = false;
     return Remark(fmt::format(
@@ -64,7 +81,7 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
         node.name,
         node.features.empty() ? "it has none" : fmt::format("{}", fmt::join(node.features, ", "))));
   }
-  if (here.node.exclusive) {
+  if (here.plain) {
     Remark(fmt::format(
         "node {}: {} without shards: each is given to one job at a time, and Slurm says which; "
         "`sharewell slurm install --print` writes the lines that let jobs share them",
@@ -99,6 +116,7 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
     here.usable = true;
     TakeGpus(node, here);
   }
+  if (here.slurm.features != node.features) ++terms_version_;
   here.slurm = std::move(node);
   if (!here.usable) return;
   if (here.slurm.up == here.told_up) return;
@@ -153,6 +171,56 @@ std::map<std::string, int> SlurmControl::FreeShards() const {
     }
   }
   return free;
+}
+
+// It needs nodes that nobody else is on: all the CPUs that the smallest has. What it asked for is
+// what Slurm is told.
+void SlurmControl::AskForWholeNodes(const SlurmJob& job, core::Submission& asked) const {
+  if (!job.whole_nodes) return;
+  int fewest = 0;
+  for (const auto& [name, here] : nodes_) {
+    if (here.told && !here.node.gpus.empty() && (fewest == 0 || here.slurm.cpus < fewest)) {
+      fewest = here.slurm.cpus;
+    }
+  }
+  asked.cores = std::max(asked.cores.value_or(0), 1.0 * fewest * std::max(job.nodes_wanted, 1));
+}
+
+// CPUs and memory of jobs that are not ours.
+void SlurmControl::TellHostTaken() {
+  if (options_.dry_run) return;  // jobs that Slurm runs are ours there
+  std::map<std::int64_t, SlurmStrangers::Holder> holders;
+  for (const auto& [id, known] : known_) {
+    if (!known.line || known.line->nodes.empty() || IsOver(known.line->phase)) continue;
+    holders[id] = {known.line->nodes, known.line->cpus,
+                   known.job ? known.job->memory : std::nullopt, runs_.contains(id)};
+  }
+  std::vector<const SlurmNode*> read;
+  for (const auto& [name, here] : nodes_) {
+    if (nodes_read_ == now_) read.push_back(&here.slurm);
+  }
+  strangers_.Take(std::move(holders), read);
+  std::map<std::string, HostTaken> taken = strangers_.Taken();
+  std::erase_if(taken, [&](const auto& one) {
+    const auto here = nodes_.find(one.first);
+    return here == nodes_.end() || !here->second.told_up;
+  });
+  const auto tell = [&](const std::string& name, const HostTaken& now) {
+    RunEvent event;
+    event.kind = RunEvent::Kind::kHostTaken;
+    event.node.name = name;
+    event.node.cores = now.cpus;
+    event.node.memory = now.memory;
+    out_->push_back(std::move(event));
+  };
+  for (const auto& [name, now] : taken) {
+    const auto told = host_taken_.find(name);
+    if (told == host_taken_.end() || told->second != now) tell(name, now);
+  }
+  for (const auto& [name, before] : host_taken_) {
+    if (!taken.contains(name)) tell(name, {});
+  }
+  host_taken_ = std::move(taken);
 }
 
 bool SlurmControl::HasRuns(const std::string& node) const {

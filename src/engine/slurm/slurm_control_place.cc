@@ -22,8 +22,27 @@ using ShardCounts = std::map<std::string, int>;
 // So that releases come steadily, and no command takes longer than its limit: an update or a
 // release takes slurmctld about a millisecond.
 constexpr std::size_t kMostPlacedAtOnce = 500;
+// More than these are a wave: it goes look by look, so that what has begun is seen meanwhile.
+constexpr std::size_t kFewStarts = 200;
 
 }  // namespace
+
+// Slurm would never start it there, and say BadConstraints. Empty: it could.
+std::string SlurmControl::LacksKept(const JobNote::Put& put) const {
+  for (const JobNote::OnNode& on : put.nodes) {
+    const auto here = nodes_.find(on.node);
+    if (here == nodes_.end()) continue;
+    const auto& slots = here->second.slurm.slots;
+    for (const std::string& kept : put.kept) {
+      if (std::find(slots.begin(), slots.end(), kept) != slots.end()) continue;
+      return fmt::format(
+          "it was on slot {} before, of which Slurm wants it to keep one shard, and node {} has no "
+          "such slot",
+          kept, on.node);
+    }
+  }
+  return {};
+}
 
 // False: it was refused or has ended, and is not in the book any more; or it is on its way.
 Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, int>& free) {
@@ -83,6 +102,11 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, 
   auto put = PutOf(run.request, *known.job, known.note->put, free, GpuMemoryOf(run.request));
   if (!put) {
     Refuse(job, put.error().message);
+    return false;
+  }
+  // A new server may have decided before it heard on which nodes alone the job can run.
+  if (const std::string lacks = LacksKept(*put); !lacks.empty()) {
+    Refuse(job, lacks);
     return false;
   }
   run.note = *known.note;
@@ -156,6 +180,52 @@ Result<void> SlurmControl::Place() {
   const auto released = client_.Control(releases);
   RETURN_IF_ERROR(released);
   return {};
+}
+
+// Without a look at the whole queue, which may take longer than a start may wait: those that are to
+// be placed are read, and no others.
+Result<void> SlurmControl::PlaceSoon() {
+  std::vector<std::int64_t> jobs;
+  std::vector<std::string> names;
+  for (const auto& [job, run] : runs_) {
+    const auto known = known_.find(job);
+    if (run.step != Step::kPlace || run.wanted != Wanted::kNothing) continue;
+    if (known == known_.end() || !known->second.line || !known->second.job) continue;
+    jobs.push_back(job);
+    names.push_back(NameOf(job));
+  }
+  if (jobs.size() > kFewStarts) placed_ = true;  // the next look places them, at once
+  if (jobs.empty() || jobs.size() > kFewStarts) return {};
+  auto read = client_.Check(jobs, names);
+  RETURN_IF_ERROR(read);
+  std::map<std::int64_t, SlurmQueueLine> lines;
+  for (const std::int64_t job : jobs) {
+    lines[job] = *std::exchange(known_.at(job).line, std::nullopt);
+  }
+  for (SlurmJob& job : *read) {
+    if (IsOver(job.phase)) continue;
+    Known& known = known_.at(job.id);
+    known.line = std::move(lines.at(job.id));
+    known.line->phase = job.phase;
+    known.line->priority = job.priority;
+    TakeJob(known, std::move(job));
+  }
+  return Place();
+}
+
+Result<void> SlurmControl::StartMeanwhile() {
+  if (!options_.meanwhile()) return {};
+  return PlaceSoon();
+}
+
+core::Seconds SlurmControl::DoNow(core::Seconds now, std::vector<RunEvent>& out) {
+  if (now < again_at_) return again_at_;
+  now_ = now;
+  out_ = &out;
+  shown_.clear();
+  placed_ = false;
+  const auto done = SayStops().and_then([&] { return PlaceSoon(); });
+  return done ? NextLook() : Fail(done.error().message);
 }
 
 // What Slurm says of several in one go does not say of which.

@@ -33,8 +33,14 @@ void SlurmControl::ReadReservations() {
   if (!read) return Remark("reservations cannot be read: " + read.error().message);
   std::map<std::string, SlurmReservation> now;
   for (SlurmReservation& one : *read) now[one.name] = std::move(one);
-  if (now == reservations_) return;
+  const core::UnixMillis wall = options_.wall();
+  const bool to_come =
+      std::any_of(now.begin(), now.end(), [&](const auto& one) { return one.second.start > wall; });
+  auto limits = to_come ? client_.PartitionLimits() : partition_limits_;
+  if (!limits) Remark("partitions cannot be read: " + limits.error().message);
+  if (now == reservations_ && limits.value_or(partition_limits_) == partition_limits_) return;
   reservations_ = std::move(now);
+  partition_limits_ = limits.value_or(partition_limits_);
   ++terms_version_;
 }
 
@@ -59,12 +65,15 @@ std::string SlurmControl::ReservedBy(const std::string& node) const {
 void SlurmControl::TellReserved(NodeHere& here) {
   const std::string by = ReservedBy(here.slurm.name);
   const bool reserved = here.slurm.reserved || !by.empty();
-  if (std::exchange(here.node.reserved, reserved) == reserved || out_ == nullptr) return;
+  if (std::exchange(here.node.reserved, reserved) == reserved) return;
+  ++terms_version_;
+  if (out_ == nullptr) return;
   if (!here.told_up) return;
   RunEvent event;
   event.kind = RunEvent::Kind::kNodeKept;
   event.node.name = here.slurm.name;
   event.node.reserved = reserved;
+  event.node.exclusive = here.node.exclusive;
   event.message = reserved ? fmt::format(
                                  "it is reserved ({}): only jobs with that reservation run "
                                  "there",
@@ -73,18 +82,38 @@ void SlurmControl::TellReserved(NodeHere& here) {
   out_->push_back(std::move(event));
 }
 
+void SlurmControl::TellWatched(NodeHere& here) {
+  if (!options_.watched || here.plain || here.node.gpus.empty()) return;
+  const bool alone = !options_.watched(here.slurm.name);
+  if (std::exchange(here.node.exclusive, alone) == alone || out_ == nullptr) return;
+  if (!here.told_up) return;
+  RunEvent event;
+  event.kind = RunEvent::Kind::kNodeKept;
+  event.node.name = here.slurm.name;
+  event.node.reserved = here.node.reserved;
+  event.node.exclusive = alone;
+  event.message = alone
+                      ? "no agent is heard there any more: each of its GPUs is given to one job at "
+                        "a time"
+                      : "its agent is heard: jobs may share its GPUs";
+  out_->push_back(std::move(event));
+}
+
 SlurmFacts SlurmControl::Facts() const {
   SlurmFacts facts;
   facts.now = options_.wall();
   facts.is_there = IsThere();
   facts.reservations = reservations_;
+  facts.partition_limits = partition_limits_;
   for (const auto& [name, here] : nodes_) {
-    if (!here.told || here.node.gpus.empty()) continue;
+    if (!here.told) continue;
     SlurmFacts::Node node{name,
-                          here.node.gpus.front().model,
+                          here.node.gpus.empty() ? "" : here.node.gpus.front().model,
                           static_cast<int>(here.node.gpus.size()),
-                          here.node.exclusive,
-                          {}};
+                          here.plain,
+                          {},
+                          here.slurm.features,
+                          here.node.reserved};
     for (const core::GivenGpu& gpu : here.node.gpus) {
       node.slots.push_back(gpu.uuid.substr(gpu.uuid.rfind('/') + 1));
     }
@@ -102,12 +131,12 @@ StartTerms SlurmControl::TermsNow(const Known& known, const SlurmFacts& facts) c
   return terms;
 }
 
-// Those that nothing keeps are looked at again when the nodes are others.
+// Looked at again when the nodes are others, and when the time has come.
 void SlurmControl::TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts) {
   if (!known.note) return;
-  const bool free = known.terms && known.terms->waits_for.empty() && known.kept_until <= now_;
-  if (free && known.terms_version == terms_version_) return;
+  if (known.terms_version == terms_version_ && facts.now < known.terms_until) return;
   known.terms_version = terms_version_;
+  known.terms_until = TermsHoldUntil(*known.job, now_ < known.kept_until ? known.kept : "", facts);
   StartTerms terms = TermsNow(known, facts);
   if (known.terms.value_or(StartTerms()) != terms) {
     RunEvent event;

@@ -675,6 +675,9 @@ TEST_F(SlurmControlTest, AJobThatSomebodyTakesToAnotherPartitionIsTheirs) {
     core::Result<std::vector<SlurmReservation>> Reservations() override {
       return slurm.Reservations();
     }
+    core::Result<std::map<std::string, core::Seconds>> PartitionLimits() override {
+      return slurm.PartitionLimits();
+    }
     SlurmShares Shares() override { return slurm.Shares(); }
     core::Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
       return slurm.Accounted(id);

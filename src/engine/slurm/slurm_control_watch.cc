@@ -46,7 +46,7 @@ Result<void> SlurmControl::SayLimits() {
 // A slurmctld that was killed between a check and the release may have forgotten the place and yet
 // carry the release out: commands wait for one that comes back. So what has begun is read once.
 Result<void> SlurmControl::LookAtBegun(const std::vector<std::int64_t>& released) {
-  constexpr std::size_t kMostAtOnce = 200;
+  constexpr std::size_t kMostAtOnce = 500;  // as many as are placed at once
   std::vector<std::int64_t> begun;
   std::vector<std::string> names;
   for (const std::int64_t job : released) {

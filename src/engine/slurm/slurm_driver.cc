@@ -239,11 +239,12 @@ class CommandDriver : public SlurmDriver {
                      int& status) {
     auto pause = std::chrono::milliseconds(1);
     while (true) {
-      const bool open = out.ours.number() >= 0 || err.ours.number() >= 0;
       const bool ended = HasEnded(pid, status);
       out.Read();
       err.Read();
       if (ended) return true;
+      // After the reads, which close them: nothing would ever come from those.
+      const bool open = out.ours.number() >= 0 || err.ours.number() >= 0;
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(end - SlurmClock::now());
       if (left.count() <= 0) return false;

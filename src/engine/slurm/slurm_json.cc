@@ -198,6 +198,10 @@ void TakeJsonResources(JsonJob& from, SlurmJob& job) {
   }
   job.nodes = from.Take(ExpandHosts(from.Text("nodes")), "nodes");
   job.required_nodes = from.Take(ExpandHosts(from.Text("required_nodes")), "required_nodes");
+  for (const std::string_view how : from.Texts("shared")) {
+    job.whole_nodes = job.whole_nodes || how == "none";
+  }
+  job.excluded_nodes = from.Take(ExpandHosts(from.Text("excluded_nodes")), "excluded_nodes");
   struct Request {
     const char* key;
     const char* each;
@@ -323,7 +327,7 @@ Result<std::vector<SlurmJob>> ParseJobs(std::string_view json) {
                          Quoted(std::string(simdjson::minify(element))));
     }
     auto job = ParseJsonJob(fields);
-    if (job && (hosts += job->nodes.size() + job->required_nodes.size()) > kMostHostsOfAll) {
+    if (job && (hosts += HostsNamedBy(*job)) > kMostHostsOfAll) {
       job = FailedError("the jobs name more than {} nodes", kMostHostsOfAll);
     }
     if (job && !seen.insert(job->id).second) job = FailedError("job {} is there twice", job->id);

@@ -123,7 +123,7 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
     const auto found = free.find(SlurmGpuUuid(node, slot));
     return found == free.end() ? kShardsOfGpu : found->second;
   };
-  put.kept = SlotsBefore(job, before, put.nodes.front().slots);
+  if (!job.whole_nodes) put.kept = SlotsBefore(job, before, put.nodes.front().slots);
   for (const JobNote::OnNode& on : put.nodes) {
     for (const std::string& slot : put.kept) {
       if (free_of(on.node, slot) > 0) continue;
@@ -204,8 +204,11 @@ Result<std::vector<std::string>> PlaceLines(const SlurmJob& job, const JobNote& 
     const auto& slots = put.nodes.front().slots;
     const bool plain = IsPlainGpu(slots.front());
     if (plain) gres.push_back(fmt::format("gpu:{}", slots.size()));
+    // A job that has whole nodes has their GPUs and no shards: steps that ask for what the job does
+    // (srun) would find none.
     for (std::size_t i = 0; i < slots.size() && !plain; ++i) {
-      gres.push_back(fmt::format("shard:{}:{}", slots[i], put.shards));
+      gres.push_back(job.whole_nodes ? fmt::format("gpu:{}:1", slots[i])
+                                     : fmt::format("shard:{}:{}", slots[i], put.shards));
     }
     for (const std::string& slot : put.kept) gres.push_back(fmt::format("shard:{}:1", slot));
     const auto value = ScontrolValue(fmt::format("{}", fmt::join(gres, ",")));
@@ -237,12 +240,17 @@ std::string WhatDiffers(const SlurmJob& job, const JobNote& note,
   std::map<std::string, int> wanted, has;
   const auto& slots = put.nodes.front().slots;
   const bool plain = !slots.empty() && IsPlainGpu(slots.front());
-  for (std::size_t i = 0; i < slots.size() && !plain; ++i) wanted[slots[i]] = put.shards;
+  for (std::size_t i = 0; i < slots.size() && !plain; ++i) {
+    wanted[slots[i]] = job.whole_nodes ? 1 : put.shards;
+  }
   for (const std::string& slot : put.kept) wanted[slot] = 1;
   if (plain && PlainGpusIn(job) != static_cast<int>(slots.size())) {
     return "its GPUs are not as many as were set";
   }
   for (const SlurmSlot& slot : job.slots) has[slot.slot] += slot.shards;
+  if (const auto gpus = ParseGres(job.gres); gpus && job.whole_nodes && !plain) {
+    for (const SlurmGres& gpu : *gpus) has[gpu.type] += static_cast<int>(gpu.count);
+  }
   std::erase_if(has, [](const auto& one) { return one.second == 0; });  // after a clear
   if (wanted != has) return "its GPUs are not those that were set";
   if (NoteIn(job, options.admin) != note) return "its note is not the one that was set";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,10 @@ core::Result<std::vector<SlurmNode>> ParseNodes(std::string_view text);
 // `scontrol show reservation -o`.
 std::vector<std::string> ReservationsCommand();
 core::Result<std::vector<SlurmReservation>> ParseReservations(std::string_view text);
+
+// `scontrol show partition -o`: how long a job may run there at most. Absent: there is no bound.
+std::vector<std::string> PartitionsCommand();
+core::Result<std::map<std::string, core::Seconds>> ParsePartitionLimits(std::string_view text);
 
 // `sacct` of one job that Slurm itself has forgotten. Absent: accounting has it neither.
 std::vector<std::string> AccountCommand(std::int64_t id);

@@ -424,6 +424,15 @@ TEST(SlurmAccounts, TellHowAJobEnded) {
   }
 }
 
+TEST(SlurmPartitions, SayHowLongJobsMayRunThere) {
+  const auto read = ParsePartitionLimits(
+      "PartitionName=gpu AllowGroups=ALL DefaultTime=NONE MaxTime=1-12:00:00 MinNodes=0\n"
+      "PartitionName=long AllowGroups=ALL MaxTime=UNLIMITED\n");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, (std::map<std::string, core::Seconds>{{"gpu", core::Seconds(36 * 3600)}}));
+  EXPECT_FALSE(ParsePartitionLimits("PartitionName=gpu MaxTime=soon\n"));
+}
+
 TEST(SlurmReservations, AreReadAsSlurmWritesThem) {
   EXPECT_THAT(*ParseReservations("No reservations in the system\n"), IsEmpty());
   const auto read = ParseReservations(

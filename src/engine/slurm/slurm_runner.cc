@@ -13,10 +13,16 @@ using core::Seconds;
 
 namespace {
 
-constexpr Seconds kSlurmGather(0.05);  // commands that come together are carried out together
+constexpr Seconds kAnswersComeWithin(0.25);
+constexpr Seconds kSlurmGather(0.02);  // commands that come together are carried out together
 
 std::int64_t SteadyNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+SlurmControlOptions WithMeanwhile(SlurmControlOptions options, std::function<bool()> meanwhile) {
+  options.meanwhile = std::move(meanwhile);
+  return options;
 }
 
 std::chrono::steady_clock::time_point After(Seconds time) {
@@ -27,7 +33,9 @@ std::chrono::steady_clock::time_point After(Seconds time) {
 }  // namespace
 
 SlurmRunner::SlurmRunner(SlurmClient& client, SlurmRunnerOptions options)
-    : options_(std::move(options)), began_(SteadyNs()), control_(client, options_.control) {}
+    : options_(std::move(options)),
+      began_(SteadyNs()),
+      control_(client, WithMeanwhile(options_.control, [this] { return CarryOut(); })) {}
 
 core::Result<std::unique_ptr<SlurmRunner>> SlurmRunner::Open(SlurmClient& client,
                                                              SlurmRunnerOptions options) {
@@ -60,27 +68,44 @@ void SlurmRunner::Do(Command command) {
   changed_.notify_all();
 }
 
+// Commands that came, in their order.
+bool SlurmRunner::CarryOut() {
+  std::vector<Command> commands;
+  {
+    const platform::MutexLock lock(mutex_);
+    commands.swap(commands_);
+  }
+  for (const Command& command : commands) command(control_);
+  return !commands.empty();
+}
+
+// Until a look is due, or commands came. False: it ends.
+bool SlurmRunner::WaitUntil(Seconds due) {
+  platform::MutexLock lock(mutex_);
+  const auto until = After(due - Now());
+  while (!ends_ && commands_.empty()) {
+    if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
+  }
+  if (!commands_.empty() && !ends_) {
+    const auto gathered = After(kSlurmGather);
+    while (!ends_ && changed_.wait_until(lock, gathered) != std::cv_status::timeout) {
+    }
+  }
+  return !ends_;
+}
+
 void SlurmRunner::Work() {
   Seconds due(0);
-  for (;;) {
-    std::vector<Command> commands;
-    {
-      platform::MutexLock lock(mutex_);
-      const auto until = After(due - Now());
-      while (!ends_ && commands_.empty()) {
-        if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
-      }
-      if (!commands_.empty() && !ends_) {
-        const auto gathered = After(kSlurmGather);
-        while (!ends_ && changed_.wait_until(lock, gathered) != std::cv_status::timeout) {
-        }
-      }
-      if (ends_) return;
-      commands.swap(commands_);
-    }
-    for (const Command& command : commands) command(control_);
+  while (WaitUntil(due)) {
+    const bool commanded = CarryOut();
     std::vector<RunEvent> events;
-    due = control_.Cycle(Now(), events);
+    if (commanded) due = std::min(due, control_.DoNow(Now(), events));
+    if (const Seconds began = Now(); began >= due) {
+      due = control_.Cycle(began, events);
+      // What follows from what was seen is carried out before the next look, not after it. A wave
+      // goes on at once.
+      if (!events.empty() && due > began) due = std::max(due, Now() + kAnswersComeWithin);
+    }
     {
       const platform::MutexLock lock(mutex_);
       problem_ = control_.problem();

@@ -59,6 +59,8 @@ class SlurmRunner final : public Runner {
   using Command = std::function<void(SlurmControl&)>;
   SlurmRunner(SlurmClient& client, SlurmRunnerOptions options);
   void Do(Command command);
+  bool CarryOut();  // false: there was nothing to do
+  bool WaitUntil(core::Seconds due);
   void Work();
 
   const SlurmRunnerOptions options_;

@@ -77,6 +77,8 @@ struct SlurmJob {
   int cpus_a_node = 0;         // at least; 0: not said
   bool memory_by_cpu = false;  // fewer CPUs would be less memory
   int nodes_most = 0;          // of one that waits; 0: no bound was asked for
+  std::vector<std::string> excluded_nodes = {};
+  bool whole_nodes = false;  // --exclusive: Slurm gives it all CPUs and GPUs of its nodes
 
   friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };
@@ -94,6 +96,8 @@ struct SlurmNode {
   std::vector<std::string> partitions;
   bool reserved = false;               // now, for whom a reservation names
   std::vector<std::string> gpu_types;  // of GPUs that have no shards: "V100"
+  int cpus_used = 0;                   // by jobs of any partition
+  core::Bytes memory_used{};           // likewise; none where Slurm does not give memory out
 
   friend bool operator==(const SlurmNode&, const SlurmNode&) = default;
 };

@@ -1,5 +1,6 @@
 // Whether Slurm would start a job now and on which nodes, by its own reasons: begin times,
-// dependencies, reservations, licences, limits. A job that it would not start is not placed in
+// dependencies, reservations that hold or are to come, licences, limits, and what the job's user
+// asked for (--nodelist, --exclude, --constraint). A job that it would not start is not placed in
 // vain. Pure.
 #pragma once
 
@@ -28,14 +29,22 @@ struct SlurmFacts {
     int gpus = 0;
     bool plain = false;  // they have no shards
     std::vector<std::string> slots;
+    std::vector<std::string> features = {};
+    bool reserved = false;  // now, for jobs of a reservation alone
   };
-  std::vector<Node> nodes;
+  std::vector<Node> nodes;  // by name
+  // How long jobs may run that state no limit, by partition; absent: without a bound.
+  std::map<std::string, core::Seconds> partition_limits = {};
 };
 
 // `models`: that it may run on; empty: any. `kept`: why Slurm did not start it a moment ago; empty:
 // it was not tried.
 StartTerms TermsOf(const SlurmJob& job, const JobNote& note, const std::vector<std::string>& models,
                    const std::string& kept, const SlurmFacts& facts);
+
+// Until when these terms hold, as long as the facts are the same but for the time.
+core::UnixMillis TermsHoldUntil(const SlurmJob& job, const std::string& kept,
+                                const SlurmFacts& facts);
 
 // "2026-11-16 14:00 UTC"
 std::string SlurmTimeInWords(core::UnixMillis time);

@@ -101,11 +101,12 @@ namespace {
 
 // Slurm's own figures. A name or a comment that holds one of these words could pass for Slurm's
 // word: such a record is refused, as it could be read in two ways.
-constexpr std::array<std::string_view, 24> kJobFacts = {
-    "JobId",    "UserId",    "GroupId",   "Priority",    "JobState",     "Reason",
-    "Restarts", "ExitCode",  "TimeLimit", "SubmitTime",  "EligibleTime", "StartTime",
-    "EndTime",  "Partition", "BatchFlag", "ReqNodeList", "NodeList",     "NumNodes",
-    "NumCPUs",  "Command",   "WorkDir",   "NumTasks",    "MinCPUsNode",  "TRES"};
+constexpr std::array<std::string_view, 26> kJobFacts = {
+    "JobId",       "UserId",       "GroupId",   "Priority",    "JobState",     "Reason",
+    "Restarts",    "ExitCode",     "TimeLimit", "SubmitTime",  "EligibleTime", "StartTime",
+    "EndTime",     "Partition",    "BatchFlag", "ReqNodeList", "NodeList",     "NumNodes",
+    "NumCPUs",     "Command",      "WorkDir",   "NumTasks",    "MinCPUsNode",  "TRES",
+    "ExcNodeList", "OverSubscribe"};
 
 // "root(0)": the name and the number.
 bool TakeOwner(std::string_view text, std::string& name, std::uint32_t& number) {
@@ -197,6 +198,10 @@ Result<void> TakeJobResources(const ScontrolRecord& record, SlurmJob& job) {
   auto required = ExpandHosts(record.Word("ReqNodeList"));
   RETURN_IF_ERROR(required);
   job.required_nodes = std::move(*required);
+  auto excluded = ExpandHosts(record.Word("ExcNodeList"));
+  RETURN_IF_ERROR(excluded);
+  job.excluded_nodes = std::move(*excluded);
+  job.whole_nodes = record.Word("OverSubscribe") == "NO";
   RETURN_IF_ERROR(TakeRequest(record.Word("TresPerNode"), "", job));
   RETURN_IF_ERROR(TakeRequest(record.Word("TresPerJob"), "per_job=", job));
   RETURN_IF_ERROR(TakeRequest(record.Word("TresPerSocket"), "per_socket=", job));
@@ -289,7 +294,7 @@ Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text) {
   std::size_t hosts = 0;
   for (const std::string_view record : *records) {
     auto job = ParseJobRecord(record);
-    if (job && (hosts += job->nodes.size() + job->required_nodes.size()) > kMostHostsOfAll) {
+    if (job && (hosts += HostsNamedBy(*job)) > kMostHostsOfAll) {
       job = FailedError("the jobs name more than {} nodes", kMostHostsOfAll);
     }
     if (job && !seen.insert(job->id).second) {

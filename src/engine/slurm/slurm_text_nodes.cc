@@ -120,6 +120,9 @@ Result<SlurmNode> ParseNodeRecord(std::string_view text) {
   }
   node.cpus = static_cast<int>(*cpus);
   node.memory = core::Bytes(static_cast<double>(*memory) * 1024 * 1024);
+  node.cpus_used = static_cast<int>(SlurmWhole(facts.Word("CPUAlloc"), 1'000'000).value_or(0));
+  const auto used = SlurmWhole(facts.Word("AllocMem"), 1'000'000'000'000).value_or(0);
+  node.memory_used = core::Bytes(static_cast<double>(used) * 1024 * 1024);
   TakeNodeStates(state, node);
   RETURN_IF_ERROR(TakeNodeGres(facts.Word("Gres"), node));
   for (const std::string_view feature : SplitAtCommas(facts.Word("ActiveFeatures"))) {
@@ -178,6 +181,23 @@ Result<std::vector<SlurmReservation>> ParseReservations(std::string_view text) {
     one.end = *end;
     one.nodes = std::move(*nodes);
     out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::vector<std::string> PartitionsCommand() {
+  return {"scontrol", "show", "partition", "--oneliner"};
+}
+
+Result<std::map<std::string, core::Seconds>> ParsePartitionLimits(std::string_view text) {
+  auto records = RecordsOf(text, "PartitionName=");
+  RETURN_IF_ERROR(records);
+  std::map<std::string, core::Seconds> out;
+  for (const std::string_view text_of_one : *records) {
+    const ScontrolRecord record(text_of_one);
+    auto limit = ParseTimeLimit(record.Word("MaxTime"));
+    RETURN_IF_ERROR(limit);
+    if (*limit) out[std::string(record.Word("PartitionName"))] = **limit;
   }
   return out;
 }

@@ -45,6 +45,9 @@ inline bool NeverRan(const SlurmJob& job) { return IsOver(job.phase) && job.node
 
 // Of all the jobs of one answer: a short text may stand for many names.
 inline constexpr std::size_t kMostHostsOfAll = 1'000'000;
+inline std::size_t HostsNamedBy(const SlurmJob& job) {
+  return job.nodes.size() + job.required_nodes.size() + job.excluded_nodes.size();
+}
 
 // Commas inside of parentheses and brackets do not part.
 std::vector<std::string_view> SplitAtCommas(std::string_view text);

@@ -83,6 +83,9 @@ core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust
   reader.Number("kernels_per_step", profile.kernels, {0, 1e12});
   reader.Number("steps_per_second", profile.steps_per_second, {0, 1e9});
   reader.Number("duration_seconds", needs.duration, kSecondsWithin);
+  reader.Text("graph", needs.graph, kMostJobName);
+  reader.Text("optimizer", needs.optimizer, kMostJobName);
+  reader.Flag("retrained", needs.retrained);
   ReadCurve(reader, profile.cpu_curve);
   reader.RefuseOthers();
   return needs;

@@ -180,6 +180,11 @@ void AppendNeedsAs(std::string& out, const core::Needs& needs, Form form) {
   writer.Field("kernels_per_step", profile.kernels);
   writer.Field("steps_per_second", profile.steps_per_second);
   writer.Field("duration_seconds", needs.duration);
+  if (!needs.graph.empty()) {
+    writer.Text("graph", needs.graph);
+    writer.TextOrNull("optimizer", needs.optimizer);
+    writer.Field("retrained", needs.retrained);
+  }
   if (!profile.cpu_curve.empty()) {
     writer.Array("cpu_curve", profile.cpu_curve, [&](const auto& point) {
       out += '[';

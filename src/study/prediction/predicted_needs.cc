@@ -56,7 +56,14 @@ core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
                                        const std::optional<std::string>& name) {
   const auto trained = BuiltinModel();
   RETURN_IF_ERROR(trained);
-  auto row = PredictOne(ask, trained->predictor, catalogue);
+  return PredictNeedsBy(trained->predictor, ask, catalogue, name);
+}
+
+core::Result<core::Needs> PredictNeedsBy(const predict::Predictor& predictor,
+                                         const PredictionAsk& ask,
+                                         const catalogue::GpuCatalogue& catalogue,
+                                         const std::optional<std::string>& name) {
+  auto row = PredictOne(ask, predictor, catalogue);
   if (!row) {
     core::Error error = std::move(row.error());
     const auto at = name ? error.message.find(ask.model) : std::string::npos;

@@ -18,5 +18,10 @@ namespace sharewell::study {
 core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
                                        const catalogue::GpuCatalogue& catalogue,
                                        const std::optional<std::string>& name = std::nullopt);
+// The same by another model.
+core::Result<core::Needs> PredictNeedsBy(const predict::Predictor& predictor,
+                                         const PredictionAsk& ask,
+                                         const catalogue::GpuCatalogue& catalogue,
+                                         const std::optional<std::string>& name = std::nullopt);
 
 }  // namespace sharewell::study

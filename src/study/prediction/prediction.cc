@@ -98,6 +98,10 @@ core::Result<predict::Trained> ReadTrainedFile(const std::string& path) {
   return trained;
 }
 
+core::Result<predict::Trained> TrainedOrBuiltin(const std::string& path) {
+  return path.empty() ? BuiltinModel() : ReadTrainedFile(path);
+}
+
 core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,
                                        const catalogue::GpuCatalogue& catalogue) {

@@ -50,6 +50,8 @@ struct SpeedRow {
 // What `sharewell train` made of data/h200, carried in the program.
 core::Result<predict::Trained> BuiltinModel();
 core::Result<predict::Trained> ReadTrainedFile(const std::string& path);
+// That file, or the built-in one where `path` is empty (--trained).
+core::Result<predict::Trained> TrainedOrBuiltin(const std::string& path);
 
 core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,

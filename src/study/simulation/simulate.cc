@@ -121,7 +121,7 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
                                          const std::vector<std::string>& policies,
                                          CompareOptions options) {
   if (options.predicted) {
-    const auto trained = BuiltinModel();
+    const auto trained = TrainedOrBuiltin(options.trained);
     RETURN_IF_ERROR(trained);
     options.simulate.belief.predicted = PredictedBelief(scenario, trained->predictor);
   }

@@ -55,6 +55,7 @@ struct CompareOptions {
   std::function<void(const std::string& policy, std::size_t done, std::size_t of)> progress = {};
   // Each simulation as it ends; not the optima, which are solved.
   std::function<void(const std::string& policy, const Simulation& simulation)> done = {};
+  std::string trained = {};  // with `predicted`: a model file; empty: the built-in one
 };
 
 // "optimal" among the policies is the least makespan without sharing (optimal.h) and

@@ -74,7 +74,7 @@ class RunJobCommand : public Command {
     if (!request_.model.empty()) {
       const auto gpus = client->Gpus();
       RETURN_IF_ERROR(gpus);
-      RETURN_IF_ERROR(request_.PutPrediction(*gpus, *one));
+      RETURN_IF_ERROR(request_.PutPrediction(*client, *gpus, *one));
     }
     if (one->image.empty()) {
       RETURN_IF_ERROR(CheckCommand(*one));

@@ -83,6 +83,9 @@ class ServeCommand : public Command {
     app.add_option("--pause-gap", pause_gap_, "shortest time between two pauses of a job")
         ->type_name("TIME")
         ->capture_default_str();
+    app.add_option("--trained", options_.trained,
+                   "predict by a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
     app.add_option("--for", for_, "stop the server after this time (default: when it is told to)")
         ->type_name("TIME");
   }
@@ -96,10 +99,12 @@ class ServeCommand : public Command {
     for (const std::string& line : (*server)->Greeting()) SayLine(line);
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
     if (options_.slurm) {
-      SayLine(fmt::format(
-          "try: {} --wrap 'sleep 10'; sharewell jobs{}. Ctrl-C stops the "
-          "server; jobs keep running",
-          options_.slurm->user_mode ? "sharewell sbatch --" : "sbatch --gres=gpu:1", here));
+      const std::string& partition = options_.slurm->partition;
+      SayLine(
+          fmt::format("try: {}{} --wrap 'sleep 10'; sharewell jobs{}. Ctrl-C stops the "
+                      "server; jobs keep running",
+                      options_.slurm->user_mode ? "sharewell sbatch --" : "sbatch --gres=gpu:1",
+                      partition.empty() ? "" : " --partition=" + partition, here));
     } else
       SayLine(
           fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "

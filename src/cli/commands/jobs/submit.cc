@@ -120,7 +120,7 @@ class SubmitCommand : public Command {
     if (!request_.model.empty()) {
       const auto gpus = client->Gpus();
       RETURN_IF_ERROR(gpus);
-      RETURN_IF_ERROR(request_.PutPrediction(*gpus, *one));
+      RETURN_IF_ERROR(request_.PutPrediction(*client, *gpus, *one));
     }
     Submissions jobs = {*one};
     if (!axes->empty()) {

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,8 +18,11 @@
 #include "cli/args/values.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "graph/graph_file.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
+#include "store/job_store.h"
+#include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
 
 namespace sharewell::cli {
@@ -116,6 +121,10 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   auto* file = text("--model", model, "FILE", "predict what it needs from this model file");
   model_flags.Add(app);
   text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
+  text("--trained", trained, "FILE",
+       "with --model: predict by a model of your own, made by `sharewell train` (default: the "
+       "server's)")
+      ->needs(file);
   text("--profile", profile, "NAME", "take what it needs from this profile in the server's store")
       ->excludes(file);
   text("--gpu-memory", gpu_memory, "SIZE", "GPU memory that it may use on each GPU: 10GB");
@@ -225,7 +234,32 @@ Result<core::Submission> SubmitRequest::One() const {
   return one;
 }
 
-Result<void> SubmitRequest::PutPrediction(const std::vector<report::GpuNow>& all,
+namespace {
+
+// The server predicts from the graph, which is small, and keeps it to learn from. Absent: it
+// cannot.
+std::optional<core::Needs> PredictedThere(const ServerClient& client,
+                                          const study::PredictionAsk& ask) {
+  const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
+  if (!graph) return std::nullopt;  // predicting it here says why
+  const std::string query = fmt::format(
+      "/predictions?name={}&batch={}&precision={}&workers={}&gpu={}&optimizer={}&gpus={}",
+      QueryText(std::filesystem::path(ask.model).filename().string()), ask.batch,
+      QueryText(ask.precision), ask.workers, QueryText(ask.gpu), QueryText(ask.optimizer),
+      ask.gpus);
+  const auto answer = client.Post(query, graph::WriteGraph(*graph));
+  if (!answer) return std::nullopt;
+  const auto json = nlohmann::json::parse(*answer, nullptr, false);
+  if (!json.is_object() || !json.contains("needs")) return std::nullopt;
+  const nlohmann::json whole = {{"command", {"true"}}, {"folder", "/"}, {"needs", json["needs"]}};
+  auto read = store::SubmissionFromJson(whole.dump());
+  return read ? std::move(read->needs) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> SubmitRequest::PutPrediction(const ServerClient& client,
+                                          const std::vector<report::GpuNow>& all,
                                           core::Submission& one) const {
   const auto fits = [&](const report::GpuNow& gpu) {
     const auto& models = one.gpu_models;
@@ -251,7 +285,15 @@ Result<void> SubmitRequest::PutPrediction(const std::vector<report::GpuNow>& all
   ask.workers = static_cast<int>(*loaders);
   ask.gpus = std::atoi(gpus.c_str());  // One() has looked at it
   ask.gpu = gpu->gpu.model;
-  auto needs = study::PredictNeeds(ask, catalogue::GpuCatalogue::Builtin());
+  if (trained.empty()) {
+    if (auto there = PredictedThere(client, ask)) {
+      one.needs = *std::move(there);
+      return {};
+    }
+  }
+  const auto by = study::TrainedOrBuiltin(trained);
+  RETURN_IF_ERROR(by);
+  auto needs = study::PredictNeedsBy(by->predictor, ask, catalogue::GpuCatalogue::Builtin());
   RETURN_IF_ERROR(needs);
   one.needs = std::move(*needs);
   return {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/args/model_flags.h"
+#include "cli/client/server_client.h"
 #include "core/result.h"
 #include "core/submission.h"
 #include "report/jobs/job_tables.h"
@@ -14,7 +15,7 @@ namespace sharewell::cli {
 
 struct SubmitRequest {
   std::string name, gpus = "1", model, workers = "4", profile, gpu_memory, memory, cpus = "auto";
-  std::string gpu_models, max_slowdown, sm_share, priority = "0", time, image, after;
+  std::string gpu_models, max_slowdown, sm_share, priority = "0", time, image, after, trained;
   std::vector<std::string> env, array;
   bool exclusive = false, latency_sensitive = false, held = false, no_requeue = false;
   ModelFlags model_flags;
@@ -32,8 +33,10 @@ struct SubmitRequest {
   // Each --env by name: their values are templates of an array.
   std::vector<std::string> GivenNames() const;
   // Puts what the model file is predicted to need on the first of the server's GPUs that it may run
-  // on. REQUIRES: `model` is given.
-  core::Result<void> PutPrediction(const std::vector<report::GpuNow>& gpus,
+  // on: by the server, which has learnt from its own runs, or here by --trained, or where the
+  // server cannot. REQUIRES: `model` is given.
+  core::Result<void> PutPrediction(const ServerClient& client,
+                                   const std::vector<report::GpuNow>& gpus,
                                    core::Submission& one) const;
 };
 

@@ -52,6 +52,9 @@ class ProfileCommand : public Command {
         ->type_name("NAME");
     app.add_option("--model", model_, "the model that it trains; the prediction is shown beside")
         ->type_name("FILE");
+    app.add_option("--trained", trained_,
+                   "with --model: predict by a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
     app.add_option("--batch", batch_, "its batch")->type_name("N");
     app.add_option("--precision", precision_, "precision that it trains in")
         ->type_name("fp32|tf32|bf16|fp16");
@@ -212,7 +215,7 @@ class ProfileCommand : public Command {
     }
     const auto catalogue = catalogue::GpuCatalogue::Builtin();
     if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
-    const auto trained = study::BuiltinModel();
+    const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
     study::PredictionAsk ask;
     ask.model = model_;
@@ -253,7 +256,7 @@ class ProfileCommand : public Command {
   }
 
   std::vector<std::string> command_;
-  std::string name_, model_, precision_, steps_regex_, rate_regex_, store_, out_;
+  std::string name_, model_, trained_, precision_, steps_regex_, rate_regex_, store_, out_;
   std::string batch_ = "0", workers_ = "0", repeat_ = "1";
   std::string interval_ = "1s", warmup_ = "auto", for_ = "settled";
   int repeats_ = 1;

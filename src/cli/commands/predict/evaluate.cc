@@ -16,6 +16,7 @@
 #include "report/prediction/evaluation.h"
 #include "report/prediction/pair_evaluation.h"
 #include "report/prediction/recommendation.h"
+#include "report/prediction/retraining.h"
 #include "report/prediction/timm.h"
 #include "report/prediction/yeung_charts.h"
 #include "study/prediction/evaluate/beside_yeung.h"
@@ -25,6 +26,7 @@
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/measured_slowdowns.h"
 #include "study/prediction/prediction.h"
+#include "study/prediction/retraining.h"
 #include "study/prediction/training_rows.h"
 #include "study/recommend/judge.h"
 
@@ -80,6 +82,10 @@ class EvaluateCommand : public Command {
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--gavel", gavel_, "with --pairs: Gavel's pairs too, as CSV")->type_name("FILE");
+    app.add_option("--trained", trained_,
+                   "how far this model is off on the profiles as it is, beside the shipped one; "
+                   "with --pairs: predict demands by it")
+        ->type_name("FILE");
     app.add_option("--out", out_, "also write JSON, predictions as CSV, and charts as SVG into DIR")
         ->type_name("DIR");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
@@ -111,6 +117,7 @@ class EvaluateCommand : public Command {
       RETURN_IF_ERROR(CheckOutFolder(*out_));
     }
     if (pairs_) return Pairs(options->folds);
+    if (!trained_.empty()) return Given();
     if (!sweeps_.empty()) return Recommended();
     return timm_ ? Timm() : Profiles(std::move(*options));
   }
@@ -170,6 +177,26 @@ class EvaluateCommand : public Command {
                    {"flops-utilisation.svg", report::FlopsUtilisationSvg(*compared)}});
   }
 
+  // Nothing is learnt: the model as it is.
+  Result<ExitCode> Given() const {
+    if (timm_) {
+      return core::UsageError("evaluate: --trained is for profiles and --pairs, not for --timm");
+    }
+    auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (catalogue_) {
+      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
+    }
+    const auto given = study::ReadTrainedFile(trained_);
+    RETURN_IF_ERROR(given);
+    const auto shipped = study::BuiltinModel();
+    RETURN_IF_ERROR(shipped);
+    const auto errors = study::ErrorsOfGiven(profiles_, *shipped, *given, catalogue);
+    RETURN_IF_ERROR(errors);
+    const std::string json = report::NextErrorsJson(*errors, trained_);
+    return Finish(json_ ? json : report::NextErrorsText(*errors, trained_),
+                  {{"evaluation.json", json}});
+  }
+
   Result<ExitCode> Timm() const {
     const auto models = study::ReadTimmFolder(*timm_);
     if (!models) return tl::unexpected(core::Error(models.error()).Within("--timm"));
@@ -180,7 +207,7 @@ class EvaluateCommand : public Command {
   }
 
   Result<ExitCode> Pairs(std::size_t folds) const {
-    const auto trained = study::BuiltinModel();
+    const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
     const auto groups =
         study::ColocationsOf(catalogue::BuiltinMeasuredGroups(),
@@ -233,6 +260,7 @@ class EvaluateCommand : public Command {
   std::string folds_ = "10";
   std::optional<std::string> catalogue_, timm_, out_;
   std::optional<std::string> gavel_;
+  std::string trained_;
   bool pairs_ = false;
   bool yeung_ = false;
   bool search_ = false;

@@ -91,8 +91,7 @@ class PredictCommand : public Command {
     if (!catalogue_.empty()) {
       RETURN_IF_ERROR(catalogue.Extend(catalogue_));
     }
-    const auto trained =
-        trained_.empty() ? study::BuiltinModel() : study::ReadTrainedFile(trained_);
+    const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
     if (!together_.empty()) return ColocationModel(*ask, *trained, catalogue);
 

@@ -11,6 +11,9 @@
 #include "platform/files/text.h"
 #include "platform/files/write_file.h"
 #include "report/prediction/pair_evaluation.h"
+#include "report/prediction/retraining.h"
+#include "study/prediction/prediction.h"
+#include "study/prediction/retraining.h"
 #include "study/prediction/train_model.h"
 
 namespace sharewell::cli {
@@ -25,6 +28,12 @@ class TrainCommand : public Command {
     app.add_option("--pairs", pairs_, "workloads measured together; may be repeated")
         ->type_name("FILE");
     app.add_option("--out", out_, "where the model goes")->type_name("FILE")->required();
+    app.add_option("--onto", onto_,
+                   "correct a model by the profiles, and keep only what is better: \"shipped\", or "
+                   "a model file")
+        ->type_name("MODEL");
+    app.add_option("--next", next_, "with --onto: later profiles to judge it by; may be repeated")
+        ->type_name("FILE");
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
   }
@@ -39,6 +48,10 @@ class TrainCommand : public Command {
     auto catalogue = catalogue::GpuCatalogue::Builtin();
     if (!catalogue_.empty()) {
       RETURN_IF_ERROR(catalogue.Extend(catalogue_));
+    }
+    if (!onto_.empty()) return Onto(catalogue);
+    if (!next_.empty()) {
+      return core::UsageError("--next judges what --onto MODEL is corrected to; give that too");
     }
     ProgressBar progress;
     study::TrainAsk ask{profiles_, pairs_, [&](std::size_t done, std::size_t of) {
@@ -77,8 +90,24 @@ class TrainCommand : public Command {
   }
 
  private:
-  std::vector<std::string> profiles_, pairs_;
-  std::string out_, catalogue_;
+  // As a server does it with its own runs.
+  core::Result<ExitCode> Onto(const catalogue::GpuCatalogue& catalogue) {
+    if (!pairs_.empty()) {
+      return core::UsageError(
+          "--pairs: what is learnt onto a model is about jobs alone; leave it "
+          "out, or leave --onto out");
+    }
+    const auto model = onto_ == "shipped" ? study::BuiltinModel() : study::ReadTrainedFile(onto_);
+    RETURN_IF_ERROR(model);
+    const auto report = study::RetrainModel({profiles_, next_}, *model, catalogue);
+    RETURN_IF_ERROR(report);
+    RETURN_IF_ERROR(platform::WriteFile(out_, predict::Write(report->trained)));
+    RETURN_IF_ERROR(WriteOut(report::RetrainText(*report)));
+    return kOk;
+  }
+
+  std::vector<std::string> profiles_, pairs_, next_;
+  std::string out_, catalogue_, onto_;
 };
 
 }  // namespace

@@ -80,6 +80,9 @@ class SimulateCommand : public Command {
                    "how well a policy knows what jobs need: exact, with errors, or as predicted")
         ->type_name("exact|noisy:S|predicted")
         ->capture_default_str();
+    app.add_option("--trained", f.trained,
+                   "with --belief predicted: by a model of your own, made by `sharewell train`")
+        ->type_name("FILE");
     app.add_option("--durations", f.durations, "how well a policy knows how long jobs take")
         ->type_name("exact|noisy:S|unknown")
         ->capture_default_str();
@@ -137,6 +140,7 @@ class SimulateCommand : public Command {
                                     std::vector<OutFile>& files) const {
     ProgressBar bar;
     study::CompareOptions options{request.options, request.predicted};
+    options.trained = flags_.trained;
     options.progress = [&](const std::string& policy, std::size_t done, std::size_t of) {
       bar.Show(policy, done, of);
     };

@@ -98,6 +98,11 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   const auto belief =
       ParseBelief("--belief", request.predicted ? SimulateFlags().belief : flags.belief);
   RETURN_IF_ERROR(belief);
+  if (!flags.trained.empty() && !request.predicted) {
+    return core::UsageError(
+        "--trained says by which model jobs are predicted; give --belief "
+        "predicted too");
+  }
   const auto durations = ParseDurations("--durations", flags.durations);
   RETURN_IF_ERROR(durations);
   const auto max_slowdown = ParseNumber("--max-slowdown", flags.max_slowdown, 1, 100);

@@ -26,6 +26,7 @@ struct SimulateFlags {
   std::string seed = "1";
   bool pause = false;
   bool json = false;
+  std::string trained;
 };
 inline constexpr const char* kDefaultPolicies = "slot,pack,sharewell";
 

@@ -24,11 +24,13 @@ namespace sharewell::control {
 
 struct LiveJob {
   core::JobRecord record;
-  core::JobId id;          // in the snapshot; not valid: held, or not queued yet
-  bool alone = true;       // nobody shared with it in this attempt
-  bool adopted = false;    // it ran before this server did: what went before was not seen
-  bool elsewhere = false;  // on GPUs that are not here any more
-  bool withdrawn = false;  // its manager, or somebody there, has taken it away
+  core::JobId id;        // in the snapshot; not valid: held, or not queued yet
+  bool alone = true;     // nobody shared with it in this attempt
+  bool adopted = false;  // it ran before this server did: what went before was not seen
+  // It is not what the queue has it for (its terms, or GPUs that are not here any more): when it
+  // comes back there, it comes as another one.
+  bool queue_anew = false;
+  bool withdrawn = false;             // its manager, or somebody there, has taken it away
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows
   engine::StartTerms terms = {};      // of its manager

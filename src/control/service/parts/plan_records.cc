@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -19,7 +19,15 @@ class Changes {
  public:
   Changes(const core::Snapshot& snapshot, const LiveJobs& live, const GpuTable& gpus,
           const core::Plan& plan, core::UnixMillis now)
-      : snapshot_(snapshot), live_(live), gpus_(gpus), plan_(plan), now_(now) {}
+      : snapshot_(snapshot), live_(live), gpus_(gpus), now_(now) {
+    for (const auto& stop : plan.stops) leave_.insert(stop.job);
+    for (const auto& move : plan.moves) leave_.insert(move.job);
+    const auto comes = [&](core::JobId job, const core::Allocation& to) {
+      for (const core::GpuId gpu : to.gpus) come_.emplace(gpu, job);
+    };
+    for (const auto& move : plan.moves) comes(move.job, move.to);
+    for (const auto& start : plan.starts) comes(start.job, start.to);
+  }
 
   // Null: it is nobody's, it keeps a GPU from being used.
   JobRecord* Change(core::JobId id, const core::Reason& reason, const char* kind) {
@@ -69,29 +77,28 @@ class Changes {
  private:
   // Who is there, and who comes there with this plan.
   std::vector<std::int64_t> Beside(core::JobId id, const core::Allocation& to) const {
-    const auto there = JobsOn(to.gpus, id, snapshot_, live_);
-    std::set<std::int64_t> numbers(there.begin(), there.end());
-    const auto look = [&](core::JobId other, const core::Allocation& where, bool comes) {
+    std::set<std::int64_t> numbers;
+    const auto add = [&](core::JobId other) {
       const LiveJob* job = other == id ? nullptr : live_.Find(other);
-      if (job == nullptr) return;
-      const bool meets = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
-        return std::binary_search(to.gpus.begin(), to.gpus.end(), gpu);
-      });
-      if (comes && meets) numbers.insert(job->record.number);
-      if (!comes) numbers.erase(job->record.number);
+      if (job != nullptr) numbers.insert(job->record.number);
     };
-    for (const auto& stop : plan_.stops) look(stop.job, {}, false);
-    for (const auto& move : plan_.moves) look(move.job, {}, false);
-    for (const auto& move : plan_.moves) look(move.job, move.to, true);
-    for (const auto& start : plan_.starts) look(start.job, start.to, true);
+    for (const core::GpuId gpu : to.gpus) {
+      for (const core::JobId other : snapshot_.residents(gpu).jobs()) {
+        if (!leave_.contains(other)) add(other);
+      }
+      const auto [first, last] = come_.equal_range(gpu);
+      for (auto comes = first; comes != last; ++comes) add(comes->second);
+    }
     return {numbers.begin(), numbers.end()};
   }
 
   const core::Snapshot& snapshot_;
   const LiveJobs& live_;
   const GpuTable& gpus_;
-  const core::Plan& plan_;
   const core::UnixMillis now_;
+  // By this plan, so that a plan of thousands is not gone through for each of them.
+  std::set<core::JobId> leave_;
+  std::multimap<core::GpuId, core::JobId> come_;
   store::JobChanges changes_;
   std::vector<const char*> kinds_;  // of the events, in the records' order
 };

@@ -1,0 +1,98 @@
+#include "report/prediction/retraining.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/text/words.h"
+#include "report/text/format.h"
+#include "report/text/json.h"
+#include "report/text/table.h"
+
+namespace sharewell::report {
+namespace {
+
+// A mean of logarithms as people say it.
+std::string AsPercent(const std::optional<double>& error) {
+  return error ? fmt::format("{:.1f} %", 100 * std::expm1(*error)) : kUnknown;
+}
+
+std::string Cut(const std::optional<double>& before, const std::optional<double>& after) {
+  if (!before || !after || *before <= 0) return kUnknown;
+  return fmt::format("{:+.0f} %", 100 * (*after / *before - 1));
+}
+
+constexpr const char* kWhatErrorsAre =
+    "errors: the mean of how far the logarithm of a prediction is off, as a percentage\n";
+
+std::string NextText(const study::NextErrors& errors, const std::string& title,
+                     const std::string& given = "retrained") {
+  Table table({{title, Align::kLeft},
+               {"shipped", Align::kRight},
+               {given, Align::kRight},
+               {"change", Align::kRight}});
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    if (!errors.shipped[f]) continue;
+    table.Row({std::string(predict::kFigureNames[f]), AsPercent(errors.shipped[f]),
+               AsPercent(errors.retrained[f]), Cut(errors.shipped[f], errors.retrained[f])});
+  }
+  return table.Text();
+}
+
+}  // namespace
+
+std::string NextErrorsText(const study::NextErrors& errors, const std::string& given) {
+  return fmt::format(
+      "{}\n{}",
+      NextText(errors, fmt::format("error on {}", core::Count(errors.runs, "row")), given),
+      kWhatErrorsAre);
+}
+
+std::string NextErrorsJson(const study::NextErrors& errors, const std::string& given) {
+  Json out = {{"schema", kSchema}, {"trained", given}, {"rows", errors.runs}};
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  out["figures"] = Json::array();
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    out["figures"].push_back({{"figure", predict::kFigureNames[f]},
+                              {"shipped_error", number(errors.shipped[f])},
+                              {"trained_error", number(errors.retrained[f])}});
+  }
+  return Document(out);
+}
+
+std::string RetrainText(const study::RetrainReport& report) {
+  const predict::Retrained& result = report.result;
+  Table table({{"figure", Align::kLeft},
+               {"shipped", Align::kRight},
+               {"retrained", Align::kRight},
+               {"judged on", Align::kRight},
+               {"verdict", Align::kLeft},
+               {"why", Align::kLeft}});
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    const predict::FigureJudgement& figure = result.figures[f];
+    table.Row({std::string(predict::kFigureNames[f]), AsPercent(figure.shipped),
+               AsPercent(figure.retrained), fmt::format("{}", figure.workloads),
+               std::string(predict::NameOf(figure.verdict)), figure.why});
+  }
+  std::string out = fmt::format(
+      "learnt from {} of {}; judged on the {} after them\n\n{}\n", core::Count(result.runs, "run"),
+      core::Count(result.workloads, "workload"), result.held_out, table.Text());
+  if (report.next) {
+    out += fmt::format("{}\n",
+                       NextText(*report.next, fmt::format("error on the next {}",
+                                                          core::Count(report.next->runs, "run"))));
+  }
+  if (report.unseen) {
+    out += fmt::format(
+        "{}\n", NextText(*report.unseen, fmt::format("on the {} of them that were not learnt from",
+                                                     core::Count(report.unseen->runs, "run"))));
+  }
+  out += kWhatErrorsAre;
+  return out;
+}
+
+}  // namespace sharewell::report

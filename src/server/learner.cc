@@ -1,0 +1,442 @@
+#include "server/learner.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/text/quoted.h"
+#include "core/text/words.h"
+#include "graph/graph_file.h"
+#include "server/learner_json.h"
+
+namespace sharewell::server {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostWaitingBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostWaitingRuns = 10'000;
+constexpr std::size_t kLargestGraph = std::size_t{4} << 20;
+constexpr std::size_t kGraphsCached = 500;
+constexpr std::size_t kHistoryShown = 20;
+constexpr std::int64_t kMostRunsKept = store::LearningBounds{}.runs;
+// For drift: so many of the newest runs, and looked again after so many new ones.
+constexpr std::size_t kDriftRuns = 40, kDriftEvery = 10;
+constexpr std::chrono::seconds kTryAgain{5};
+
+// The error of each figure as it was when the model that is used was judged.
+std::array<std::optional<double>, predict::kFigures> JudgedErrors(const TrainingReport& report) {
+  std::array<std::optional<double>, predict::kFigures> out;
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    const predict::FigureJudgement& figure = report.figures[f];
+    switch (figure.verdict) {
+      case predict::FigureJudgement::Verdict::kTaken:
+        out[f] = figure.retrained;
+        break;
+      case predict::FigureJudgement::Verdict::kReverted:
+        out[f] = figure.shipped;
+        break;
+      case predict::FigureJudgement::Verdict::kKept:
+        out[f] = figure.in_use;
+        break;
+    }
+  }
+  return out;
+}
+
+std::string FiguresOf(const predict::Retrained& result, predict::FigureJudgement::Verdict verdict) {
+  std::vector<std::string_view> names;
+  for (std::size_t f = 0; f < predict::kFigures; ++f) {
+    if (result.figures[f].verdict == verdict) names.push_back(predict::kFigureNames[f]);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// What came of it, in a sentence.
+std::string WordsOf(const predict::Retrained& result) {
+  using Verdict = predict::FigureJudgement::Verdict;
+  const std::string taken = FiguresOf(result, Verdict::kTaken);
+  const std::string reverted = FiguresOf(result, Verdict::kReverted);
+  if (taken.empty() && reverted.empty()) {
+    return fmt::format("nothing that was learnt from {} is better on the {} after them",
+                       core::Count(result.runs, "run"), result.held_out);
+  }
+  std::string words;
+  if (!taken.empty()) {
+    words = fmt::format("learnt from {}, better on the {} after them: {}",
+                        core::Count(result.runs, "run"), result.held_out, taken);
+  }
+  if (!reverted.empty()) {
+    words += fmt::format("{}back to what was given: {}", words.empty() ? "" : "; ", reverted);
+  }
+  return words;
+}
+
+}  // namespace
+
+Learner::Learner(LearnerOptions options)
+    : options_(std::move(options)),
+      given_(std::make_shared<const predict::Trained>(options_.given)) {
+  {
+    const platform::MutexLock lock(mutex_);
+    in_use_ = given_;
+    state_.in_use = state_.given = options_.given_name;
+    state_.next_after = std::max(options_.new_runs, options_.retrain.least_runs);
+  }
+  thread_ = std::thread([this] { Work(); });
+}
+
+Learner::~Learner() {
+  {
+    const platform::MutexLock lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::shared_ptr<const predict::Trained> Learner::InUse() const {
+  const platform::MutexLock lock(mutex_);
+  return in_use_;
+}
+
+bool Learner::IsRetrained() const {
+  const platform::MutexLock lock(mutex_);
+  return in_use_ != given_;
+}
+
+LearnerState Learner::State() const {
+  const platform::MutexLock lock(mutex_);
+  return state_;
+}
+
+bool Learner::Stopping() const {
+  const platform::MutexLock lock(mutex_);
+  return stop_;
+}
+
+void Learner::Say(const std::string& line) const {
+  if (options_.say) options_.say(line);
+}
+
+void Learner::Tell(const char* kind, const std::string& text) const {
+  if (options_.tell) options_.tell(kind, text);
+}
+
+std::string Learner::KeepGraph(const graph::Graph& graph) {
+  store::KeptGraph kept;
+  kept.text = graph::WriteGraph(graph);
+  kept.digest = graph::DigestOfGraph(kept.text);
+  kept.met = options_.wall();
+  const std::string digest = kept.digest;
+  // What cannot be read again later is no use.
+  const bool good = kept.text.size() <= kLargestGraph &&
+                    graph::ReadGraphFile(kept.text, "graph", {graph.batch, {}}).has_value();
+  if (!good) return {};
+  const platform::MutexLock lock(mutex_);
+  if (waiting_.bytes + kept.text.size() > kMostWaitingBytes) return {};
+  waiting_.bytes += kept.text.size();
+  waiting_.graphs.push_back(std::move(kept));
+  wake_.notify_all();
+  return digest;
+}
+
+void Learner::KeepRun(store::KeptRun run) {
+  const platform::MutexLock lock(mutex_);
+  if (waiting_.runs.size() >= kMostWaitingRuns) return;
+  waiting_.runs.push_back(std::move(run));
+  wake_.notify_all();
+}
+
+core::Result<void> Learner::Use(const std::string& what) {
+  const bool given = what == "given" || what == "shipped" || what == options_.given_name;
+  if (!given && what != "retrained") {
+    return core::UsageError("there is no predictor {}; use \"shipped\" or \"retrained\"",
+                            core::Quoted(what));
+  }
+  const platform::MutexLock lock(mutex_);
+  waiting_.pin = given;
+  wake_.notify_all();
+  return {};
+}
+
+void Learner::Work() {
+  // Of this thread alone: training takes the time that nobody else wants.
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
+  Waiting taken;
+  for (;;) {
+    auto done = Open();
+    if (done) done = Store(taken);
+    if (done) done = TrainIfDue();
+    if (!done) {
+      store_.reset();  // opened anew
+      if (done.error().message != told_) {
+        told_ = done.error().message;
+        Say("the predictor's runs: " + told_);
+      }
+    } else {
+      told_.clear();
+    }
+    platform::MutexLock lock(mutex_);
+    const auto wanted = [this]() SHAREWELL_REQUIRES(mutex_) {
+      return stop_ || !waiting_.runs.empty() || !waiting_.graphs.empty() || waiting_.pin;
+    };
+    if (!done) {
+      wake_.wait_for(lock, kTryAgain, [this]() SHAREWELL_REQUIRES(mutex_) { return stop_; });
+    } else {
+      wake_.wait(lock, wanted);
+      // What ends together is stored together; a choice does not wait.
+      wake_.wait_for(lock, std::chrono::duration<double>(options_.gather.value),
+                     [this]() SHAREWELL_REQUIRES(mutex_) { return stop_ || waiting_.pin; });
+    }
+    if (done) taken = {};
+    const auto append = [](auto& to, auto& from) {
+      std::move(from.begin(), from.end(), std::back_inserter(to));
+    };
+    append(taken.graphs, waiting_.graphs);
+    append(taken.runs, waiting_.runs);
+    if (waiting_.pin) taken.pin = waiting_.pin;
+    waiting_ = {};
+    if (!stop_) continue;
+    lock.unlock();
+    if (store_ != nullptr) (void)Store(taken);  // what is not stored now is lost
+    return;
+  }
+}
+
+// Opens the store and takes up what an earlier server left there.
+core::Result<void> Learner::Open() {
+  if (store_ != nullptr) return {};
+  auto opened = options_.open();
+  RETURN_IF_ERROR(opened);
+  store_ = std::move(*opened);
+  if (restored_) return {};
+  const auto models = store_->Models();
+  RETURN_IF_ERROR(models);
+  bool decided = false, pinned = false;
+  std::vector<TrainingReport> history;
+  for (const store::KeptModel& model : *models) {
+    auto report = ReportFromJson(model.report);
+    if (!report) continue;
+    report->id = model.id;
+    report->time = model.time;
+    if (history.size() < kHistoryShown) history.push_back(*report);
+    if (!report->chosen.empty() && !decided && report->chosen != "retrained") {
+      decided = pinned = true;
+    }
+    if (decided || report->outcome != "taken") continue;
+    const auto text = store_->ModelText(model.id);
+    RETURN_IF_ERROR(text);
+    if (!*text) continue;
+    auto trained = predict::ReadTrained(**text);
+    decided = true;
+    if (trained) {
+      Take(std::make_shared<const predict::Trained>(std::move(*trained)), *report);
+    } else {
+      Say(fmt::format("the predictor that was trained here is not used: {}",
+                      trained.error().message));
+    }
+  }
+  const auto runs = store_->Runs(kMostRunsKept);
+  RETURN_IF_ERROR(runs);
+  const auto graphs = store_->CountGraphs();
+  RETURN_IF_ERROR(graphs);
+  std::size_t learnt = 0;
+  for (const TrainingReport& report : history) {
+    if (report.outcome != "chosen") {
+      learnt = static_cast<std::size_t>(std::count_if(
+          runs->begin(), runs->end(),
+          [&](const store::KeptRun& run) { return run.record.created <= report.time; }));
+      break;
+    }
+  }
+  if (learnt > 0) looked_to_ = (*runs)[learnt - 1].id;
+  restored_ = true;
+  const platform::MutexLock lock(mutex_);
+  state_.history = std::move(history);
+  state_.pinned = pinned;
+  state_.runs = runs->size();
+  state_.graphs = static_cast<std::size_t>(*graphs);
+  state_.new_runs = runs->size() - learnt;
+  return {};
+}
+
+core::Result<void> Learner::Store(Waiting& waiting) {
+  if (!waiting.graphs.empty() || !waiting.runs.empty()) {
+    RETURN_IF_ERROR(store_->Keep(waiting.graphs, waiting.runs));
+    const std::size_t stored = waiting.runs.size();
+    waiting.graphs.clear();
+    waiting.runs.clear();
+    const auto graphs = store_->CountGraphs();
+    RETURN_IF_ERROR(graphs);
+    const platform::MutexLock lock(mutex_);
+    state_.graphs = static_cast<std::size_t>(*graphs);
+    state_.runs = std::min(state_.runs + stored, static_cast<std::size_t>(kMostRunsKept));
+    state_.new_runs += stored;
+  }
+  if (waiting.pin) {
+    RETURN_IF_ERROR(Choose(*waiting.pin));
+    waiting.pin.reset();
+  }
+  return {};
+}
+
+core::Result<void> Learner::Choose(bool pin) {
+  TrainingReport report;
+  report.time = options_.wall();
+  report.outcome = "chosen";
+  report.chosen = pin ? options_.given_name : "retrained";
+  report.why = pin ? "somebody chose it; nothing is trained until \"retrained\" is chosen"
+                   : "somebody chose what is trained here";
+  std::shared_ptr<const predict::Trained> model = given_;
+  std::optional<TrainingReport> by;
+  if (!pin) {
+    const auto models = store_->Models();
+    RETURN_IF_ERROR(models);
+    for (const store::KeptModel& kept : *models) {
+      auto made = ReportFromJson(kept.report);
+      if (!made || made->outcome != "taken") continue;
+      const auto text = store_->ModelText(kept.id);
+      RETURN_IF_ERROR(text);
+      if (!*text) continue;
+      auto trained = predict::ReadTrained(**text);
+      if (!trained) break;
+      made->id = kept.id;
+      made->time = kept.time;
+      model = std::make_shared<const predict::Trained>(std::move(*trained));
+      by = *std::move(made);
+      break;
+    }
+  }
+  const auto id = store_->KeepModel({0, report.time, ReportToJson(report), {}});
+  RETURN_IF_ERROR(id);
+  report.id = *id;
+  Take(std::move(model), std::move(by));
+  {
+    const platform::MutexLock lock(mutex_);
+    state_.pinned = pin;
+  }
+  Tell("predictor.chosen",
+       fmt::format("predictor: {} is in use: {}",
+                   pin ? options_.given_name : "what is trained here", report.why));
+  Record(std::move(report));
+  return {};
+}
+
+void Learner::Take(std::shared_ptr<const predict::Trained> model,
+                   std::optional<TrainingReport> by) {
+  const platform::MutexLock lock(mutex_);
+  state_.in_use = model == given_ ? options_.given_name : "retrained";
+  state_.trained = std::move(by);
+  state_.drift.clear();
+  in_use_ = std::move(model);
+}
+
+void Learner::Record(TrainingReport report) {
+  const platform::MutexLock lock(mutex_);
+  state_.taken += report.outcome == "taken" ? 1 : 0;
+  state_.refused += report.outcome == "refused" ? 1 : 0;
+  state_.failed += report.outcome == "failed" ? 1 : 0;
+  state_.history.insert(state_.history.begin(), std::move(report));
+  if (state_.history.size() > kHistoryShown) state_.history.pop_back();
+}
+
+core::Result<void> Learner::TrainIfDue() {
+  std::size_t fresh = 0;
+  {
+    const platform::MutexLock lock(mutex_);
+    fresh = state_.new_runs;
+    // One that was given with corrections of its own is used as it is.
+    if (state_.pinned || given_->predictor.AnyLocal()) return {};
+    if (state_.runs < options_.retrain.least_runs) return {};
+  }
+  const bool due = fresh >= options_.new_runs;
+  if (!due && fresh < kDriftEvery) return {};
+  const auto runs = store_->Runs(static_cast<std::int64_t>(options_.most_runs));
+  RETURN_IF_ERROR(runs);
+  if (runs->empty()) return {};
+  graphs_.Trim(kGraphsCached);
+  const LearningRows rows = RowsOf(*runs, graphs_, *store_, *options_.catalogue);
+  if (runs->back().id >= looked_to_ + static_cast<std::int64_t>(kDriftEvery)) {
+    looked_to_ = runs->back().id;
+    RETURN_IF_ERROR(LookForDrift(rows));
+  }
+  if (!due) return {};
+  TrainingReport report;
+  predict::RetrainOptions how = options_.retrain;
+  const auto until =
+      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
+                               std::chrono::duration<double>(options_.longest.value));
+  how.go_on = [&] { return !Stopping() && SteadyClock::now() < until; };
+  auto in_use = InUse();
+  auto result = predict::Retrain(given_->predictor, in_use->predictor, rows.rows, how);
+  if (Stopping()) return {};  // the next server tries again
+  report.time = options_.wall();
+  std::string text;
+  if (!result) {
+    report.outcome = "failed";
+    report.why = result.error().message;
+  } else {
+    report.outcome = result->predictor ? "taken" : "refused";
+    report.why = WordsOf(*result);
+    report.runs = result->runs;
+    report.workloads = result->workloads;
+    report.held_out = result->held_out;
+    report.figures = result->figures;
+    if (result->predictor) {
+      text = predict::Write({*std::move(result->predictor), given_->together});
+    }
+  }
+  const auto id = store_->KeepModel({0, report.time, ReportToJson(report), text});
+  RETURN_IF_ERROR(id);
+  report.id = *id;
+  if (!text.empty()) {
+    // What is used is what was stored: a restart changes nothing.
+    auto trained = predict::ReadTrained(text);
+    RETURN_IF_ERROR(trained);
+    Take(std::make_shared<const predict::Trained>(std::move(*trained)), report);
+  }
+  {
+    const platform::MutexLock lock(mutex_);
+    state_.new_runs = 0;
+  }
+  const std::string kind = "predictor." + report.outcome;
+  Tell(kind.c_str(), "predictor: " + report.why);
+  Record(std::move(report));
+  return {};
+}
+
+core::Result<void> Learner::LookForDrift(const LearningRows& rows) {
+  std::optional<TrainingReport> trained;
+  std::shared_ptr<const predict::Trained> in_use;
+  std::string before;
+  {
+    const platform::MutexLock lock(mutex_);
+    trained = state_.trained;
+    in_use = in_use_;
+    before = state_.drift;
+    // Of what was never judged here the last refused training tells the errors.
+    for (const TrainingReport& report : state_.history) {
+      if (!trained && report.held_out > 0) trained = report;
+    }
+  }
+  if (!trained) return {};
+  const std::size_t newest = std::min(kDriftRuns, rows.rows.size());
+  const predict::Drift drift = predict::FindDrift(in_use->predictor, JudgedErrors(*trained),
+                                                  std::span(rows.rows).last(newest));
+  {
+    const platform::MutexLock lock(mutex_);
+    state_.drift = drift.words;
+  }
+  if (!drift.words.empty() && before.empty()) {
+    Say(drift.words);
+    Tell("predictor.drifts", drift.words);
+  }
+  return {};
+}
+
+}  // namespace sharewell::server
