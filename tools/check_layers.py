@@ -47,7 +47,7 @@ ALLOWED = {
                "study/prediction/evaluate/evaluate_pairs.h", "study/prediction/evaluate/evaluation.h",
                "study/prediction/inspection.h",
                "study/prediction/prediction.h", "study/prediction/evaluate/timm.h",
-               "study/reproduce/reproduce.h", "study/simulation/replay/forecast.h",
+               "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
                "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.

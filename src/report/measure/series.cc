@@ -108,6 +108,14 @@ std::string InUnit(double value, std::string_view unit) {
   return unit.empty() ? number : fmt::format("{} {}", number, unit);
 }
 
+std::vector<SeriesValue> SeriesValues(MetricKind kind, const std::vector<Bucket>& buckets) {
+  std::vector<SeriesValue> values;
+  for (const SeriesPoint& figure : Figures(kind, buckets)) {
+    values.push_back({figure.time, figure.value});
+  }
+  return values;
+}
+
 SeriesSummary Summarise(MetricKind kind, const std::vector<Bucket>& buckets) {
   SeriesSummary summary;
   if (!buckets.empty()) summary.last = buckets.back().last;

@@ -28,6 +28,15 @@ struct SeriesSummary {
 // `buckets` as Chart gives them, in order of time.
 SeriesSummary Summarise(core::MetricKind kind, const std::vector<store::Bucket>& buckets);
 
+// What is drawn of a series, in order of time: a gauge's buckets, or a counter's rate from one to
+// the next.
+struct SeriesValue {
+  core::UnixMillis time = 0;
+  double value = 0;
+};
+std::vector<SeriesValue> SeriesValues(core::MetricKind kind,
+                                      const std::vector<store::Bucket>& buckets);
+
 // One line of blocks, `width` wide, over the range; gaps are blanks.
 std::string Sparkline(core::MetricKind kind, const std::vector<store::Bucket>& buckets,
                       store::TimeRange range, std::size_t width);
