@@ -49,7 +49,7 @@ ALLOWED = {
                "study/prediction/inspection.h",
                "study/prediction/prediction.h", "study/prediction/retraining.h", "study/prediction/evaluate/timm.h",
                "study/recommend/judged_sweep.h", "study/recommend/recommendation.h",
-               "study/reproduce/reproduce.h", "study/simulation/replay/forecast.h",
+               "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
                "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h"),
     # A program of its own that has nothing but libc.

@@ -10,6 +10,7 @@ constexpr std::string_view kJobs = "run jobs on a shared machine";
 constexpr std::string_view kMeasure = "measure jobs and machines";
 constexpr std::string_view kPredict = "predict what jobs need";
 constexpr std::string_view kSimulate = "simulate policies";
+constexpr std::string_view kReport = "make reports";
 constexpr std::string_view kShell = "set up your shell";
 
 // A command is added by one file in its room, one line in commands.h and one row here.
@@ -283,6 +284,21 @@ constexpr CommandEntry kCommands[] = {
      "sharewell policies", NewPoliciesCommand},
     {kSimulate, "gpus", "list the GPU models that are known", "",
      "sharewell gpus --gpu-catalogue ours.csv", NewGpusCommand},
+
+    {kReport, "report", "write a page with charts: a job, a profile, a simulation, a week",
+     "One HTML file that needs nothing else: it opens without a network, has no scripts, and "
+     "prints.\n"
+     "Each chart has a link to its data as CSV. Without --out it is written into this folder, as\n"
+     "report-KIND-NAME.html. job and week ask the server; job, profile and compare read samples "
+     "from\n"
+     "the store. docs/reports.md says what is in each.",
+     "sharewell report job 17\n"
+     "sharewell report profile resnet50\n"
+     "sharewell report compare 12 15 --out compared.html\n"
+     "sharewell report simulation results\n"
+     "sharewell report sweep cores-sweep\n"
+     "sharewell report week --days 7 --out week.html",
+     NewReportCommand},
 
     {kShell, "completion", "print a completion script for your shell", "",
      "sharewell completion bash > ~/.local/share/bash-completion/completions/sharewell\n"

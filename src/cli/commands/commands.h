@@ -55,6 +55,9 @@ std::unique_ptr<Command> NewReproduceCommand();
 std::unique_ptr<Command> NewPoliciesCommand();
 std::unique_ptr<Command> NewGpusCommand();
 
+// report/
+std::unique_ptr<Command> NewReportCommand();
+
 // slurm/
 std::unique_ptr<Command> NewSlurmCommand();
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "report/chart/svg_canvas.h"
+#include "report/text/csv.h"
 
 namespace sharewell::report {
 namespace {
@@ -60,7 +61,58 @@ void DrawAxes(svg::Canvas& canvas, const LineChart& chart, const svg::Scale& x,
               fmt::format(" transform=\"rotate(-90 18 {})\"", svg::At((y.from + y.to) / 2)));
 }
 
+bool IsGap(const ChartLine& line, std::size_t p) {
+  return line.gap > 0 && line.points[p].x - line.points[p - 1].x > line.gap;
+}
+
+// A line of many points in one element for each stretch without a gap: one for each piece would
+// make a page of megabytes.
+template <class Place>
+void DrawStrokes(svg::Canvas& canvas, const ChartLine& line, std::string_view colour,
+                 const std::string& stroke, Place place, const svg::Scale& x, const svg::Scale& y) {
+  std::vector<std::pair<double, double>> stretch;
+  for (std::size_t p = 0; p < line.points.size(); ++p) {
+    if (p > 0 && IsGap(line, p)) {
+      canvas.Polyline(stretch, colour, stroke);
+      stretch.clear();
+    }
+    stretch.emplace_back(x(place(line.points[p].x)), y(line.points[p].y));
+  }
+  canvas.Polyline(stretch, colour, stroke);
+}
+
+// "seconds since the start" as a column: "seconds_since_the_start".
+std::string ColumnName(std::string_view label, std::string_view otherwise) {
+  std::string name;
+  for (const char c : label) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (plain) {
+      name += c;
+    } else if (c >= 'A' && c <= 'Z') {
+      name += static_cast<char>(c - 'A' + 'a');
+    } else if (c == '%') {
+      name += "percent";
+    } else if (c == '/') {
+      name += "_per_";
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  return name.empty() ? std::string(otherwise) : name;
+}
+
 }  // namespace
+
+std::string LineChartCsv(const LineChart& chart) {
+  CsvText csv("line," + ColumnName(chart.x.label, "x") + "," + ColumnName(chart.y.label, "y"));
+  for (const ChartLine& line : chart.lines) {
+    for (const LinePoint& point : line.points) {
+      csv.Field(line.name).Field(point.x).Field(point.y).EndRow();
+    }
+  }
+  return std::move(csv).Take();
+}
 
 ChartAxis AxisUpTo(std::string label, double most) {
   if (!(most > 0) || !std::isfinite(most)) return {std::move(label), 0, 1};
@@ -91,7 +143,9 @@ std::string LineChartSvg(const LineChart& chart) {
     const ChartLine& line = chart.lines[i];
     const auto colour = ColourOf(i);
     const bool marks = line.points.size() <= kMostMarks;
-    for (std::size_t p = 1; p < line.points.size(); ++p) {
+    if (!marks) DrawStrokes(canvas, line, colour, Stroke(i), place, x, y);
+    for (std::size_t p = 1; marks && p < line.points.size(); ++p) {
+      if (IsGap(line, p)) continue;
       const LinePoint &from = line.points[p - 1], &to = line.points[p];
       canvas.Line(x(place(from.x)), y(from.y), x(place(to.x)), y(to.y), colour, Stroke(i));
     }

@@ -21,6 +21,8 @@ struct ChartLine {
   // x rising; a line is drawn through them. More than 40 have no marks of their own.
   std::vector<LinePoint> points;
   std::optional<double> marked = {};  // x of the point with a ring around it
+  // Points further apart than this are not joined: nothing is known between them. 0: all are.
+  double gap = 0;
 };
 
 struct LineChart {
@@ -34,6 +36,9 @@ struct LineChart {
   std::string mark_name;  // in the legend; empty: no line is marked
 };
 std::string LineChartSvg(const LineChart& chart);
+
+// The points as CSV: one row each, with the name of its line. Empty labels are named x and y.
+std::string LineChartCsv(const LineChart& chart);
 
 // An axis from 0 to a round number that is not below `most`.
 ChartAxis AxisUpTo(std::string label, double most);

@@ -54,6 +54,34 @@ TEST(LineChartSvg, DrawsNothingOfNothing) {
   EXPECT_THAT(LineChartSvg(chart), Not(HasSubstr("nan")));
 }
 
+TEST(LineChartSvg, DrawsManyPointsAsOneStrokeAndLeavesGapsOpen) {
+  LineChart chart;
+  chart.x = {"seconds", 0, 200};
+  ChartLine line{"busy", {}, {}};
+  for (int i = 0; i < 100; ++i) line.points.push_back({i < 50 ? 1.0 * i : i + 100.0, 0.5, 0, ""});
+  chart.lines = {line};
+  const auto strokes = [](const std::string& svg) {
+    int count = 0;
+    for (auto at = svg.find("<polyline"); at != svg.npos; at = svg.find("<polyline", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(strokes(LineChartSvg(chart)), 1);
+  chart.lines[0].gap = 5;
+  EXPECT_EQ(strokes(LineChartSvg(chart)), 2) << "nothing is known from 49 to 150";
+}
+
+TEST(LineChartCsv, HasARowForEachPointAndNamesTheAxes) {
+  LineChart chart = CoreCurve();
+  chart.y.label = "CPU use, %";
+  EXPECT_EQ(LineChartCsv(chart),
+            "line,cores,cpu_use_percent\nalex<net>,1,25\nalex<net>,4,50\nalex<net>,16,100\n"
+            "vgg16,1,10\nvgg16,16,10\n");
+  chart.x.label = "°";
+  EXPECT_THAT(LineChartCsv(chart), ::testing::StartsWith("line,x,"));
+}
+
 TEST(AxisUpTo, EndsAtARoundNumber) {
   EXPECT_EQ(AxisUpTo("", 93).most, 100);
   EXPECT_EQ(AxisUpTo("", 100).most, 100);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "report/chart/svg_canvas.h"
+#include "report/text/csv.h"
 
 namespace sharewell::report {
 namespace {
@@ -128,6 +129,16 @@ std::string BarsSvg(const Bars& bars) {
     canvas.Line(left + kLabel, top - 4, left + kLabel, y - kRow + kThick + 4, svg::kInk);
   }
   return std::move(canvas).Take();
+}
+
+std::string BarsCsv(const Bars& bars) {
+  CsvText csv("panel,label,value");
+  for (const BarPanel& panel : bars.panels) {
+    for (const ChartBar& bar : panel.bars) {
+      csv.Field(panel.title).Field(bar.label).Field(bar.value).EndRow();
+    }
+  }
+  return std::move(csv).Take();
 }
 
 }  // namespace sharewell::report

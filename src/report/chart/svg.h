@@ -56,6 +56,8 @@ struct Bars {
   std::vector<BarPanel> panels;
 };
 std::string BarsSvg(const Bars& bars);
+// One row a bar: panel, label, value.
+std::string BarsCsv(const Bars& bars);
 
 // Round numbers from `least` to `most`, about as many as wanted: steps of 1, 2 or 5 times a power
 // of ten. REQUIRES least < most and wanted above 0.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "report/chart/svg.h"
 
@@ -53,6 +54,21 @@ class Canvas {
         "stroke=\"#ffffff\" stroke-width=\"0.7\"",
         At(x), At(y), colour);
     Titled(title, "circle");
+  }
+  // A stroke through all of them; of one alone a dot.
+  void Polyline(const std::vector<std::pair<double, double>>& points, std::string_view colour,
+                std::string_view more = "") {
+    if (points.empty()) return;
+    if (points.size() == 1) {
+      Put("<circle cx=\"{}\" cy=\"{}\" r=\"1.5\" fill=\"{}\"/>\n", At(points[0].first),
+          At(points[0].second), colour);
+      return;
+    }
+    text_ += "<polyline points=\"";
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Put("{}{},{}", i == 0 ? "" : " ", At(points[i].first), At(points[i].second));
+    }
+    Put("\" fill=\"none\" stroke=\"{}\"{}/>\n", colour, more);
   }
   // Around a point, to mark it.
   void Ring(double x, double y, std::string_view colour) {

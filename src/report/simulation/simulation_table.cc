@@ -112,6 +112,18 @@ Table TableOf(const SimulationReport& report, std::size_t begin, std::size_t end
 
 }  // namespace
 
+std::vector<SummaryRow> SummaryRows(const std::vector<Summary>& results) {
+  std::vector<SummaryRow> rows;
+  for (const Line& line : Lines()) {
+    if (line.label.empty()) continue;
+    if (line.shown && std::none_of(results.begin(), results.end(), line.shown)) continue;
+    SummaryRow row{std::string(line.label), {}};
+    for (const Summary& summary : results) row.cells.push_back(line.text(summary));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 std::string InWords(const core::Cluster& cluster) {
   std::string text;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {

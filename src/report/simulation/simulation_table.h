@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/cluster.h"
 #include "report/simulation/simulation.h"
@@ -10,6 +11,14 @@ namespace sharewell::report {
 
 // At most `width` characters wide: policies that do not fit stand in a further table below.
 std::string SimulationTable(const SimulationReport& report, std::size_t width = 100);
+
+// The rows of that table: a figure of every policy in words. An indented label belongs to the one
+// above it.
+struct SummaryRow {
+  std::string label;
+  std::vector<std::string> cells;
+};
+std::vector<SummaryRow> SummaryRows(const std::vector<study::Summary>& results);
 
 std::string InWords(const core::Cluster& cluster);  // "8 H200, 4 A100-80GB on 3 nodes"
 

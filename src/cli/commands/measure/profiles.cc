@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "cli/args/store_flag.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/measure/named_profiles.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
@@ -33,18 +33,6 @@ using Records = std::vector<ProfileRecord>;
 constexpr std::array<const char*, 6> kProfileActions = {"list",   "show", "compare",
                                                         "export", "plot", "delete"};
 constexpr std::size_t kPlotPoints = 280;  // of a line: two pixels of a chart each
-
-std::optional<std::int64_t> AsId(const std::string& word) {
-  std::int64_t id = 0;
-  const char* end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data(), end, id);
-  if (word.empty() || error != std::errc() || rest != end) return std::nullopt;
-  return id;
-}
-
-bool Older(const ProfileRecord& a, const ProfileRecord& b) {
-  return std::pair(a.created, a.id) < std::pair(b.created, b.id);
-}
 
 class ProfilesCommand : public Command {
  public:
@@ -120,25 +108,7 @@ class ProfilesCommand : public Command {
 
   // Those that a word names, oldest first; at least one.
   Result<Records> Named(const std::string& word) {
-    store::ProfileFilter filter = Filter();
-    filter.id = AsId(word);
-    if (!filter.id) filter.name = word;
-    auto found = opened_->Profiles(filter);
-    if (found && found->empty() && filter.id) {
-      filter.id.reset();
-      filter.name = word;  // a name may be a number
-      found = opened_->Profiles(filter);
-    }
-    if (!found) return found;
-    std::sort(found->begin(), found->end(), Older);
-    if (!found->empty()) return found;
-    const auto all = opened_->Profiles({});
-    RETURN_IF_ERROR(all);
-    std::vector<std::string> names;
-    for (const ProfileRecord& record : *all) names.push_back(record.name);
-    return UsageError("profiles: there is no profile {}; `sharewell profiles list` shows {}{}",
-                      core::Quoted(word), names.empty() ? "none yet" : "them",
-                      core::DidYouMean(word, names));
+    return NamedProfiles(*opened_, word, Filter(), "profiles");
   }
 
   store::ProfileFilter Filter() const {
@@ -152,7 +122,7 @@ class ProfilesCommand : public Command {
   Result<Records> Chosen() {
     if (words_.empty()) {
       auto all = opened_->Profiles(Filter());
-      if (all) std::sort(all->begin(), all->end(), Older);
+      if (all) SortByAge(*all);
       return all;
     }
     Records chosen;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/chart/line_chart.h"
 #include "study/measure/grid/sweep_result.h"
 
 namespace sharewell::report {
@@ -21,7 +22,13 @@ struct NamedSvg {
   std::string name;  // "throughput-cpus.svg"
   std::string svg;
 };
+struct NamedLineChart {
+  std::string name;  // "throughput-cpus"
+  LineChart chart;
+};
 // Throughput and each utilisation that is known, against each axis with three numbers or more.
+std::vector<NamedLineChart> SweepLineCharts(const study::SweepResult& result);
+// The same, drawn.
 std::vector<NamedSvg> SweepCharts(const study::SweepResult& result);
 
 }  // namespace sharewell::report

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "report/chart/line_chart.h"
 #include "report/measure/grid/sweep.h"
@@ -41,10 +43,11 @@ void SetX(LineChart& chart, const SweepPlot& plot) {
   chart.doubling = least > 0 && most / least >= 8;
 }
 
-// One figure of every line. Empty: no point has it.
+// One figure of every line. Absent: no point has it.
 template <class Figure>
-std::string ChartOf(const SweepResult& result, const SweepPlot& plot, const std::string& what,
-                    const std::string& unit, bool knees, Figure figure) {
+std::optional<LineChart> ChartOf(const SweepResult& result, const SweepPlot& plot,
+                                 const std::string& what, const std::string& unit, bool knees,
+                                 Figure figure) {
   LineChart chart;
   SetX(chart, plot);
   double most = 0;
@@ -66,7 +69,7 @@ std::string ChartOf(const SweepResult& result, const SweepPlot& plot, const std:
     if (drawn.marked) chart.mark_name = "knee";
     chart.lines.push_back(std::move(drawn));
   }
-  if (!any) return {};
+  if (!any) return std::nullopt;
   const std::string where = result.gpu.empty() ? "no GPU" : result.gpu;
   chart.title = fmt::format("{}: {} against {}", result.name, what, AxisLabel(plot.axis));
   chart.subtitle = plot.configuration.empty() ? where : plot.configuration + ", " + where;
@@ -78,7 +81,7 @@ std::string ChartOf(const SweepResult& result, const SweepPlot& plot, const std:
     chart.subtitle += fmt::format("; the first {} of {} lines", kMostLines, plot.lines.size());
   }
   chart.y = AxisUpTo(unit == "%" ? what + ", %" : unit, unit == "%" ? std::max(most, 100.0) : most);
-  return LineChartSvg(chart);
+  return chart;
 }
 
 // Each line in shares of its own best, so that a small model stands beside a large one.
@@ -101,8 +104,16 @@ std::optional<double> Hundredfold(const std::optional<core::Ratio>& share) {
 
 std::vector<NamedSvg> SweepCharts(const SweepResult& result) {
   std::vector<NamedSvg> out;
-  const auto add = [&](const std::string& name, std::string svg) {
-    if (!svg.empty()) out.push_back({name + ".svg", std::move(svg)});
+  for (const NamedLineChart& chart : SweepLineCharts(result)) {
+    out.push_back({chart.name + ".svg", LineChartSvg(chart.chart)});
+  }
+  return out;
+}
+
+std::vector<NamedLineChart> SweepLineCharts(const SweepResult& result) {
+  std::vector<NamedLineChart> out;
+  const auto add = [&](const std::string& name, std::optional<LineChart> chart) {
+    if (chart) out.push_back({name, std::move(*chart)});
   };
   const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
   for (const SweepPlot& plot : result.plots) {

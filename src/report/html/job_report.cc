@@ -1,0 +1,123 @@
+#include "report/html/job_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/html/page.h"
+#include "report/jobs/job_tables.h"
+#include "report/measure/sample_charts.h"
+#include "report/text/format.h"
+
+namespace sharewell::report {
+namespace {
+
+using core::JobRecord;
+
+constexpr std::size_t kPageColumns = 100;
+constexpr core::UnixMillis kShortestLife = 1000;
+
+// What is known of its life: when it was submitted, first and last started, paused and over.
+Gantt LifeOf(const JobRecord& job, core::UnixMillis now) {
+  const store::TimeRange range = JobRange(job, now);
+  const double length = static_cast<double>(range.to - range.from) / 1e3;
+  const double unit = length <= 15 * 60 ? 1 : length <= 5 * 3600 ? 60 : 3600;
+  const auto at = [&](core::UnixMillis time) {
+    return static_cast<double>(time - range.from) / 1e3 / unit;
+  };
+  const auto span = [&](core::UnixMillis from, core::UnixMillis to, std::size_t colour,
+                        const char* name) {
+    const core::Seconds took(static_cast<double>(std::max<core::UnixMillis>(to - from, 0)) / 1e3);
+    return GanttSpan{at(from), at(std::max(from, to)), colour, name,
+                     fmt::format("{}, {}", name, Duration(took))};
+  };
+  Gantt gantt;
+  gantt.title = fmt::format("the life of job {}", job.number);
+  gantt.subtitle = UtcTime(job.submitted) + " UTC";
+  gantt.time = {fmt::format("{} since its submission", unit == 1    ? "seconds"
+                                                       : unit == 60 ? "minutes"
+                                                                    : "hours"),
+                0, length / unit};
+  const core::UnixMillis end = job.ended.value_or(now);
+  gantt.rows.push_back({"waits", {span(job.submitted, job.started.value_or(end), 5, "waits")}});
+  if (job.started) {
+    const core::UnixMillis last = std::max(job.resumed.value_or(*job.started), *job.started);
+    if (last > *job.started) {
+      gantt.rows.push_back({"earlier attempts", {span(*job.started, last, 1, "earlier attempts")}});
+    }
+    const bool waits = job.phase == core::Phase::kHeld || job.phase == core::Phase::kWaiting;
+    const core::UnixMillis until =
+        waits ? std::clamp(job.paused_at.value_or(last), last, end) : end;
+    gantt.rows.push_back({"runs", {span(last, until, 2, "runs")}});
+    if (waits && job.paused_at) {
+      gantt.rows.push_back({"paused", {span(until, end, 6, "paused")}});
+    }
+  }
+  return gantt;
+}
+
+// Charts of the machine and of the job, with what was not sampled in one list.
+void AddJobSamples(HtmlPage& page, const JobPageParts& parts) {
+  page.Section("Samples");
+  if (parts.series.empty()) {
+    page.Quiet("Unknown: " + (parts.no_series.empty()
+                                  ? "the store has no samples from this time; `sharewell monitor` "
+                                    "takes them."
+                                  : parts.no_series));
+    return;
+  }
+  const store::TimeRange range = JobRange(parts.job, parts.now);
+  const std::string name = fmt::format("job {}", parts.job.number);
+  std::vector<std::string> missing;
+  for (const auto kinds : {OtherCharts(), TakayamaCharts()}) {
+    const auto drawn = DrawSamples(kinds, name, range, parts.series);
+    for (const SampleChart& chart : drawn.charts) {
+      page.Chart(chart.name, chart.title + " over the life of the job.", chart.chart);
+    }
+    missing.insert(missing.end(), drawn.missing.begin(), drawn.missing.end());
+  }
+  page.Quiet(
+      "Samples named after the job are its own; all others are of its machine, with whatever else "
+      "ran there.");
+  if (missing.empty()) return;
+  page.Quiet("Unknown, as the store has no samples of it from this time:");
+  page.Listed(missing);
+}
+
+}  // namespace
+
+store::TimeRange JobRange(const JobRecord& job, core::UnixMillis now) {
+  const core::UnixMillis end = job.ended.value_or(now);
+  return {job.submitted, std::max(end, job.submitted + kShortestLife)};
+}
+
+std::string JobReport(const JobPageParts& parts, std::string_view made) {
+  const JobRecord& job = parts.job;
+  HtmlPage page(fmt::format("Job {}: {}", job.number, core::DisplayName(job.asked)),
+                fmt::format("of {}, submitted {} UTC", job.user.name, UtcTime(job.submitted)),
+                made);
+  page.Section("In short");
+  page.Text(StateInWords(job, parts.now));
+  if (!job.note.empty()) page.Text(job.note);
+  page.Chart("life", "When it waited and when it ran.", LifeOf(job, parts.now));
+  page.Section("Why it is where it is");
+  if (parts.why.empty() && job.reason.empty()) page.Quiet("Unknown: nothing is recorded.");
+  if (parts.why.empty() && !job.reason.empty()) page.Text(job.reason);
+  page.Listed(parts.why);
+  page.Section("Everything that is known");
+  page.Verbatim(JobPage(job, parts.now, kPageColumns));
+  AddJobSamples(page, parts);
+  page.Section("The end of its log");
+  for (const JobLog& log : parts.logs) {
+    page.Text(log.name + ":");
+    if (log.end && !log.end->empty()) {
+      page.Verbatim(*log.end);
+    } else {
+      page.Quiet(log.end ? "Empty." : "Unknown: " + log.why);
+    }
+  }
+  return std::move(page).Take();
+}
+
+}  // namespace sharewell::report

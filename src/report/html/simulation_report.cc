@@ -1,0 +1,300 @@
+#include "report/html/simulation_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/text/words.h"
+#include "report/html/page.h"
+#include "report/html/simulation_gantt.h"
+#include "report/simulation/simulation_table.h"
+#include "report/text/format.h"
+
+namespace sharewell::report {
+namespace {
+
+using study::PolicyResult;
+using study::SimulatedJob;
+using study::SimulationResults;
+using study::Summary;
+
+constexpr std::size_t kMostCurvePoints = 200, kMostPolicyLines = 36;
+constexpr std::size_t kMostUsers = 100, kMostGanttPolicies = 4;
+constexpr std::size_t kMostBarLabel = 20;
+constexpr double kShortest = 1e-3;  // seconds: below it an axis has no labels
+
+struct SpanUnit {
+  const char* name;
+  double seconds;
+};
+
+SpanUnit UnitOf(double seconds) {
+  if (seconds <= 600) return {"seconds", 1};
+  if (seconds <= 5 * 3600) return {"minutes", 60};
+  if (seconds <= 4 * 86400) return {"hours", 3600};
+  return {"days", 86400};
+}
+
+// The share of jobs that were done within each time; at most so many points.
+ChartLine CurveOf(const std::string& policy, std::vector<double> values, const SpanUnit& unit) {
+  ChartLine line{policy, {}, {}};
+  std::sort(values.begin(), values.end());
+  const std::size_t points = std::min(values.size(), kMostCurvePoints);
+  for (std::size_t i = 1; i <= points; ++i) {
+    const std::size_t upto = values.size() * i / points;
+    const double share = 100.0 * static_cast<double>(upto) / static_cast<double>(values.size());
+    line.points.push_back({values[upto - 1] / unit.seconds, share, 0,
+                           fmt::format("{}: {:.1f} % within {}", policy, share,
+                                       Duration(core::Seconds(values[upto - 1])))});
+  }
+  return line;
+}
+
+template <class Value>
+std::optional<LineChart> CurvesOf(const SimulationResults& results, const std::string& title,
+                                  Value value) {
+  double most = 0;
+  std::vector<std::pair<std::string, std::vector<double>>> all;
+  for (const PolicyResult& policy : results.policies) {
+    std::vector<double> values;
+    for (const SimulatedJob& job : policy.jobs) {
+      if (const std::optional<double> v = value(job)) values.push_back(std::max(0.0, *v));
+    }
+    if (values.empty() || all.size() == kMostPolicyLines) continue;
+    most = std::max(most, *std::max_element(values.begin(), values.end()));
+    all.emplace_back(policy.summary.policy, std::move(values));
+  }
+  if (all.empty()) return std::nullopt;
+  most = std::max(most, kShortest);
+  const SpanUnit unit = UnitOf(most);
+  LineChart chart;
+  chart.title = title;
+  chart.subtitle = "share of jobs up to each time; further left is better";
+  chart.x = AxisUpTo(unit.name, most / unit.seconds);
+  chart.y = {"jobs, %", 0, 100};
+  for (auto& [policy, values] : all) {
+    chart.lines.push_back(CurveOf(policy, std::move(values), unit));
+  }
+  return chart;
+}
+
+// How many jobs wait at each time.
+std::optional<LineChart> WaitingOf(const SimulationResults& results) {
+  double from = 0, to = 0;
+  bool any = false;
+  const auto reach = [&](double at) {
+    from = any ? std::min(from, at) : at;
+    to = any ? std::max(to, at) : at;
+    any = true;
+  };
+  for (const PolicyResult& policy : results.policies) {
+    for (const SimulatedJob& job : policy.jobs) {
+      reach(job.submit);
+      if (job.start) reach(*job.start);
+      if (job.finish) reach(*job.finish);
+    }
+  }
+  if (!any || to - from < kShortest) return std::nullopt;
+  const SpanUnit unit = UnitOf(to - from);
+  LineChart chart;
+  chart.title = "jobs that wait";
+  chart.subtitle = "submitted and not yet started; what can never run is left out";
+  double most = 0;
+  for (const PolicyResult& policy : results.policies) {
+    if (policy.jobs.empty() || chart.lines.size() == kMostPolicyLines) continue;
+    std::vector<double> submits, starts;
+    for (const SimulatedJob& job : policy.jobs) {
+      if (job.end == "infeasible") continue;
+      submits.push_back(job.submit);
+      if (job.start) starts.push_back(*job.start);
+    }
+    std::sort(submits.begin(), submits.end());
+    std::sort(starts.begin(), starts.end());
+    ChartLine line{policy.summary.policy, {}, {}};
+    for (std::size_t i = 0; i <= kMostCurvePoints; ++i) {
+      const double at = from + (to - from) * static_cast<double>(i) / kMostCurvePoints;
+      const auto before = [at](const std::vector<double>& times) {
+        return std::upper_bound(times.begin(), times.end(), at) - times.begin();
+      };
+      const auto waiting = static_cast<double>(before(submits) - before(starts));
+      most = std::max(most, waiting);
+      line.points.push_back({(at - from) / unit.seconds, waiting, 0, ""});
+    }
+    chart.lines.push_back(std::move(line));
+  }
+  chart.x = {fmt::format("{} since the first submission", unit.name), 0,
+             (to - from) / unit.seconds};
+  chart.y = AxisUpTo("jobs", most);
+  return chart;
+}
+
+Bars BarsOf(const SimulationResults& results) {
+  Bars bars;
+  bars.title = "the policies side by side";
+  bars.subtitle = "shorter is better in all of them";
+  const auto panel = [&](const char* title, auto figure, auto shown) {
+    BarPanel one{title, {}};
+    for (const PolicyResult& policy : results.policies) {
+      const std::optional<double> value = figure(policy.summary);
+      const std::string label = policy.summary.policy.size() > kMostBarLabel
+                                    ? policy.summary.policy.substr(0, kMostBarLabel - 3) + "..."
+                                    : policy.summary.policy;
+      one.bars.push_back({label, value.value_or(0), value ? shown(*value) : "unknown"});
+    }
+    bars.panels.push_back(std::move(one));
+  };
+  const auto time = [](double s) { return Duration(core::Seconds(s)); };
+  panel(
+      "completion time, mean", [](const Summary& s) { return s.jct.mean; }, time);
+  panel(
+      "waiting, mean", [](const Summary& s) { return s.queueing.mean; }, time);
+  panel(
+      "makespan", [](const Summary& s) { return s.makespan; }, time);
+  return bars;
+}
+
+struct UserMeans {
+  std::size_t jobs = 0, waited = 0, ended = 0;
+  double wait = 0, jct = 0;
+
+  std::optional<double> Jct() const {
+    return ended > 0 ? std::optional(jct / static_cast<double>(ended)) : std::nullopt;
+  }
+  std::optional<double> Wait() const {
+    return waited > 0 ? std::optional(wait / static_cast<double>(waited)) : std::nullopt;
+  }
+};
+
+std::map<std::string, UserMeans> ByUser(const PolicyResult& policy) {
+  std::map<std::string, UserMeans> users;
+  for (const SimulatedJob& job : policy.jobs) {
+    UserMeans& user = users[job.user];
+    ++user.jobs;
+    if (job.queue) {
+      ++user.waited;
+      user.wait += *job.queue;
+    }
+    if (job.jct) {
+      ++user.ended;
+      user.jct += *job.jct;
+    }
+  }
+  return users;
+}
+
+// Each user under each policy, against the first one.
+HtmlTable UsersOf(const SimulationResults& results) {
+  HtmlTable table{{{"user", Align::kLeft}, {"jobs", Align::kRight}}, {}};
+  std::vector<std::map<std::string, UserMeans>> by_policy;
+  std::set<std::string> users;
+  for (const PolicyResult& policy : results.policies) {
+    by_policy.push_back(ByUser(policy));
+    for (const auto& [user, means] : by_policy.back()) users.insert(user);
+    table.columns.emplace_back(policy.summary.policy + ": waits", Align::kRight);
+    table.columns.emplace_back("completes in", Align::kRight);
+    if (by_policy.size() > 1) {
+      table.columns.emplace_back("of " + results.policies.front().summary.policy, Align::kRight);
+    }
+  }
+  const auto time = [](double s) { return Duration(core::Seconds(s)); };
+  for (const std::string& user : users) {
+    const std::size_t jobs = by_policy.front()[user].jobs;
+    std::vector<std::string> row = {user, fmt::format("{}", jobs)};
+    const auto first = by_policy.front()[user].Jct();
+    for (std::size_t p = 0; p < by_policy.size(); ++p) {
+      const UserMeans& means = by_policy[p][user];
+      row.push_back(Or(means.Wait(), time));
+      row.push_back(Or(means.Jct(), time));
+      if (p == 0) continue;
+      const auto jct = means.Jct();
+      row.push_back(first && jct && *first > 0 ? Percent(*jct / *first) : kUnknown);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void AddRun(HtmlPage& page, const SimulationResults& results) {
+  const std::size_t jobs = results.policies.front().summary.jobs;
+  page.Facts(
+      {{"trace", results.trace.empty() ? "unknown" : results.trace},
+       {"cluster", results.cluster.empty() ? "unknown" : results.cluster},
+       {"jobs", fmt::format("{}", jobs)},
+       {"the policy knows what jobs need", results.belief.empty() ? "unknown" : results.belief},
+       {"and how long they take", results.durations.empty() ? "unknown" : results.durations},
+       {"seed", results.seed ? fmt::format("{}", *results.seed) : "unknown"}});
+  HtmlTable table{{{"", Align::kLeft}}, {}};
+  std::vector<Summary> summaries;
+  for (const PolicyResult& policy : results.policies) {
+    summaries.push_back(policy.summary);
+    table.columns.emplace_back(policy.summary.policy, Align::kRight);
+  }
+  for (SummaryRow& row : SummaryRows(summaries)) {
+    const bool part = row.label.starts_with("  ");
+    std::vector<std::string> cells = {part ? "– " + row.label.substr(2) : row.label};
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+    table.rows.push_back(std::move(cells));
+  }
+  page.Rows(table);
+}
+
+}  // namespace
+
+std::string SimulationPage(const SimulationResults& results, std::string_view made) {
+  HtmlPage page(
+      "Simulation of " + results.trace,
+      core::Count(results.policies.size(), "policy", "policies") + " on the same jobs and machines",
+      made);
+  page.Section("The policies side by side");
+  AddRun(page, results);
+  page.Chart("policies", "Mean completion time, mean waiting and makespan of each policy.",
+             BarsOf(results));
+  page.Section("How long jobs take");
+  const auto jct =
+      CurvesOf(results, "completion time", [](const SimulatedJob& job) { return job.jct; });
+  const auto queue =
+      CurvesOf(results, "waiting", [](const SimulatedJob& job) { return job.queue; });
+  if (jct) page.Chart("completion-time", "From submission to the end, of finished jobs.", *jct);
+  if (queue) page.Chart("waiting-time", "From submission to the first start.", *queue);
+  if (const auto waiting = WaitingOf(results)) {
+    page.Chart("jobs-waiting", "How many jobs wait, over the time of the trace.", *waiting);
+  }
+  if (!jct && !queue) {
+    page.Quiet("Unknown: the folder has no jobs-POLICY.csv with jobs that started.");
+  }
+  page.Section("What ran where");
+  std::size_t drawn = 0;
+  for (const PolicyResult& policy : results.policies) {
+    if (drawn == kMostGanttPolicies) break;
+    const auto gantt = SimulationGantt(policy);
+    if (!gantt) continue;
+    ++drawn;
+    page.Chart("gpus-" + policy.summary.policy,
+               fmt::format("Which user's jobs each GPU held under {}; jobs that share a GPU share "
+                           "its row.",
+                           policy.summary.policy),
+               *gantt);
+  }
+  if (drawn == 0) page.Quiet("Not drawn: no decisions were written, or there are too many GPUs.");
+  if (drawn == kMostGanttPolicies && results.policies.size() > drawn) {
+    page.Quiet(fmt::format("Only the first {} policies are drawn.", drawn));
+  }
+  page.Section("Who gains and who loses");
+  page.Text(results.policies.size() > 1
+                ? fmt::format("Means of each user. The last column of a policy is its completion "
+                              "time over that under {}: below 100 % the user gains.",
+                              results.policies.front().summary.policy)
+                : "Means of each user.");
+  page.Rows(UsersOf(results), kMostUsers);
+  if (!results.notes.empty()) {
+    page.Section("Notes");
+    page.Listed(results.notes);
+  }
+  return std::move(page).Take();
+}
+
+}  // namespace sharewell::report

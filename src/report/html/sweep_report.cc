@@ -1,0 +1,129 @@
+#include "report/html/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text/words.h"
+#include "report/html/page.h"
+#include "report/measure/grid/sweep.h"
+#include "report/text/format.h"
+
+namespace sharewell::report {
+namespace {
+
+using study::CellState;
+using study::SweepCell;
+using study::SweepResult;
+
+constexpr std::size_t kMostCellRows = 1000;
+
+std::string ValueOn(const SweepCell& cell, const std::string& axis) {
+  for (const auto& [name, value] : cell.cell.axes) {
+    if (name == axis) return value.text;
+  }
+  return {};
+}
+
+HtmlTable KneeRows(const SweepResult& result) {
+  HtmlTable table{{{"axis", Align::kLeft},
+                   {"line", Align::kLeft},
+                   {"enough", Align::kRight},
+                   {"best throughput", Align::kRight}},
+                  {}};
+  const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  for (const study::SweepPlot& plot : result.plots) {
+    for (const study::SweepLine& line : plot.lines) {
+      if (!line.knee) continue;
+      double best = 0;
+      for (const auto& point : line.points) best = std::max(best, point.throughput.value_or(0));
+      table.rows.push_back({plot.axis, line.name, fmt::format("{:g}", line.knee->at),
+                            fmt::format("{:.4g} {}", best, unit)});
+    }
+  }
+  return table;
+}
+
+HtmlTable CellRows(const SweepResult& result) {
+  HtmlTable table;
+  for (const std::string& axis : result.axes) table.columns.emplace_back(axis, Align::kLeft);
+  table.columns.insert(table.columns.end(), {{"workload", Align::kLeft},
+                                             {"steps/s", Align::kRight},
+                                             {"GPU busy", Align::kRight},
+                                             {"SM", Align::kRight},
+                                             {"GPU memory", Align::kRight},
+                                             {"cores used", Align::kRight},
+                                             {"power", Align::kRight},
+                                             {"", Align::kLeft}});
+  for (const SweepCell& cell : result.cells) {
+    std::vector<std::string> row;
+    for (const std::string& axis : result.axes) row.push_back(ValueOn(cell, axis));
+    const core::Profile& p = cell.summary.profile;
+    row.push_back(cell.cell.workload.name);
+    row.push_back(Or(p.steps_per_second, [](double v) { return fmt::format("{:.4g}", v); }));
+    row.push_back(Or(p.busy, Percent));
+    row.push_back(Or(p.sm, Percent));
+    row.push_back(p.gpu_memory ? Size(*p.gpu_memory) : kUnknown);
+    row.push_back(Or(p.cpu_cores, [](double v) { return Number(v, 2); }));
+    row.push_back(p.power ? fmt::format("{:.0f} W", p.power->value) : kUnknown);
+    row.push_back(cell.state == CellState::kDone      ? std::string()
+                  : cell.state == CellState::kFailed  ? "failed"
+                  : cell.state == CellState::kLeftOut ? "left out"
+                                                      : "not run");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<std::string> FailuresOf(const SweepResult& result) {
+  std::vector<std::string> lines;
+  for (const SweepCell& cell : result.cells) {
+    if (cell.why.empty()) continue;
+    std::string name;
+    for (const auto& [axis, value] : cell.cell.axes) {
+      name += fmt::format("{}{}={}", name.empty() ? "" : " ", axis, value.text);
+    }
+    lines.push_back(fmt::format("{}: {}", name.empty() ? cell.cell.workload.name : name, cell.why));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string SweepPage(const SweepResult& result, std::string_view made) {
+  HtmlPage page("Sweep " + result.name,
+                fmt::format("{} on {}", core::Count(result.cells.size(), "cell"),
+                            result.gpu.empty() ? "a machine without a GPU" : result.gpu),
+                made);
+  page.Section("What each one gains");
+  page.Facts({{"finished", fmt::format("{}", result.Count(CellState::kDone))},
+              {"failed", fmt::format("{}", result.Count(CellState::kFailed))},
+              {"left out", fmt::format("{}", result.Count(CellState::kLeftOut))},
+              {"not run", fmt::format("{}", result.Count(CellState::kWaiting))}});
+  const HtmlTable knees = KneeRows(result);
+  if (!knees.rows.empty()) {
+    page.Text(fmt::format("Enough is the fewest that keep {} of the best throughput.",
+                          Percent(study::kKneeKeeps)));
+    page.Rows(knees);
+  }
+  const auto charts = SweepLineCharts(result);
+  page.Section("Curves");
+  for (const NamedLineChart& chart : charts) {
+    page.Chart(chart.name, chart.chart.title + ".", chart.chart);
+  }
+  if (charts.empty()) page.Quiet("None: no axis has three numbers with finished cells.");
+  page.Section("Cells");
+  page.Rows(CellRows(result), kMostCellRows);
+  if (const auto failures = FailuresOf(result); !failures.empty()) {
+    page.Section("What did not run, and why");
+    page.Listed(failures);
+  }
+  if (!result.notes.empty()) {
+    page.Section("Notes");
+    page.Listed(result.notes);
+  }
+  return std::move(page).Take();
+}
+
+}  // namespace sharewell::report

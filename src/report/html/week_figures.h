@@ -1,0 +1,42 @@
+// The figures behind a week's report, by user. For week_report.cc.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/html/week_report.h"
+
+namespace sharewell::report {
+
+// Hours of jobs are times GPUs: two jobs that share a GPU for an hour have two.
+struct UserWeek {
+  std::size_t jobs = 0, failed = 0;
+  double gpu_hours = 0;
+  double known_hours = 0;                      // of which it is known how busy the GPU was
+  double idle_hours = 0;                       // of those, given and not busy
+  double failed_hours = 0;                     // of jobs that failed or were cancelled
+  double core_hours = 0, used_core_hours = 0;  // of jobs whose use was seen
+  std::vector<double> waits;                   // seconds; of those that wait, so far
+  std::vector<double> speeds;  // time alone over time from submission to end, of ended jobs
+
+  void Add(const UserWeek& other);
+};
+
+struct Week {
+  std::map<std::string, UserWeek> users;
+  UserWeek all;
+  std::optional<double> jain;  // over users, of the means of `speeds`
+};
+
+Week FiguresOf(const WeekParts& parts);
+
+// The GPU hours of one job within the time.
+double GpuHoursOf(const core::JobRecord& job, core::UnixMillis from, core::UnixMillis to);
+
+// What to do about the worst of it: a sentence with a command each; the costliest first.
+std::vector<std::string> MendingOf(const WeekParts& parts);
+
+}  // namespace sharewell::report

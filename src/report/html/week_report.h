@@ -1,0 +1,25 @@
+// What a group's admin mails round: who used the GPUs, what was wasted, who waited, whether it was
+// fair, and the commands that mend it. From the server's own records alone; what they do not tell
+// is said to be unknown.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/job_record.h"
+#include "report/jobs/job_tables.h"
+
+namespace sharewell::report {
+
+struct WeekParts {
+  std::string server;                 // the machine's name
+  core::UnixMillis from = 0, to = 0;  // to: now
+  std::vector<core::JobRecord> jobs;  // all that lived in that time; others are left out
+  std::vector<GpuNow> gpus;
+  bool cut = false;  // the server has more jobs than were read
+};
+
+std::string WeekReport(const WeekParts& parts, std::string_view made);
+
+}  // namespace sharewell::report
