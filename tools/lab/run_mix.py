@@ -175,11 +175,9 @@ def told_needs(args, jobs, client):
             if "steps_per_second" in needs:
                 needs["steps_per_second"] *= args.faster
     if args.rates:
-        seen = json.loads(pathlib.Path(args.rates).read_text(encoding="utf-8"))["jobs"]
-        if [entry["workload"] for entry in seen] != [job["workload"] for job in jobs]:
-            sys.exit(f"run_mix: {args.rates} is of another mix")
-        for needs, job, entry in zip(all_needs, jobs, seen):
-            mix_needs.rate_here(needs, job, entry.get("steps_per_second"))
+        rates = rates_alone(args.rates)
+        for needs, job in zip(all_needs, jobs):
+            mix_needs.rate_here(needs, job, mean(rates.get(loop_of(job), [])))
     return all_needs
 
 
@@ -296,31 +294,32 @@ def watch(args, policy, jobs, server, client, folder):
         "rates_told": os.path.basename(args.rates) if args.rates else None}
 
 
-def rates_alone(path):
-    """Of measure.py's lines: (workload, batch, precision, workers) -> every rate alone."""
+def loop_of(job):
+    return job["workload"], job["batch"], job["precision"], job["workers"]
+
+
+def rates_alone(files):
+    """Of records under slot, "FILE,FILE": loop -> every rate alone."""
     rates = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row.get("ok") and len(row["jobs"]) == 1:
-            rates.setdefault(tuple(row["jobs"][0][:4]), []).append(row["steps_per_s"][0])
+    for file in files.split(","):
+        for job in json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["jobs"]:
+            if job.get("steps_per_second"):
+                rates.setdefault(loop_of(job), []).append(job["steps_per_second"])
     return rates
 
 
-def compare_alone(record, alone, rates):
-    """Adds each job's slowdown against its rates alone in the same sitting, else against the same job in a run where it was alone (`slot`, same
-    machine), else against its profile."""
-    for index, job in enumerate(record["jobs"]):
+def compare_alone(record, rates):
+    """Adds each job's slowdown against its rates alone on this machine, else against its profile."""
+    for job in record["jobs"]:
+        own = job.get("steps_per_second")
+        measured = [own] if record["policy"] == "slot" else rates.get(loop_of(job))
         rate, source = None, None
-        measured = rates.get((job["workload"], job["batch"], job["precision"], job["workers"]))
-        if measured:
-            rate, source = round(mean(measured), 4), "alone"
-            job["alone_spread"] = round(max(measured) / min(measured) - 1, 4)
-        elif alone:
-            rate, source = alone["jobs"][index].get("steps_per_second"), "slot"
-        if not rate and job["needs"]:
+        if measured and all(measured):
+            rate, source = round(mean(measured), 4), "slot"
+            job["alone_spread"] = round(max(measured) / min(measured) - 1, 4) if len(measured) > 1 else None
+        elif job["needs"]:
             rate, source = job["needs"].get("steps_per_second"), "data/h200"
         job["alone_steps_per_second"], job["alone_from"] = rate, source if rate else None
-        own = job.get("steps_per_second")
         job["slowdown"] = round(rate / own, 4) if rate and own else None
     record["slowdown_mean"] = mean(job["slowdown"] for job in record["jobs"])
 
@@ -336,10 +335,10 @@ def arguments():
     parser.add_argument("--stub", action="store_true", help="jobs that sleep instead of training")
     parser.add_argument("--faster", type=float, default=1.0, metavar="N", help="with --stub: so many times")
     parser.add_argument("--limit", type=float, default=590.0, metavar="S", help="a run is given up after so long (default %(default)s)")
-    parser.add_argument("--alone", metavar="FILE", help="what to compare with: the record of an earlier run under slot (default: DIR/slot.json), or "
-                        "lines of measure.py for a plan of mix_alone.py")
-    parser.add_argument("--rates", metavar="FILE", help="a record under slot on this machine: its rates are told to the server, as its own history "
-                        "would, instead of those of data/h200, measured on another")
+    parser.add_argument("--alone", metavar="FILE,FILE", help="what to compare with: records of the same loops under slot on this machine, before and "
+                        "after (default: DIR/slot.json)")
+    parser.add_argument("--rates", metavar="FILE,FILE", help="records as for --alone: their rates are told to the server, as its own history would, "
+                        "instead of those of data/h200, measured on another machine")
     parser.add_argument("--again", action="store_true", help="run nothing: compare the records in DIR with --alone anew")
     args = parser.parse_args()
     if not args.stub and (args.faster != 1 or args.gpus):
@@ -355,15 +354,8 @@ def one_run(args, policy, jobs, out):
     """Runs, compares and writes one policy's record. How many jobs did not finish."""
     print(f"{policy}: {len(jobs)} jobs", flush=True)
     record = json.loads((out / f"{policy}.json").read_text(encoding="utf-8")) if args.again else run_policy(args, policy, jobs)
-    alone, rates = record if policy == "slot" else None, {}
-    alone_file = pathlib.Path(args.alone) if args.alone else out / "slot.json"
-    if alone_file.suffix == ".jsonl":
-        rates = rates_alone(alone_file)
-    elif alone is None and alone_file.exists():
-        alone = json.loads(alone_file.read_text(encoding="utf-8"))
-        if len(alone.get("jobs", [])) != len(jobs) or alone["mix"]["sha256"] != record["mix"]["sha256"]:
-            alone = None
-    compare_alone(record, alone, rates)
+    alone = args.alone or (str(out / "slot.json") if (out / "slot.json").exists() else "")
+    compare_alone(record, rates_alone(alone) if alone else {})
     (out / f"{policy}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     bad = [job for job in record["jobs"] if job["phase"] != "finished"]
     shown = {key: None if record[key] is None else round(record[key], 3)
