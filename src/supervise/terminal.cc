@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -24,6 +25,7 @@ using engine::FrameType;
 using engine::kFrameHead;
 using engine::kMostFrame;
 
+constexpr char kDraft[] = "terminal.new";
 constexpr int kMostBlocks = 4096;       // read from a pty that others may still write to
 constexpr std::int64_t kLinger = 3000;  // ms for a client to take the last of it
 
@@ -53,13 +55,15 @@ bool OpenPty(Terminal& self, gid_t group) {
          (::fchown(self.slave, self.owner, group) == 0 && ::fchmod(self.slave, 0600) == 0);
 }
 
-// Bound by its name alone, from within the folder, whose path may be longer than a socket's.
+// Bound by its name alone, from within the folder, whose path may be longer than a socket's. It
+// gets the name that clients look for only when it is its owner's and listens: a client that
+// connected before would be refused for good.
 bool Listen(int folder, Terminal& self, gid_t group) {
   self.listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (self.listener < 0 || ::fchdir(folder) != 0) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, engine::kTerminalFile);
+  std::strcpy(address.sun_path, kDraft);
   const mode_t before = ::umask(S_IXUSR | S_IRWXG | S_IRWXO);
   const bool bound =
       ::bind(self.listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -68,9 +72,12 @@ bool Listen(int folder, Terminal& self, gid_t group) {
   if (::chdir("/") != 0) return false;
   errno = error;
   if (!bound || ::listen(self.listener, 4) != 0) return false;
+  if (::geteuid() == 0 && ::fchownat(folder, kDraft, self.owner, group, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  if (::renameat(folder, kDraft, folder, engine::kTerminalFile) != 0) return false;
   self.folder = folder;
-  return ::geteuid() != 0 ||
-         ::fchownat(folder, engine::kTerminalFile, self.owner, group, AT_SYMLINK_NOFOLLOW) == 0;
+  return true;
 }
 
 void StopListening(Terminal& self) {

@@ -109,6 +109,9 @@ RealJob ReadJob(const Json& from, const std::string& where, std::string& problem
   job.steady = in.Maybe("steady_seconds", 0, kLongest);
   job.rate = in.Maybe("steps_per_second", kLeastRate, kMostRate);
   job.alone_rate = in.Maybe("alone_steps_per_second", kLeastRate, kMostRate);
+  if (const Json* from_what = in.Find("alone_from"); from_what != nullptr) {
+    job.alone_here = *from_what == "slot";
+  }
   job.steps = in.Maybe("steps", 1, 1e15);
   job.cores = in.Maybe("cores_asked", 0, kMostCores);
   job.attempts = static_cast<int>(in.Maybe("attempt", 0, 1e6).value_or(1));

@@ -16,6 +16,7 @@ struct RealJob {
   core::Workload workload;
   double submit = 0, start = 0, end = 0;
   std::optional<double> steady, rate, steps, alone_rate, cores;  // rate: of its steps once warm
+  bool alone_here = false;  // alone_rate was seen on this machine, and is not of a profile
   int attempts = 1;
   bool finished = false;
   core::Profile told;  // as the server was told; without figures: nothing

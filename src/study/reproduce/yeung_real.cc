@@ -28,7 +28,8 @@ constexpr double kBar = 0.10;            // of the simulator's makespan
 constexpr double kSlowdownBound = 1.25;  // of a job by its neighbours
 
 // How long each job would take alone: by what the server was told of its rate, and (`here`) as it
-// was seen under slot on this machine. Start-up is as seen.
+// was seen alone on this machine, in a run under slot or before and after this one. Start-up is as
+// seen.
 std::vector<trace::TraceJob> JobsAlone(const RealRun& run, const RealRun* slot, bool here) {
   std::vector<trace::TraceJob> out;
   for (std::size_t i = 0; i < run.jobs.size(); ++i) {
@@ -48,7 +49,8 @@ std::vector<trace::TraceJob> JobsAlone(const RealRun& run, const RealRun* slot, 
     Number work = job.told_duration;
     if (job.steps && job.told.steps_per_second) work = *job.steps / *job.told.steps_per_second;
     traced.startup = core::Seconds(around);
-    traced.duration = core::Seconds(here || !work ? seen - around : *work);
+    if (here) work = slot == nullptr ? *job.steps / *job.alone_rate : seen - around;
+    traced.duration = core::Seconds(work.value_or(seen - around));
     if (traced.duration->value <= 0) traced.duration = core::Seconds(0.001);
     out.push_back(std::move(traced));
   }
@@ -81,13 +83,21 @@ interference::Interference ModelAlone() {
   return interference::Interference({}, coefficients);
 }
 
-Result<Summary> Simulated(const RealRun& run, const RealRun* slot, bool here) {
+bool KnowsAlone(const RealRun& run) {
+  return std::all_of(run.jobs.begin(), run.jobs.end(), [](const RealJob& job) {
+    return job.alone_here && job.alone_rate && job.steps;
+  });
+}
+
+// REQUIRES: `here` has a record under slot, or a run that KnowsAlone.
+Result<Summary> Simulated(const RealRun& run, const RealRun* slot, bool here,
+                          const std::string& policy) {
   auto cluster = ClusterOf(run.cluster);
   RETURN_IF_ERROR(cluster);
   auto scenario = World(JobsAlone(run, slot, here), *std::move(cluster), Known(run), "the mix");
   if (!scenario) return tl::unexpected(std::move(scenario.error()).Within(run.file));
   scenario->interference = ModelAlone();
-  auto done = RunAll(*scenario, run.policy, ExactOptions());
+  auto done = RunAll(*scenario, policy, ExactOptions());
   if (!done) return tl::unexpected(std::move(done.error()).Within(run.file));
   return done->summary;
 }
@@ -104,8 +114,8 @@ std::vector<double> Slowdowns(const RealRun& run, const RealRun* slot) {
 
 Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& out) {
   for (const bool here : {false, true}) {
-    if (here && slot == nullptr) continue;
-    const auto simulated = Simulated(run, slot, here);
+    if (here && slot == nullptr && !KnowsAlone(run)) continue;
+    const auto simulated = Simulated(run, slot, here, run.policy);
     RETURN_IF_ERROR(simulated);
     const std::string suffix = here ? "_here" : "";
     const double off = *simulated->makespan / run.Makespan() - 1;
@@ -113,7 +123,7 @@ Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& o
                         {},
                         *simulated->makespan,
                         "s",
-                        here ? "the simulator, with times alone as seen under slot"
+                        here ? "the simulator, with times alone as seen on this machine"
                              : "the simulator, with rates as measured before (what the server was "
                                "told) and start-up as seen"});
     out.rows.push_back({"makespan_simulated" + suffix + "_off_" + run.policy,
@@ -127,6 +137,17 @@ Result<void> AddSimulated(const RealRun& run, const RealRun* slot, Experiment& o
                         simulated->slowdown_mean,
                         "times",
                         "by neighbours, in the simulator; mean over jobs"});
+  }
+  if (slot == nullptr && KnowsAlone(run)) {
+    const auto simulated = Simulated(run, nullptr, true, "slot");
+    RETURN_IF_ERROR(simulated);
+    out.rows.push_back({"makespan_vs_simulated_slot_" + run.policy,
+                        {},
+                        run.Makespan() / *simulated->makespan - 1,
+                        "ratio",
+                        fmt::format("against slot in the simulator, {:.0f} s, with times alone as "
+                                    "seen on this machine: slot itself was not run",
+                                    *simulated->makespan)});
   }
   return {};
 }
@@ -165,8 +186,9 @@ void AddReal(const RealRun& run, const RealRun* slot, Experiment& out) {
   add("jct", {}, run.Jct(), "s", "submit to finish");
   const auto slowdowns = Slowdowns(run, slot);
   add("slowdown_mean", {}, core::Mean(slowdowns), "times",
-      slot != nullptr ? "rate under slot over rate here, mean over jobs"
-                      : "rate of the profile over rate here, mean over jobs");
+      slot != nullptr   ? "rate under slot over rate here, mean over jobs"
+      : KnowsAlone(run) ? "rate alone on this machine over rate here, mean over jobs"
+                        : "rate of the profile over rate here, mean over jobs");
   Number above;
   if (!slowdowns.empty()) {
     above = static_cast<double>(std::count_if(slowdowns.begin(), slowdowns.end(),

@@ -114,6 +114,38 @@ TEST(YeungReal, TheMixOnAnH200KeepsItsBars) {
   }
 }
 
+TEST(YeungReal, RatesAloneInTheSameSittingStandInForARunUnderSlot) {
+  const TestFolder folder;
+  std::string text = Record(kShared);
+  for (auto at = text.find("\"needs\""); at != text.npos; at = text.find("\"needs\"", at + 60)) {
+    text.insert(at, R"("alone_steps_per_second":25,"alone_from":"slot",)");
+  }
+  const auto made = YeungReal({folder.Write("one.json", text)});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_NEAR(OursOf(*made, "slowdown_mean_sharewell"), 25 / (475.0 / 20), 1e-9);
+  // 475 steps are 19 s alone, after 2 s of start-up: slot takes twice that, and 23 s were measured.
+  EXPECT_NEAR(OursOf(*made, "makespan_vs_simulated_slot_sharewell"), 23.0 / 42 - 1, 0.005);
+  EXPECT_GT(OursOf(*made, "makespan_simulated_here_sharewell"),
+            OursOf(*made, "makespan_simulated_sharewell"));  // it was told 26.39 steps a second
+  // A rate of a profile, of another machine, does not.
+  const auto at = text.find("\"slot\"");
+  const auto other = YeungReal({folder.Write("two.json", text.replace(at, 6, "\"data/h200\""))});
+  ASSERT_TRUE(other) << other.error().message;
+  for (const auto& row : other->rows) {
+    EXPECT_EQ(row.what.find("_here"), std::string::npos) << row.what;
+  }
+}
+
+TEST(YeungReal, TheMixWithLoopsOfAMinuteIsHalvedAndKeepsItsBoundsWithinTheirSpread) {
+  for (const std::string file : {"sharewell-1.json", "sharewell-2.json"}) {
+    const auto made = YeungReal({"data/h200/mix/long/second-sitting/" + file});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(OursOf(*made, "jobs_finished_sharewell"), 20);
+    EXPECT_LT(OursOf(*made, "makespan_vs_simulated_slot_sharewell"), -0.4) << file;
+    EXPECT_LT(OursOf(*made, "slowdown_mean_sharewell"), 1.2) << file;
+  }
+}
+
 TEST(YeungReal, ComparesWithNothingThatIsNotGiven) {
   const TestFolder folder;
   const auto made = YeungReal({folder.Write("one.json", Record(kShared))});
