@@ -164,6 +164,13 @@ class Report(ProgramTest):
                 self.assertIn(words, self.fail_with(2, "report", *args))
         self.assertIn("sharewell serve", self.fail_with(3, "report", "week", "--server", str(self.folder / "no.sock")))
 
+    def test_the_papers(self):
+        self.assertEqual("written to papers.html\n", self.succeed("reproduce", "dube", "--html", "papers.html"))
+        text = self.page("papers.html")
+        self.assertIn("Table 1", text)
+        self.assertIn("not reproduced", text)
+        self.assertIn("its folder does not exist", self.fail_with(2, "reproduce", "dube", "--html", "no/such/file.html"))
+
     def test_an_out_that_cannot_be_written(self):
         self.write("jobs.csv", "id,submit_seconds,duration_seconds,gpus\na,0,100,1\n")
         self.succeed("simulate", "--trace", "jobs.csv", "--cluster", "1x1xV100", "--out", "results")

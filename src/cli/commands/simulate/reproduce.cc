@@ -12,8 +12,11 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/suggest.h"
+#include "core/version.h"
 #include "platform/files/embedded.h"
 #include "platform/files/text.h"
+#include "platform/files/write_file.h"
+#include "report/html/papers_report.h"
 #include "report/reproduce/experiments.h"
 #include "report/reproduce/page.h"
 
@@ -53,10 +56,15 @@ class ReproduceCommand : public Command {
                    "the distance from the optimum with co-location")
         ->type_name("predictor|optimum");
     auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
-    app.add_flag("--page", page_,
-                 "with all: print docs/reproduce.md, from what the program carries alone")
-        ->disable_flag_override()
-        ->excludes(json);
+    auto* page =
+        app.add_flag("--page", page_,
+                     "with all: print docs/reproduce.md, from what the program carries alone")
+            ->disable_flag_override()
+            ->excludes(json);
+    app.add_option("--html", html_, "write one page of HTML with all of it")
+        ->type_name("FILE")
+        ->excludes(json)
+        ->excludes(page);
   }
 
   core::Result<ExitCode> Run() override {
@@ -109,6 +117,12 @@ class ReproduceCommand : public Command {
       RETURN_IF_ERROR(WriteOut(*page));
       return kOk;
     }
+    if (!html_.empty()) {
+      const std::string made = fmt::format("Made by sharewell {}.", core::kVersion);
+      RETURN_IF_ERROR(platform::WriteFile(html_, report::PapersPage(experiments, made)));
+      RETURN_IF_ERROR(WriteOut(fmt::format("written to {}\n", html_)));
+      return kOk;
+    }
     RETURN_IF_ERROR(WriteOut(json_ ? report::ExperimentsJson(experiments)
                                    : report::ExperimentsTable(experiments)));
     return kOk;
@@ -119,7 +133,7 @@ class ReproduceCommand : public Command {
   std::string seeds_ = "20";
   std::vector<std::string> real_;
   bool frontier_ = false;
-  std::string part_;
+  std::string part_, html_;
   bool json_ = false;
   bool page_ = false;
 };

@@ -1,0 +1,15 @@
+// `sharewell reproduce` as a page: for each paper what became of every table and figure, the
+// paper's tables with ours in them, and every row with theirs beside ours.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/reproduce/reproduce.h"
+
+namespace sharewell::report {
+
+std::string PapersPage(const std::vector<study::Experiment>& experiments, std::string_view made);
+
+}  // namespace sharewell::report

@@ -1,0 +1,45 @@
+#include "report/html/papers_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/html/test_html.h"
+
+namespace sharewell::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+study::Experiment OnePaper(const std::string& text) {
+  study::Experiment out;
+  out.name = "yeung";
+  out.title = "co-location " + text;
+  out.assumptions = {"12 GPUs " + text};
+  out.rows = {{"makespan_vs_slot", -0.335, -0.534, "ratio", "over 20 seeds " + text},
+              {"not_measured", {}, {}, "s", ""}};
+  out.items = {{"Table 4", "the makespan " + text, study::PaperItemState::kShown, "It is shorter.",
+                "sharewell reproduce yeung"}};
+  out.grids = {{"Table 4", "makespan, h", {"", "slot", text}, {{"theirs", "1.9", "1.2"}}}};
+  return out;
+}
+
+TEST(PapersReport, HasEveryItemGridAndFigureOfEveryPaper) {
+  const std::string page = PapersPage({OnePaper("of jobs"), OnePaper("again")}, "made");
+  for (const char* text : {"co-location of jobs", "co-location again", "12 GPUs of jobs", "Table 4",
+                           "the makespan of jobs", "shown", "It is shorter.", "makespan, h", "1.9",
+                           "-33.50 %", "-53.40 %", "over 20 seeds of jobs", "not_measured"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(testing::HtmlCheck(page).problems(), IsEmpty());
+}
+
+TEST(PapersReport, TextStaysText) {
+  for (const std::string& payload : testing::Payloads()) {
+    EXPECT_THAT(testing::HtmlCheck(PapersPage({OnePaper(payload)}, payload)).problems(), IsEmpty())
+        << payload.substr(0, 60);
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::report
