@@ -90,6 +90,8 @@ class Upgrade(OperationsTest):
             store.execute("ALTER TABLE job DROP COLUMN seal")
             for side in "ab":
                 store.execute(f"ALTER TABLE shared_run DROP COLUMN share_{side}")
+            for learnt in ("graph", "run", "model"):
+                store.execute(f"DROP TABLE learnt_{learnt}")
             store.execute("DELETE FROM meta WHERE name = 'id'")
             store.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
         store.close()
