@@ -38,7 +38,7 @@ bool HasGpu(const core::JobRecord& job, const std::string& instance) {
 // Series named after the job are its own; of the others, those of its GPUs and of the machine.
 bool Tells(const core::JobRecord& job, const store::SeriesInfo& info, store::TimeRange range) {
   const store::SeriesKey& key = info.key;
-  if (!key.job.empty() && key.job != fmt::format("{}", job.number)) return false;
+  if (!key.job.empty() && key.job != fmt::format("job {}", job.number)) return false;
   if (!report::IsDrawn(report::TakayamaCharts(), key.metric) &&
       !report::IsDrawn(report::OtherCharts(), key.metric) &&
       !key.metric.starts_with("job_gpu_sm")) {

@@ -70,6 +70,12 @@ function drawBand(plot: uPlot, band: Band): void {
   ctx.restore();
 }
 
+function clockTick(seconds: number, range: number): string {
+  const date = new Date(seconds * 1000);
+  if (range > 2 * 86400e3) return date.toLocaleDateString("en-CA").slice(5);
+  return date.toLocaleTimeString("en-GB").slice(0, range > 20 * 60e3 ? 5 : 8);
+}
+
 function tick(value: number): string {
   return Math.abs(value) >= 1000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toFixed(2));
 }
@@ -117,7 +123,7 @@ export class Chart {
         x: { time: true, range: () => [this.data.from / 1000, this.data.to / 1000] },
         y: { range: (_plot, _least, top) => [0, Math.max(top ?? 0, most, 1e-9) * 1.08] },
       },
-      axes: [{ ...axis, space: 70 }, { ...axis, size: 46, values: (_plot, values) => values.map(tick) }],
+      axes: [{ ...axis, space: 70, values: (_plot, times) => times.map((time) => clockTick(time, data.to - data.from)) }, { ...axis, size: 46, values: (_plot, values) => values.map(tick) }],
       series: [
         { label: "time", value: (_plot, time) => (time === null ? "" : new Date(time * 1000).toLocaleTimeString("en-GB")) },
         ...lines.map((line, i) => ({

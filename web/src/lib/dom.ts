@@ -50,10 +50,10 @@ function sameKind(a: Node, b: Node): boolean {
 function morphElement(old: Element, fresh: Element): void {
   if (old.hasAttribute("data-keep") && fresh.hasAttribute("data-keep")) return;  // it looks after itself
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && name !== "open" && name !== "style") old.removeAttribute(name);
   }
   for (const { name, value } of [...fresh.attributes]) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   if (old instanceof HTMLElement && fresh instanceof HTMLElement && old.style.cssText !== fresh.style.cssText) {
     old.style.cssText = fresh.style.cssText;
@@ -63,11 +63,25 @@ function morphElement(old: Element, fresh: Element): void {
   morphChildren(old, fresh);
 }
 
-function morphChildren(old: Element, fresh: Element): void {
+function removeUntil(at: ChildNode | null, end: ChildNode | null): void {
+  while (at && at !== end) {
+    const gone: ChildNode = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+}
+
+/** `stay`: what stands for elements that are in `old` already and are to stay as they are. */
+function morphChildren(old: Element, fresh: Element, stay = new Map<Node, Element>()): void {
   const wanted = [...fresh.childNodes];
+  const staying = new Set<Node>(stay.values());
   let at: ChildNode | null = old.firstChild;
   for (const next of wanted) {
-    if (at && sameKind(at, next)) {
+    const stays = stay.get(next);
+    if (stays) {
+      removeUntil(at, stays);
+      at = stays.nextSibling;
+    } else if (at && !staying.has(at) && sameKind(at, next)) {
       const kept: ChildNode = at;
       at = at.nextSibling;
       if (kept instanceof Element && next instanceof Element) morphElement(kept, next);
@@ -76,18 +90,21 @@ function morphChildren(old: Element, fresh: Element): void {
       old.insertBefore(next, at);
     }
   }
-  while (at) {
-    const gone: ChildNode = at;
-    at = at.nextSibling;
-    gone.remove();
-  }
+  removeUntil(at, null);
 }
 
-/** Makes the children of `target` what `fresh` are, and leaves alone what is the same: focus and scroll stay. */
+/** Makes the children of `target` what `fresh` are, and leaves alone what is the same: focus and scroll stay. Of `fresh`,
+    elements that are children of it already look after themselves. */
 export function show(target: Element, ...fresh: Child[]): void {
   const holder = document.createElement(target.nodeName);
-  fill(holder, {}, fresh);
-  morphChildren(target, holder);
+  const stay = new Map<Node, Element>();
+  fill(holder, {}, fresh.map((child) => {
+    if (!(child instanceof Element) || child.parentNode !== target) return child;
+    const place = document.createComment("");
+    stay.set(place, child);
+    return place;
+  }));
+  morphChildren(target, holder, stay);
 }
 
 /** Tells those who listen to the page. */

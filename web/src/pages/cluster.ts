@@ -68,7 +68,8 @@ function sharing(jobs: Job[]): { alone: number; took: number; jobs: number } {
 
 export const clusterPage: MakePage = (at, argument) => {
   const until = new Until();
-  let range = RANGES.find(([, length]) => String(length / 1000) === argument)?.[1] ?? 3600e3;
+  let range = RANGES.find(([, length]) => String(length / 1000) === argument)?.[1] ?? 86400e3;
+  let chosen = argument !== "";
   const body = h("div");
   const chartAt = h("div");
   let chart: Chart | null = null;
@@ -93,6 +94,12 @@ export const clusterPage: MakePage = (at, argument) => {
       }
       jobs = all;
       said = "";
+      if (!chosen) {
+        // The shortest that has all of them; a day where there is more.
+        const first = Math.min(Date.now(), ...all.map((job) => job.submitted_ms));
+        range = RANGES.slice(0, 4).find(([, length]) => Date.now() - first < length)?.[1] ?? 86400e3;
+        chosen = true;
+      }
     } catch (error) {
       if (until.over) return;
       said = wordsOf(error);
@@ -111,6 +118,7 @@ export const clusterPage: MakePage = (at, argument) => {
       h("div", { class: "title" }, h("h1", {}, "Cluster"), h("div", { class: "segmented", role: "group", "aria-label": "How far back" },
         ...RANGES.map(([words, length]) => h("button", { type: "button", "aria-pressed": String(length === range), onclick: () => {
           range = length;
+          chosen = true;
           void ask();
         } }, words)))),
       said ? problem(said) : null,

@@ -59,8 +59,8 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
     ["time limit", job.time_limit_seconds === null ? "none" : duration(job.time_limit_seconds)],
     ["starts", `${job.attempt}${job.ooms > 0 ? `, out of GPU memory ${job.ooms} times` : ""}`],
     ["exit code", job.exit_code === null ? UNKNOWN : String(job.exit_code)],
-    ["folder", h("span", { class: "mono" }, plain(job.folder))],
-    ["command", h("span", { class: "mono" }, shellWords(job.command))],
+    ["folder", plain(job.folder) ? h("span", { class: "mono" }, plain(job.folder)) : "its user's home"],
+    ["command", h("span", { class: "mono words" }, shellWords(job.command))],
   ]));
 }
 

@@ -18,13 +18,13 @@ function spansOf(job: Job, now: number): Span[] {
   const add = (from: number, to: number, kind: string, words: string) => {
     if (to > from) spans.push({ from, to, kind, words: `${words} ${duration((to - from) / 1000)}` });
   };
-  add(job.submitted_ms, job.started_ms ?? end, "waits", job.started_ms === null && job.ended_ms === null ? "waits since" : "waited");
+  add(job.submitted_ms, job.started_ms ?? end, "waits", job.started_ms === null && job.ended_ms === null ? "has waited" : "waited");
   if (job.started_ms === null) return spans;
   const last = Math.max(job.resumed_ms ?? job.started_ms, job.started_ms);
   add(job.started_ms, last, "earlier", "earlier attempts or pauses");
   const waits = job.phase === "waiting" || job.phase === "held";
   const stops = waits ? Math.min(end, Math.max(last, job.paused_ms ?? last)) : end;
-  add(last, stops, "runs", job.ended_ms === null && !waits ? "runs since" : "ran");
+  add(last, stops, "runs", job.ended_ms === null && !waits ? "has run" : "ran");
   if (waits && job.paused_ms !== null) add(stops, end, "paused", "paused for");
   return spans;
 }

@@ -6,7 +6,7 @@ import { bytes, clock, count, nameOf, number, percent, since, times, until, UNKN
 import { live, MANY_GPUS, type Now } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { bar, card, jobLink, note, phasePill, problem, table } from "../lib/parts";
-import { gpuHeatMap } from "./now_heat";
+import { GpuHeatMap } from "./now_heat";
 
 /** Below this share of the time at work, a GPU that somebody has is wasted. */
 export const WASTED_BELOW = 0.05;
@@ -15,7 +15,7 @@ export type State = "sick" | "drained" | "idle" | "wasted" | "taken" | "working"
 
 export const STATE_WORDS: Record<State, string> = {
   sick: "sick", drained: "drained", idle: "idle", wasted: "wasted: given and idle", taken: "used by others",
-  working: "at work", unknown: "given",
+  working: "at work", unknown: "in use",
 };
 
 export function stateOf(gpu: Gpu): State {
@@ -59,7 +59,7 @@ function resident(job: Job, colour: string): HTMLElement {
     h("span", { class: `swatch ${colour}`, "aria-hidden": "true" }),
     h("span", { class: "who" }, jobLink(job), h("span", { class: "dim" }, ` ${job.user}`)),
     h("span", { class: "speed", title: "its speed over its speed alone on this GPU" },
-      speed === null ? h("span", { class: "dim" }, "speed unknown") : `${percent(speed)} of alone`),
+      speed === null ? h("span", { class: "dim" }, "speed ", UNKNOWN) : `${percent(speed)} of alone`),
     h("span", { class: "dim small" }, `${number(job.cores)} cores`));
 }
 
@@ -84,7 +84,7 @@ function gpuCard(gpu: Gpu, jobs: Map<number, Job>): HTMLElement {
       : h("p", { class: "nobody" }, gpu.jobs.length > 0 ? gpu.jobs.map((one) => `#${one}`).join(", ") : "Nobody is on it."),
     gpu.strangers.length > 0
       ? note(...gpu.strangers.map((one) => `process ${one.pid} of ${one.user}, no job, holds ${bytes(one.memory_bytes)}. `)) : null,
-    residents.length > 0 ? h("div", { class: "stacks" },
+    residents.length > 0 ? h("div", { class: "stacks" }, h("span", { class: "dim small" }, "what they need of this GPU"),
       stacked("SM", residents.map((job) => part(job, job.needs.sm, `needs ${percent(job.needs.sm)} of the SMs (${job.needs.source}), may use ${percent(job.sm_share)}`))),
       stacked("memory", residents.map((job) => {
         const held = memoryOf(job);
@@ -159,6 +159,7 @@ function endedLast(now: Now): HTMLElement {
 
 export const nowPage: MakePage = (at) => {
   const until = new Until();
+  let heat: GpuHeatMap | null = null;
   const draw = () => {
     const now = live.now;
     if (!now) {
@@ -166,13 +167,15 @@ export const nowPage: MakePage = (at) => {
       return;
     }
     const jobs = new Map(now.jobs.map((job) => [job.number, job]));
-    const many = now.gpus.length > MANY_GPUS;
+    if (now.gpus.length > MANY_GPUS) heat ??= new GpuHeatMap();
+    else heat = null;
+    heat?.update(now);
     show(at,
       h("h1", { class: "visually-hidden" }, "Now"),
       live.problem ? problem(`${live.problem.message}: this is how it was at ${clock(now.at)}.`) : null,
       summary(now),
       now.gpus.length === 0 ? note("This server has no GPUs: it runs CPU-only jobs.") : null,
-      many ? gpuHeatMap(now) : h("div", { class: "gpus" }, ...now.gpus.map((gpu) => gpuCard(gpu, jobs))),
+      heat ? heat.element : h("div", { class: "gpus" }, ...now.gpus.map((gpu) => gpuCard(gpu, jobs))),
       h("div", { class: "two" }, queue(now), h("div", {}, nodesCard(now), others(now), endedLast(now))),
       now.jobs.length === 0 && now.ended.length === 0
         ? card("The first job", {}, note("Submit one here, or in a terminal:"), h("pre", {}, `sharewell submit --name hello -- python3 train.py`)) : null);

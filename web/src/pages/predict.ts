@@ -50,7 +50,7 @@ export const predictPage: MakePage = (at) => {
   const workers = input("workers", { type: "number", min: 0, value: 4 });
   const gpu = input("gpu", { placeholder: "this server's" });
   const choice = (id: string, values: string[]) => h("select", { id: `predict-${id}` }, ...values.map((value) => h("option", { value }, value)));
-  const precision = choice("precision", ["fp32", "bf16", "fp16", "tf32"]), optimizer = choice("optimizer", ["sgd", "adam"]);
+  const precision = choice("precision", ["fp32", "tf32", "bf16", "fp16"]), optimizer = choice("optimizer", ["sgd", "adamw", "plain-sgd"]);
   let given: File | null = null;
 
   const predict = async () => {
@@ -93,7 +93,7 @@ export const predictPage: MakePage = (at) => {
     } },
     h("p", {}, h("b", {}, "Drop a model here"), ": ONNX, .pt2, a list of layers, or a config.json"), file);
   const labelled = (words: string, field: HTMLElement) => h("div", { class: "field" }, h("label", { for: field.id }, words), field);
-  at.append(h("h1", {}, "Predict"), h("p", { class: "dim" }, "What a model would need, before it ran once. The file is read by this server and not kept."),
+  at.append(h("h1", {}, "Predict"), h("p", { class: "dim" }, "What a model would need, before it ran once. Of the file the server keeps the graph, to learn from later runs of it."),
     card(null, {}, zone, h("div", { class: "fields" }, labelled("Batch", batch), labelled("Precision", precision), labelled("Optimizer", optimizer),
       labelled("Loader workers", workers), labelled("GPU model", gpu)),
     h("button", { type: "button", onclick: () => void predict() }, "Predict again"), said), result);

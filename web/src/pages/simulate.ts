@@ -27,7 +27,7 @@ function results(answer: WhatIf & { really?: Row | null }): HTMLElement {
       h("b", {}, row.name), measured(row, (one) => one.makespan_seconds), measured(row, (one) => one.jct_mean_seconds),
       measured(row, (one) => one.queueing_mean_seconds), times(row.slowdown_mean), percent(row.busy), row.ooms === undefined ? UNKNOWN : number(row.ooms, 0)]), [4, 5, 6]),
     base?.jct_mean_seconds ? h("ul", { class: "plain" }, ...rows.filter((row) => row !== base && row.jct_mean_seconds !== null).map((row) =>
-      h("li", {}, `Under ${row.name} jobs are done ${times((base.jct_mean_seconds ?? 0) / (row.jct_mean_seconds ?? 1))} as fast as under slot, in the mean.`))) : null,
+      h("li", {}, `${row.name === "really" ? "In reality jobs were done" : `Under ${row.name} jobs are done`} ${times((base.jct_mean_seconds ?? 0) / (row.jct_mean_seconds ?? 1))} as fast as under slot, in the mean.`))) : null,
     ...answer.remarks.map((remark) => note(remark)));
 }
 
@@ -67,7 +67,7 @@ export const simulatePage: MakePage = (at) => {
   at.append(h("h1", {}, "Simulate"),
     h("p", { class: "dim" }, "What would another policy have done? This server's own jobs and queue are played again. For a trace file: ", h("code", {}, "sharewell simulate"), "."),
     card(null, {}, h("div", { class: "checks" }, ...boxes.map(({ label }) => label)),
-      h("div", { class: "fields" }, h("div", { class: "field" }, h("label", { for: "simulate-days" }, "Days back"), days)),
+      h("div", { class: "fields narrow" }, h("div", { class: "field" }, h("label", { for: "simulate-days" }, "Days back"), days)),
       h("button", { class: "primary", type: "button", id: "simulate-run", onclick: () => void run() }, "Simulate"), said), result);
   return { title: "Simulate", stop: () => until.stop() };
 };

@@ -7,7 +7,7 @@ import { note } from "../lib/parts";
 
 export type Pair = Pairs["pairs"][number];
 
-const CELL = 17, LEFT = 190, TOP = 150;
+const CELL = 17, LEFT = 190, TOP = 176;
 const MOST = 70;
 
 function together(pair: Pair): number | null {
@@ -20,7 +20,10 @@ function wordsOf(pair: Pair): string {
 }
 
 export function matrix(pairs: Pair[], chosen: Pair | null, choose: (pair: Pair) => void): HTMLElement {
-  const names = [...new Set(pairs.flatMap((pair) => [pair.a, pair.b]))].sort().slice(0, MOST);
+  // Those of most pairs first: the corner is dense, and what is left out was measured least.
+  const many = new Map<string, number>();
+  for (const pair of pairs) for (const name of [pair.a, pair.b]) many.set(name, (many.get(name) ?? 0) + 1);
+  const names = [...many.keys()].sort((a, b) => (many.get(b) ?? 0) - (many.get(a) ?? 0) || a.localeCompare(b)).slice(0, MOST);
   const at = new Map(names.map((name, i) => [name, i]));
   const cells: SVGElement[] = [];
   const put = (pair: Pair, row: number, column: number) => {
