@@ -59,8 +59,8 @@ export async function checkFigures(page, url) {
   const widths = await page.locator("[data-gpu='0'] .stack-bar").first().locator(".seg").evaluateAll((all) => all.map((one) => one.style.width));
   assert.deepEqual(widths, ["37.2%", "51.1%"]);
   const residents = (await page.locator("[data-gpu='0'] .residents li").allTextContents()).map((one) => one.replaceAll(/\s+/g, " "));
-  assert.match(residents[0], /#42 job-42 ann.*speed –.*7 cores/);
-  assert.match(residents[1], /#43 job-43 ann.*80 % of alone.*3 cores/);
+  assert.match(residents[0], /#42 job-42.*speed –.*ann · 7 cores/);
+  assert.match(residents[1], /#43 job-43.*80 % of alone.*ann · 3 cores/);
   assert.equal(await text(".node [data-figure=cores]"), "17 of 96");
   assert.equal(await text(".node [data-figure=host-memory]"), "31.0 GB of 503 GB");
   assert.match(await text(".node"), /3\.3 GB seen in use/);

@@ -31,12 +31,13 @@ class Live {
   private due: ReturnType<typeof setTimeout> | null = null;
   private asking = false;
   private askAgain = false;
+  private all = true;
 
   constructor() {
     this.stream.onEvent(() => this.soon());
     onToken(() => this.soon());
     setInterval(() => {
-      if (!document.hidden) this.soon();
+      if (!document.hidden) this.soon(false);
     }, FIGURES_EVERY);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.soon();
@@ -49,7 +50,9 @@ class Live {
     return () => this.changed.delete(listener);
   }
 
-  soon(): void {
+  /** `all`: also what changes with events alone. */
+  soon(all = true): void {
+    this.all ||= all;
     this.due ??= setTimeout(() => {
       this.due = null;
       void this.ask();
@@ -62,26 +65,29 @@ class Live {
       return;
     }
     this.asking = true;
+    const kept = this.all ? null : this.now;
+    this.all = false;
     try {
       const [server, gpus, nodes] = await Promise.all([
-        get<Server>("/api/v1"), get<Gpus>("/api/v1/gpus"), get<Nodes>("/api/v1/nodes"),
+        kept?.server ?? get<Server>("/api/v1"), get<Gpus>("/api/v1/gpus"), get<Nodes>("/api/v1/nodes"),
       ]);
       const many = gpus.gpus.length > MANY_GPUS;
       const [live, ended] = await Promise.all([
         get<Jobs>("/api/v1/jobs", { live: 1, limit: many ? 200 : MOST_JOBS }),
-        get<Jobs>("/api/v1/jobs", { phase: "finished,failed,cancelled", limit: 8 }),
+        kept ? { jobs: kept.ended } : get<Jobs>("/api/v1/jobs", { phase: "finished,failed,cancelled", limit: 8 }),
       ]);
       this.now = { server, gpus: gpus.gpus, nodes: nodes.nodes, jobs: live.jobs, counts: live.counts,
                    more: live.next !== null, ended: ended.jobs, at: Date.now() };
       this.problem = null;
     } catch (error) {
       this.problem = error instanceof ApiError ? error : new ApiError(0, String(error));
+      this.all = true;
     }
     this.asking = false;
     for (const listener of this.changed) listener();
     if (this.askAgain) {
       this.askAgain = false;
-      this.soon();
+      this.soon(false);
     }
   }
 }

@@ -8,7 +8,7 @@ import { count, duration, number, percent, times, UNKNOWN } from "../lib/format"
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { bar, card, note, problem, table } from "../lib/parts";
-import { gantt, MOST_ROWS, ranOn } from "./cluster_gantt";
+import { beganAt, gantt, MOST_ROWS, ranOn } from "./cluster_gantt";
 
 const RANGES: [string, number][] = [["15 min", 900e3], ["1 h", 3600e3], ["6 h", 6 * 3600e3], ["24 h", 86400e3], ["7 days", 7 * 86400e3]];
 const MOST_JOBS = 2000;
@@ -24,8 +24,9 @@ interface UserRow {
 }
 
 function overlap(job: Job, from: number, to: number): number {
-  if (job.started_ms === null) return 0;
-  return Math.max(0, Math.min(job.ended_ms ?? to, to) - Math.max(job.started_ms, from)) / 1000;
+  const began = beganAt(job);
+  if (began === null) return 0;
+  return Math.max(0, Math.min(job.ended_ms ?? to, to) - Math.max(began, from)) / 1000;
 }
 
 export function usersOf(jobs: Job[], from: number, to: number): UserRow[] {
@@ -50,7 +51,7 @@ function shareLines(jobs: Job[], gpus: string[], from: number, to: number): Line
   const given: [number, number | null][] = [], shared: [number, number | null][] = [];
   for (let i = 0; i <= BUCKETS; ++i) {
     const time = from + ((to - from) * i) / BUCKETS;
-    const running = jobs.filter((job) => job.started_ms !== null && job.started_ms <= time && (job.ended_ms ?? Infinity) > time);
+    const running = jobs.filter((job) => (beganAt(job) ?? Infinity) <= time && (job.ended_ms ?? Infinity) > time);
     const many = gpus.map((gpu) => running.filter((job) => ranOn(job, gpu)).length);
     const all = Math.max(1, gpus.length);
     given.push([time, (many.filter((n) => n > 0).length / all) * 100]);
@@ -123,6 +124,7 @@ export const clusterPage: MakePage = (at, argument) => {
         } }, words)))),
       said ? problem(said) : null,
       card("Who had which GPU", {}, !asked ? note("Asking the server …") : gantt(gpus, jobs, from, to),
+        note("Of each job its last attempt; earlier ones are not told apart."),
         gpus.length > MOST_ROWS ? note(`The first ${MOST_ROWS} of ${count(gpus.length, "GPU")} are shown.`) : null,
         cut ? note(`Only the newest ${number(jobs.length, 0)} jobs are counted.`) : null),
       h("div", { class: "half" },

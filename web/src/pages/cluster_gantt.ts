@@ -14,16 +14,21 @@ interface Span {
   lane: number;
 }
 
+/** When its last attempt began; that is what its GPUs are of. Absent: it waits (again), and when it left is not told. */
+export function beganAt(job: Job): number | null {
+  return job.phase === "waiting" || job.phase === "held" ? null : (job.resumed_ms ?? job.started_ms);
+}
+
 export function ranOn(job: Job, gpu: string): boolean {
-  return job.started_ms !== null && job.gpus.some((one) => one.uuid === gpu);
+  return beganAt(job) !== null && job.gpus.some((one) => one.uuid === gpu);
 }
 
 function lanesOf(jobs: Job[], from: number, to: number): { spans: Span[]; lanes: number } {
   const spans: Span[] = [];
   const ends: number[] = [];
-  const sorted = [...jobs].sort((a, b) => (a.started_ms ?? 0) - (b.started_ms ?? 0));
+  const sorted = [...jobs].sort((a, b) => (beganAt(a) ?? 0) - (beganAt(b) ?? 0));
   for (const job of sorted) {
-    const begin = Math.max(from, job.started_ms ?? from), end = Math.min(to, job.ended_ms ?? to);
+    const begin = Math.max(from, beganAt(job) ?? from), end = Math.min(to, job.ended_ms ?? to);
     if (end <= from || begin >= to) continue;
     let lane = ends.findIndex((last) => last <= begin);
     if (lane < 0) lane = ends.push(0) - 1;

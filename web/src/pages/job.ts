@@ -50,7 +50,7 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
   const beside = [...new Set(isOver(job) ? job.beside : [...others, ...(others.length > 0 ? [] : job.beside)])].filter((one) => one !== job.number);
   return card("Where it is", {}, facts([
     ["user", job.user],
-    ["GPUs", job.gpus.length > 0 ? job.gpus.map((gpu) => `${gpu.index} (${gpu.model})`).join(", ") : `asked for ${job.gpus_asked}`],
+    [job.phase === "waiting" || isOver(job) ? "GPUs, last" : "GPUs", job.gpus.length > 0 ? job.gpus.map((gpu) => `${gpu.index} (${gpu.model})`).join(", ") : `asked for ${job.gpus_asked}`],
     ["cores", job.cores > 0 ? number(job.cores) : `asked for ${number(job.cores_asked)}`],
     ["SMs it may use", job.gpus.length > 0 ? percent(job.sm_share) : UNKNOWN],
     ["neighbours", beside.length > 0 ? h("span", {}, ...beside.flatMap((one, i) => [i > 0 ? ", " : "", jobLink(all.get(one) ?? one)])) : "none"],

@@ -21,8 +21,13 @@ function spansOf(job: Job, now: number): Span[] {
   add(job.submitted_ms, job.started_ms ?? end, "waits", job.started_ms === null && job.ended_ms === null ? "has waited" : "waited");
   if (job.started_ms === null) return spans;
   const last = Math.max(job.resumed_ms ?? job.started_ms, job.started_ms);
-  add(job.started_ms, last, "earlier", "earlier attempts or pauses");
   const waits = job.phase === "waiting" || job.phase === "held";
+  if (waits && job.paused_ms === null) {
+    // It was put back into the queue; when, its record does not say.
+    add(job.started_ms, end, "earlier", "ran before and waits again, in all");
+    return spans;
+  }
+  add(job.started_ms, last, "earlier", "earlier attempts or pauses");
   const stops = waits ? Math.min(end, Math.max(last, job.paused_ms ?? last)) : end;
   add(last, stops, "runs", job.ended_ms === null && !waits ? "has run" : "ran");
   if (waits && job.paused_ms !== null) add(stops, end, "paused", "paused for");

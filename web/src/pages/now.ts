@@ -57,10 +57,10 @@ function resident(job: Job, colour: string): HTMLElement {
   const speed = job.slowdown === null || job.slowdown <= 0 ? null : 1 / job.slowdown;
   return h("li", { "data-key": job.number },
     h("span", { class: `swatch ${colour}`, "aria-hidden": "true" }),
-    h("span", { class: "who" }, jobLink(job), h("span", { class: "dim" }, ` ${job.user}`)),
+    h("span", { class: "who" }, jobLink(job)),
     h("span", { class: "speed", title: "its speed over its speed alone on this GPU" },
       speed === null ? h("span", { class: "dim" }, "speed ", UNKNOWN) : `${percent(speed)} of alone`),
-    h("span", { class: "dim small" }, `${number(job.cores)} cores`));
+    h("span", { class: "dim small of" }, `${job.user} · ${number(job.cores)} cores · ${since(job.resumed_ms ?? job.started_ms, live.now?.at)}`));
 }
 
 function gpuCard(gpu: Gpu, jobs: Map<number, Job>): HTMLElement {
@@ -139,7 +139,7 @@ function queue(now: Now): HTMLElement {
       jobLink(job), job.user, since(job.submitted_ms, now.at),
       job.phase === "held" ? phasePill("held") : h("span", { title: clock(job.expected_start_ms) }, until(job.expected_start_ms, now.at)),
       h("span", { class: "reason" }, job.reason || job.note)])),
-    waiting.length > most || now.more ? note(`The first ${Math.min(most, waiting.length)} of ${count((now.counts["waiting"] ?? 0) + (now.counts["held"] ?? 0), "job")} are shown.`) : null);
+    waiting.length > most || now.more ? note(`${now.more ? "Of the newest jobs, those that wait: " : "The first "}${Math.min(most, waiting.length)} of ${count((now.counts["waiting"] ?? 0) + (now.counts["held"] ?? 0), "job")} are shown.`) : null);
 }
 
 function others(now: Now): HTMLElement | null {
