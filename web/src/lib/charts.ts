@@ -77,7 +77,7 @@ function clockTick(seconds: number, range: number): string {
 }
 
 function tick(value: number): string {
-  return Math.abs(value) >= 1000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toFixed(2));
+  return Math.abs(value) >= 1000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toPrecision(3));
 }
 
 export class Chart {
@@ -129,7 +129,7 @@ export class Chart {
         ...lines.map((line, i) => ({
           label: line.name, stroke: cssColour(`--c${i}`), width: 1.6, spanGaps: false,
           points: { show: line.points.length < 3 },
-          value: (_plot: uPlot, value: number | null) => (value === null ? "" : `${+value.toFixed(2)} ${data.unit}`),
+          value: (_plot: uPlot, value: number | null) => (value === null ? "" : `${+value.toPrecision(4)} ${data.unit}`),
         })),
       ],
       hooks: { drawClear: [(plot) => {

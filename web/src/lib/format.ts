@@ -38,9 +38,9 @@ export function duration(seconds: Maybe): string {
   if (s < 1) return "under 1 s";
   if (s < 60) return `${Math.floor(s)} s`;
   const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
-  if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
-  if (s < 86400) return `${Math.floor(s / 3600)}h ${two((s % 3600) / 60)}m`;
-  return `${Math.floor(s / 86400)}d ${two((s % 86400) / 3600)}h`;
+  if (s < 3600) return `${Math.floor(s / 60)}m\u00a0${two(s % 60)}s`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h\u00a0${two((s % 3600) / 60)}m`;
+  return `${Math.floor(s / 86400)}d\u00a0${two((s % 86400) / 3600)}h`;
 }
 
 export function since(from: Maybe, to = Date.now()): string {

@@ -105,7 +105,7 @@ export const jobPage: MakePage = (at, argument) => {
     show(body,
       h("div", { class: "half" }, h("div", {}, whyCard(shown, why), advice.length > 0
         ? card("Advice", { id: "advice" }, h("ul", { class: "plain" }, ...advice.map((words) => h("li", {}, words)))) : null,
-        believedAndSeen(shown)), placeOf(shown, all)));
+        placeOf(shown, all)), believedAndSeen(shown)));
   };
 
   const ask = async () => {
