@@ -89,6 +89,7 @@ void ApiImpl::AddRoutes() {
   AddLimitsRoute();
   AddTokenRoutes();
   AddEventRoute();
+  AddPageRoutes();
 }
 
 void ApiImpl::Route(const char* method, const std::string& path, Handler handler,

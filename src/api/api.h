@@ -35,6 +35,13 @@ struct LogPiece {
   std::int64_t begin = 0;  // offset of its first byte in all that was written
 };
 
+// A file of the dashboard. All of it outlives the Api.
+struct PageFile {
+  std::string_view name;        // app.js: /dashboard/app.js; index.html: /
+  std::string_view type;        // its content type
+  std::string_view body, gzip;  // as it is, and compressed
+};
+
 struct GpuFigures {
   std::optional<double> busy, memory_used_bytes, power_watts;
 };
@@ -62,6 +69,9 @@ struct Studies {
   std::function<std::string()> predictor;   // GET /predictor; quick
   // "shipped" or "retrained"; quick, on the network's thread.
   std::function<core::Result<void>(const std::string& what)> use_predictor;
+  // GET /jobs/{number}/samples, of the job as it is now; at most so many points a series.
+  std::function<core::Result<std::string>(const core::JobRecord& job, std::size_t most)> samples;
+  std::function<core::Result<std::string>()> pairs;  // GET /pairs
 };
 
 struct ApiOptions {
@@ -71,6 +81,7 @@ struct ApiOptions {
   std::size_t most_studies = 32;  // that wait, of all users
   // What one user may take, and where that comes from; without it the defaults. Any thread.
   std::function<core::AccountLimits(const core::Account& who)> limits = {};
+  std::vector<PageFile> page = {};  // the dashboard; none: it is not built in
 };
 
 // The form of every error.

@@ -31,6 +31,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddLimitsRoute();
   void AddTokenRoutes();
   void AddEventRoute();
+  void AddPageRoutes();
 
   // A route under /api/v1, with who asks. Runs on the server's thread.
   using Handler = std::function<void(http::HttpRequest, const Who&, const http::Responder&)>;

@@ -57,14 +57,25 @@ const GpuView* GpuNamed(const ServiceView& view, const std::string& name) {
   return found == view.gpus.end() ? nullptr : &*found;
 }
 
+// Of all nodes of the cluster; absent: of one of them nobody knows.
+std::optional<double> HostMemory(const ServiceView& view) {
+  if (!view.cluster) return std::nullopt;
+  double all = 0;
+  for (const core::Node& node : view.cluster->nodes()) {
+    if (!node.memory) return std::nullopt;
+    all += node.memory->value;
+  }
+  return all;
+}
+
 http::HttpResponse Node(const ServiceView& view) {
   return JsonAnswer(
       fmt::format("{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},"
-                  "\"simulated_cores\":{},\"gpus\":{},"
+                  "\"simulated_cores\":{},\"memory_bytes\":{},\"gpus\":{},"
                   "\"policy\":{},\"store_up\":{},\"store_problem\":{}}}]}}",
                   JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given),
-                  view.simulated_cores, view.gpus.size(), JsonText(view.policy), view.store_up,
-                  JsonText(view.store_problem)));
+                  view.simulated_cores, JsonNumber(HostMemory(view)), view.gpus.size(),
+                  JsonText(view.policy), view.store_up, JsonText(view.store_problem)));
 }
 
 class Figures {

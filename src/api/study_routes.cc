@@ -12,6 +12,7 @@
 namespace sharewell::api {
 namespace {
 
+constexpr std::int64_t kUsualPoints = 240, kMostPoints = 2000;  // of a series
 constexpr std::size_t kMostModel = std::size_t{16} << 20;
 
 http::HttpResponse NotHere(const char* what) {
@@ -28,6 +29,28 @@ void ApiImpl::AddStudyRoutes() {
             return studies.profiles(name);
           });
         });
+  Route("GET", "/api/v1/pairs",
+        [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
+          if (!studies.pairs) return responder.Answer(NotHere("measured pairs"));
+          Study(who, responder, [this] { return studies.pairs(); });
+        });
+  ReadThen("/api/v1/jobs/{number}/samples", [this](const http::HttpRequest& request, const Who& who,
+                                                   const http::Responder& responder) {
+    if (!studies.samples) return responder.Answer(NotHere("samples"));
+    const auto most = QueryNumber(http::ParseQuery(request.query), "most", 2, kMostPoints);
+    if (!most) return responder.Answer(Problem(400, most.error().message));
+    const auto number = JobNumber(request);
+    const auto job = number ? FindJob(*number) : core::Result<control::JobPtr>(control::JobPtr());
+    if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
+    if (*job == nullptr) {
+      return responder.Answer(
+          Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
+                                   core::Quoted(request.parameters.front()))));
+    }
+    Study(who, responder, [this, job = *job, points = most->value_or(kUsualPoints)] {
+      return studies.samples(*job, static_cast<std::size_t>(points));
+    });
+  });
   Route("GET", "/api/v1/predictor",
         [this](const http::HttpRequest&, const Who&, const http::Responder& responder) {
           if (!studies.predictor) return responder.Answer(NotHere("predictor"));

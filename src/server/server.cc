@@ -36,6 +36,7 @@
 #include "policy/registry.h"
 #include "server/advisor.h"
 #include "server/daemon.h"
+#include "server/dashboard.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
 #include "server/learner.h"
@@ -510,6 +511,7 @@ Result<void> Server::Parts::MakeApi() {
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.openapi = platform::EmbeddedOpenApi();
+  api_options.page = DashboardFiles();
   StudyParts parts{&machine,      &catalogue, service.get(), watch.get(),    learner.get(),
                    options.store, jobs->Id(), options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(

@@ -18,6 +18,7 @@
 #include "report/simulation/whatif.h"
 #include "report/text/format.h"
 #include "server/learner_json.h"
+#include "server/measured.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
 #include "store/store.h"
@@ -209,6 +210,11 @@ api::Studies ServerStudies(const StudyParts& parts) {
   };
   studies.starts = [parts] { return ExpectedStarts(parts); };
   studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };
+  studies.samples = [parts](const core::JobRecord& job, std::size_t most) {
+    return JobSamplesJson(parts.store, parts.watch == nullptr ? "" : parts.service->View().node,
+                          job, most);
+  };
+  studies.pairs = [parts] { return PairsJson(parts.store); };
   studies.gpu_figures = [parts] {
     std::map<std::string, api::GpuFigures> figures;
     if (parts.watch == nullptr) return figures;  // of a cluster: each node's monitor knows

@@ -32,6 +32,11 @@ std::string_view HostOf(std::string_view authority) {
   return authority.substr(0, authority.find(':'));
 }
 
+// What tells nothing of this server: whether it works, and the dashboard's own files.
+bool IsOpen(std::string_view path) {
+  return path == "/healthz" || path == "/" || path.starts_with("/dashboard/");
+}
+
 bool IsLoopbackName(std::string_view host) {
   if (host == "localhost" || host == "[::1]") return true;
   return host.starts_with("127.") &&
@@ -104,7 +109,7 @@ Allowed<std::optional<core::Account>> Access::Admit(const http::HttpRequest& req
                    "who are you? Give a token (`Authorization: Bearer TOKEN`; `sharewell token "
                    "create` on the server makes one), or ask through the server's socket");
   }
-  if (!peer.loopback && request.path != "/healthz") {
+  if (!peer.loopback && !IsOpen(request.path)) {
     return Refused(401,
                    "from another machine even reading needs a token: `Authorization: Bearer "
                    "TOKEN`");

@@ -1,0 +1,280 @@
+// The dashboard from end to end: a real server, a real browser. Screenshots are kept in build/web-screenshots.
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { accessible, Complaints, openBrowser, PATIENCE, ROOT, Server, shot, until } from "./harness.mjs";
+import { checkFigures } from "./figures.mjs";
+import { checkMany } from "./many.mjs";
+
+const MODEL = join(ROOT, "fuzz/corpus/onnx/tv_alexnet_224.onnx");
+const PAYLOADS = [
+  "<script>window.pwned=1</script>", "<img src=x onerror=\"window.pwned=1\">", "\"><svg onload=window.pwned=1>",
+  "javascript:window.pwned=1", "</textarea></title><script>window.pwned=1</script>", "{{constructor.constructor('window.pwned=1')()}}",
+  "${window.pwned=1}", "<a href=\"javascript:window.pwned=1\">x</a>", "<style>*{display:none}</style>", "&lt;b&gt;&#60;script&#62;",
+];
+
+const server = new Server();
+const complaints = new Complaints();
+let page;
+
+async function step(name, work) {
+  const began = Date.now();
+  try {
+    await work();
+  } catch (error) {
+    if (page) await shot(page, "failed").catch(() => undefined);
+    throw new Error(`${name}: ${error.stack}`);
+  }
+  assert.deepEqual(complaints.all, [], `${name}: the browser complains`);
+  console.log(`ok ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+}
+
+const phaseIs = (phase) => page.waitForSelector(`.title .pill[data-phase="${phase}"]`, { timeout: PATIENCE });
+const textOf = (selector) => page.textContent(selector, { timeout: PATIENCE });
+const go = (route) => page.goto(`${server.url}#/${route}`);
+
+function makeToken() {
+  const program = process.env.SHAREWELL ?? join(ROOT, "build/release/sharewell");
+  const made = spawnSync(program, ["token", "create", "--server", server.socket, "--label", "dashboard"], { encoding: "utf8" });
+  assert.equal(made.status, 0, made.stderr);
+  return made.stdout.trim();
+}
+
+async function signIn(token) {
+  await page.click("#token");
+  await page.fill("#token-field", token);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog", { state: "detached", timeout: PATIENCE });
+}
+
+/** A job that goes on until the test lets it end. Submitted from the Predict page, with what was predicted. */
+async function submitPredicted(name) {
+  await page.click("#prediction button.primary");
+  await page.fill("#submit-name", name);
+  await page.fill("#submit-folder", server.folder);
+  await page.fill("#submit-command", `sh -c "echo started ${name}; cat payloads; while [ ! -e stop-${name} ]; do sleep 0.1; done; echo bye"`);
+  await page.click("dialog button[type=submit]");
+  await page.waitForURL(/#\/job\/\d+/, { timeout: PATIENCE });
+  return Number(/#\/job\/(\d+)/.exec(page.url())[1]);
+}
+
+async function run() {
+  await server.start();
+  writeFileSync(join(server.folder, "payloads"), PAYLOADS.map((words) => `${words}\n`).join(""));
+  const token = makeToken();
+  const browser = await openBrowser();
+  try {
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: "light" });
+    complaints.watch(page);
+    let first, second, third;
+
+    await step("the page comes from the program alone, under a strict policy", async () => {
+      const asked = new Set();
+      page.on("request", (request) => asked.add(new URL(request.url()).host));
+      const answer = await page.goto(server.url);
+      assert.match(answer.headers()["content-security-policy"], /default-src 'none'; script-src 'self'/);
+      assert.equal(answer.headers()["content-encoding"], "gzip");
+      await page.waitForSelector("[data-gpu='0']", { timeout: PATIENCE });
+      await page.waitForSelector("#connection[data-state=live]", { timeout: PATIENCE });
+      assert.deepEqual([...asked], [`127.0.0.1:${server.port}`]);
+      assert.equal(await page.evaluate(() => document.cookie + localStorage.length + sessionStorage.length), "00");
+    });
+    await step("without a token it is read-only", async () => {
+      await page.click("#submit");
+      await page.waitForSelector("#token-field");
+      await accessible(page, "the token dialog");
+      await page.keyboard.press("Escape");
+    });
+    await step("every number on the Now page is the API's", async () => checkFigures(page, server.url));
+    await step("a token lives in memory alone", async () => {
+      await go("now");
+      await signIn(token);
+      assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
+      assert.ok(!(await page.content()).includes(token));
+    });
+    await step("a dropped model is predicted", async () => {
+      await go("predict");
+      await page.selectOption("#predict-precision", "bf16");
+      await page.setInputFiles("#predict-file", MODEL);
+      await page.waitForSelector("#prediction", { timeout: PATIENCE });
+      await page.waitForSelector("#placement", { timeout: PATIENCE });
+      assert.match(await textOf("#prediction"), /GPU memory[\d.]+ GB/);
+      await shot(page, "predict");
+      await accessible(page, "Predict");
+    });
+    await step("a job is submitted from the page and is seen to start", async () => {
+      first = await submitPredicted("first");
+      await phaseIs("running");
+      const why = await server.ask("GET", `/api/v1/jobs/${first}/why`);
+      await until("the why is shown", async () => (await textOf("#why")).includes(why.why[0]));
+    });
+    await step("its log is live, and what is in it stays text", async () => {
+      await until("the log is shown", async () => (await textOf("#log")).includes(PAYLOADS.at(-1)));
+      const log = await textOf("#log");
+      for (const words of PAYLOADS) assert.ok(log.includes(words), words);
+      assert.equal(await page.evaluate(() => document.querySelectorAll("#log *").length), 0);
+    });
+    await step("a second job shares its GPU", async () => {
+      await go("predict");
+      await page.setInputFiles("#predict-file", MODEL);
+      await page.waitForSelector("#prediction", { timeout: PATIENCE });
+      second = await submitPredicted("second");
+      await phaseIs("running");
+      await go("now");
+      await until("both are on one card", async () => {
+        const card = await textOf("[data-gpu='0'] .residents");
+        return card.includes(`#${first}`) && card.includes(`#${second}`);
+      });
+    });
+    await step("a job that waits says why and when", async () => {
+      await page.click("#submit");
+      await page.fill("#submit-command", "true");
+      await page.fill("#submit-name", "third");
+      await page.check("#submit-exclusive");
+      await page.click("dialog button[type=submit]");
+      await phaseIs("waiting");
+      third = Number(/#\/job\/(\d+)/.exec(page.url())[1]);
+      const job = await server.ask("GET", `/api/v1/jobs/${third}`);
+      await until("the reason is shown", async () => (await textOf("#why")).includes(job.reason));
+      await page.click("#act-hold");
+      await phaseIs("held");
+      await page.click("#act-release");
+      await phaseIs("waiting");
+      await go("now");
+      await until("the queue has it", async () => (await textOf("#queue")).includes(job.reason));
+      await shot(page, "now");
+      await accessible(page, "Now");
+    });
+    await step("scripts in names stay text on every page", async () => {
+      for (const name of PAYLOADS) {
+        await server.ask("POST", "/api/v1/jobs", { name, command: ["echo", name], folder: server.folder, gpus: 0, held: true });
+      }
+      await until("the queue shows them", async () => {
+        const queue = await textOf("#queue");
+        return PAYLOADS.every((words) => queue.includes(words));
+      });
+      const { jobs } = await server.ask("GET", "/api/v1/jobs?phase=held");
+      for (const job of jobs.slice(0, 3)) {
+        await go(`job/${job.number}`);
+        await until("the title is the name", async () => (await textOf(".title h1")).includes(job.name));
+      }
+      await go("cluster");
+      await page.waitForSelector(`svg a[href="#/job/${first}"]`, { timeout: PATIENCE });
+      await shot(page, "cluster");
+      await accessible(page, "Cluster");
+      assert.equal(await page.evaluate(() => window.pwned), undefined);
+      assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main style, main iframe, [onerror]").length), 0);
+    });
+    await step("samples are drawn", async () => {
+      await go(`job/${first}`);
+      await page.waitForSelector("#samples canvas", { timeout: PATIENCE });
+      await until("its cores are sampled", async () => (await textOf("#samples")).includes("CPU cores in use"));
+      await page.evaluate(() => window.scrollTo(0, 0));
+      await shot(page, "job");
+      await accessible(page, "Job");
+    });
+    await step("dark colours: as the system says, and by the button", async () => {
+      const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const light = await background();
+      await page.emulateMedia({ colorScheme: "dark" });
+      const dark = await background();
+      assert.notEqual(dark, light);
+      await shot(page, "job-dark");
+      await accessible(page, "Job in the dark");
+      await page.click("#theme");
+      assert.equal(await background(), light);
+      await page.click("#theme");
+      assert.equal(await background(), dark);
+      await go("now");
+      await page.waitForSelector("[data-gpu='0']");
+      await shot(page, "now-dark");
+      await accessible(page, "Now in the dark");
+    });
+    await step("the measured pairs and the predictor", async () => {
+      await go("workloads");
+      await page.waitForSelector("#matrix rect.h8, #matrix rect.h7, #matrix rect.h6", { timeout: PATIENCE });
+      await page.waitForSelector("#predictor", { timeout: PATIENCE });
+      await shot(page, "workloads-dark");
+      await accessible(page, "Workloads in the dark");
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.click("#theme");
+      await accessible(page, "Workloads");
+    });
+    await step("jobs end while the page looks on", async () => {
+      await go(`job/${second}`);
+      await phaseIs("running");
+      writeFileSync(join(server.folder, "stop-second"), "");
+      await phaseIs("finished");
+      await until("the log ends", async () => (await textOf("#log")).endsWith("bye\n"));
+      await go(`job/${first}`);
+      writeFileSync(join(server.folder, "stop-first"), "");
+      await phaseIs("finished");
+      await go(`job/${third}`);
+      await phaseIs("finished");
+    });
+    await step("a running job is cancelled", async () => {
+      const made = await server.ask("POST", "/api/v1/jobs", { name: "long", command: ["sleep", "600"], gpus: 1, folder: server.folder });
+      await go(`job/${made.jobs[0].number}`);
+      await phaseIs("running");
+      await page.click("#act-cancel");
+      await page.click("dialog button.primary");
+      await phaseIs("cancelled");
+    });
+    await step("a simulation of this server's own jobs", async () => {
+      await go("simulate");
+      await page.click("#simulate-run");
+      await page.waitForSelector("#results", { timeout: PATIENCE });
+      const results = await textOf("#results");
+      assert.match(results, /slot/);
+      assert.match(results, /sharewell/);
+      await shot(page, "simulate");
+      await accessible(page, "Simulate");
+    });
+    await step("a server that restarts is found again, and nothing is missed", async () => {
+      await go("now");
+      complaints.expecting = true;
+      await server.stop();
+      await page.waitForSelector("#connection[data-state=lost]", { timeout: PATIENCE });
+      await shot(page, "lost");
+      await server.start();
+      await page.waitForSelector("#connection[data-state=live]", { timeout: PATIENCE });
+      await server.ask("POST", "/api/v1/jobs", { name: "after the restart", command: ["true"], folder: server.folder, gpus: 0, held: true });
+      await until("the new job is shown", async () => (await textOf("#queue")).includes("after the restart"));
+      complaints.expecting = false;
+    });
+    await step("a change shows within a second", async () => {
+      const began = Date.now();
+      await server.ask("POST", "/api/v1/jobs", { name: "a change", command: ["true"], folder: server.folder, gpus: 0, held: true });
+      await until("the change is shown", async () => (await textOf("#queue")).includes("a change"));
+      console.log(`   shown after ${Date.now() - began} ms`);
+    });
+    await step("readable on a tablet, by keyboard too", async () => {
+      await page.setViewportSize({ width: 820, height: 1100 });
+      await go("now");
+      await page.waitForSelector("[data-gpu='0']");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page is wider than the screen");
+      await shot(page, "now-tablet");
+      await page.evaluate(() => document.activeElement?.blur());
+      await page.keyboard.press("2");
+      await page.waitForURL(/#\/cluster/);
+      await page.keyboard.press("1");
+      await page.waitForURL(/#\/now/);
+    });
+    await step("a thousand GPUs fold into a heat map", async () => checkMany(browser, server.url, complaints));
+  } finally {
+    await browser.close();
+  }
+}
+
+mkdirSync(join(ROOT, "build"), { recursive: true });
+let failed = false;
+try {
+  await run();
+} catch (error) {
+  failed = true;
+  console.error(error.message);
+}
+if (server.process?.exitCode === null) await server.stop();
+server.remove();
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,530 @@
+// Made from docs/openapi.json by make_types.mjs; `npm run types` writes it anew.
+
+/** A string; where it is no UTF-8, its bytes in base64. */
+export type Text = string | {
+  bytes: string;
+};
+
+/** stopping: it was told to end (cancelled, its time limit over, or back into the queue), and its processes are still there */
+export type Phase = "held" | "waiting" | "starting" | "running" | "stopping" | "finished" | "failed" | "cancelled";
+
+export type Training = {
+  id: number;
+  time_ms: number;
+  outcome: "taken" | "refused" | "failed" | "chosen";
+  why: string;
+  /** of a choice by hand: what is used since */
+  chosen?: string;
+  /** learnt from */
+  runs?: number;
+  workloads?: number;
+  /** runs that it was judged on */
+  held_out?: number;
+  figures?: ({
+    figure: string;
+    workloads: number;
+    shipped_error: number | null;
+    in_use_error: number | null;
+    retrained_error: number | null;
+    verdict: "kept" | "taken" | "reverted";
+    why: string;
+  })[];
+};
+
+export type Predictor = {
+  schema: number;
+  /** shipped, a file, or retrained */
+  in_use: string;
+  given: string;
+  /** chosen by hand: nothing is trained */
+  pinned: boolean;
+  trained: Training | null;
+  runs_kept: number;
+  graphs_kept: number;
+  new_runs: number;
+  trains_at: number;
+  drift: string | null;
+  history: Training[];
+};
+
+/** What a job is believed to need, alone. Unknown is null. */
+export type Needs = {
+  source: "measured" | "predicted" | "assumed";
+  /** where that comes from, in words */
+  from: string;
+  workload: string | null;
+  batch: number | null;
+  precision: string | null;
+  workers: number | null;
+  /** the GPU model the figures are of */
+  gpu: string | null;
+  /** share of the time its GPU works, 0 to 1 */
+  busy: number | null;
+  sm: number | null;
+  dram: number | null;
+  gpu_memory_bytes: number | null;
+  /** 95 % bound */
+  gpu_memory_upper_bytes: number | null;
+  cpu_cores: number | null;
+  /** 95 % bound */
+  cores_upper: number | null;
+  host_memory_bytes: number | null;
+  pcie_bytes_per_second: number | null;
+  host_bandwidth_bytes_per_second: number | null;
+  power_watts: number | null;
+  /** mean time of one kernel */
+  kernel_seconds: number | null;
+  kernels_per_step: number | null;
+  steps_per_second: number | null;
+  /** alone */
+  duration_seconds: number | null;
+  /** of a prediction by this server: the graph that it keeps to learn from */
+  graph?: string;
+  optimizer?: string | null;
+  /** the predictor had learnt from runs of this server */
+  retrained?: boolean;
+  /** pairs of cores and the share of its speed it has with them */
+  cpu_curve?: number[][];
+};
+
+/** As Needs; what is left out is unknown. */
+export type NeedsSent = {
+  source?: "measured" | "predicted" | "assumed";
+  /** where that comes from, in words */
+  from?: string;
+  workload?: string | null;
+  batch?: number | null;
+  precision?: string | null;
+  workers?: number | null;
+  /** the GPU model the figures are of */
+  gpu?: string | null;
+  /** share of the time its GPU works, 0 to 1 */
+  busy?: number | null;
+  sm?: number | null;
+  dram?: number | null;
+  gpu_memory_bytes?: number | null;
+  /** 95 % bound */
+  gpu_memory_upper_bytes?: number | null;
+  cpu_cores?: number | null;
+  /** 95 % bound */
+  cores_upper?: number | null;
+  host_memory_bytes?: number | null;
+  pcie_bytes_per_second?: number | null;
+  host_bandwidth_bytes_per_second?: number | null;
+  power_watts?: number | null;
+  /** mean time of one kernel */
+  kernel_seconds?: number | null;
+  kernels_per_step?: number | null;
+  steps_per_second?: number | null;
+  /** alone */
+  duration_seconds?: number | null;
+  /** as a prediction by this server gave it */
+  graph?: string | null;
+  optimizer?: string | null;
+  retrained?: boolean;
+  /** pairs of cores and the share of its speed it has with them */
+  cpu_curve?: number[][];
+};
+
+export type GivenGpu = {
+  index: number;
+  uuid: string;
+  model: string;
+};
+
+export type Job = {
+  /** where the job is the whole document */
+  schema?: 1;
+  number: number;
+  name: string;
+  user: string;
+  uid: number;
+  gid: number;
+  admin?: boolean;
+  phase: Phase;
+  command: Text[];
+  folder: Text;
+  /** To its owner and admins; others see {}. */
+  environment: Record<string, Text>;
+  /** Variables whose names are no UTF-8: pairs in base64. */
+  environment_bytes?: string[][];
+  gpus_asked: number;
+  cores_asked: number | null;
+  gpu_memory_asked_bytes: number | null;
+  memory_asked_bytes: number | null;
+  /** of its GPU's SMs, at most, as its user insists; null: the policy decides */
+  sm_share_asked: number | null;
+  gpu_models: string[];
+  exclusive: boolean;
+  max_slowdown: number | null;
+  priority: number;
+  /** its kernels go before those of its neighbours */
+  latency_sensitive: boolean;
+  time_limit_seconds: number | null;
+  image: string | null;
+  after: number[];
+  held: boolean;
+  requeue: boolean;
+  terminal: boolean;
+  /** octal: "0022" */
+  umask: string | null;
+  profile: string | null;
+  array: string | null;
+  array_at_once: number | null;
+  needs: Needs;
+  needs_given: Needs | null;
+  /** Unix milliseconds. */
+  submitted_ms: number;
+  /** Unix milliseconds. The first time. */
+  started_ms: number | null;
+  /** Unix milliseconds. The last time it was started, later by as much as it was paused since. */
+  resumed_ms: number | null;
+  /** Unix milliseconds. */
+  ended_ms: number | null;
+  /** Unix milliseconds. Of a job that waits: when it should start, as the forecast last said; null: nobody can tell, or it does not wait. Null in the answer to a submission. */
+  expected_start_ms: number | null;
+  /** how often it was started */
+  attempt: number;
+  /** so often it ran out of GPU memory, or failed together with its neighbours; after one it runs alone */
+  ooms: number;
+  /** how often it had to leave its neighbours */
+  parted: number;
+  /** runs in a row under which the machine or the supervisor went down */
+  lost: number;
+  cancelled: boolean;
+  /** it waits with its processes alive, its GPU memory on the host; with held until it is resumed */
+  paused: boolean;
+  /** Unix milliseconds. The last time it was paused. */
+  paused_ms: number | null;
+  gpus: GivenGpu[];
+  cores: number;
+  /** given: of each GPU's SMs, at most */
+  sm_share: number;
+  beside: number[];
+  /** why it waits, was put there, or (phase stopping) is being stopped */
+  reason: string;
+  note: string;
+  /** 128 + signal as a shell has it */
+  exit_code: number | null;
+  steps: number | null;
+  steps_per_second: number | null;
+  /** measured against itself alone */
+  slowdown: number | null;
+  /** what it was seen to use in its last attempt; a GPU's figures while it had the GPU to itself */
+  seen: {
+    cores?: number | null;
+    busy?: number | null;
+    sm?: number | null;
+    gpu_memory_bytes?: number | null;
+    host_memory_bytes?: number | null;
+    power_watts?: number | null;
+  } | null;
+  run_time_seconds: number;
+  alone_time_seconds: number;
+  /** of the last attempt: its time limit was extended by what it lost beside others */
+  time_limit_extended_seconds: number;
+};
+
+export type Submission = {
+  name?: string;
+  command: Text[];
+  /** absolute; where it starts */
+  folder?: Text;
+  /** all of it; ours is added */
+  environment?: Record<string, Text>;
+  /** Variables whose names are no UTF-8: pairs in base64. */
+  environment_bytes?: string[][];
+  /** 0: a CPU-only job; left out: 1 */
+  gpus?: number;
+  /** left out: as many as it needs */
+  cores?: number | null;
+  gpu_memory_bytes?: number | null;
+  /** of the host; it is ended above it */
+  memory_bytes?: number | null;
+  /** of its GPU's SMs, at most: 0.6 is 60 %. For a job that may share its one GPU; left out: the policy decides */
+  sm_share?: number | null;
+  gpu_models?: string[];
+  exclusive?: boolean;
+  max_slowdown?: number | null;
+  priority?: number;
+  /** its kernels go before those of its neighbours */
+  latency_sensitive?: boolean;
+  time_limit_seconds?: number | null;
+  image?: string | null;
+  /** jobs that must have finished well before it starts */
+  after?: number[];
+  held?: boolean;
+  /** after a reboot or a lost GPU; false: it has failed then */
+  requeue?: boolean;
+  /** an interactive job: it has a terminal of its own, ends with it, and is never requeued */
+  terminal?: boolean;
+  /** of its process, octal, at most "0777"; null: "0022" */
+  umask?: string | null;
+  profile?: string | null;
+  needs?: NeedsSent | null;
+  array?: string | null;
+  /** so many jobs of the array run at once */
+  array_at_once?: number | null;
+};
+
+export type Gpu = {
+  schema?: 1;
+  index: number;
+  uuid: string;
+  model: string;
+  memory_bytes: number;
+  simulated: boolean;
+  drained: boolean;
+  /** why it does not answer; empty: it does */
+  problem: string;
+  jobs: number[];
+  /** processes on it that are no jobs; one that is busy keeps jobs away */
+  strangers: {
+    pid: number;
+    user: string;
+    memory_bytes: number;
+    busy: boolean;
+  }[];
+  busy: number | null;
+  memory_used_bytes: number | null;
+  power_watts: number | null;
+};
+
+export type Event = {
+  id: number;
+  /** Unix milliseconds. */
+  time_ms: number;
+  kind: string;
+  /** 0: of no job */
+  job: number;
+  text: string;
+};
+
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  /** what, why, and what to do next */
+  detail: string;
+};
+
+export type Jobs = {
+  schema: 1;
+  jobs: Job[];
+  /** jobs that are not over, by phase */
+  counts: Record<string, number>;
+  /** give it as `below` for the next page */
+  next: number | null;
+};
+
+export type Submitted = {
+  schema: 1;
+  jobs: Job[];
+};
+
+export type Considered = {
+  schema: 1;
+  jobs: Job[];
+  forecast: {
+    /** Unix milliseconds. */
+    start_ms: number | null;
+    gpus: GivenGpu[];
+    why: string;
+  } | null;
+};
+
+export type Server = {
+  schema: 1;
+  version: string;
+  node: string;
+  policy: string;
+  /** Unix milliseconds. */
+  since_ms: number;
+};
+
+export type Token = {
+  schema?: 1;
+  id: string;
+  user: string;
+  uid: number;
+  admin: boolean;
+  created_ms: number;
+  label: string;
+};
+
+export type Tokens = {
+  schema: 1;
+  tokens: Token[];
+};
+
+export type NewToken = {
+  schema: 1;
+  id: string;
+  user: string;
+  secret: string;
+};
+
+export type Limits = {
+  schema: 1;
+  user: string;
+  limits: ({
+    /** its key in sharewell.toml */
+    name: string;
+    what: string;
+    unit: "bytes" | "count" | "seconds_per_minute";
+    limit: number;
+    /** null: it is not counted here */
+    used: number | null;
+    left: number | null;
+    /** default, default of admins, or the table of sharewell.toml */
+    from: string | null;
+  })[];
+};
+
+export type Routes = {
+  schema: 1;
+  routes: string[][];
+};
+
+export type Terminal = {
+  schema: number;
+  number: number;
+  path: string;
+};
+
+export type Why = {
+  schema: 1;
+  number: number;
+  phase: Phase;
+  why: string[];
+  /** Who goes before it in line; null: it is not in line. */
+  ahead: {
+    jobs: number;
+    of: ({
+      user: string;
+      jobs: number;
+      because: "higher priority" | "used less so far" | "earlier in line";
+    })[];
+  } | null;
+  /** Unix milliseconds. As in the job. */
+  expected_start_ms: number | null;
+};
+
+export type Gpus = {
+  schema: 1;
+  gpus: Gpu[];
+};
+
+export type Nodes = {
+  schema: 1;
+  nodes: ({
+    name: string;
+    cores: number;
+    cores_given: number;
+    /** of the host */
+    memory_bytes: number | null;
+    /** True: they come with simulated GPUs, and no job is kept to CPUs. */
+    simulated_cores: boolean;
+    gpus: number;
+    policy: string;
+    store_up: boolean;
+    store_problem: string;
+  })[];
+};
+
+export type Samples = {
+  schema: 1;
+  number: number;
+  /** Unix milliseconds. */
+  from_ms: number;
+  /** Unix milliseconds. */
+  to_ms: number;
+  series: ({
+    /** as docs/metrics.md has it */
+    metric: string;
+    /** which GPU, disk or sensor; empty: there is one */
+    instance: string;
+    /** true: of the job's own processes; false: of its GPU or machine, whoever ran there */
+    of_job: boolean;
+    /** of a counter's rate it ends in /s */
+    unit: string;
+    /** pairs of Unix milliseconds and the value */
+    points: ((number | null)[])[];
+  })[];
+};
+
+export type Pairs = {
+  schema: 1;
+  pairs: ({
+    /** here: by this server, of its own jobs */
+    source: "here" | "shipped";
+    gpu: string;
+    a: string;
+    b: string;
+    /** of its speed alone, 0 to 1 */
+    speed_a: number | null;
+    speed_b: number | null;
+    /** false: together they ran out of GPU memory */
+    fits: boolean;
+    /** Unix milliseconds. */
+    time_ms: number | null;
+  })[];
+};
+
+export type Profiles = {
+  schema: 1;
+  profiles: Record<string, unknown>[];
+};
+
+export type Prediction = {
+  schema?: 1;
+  needs: Needs;
+};
+
+export type WhatIf = {
+  schema?: 1;
+  policies: ({
+    name: string;
+    makespan_seconds: number | null;
+    jct_mean_seconds: number | null;
+    slowdown_mean: number | null;
+    queueing_mean_seconds: number | null;
+  })[];
+  jobs: number;
+  remarks: string[];
+};
+
+export type WhatIfAsked = {
+  policies: string[];
+  days?: number;
+};
+
+export type Forecast = {
+  schema?: 1;
+  jobs: ({
+    number: number;
+    /** Unix milliseconds. */
+    start_ms: number | null;
+  })[];
+  remarks: string[];
+};
+
+export type ReadPath =
+  | `/api/v1`
+  | `/api/v1/events`
+  | `/api/v1/forecast`
+  | `/api/v1/gpus`
+  | `/api/v1/jobs`
+  | `/api/v1/jobs/${string}`
+  | `/api/v1/jobs/${string}/logs`
+  | `/api/v1/jobs/${string}/samples`
+  | `/api/v1/jobs/${string}/terminal`
+  | `/api/v1/jobs/${string}/why`
+  | `/api/v1/limits`
+  | `/api/v1/nodes`
+  | `/api/v1/openapi.json`
+  | `/api/v1/pairs`
+  | `/api/v1/predictor`
+  | `/api/v1/profiles`
+  | `/api/v1/routes`
+  | `/api/v1/tokens`;
