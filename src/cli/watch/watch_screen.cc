@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "cli/client/job_terminal.h"
 #include "cli/watch/curses_terminal.h"
@@ -22,12 +23,16 @@ int Watch(WatchFeed& feed, CursesTerminal& terminal, const NotedSignals& signals
   using Action = report::WatchAction::Kind;
   feed.Start();
   report::Screen shown;
+  report::ScreenSize drawn{0, 0};
+  core::UnixMillis drawn_second = 0;
+  bool changed = true;
   for (;;) {
     if (signals.came() != 0) return signals.came();
     if (terminal.gone()) return SIGHUP;
     const report::ScreenSize size = terminal.Size();
     WatchFeed::News news = feed.Take();
     state.now = platform::UnixNow();
+    changed = changed || news.facts || news.text || !news.lost.empty() || !news.said.empty();
     if (news.facts) report::TakeFacts(state, std::move(*news.facts), state.now);
     if (!news.lost.empty()) state.lost = news.lost;
     if (!news.said.empty()) state.said = news.said;
@@ -38,13 +43,18 @@ int Watch(WatchFeed& feed, CursesTerminal& terminal, const NotedSignals& signals
               : *news.text;
       report::TakeText(state, state.page, state.job, text);
     }
-    report::KeepInView(state, size);
-    report::Screen screen = report::DrawWatch(state, size);
-    if (screen != shown) {
+    // Times on the screen pass too, by the second.
+    changed = changed || size != drawn || state.now / 1000 != drawn_second;
+    if (changed) {
+      report::KeepInView(state, size);
+      report::Screen screen = report::DrawWatch(state, size);
+      if (screen != shown || size != drawn) terminal.Draw(screen);
       shown = std::move(screen);
-      terminal.Draw(shown);
+      drawn = size;
+      drawn_second = state.now / 1000;
     }
     const auto key = terminal.ReadKey(kKeyWait);
+    changed = key.has_value();
     if (!key) continue;
     const report::WatchAction action = report::PressKey(state, *key, size);
     if (action.kind == Action::kQuit) return 0;

@@ -32,6 +32,8 @@ using Screen = std::vector<ScreenLine>;
 
 struct ScreenSize {
   std::size_t width = 80, height = 24;
+
+  friend bool operator==(const ScreenSize&, const ScreenSize&) = default;
 };
 
 // The line's text, without inks.

@@ -18,9 +18,24 @@ bool IsShownTo(const WatchState& state, const JobRecord& job) {
   return state.user.empty() || job.user.name.find(state.user) != std::string::npos;
 }
 
+// The sum of the speeds on it; absent: one of two or more is not known.
+std::optional<double> TogetherOf(const GpuNow& gpu,
+                                 const std::map<std::int64_t, const JobRecord*>& by_number) {
+  if (gpu.jobs.size() < 2) return std::nullopt;
+  double sum = 0;
+  for (const std::int64_t number : gpu.jobs) {
+    const auto job = by_number.find(number);
+    const auto speed = job == by_number.end() ? std::nullopt : SpeedOf(*job->second);
+    if (!speed) return std::nullopt;
+    sum += *speed;
+  }
+  return sum;
+}
+
 // What GPUs are sorted by; the largest comes first. Unknown is last.
-double SortFigure(const WatchState& state, const GpuNow& gpu) {
-  switch (state.sort) {
+double SortFigure(WatchSort sort, const GpuNow& gpu,
+                  const std::map<std::int64_t, const JobRecord*>& by_number) {
+  switch (sort) {
     case WatchSort::kIndex:
       return 0;
     case WatchSort::kBusy:
@@ -28,23 +43,26 @@ double SortFigure(const WatchState& state, const GpuNow& gpu) {
     case WatchSort::kMemory:
       return gpu.memory_used ? gpu.memory_used->value : -1;
     case WatchSort::kTogether:
-      return SpeedTogether(gpu, state.facts->running).value_or(-1);
+      return TogetherOf(gpu, by_number).value_or(-1);
   }
   return 0;
 }
 
-std::vector<const GpuNow*> SortedGpus(const WatchState& state) {
+std::vector<const GpuNow*> SortedGpus(const WatchState& state,
+                                      const std::map<std::int64_t, const JobRecord*>& by_number) {
+  std::vector<std::pair<double, const GpuNow*>> figures;
+  for (const GpuNow& gpu : state.facts->gpus) {
+    figures.emplace_back(SortFigure(state.sort, gpu, by_number), &gpu);
+  }
+  std::stable_sort(figures.begin(), figures.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (state.reversed) std::reverse(figures.begin(), figures.end());
   std::vector<const GpuNow*> gpus;
-  for (const GpuNow& gpu : state.facts->gpus) gpus.push_back(&gpu);
-  std::map<const GpuNow*, double> figures;
-  for (const GpuNow* gpu : gpus) figures[gpu] = SortFigure(state, *gpu);
-  std::stable_sort(gpus.begin(), gpus.end(),
-                   [&](const GpuNow* a, const GpuNow* b) { return figures[a] > figures[b]; });
-  if (state.reversed) std::reverse(gpus.begin(), gpus.end());
+  for (const auto& [figure, gpu] : figures) gpus.push_back(gpu);
   return gpus;
 }
 
-// "other processes: 12.3 GB, pid 4242 of ann, busy".
+// "no jobs: pid 4242 of ann, busy".
 std::string StrangersInWords(const GpuNow& gpu) {
   std::string who;
   for (const StrangerNow& one : gpu.strangers) {
@@ -56,7 +74,7 @@ std::string StrangersInWords(const GpuNow& gpu) {
 
 void AddGpuRows(const WatchState& state, const std::map<std::int64_t, const JobRecord*>& by_number,
                 std::set<std::int64_t>& placed, std::vector<WatchRow>& rows) {
-  for (const GpuNow* gpu : SortedGpus(state)) {
+  for (const GpuNow* gpu : SortedGpus(state, by_number)) {
     std::vector<const JobRecord*> on;
     for (const std::int64_t number : gpu->jobs) {
       const auto job = by_number.find(number);
@@ -247,17 +265,12 @@ std::optional<core::Ratio> SpeedOf(const JobRecord& job) {
 }
 
 std::optional<double> SpeedTogether(const GpuNow& gpu, const std::vector<JobRecord>& running) {
-  if (gpu.jobs.size() < 2) return std::nullopt;
-  double sum = 0;
-  std::size_t known = 0;
+  std::map<std::int64_t, const JobRecord*> by_number;
   for (const JobRecord& job : running) {
-    if (std::find(gpu.jobs.begin(), gpu.jobs.end(), job.number) == gpu.jobs.end()) continue;
-    const auto speed = SpeedOf(job);
-    if (!speed) return std::nullopt;
-    sum += *speed;
-    ++known;
+    const bool here = std::find(gpu.jobs.begin(), gpu.jobs.end(), job.number) != gpu.jobs.end();
+    if (here) by_number[job.number] = &job;
   }
-  return known == gpu.jobs.size() ? std::optional(sum) : std::nullopt;
+  return TogetherOf(gpu, by_number);
 }
 
 std::size_t WatchBody(ScreenSize size) { return size.height > kFrame ? size.height - kFrame : 1; }
