@@ -2,7 +2,7 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-slurm-24 soak run bench lint format fuzz asan tsan clean
+.PHONY: help setup build package test test-slurm-24 soak run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -16,6 +16,9 @@ setup:  ## install missing packages (Debian 12)
 build: setup  ## build build/release/sharewell
 	@echo "build: compiling build/release"
 	@tools/compile release $(WERROR) sharewell sharewell-supervise sharewell-pause
+
+package: build  ## a .deb, a tarball and the Python client's wheel in build/package/out
+	@tools/package
 
 test: setup  ## build release and asan, run every test and every check
 	@echo "test: layers, format, release, asan, tsan, fuzzers, clang-tidy"

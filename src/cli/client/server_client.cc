@@ -126,6 +126,7 @@ platform::HttpRequest ServerClient::To(const std::string& path) const {
   request.ca_file = ca_file_;
   request.timeout = kPatience;
   request.most_bytes = kMostAnswer;
+  if (over_) request.on_wait = [over = over_] { return !over(); };
   return request;
 }
 
@@ -154,7 +155,7 @@ core::Error ServerClient::NoSuch(const std::string& path) const {
 }
 
 // What a full server refuses it has not begun: it may be sent again when the server says.
-Result<platform::HttpAnswer> ServerClient::SendPatiently(platform::HttpRequest request) {
+Result<platform::HttpAnswer> ServerClient::SendPatiently(platform::HttpRequest request) const {
   request.wanted.emplace_back("Retry-After");  // the last
   for (int tries = 1;; ++tries) {
     auto answer = platform::HttpSend(request);
@@ -163,7 +164,7 @@ Result<platform::HttpAnswer> ServerClient::SendPatiently(platform::HttpRequest r
     const std::string& after = answer->wanted.back();
     const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), seconds);
     const bool told = error == std::errc() && end == after.data() + after.size() && seconds > 0;
-    if (!told || seconds > kLongestRest || tries == kTries) return answer;
+    if (!told || seconds > kLongestRest || tries == kTries || over_) return answer;
     const std::string why = DetailOf(answer->body);
     WriteErr(fmt::format("waiting {} s: {}\n", seconds, why.empty() ? "the server is full" : why));
     std::this_thread::sleep_for(std::chrono::seconds(seconds));

@@ -42,6 +42,10 @@ class ServerClient {
   // the system's. The token is read from the file $SHAREWELL_TOKEN_FILE.
   static core::Result<ServerClient> Find(const std::string& given);
 
+  // What is under way ends soon after `over` is true, and no full server is waited for: for who
+  // asks again anyway. Any thread may make it true.
+  void EndWhen(std::function<bool()> over) { over_ = std::move(over); }
+
   // Whether the server runs on this machine, so that its files and programs are ours.
   bool IsHere() const;
 
@@ -68,12 +72,13 @@ class ServerClient {
 
  private:
   platform::HttpRequest To(const std::string& path) const;
-  static core::Result<platform::HttpAnswer> SendPatiently(platform::HttpRequest request);
+  core::Result<platform::HttpAnswer> SendPatiently(platform::HttpRequest request) const;
   core::Result<platform::HttpAnswer> Send(const platform::HttpRequest& request) const;
   core::Error NoSuch(const std::string& path) const;
 
   std::string place_;  // for messages
   std::string socket_, url_, token_, ca_file_;
+  std::function<bool()> over_;
 };
 
 // For queries: all but letters, digits and "-._~" as %XX.

@@ -63,7 +63,8 @@ bool HasItsPlace(const core::JobRecord& job);  // it starts, runs, or is on its 
 // How long it has run, all attempts together; absent: it has not.
 std::optional<core::Seconds> RanFor(const core::JobRecord& job, core::UnixMillis now);
 
-// Text of others as it may stand on a terminal: controls and broken UTF-8 replaced by '?'.
+// Text of others as it may stand on a terminal: controls, broken UTF-8 and what turns the direction
+// of writing are replaced by '?'.
 std::string PlainText(std::string_view text);
 // At most `width` characters, the last of them "…" where something is missing.
 std::string CutTo(std::string text, std::size_t width);

@@ -1,6 +1,7 @@
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
 #include "cli/commands/commands.h"
+#include "cli/watch/watch_screen.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
@@ -15,7 +16,8 @@ constexpr const char* kWithAPlace = "phase=starting,running,stopping";
 class TopCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_flag("-w,--watch", watch_, "refresh every second")->disable_flag_override();
+    app.add_flag("-w,--watch", watch_, "watch it on a screen of its own; ? there shows the keys")
+        ->disable_flag_override();
     flags_.Add(app);
   }
 
@@ -23,6 +25,11 @@ class TopCommand : public Command {
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
     if (flags_.json) return PrintOut(AsJson(*client));
+    if (watch_) {
+      const auto watched = WatchServer(*client);
+      RETURN_IF_ERROR(watched);
+      if (*watched) return **watched;
+    }
     return DrawScreen(watch_, [&](std::size_t width) -> core::Result<std::string> {
       const auto node = client->Node();
       RETURN_IF_ERROR(node);

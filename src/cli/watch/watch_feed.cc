@@ -1,0 +1,187 @@
+#include "cli/watch/watch_feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cli/terminal.h"
+#include "collect/host_collectors.h"
+#include "collect/metrics/host_metrics.h"
+#include "core/result.h"
+#include "platform/clock/wall_clock.h"
+#include "report/jobs/job_tables.h"
+#include "store/job_store.h"
+
+namespace sharewell::cli {
+namespace {
+
+using report::WatchFacts;
+using report::WatchPage;
+
+constexpr auto kEvery = std::chrono::seconds(1);
+constexpr std::size_t kMostWatched = 10'000;  // jobs that run
+constexpr std::size_t kMostQueue = 2'000;     // that wait: the newest of more
+constexpr std::size_t kLogEnd = std::size_t{1} << 16;
+
+// The next to start first: by the forecast, then by number.
+void SortQueue(std::vector<core::JobRecord>& queue) {
+  std::sort(queue.begin(), queue.end(), [](const core::JobRecord& a, const core::JobRecord& b) {
+    if (a.expected_start.has_value() != b.expected_start.has_value()) {
+      return a.expected_start.has_value();
+    }
+    if (a.expected_start != b.expected_start) return *a.expected_start < *b.expected_start;
+    return a.number < b.number;
+  });
+}
+
+std::string WhyText(const ServerClient& client, std::int64_t job) {
+  const auto body = client.Get(fmt::format("/jobs/{}/why", job));
+  if (!body) return body.error().message;
+  const auto why = WhyFromAnswer(*body);
+  if (!why) return why.error().message;
+  std::string text;
+  for (const std::string& sentence : why->sentences) text += report::PlainText(sentence) + "\n";
+  if (why->expected_start) {
+    text += "it " + report::StartInWords(*why->expected_start, platform::UnixNow()) + "\n";
+  }
+  return text;
+}
+
+std::string LogText(const ServerClient& client, std::int64_t job, bool errors) {
+  const auto piece = client.Log(job, errors, -static_cast<std::int64_t>(kLogEnd), kLogEnd);
+  if (!piece) return piece.error().message;
+  std::string text = piece->bytes;
+  // It begins in the middle of a line.
+  if (text.size() == kLogEnd) text.erase(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.empty() ? "(nothing yet)" : text;
+}
+
+std::string CancelText(const ServerClient& client, std::int64_t number) {
+  const auto body = client.Post(fmt::format("/jobs/{}/cancel", number), "");
+  if (!body) return fmt::format("job {}: {}", number, body.error().message);
+  const auto job = store::JobFromJson(*body);
+  return fmt::format("job {}: {}", number,
+                     job ? report::StateInWords(*job, platform::UnixNow()) : "is being cancelled");
+}
+
+}  // namespace
+
+WatchFeed::WatchFeed(ServerClient client) : client_(std::move(client)) {
+  client_.EndWhen([over = over_.get_token()] { return over.stop_requested(); });
+  if (!client_.IsHere()) return;
+  host_.push_back(collect::NewCpuCollector("/"));
+  host_.push_back(collect::NewMemoryCollector("/"));
+}
+
+WatchFeed::~WatchFeed() {
+  over_.request_stop();
+  if (thread_.joinable()) thread_.request_stop();
+}
+
+void WatchFeed::Start() {
+  // Signals are for the thread that is at the keys.
+  const HoldInterrupts held;
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+core::Result<WatchFacts> WatchFeed::Ask() {
+  WatchFacts facts;
+  auto node = client_.Node();
+  RETURN_IF_ERROR(node);
+  auto gpus = client_.Gpus();
+  RETURN_IF_ERROR(gpus);
+  auto running = client_.Jobs("phase=starting,running,stopping", kMostWatched);
+  RETURN_IF_ERROR(running);
+  auto queue = client_.Jobs("phase=waiting,held", kMostQueue);
+  RETURN_IF_ERROR(queue);
+  facts.node = std::move(*node);
+  facts.gpus = std::move(*gpus);
+  facts.running = std::move(running->jobs);
+  std::reverse(facts.running.begin(), facts.running.end());
+  facts.counts = std::move(running->counts);
+  facts.queue = std::move(queue->jobs);
+  SortQueue(facts.queue);
+  facts.host = AskHost();
+  return facts;
+}
+
+report::HostNow WatchFeed::AskHost() {
+  std::vector<core::Reading> readings;
+  // What cannot be read is unknown.
+  for (const auto& collector : host_) static_cast<void>(collector->Collect(readings));
+  report::HostNow host;
+  std::optional<core::Bytes> available;
+  for (const core::Reading& reading : readings) {
+    if (reading.metric == &collect::kCpuBusyRatio && reading.instance.empty()) {
+      host.busy = reading.value;
+    }
+    if (reading.metric == &collect::kMemoryTotalBytes) host.memory = core::Bytes(reading.value);
+    if (reading.metric == &collect::kMemoryAvailableBytes) available = core::Bytes(reading.value);
+  }
+  if (host.memory && available) host.memory_used = *host.memory - *available;
+  return host;
+}
+
+std::string WatchFeed::AskText(const Wish& wish) const {
+  return wish.page == WatchPage::kWhy ? WhyText(client_, wish.job)
+                                      : LogText(client_, wish.job, wish.errors);
+}
+
+void WatchFeed::RunOnce() {
+  std::vector<std::int64_t> cancels;
+  Wish wish;
+  {
+    const platform::MutexLock lock(mutex_);
+    cancels.swap(cancels_);
+    wish = wish_;
+    asked_ = false;
+  }
+  for (const std::int64_t job : cancels) {
+    std::string said = CancelText(client_, job);
+    const platform::MutexLock lock(mutex_);
+    news_.said = std::move(said);
+  }
+  if (wish.page == WatchPage::kWhy || wish.page == WatchPage::kLog) {
+    std::string text = AskText(wish);
+    const platform::MutexLock lock(mutex_);
+    if (wish == wish_) news_.text = std::move(text);
+  }
+  auto facts = Ask();
+  const platform::MutexLock lock(mutex_);
+  news_.lost = facts ? std::string() : facts.error().message;
+  if (facts) news_.facts = std::move(*facts);
+}
+
+void WatchFeed::Run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    RunOnce();
+    platform::MutexLock lock(mutex_);
+    wake_.wait_for(lock, stop, kEvery, [&]() SHAREWELL_REQUIRES(mutex_) { return asked_; });
+  }
+}
+
+WatchFeed::News WatchFeed::Take() {
+  const platform::MutexLock lock(mutex_);
+  return std::exchange(news_, News());
+}
+
+void WatchFeed::Look(WatchPage page, std::int64_t job, bool errors) {
+  const platform::MutexLock lock(mutex_);
+  const Wish wish{page, job, errors};
+  if (wish == wish_) return;
+  wish_ = wish;
+  news_.text.reset();
+  asked_ = true;
+  wake_.notify_one();
+}
+
+void WatchFeed::Cancel(std::int64_t job) {
+  const platform::MutexLock lock(mutex_);
+  cancels_.push_back(job);
+  asked_ = true;
+  wake_.notify_one();
+}
+
+}  // namespace sharewell::cli
