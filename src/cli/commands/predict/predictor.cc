@@ -82,8 +82,11 @@ class PredictorCommand : public Command {
     RETURN_IF_ERROR(client);
     if (!use_.empty()) {
       RETURN_IF_ERROR(client->Post("/predictor?use=" + QueryText(use_), ""));
-      return PrintOut(fmt::format("the server uses the {} predictor from now on\n",
-                                  use_ == "retrained" ? "newest retrained" : "given"));
+      return PrintOut(use_ == "retrained"
+                          ? "the server uses what it trained from now on, where it has trained "
+                            "something that is better\n"
+                          : "the server uses the predictor that it was started with from now on, "
+                            "and trains no other\n");
     }
     const auto body = client->Get("/predictor");
     RETURN_IF_ERROR(body);
