@@ -204,9 +204,9 @@ core::Result<Experiment> Dube(const ReproduceOptions&) {
                   "cores free to each. What waits for the host repeats within about 11 % only, "
                   "what the GPU bounds within 1 % (data/h200/README.md)."),
       std::string("gain_batch_inception3_*: Inception v3 in the same way over cores and batches "
-                  "(data/h200/inception.csv). The GPU is 73 to 82 % busy at batch 64 on 4 cores "
-                  "and more, so the loop waits for the host there, and a larger batch gains what "
-                  "the paper's P100 had not left."),
+                  "(data/h200/inception.csv). At batch 64 the GPU is not full on any number of "
+                  "cores: the loop waits for the host, and a larger batch gains what the paper's "
+                  "P100 presumably had not left."),
       std::string("To measure it on a machine of your own: sharewell sweep zoo/cores.toml, "
                   "sharewell sweep zoo/inception.toml."),
   };
