@@ -50,8 +50,7 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   needs.gpu_memory_upper =
       core::Bytes(std::min(std::max(p[Figure::kMemory].p95, p[Figure::kReserved].p95), kMostBytes));
   if (p[Figure::kMemory].p05 > row.gpu_memory.value) {
-    needs.from +=
-        fmt::format("; that is more GPU memory than {} has, so expect it to run out", row.ask.gpu);
+    needs.from += fmt::format(", more GPU memory than {} has: expect it to run out", row.ask.gpu);
   }
   needs.cores_upper = p[Figure::kCores].p95;
   return needs;

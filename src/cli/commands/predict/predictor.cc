@@ -106,10 +106,13 @@ class PredictorCommand : public Command {
     if (told.value("pinned", Json(false)) == Json(true)) {
       out += " (chosen by hand; nothing is trained until `sharewell predictor --use retrained`)";
     }
-    out += fmt::format("\nkept to learn from: {} and {}; {} new, it trains at {}\n",
-                       core::Count(Whole(told, "runs_kept"), "run"),
-                       core::Count(Whole(told, "graphs_kept"), "graph"), Whole(told, "new_runs"),
-                       Whole(told, "trains_at"));
+    const bool trains = told.value("trains_at", Json(nullptr)).is_number();
+    out += fmt::format(
+        "\nkept to learn from: {} and {}; {}\n", core::Count(Whole(told, "runs_kept"), "run"),
+        core::Count(Whole(told, "graphs_kept"), "graph"),
+        trains ? fmt::format("{} new, it trains at {}", Whole(told, "new_runs"),
+                             Whole(told, "trains_at"))
+               : "nothing is trained, because the model given has learnt from runs already");
     if (const std::string drift = Words(told, "drift"); !drift.empty()) {
       out += "warning: " + drift + "\n";
     }
