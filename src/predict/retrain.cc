@@ -109,7 +109,7 @@ double MeanOf(std::span<const double> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-std::string Percent(double error) { return fmt::format("{:.0f} %", 100 * std::expm1(error)); }
+std::string Percent(double error) { return fmt::format("{:.1f} %", 100 * std::expm1(error)); }
 
 // Smooth, and steps: as what the shipped one learnt of times.
 learn::LearnerSpec LocalSpec() {

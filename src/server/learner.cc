@@ -85,7 +85,8 @@ Learner::Learner(LearnerOptions options)
     const platform::MutexLock lock(mutex_);
     in_use_ = given_;
     state_.in_use = state_.given = options_.given_name;
-    state_.next_after = std::max(options_.new_runs, options_.retrain.least_runs);
+    state_.next_after =
+        given_->predictor.AnyLocal() ? 0 : std::max(options_.new_runs, options_.retrain.least_runs);
   }
   thread_ = std::thread([this] { Work(); });
 }
@@ -228,7 +229,8 @@ core::Result<void> Learner::Open() {
     if (!report->chosen.empty() && !decided && report->chosen != "retrained") {
       decided = pinned = true;
     }
-    if (decided || report->outcome != "taken") continue;
+    // What was learnt onto another one is not for the one that is given now.
+    if (decided || report->outcome != "taken" || report->given != options_.given_name) continue;
     const auto text = store_->ModelText(model.id);
     RETURN_IF_ERROR(text);
     if (!*text) continue;
@@ -299,7 +301,7 @@ core::Result<void> Learner::Choose(bool pin) {
     RETURN_IF_ERROR(models);
     for (const store::KeptModel& kept : *models) {
       auto made = ReportFromJson(kept.report);
-      if (!made || made->outcome != "taken") continue;
+      if (!made || made->outcome != "taken" || made->given != options_.given_name) continue;
       const auto text = store_->ModelText(kept.id);
       RETURN_IF_ERROR(text);
       if (!*text) continue;
@@ -350,8 +352,7 @@ core::Result<void> Learner::TrainIfDue() {
   {
     const platform::MutexLock lock(mutex_);
     fresh = state_.new_runs;
-    // One that was given with corrections of its own is used as it is.
-    if (state_.pinned || given_->predictor.AnyLocal()) return {};
+    if (state_.pinned || state_.next_after == 0) return {};
     if (state_.runs < options_.retrain.least_runs) return {};
   }
   const bool due = fresh >= options_.new_runs;
@@ -376,6 +377,7 @@ core::Result<void> Learner::TrainIfDue() {
   auto result = predict::Retrain(given_->predictor, in_use->predictor, rows.rows, how);
   if (Stopping()) return {};  // the next server tries again
   report.time = options_.wall();
+  report.given = options_.given_name;
   std::string text;
   if (!result) {
     report.outcome = "failed";

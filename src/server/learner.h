@@ -53,18 +53,21 @@ struct TrainingReport {
   std::string why;      // in words
   std::size_t runs = 0, workloads = 0, held_out = 0;
   std::array<predict::FigureJudgement, predict::kFigures> figures;
-  std::string chosen;  // of a choice: what is used since
+  std::string chosen;             // of a choice: what is used since
+  std::string given = "shipped";  // what it was learnt onto
 };
 
 struct LearnerState {
-  std::string in_use;                        // "shipped", the given file, or "retrained"
-  std::string given;                         // what it falls back to
-  std::optional<TrainingReport> trained;     // the training that made what is in use
-  bool pinned = false;                       // somebody chose the given one: nothing is trained
-  std::size_t runs = 0, graphs = 0;          // that are kept
-  std::size_t new_runs = 0, next_after = 0;  // since the last training; it trains at that many
-  std::vector<TrainingReport> history;       // the newest first
-  std::string drift;                         // a warning; empty: none
+  std::string in_use;                     // "shipped", the given file, or "retrained"
+  std::string given;                      // what it falls back to
+  std::optional<TrainingReport> trained;  // the training that made what is in use
+  bool pinned = false;                    // somebody chose the given one: nothing is trained
+  std::size_t runs = 0, graphs = 0;       // that are kept
+  // Since the last training; it trains at that many, never at 0: the given one has corrections of
+  // its own and is used as it is.
+  std::size_t new_runs = 0, next_after = 0;
+  std::vector<TrainingReport> history;             // the newest first
+  std::string drift;                               // a warning; empty: none
   std::size_t taken = 0, refused = 0, failed = 0;  // trainings since the server started
 };
 

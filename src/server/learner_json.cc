@@ -39,6 +39,7 @@ Json ReportJson(const TrainingReport& report) {
   out["runs"] = report.runs;
   out["workloads"] = report.workloads;
   out["held_out"] = report.held_out;
+  out["given"] = report.given;
   out["figures"] = Figures(report);
   return out;
 }
@@ -80,6 +81,7 @@ core::Result<TrainingReport> ReportFromJson(const std::string& text) {
   report.runs = count(json, "runs");
   report.workloads = count(json, "workloads");
   report.held_out = count(json, "held_out");
+  if (const std::string given = words(json, "given"); !given.empty()) report.given = given;
   const auto figures = json.find("figures");
   if (figures == json.end() || !figures->is_array()) return report;
   for (const auto& item : *figures) {
@@ -108,7 +110,7 @@ std::string LearnerJson(const LearnerState& state) {
   out["runs_kept"] = state.runs;
   out["graphs_kept"] = state.graphs;
   out["new_runs"] = state.new_runs;
-  out["trains_at"] = state.next_after;
+  out["trains_at"] = state.next_after > 0 ? Json(state.next_after) : Json(nullptr);
   out["drift"] = state.drift.empty() ? Json(nullptr) : Json(state.drift);
   out["history"] = Json::array();
   for (const TrainingReport& report : state.history) out["history"].push_back(TimedReport(report));

@@ -37,8 +37,9 @@ graph::Graph NetOf(int width, std::int64_t batch) {
 
 class LearnerTest : public ::testing::Test {
  protected:
-  void Start() {
+  void Start(const std::string& given = "shipped") {
     LearnerOptions options;
+    options.given_name = given;
     options.open = [this] { return store::OpenLearning(folder.Path("store.db")); };
     options.catalogue = &catalogue;
     options.given = Shipped();
@@ -134,6 +135,24 @@ TEST_F(LearnerTest, ItTrainsWhenEnoughIsNewAndARestartKeepsWhatItMade) {
   EXPECT_EQ(learner->State().new_runs, 0U);
 }
 
+TEST_F(LearnerTest, WhatWasLearntOntoAnotherModelIsNotUsed) {
+  Start();
+  const double before = StepOf();
+  Runs(0, 40, 2);
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.taken == 1; }));
+  learner.reset();
+  Start("mine.json");
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.runs == 40; }));
+  EXPECT_EQ(learner->State().in_use, "mine.json");
+  EXPECT_EQ(StepOf(), before);
+  ASSERT_TRUE(learner->Use("retrained"));
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.history.size() == 2; }));
+  EXPECT_EQ(learner->State().in_use, "mine.json") << "nothing was learnt onto it";
+  learner.reset();
+  Start();
+  EXPECT_TRUE(Waited([](const LearnerState& s) { return s.in_use == "retrained"; }));
+}
+
 TEST_F(LearnerTest, WhatIsNoBetterIsRefusedAndSaidSo) {
   Start();
   Runs(0, 40, 1);
@@ -197,6 +216,7 @@ TEST(LearnerJson, AReportComesBackAsItWas) {
   TrainingReport report;
   report.outcome = "taken";
   report.why = "because";
+  report.given = "mine.json";
   report.runs = 150;
   report.held_out = 50;
   report.figures[1].shipped = 0.5;
@@ -205,6 +225,8 @@ TEST(LearnerJson, AReportComesBackAsItWas) {
   const auto again = ReportFromJson(ReportToJson(report));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->runs, 150U);
+  EXPECT_EQ(again->given, "mine.json");
+  EXPECT_EQ(ReportFromJson(R"({"outcome":"taken"})")->given, "shipped") << "as it was once";
   EXPECT_EQ(again->figures[1].shipped, 0.5);
   EXPECT_EQ(again->figures[1].in_use, std::nullopt) << "unknown is not zero";
   EXPECT_EQ(again->figures[1].verdict, predict::FigureJudgement::Verdict::kTaken);

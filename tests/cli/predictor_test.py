@@ -87,7 +87,7 @@ class PredictorTest(ProgramTest):
         self.assertNotIn("graph", server.job(1)["needs"])
         self.succeed("predict", str(self.net), "--trained", trained)
         table = self.succeed("evaluate", profiles, "--trained", trained)
-        self.assertRegex(table, r"step_seconds +\d+\.\d % +\d+\.\d % +\+0 %")
+        self.assertRegex(table, r"step_seconds +\d+\.\d % +\d+\.\d % +0 %")
         figures = json.loads(self.succeed("evaluate", profiles, "--trained", trained, "--json"))["figures"]
         self.assertEqual(figures[1]["figure"], "step_seconds")
         self.assertEqual(figures[1]["shipped_error"], figures[1]["trained_error"])

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -17,6 +18,8 @@ from program import PROGRAM, ProgramTest
 
 QUICK = ("--interval", "0.1s", "--warmup", "0s", "--for", "0.5s")
 PATIENCE = 60  # seconds; for a busy machine
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NET = '{"inputs": [{"name": "x", "shape": ["batch", 784]}], "layers": [{"type": "linear", "out": 10}]}'
 STEPS = """
 import os, time
 with open(os.environ["SHAREWELL_PROGRESS"], "a", buffering=1) as progress:
@@ -205,6 +208,51 @@ class TheProfile(ProfileTest):
         done = self.profile(*QUICK, "--store", "none", "--", "sleep", "60")
         self.assertNotIn("store", done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Predicted(ProfileTest):
+    """--model shows the prediction beside what was measured, by the model that --trained names."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "net.json").write_text(NET, encoding="utf-8")
+
+    def predicted(self, *args):
+        """The table of predictions beside what was measured on a (fake) H200."""
+        library = pathlib.Path(PROGRAM).resolve().parent / "libfake_nvml.so"
+        if not library.exists():
+            self.skipTest(f"{library.name} was not built beside the program")
+        idle = ROOT / "tests" / "fixtures" / "nvml" / "h200-idle.json"
+        self.environment.update(SHAREWELL_NVML_LIBRARY=str(library), SHAREWELL_FAKE_NVML=str(idle))
+        done = self.profile(*QUICK, "--store", "none", "--model", "net.json", *args, "--", "sleep", "60")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        table = done.stderr[done.stderr.index("nine in ten between"):].splitlines()
+        return {cells[0]: cells[2] for line in table if len(cells := re.split(r"\s{2,}", line.strip())) == 4}
+
+    def test_by_a_model_of_ones_own(self):
+        shipped = self.predicted()
+        self.assertIn("GPU memory", shipped)
+        self.assertEqual(self.predicted("--trained", str(ROOT / "data" / "h200" / "model.json")), shipped)
+        runs = str(ROOT / "data" / "h200" / "other-first.csv")
+        self.succeed("train", runs, "--onto", "shipped", "--out", "other.json")
+        other = self.predicted("--trained", "other.json")
+        self.assertEqual(list(other), list(shipped))
+        self.assertNotEqual(other, shipped)
+
+    def test_a_file_that_is_no_model(self):
+        (self.folder / "cut.json").write_text('{"format": "sharewell', encoding="utf-8")
+        for path, says in (("gone.json", "no such file"), ("cut.json", "the trained model is damaged"),
+                           ("net.json", "the trained model is damaged")):
+            done = self.profile("--model", "net.json", "--trained", path, "--", "touch", "ran")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"{path}: {says}", done.stderr)
+        self.assertIn("--trained requires --model", self.profile("--trained", "gone.json", "--", "touch", "ran").stderr)
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_without_a_gpu_it_says_so(self):
+        self.environment.update(SHAREWELL_NVML_LIBRARY="/nowhere.so")
+        done = self.profile(*QUICK, "--store", "none", "--model", "net.json", "--", "sleep", "60")
+        self.assertIn("not predicted: this machine has no GPU of a model that we know", done.stderr)
 
 
 class Refused(ProfileTest):

@@ -92,7 +92,7 @@ class Recommend(ProgramTest):
 
     def test_what_cannot_be_answered(self):
         huge = self.write("huge.json", json.dumps(HUGE))
-        self.assertIn("fits none of the 1 GPU model asked for. On H200, batch 1", self.refuse(huge, "--gpu", "H200"))
+        self.assertIn("does not fit the GPU model asked for. On H200, batch 1", self.refuse(huge, "--gpu", "H200"))
         self.assertIn("a smaller --batch", self.refuse(RESNET, "--gpu", "T4", "--batch", "16777216"))
         (self.folder / "cut.onnx").write_bytes(pathlib.Path(ENCODER).read_bytes()[:2000])
         self.assertIn("cut.onnx", self.refuse("cut.onnx"))

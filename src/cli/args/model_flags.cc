@@ -55,4 +55,10 @@ core::Result<graph::Run> ModelFlags::Run() const {
   return run;
 }
 
+core::Result<catalogue::GpuCatalogue> CatalogueWith(const std::string& file) {
+  auto catalogue = catalogue::GpuCatalogue::Builtin();
+  if (!file.empty()) RETURN_IF_ERROR(catalogue.Extend(file));
+  return catalogue;
+}
+
 }  // namespace sharewell::cli

@@ -1,10 +1,11 @@
-// The flags that say how a model is run, shared by `inspect` and `predict`.
+// The flags that say how a model is run, shared by `inspect` and `predict`, and what they name.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
 #include "graph/graph.h"
 #include "graph/run.h"
@@ -21,5 +22,8 @@ struct ModelFlags {
   core::Result<graph::Binding> Binding() const;
   core::Result<graph::Run> Run() const;
 };
+
+// Our GPU models, and those of the file where one is named (--gpu-catalogue).
+core::Result<catalogue::GpuCatalogue> CatalogueWith(const std::string& file);
 
 }  // namespace sharewell::cli

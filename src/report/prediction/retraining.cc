@@ -21,7 +21,8 @@ std::string AsPercent(const std::optional<double>& error) {
 
 std::string Cut(const std::optional<double>& before, const std::optional<double>& after) {
   if (!before || !after || *before <= 0) return kUnknown;
-  return fmt::format("{:+.0f} %", 100 * (*after / *before - 1));
+  const double change = std::round(100 * (*after / *before - 1));
+  return change == 0 ? "0 %" : fmt::format("{:+.0f} %", change);
 }
 
 constexpr const char* kWhatErrorsAre =
@@ -88,8 +89,9 @@ std::string RetrainText(const study::RetrainReport& report) {
   }
   if (report.unseen) {
     out += fmt::format(
-        "{}\n", NextText(*report.unseen, fmt::format("on the {} of them that were not learnt from",
-                                                     core::Count(report.unseen->runs, "run"))));
+        "{}\n",
+        NextText(*report.unseen, fmt::format("on {} of them whose workload was not learnt from",
+                                             core::Count(report.unseen->runs, "run"))));
   }
   out += kWhatErrorsAre;
   return out;

@@ -77,28 +77,6 @@ std::string ItemsText(const std::vector<study::PaperItem>& items, std::size_t wi
   return out;
 }
 
-std::string SideBySideText(const study::SideBySide& side) {
-  std::vector<std::pair<std::string, Align>> columns = {{"", Align::kLeft}};
-  for (const std::string& column : side.columns) columns.emplace_back(column, Align::kRight);
-  Table table(columns);
-  for (const auto& row : side.rows) {
-    std::vector<std::string> cells = {row.what};
-    for (const auto& value : row.values) cells.push_back(ExperimentFigure(value, row.unit));
-    table.Row(std::move(cells));
-  }
-  return fmt::format("{}\n\n{}\n", side.title, table.Text());
-}
-
-Json SideBySideJson(const study::SideBySide& side) {
-  Json rows = Json::array();
-  for (const auto& row : side.rows) {
-    Json values = Json::array();
-    for (const auto& value : row.values) values.push_back(OrNull(value));
-    rows.push_back({{"what", row.what}, {"unit", row.unit}, {"values", std::move(values)}});
-  }
-  return {{"title", side.title}, {"columns", side.columns}, {"rows", std::move(rows)}};
-}
-
 }  // namespace
 
 std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, std::size_t width) {
@@ -106,7 +84,6 @@ std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, 
   for (const study::Experiment& experiment : experiments) {
     if (!out.empty()) out += '\n';
     out += fmt::format("{}: {}\n\n", experiment.name, experiment.title);
-    for (const study::SideBySide& side : experiment.tables) out += SideBySideText(side);
     out += RowsTable(experiment.rows, width);
     for (const study::PaperGrid& grid : experiment.grids) out += GridText(grid, width);
     if (!experiment.assumptions.empty()) out += '\n';
@@ -150,9 +127,6 @@ std::string ExperimentsJson(const std::vector<study::Experiment>& experiments) {
                                    {"rows", std::move(rows)},
                                    {"items", std::move(items)},
                                    {"grids", std::move(grids)}});
-    for (const study::SideBySide& side : experiment.tables) {
-      json["experiments"].back()["tables"].push_back(SideBySideJson(side));
-    }
   }
   return Document(json);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -169,14 +168,7 @@ class PageFiller {
     const auto experiment = Find(place.substr(0, dot), place);
     RETURN_IF_ERROR(experiment);
     for (const study::ReproduceRow& row : (*experiment)->rows) {
-      if (dot == std::string::npos || row.what != place.substr(dot + 1)) continue;
-      if (row.ours && row.unit == "times") return fmt::format("{:.2f}", *row.ours);
-      if (row.ours && row.unit == "ratio") return fmt::format("{:.1f} %", 100 * *row.ours);
-      if (row.ours && row.unit == "cores") {
-        const bool whole = *row.ours == std::floor(*row.ours);
-        return fmt::format("{:.{}f}", *row.ours, whole ? 0 : 1);
-      }
-      return ExperimentFigure(row.ours, row.unit);
+      if (dot != std::string::npos && row.what == place.substr(dot + 1)) return ShortFigure(row);
     }
     return FailedError("the page names a row that the experiment has not: {}", core::Quoted(place));
   }

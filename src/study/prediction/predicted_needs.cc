@@ -14,6 +14,9 @@ namespace {
 
 using predict::Figure;
 
+// No GPU is near it: what is beyond is as far beyond every GPU as this.
+constexpr double kMostBytes = 1e15;
+
 core::Needs NeedsFrom(const PredictionRow& row) {
   const predict::Prediction& p = row.prediction;
   const std::filesystem::path file(row.ask.model);
@@ -33,7 +36,7 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   profile.busy = p[Figure::kBusy].p50;
   profile.sm = std::min(p[Figure::kSm].p50, p[Figure::kBusy].p50);
   profile.dram = p[Figure::kDram].p50;
-  profile.gpu_memory = core::Bytes(p[Figure::kMemory].p50);
+  profile.gpu_memory = core::Bytes(std::min(p[Figure::kMemory].p50, kMostBytes));
   profile.pcie = core::BytesPerSecond(p[Figure::kPcie].p50);
   profile.cpu_cores = p[Figure::kCores].p50;
   profile.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
@@ -44,7 +47,11 @@ core::Needs NeedsFrom(const PredictionRow& row) {
     profile.kernels = p.kernels;
   }
   // Autotuning takes more for a moment than training does later, and must fit as well.
-  needs.gpu_memory_upper = core::Bytes(std::max(p[Figure::kMemory].p95, p[Figure::kReserved].p95));
+  needs.gpu_memory_upper =
+      core::Bytes(std::min(std::max(p[Figure::kMemory].p95, p[Figure::kReserved].p95), kMostBytes));
+  if (p[Figure::kMemory].p05 > row.gpu_memory.value) {
+    needs.from += fmt::format(", more GPU memory than {} has: expect it to run out", row.ask.gpu);
+  }
   needs.cores_upper = p[Figure::kCores].p95;
   return needs;
 }

@@ -55,6 +55,16 @@ TEST_F(PredictNeedsTest, ACopyIsCalledByTheUsersName) {
   EXPECT_EQ(needs->from, "'resnet.json' at batch 32, fp32");
 }
 
+TEST_F(PredictNeedsTest, WhatFitsOnNoSuchGpuIsSaidAndCanBeSent) {
+  PredictionAsk ask = Ask(R"({"inputs":[{"name":"x","shape":["batch",1048576]}],
+      "layers":[{"type":"linear","out":1048576}]})");
+  ask.batch = 1 << 24;
+  const auto needs = PredictNeeds(ask, catalogue);
+  ASSERT_TRUE(needs) << needs.error().message;
+  EXPECT_THAT(needs->from, HasSubstr(", more GPU memory than H200 has: expect it to run out"));
+  EXPECT_LE(needs->gpu_memory_upper->value, 1e15) << "what a server takes";
+}
+
 TEST_F(PredictNeedsTest, AnErrorNamesTheUsersFileAndNotTheCopy) {
   const PredictionAsk ask = Ask("{");
   const auto own = PredictNeeds(ask, catalogue);

@@ -83,8 +83,11 @@ std::string PrecisionReason(const Comparison& comparison, const Setting& setting
 std::string LeastReason(const char* least, const char* at,
                         const std::optional<std::pair<double, double>>& less) {
   if (!less || !(less->second > 0)) return fmt::format("the {} of those tried.", least);
-  return fmt::format("the {} to keep 97 % of the best; {} {:g} it is {}.", least, at, less->first,
-                     Percent(less->second));
+  const double percent = 100 * less->second;
+  // 96.9 % is not 97 %, and must not be shown as it.
+  const bool near = percent > 96.5 && percent < 97;
+  return fmt::format("the {} to keep 97 % of the best; {} {:g} it is {:.{}f} %.", least, at,
+                     less->first, near ? std::floor(10 * percent) / 10 : percent, near ? 1 : 0);
 }
 
 // Whether the second could be the better one, by the bounds of the goal's figure.

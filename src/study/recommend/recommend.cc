@@ -242,9 +242,13 @@ class Recommender {
     const std::string why = largest == nullptr ? "" : largest->advice.why_not;
     if (largest != nullptr && largest->grid->cells().empty() && largest->grid->too_large()) {
       return core::UsageError(
-          "{}: fits none of the {} GPU model{} asked for. On {}, {}. Try {}a leaner optimizer "
-          "(--optimizer plain-sgd), or a GPU model with more memory",
-          ask_.model, unfit_.size(), unfit_.size() == 1 ? "" : "s", where, why,
+          "{}: {}. On {}, {}. Try {}a leaner optimizer (--optimizer plain-sgd), or a GPU "
+          "model with more memory",
+          ask_.model,
+          unfit_.size() == 1
+              ? "does not fit the GPU model asked for"
+              : fmt::format("fits none of the {} GPU models asked for", unfit_.size()),
+          where, why,
           ask_.batch.value_or(1) > 1 ? "a smaller --batch (without it the best is searched for), "
                                      : "");
     }

@@ -77,7 +77,7 @@ TEST_F(RecommendTest, TheLargestBatchFitsAndOneMuchLargerDoesNot) {
   EXPECT_GT(*answer.batches.memory->p95, 0.85 * memory);
   EXPECT_GE(*answer.batches.largest, answer.cell.setting.batch);
   ask.batch = *answer.batches.largest * 2;
-  EXPECT_THAT(Error(), HasSubstr("fits none of the 1 GPU model asked for. On T4, batch"));
+  EXPECT_THAT(Error(), HasSubstr("does not fit the GPU model asked for. On T4, batch"));
 }
 
 TEST_F(RecommendTest, WhatIsFixedStays) {
@@ -192,7 +192,7 @@ TEST_F(RecommendTest, ErrorsSayWhatToDo) {
   // A trillion weights fit nowhere.
   ask.model = folder.Write("huge.json", R"({"inputs":[{"name":"x","shape":["batch",1048576]}],
       "layers":[{"type":"linear","out":1048576}]})");
-  EXPECT_THAT(Error(), HasSubstr("fits none of the 1 GPU model asked for. On H200, batch 1"));
+  EXPECT_THAT(Error(), HasSubstr("does not fit the GPU model asked for. On H200, batch 1"));
   ask.model = folder.Write("cut.onnx", "\x08\x07\x12");
   EXPECT_NE(Error(), "no error");
 }

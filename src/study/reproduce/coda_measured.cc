@@ -67,7 +67,8 @@ core::Result<void> BandwidthDemand(const std::vector<CoreCurve>& curves, Experim
   PaperGrid grid{"Figure 5",
                  "traffic in GB/s on one GPU at the cores needed: PCIe both ways, and the least "
                  "that host memory carries for it (each byte written once and read once). The "
-                 "paper draws the memory bandwidth (at most about 30 GB/s) and tells the PCIe "
+                 "paper draws the highest memory bandwidth (at most about 30 GB/s, with several "
+                 "GPUs) and tells the PCIe "
                  "bandwidth in its section II.C",
                  {"", "batch", "cores", "PCIe", "host memory, at least", "PCIe, theirs"},
                  {}};
@@ -119,9 +120,9 @@ void BatchRows(Experiment& out) {
                           {},
                           *profile->cpu_cores,
                           "cores",
-                          fmt::format("all 16 free to it, {} loader processes: does it depend on "
+                          fmt::format("all 16 free to it, {} loader process{}: does it depend on "
                                       "the batch?",
-                                      workload.workers)});
+                                      workload.workers, workload.workers == 1 ? "" : "es")});
     }
   }
 }

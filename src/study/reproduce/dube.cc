@@ -25,7 +25,9 @@ struct Told {
 
 void CoreRows(const std::vector<CoreCurve>& curves, std::vector<ReproduceRow>& rows) {
   const Told kMore[] = {
-      {"alexnet", 1.28, "the paper: TensorFlow, 8 to 30 threads; it gains the most there and here"},
+      {"alexnet", 1.28,
+       "the paper: TensorFlow, 8 to 30 threads; it gains the most there, and here of the "
+       "four that were measured together"},
       {"vgg16", 1.03, "the paper: 8 to 30 threads; it gains the least there"},
   };
   const auto gain = [&](const CoreCurve& curve, double from, double to) {
@@ -171,7 +173,7 @@ std::vector<Gain> Gains() {
        "2 to 4 loader workers; the paper: 8 to 30 threads"},
       {"gain_batch_alexnet", 1.2, Net("tv:alexnet@224", 64, 4), Net("tv:alexnet@224", 128, 4),
        "batch 64 to 128, 4 workers: missed. On an H200 the loader bounds it at either batch (GPU "
-       "busy 20 %), on the paper's P100 the GPU did"},
+       "busy 20 %), on the paper's P100 presumably the GPU did"},
       {"gain_batch_vgg16",
        {},
        Net("tv:vgg16@224", 64, 4),
@@ -202,9 +204,9 @@ core::Result<Experiment> Dube(const ReproduceOptions&) {
                   "cores free to each. What waits for the host repeats within about 11 % only, "
                   "what the GPU bounds within 1 % (data/h200/README.md)."),
       std::string("gain_batch_inception3_*: Inception v3 in the same way over cores and batches "
-                  "(data/h200/inception.csv). The GPU is 73 to 82 % busy at batch 64 on 4 cores "
-                  "and more, so the loop waits for the host there, and a larger batch gains what "
-                  "the paper's P100 had not left."),
+                  "(data/h200/inception.csv). At batch 64 the GPU is not full on any number of "
+                  "cores: the loop waits for the host, and a larger batch gains what the paper's "
+                  "P100 presumably had not left."),
       std::string("To measure it on a machine of your own: sharewell sweep zoo/cores.toml, "
                   "sharewell sweep zoo/inception.toml."),
   };

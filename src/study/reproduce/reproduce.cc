@@ -52,7 +52,9 @@ core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptio
     if (!experiment) return tl::unexpected(std::move(experiment.error()).Within(name));
     experiment->name = name;
     // With the paper's own experiment alone: another question about it has another table.
-    if (options.real.empty() && !options.frontier) experiment->items = entry.items();
+    if (!options.real.empty() || options.frontier || !options.part.empty()) return experiment;
+    experiment->items = entry.items();
+    RETURN_IF_ERROR(reproduce::FillAnswers(*experiment));
     return experiment;
   }
   std::string known;

@@ -35,7 +35,9 @@ struct PaperItem {
   std::string id;     // "Table IX"
   std::string shows;  // what it is in the paper, a phrase
   PaperItemState state = PaperItemState::kNot;
-  std::string answer;   // what ours is, or why there is none: whole sentences
+  // What ours is, or why there is none: whole sentences. A row's name in braces, as "{busy_slot}",
+  // is our figure of that row in the experiment's table.
+  std::string answer;
   std::string command;  // that shows ours; may be empty
 };
 
@@ -47,18 +49,6 @@ struct PaperGrid {
   std::vector<std::vector<std::string>> rows;  // as wide as `columns`
 };
 
-// Figures that belong beside each other, a column each: a paper's own table.
-struct SideBySide {
-  struct Row {
-    std::string what;
-    std::string unit;                           // as ReproduceRow's
-    std::vector<std::optional<double>> values;  // one a column; absent: not given, or not measured
-  };
-  std::string title;
-  std::vector<std::string> columns;
-  std::vector<Row> rows;
-};
-
 struct Experiment {
   std::string name;
   std::string title;
@@ -66,7 +56,6 @@ struct Experiment {
   std::vector<ReproduceRow> rows;
   std::vector<PaperItem> items = {};  // every table and figure of the paper, in its order
   std::vector<PaperGrid> grids = {};
-  std::vector<SideBySide> tables = {};  // may be empty
 };
 
 struct ReproduceOptions {
@@ -91,7 +80,11 @@ struct ReproduceOptions {
 
 std::vector<std::string_view> ExperimentNames();  // in the seeds' order
 
-// An unknown name, or seeds below 1, is a usage error.
+// Our figure of a row as a sentence quotes it: "1.14" times, "8.3 %", "16" cores, "40.08 h"; "-"
+// where it is not known.
+std::string ShortFigure(const ReproduceRow& row);
+
+// An unknown name, or seeds below 1, is a usage error. The answers of the items are filled in.
 core::Result<Experiment> Reproduce(const std::string& name, const ReproduceOptions& options);
 
 }  // namespace sharewell::study

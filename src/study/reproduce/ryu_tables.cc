@@ -95,8 +95,9 @@ std::string DeviceCell(const Experiment& experiment, const TableRow& row, std::s
 
 PaperGrid TableOne(const Experiment& experiment, const core::Measurements& all) {
   PaperGrid grid{"Table 1",
-                 "the paper's figure / ours. Epoch time: theirs in seconds of an epoch, ours in "
-                 "seconds for a million samples. CPU and host memory: ours of 16 cores and "
+                 "the paper's figure / ours. Epoch time: theirs of an epoch, in seconds as we "
+                 "read it (the paper names no unit), ours in seconds for a million samples. CPU "
+                 "and host memory: ours of 16 cores and "
                  "126 GiB, theirs of the container's 10 cores and 40 GB as we read it. Device "
                  "metrics while kernels run; * of a step's first kernels alone",
                  {"model", "epoch time", "CPU", "host memory", "SM", "memory", "L2", "bdw (read)",
@@ -120,12 +121,13 @@ PaperGrid TableOne(const Experiment& experiment, const core::Measurements& all) 
 }
 
 PaperGrid FigureOne(const Experiment& experiment) {
-  PaperGrid grid{"Figure 1",
-                 "a row's epoch time beside a column's over that alone, measured on one H200 "
-                 "under MPS. Of the paper's 30 bars its text tells three: Data2Vec and MobileNetV2 "
-                 "beside each other almost 1, DLRM beside DeepFM more than 3",
-                 {""},
-                 {}};
+  PaperGrid grid{
+      "Figure 1",
+      "a row's epoch time beside a column's over that alone, measured on one H200 "
+      "under MPS. The paper's text tells three of its bars: Data2Vec and MobileNetV2 beside "
+      "each other almost 1, DLRM beside DeepFM more than 3",
+      {""},
+      {}};
   for (const TableRow& column : TableRows()) grid.columns.emplace_back(column.name);
   for (const TableRow& row : TableRows()) {
     std::vector<std::string> cells{row.name};

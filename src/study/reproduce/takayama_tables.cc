@@ -37,12 +37,14 @@ constexpr std::array<OurLoop, 9> kOurLoops{{
 std::string InPercent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
 
 PaperGrid Utilisation(const core::Measurements& all) {
-  PaperGrid grid{"Table VI",
-                 "mean CPU and GPU utilisation in %, and what figures 16 and 17 draw from it: the "
-                 "paper's on a V100, ours on an H200 with 16 cores and 126 GiB",
-                 {"", "CPU, theirs", "CPU, ours", "GPU, theirs", "GPU, ours", "GPU/CPU, theirs",
-                  "GPU/CPU, ours", "host memory, ours", "GPU memory, ours", "ours is of"},
-                 {}};
+  PaperGrid grid{
+      "Table VI",
+      "mean CPU and GPU utilisation in %, and what figures 16 and 17 draw: the paper's on a "
+      "V100, its CPU utilisation per socket of 20 cores; ours on an H200 with 16 cores "
+      "and 126 GiB",
+      {"", "CPU, theirs", "CPU, ours", "GPU, theirs", "GPU, ours", "GPU/CPU, theirs",
+       "GPU/CPU, ours", "host memory, ours", "GPU memory, ours", "ours is of"},
+      {}};
   for (std::size_t i = 0; i < kTakayamaTypes.size(); ++i) {
     const TakayamaType& type = kTakayamaTypes[i];
     const OurLoop& loop = kOurLoops[i];
@@ -97,7 +99,8 @@ void Stretching(const core::GpuModel& p100, const core::GpuModel& v100, Experime
   PaperGrid grid{"Table IX",
                  "job time on a V100 over that on a P100: the paper's, and what our stretching "
                  "between GPU models makes of the paper's GPU utilisation alone. By Amdahl's law: "
-                 "as it was stretched before",
+                 "as it was stretched before. The paper prints its ratios cut off (SA 0.76, RT "
+                 "0.68, RI 0.93); here they are rounded",
                  {"", "GPU busy, %", "P100", "V100", "V100 / P100", "ours", "by Amdahl's law"},
                  {}};
   const double stretch =

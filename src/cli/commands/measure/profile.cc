@@ -50,11 +50,13 @@ class ProfileCommand : public Command {
   void AddFlags(CLI::App& app) override {
     app.add_option("--name", name_, "name of the profile (default: from the command)")
         ->type_name("NAME");
-    app.add_option("--model", model_, "the model that it trains; the prediction is shown beside")
-        ->type_name("FILE");
+    CLI::Option* model = app.add_option("--model", model_,
+                                        "the model that it trains; the prediction is shown beside")
+                             ->type_name("FILE");
     app.add_option("--trained", trained_,
                    "with --model: predict by a model of your own, made by `sharewell train`")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->needs(model);
     app.add_option("--batch", batch_, "its batch")->type_name("N");
     app.add_option("--precision", precision_, "precision that it trains in")
         ->type_name("fp32|tf32|bf16|fp16");
@@ -104,7 +106,11 @@ class ProfileCommand : public Command {
     const bool worth_keeping = !record.figures.empty() && (!failed || record.settled);
     const std::string where = worth_keeping ? keeper->Keep(record) : WhyNotKept(record);
     WriteErr("\n" + report::ProfileRecordText(record));
-    if (*predicted) WriteErr("\n" + report::PredictedBeside(record, **predicted));
+    if (*predicted) {
+      WriteErr("\n" + report::PredictedBeside(record, **predicted));
+    } else if (!model_.empty()) {
+      WriteErr("\nnot predicted: this machine has no GPU of a model that we know\n");
+    }
     WriteErr(where);
     if (!out_.empty()) {
       RETURN_IF_ERROR(platform::WriteFile(out_, report::ProfileRecordsJson({record})));
@@ -213,10 +219,11 @@ class ProfileCommand : public Command {
     if (!std::filesystem::exists(model_, error)) {
       return UsageError("--model: there is no file {}", core::Quoted(model_));
     }
-    const auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
+    // First: a file that is no model is said on every machine, and before the job runs.
     const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
+    const auto catalogue = catalogue::GpuCatalogue::Builtin();
+    if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
     study::PredictionAsk ask;
     ask.model = model_;
     ask.batch = std::max(1, spec_.workload.batch);

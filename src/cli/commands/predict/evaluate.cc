@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
-#include "catalogue/gpu_catalogue.h"
+#include "cli/args/model_flags.h"
 #include "cli/args/out_folder.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
@@ -137,11 +137,9 @@ class EvaluateCommand : public Command {
   }
 
   Result<ExitCode> Profiles(study::EvaluationOptions options) const {
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (catalogue_) {
-      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
-    }
-    const auto set = study::ReadTrainingSet(profiles_, catalogue);
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
+    const auto set = study::ReadTrainingSet(profiles_, *catalogue);
     RETURN_IF_ERROR(set);
     ProgressBar bar;
     if (yeung_) return BesideYeung(*set, options.folds, bar);
@@ -182,15 +180,13 @@ class EvaluateCommand : public Command {
     if (timm_) {
       return core::UsageError("evaluate: --trained is for profiles and --pairs, not for --timm");
     }
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (catalogue_) {
-      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
-    }
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
     const auto given = study::ReadTrainedFile(trained_);
     RETURN_IF_ERROR(given);
     const auto shipped = study::BuiltinModel();
     RETURN_IF_ERROR(shipped);
-    const auto errors = study::ErrorsOfGiven(profiles_, *shipped, *given, catalogue);
+    const auto errors = study::ErrorsOfGiven(profiles_, *shipped, *given, *catalogue);
     RETURN_IF_ERROR(errors);
     const std::string json = report::NextErrorsJson(*errors, trained_);
     return Finish(json_ ? json : report::NextErrorsText(*errors, trained_),
@@ -232,15 +228,13 @@ class EvaluateCommand : public Command {
   }
 
   Result<ExitCode> Recommended() const {
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (catalogue_) {
-      RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
-    }
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
     ProgressBar progress;
     const auto judged = study::recommend::Judge(
         {profiles_, sweeps_,
          [&](std::size_t done, std::size_t of) { progress.Show("judging sweeps", done, of); }},
-        catalogue);
+        *catalogue);
     progress.Clear();
     RETURN_IF_ERROR(judged);
     const std::string json = report::JudgedSweepsJson(*judged);
@@ -258,7 +252,8 @@ class EvaluateCommand : public Command {
   std::vector<std::string> profiles_, learners_, sweeps_;
   std::string split_ = "family";
   std::string folds_ = "10";
-  std::optional<std::string> catalogue_, timm_, out_;
+  std::string catalogue_;
+  std::optional<std::string> timm_, out_;
   std::optional<std::string> gavel_;
   std::string trained_;
   bool pairs_ = false;

@@ -1,4 +1,3 @@
-#include "catalogue/gpu_catalogue.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
@@ -87,13 +86,11 @@ class PredictCommand : public Command {
       RETURN_IF_ERROR(value);
       price = *value;
     }
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (!catalogue_.empty()) {
-      RETURN_IF_ERROR(catalogue.Extend(catalogue_));
-    }
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
     const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
-    if (!together_.empty()) return ColocationModel(*ask, *trained, catalogue);
+    if (!together_.empty()) return ColocationModel(*ask, *trained, *catalogue);
 
     std::vector<study::PredictionAsk> asks = {*ask};
     if (!manifest_.empty()) {
@@ -108,7 +105,7 @@ class PredictCommand : public Command {
         return core::UsageError("{}: names a profile and no model; use --together for profiles",
                                 wanted.where);
       }
-      auto row = study::PredictOne(wanted, trained->predictor, catalogue);
+      auto row = study::PredictOne(wanted, trained->predictor, *catalogue);
       RETURN_IF_ERROR(row);
       rows.push_back(std::move(*row));
       progress.Show("predicting", rows.size(), asks.size());

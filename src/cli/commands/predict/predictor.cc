@@ -82,8 +82,11 @@ class PredictorCommand : public Command {
     RETURN_IF_ERROR(client);
     if (!use_.empty()) {
       RETURN_IF_ERROR(client->Post("/predictor?use=" + QueryText(use_), ""));
-      return PrintOut(fmt::format("the server uses the {} predictor from now on\n",
-                                  use_ == "retrained" ? "newest retrained" : "given"));
+      return PrintOut(use_ == "retrained"
+                          ? "the server uses what it trained from now on, where it has trained "
+                            "something that is better\n"
+                          : "the server uses the predictor that it was started with from now on, "
+                            "and trains no other\n");
     }
     const auto body = client->Get("/predictor");
     RETURN_IF_ERROR(body);
@@ -103,10 +106,13 @@ class PredictorCommand : public Command {
     if (told.value("pinned", Json(false)) == Json(true)) {
       out += " (chosen by hand; nothing is trained until `sharewell predictor --use retrained`)";
     }
-    out += fmt::format("\nkept to learn from: {} and {}; {} new, it trains at {}\n",
-                       core::Count(Whole(told, "runs_kept"), "run"),
-                       core::Count(Whole(told, "graphs_kept"), "graph"), Whole(told, "new_runs"),
-                       Whole(told, "trains_at"));
+    const bool trains = told.value("trains_at", Json(nullptr)).is_number();
+    out += fmt::format(
+        "\nkept to learn from: {} and {}; {}\n", core::Count(Whole(told, "runs_kept"), "run"),
+        core::Count(Whole(told, "graphs_kept"), "graph"),
+        trains ? fmt::format("{} new, it trains at {}", Whole(told, "new_runs"),
+                             Whole(told, "trains_at"))
+               : "nothing is trained, because the model given has learnt from runs already");
     if (const std::string drift = Words(told, "drift"); !drift.empty()) {
       out += "warning: " + drift + "\n";
     }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "catalogue/gpu_catalogue.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
@@ -71,14 +70,11 @@ class RecommendCommand : public Command {
   core::Result<ExitCode> Run() override {
     const auto ask = Ask();
     RETURN_IF_ERROR(ask);
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (!catalogue_.empty()) {
-      RETURN_IF_ERROR(catalogue.Extend(catalogue_));
-    }
-    const auto trained =
-        trained_.empty() ? study::BuiltinModel() : study::ReadTrainedFile(trained_);
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
+    const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
-    const auto answer = study::recommend::Recommend(*ask, *trained, catalogue);
+    const auto answer = study::recommend::Recommend(*ask, *trained, *catalogue);
     RETURN_IF_ERROR(answer);
     RETURN_IF_ERROR(WriteOut(json_ ? report::RecommendationJson(*answer)
                                    : report::RecommendationText(*answer)));

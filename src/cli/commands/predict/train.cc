@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "catalogue/gpu_catalogue.h"
+#include "cli/args/model_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
@@ -45,11 +46,9 @@ class TrainCommand : public Command {
       return core::UsageError("--out: the folder of {} does not exist; create it first",
                               platform::Quoted(out_));
     }
-    auto catalogue = catalogue::GpuCatalogue::Builtin();
-    if (!catalogue_.empty()) {
-      RETURN_IF_ERROR(catalogue.Extend(catalogue_));
-    }
-    if (!onto_.empty()) return Onto(catalogue);
+    const auto catalogue = CatalogueWith(catalogue_);
+    RETURN_IF_ERROR(catalogue);
+    if (!onto_.empty()) return Onto(*catalogue);
     if (!next_.empty()) {
       return core::UsageError("--next judges what --onto MODEL is corrected to; give that too");
     }
@@ -57,7 +56,7 @@ class TrainCommand : public Command {
     study::TrainAsk ask{profiles_, pairs_, [&](std::size_t done, std::size_t of) {
                           progress.Show("training", done, of);
                         }};
-    const auto report = study::TrainModel(ask, catalogue);
+    const auto report = study::TrainModel(ask, *catalogue);
     progress.Clear();
     RETURN_IF_ERROR(report);
     const std::string text = predict::Write(report->trained);
@@ -97,12 +96,13 @@ class TrainCommand : public Command {
           "--pairs: what is learnt onto a model is about jobs alone; leave it "
           "out, or leave --onto out");
     }
-    const auto model = onto_ == "shipped" ? study::BuiltinModel() : study::ReadTrainedFile(onto_);
+    const auto model = study::TrainedOrBuiltin(onto_ == "shipped" ? "" : onto_);
     RETURN_IF_ERROR(model);
     const auto report = study::RetrainModel({profiles_, next_}, *model, catalogue);
     RETURN_IF_ERROR(report);
     RETURN_IF_ERROR(platform::WriteFile(out_, predict::Write(report->trained)));
-    RETURN_IF_ERROR(WriteOut(report::RetrainText(*report)));
+    RETURN_IF_ERROR(WriteOut(report::RetrainText(*report) +
+                             fmt::format("written to {}; use it with --trained {}\n", out_, out_)));
     return kOk;
   }
 

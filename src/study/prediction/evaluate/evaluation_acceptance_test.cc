@@ -9,7 +9,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include "study/prediction/evaluate/evaluation.h"
+#include "study/reproduce/checklist/checklist.h"
 
 namespace sharewell::study {
 namespace {
@@ -21,7 +26,8 @@ Evaluation OnOurs(HoldBack split) {
   EXPECT_TRUE(set) << set.error().message;
   EvaluationOptions options;
   options.split = split;
-  options.learners = {"mean", "yeung-forest"};
+  options.learners = {"mean", "yeung-forest", "yeung-boosted"};
+  options.search = true;  // as `evaluate --yeung`; "mean" has nothing to search
   auto out = set ? Evaluate(*set, options) : core::Result<Evaluation>(Evaluation{});
   EXPECT_TRUE(out) << out.error().message;
   return out && !out->learners.empty() ? std::move(*out) : Evaluation{};
@@ -42,6 +48,28 @@ FigureErrors Told(const Evaluation& evaluation, std::string_view figure, std::si
   return *found;
 }
 
+// The figures that docs/reproduce.md and docs/prediction.md quote are the ones of today.
+void ExpectQuoted(const Evaluation& evaluation, std::size_t column) {
+  std::string table_three;
+  for (const PaperItem& item : reproduce::YeungItems()) {
+    if (item.id == "Table 3") table_three = item.answer;
+  }
+  std::ifstream page("docs/prediction.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  for (std::size_t i = 0; i < evaluation.learners.size(); ++i) {
+    const std::string now = fmt::format("{:.3f}", Told(evaluation, "busy", i).rmsle.value_or(9));
+    EXPECT_NE(table_three.find(now), std::string::npos) << now << " in " << table_three;
+    const auto begin = text.find(fmt::format("\n| `{}`", evaluation.learners[i].learner),
+                                 text.find("### Beside Yeung et al."));
+    ASSERT_NE(begin, std::string::npos) << evaluation.learners[i].learner;
+    std::vector<std::string> cells;
+    std::istringstream row(text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1));
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    ASSERT_GT(cells.size(), column);
+    EXPECT_EQ(cells[column], " " + now + " ") << evaluation.learners[i].learner;
+  }
+}
+
 TEST(EvaluationAcceptance, FamiliesHeldOut) {
   const Evaluation out = OnOurs(HoldBack::kFamily);
   EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.185);        // today 0.177
@@ -54,7 +82,8 @@ TEST(EvaluationAcceptance, FamiliesHeldOut) {
   EXPECT_GE(memory.p95_coverage.value_or(0), 0.94);  // today 0.954
   EXPECT_LE(memory.p95_coverage.value_or(1), 0.97);
   EXPECT_LE(memory.over_reservation.value_or(1), 0.16);  // today 0.132
-  // Yeung et al.'s own predictor on the same rows, its options not searched.
+  ExpectQuoted(out, 4);
+  // Yeung et al.'s own predictor on the same rows.
   const double theirs = Told(out, "busy", 1).rmsle.value_or(0);
   EXPECT_GE(theirs, 0.50);  // today 0.53
   EXPECT_LE(theirs, 0.58);
@@ -65,6 +94,7 @@ TEST(EvaluationAcceptance, RowsHeldOutAtRandom) {
   EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.160);        // today 0.153
   EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.12);  // today 0.112
   EXPECT_LE(Told(out, "gpu_memory").mape.value_or(1), 0.045);   // today 0.038
+  ExpectQuoted(out, 3);
   const double theirs = Told(out, "busy", 1).rmsle.value_or(0);
   EXPECT_GE(theirs, 0.33);  // today 0.37; in the paper, on its own rows, 0.154
   EXPECT_LE(theirs, 0.40);
