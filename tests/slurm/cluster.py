@@ -214,8 +214,9 @@ class Cluster:
         self.wait_nodes("idle")
         return self
 
-    def start_controller(self):
-        self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
+    def start_controller(self, *args):
+        """`-c`: without anything that it knew."""
+        self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf), *args)
         self.wait_until(lambda: self.run("scontrol", "ping", timeout=3).returncode == 0, "slurmctld does not answer")
 
     def kill_controller(self, how=signal.SIGKILL):
