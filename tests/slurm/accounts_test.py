@@ -126,15 +126,17 @@ class Accounts(ServeTest):
         order = self.cluster.folder / "out/order"
         order.touch()
         order.chmod(0o666)
-        # On all GPUs of n1, so that they run one after the other. In the order of their submission it would be the other way round.
-        numbers = [self.held(*qos, script=f"id -un >> {order}", user=user, gpus=2) for user, *qos in (("daemon",), ("games",), ("bin", "--qos=urgent"))]
+        # On all GPUs of n1, so that they run one after the other. At first nobody has used anything: the order is that of their submission. Then all
+        # have used about as much, which counts half for who has the QOS, and four times for who has the small share.
+        users = (("daemon",), ("games",), ("bin", "--qos=urgent"))
+        numbers = [self.held(*qos, script=f"id -un >> {order}; sleep {seconds}", user=user, gpus=2) for seconds in (2, 0) for user, *qos in users]
         self.serve()
         for number in numbers:
             self.cluster.wait_until(lambda n=number: self.server.run("job", str(n)).returncode == 0, "the server does not have it")
         self.cluster.resume("n1")
         for number in numbers:
             self.cluster.wait_job(number, "COMPLETED")
-        self.assertEqual(order.read_text(encoding="utf-8").split(), ["bin", "games", "daemon"])
+        self.assertEqual(order.read_text(encoding="utf-8").split(), ["daemon", "games", "bin", "bin", "games", "daemon"])
 
     def test_yesterdays_ends_that_slurm_has_forgotten_are_read_from_its_accounting(self):
         go = self.cluster.folder / "out/go"
