@@ -251,7 +251,10 @@ class TwoServers(ServeTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs namespaces")
     def test_a_second_server_on_another_machine_with_a_store_of_its_own_refuses_until_the_first_is_gone(self):
-        elsewhere = ("unshare", "--mount", "--uts", "bash", "-c", 'mount -t tmpfs tmpfs /run && hostname elsewhere && exec "$@"', "bash")
+        # Another machine has another /run and another name. In a chroot nothing can be said of /, whose mounts are nobody else's there.
+        elsewhere = ("unshare", "--mount", "--propagation", "unchanged", "--uts", "bash", "-c",
+                     'mount --make-rprivate / 2>/dev/null || [ "$(findmnt -no PROPAGATION -T /run)" = private ] || exit 99; '
+                     'mount -t tmpfs tmpfs /run && hostname elsewhere && exec "$@"', "bash")
         self.serve()
         [first] = self.claims()
         self.assertEqual(first[:3], [self.cluster.partition, socket.gethostname(), str(self.server.process.pid)])
