@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/slurm/slurm_claim.h"
 #include "engine/slurm/slurm_constraint.h"
 #include "engine/slurm/slurm_read.h"
 #include "engine/slurm/slurm_shares.h"
@@ -50,6 +51,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& line : *queue) {
       if (line.id <= 0 || line.priority < 0 || !seen.insert(line.id).second) __builtin_trap();
     }
+  }
+  // Claims that are written again are one word of scontrol, and as many.
+  if (const auto claims = engine::ClaimsIn(text)) {
+    const std::string again = engine::ClaimText(*claims);
+    const auto read = engine::ClaimsIn(again);
+    if (!read || read->size() != claims->size()) __builtin_trap();
+    if (again.find_first_of(" \n\"'\\") != std::string::npos) __builtin_trap();
   }
   const auto nodes = engine::ParseNodes(text);
   ReadOrRefused(nodes);

@@ -34,6 +34,13 @@ slurm() {
   timeout "$COMMAND_SECONDS" "$@"
 }
 
+# Partitions whose server was heard within the grace, by what servers say in Slurm, in the field Extra of a node:
+# sharewell1,PARTITION,HOST,PROCESS,STORE,MACHINE,SINCE,BEAT;... One on another machine has its heartbeat there.
+served() {
+  slurm scontrol show node -o 2>/dev/null | grep -oE ' Extra=sharewell1,[^ ]*' | sed 's/ Extra=//' | tr ';' '\n' |
+    awk -F, -v now="$(date +%s)" -v grace="$GRACE_SECONDS" 'NF == 8 && now - $8 / 1000 < grace { print $2 }'
+}
+
 # The GPUs of a place, put=1,n2:g0+g1/n3:g0+g1,shards:40,kept:g2: "shard:g0:40,shard:g1:40,shard:g2:1". $2: "whole"
 # where it has whole nodes.
 gres_of() {
@@ -88,10 +95,12 @@ main() {
   gone=$(gone_seconds)
   if [ "$1" != --now ] && [ "$gone" -lt "$GRACE_SECONDS" ]; then return 0; fi
   # Of these fields users write none, so that no job can pretend to be another.
-  local queue id priority nodes reason released=0 failed=0
-  queue=$(slurm squeue -h -a -t PD -S i -o '%A %Q %D %r') || { say "squeue does not answer"; return 1; }
-  while read -r id priority nodes reason; do
+  local queue id priority nodes partition reason heard= released=0 failed=0
+  [ "$1" = --now ] || heard=$(served)
+  queue=$(slurm squeue -h -a -t PD -S i -o '%A %Q %D %P %r') || { say "squeue does not answer"; return 1; }
+  while read -r id priority nodes partition reason; do
     if [ "$priority" != 0 ] || [ "$reason" = JobHeldAdmin ]; then continue; fi
+    if [ -n "$heard" ] && { tr , '\n' <<<"$partition"; echo '*'; } | grep -qxF -- "$heard"; then continue; fi
     [[ "$id" =~ ^[0-9]+$ && "$nodes" =~ ^[1-9][0-9]*$ ]] || continue
     release "$id" "$nodes"
     case $? in

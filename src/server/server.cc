@@ -107,7 +107,8 @@ bool KeepsShares(const MachineHere& machine) {
 
 // Of a Slurm that does not answer at the start.
 tl::unexpected<core::Error> AskTheCheck(core::Error error) {
-  if (error.kind != core::ErrorKind::kAbsent) {
+  const bool lone = !error.message.starts_with("another server");
+  if (error.kind != core::ErrorKind::kAbsent && lone) {
     error.message += "; `sharewell slurm check` says what is wrong";
   }
   return tl::unexpected(std::move(error));
@@ -371,7 +372,7 @@ Result<void> Server::Parts::LockCluster() {
   auto cluster = ClusterName(*slurm_driver);
   RETURN_IF_ERROR(cluster);
   auto lock = ClusterLock::Take(
-      "/run/sharewell", *cluster, options.slurm->partition,
+      kSlurmLocks, *cluster, options.slurm->partition,
       fmt::format("process {} with {}", ::getpid(), store::WithoutPassword(options.store)));
   RETURN_IF_ERROR(lock);
   slurm_lock = std::move(*lock);
@@ -411,6 +412,9 @@ Result<void> Server::Parts::MakeSlurm() {
   run.control.dry_run = options.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
+  if (!options.slurm->user_mode) {
+    run.control.claim = ClaimHere(options.slurm->partition, options.node, jobs->Id());
+  }
   SlurmMonitorOptions look;
   look.open = [place = options.store] { return store::Open(place); };
   look.wall = [] { return platform::UnixNow(); };

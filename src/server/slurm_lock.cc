@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,11 +11,13 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
 #include "core/text/quoted.h"
 #include "engine/slurm/site_check.h"
+#include "platform/clock/wall_clock.h"
 
 namespace sharewell::server {
 namespace {
@@ -35,6 +38,28 @@ std::string HolderIn(int file) {
   std::array<char, 512> text{};
   const ssize_t n = ::pread(file, text.data(), text.size(), 0);
   return n > 0 ? std::string(text.data(), static_cast<std::size_t>(n)) : "one that does not tell";
+}
+
+// Made once for as long as the folder lasts, which is until the machine is started again. Empty: it
+// cannot be.
+std::string MachineName(const std::string& path) {
+  constexpr std::size_t kDigits = 16;
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (file < 0) return {};
+  std::array<char, kDigits> name{};
+  std::string found;
+  if (::flock(file, LOCK_EX) == 0) {
+    if (::pread(file, name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
+      std::uint64_t chance = 0;
+      const bool drawn = ::getrandom(&chance, sizeof chance, 0) == sizeof chance;
+      const std::string made = fmt::format("{:016x}", chance);
+      if (drawn && ::pwrite(file, made.data(), made.size(), 0) == kDigits) found = made;
+    } else {
+      found.assign(name.data(), name.size());
+    }
+  }
+  ::close(file);
+  return found;
 }
 
 }  // namespace
@@ -72,6 +97,18 @@ core::Result<ClusterLock> ClusterLock::Take(const std::string& folder, const std
     if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, who.data(), who.size(), 0);
   }
   return lock;
+}
+
+engine::SlurmClaim ClaimHere(const std::string& partition, const std::string& host,
+                             const std::string& store, const std::string& locks) {
+  engine::SlurmClaim claim;
+  claim.partition = partition;
+  claim.host = host;
+  claim.process = ::getpid();
+  claim.store = store;
+  claim.since = claim.beat = platform::UnixNow();
+  if (::geteuid() == 0) claim.machine = MachineName(locks + "/machine");
+  return claim;
 }
 
 core::Result<std::string> ClusterName(engine::SlurmDriver& driver) {

@@ -1,7 +1,7 @@
 // ClusterLock: one server on this machine places the jobs of a Slurm partition. Another one, with a
 // store of its own, would decide on the same jobs: Slurm would still start each of them once, but
 // both would hold and move what the other has placed. Servers on different machines know of each
-// other by their store alone.
+// other by what they write into Slurm (engine/slurm/slurm_claim.h).
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "engine/slurm/slurm_claim.h"
 #include "engine/slurm/slurm_driver.h"
 
 namespace sharewell::server {
@@ -33,6 +34,14 @@ class ClusterLock {
  private:
   std::vector<int> files_;
 };
+
+inline constexpr const char* kSlurmLocks = "/run/sharewell";
+
+// What this server says of itself in Slurm. `locks`: where ClusterLock is taken; there is a name of
+// this machine too, made by the first who asks: who has that lock knows that a claim of the same
+// machine is that of a server that is gone. Not root: without.
+engine::SlurmClaim ClaimHere(const std::string& partition, const std::string& host,
+                             const std::string& store, const std::string& locks = kSlurmLocks);
 
 // One name for each cluster: its own, and where its slurmctld listens.
 core::Result<std::string> ClusterName(engine::SlurmDriver& driver);

@@ -1,6 +1,7 @@
 #include "server/slurm_lock.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "platform/files/test_folder.h"
 
@@ -42,6 +43,22 @@ TEST_F(ClusterLockTest, PartitionsAreApartAndAllOfThemAreNot) {
   const auto refused = Take("lab", "gpu");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("already: all;"));
+}
+
+TEST_F(ClusterLockTest, TheMachineIsNamedWhereItsLocksAre) {
+  ASSERT_TRUE(Take("lab", "gpu"));
+  const auto here = [&](const char* folder) {
+    return ClaimHere("gpu", "head", "s1", folder_.Path(folder));
+  };
+  const engine::SlurmClaim first = here("run"), second = here("run");
+  EXPECT_EQ(first.machine, second.machine);
+  EXPECT_EQ(here("absent").machine, "") << "which says nothing of who is gone";
+  EXPECT_EQ(first.host, "head");
+  EXPECT_EQ(first.store, "s1");
+  EXPECT_GT(first.since, 0);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(first.machine.size(), 16U);
+  }
 }
 
 class ScriptedConfig final : public engine::SlurmDriver {

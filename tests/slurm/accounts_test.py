@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""A site's own history: jobs that a real Slurm with slurmdbd and MariaDB accounted for become a trace, and the trace tells what would have changed."""
+"""A real Slurm with slurmdbd and MariaDB: a site's own history becomes a trace that tells what would have changed; fair share and QOS say whose turn
+it is; and how a job ended is known when Slurm itself has forgotten it."""
 
 import csv
 import io
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import time
 import unittest
 
-from cluster import Cluster, SlurmTest, free_ports
+from cluster import Cluster, free_ports
+from engine_test import PROGRAM, ServeTest
 
-PROGRAM = os.environ["SHAREWELL"]
 MISSING = [c for c in ("mariadbd", "mariadb-install-db", "mariadb", "slurmdbd", "sacct", "sacctmgr")
            if not shutil.which(c, path=os.environ.get("PATH", "") + ":/usr/sbin")]
 
@@ -24,16 +26,20 @@ class AccountedCluster(Cluster):
         self.database_port = free_ports(2)
         site = (f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort={self.database_port + 1}\n"
                 "AccountingStorageTRES=gres/gpu,gres/gpu:V100,gres/gpu:P100\nJobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n"
-                "AccountingStoreFlags=job_comment")
+                "AccountingStoreFlags=job_comment\nPriorityType=priority/multifactor\nPriorityWeightFairshare=1000\nPriorityWeightQOS=1000")
         super().__init__(lua=None, slots=False, site=site, **options)
         if self.auth == "munge":  # where slurmdbd's munge listens
             with open(self.conf, "a", encoding="utf-8") as conf:
                 conf.write(f"AccountingStoragePass={self.folder}/run/munge.sock\n")
 
-    def start_controller(self):
+    def start_controller(self, *args):
         if "slurmdbd" not in self.processes:
             self._start_database()
-        super().start_controller()
+            # Before slurmctld, which works fair shares out when it starts, and later only every few minutes.
+            for words in ("account poor fairshare=0", "account rich fairshare=9", "qos urgent priority=100", "user daemon account=poor",
+                          "user games account=rich", "user bin account=rich qos=normal,urgent"):
+                self.run("sacctmgr", "-i", "add", *words.split(), check=True)
+        super().start_controller(*args)
 
     def _start_database(self):
         me, data = pwd.getpwuid(os.geteuid()).pw_name, self.folder / "db"
@@ -59,7 +65,7 @@ class AccountedCluster(Cluster):
 
 
 @unittest.skipIf(MISSING, f"not installed: {' '.join(MISSING)}; run tools/setup")
-class Accounts(SlurmTest):
+class Accounts(ServeTest):
     @classmethod
     def setUpClass(cls):
         cls.cluster = AccountedCluster()
@@ -80,7 +86,7 @@ class Accounts(SlurmTest):
         self.cluster.wait_until(lambda: not self.cluster.squeue(), "jobs do not end")
 
         def rows():
-            text = self.cluster.run("sacct", "-a", "-X", "-n", "-P", "-o", "JobID,State,End").stdout
+            text = self.cluster.run("sacct", "-a", "-X", "-n", "-P", "-j", ",".join(map(str, (one, two, cpus, array, fails))), "-o", "JobID,State,End").stdout
             return [line for line in text.splitlines() if "Unknown" not in line and "RUNNING" not in line and "PENDING" not in line]
 
         self.cluster.wait_until(lambda: len(rows()) == 6, f"sacct has not all jobs: {rows()}")
@@ -101,6 +107,56 @@ class Accounts(SlurmTest):
         answer = self.sharewell("whatif", "--trace", str(out), "--cluster", str(machines))
         for word in ("really", "slot", "sharewell"):
             self.assertIn(word, answer.stdout)
+
+    def held(self, *args, script, user=None, gpus=1):
+        """A job that waits for the server: held and noted by hand, as there is no plugin here."""
+        number = self.cluster.sbatch("--hold", *args, script=script, user=user)
+        self.cluster.scontrol("update", f"JobId={number}", f"AdminComment=sharewell1 ask=gpus:{gpus}")
+        return number
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs several users")
+    def test_whose_turn_it_is_follows_fair_share_and_qos(self):
+        shares = self.cluster.run("sshare", "-a", "-n", "-P", "-o", "User,FairShare", check=True).stdout.split()
+        factor = {user.strip(): float(value) for user, _, value in (line.partition("|") for line in shares) if user and value}
+        self.assertLess(factor["daemon"], factor["games"])
+        self.assertEqual(factor["games"], factor["bin"])
+        for name in self.cluster.nodes:  # the server begins without a node
+            self.cluster.drain(name)
+            self.addCleanup(self.cluster.resume, name)
+        order = self.cluster.folder / "out/order"
+        order.touch()
+        order.chmod(0o666)
+        # On all GPUs of n1, so that they run one after the other. At first nobody has used anything: the order is that of their submission. Then all
+        # have used about as much, which counts half for who has the QOS, and four times for who has the small share.
+        users = (("daemon",), ("games",), ("bin", "--qos=urgent"))
+        numbers = [self.held(*qos, script=f"id -un >> {order}; sleep {seconds}", user=user, gpus=2) for seconds in (2, 0) for user, *qos in users]
+        self.serve()
+        for number in numbers:
+            self.cluster.wait_until(lambda n=number: self.server.run("job", str(n)).returncode == 0, "the server does not have it")
+        self.cluster.resume("n1")
+        for number in numbers:
+            self.cluster.wait_job(number, "COMPLETED")
+        self.assertEqual(order.read_text(encoding="utf-8").split(), ["daemon", "games", "bin", "bin", "games", "daemon"])
+
+    def test_yesterdays_ends_that_slurm_has_forgotten_are_read_from_its_accounting(self):
+        go = self.cluster.folder / "out/go"
+        script = f"while ! [ -e {go} ]; do sleep 0.1; done; exit "
+        self.serve()
+        ends = {self.held(script=script + code): (phase, int(code)) for phase, code in (("finished", "0"), ("failed", "3"))}
+        for number in ends:
+            self.cluster.wait_until(lambda n=number: self.server.run("job", str(n)).returncode == 0 and self.server.job(n)["phase"] == "running", "it waits")
+        self.server.end(signal.SIGKILL)
+        go.touch()
+        for number in ends:
+            self.cluster.wait_until(lambda n=number: "|2" in self.cluster.run("sacct", "-X", "-n", "-P", "-j", n, "-o", "State,End").stdout, "it does not end")
+        self.cluster.kill_controller(signal.SIGTERM)
+        self.cluster.start_controller("-c")
+        self.cluster.wait_nodes("idle")
+        self.assertEqual([self.cluster.job(number) for number in ends], [{}, {}], "slurmctld has forgotten them")
+        self.serve()
+        for number, (phase, code) in ends.items():
+            self.cluster.wait_until(lambda n=number, p=phase: self.server.job(n)["phase"] == p, f"{number} is not {phase}")
+            self.assertEqual(self.server.job(number)["exit_code"], code)
 
 
 if __name__ == "__main__":

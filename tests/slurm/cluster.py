@@ -214,8 +214,9 @@ class Cluster:
         self.wait_nodes("idle")
         return self
 
-    def start_controller(self):
-        self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
+    def start_controller(self, *args):
+        """`-c`: without anything that it knew."""
+        self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf), *args)
         self.wait_until(lambda: self.run("scontrol", "ping", timeout=3).returncode == 0, "slurmctld does not answer")
 
     def kill_controller(self, how=signal.SIGKILL):
@@ -383,8 +384,8 @@ class Cluster:
         self.wait_until(there, f"nodes {wanted} are not {state}")
 
     def said(self, lines=15):
-        """The end of each log, for a message of a failed test."""
-        text = ""
+        """The end of each log, for a message of a failed test, and which daemons are dead that nobody ended."""
+        text = "".join(f"--- {name} is dead: {one.returncode}\n" for name, one in self.processes.items() if one.poll() is not None)
         for place in sorted((self.folder / "log").glob("*.log")):
             whole = place.read_text(encoding="utf-8", errors="replace").splitlines()
             end = [line for line in whole if "pmi" not in line and "MPI" not in line and "hardware" not in line][-lines:]

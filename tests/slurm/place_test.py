@@ -225,6 +225,22 @@ class Watchdog(SlurmTest):
         self.assertEqual(self.run_watchdog(), "")
         self.assertEqual(self.cluster.job(number)["Priority"], "0")
 
+    def test_a_server_on_another_machine_keeps_its_jobs_by_what_it_says_in_slurm(self):
+        number = self.cluster.sbatch("--gres=gpu:1", user=USER)
+        self.beat(700)
+        self.addCleanup(self.cluster.scontrol, "update", "NodeName=n1", "Extra=")
+
+        def heard(partition, seconds_ago):
+            now = int(time.time() * 1000)
+            self.cluster.scontrol("update", "NodeName=n1", f"Extra=sharewell1,big,a,1,s,m,{now},{now - 700_000};"
+                                  f"sharewell1,{partition},b,1,s,m,{now},{now - seconds_ago * 1000}")
+        for partition in (self.cluster.partition, "*"):
+            heard(partition, 60)
+            self.assertEqual(self.run_watchdog(), "")
+        self.assertEqual(self.cluster.job(number)["Priority"], "0")
+        heard("other", 0)
+        self.assertIn("released 1 held jobs", self.run_watchdog())
+
     def test_jobs_of_a_server_that_is_gone_run_under_plain_slurm(self):
         tell = 'echo "gpu=$CUDA_VISIBLE_DEVICES"; sleep 60'
         plain = self.cluster.sbatch("--gres=gpu:1", script=tell, user=USER)

@@ -53,8 +53,9 @@ JobRecord Service::Impl::ForeignRecord(const engine::RunEvent& event) {
     record.submitted = job.submitted;
     record.phase = Phase::kHeld;
     record.reason = fmt::format(
-        "held: {}; `sharewell release {}` tries it again, `sharewell cancel {}` ends it",
-        admitted.error().message, event.id.job, event.id.job);
+        "held{}: {}; `sharewell release {}` tries it again, `sharewell cancel {}` ends it",
+        advisor.Check(job.asked) ? "" : " until there are nodes for it", admitted.error().message,
+        event.id.job, event.id.job);
   }
   record.note = job.remark;
   return record;

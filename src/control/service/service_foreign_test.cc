@@ -212,6 +212,19 @@ TEST_F(ServiceForeignTest, AGangOfTwoNodesHasOneGpuOnEach) {
   EXPECT_EQ(service_->board().Find(gang)->gpus.at(1).uuid, "n1/g1") << "the same slot on each node";
 }
 
+// As when all nodes are started together with the server.
+TEST_F(ServiceForeignTest, WhatIsTooLargeForTheNodesThatAreUpIsTriedAgainWhenAnotherJoins) {
+  advisor_.most = 2;
+  const auto large = slurm_.Submit(4, {Seconds(5)});
+  const auto small = slurm_.Submit(1, {Seconds(5)});
+  ASSERT_TRUE(Comes([&] { return Is(large, Phase::kHeld) && Is(small, Phase::kFinished); }));
+  EXPECT_THAT(service_->board().Find(large)->reason, HasSubstr("held until there are nodes"));
+  advisor_.most = 4;
+  slurm_.AddNode("n1", 4, "A");
+  EXPECT_TRUE(Comes([&] { return Is(large, Phase::kFinished); }));
+  EXPECT_FALSE(jobs_.jobs.at(large).asked.held);
+}
+
 // Seen with 22.05: an earlier server had placed it on a slot of a large node, and was killed before
 // the release. The next one decided before it heard where alone the job can run, again and again.
 TEST_F(ServiceForeignTest, WhatSlurmDemandsHoldsAlsoForOneThatIsBeingStartedElsewhere) {

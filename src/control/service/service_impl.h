@@ -132,6 +132,7 @@ struct Service::Impl final : Estimator, Recorder {
   void TakeGpuNote(const engine::RunEvent& note);
   void TakeNodeNote(const engine::RunEvent& note);
   void AddNode(const engine::RunnerNode& node);
+  void TryHeldAgain();
   // Processes on the GPUs that are no jobs: their memory is not free, and where they keep a GPU
   // busy it takes no jobs.
   void LookAtStrangers();

@@ -7,6 +7,8 @@
 
 namespace sharewell::control {
 
+using core::Phase;
+
 namespace {
 
 constexpr core::Bytes kForeignDust{64.0 * (1 << 20)};
@@ -134,7 +136,26 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
   engine.AddNode(node);
   Say("node.joined", 0,
       fmt::format("node {} with {} GPUs is used from now on", node.name, node.gpus.size()));
+  TryHeldAgain();
   engine.Wake();
+}
+
+// Nodes that were down when the server came join one by one: what was too large for those that were
+// there may fit now. Nobody else would let it go.
+void Service::Impl::TryHeldAgain() {
+  if (!runner.HasUsers()) return;
+  for (const JobPtr& shown : board.Live()) {
+    const bool too_large = shown->reason.starts_with("held until there are nodes for it") ||
+                           shown->reason.starts_with("held, as this machine is not what it was");
+    LiveJob* job = shown->phase == Phase::kHeld && too_large ? live.Find(shown->number) : nullptr;
+    if (job == nullptr || job->record.phase != Phase::kHeld) continue;
+    if (!advisor.Check(job->record.asked)) continue;
+    job->record.phase = Phase::kWaiting;
+    job->record.asked.held = false;
+    job->record.reason.clear();
+    outbox.Touch(*job);
+    Enqueue(job->record.number);
+  }
 }
 
 void Service::Impl::LookAtStrangers() {

@@ -116,6 +116,7 @@ class CommandClient final : public SlurmClient {
     RETURN_IF_ERROR(text);
     auto nodes = ParseNodes(*text);
     RETURN_IF_ERROR(nodes);
+    TakeExtras(*nodes);
     if (!partition_.empty()) {
       std::erase_if(*nodes, [&](const SlurmNode& node) {
         return std::find(node.partitions.begin(), node.partitions.end(), partition_) ==
@@ -147,19 +148,31 @@ class CommandClient final : public SlurmClient {
   }
 
   Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
-    // Where there is none it is not asked for each job: a command takes longer than all the rest.
-    const auto now = std::chrono::steady_clock::now();
-    if (no_accounts_ && now < *no_accounts_ + kAccountsAgain) return std::nullopt;
-    const auto answer = driver_.Run(AccountCommand(id), "", limit_);
-    if (!answer && answer.error().kind == core::ErrorKind::kAbsent) return std::nullopt;
-    RETURN_IF_ERROR(answer);
-    // "Slurm accounting storage is disabled"
-    if (answer->errors.find("accounting storage is disabled") != std::string::npos) {
-      no_accounts_ = now;
-      return std::nullopt;
+    if (const auto found = accounted_.find(id); found != accounted_.end()) {
+      auto answer = std::move(found->second);
+      accounted_.erase(found);
+      return answer;
     }
-    if (answer->exit_code != 0) return Failed("sacct", *answer);
-    return ParseAccount(answer->output, id);
+    const auto text = AskAccounts({id});
+    RETURN_IF_ERROR(text);
+    return ParseAccount(*text, id);
+  }
+
+  void AccountAll(const std::vector<std::int64_t>& ids) override {
+    accounted_.clear();
+    for (std::size_t begin = 0; begin < ids.size(); begin += kMostIdsAtOnce) {
+      const auto first = ids.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last =
+          first + static_cast<std::ptrdiff_t>(std::min(kMostIdsAtOnce, ids.size() - begin));
+      const std::vector<std::int64_t> some(first, last);
+      const auto text = AskAccounts(some);
+      for (const std::int64_t id : some) {
+        accounted_.emplace(
+            id, text ? ParseAccount(*text, id)
+                     : Result<std::optional<SlurmJob>>(tl::unexpected(core::Error(text.error()))));
+      }
+      if (!text) break;  // the others are asked for by the next look
+    }
   }
 
   Result<std::string> Control(const std::vector<std::string>& lines) override {
@@ -180,6 +193,8 @@ class CommandClient final : public SlurmClient {
     return SlurmWords(answer->errors);
   }
 
+  std::map<std::string, std::string> NodeExtras() override { return extras_; }
+
   Result<std::string> Version() override {
     const auto text = Ask({"scontrol", "--version"});
     RETURN_IF_ERROR(text);
@@ -187,6 +202,36 @@ class CommandClient final : public SlurmClient {
   }
 
  private:
+  void TakeExtras(const std::vector<SlurmNode>& nodes) {
+    extras_.clear();
+    const std::string* empty = nullptr;
+    for (const SlurmNode& node : nodes) {
+      if (!node.extra.empty() && node.extra != "(null)") {
+        extras_[node.name] = node.extra;
+      } else if (empty == nullptr || node.name < *empty) {
+        empty = &node.name;
+      }
+    }
+    if (empty != nullptr) extras_[*empty].clear();
+  }
+
+  // Empty: there is no accounting. Where there is none it is not asked for each job: a command
+  // takes longer than all the rest.
+  Result<std::string> AskAccounts(const std::vector<std::int64_t>& ids) {
+    const auto now = std::chrono::steady_clock::now();
+    if (no_accounts_ && now < *no_accounts_ + kAccountsAgain) return std::string();
+    auto answer = driver_.Run(AccountCommand(ids), "", limit_);
+    if (!answer && answer.error().kind == core::ErrorKind::kAbsent) return std::string();
+    RETURN_IF_ERROR(answer);
+    // "Slurm accounting storage is disabled"
+    if (answer->errors.find("accounting storage is disabled") != std::string::npos) {
+      no_accounts_ = now;
+      return std::string();
+    }
+    if (answer->exit_code != 0) return Failed("sacct", *answer);
+    return std::move(answer->output);
+  }
+
   static tl::unexpected<core::Error> Failed(const std::string& what, const SlurmAnswer& answer) {
     const std::string words = SlurmWords(answer.errors.empty() ? answer.output : answer.errors);
     return core::FailedError("{} ended with exit code {}: {}", what, answer.exit_code,
@@ -204,6 +249,8 @@ class CommandClient final : public SlurmClient {
   const std::string partition_;
   const core::Seconds limit_;
   std::optional<std::chrono::steady_clock::time_point> no_accounts_ = {};  // it said so then
+  std::map<std::string, std::string> extras_ = {};
+  std::map<std::int64_t, Result<std::optional<SlurmJob>>> accounted_ = {};  // and not taken yet
 };
 
 }  // namespace

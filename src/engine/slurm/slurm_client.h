@@ -38,12 +38,17 @@ class SlurmClient {
   // Of a job that Slurm has forgotten, from its accounting. Absent: that has it neither, or there
   // is none.
   virtual core::Result<std::optional<SlurmJob>> Accounted(std::int64_t id) = 0;
+  // Asks for all of them at once: what Accounted says of each next is that answer.
+  virtual void AccountAll(const std::vector<std::int64_t>&) {}
   // Lines for one `scontrol`, carried out in order. What it complained of; empty: nothing. An error
   // says nothing about which of them were carried out.
   virtual core::Result<std::string> Control(const std::vector<std::string>& lines) = 0;
   // `scancel`. What it complained of; empty: nothing.
   virtual core::Result<std::string> Cancel(const std::vector<std::string>& names) = 0;
   virtual core::Result<std::string> Version() = 0;  // "slurm 22.05.8"
+  // Of the whole cluster, as Nodes() read it last: the fields Extra that have words, and that of
+  // the first node without any.
+  virtual std::map<std::string, std::string> NodeExtras() { return {}; }
 };
 
 // `partition`: empty: all. `driver` must outlive it.

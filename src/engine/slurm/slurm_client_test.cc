@@ -103,6 +103,40 @@ TEST_F(SlurmClientTest, AccountsThatAreOffAreNotAskedForEachJob) {
   EXPECT_THAT(driver_.asked, SizeIs(1));
 }
 
+TEST_F(SlurmClientTest, AccountsOfManyJobsAreOneQuestion) {
+  driver_.answers.push_back({0,
+                             "7|COMPLETED|0:0|2026-11-16T12:00:00|2026-11-16T12:01:00|n1\n"
+                             "9|FAILED|3:0|2026-11-16T12:00:00|2026-11-16T12:01:00|n2\n",
+                             ""});
+  client_->AccountAll({7, 8, 9});
+  EXPECT_EQ(client_->Accounted(7).value()->phase, SlurmPhase::kCompleted);
+  EXPECT_EQ(client_->Accounted(8).value(), std::nullopt);
+  EXPECT_EQ(client_->Accounted(9).value()->exit_code, 3);
+  EXPECT_THAT(driver_.asked, SizeIs(1));
+  EXPECT_THAT(driver_.asked.at(0), ::testing::Contains("--jobs=7,8,9"));
+  // What fails is not asked for each of them either; the next look asks again.
+  client_->AccountAll({10, 11});
+  EXPECT_FALSE(client_->Accounted(10));
+  EXPECT_FALSE(client_->Accounted(11));
+  EXPECT_THAT(driver_.asked, SizeIs(2));
+  EXPECT_FALSE(client_->Accounted(11));
+  EXPECT_THAT(driver_.asked, SizeIs(3));
+}
+
+TEST_F(SlurmClientTest, TheFieldsOfNodesAreThoseOfTheWholeCluster) {
+  const std::string node = " CPUTot=8 RealMemory=1000 State=IDLE ThreadsPerCore=1 Partitions=";
+  driver_.answers.push_back({0,
+                             "NodeName=b1" + node + "gpu\nNodeName=a2" + node + "cpu\nNodeName=a1" +
+                                 node +
+                                 "cpu Reason=x Extra=sharewell1,gpu,h,1,s,m,1,2\nNodeName=a3" +
+                                 node + "cpu Comment=a b Extra={\"rack\": 4}\n",
+                             ""});
+  ASSERT_THAT(client_->Nodes().value(), SizeIs(1)) << "of its partition";
+  EXPECT_THAT(client_->NodeExtras(),
+              ElementsAre(::testing::Pair("a1", "sharewell1,gpu,h,1,s,m,1,2"),
+                          ::testing::Pair("a2", ""), ::testing::Pair("a3", "{\"rack\":")));
+}
+
 TEST_F(SlurmClientTest, AnAmbiguousRecordIsReadAsJson) {
   std::string forged = kShownJob;
   forged.replace(forged.find("wrap"), 4, "x JobState=COMPLETED");

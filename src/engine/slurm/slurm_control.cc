@@ -26,15 +26,12 @@ constexpr double kPollAwaited = 0.25;
 constexpr Seconds kReadKeptAgain(60);
 constexpr std::size_t kMostReadAgain = 100;
 
-bool HasNodes(SlurmPhase phase) {
-  return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
-         phase == SlurmPhase::kSuspended || phase == SlurmPhase::kCompleting;
-}
-
 }  // namespace
 
 SlurmControl::SlurmControl(SlurmClient& client, SlurmControlOptions options)
-    : client_(client), options_(std::move(options)) {}
+    : client_(client), options_(std::move(options)) {
+  if (options_.claim && !options_.dry_run) claim_.emplace(*options_.claim);
+}
 
 void SlurmControl::Tell(RunEvent::Kind kind, RunId id, std::string message) {
   RunEvent event;
@@ -84,20 +81,25 @@ void SlurmControl::Forget(RunId id) { ended_.erase(id); }
 Seconds SlurmControl::Fail(const std::string& message) {
   pause_ = pause_.value > 0 ? std::min(pause_ * 2, options_.longest_pause) : kFirstPause;
   again_at_ = now_ + pause_;
+  const std::string said = other_server_.empty() ? "Slurm does not answer as it should: " + message
+                                                 : "nothing is placed any more: " + message;
   if (problem_.empty()) {
-    options_.say("Slurm does not answer as it should: " + message + "; it is asked again");
-    Tell(RunEvent::Kind::kNote, {}, "Slurm does not answer as it should: " + message);
+    options_.say(said + (other_server_.empty() ? "; it is asked again" : ""));
+    Tell(RunEvent::Kind::kNote, {}, said);
   }
-  problem_ = message;
+  problem_ = said;
   return again_at_;
 }
 
 void SlurmControl::Well() {
   pause_ = Seconds(0);
   if (problem_.empty()) return;
+  const std::string said = problem_.starts_with("nothing is placed")
+                               ? "the other server is gone: jobs are placed again"
+                               : "Slurm answers again";
   problem_.clear();
-  options_.say("Slurm answers again");
-  Tell(RunEvent::Kind::kNote, {}, "Slurm answers again");
+  options_.say(said);
+  Tell(RunEvent::Kind::kNote, {}, said);
 }
 
 Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
@@ -129,8 +131,10 @@ Result<void> SlurmControl::Look() {
   shown_.clear();
   if (!nodes_read_ || now_ >= *nodes_read_ + options_.nodes_every) {
     RETURN_IF_ERROR(ReadNodes(false));
+    RETURN_IF_ERROR(KeepClaim());
     RETURN_IF_ERROR(StartMeanwhile());
   }
+  if (!other_server_.empty()) return core::FailedError("{}", other_server_);
   RETURN_IF_ERROR(ReadQueue());
   RETURN_IF_ERROR(LookAtGone());
   RETURN_IF_ERROR(SplitArrays());
@@ -173,6 +177,7 @@ Result<void> SlurmControl::ReadQueue() {
     const bool kept = known.terms && !known.terms->waits_for.empty() &&
                       now_ >= known.read_at + kReadKeptAgain && read.size() < kMostReadAgain;
     if ((!settled && !same) || (kept && held)) read.push_back(line.id);
+    known.home = line.partition;
     known.line = std::move(line);
   }
   RETURN_IF_ERROR(StartMeanwhile());
@@ -200,6 +205,7 @@ Result<void> SlurmControl::LookAtGone() {
   std::vector<std::int64_t> told = gone;
   std::erase_if(told, [&](std::int64_t id) { return !known_.at(id).told; });
   RETURN_IF_ERROR(ShowAll(told));
+  AccountForgotten();
   for (const std::int64_t id : gone) {
     if (known_.at(id).told) {
       const auto shown = Show(id);
@@ -379,57 +385,6 @@ void SlurmControl::TellTaken() {
     out_->push_back(event);
   }
   taken_ = std::move(taken);
-}
-
-// As many as it has, of those that none of our runs counts as its own.
-void SlurmControl::TakePlain(const SlurmJob& job, const NodeHere& here,
-                             std::map<std::string, std::string>& taken) const {
-  std::set<std::string> ours;
-  for (const auto& [id, run] : runs_) {
-    for (const core::GivenGpu& gpu : run.request.gpus) ours.insert(gpu.uuid);
-  }
-  int left = PlainGpusIn(job);
-  for (auto gpu = here.node.gpus.rbegin(); gpu != here.node.gpus.rend() && left > 0; ++gpu) {
-    if (ours.contains(gpu->uuid) || taken.contains(gpu->uuid)) continue;
-    taken[gpu->uuid] = fmt::format("Slurm job {} of {} has it", job.id, job.user);
-    --left;
-  }
-}
-
-std::map<std::string, std::string> SlurmControl::Taken() const {
-  std::map<std::string, std::string> taken;
-  for (const auto& [name, here] : nodes_) {
-    if (!here.told_up || here.slurm.up) continue;
-    for (const core::GivenGpu& gpu : here.node.gpus) {
-      taken[gpu.uuid] =
-          fmt::format("node {} takes no new jobs: {}", name,
-                      here.slurm.reason.empty() ? "see `scontrol show node`" : here.slurm.reason);
-    }
-  }
-  for (const auto& [id, known] : known_) {
-    if (!known.line || !known.job || runs_.contains(id) || !HasNodes(known.line->phase)) continue;
-    const SlurmJob& job = *known.job;
-    if (options_.dry_run && known.told) continue;
-    if (job.slots.empty() && job.gres.find("gpu") == std::string::npos) continue;
-    for (const std::string& node : job.nodes) {
-      const auto here = nodes_.find(node);
-      if (here == nodes_.end()) continue;
-      if (here->second.plain) {
-        TakePlain(job, here->second, taken);
-        continue;
-      }
-      for (const core::GivenGpu& gpu : here->second.node.gpus) {
-        const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
-        const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
-        const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
-        const bool any_named = job.gres.find("gpu:g") != std::string::npos;
-        const bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
-                         (job.slots.empty() && !any_named);
-        if (has) taken[gpu.uuid] = fmt::format("Slurm job {} of {} has it", id, job.user);
-      }
-    }
-  }
-  return taken;
 }
 
 void SlurmControl::AnswerLists() {

@@ -22,6 +22,7 @@
 
 #include "engine/runner.h"
 #include "engine/slurm/job_note.h"
+#include "engine/slurm/slurm_claim.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_place.h"
 #include "engine/slurm/slurm_strangers.h"
@@ -68,6 +69,9 @@ struct SlurmControlOptions {
   // Whether an agent is heard on that node: jobs share GPUs only where one is. It must not wait.
   // Empty: agents cannot be heard, and jobs share everywhere.
   std::function<bool(const std::string& node)> watched = {};
+  // Says in Slurm that this server places the jobs, and keeps from placing any where another one
+  // does. Absent: nothing is said.
+  std::optional<SlurmClaim> claim = {};
 };
 
 class SlurmControl {
@@ -75,13 +79,16 @@ class SlurmControl {
   // `client` must outlive it.
   SlurmControl(SlurmClient& client, SlurmControlOptions options);
 
-  core::Result<void> Open();  // reads the nodes
+  // Reads the nodes. An error too: another server places the jobs.
+  core::Result<void> Open();
   // Those that are up, and the GPU models of all that Slurm has; remarks: what is not used, and
   // why.
   std::vector<RunnerNode> Nodes() const;
   std::vector<std::string> Models() const;
   const std::vector<std::string>& remarks() const { return remarks_; }
   const std::string& problem() const { return problem_; }
+  // The last call: another server may begin at once.
+  void Leave();
 
   // As Runner has them. Commands are carried out by the next Cycle, in order.
   core::Result<std::vector<RunRequest>> Recover();
@@ -133,6 +140,7 @@ class SlurmControl {
     core::Seconds left_at{-1000};         // its last place,
     std::vector<std::string> left_nodes;  // which were these
     core::UnixMillis terms_until = 0;
+    std::string home;  // the partition that it was seen in last, of ours
   };
   struct NodeHere {
     SlurmNode slurm;
@@ -161,6 +169,10 @@ class SlurmControl {
   void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
   core::Seconds Fail(const std::string& message);
   void Well();
+
+  // slurm_control_claim.cc
+  core::Result<void> KeepClaim();
+  core::Result<void> WriteClaims(const std::vector<std::pair<std::string, std::string>>& texts);
 
   // slurm_control_terms.cc
   SlurmIsThere IsThere() const;
@@ -216,6 +228,7 @@ class SlurmControl {
   // slurm_control_ends.cc
   core::Result<void> LookAtEnd(std::int64_t job);
   std::optional<SlurmJob> ByAccounts(std::int64_t job, std::string& unknown);
+  void AccountForgotten();
   void Refuse(std::int64_t job, std::string why);
   void End(std::int64_t job, RunEnd end);
 
@@ -256,6 +269,10 @@ class SlurmControl {
   // By this look, of those that ShowAll was asked for; absent: Slurm does not remember it.
   std::map<std::int64_t, std::optional<SlurmJob>> shown_;
   bool placed_ = false;  // any, by this look
+  std::optional<ClaimKeeper> claim_;
+  std::string other_server_;                   // places the jobs: why we do not
+  std::map<std::string, std::string> claims_;  // as they are written, by node
+  core::Seconds claim_again_;                  // Slurm refused it: not before then
 };
 
 }  // namespace sharewell::engine

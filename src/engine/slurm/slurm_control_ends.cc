@@ -60,6 +60,16 @@ std::optional<SlurmJob> SlurmControl::ByAccounts(std::int64_t job, std::string& 
   return std::nullopt;
 }
 
+// Of all that Slurm does not show any more in one question, so that ByAccounts need not ask for
+// each.
+void SlurmControl::AccountForgotten() {
+  std::vector<std::int64_t> forgotten;
+  for (const auto& [job, shown] : shown_) {
+    if (!shown) forgotten.push_back(job);
+  }
+  if (forgotten.size() > 1) client_.AccountAll(forgotten);
+}
+
 // It is not in the queue any more, or is over.
 Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
   auto shown = Show(job);
@@ -71,7 +81,7 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
   const auto known = known_.find(job);
   if (*shown && !IsOver((*shown)->phase)) {
     const std::string& now = (*shown)->partition;
-    if (known == known_.end() || !known->second.job || known->second.job->partition == now) {
+    if (known == known_.end() || known->second.home.empty() || known->second.home == now) {
       return {};  // the next look will have it
     }
     known->second.told = false;

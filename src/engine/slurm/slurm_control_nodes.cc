@@ -13,7 +13,19 @@ namespace sharewell::engine {
 
 using core::Result;
 
-Result<void> SlurmControl::Open() { return ReadNodes(true); }
+namespace {
+
+bool HasNodes(SlurmPhase phase) {
+  return phase == SlurmPhase::kConfiguring || phase == SlurmPhase::kRunning ||
+         phase == SlurmPhase::kSuspended || phase == SlurmPhase::kCompleting;
+}
+
+}  // namespace
+
+Result<void> SlurmControl::Open() {
+  RETURN_IF_ERROR(ReadNodes(true));
+  return KeepClaim();
+}
 
 void SlurmControl::Remark(std::string words) {
   if (std::find(remarks_.begin(), remarks_.end(), words) != remarks_.end()) return;
@@ -221,6 +233,57 @@ void SlurmControl::TellHostTaken() {
     if (!taken.contains(name)) tell(name, {});
   }
   host_taken_ = std::move(taken);
+}
+
+// As many as it has, of those that none of our runs counts as its own.
+void SlurmControl::TakePlain(const SlurmJob& job, const NodeHere& here,
+                             std::map<std::string, std::string>& taken) const {
+  std::set<std::string> ours;
+  for (const auto& [id, run] : runs_) {
+    for (const core::GivenGpu& gpu : run.request.gpus) ours.insert(gpu.uuid);
+  }
+  int left = PlainGpusIn(job);
+  for (auto gpu = here.node.gpus.rbegin(); gpu != here.node.gpus.rend() && left > 0; ++gpu) {
+    if (ours.contains(gpu->uuid) || taken.contains(gpu->uuid)) continue;
+    taken[gpu->uuid] = fmt::format("Slurm job {} of {} has it", job.id, job.user);
+    --left;
+  }
+}
+
+std::map<std::string, std::string> SlurmControl::Taken() const {
+  std::map<std::string, std::string> taken;
+  for (const auto& [name, here] : nodes_) {
+    if (!here.told_up || here.slurm.up) continue;
+    for (const core::GivenGpu& gpu : here.node.gpus) {
+      taken[gpu.uuid] =
+          fmt::format("node {} takes no new jobs: {}", name,
+                      here.slurm.reason.empty() ? "see `scontrol show node`" : here.slurm.reason);
+    }
+  }
+  for (const auto& [id, known] : known_) {
+    if (!known.line || !known.job || runs_.contains(id) || !HasNodes(known.line->phase)) continue;
+    const SlurmJob& job = *known.job;
+    if (options_.dry_run && known.told) continue;
+    if (job.slots.empty() && job.gres.find("gpu") == std::string::npos) continue;
+    for (const std::string& node : job.nodes) {
+      const auto here = nodes_.find(node);
+      if (here == nodes_.end()) continue;
+      if (here->second.plain) {
+        TakePlain(job, here->second, taken);
+        continue;
+      }
+      for (const core::GivenGpu& gpu : here->second.node.gpus) {
+        const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
+        const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
+        const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
+        const bool any_named = job.gres.find("gpu:g") != std::string::npos;
+        const bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
+                         (job.slots.empty() && !any_named);
+        if (has) taken[gpu.uuid] = fmt::format("Slurm job {} of {} has it", id, job.user);
+      }
+    }
+  }
+  return taken;
 }
 
 bool SlurmControl::HasRuns(const std::string& node) const {

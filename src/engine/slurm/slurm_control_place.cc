@@ -50,21 +50,8 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, 
   const auto found = known_.find(job);
   if (found == known_.end() || !found->second.line || !found->second.job) {
     if (found != known_.end() && found->second.line) return false;  // it is read next time
-    const auto shown = Show(job);
-    RETURN_IF_ERROR(shown);
-    if (*shown && !IsOver((*shown)->phase)) return false;
-    known_[job].told = false;
-    if (*shown) {
-      if ((*shown)->phase == SlurmPhase::kCancelled && run.wanted != Wanted::kCancel) {
-        Tell(RunEvent::Kind::kWithdrawn, run.request.id, "it was cancelled in Slurm");
-      }
-      End(job, EndOf(**shown));
-      return false;
-    }
-    RunEnd end;
-    end.exit_code = 1;
-    end.message = fmt::format("Slurm has no job {} any more", job);
-    End(job, std::move(end));
+    // Cancelled, taken elsewhere, or over before this server came: with accounting it is known how.
+    RETURN_IF_ERROR(LookAtEnd(job));
     return false;
   }
   Known& known = found->second;
@@ -219,7 +206,7 @@ Result<void> SlurmControl::StartMeanwhile() {
 }
 
 core::Seconds SlurmControl::DoNow(core::Seconds now, std::vector<RunEvent>& out) {
-  if (now < again_at_) return again_at_;
+  if (now < again_at_ || !other_server_.empty()) return again_at_;
   now_ = now;
   out_ = &out;
   shown_.clear();

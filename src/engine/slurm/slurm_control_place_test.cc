@@ -24,8 +24,11 @@ class CountingSlurm : public FakeSlurm {
   core::Result<std::vector<SlurmQueueLine>> Queue() override {
     ++queues;
     if (during_queue) during_queue();
-    return FakeSlurm::Queue();
+    auto lines = FakeSlurm::Queue();
+    if (lines) std::erase_if(*lines, [&](const auto& line) { return line.id == hidden; });
+    return lines;
   }
+  std::int64_t hidden = 0;  // in another partition
   std::function<void()> during_queue = {};
 };
 
@@ -113,6 +116,39 @@ TEST_F(SlurmPlaceSoonTest, WhatAnAdminReleasedSinceTheLookIsTheirsAndIsNotTouche
   slurm_.log.clear();
   control_->Start(Request(job, "n1/g1"));
   EXPECT_THAT(Do(), ElementsAre(Kind::kWithdrawn, Kind::kEnded));
+  EXPECT_THAT(slurm_.log, IsEmpty());
+}
+
+// As after a time without a server, in which a job ran to its end and Slurm forgot it.
+TEST_F(SlurmPlaceSoonTest, WhatIsOverAndForgottenEndsAsItsAccountingSays) {
+  slurm_.accounts = true;
+  const auto job = slurm_.Submit(1, {Seconds(5), 3});
+  Look();
+  control_->Start(Request(job, "n1/g1"));
+  Do();
+  slurm_.Advance(slurm_.now() + Seconds(10));
+  slurm_.Purge(job);
+  SlurmControl next(slurm_, FakeSlurmRunner::Options(slurm_));
+  ASSERT_TRUE(next.Open());
+  EXPECT_THAT(next.Recover().value(), IsEmpty());
+  RunRequest again = Request(job, "n1/g1");
+  again.id.attempt = 2;
+  next.Start(again);
+  std::vector<RunEvent> told;
+  next.Cycle(slurm_.now(), told);
+  ASSERT_EQ(KindsOf(told), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(told[1].end.exit_code, 3);
+}
+
+// Between its decision and its place: the queue that is read has our partition's jobs alone.
+TEST_F(SlurmPlaceSoonTest, WhatAnAdminTookToAnotherPartitionBeforeItWasPlacedIsTheirs) {
+  const auto job = slurm_.Submit(1);
+  Look();
+  slurm_.hidden = job;
+  slurm_.job(job).partition = "other";
+  slurm_.log.clear();
+  control_->Start(Request(job, "n1/g1"));
+  EXPECT_THAT(Look(), ElementsAre(Kind::kWithdrawn, Kind::kEnded));
   EXPECT_THAT(slurm_.log, IsEmpty());
 }
 

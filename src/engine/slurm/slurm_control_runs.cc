@@ -127,6 +127,7 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
     runs_.emplace(job.id, std::move(run));
     Known& known = known_[job.id];
     known.told = true;
+    known.home = job.partition;
     TakeJob(known, std::move(job));
   }
   return requests;
@@ -151,6 +152,7 @@ Result<void> SlurmControl::AdvanceRuns() {
     }
   }
   RETURN_IF_ERROR(ShowAll(over));
+  AccountForgotten();
   RETURN_IF_ERROR(StartMeanwhile());
   for (const std::int64_t job : released) RETURN_IF_ERROR(AdvanceReleased(job));
   for (const std::int64_t job : running) {

@@ -51,8 +51,8 @@ core::Result<std::vector<SlurmReservation>> ParseReservations(std::string_view t
 std::vector<std::string> PartitionsCommand();
 core::Result<std::map<std::string, core::Seconds>> ParsePartitionLimits(std::string_view text);
 
-// `sacct` of one job that Slurm itself has forgotten. Absent: accounting has it neither.
-std::vector<std::string> AccountCommand(std::int64_t id);
+// `sacct` of jobs that Slurm itself has forgotten; one of them. Absent: accounting has it neither.
+std::vector<std::string> AccountCommand(const std::vector<std::int64_t>& ids);
 core::Result<std::optional<SlurmJob>> ParseAccount(std::string_view text, std::int64_t id);
 
 // "n[1-3,7],m01" -> its names, at most `most`.

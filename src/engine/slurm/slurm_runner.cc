@@ -54,6 +54,7 @@ SlurmRunner::~SlurmRunner() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  control_.Leave();
 }
 
 Seconds SlurmRunner::Now() {
@@ -187,7 +188,7 @@ void SlurmRunner::CancelWaiting(std::int64_t job) {
 
 std::string SlurmRunner::Problem() {
   const platform::MutexLock lock(mutex_);
-  return problem_.empty() ? std::string() : "Slurm does not answer as it should: " + problem_;
+  return problem_;
 }
 
 bool SlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {

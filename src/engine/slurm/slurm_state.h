@@ -98,6 +98,7 @@ struct SlurmNode {
   std::vector<std::string> gpu_types;  // of GPUs that have no shards: "V100"
   int cpus_used = 0;                   // by jobs of any partition
   core::Bytes memory_used{};           // likewise; none where Slurm does not give memory out
+  std::string extra;                   // its field Extra; of several words the first
 
   friend bool operator==(const SlurmNode&, const SlurmNode&) = default;
 };

@@ -306,10 +306,10 @@ Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> AccountCommand(std::int64_t id) {
+std::vector<std::string> AccountCommand(const std::vector<std::int64_t>& ids) {
   return {"sacct",       "--noheader",
           "--parsable2", "--allocations",
-          "--allusers",  fmt::format("--jobs={}", id),
+          "--allusers",  fmt::format("--jobs={}", fmt::join(ids, ",")),
           "--format",    "JobIDRaw,State,ExitCode,Start,End,NodeList"};
 }
 

@@ -132,6 +132,7 @@ Result<SlurmNode> ParseNodeRecord(std::string_view text) {
     node.partitions.emplace_back(partition);
   }
   node.reason = all.Words("Reason", std::array<std::string_view, 2>{"Comment", "Extra"});
+  node.extra = all.Word("Extra");
   return node;
 }
 

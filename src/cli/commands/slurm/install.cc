@@ -28,7 +28,16 @@ using core::UsageError;
 
 constexpr std::size_t kSiteWidth = 100;
 
-std::string SiteText(const std::vector<engine::SiteFinding>& findings) {
+// Of one partition: the commands that it names are for that one too.
+std::string ForPartition(std::string words, const std::string& partition) {
+  const std::string install = "sharewell slurm install --print";
+  const std::size_t at = words.find(install);
+  if (partition.empty() || at == std::string::npos) return words;
+  return words.insert(at + install.size(), " --partition " + partition);
+}
+
+std::string SiteText(const std::vector<engine::SiteFinding>& findings,
+                     const std::string& partition) {
   std::size_t longest = 0;
   for (const auto& finding : findings) {
     longest = std::max(longest, report::DisplayWidth(finding.name));
@@ -40,11 +49,15 @@ std::string SiteText(const std::vector<engine::SiteFinding>& findings) {
     out += fmt::format("{:7}  {}{}  {}\n", engine::SiteStateWord(finding.state), finding.name, pad,
                        report::Wrapped(finding.what, kSiteWidth, indent, indent));
     // On a line of its own and never broken, so that it can be copied.
-    if (!finding.mend.empty()) out += fmt::format("         mend: {}\n", finding.mend);
+    if (!finding.mend.empty()) {
+      out += fmt::format("         mend: {}\n", ForPartition(finding.mend, partition));
+    }
   }
-  return out + (engine::IsReady(findings)
-                    ? "\nThis cluster is ready: sharewell serve --engine slurm\n"
-                    : "\nThis cluster is not ready yet; docs/slurm.md leads through it.\n");
+  if (!engine::IsReady(findings)) {
+    return out + "\nThis cluster is not ready yet; docs/slurm.md leads through it.\n";
+  }
+  return out + fmt::format("\nThis cluster is ready: sharewell serve --engine slurm{}{}\n",
+                           partition.empty() ? "" : " --partition ", partition);
 }
 
 std::string SiteJson(const std::vector<engine::SiteFinding>& findings) {
@@ -109,7 +122,7 @@ class SlurmCommand : public Command {
   Result<ExitCode> Check(const engine::SlurmSite& site, const catalogue::GpuCatalogue& catalogue) {
     const auto findings = engine::CheckSlurmSite(
         site, [&](const std::string& feature) { return catalogue.Find(feature).has_value(); });
-    RETURN_IF_ERROR(WriteOut(json_ ? SiteJson(findings) : SiteText(findings)));
+    RETURN_IF_ERROR(WriteOut(json_ ? SiteJson(findings) : SiteText(findings, partition_)));
     return engine::IsReady(findings) ? kOk : kFailed;
   }
 
