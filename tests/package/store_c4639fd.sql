@@ -1,5 +1,5 @@
--- A store as commit c4639fd wrote it: the statements of its src/store/migrations.cc (schema 3), and a job that had finished, one that
--- was held and a profile, with the fields that its writers had. tools/package_test upgrades it.
+-- A store of commit c4639fd's schema (3): the statements of its src/store/migrations.cc, and a job that had finished, one that was held
+-- and a profile, written by a later program and cut to the fields that its writers had. tools/package_test upgrades it.
 PRAGMA application_id = 1399355237;
 CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
 CREATE TABLE series(id INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, metric TEXT NOT NULL,
