@@ -20,6 +20,8 @@ export type Training = {
   workloads?: number;
   /** runs that it was judged on */
   held_out?: number;
+  /** the model that it was learnt onto */
+  given?: string;
   figures?: ({
     figure: string;
     workloads: number;
@@ -42,7 +44,7 @@ export type Predictor = {
   runs_kept: number;
   graphs_kept: number;
   new_runs: number;
-  trains_at: number;
+  trains_at: number | null;
   drift: string | null;
   history: Training[];
 };
