@@ -1,6 +1,6 @@
 // The dashboard from end to end: a real server, a real browser. Screenshots are kept in build/web-screenshots.
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { accessible, Complaints, openBrowser, PATIENCE, ROOT, Server, shot, until } from "./harness.mjs";
@@ -96,8 +96,14 @@ async function run() {
     await step("a dropped model is predicted", async () => {
       await go("predict");
       await page.selectOption("#predict-precision", "bf16");
-      await page.setInputFiles("#predict-file", MODEL);
+      const dropped = await page.evaluateHandle((bytes) => {
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(atob(bytes), (one) => one.charCodeAt(0))], "alexnet.onnx"));
+        return data;
+      }, readFileSync(MODEL).toString("base64"));
+      await page.dispatchEvent(".drop", "drop", { dataTransfer: dropped });
       await page.waitForSelector("#prediction", { timeout: PATIENCE });
+      assert.match(await textOf("#prediction"), /What alexnet\.onnx needs/);
       await page.waitForSelector("#placement", { timeout: PATIENCE });
       assert.match(await textOf("#prediction"), /GPU memory[\d.]+ GB/);
       await shot(page, "predict");
@@ -169,6 +175,12 @@ async function run() {
     await step("samples are drawn", async () => {
       await go(`job/${first}`);
       await page.waitForSelector("#samples canvas", { timeout: PATIENCE });
+      const gb = (value) => `${(value / 1e9).toFixed(1)} GB`;
+      const { needs, cores } = await server.ask("GET", `/api/v1/jobs/${first}`);
+      const told = (await textOf("main")).replaceAll(/\s+/g, " ");
+      assert.ok(told.includes(`GPU memory${gb(needs.gpu_memory_bytes)} (at most ${gb(needs.gpu_memory_upper_bytes)})`), told);
+      assert.ok(told.includes(`GPU busy${(needs.busy * 100).toFixed(0)} %`), told);
+      assert.ok(told.includes(`cores${cores}`), told);
       await until("its cores are sampled", async () => (await textOf("#samples")).includes("CPU cores in use"));
       await page.evaluate(() => window.scrollTo(0, 0));
       await shot(page, "job");

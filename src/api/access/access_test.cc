@@ -119,6 +119,17 @@ TEST_F(AccessTest, ElsewhereATokenDoes) {
   http::HttpRequest health = Ask("GET", http::ListenKind::kTls, false);
   health.path = "/healthz";
   EXPECT_EQ(StatusOf(health), 200);
+  // The dashboard's files are the same on every server: what it shows it must ask for with a token.
+  for (const char* path : {"/", "/dashboard/app.js"}) {
+    http::HttpRequest page = Ask("GET", http::ListenKind::kTls, false);
+    page.path = path;
+    EXPECT_EQ(StatusOf(page), 200) << path;
+  }
+  for (const char* path : {"/api/v1", "/metrics", "/dashboard"}) {
+    http::HttpRequest other = Ask("GET", http::ListenKind::kTls, false);
+    other.path = path;
+    EXPECT_EQ(StatusOf(other), 401) << path;
+  }
 }
 
 TEST_F(AccessTest, ABrowserOnAnotherSitesBehalfIsRefused) {
