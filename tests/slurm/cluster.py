@@ -386,6 +386,9 @@ class Cluster:
     def said(self, lines=15):
         """The end of each log, for a message of a failed test, and which daemons are dead that nobody ended."""
         text = "".join(f"--- {name} is dead: {one.returncode}\n" for name, one in self.processes.items() if one.poll() is not None)
+        if "slurmctld" in self.processes and not text:
+            nodes = self.run("sinfo", "-N", "-h", "-o", "%N %T %E", timeout=5)
+            text += f"--- nodes\n{nodes.stdout}{nodes.stderr}\n"
         for place in sorted((self.folder / "log").glob("*.log")):
             whole = place.read_text(encoding="utf-8", errors="replace").splitlines()
             end = [line for line in whole if "pmi" not in line and "MPI" not in line and "hardware" not in line][-lines:]

@@ -155,8 +155,10 @@ class Lives(ServeTest):
 
     def test_an_array(self):
         self.serve()
-        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", script="sleep 10", user=USER)
-        self.cluster.wait_until(lambda: len(self.cluster.squeue("-r", "-t", "R")) == 5, "not all run", 30)
+        go = self.cluster.folder / "out/go"
+        self.cluster.sbatch("--gres=gpu:1", "--array=0-4", script=f"while ! [ -e {go} ]; do sleep 0.1; done", user=USER)
+        self.cluster.wait_until(lambda: len(self.cluster.squeue("-r", "-t", "R")) == 5, "not all run")
+        go.touch()
         self.cluster.wait_until(lambda: not self.cluster.squeue(), "not all end")
 
     def test_a_dependency_is_kept(self):
@@ -180,7 +182,7 @@ class Lives(ServeTest):
         self.assertEqual(places[0][1], places[1][1])
 
     def test_what_slurm_keeps_waits_outside_of_the_queue_and_says_why(self):
-        later = self.submit("--gres=gpu:1", "--begin=now+15", seconds=1)
+        later = self.submit("--gres=gpu:1", "--begin=now+8", seconds=1)
         hour = self.submit("--gres=gpu:1", "--begin=now+1hour")
         self.serve()
         self.cluster.wait_until(lambda: "it begins at" in self.server.run("why", str(hour)).stdout, self.server.run("why", str(hour)).stdout)
