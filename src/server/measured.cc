@@ -29,23 +29,15 @@ std::string Line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool HasGpu(const core::JobRecord& job, const std::string& instance) {
-  return std::any_of(job.gpus.begin(), job.gpus.end(), [&](const core::GivenGpu& gpu) {
-    return instance == fmt::format("{}", gpu.index) || instance == gpu.uuid;
-  });
-}
-
-// Series named after the job are its own; of the others, those of its GPUs and of the machine.
 bool Tells(const core::JobRecord& job, const store::SeriesInfo& info, store::TimeRange range) {
   const store::SeriesKey& key = info.key;
-  if (!key.job.empty() && key.job != fmt::format("job {}", job.number)) return false;
+  if (!report::IsOfJob(job, key)) return false;
   if (!report::IsDrawn(report::TakayamaCharts(), key.metric) &&
       !report::IsDrawn(report::OtherCharts(), key.metric) &&
       !key.metric.starts_with("job_gpu_sm")) {
     return false;
   }
   if (key.metric == "cpu_frequency_hertz") return false;  // one for each of hundreds of CPUs
-  if (key.metric.starts_with("gpu_") && !HasGpu(job, key.instance)) return false;
   return info.last >= range.from && info.first < range.to;
 }
 

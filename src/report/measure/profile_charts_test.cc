@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/measure/sample_charts.h"
+
 namespace sharewell::report {
 namespace {
 
@@ -65,6 +67,21 @@ TEST(ProfileCharts, DrawWhatWasSampledAndNameWhatWasNot) {
   EXPECT_THAT(drawn.charts[2].svg, Not(HasSubstr(">host memory<"))) << "of how much is not known";
   const std::string& clocks = drawn.charts[3].svg;
   EXPECT_LT(clocks.find(">CPU 2<"), clocks.find(">CPU 10<"));
+}
+
+TEST(SampleCharts, ASeriesIsOfAJobByItsNameItsGpusOrTheMachine) {
+  core::JobRecord job;
+  job.number = 17;
+  job.gpus = {{3, "GPU-abc", "H200"}};
+  const auto is_of = [&job](const char* metric, const char* instance, const char* of) {
+    return IsOfJob(job, {"n1", metric, instance, of});
+  };
+  EXPECT_TRUE(is_of("job_cores", "", "job 17"));
+  EXPECT_FALSE(is_of("job_cores", "", "job 1"));
+  EXPECT_TRUE(is_of("gpu_busy_ratio", "3", ""));
+  EXPECT_TRUE(is_of("gpu_busy_ratio", "GPU-abc", ""));
+  EXPECT_FALSE(is_of("gpu_busy_ratio", "0", ""));
+  EXPECT_TRUE(is_of("cpu_busy_ratio", "", ""));
 }
 
 }  // namespace

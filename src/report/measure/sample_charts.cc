@@ -157,6 +157,14 @@ void AddLines(const DrawnMetric& drawn, const std::vector<SeriesRead>& series,
 std::span<const SampleChartKind> TakayamaCharts() { return kTakayama; }
 std::span<const SampleChartKind> OtherCharts() { return kOthers; }
 
+bool IsOfJob(const core::JobRecord& job, const store::SeriesKey& key) {
+  if (!key.job.empty()) return key.job == fmt::format("job {}", job.number);
+  if (!key.metric.starts_with("gpu_")) return true;
+  return std::any_of(job.gpus.begin(), job.gpus.end(), [&](const core::GivenGpu& gpu) {
+    return key.instance == fmt::format("{}", gpu.index) || key.instance == gpu.uuid;
+  });
+}
+
 bool IsDrawn(std::span<const SampleChartKind> kinds, std::string_view metric) {
   return std::any_of(kinds.begin(), kinds.end(), [&](const SampleChartKind& kind) {
     return std::any_of(kind.drawn.begin(), kind.drawn.end(), [&](const DrawnMetric& drawn) {

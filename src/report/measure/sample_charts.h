@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/job_record.h"
 #include "report/chart/line_chart.h"
 #include "report/measure/series.h"
 
@@ -40,6 +41,10 @@ struct SampleCharts {
 
 // Whether one of the charts draws this metric.
 bool IsDrawn(std::span<const SampleChartKind> kinds, std::string_view metric);
+
+// Whether a series tells of the job: those named after it are its own; of the others, those of its
+// GPUs (collectors name them by index) and of the machine.
+bool IsOfJob(const core::JobRecord& job, const store::SeriesKey& key);
 
 // `series`: with buckets over the range, which is where the charts begin and end. `name` heads
 // them.

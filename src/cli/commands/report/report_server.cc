@@ -40,13 +40,6 @@ report::JobLog LogOf(const ServerClient& client, std::int64_t number, bool error
   return log;
 }
 
-// The GPUs that it had, by index and by UUID: collectors name them by index.
-bool IsItsGpu(const JobRecord& job, const std::string& instance) {
-  return std::any_of(job.gpus.begin(), job.gpus.end(), [&](const core::GivenGpu& gpu) {
-    return instance == fmt::format("{}", gpu.index) || instance == gpu.uuid;
-  });
-}
-
 Result<void> ReadSamples(store::Store& store, const std::string& node,
                          report::JobPageParts& parts) {
   store::SeriesFilter filter;
@@ -54,15 +47,13 @@ Result<void> ReadSamples(store::Store& store, const std::string& node,
   const auto listed = store.List(filter);
   RETURN_IF_ERROR(listed);
   const store::TimeRange range = report::JobRange(parts.job, parts.now);
-  const std::string number = fmt::format("{}", parts.job.number);
   for (const store::SeriesInfo& info : *listed) {
     const auto& key = info.key;
-    if (!key.job.empty() && key.job != number) continue;
+    if (!report::IsOfJob(parts.job, key)) continue;
     if (!report::IsDrawn(report::TakayamaCharts(), key.metric) &&
         !report::IsDrawn(report::OtherCharts(), key.metric)) {
       continue;
     }
-    if (key.metric.starts_with("gpu_") && !IsItsGpu(parts.job, key.instance)) continue;
     if (info.last < range.from || info.first >= range.to) continue;
     auto buckets = store.Chart(key, range, kJobPoints);
     RETURN_IF_ERROR(buckets);
