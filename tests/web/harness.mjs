@@ -38,7 +38,8 @@ export class Server {
   }
 
   async start(...flags) {
-    this.process = spawn(PROGRAM, ["serve", "--gpus", "1xH200", "--max-slowdown", "3", "--store", join(this.folder, "s.db"),
+    const machine = flags.includes("--gpus") ? [] : ["--gpus", "1xH200", "--max-slowdown", "3"];
+    this.process = spawn(PROGRAM, ["serve", ...machine, "--store", join(this.folder, "s.db"),
       "--socket", this.socket, "--listen", `127.0.0.1:${this.port}`, ...flags], { cwd: this.folder, stdio: ["ignore", "ignore", "pipe"] });
     let said = "";
     this.process.stderr.on("data", (bytes) => (said += bytes));
