@@ -37,8 +37,8 @@ try {
     return jobs.filter((job) => job.phase === "running").every((job) => job.steps_per_second > 0);
   }).catch(() => undefined);
   await new Promise((done) => setTimeout(done, 45000));
-  for (const [file, hash, colorScheme] of [["dashboard-now", "#/now", "light"], ["dashboard-job", "#/job/2", "dark"]]) {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 940 }, colorScheme });
+  for (const [file, hash, colorScheme, height] of [["dashboard-now", "#/now", "light", 770], ["dashboard-job", "#/job/2", "dark", 660]]) {
+    const page = await browser.newPage({ viewport: { width: 1280, height }, colorScheme });
     await page.goto(server.url + hash);
     await new Promise((done) => setTimeout(done, 4000));
     await page.screenshot({ path: join(FOLDER, `${file}.png`) });
