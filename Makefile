@@ -2,7 +2,7 @@
 
 WERROR ?= OFF
 .DEFAULT_GOAL := help
-.PHONY: help setup build package test test-slurm-24 soak run bench lint format fuzz asan tsan clean
+.PHONY: help setup build package data-archive test test-slurm-24 soak run bench lint format fuzz asan tsan clean
 # Steps share the machine: one after the other, each parallel inside.
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -28,6 +28,10 @@ test-slurm-24:  ## the scenarios of tests/slurm with Slurm 24.11, in a chroot of
 	@test "$$(id -u)" = 0 || { echo "test-slurm-24: a chroot needs root" >&2; exit 2; }
 	@$(MAKE) build
 	@tools/slurm24
+
+data-archive:  ## data/h200 as one archive, build/sharewell-h200.tar.gz; `sharewell.measurements` reads it
+	@mkdir -p build && tar -C data --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf build/sharewell-h200.tar.gz h200
+	@echo "data-archive: $$(du -h build/sharewell-h200.tar.gz | cut -f1) in build/sharewell-h200.tar.gz"
 
 soak: setup  ## run what takes two hours: every figure, kills, fuzzing, a build for aarch64
 	@tools/soak

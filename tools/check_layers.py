@@ -48,10 +48,12 @@ ALLOWED = {
                "study/prediction/evaluate/evaluate_pairs.h", "study/prediction/evaluate/evaluation.h",
                "study/prediction/inspection.h",
                "study/prediction/prediction.h", "study/prediction/retraining.h", "study/prediction/evaluate/timm.h",
+               "study/prediction/evaluate/worth.h",
                "study/recommend/judged_sweep.h", "study/recommend/recommendation.h",
                "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
-               "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h"),
+               "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h",
+               "study/simulation/replay/gains.h", "study/usage/gpu_time.h", "study/usage/savings.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
                   "platform/files/step_lines.h", "engine/local/run/terminal_frames.h"),

@@ -164,3 +164,90 @@ class Vectors(Endless):
     def __getitem__(self, i):
         x = torch.randn(self.width)
         return (x - x.mean()) / x.std(), i % self.classes
+
+
+class Things(Instances):
+    """An image and the boxes and classes of eight things in it."""
+
+    def __getitem__(self, i):
+        return self.image(i), self.boxes[i % 16].clone(), self.labels[i % 16].clone()
+
+
+class Clips(Endless):
+    """Frames cropped, flipped and normalised on the CPU."""
+
+    def __init__(self, frames, size, classes=400):
+        self.size, self.classes = size, classes
+        self.base = torch.randint(0, 256, (8, 3, frames, size + size // 8, size + size // 8), dtype=torch.uint8)
+
+    def __getitem__(self, i):
+        x = self.base[i % 8]
+        o = int(torch.randint(0, x.shape[-1] - self.size + 1, (1,)))
+        x = x[..., o:o + self.size, o:o + self.size].float().div_(255.)
+        return ((x.flip(-1) if i & 1 else x) - 0.45) / 0.22, i % self.classes
+
+
+class Clouds(Endless):
+    """Points in space, turned and shifted on the CPU."""
+
+    def __init__(self, points, classes):
+        self.classes = classes
+        self.base = torch.randn(64, 3, points)
+
+    def __getitem__(self, i):
+        a = torch.rand(1) * 6.2832
+        x, y, z = self.base[i % 64]
+        return torch.stack([a.cos() * x - a.sin() * y, a.sin() * x + a.cos() * y, z + torch.rand(1) * 0.1]), i % self.classes
+
+
+class Series(Endless):
+    """Some channels over time, and what comes after."""
+
+    def __init__(self, channels, length, ahead):
+        self.channels, self.length, self.ahead = channels, length, ahead
+
+    def __getitem__(self, i):
+        return torch.randn(self.channels, self.length), torch.randn(self.ahead)
+
+
+class Dictation(Spectra):
+    """A spectrum, and the words so far and next."""
+
+    def __init__(self, frames, words=32, vocab=10000):
+        super().__init__(frames)
+        self.words, self.vocab = words, vocab
+
+    def __getitem__(self, i):
+        t = torch.randint(0, self.vocab, (self.words + 1,))
+        return torch.randn(80, self.frames), t[:-1], t[1:]
+
+
+class Bands(Endless):
+    """128 mel bands over some frames, frames first, and a class."""
+
+    def __init__(self, frames, bands=128):
+        self.frames, self.bands = frames, bands
+
+    def __getitem__(self, i):
+        return torch.randn(self.frames, self.bands), i % 2
+
+
+class Captions(Images):
+    """Words and the image that they are of."""
+
+    def __init__(self, size, length, vocab=10000):
+        super().__init__(size)
+        self.length, self.vocab = length, vocab
+
+    def __getitem__(self, i):
+        return torch.randint(0, self.vocab, (self.length,)), self.image(i)
+
+
+class Moves(Endless):
+    """State, action, reward and next state of something that is steered."""
+
+    def __init__(self, width, actions):
+        self.width, self.actions = width, actions
+
+    def __getitem__(self, i):
+        return torch.randn(self.width), torch.rand(self.actions) * 2 - 1, torch.randn(1), torch.randn(self.width)

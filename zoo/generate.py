@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models that generate images: DCGAN and a diffusion U-Net.
+"""Models that generate images: DCGAN, a diffusion U-Net, a diffusion transformer, a variational autoencoder, and EDSR, which enlarges them.
 
   python3 zoo/generate.py --model gan --batch 64 --precision bf16 --workers 2
 """
@@ -48,9 +48,7 @@ class Denoiser(nn.Module):
         self.o = nn.Sequential(nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, 3, 3, padding=1))
 
     def forward(self, x, t):
-        f = torch.exp(torch.arange(self.width // 2, device=x.device) * (-math.log(10000.) / (self.width // 2)))
-        a = t.float()[:, None] * f[None]
-        t = self.t(torch.cat([a.sin(), a.cos()], 1))
+        t = self.t(waves(t, self.width))
         x = self.i(x)
         seen = []
         for i, d in enumerate(self.down):
@@ -87,6 +85,83 @@ class Gan(nn.Module):
         return self.d(self.g(z)).squeeze(1)
 
 
+def waves(t, width):
+    f = torch.exp(torch.arange(width // 2, device=t.device) * (-math.log(10000.) / (width // 2)))
+    a = t.float()[:, None] * f[None]
+    return torch.cat([a.sin(), a.cos()], 1)
+
+
+class Diffuser(nn.Module):
+    """DiT: a transformer over patches whose norms are steered by the time embedding."""
+
+    class Block(nn.Module):
+        def __init__(self, d, heads):
+            super().__init__()
+            self.n1, self.n2 = (nn.LayerNorm(d, elementwise_affine=False) for _ in range(2))
+            self.a = nn.MultiheadAttention(d, heads, batch_first=True)
+            self.f = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+            self.s = nn.Sequential(nn.SiLU(), nn.Linear(d, 6 * d))
+
+        def forward(self, x, t):
+            a, b, c, d, e, f = self.s(t).unsqueeze(1).chunk(6, 2)
+            y = self.n1(x) * (1 + a) + b
+            x = x + c * self.a(y, y, y, need_weights=False)[0]
+            return x + f * self.f(self.n2(x) * (1 + d) + e)
+
+    def __init__(self, d, layers, size, patch=4):
+        super().__init__()
+        self.d, self.side, self.patch = d, size // patch, patch
+        self.i = nn.Conv2d(3, d, patch, patch)
+        self.p = nn.Parameter(torch.randn(1, self.side ** 2, d) * 0.02)
+        self.t = nn.Sequential(nn.Linear(d, d), nn.SiLU(), nn.Linear(d, d))
+        self.b = nn.ModuleList(Diffuser.Block(d, max(1, d // 64)) for _ in range(layers))
+        self.o = nn.Sequential(nn.LayerNorm(d), nn.Linear(d, 3 * patch ** 2))
+
+    def forward(self, x, t):
+        t = self.t(waves(t, self.d))
+        x = self.i(x).flatten(2).transpose(1, 2) + self.p
+        for b in self.b:
+            x = b(x, t)
+        return F.pixel_shuffle(self.o(x).transpose(1, 2).unflatten(2, (self.side, self.side)), self.patch)
+
+
+class Autoencoder(nn.Module):
+    """A convolutional variational autoencoder; its forward takes the noise too."""
+
+    def __init__(self, width, size, z=128):
+        super().__init__()
+        w = [3, width, 2 * width, 4 * width, 8 * width]
+        self.e = nn.Sequential(*(x for a, b in zip(w, w[1:]) for x in (nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.SiLU())), nn.Flatten())
+        inside = w[-1] * (size // 16) ** 2
+        self.m, self.i = nn.Linear(inside, 2 * z), nn.Linear(z, inside)
+        self.d = nn.Sequential(nn.Unflatten(1, (w[-1], size // 16, size // 16)),
+                               *(x for a, b in zip(w[:0:-1], w[-2:0:-1] + [width]) for x in (nn.ConvTranspose2d(a, b, 4, 2, 1), nn.BatchNorm2d(b), nn.SiLU())),
+                               nn.Conv2d(width, 3, 3, padding=1))
+        self.z = z
+
+    def forward(self, x, noise):
+        mean, spread = self.m(self.e(x)).chunk(2, 1)
+        return self.d(self.i(mean + noise * (0.5 * spread.clamp(-10, 10)).exp())), mean, spread
+
+
+class Enlarger(nn.Module):
+    """EDSR: residual blocks without norms, then twice the size."""
+
+    def __init__(self, width, blocks):
+        super().__init__()
+        conv = lambda a, b: nn.Conv2d(a, b, 3, padding=1)
+        self.i = conv(3, width)
+        self.b = nn.ModuleList(nn.Sequential(conv(width, width), nn.ReLU(True), conv(width, width)) for _ in range(blocks))
+        self.o = nn.Sequential(conv(width, 4 * width), nn.PixelShuffle(2), conv(width, 3))
+
+    def forward(self, x):
+        x = self.i(x)
+        y = x
+        for b in self.b:
+            y = y + 0.1 * b(y)
+        return self.o(x + y)
+
+
 def task(kind, rest, batch):
     image = lambda n: torch.randn(batch, 3, n, n)
     if kind == 'gan':
@@ -110,21 +185,42 @@ def task(kind, rest, batch):
             optimizers[0].step()
             return g
         return Task(model, (torch.randn(batch, model.z, 1, 1),), feeds.Images(size), None, (model.g, model.d), duel)
-    if kind == 'ddpm':
+    if kind == 'vae':
         w, size = map(int, rest.split('@'))
+        model = Autoencoder(w, size)
+
+        def bound(model, b):
+            x = b[0]
+            y, mean, spread = model(x, torch.randn(len(x), model.z, device=x.device))
+            mean, spread = mean.float(), spread.float().clamp(-10, 10)
+            return F.mse_loss(y.float(), x) - 0.0005 * (1 + spread - mean ** 2 - spread.exp()).mean()
+        return Task(model, (image(size), torch.randn(batch, model.z)), feeds.Images(size), bound)
+    if kind == 'edsr':
+        shape, _, size = rest.partition('@')
+        w, l = common.two(shape)
+        size = int(size)
+
+        def sharper(model, b):
+            return F.l1_loss(model(F.avg_pool2d(b[0], 2)).float(), b[0])
+        return Task(Enlarger(w, l), (image(size),), feeds.Images(2 * size), sharper)
+    if kind in ('ddpm', 'dit'):
+        shape, _, size = rest.partition('@')
+        size = int(size)
         keep = torch.linspace(1, 0.01, 1000)
 
         def denoise(model, b):
             x, t = b[0], torch.randint(0, 1000, (len(b[0]),), device=b[0].device)
             k, noise = keep.to(x.device, non_blocking=True)[t][:, None, None, None], torch.randn_like(x)
             return F.mse_loss(model(k.sqrt() * x + (1 - k).sqrt() * noise, t).float(), noise)
-        return Task(Denoiser(w), (image(size), torch.zeros(batch, dtype=torch.long)), feeds.Images(size), denoise)
+        model = Denoiser(int(shape)) if kind == 'ddpm' else Diffuser(*common.two(shape), size)
+        return Task(model, (image(size), torch.zeros(batch, dtype=torch.long)), feeds.Images(size), denoise)
     raise AssertionError(kind)
 
 
-KINDS = ('gan', 'ddpm')
+KINDS = ('gan', 'ddpm', 'dit', 'vae', 'edsr')
 MODELS = {
-    'gan': ('gan:64@64', 128), 'ddpm': ('ddpm:64@32', 64)}
+    'gan': ('gan:64@64', 128), 'ddpm': ('ddpm:64@32', 64), 'dit': ('dit:384x12@64', 32), 'vae': ('vae:32@64', 128),
+    'edsr': ('edsr:64x16@48', 16)}
 
 if __name__ == '__main__':
     common.main(__doc__, KINDS, task, MODELS)

@@ -3,7 +3,7 @@
 
   python3 zoo/language.py --model transformer --batch 32 --precision bf16 --workers 1
 
-enc, gpt and s2s need PyTorch alone; hf, bart, t5, llama and gpt2lm take their layers from the package transformers, with random weights.
+enc, gpt, s2s and t5e need PyTorch alone; hf, bart, t5, llama and gpt2lm take their layers from the package transformers, with random weights.
 """
 import common
 import feeds
@@ -53,6 +53,68 @@ class Translator(nn.Module):
         return self.o(self.m(self.s(src), self.t(tgt), tgt_mask=self.mask))
 
 
+class TextToText(nn.Module):
+    """T5's layers in PyTorch alone, so that they can be exported: learnt biases by distance, norms without a mean, no other positions."""
+
+    class Attention(nn.Module):
+        def __init__(self, d, heads):
+            super().__init__()
+            self.heads = heads
+            self.q, self.k, self.v, self.o = (nn.Linear(d, d, bias=False) for _ in range(4))
+
+        def forward(self, x, seen, bias):
+            q, k, v = (f(y).unflatten(2, (self.heads, -1)).transpose(1, 2) for f, y in ((self.q, x), (self.k, seen), (self.v, seen)))
+            a = q @ k.transpose(2, 3)
+            a = (a if bias is None else a + bias).float().softmax(3).to(v.dtype)
+            return self.o((a @ v).transpose(1, 2).flatten(2))
+
+    class Norm(nn.Module):
+        def __init__(self, d):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(d))
+
+        def forward(self, x):
+            return self.w * (x * torch.rsqrt(x.float().pow(2).mean(2, keepdim=True) + 1e-6)).to(x.dtype)
+
+    class Layer(nn.Module):
+        def __init__(self, d, heads, crosses):
+            super().__init__()
+            t = TextToText
+            self.n = nn.ModuleList(t.Norm(d) for _ in range(3 if crosses else 2))
+            self.s, self.c = t.Attention(d, heads), t.Attention(d, heads) if crosses else None
+            self.f = nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.ReLU(), nn.Dropout(0.1), nn.Linear(4 * d, d, bias=False))
+
+        def forward(self, x, bias, seen=None):
+            y = self.n[0](x)
+            x = x + self.s(y, y, bias)
+            if self.c is not None:
+                x = x + self.c(self.n[1](x), seen, None)
+            return x + self.f(self.n[-1](x))
+
+    def __init__(self, d, layers, length, vocab=32000, buckets=32):
+        super().__init__()
+        heads = max(1, d // 64)
+        self.e = nn.Embedding(vocab, d)
+        self.encoder = nn.ModuleList(TextToText.Layer(d, heads, False) for _ in range(layers))
+        self.decoder = nn.ModuleList(TextToText.Layer(d, heads, True) for _ in range(layers))
+        self.near, self.before = nn.Embedding(buckets, heads), nn.Embedding(buckets, heads)
+        self.n = nn.ModuleList(TextToText.Norm(d) for _ in range(2))
+        self.o = nn.Linear(d, vocab, bias=False)
+        away = torch.arange(length)[None] - torch.arange(length)[:, None]
+        self.register_buffer('away', (away.clamp(-buckets // 2, buckets // 2 - 1) + buckets // 2))
+        self.register_buffer('mask', torch.full((length, length), float('-inf')).triu(1))
+
+    def forward(self, src, tgt):
+        bias, x = self.near(self.away).permute(2, 0, 1), self.e(src)
+        for layer in self.encoder:
+            x = layer(x, bias)
+        x = self.n[0](x)
+        bias, y = self.before(self.away).permute(2, 0, 1) + self.mask, self.e(tgt)
+        for layer in self.decoder:
+            y = layer(y, bias, x)
+        return self.o(self.n[1](y))
+
+
 class Logits2(nn.Module):
     """An encoder-decoder of Hugging Face as a function of both ids."""
 
@@ -99,6 +161,10 @@ def task(kind, rest, batch):
         shape, _, n = rest.partition('@')
         d, l = common.two(shape)
         return Task(Translator(d, l, length=int(n)), (ids(int(n)), ids(int(n))), feeds.Translations(int(n)), common.tokenwise)
+    if kind == 't5e':
+        shape, _, n = rest.partition('@')
+        d, l = common.two(shape)
+        return Task(TextToText(d, l, int(n)), (ids(int(n)), ids(int(n))), feeds.Translations(int(n)), common.tokenwise)
     if kind == 'hf':
         m, _, n = rest.partition('@')
         n = int(n or 128)
@@ -126,10 +192,10 @@ def task(kind, rest, batch):
     raise AssertionError(kind)
 
 
-KINDS = ('enc', 'gpt', 's2s', 'hf', 't5', 'bart', 'llama', 'gpt2lm')
+KINDS = ('enc', 'gpt', 's2s', 't5e', 'hf', 't5', 'bart', 'llama', 'gpt2lm')
 MODELS = {
     'transformer': ('enc:512x6', 32), 'bert-like': ('enc:768x12', 32), 'gpt-like': ('gpt:768x12@256', 8),
-    'translator': ('s2s:256x3@64', 32), 'bert': ('hf:bert@128', 16), 'distilbert': ('hf:distilbert@128', 16),
+    'translator': ('s2s:256x3@64', 32), 't5-like': ('t5e:512x6@64', 16), 'bert': ('hf:bert@128', 16), 'distilbert': ('hf:distilbert@128', 16),
     'gpt2': ('hf:gpt2@128', 32), 'llama': ('llama:512x8@256', 8)}
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recommendation models: DLRM, DeepFM and neural collaborative filtering, over random clicks.
+"""Recommendation models: DLRM, DeepFM, DCN, AutoInt, two towers and neural collaborative filtering over random clicks; SASRec over histories.
 
   python3 zoo/recommend.py --model dlrm --batch 4096 --workers 4
 """
@@ -74,7 +74,76 @@ class Collaborative(nn.Module):
         return self.o(torch.cat([u[:, :self.d] * i[:, :self.d], deep], 1)).squeeze(1)
 
 
+class Crossing(nn.Module):
+    """DCN v2 (layers that cross every feature with the input), AutoInt (attention among fields) or wide and deep, over one table."""
+
+    def __init__(self, kind, rows, fields=26, d=32, layers=3):
+        super().__init__()
+        self.kind = kind
+        self.e, self.x = nn.Embedding(rows, d), nn.Linear(13, d)
+        n = (fields + 1) * d
+        self.wide = nn.Embedding(rows, 1) if kind == 'wide' else None
+        self.c = nn.ModuleList(nn.Linear(n, n) for _ in range(layers)) if kind == 'dcn' else None
+        self.a = nn.ModuleList(nn.MultiheadAttention(d, 2, batch_first=True) for _ in range(layers)) if kind == 'autoint' else None
+        self.t = nn.Sequential(nn.Linear(n, 512), nn.ReLU(), nn.Dropout(0.1), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 1))
+
+    def forward(self, c, x):
+        z = torch.cat([self.e(c), self.x(x).unsqueeze(1)], 1)
+        if self.kind == 'autoint':
+            for a in self.a:
+                z = torch.relu(z + a(z, z, z, need_weights=False)[0])
+        z = z.flatten(1)
+        if self.kind == 'dcn':
+            y = z
+            for w in self.c:
+                y = z * w(y) + y
+            z = y
+        o = self.t(z).squeeze(1)
+        return o + self.wide(c).sum(1).squeeze(1) if self.kind == 'wide' else o
+
+
+class Towers(nn.Module):
+    """Users and items, each by a table and a perceptron; every item of the batch against every user."""
+
+    def __init__(self, rows, d=64):
+        super().__init__()
+        self.u, self.i = nn.Embedding(rows, d), nn.Embedding(rows, d)
+        self.f, self.g = (nn.Sequential(nn.Linear(d, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, d)) for _ in range(2))
+
+    def forward(self, x):
+        return self.f(self.u(x[:, 0])) @ self.g(self.i(x[:, 1])).transpose(0, 1)
+
+
+def matching(model, b):
+    o = model(b[0])
+    return nn.functional.cross_entropy(o.float() / 8, torch.arange(len(o), device=o.device))
+
+
+class History(nn.Module):
+    """SASRec: causal attention over what a user clicked; the next item among all."""
+
+    def __init__(self, d, layers, length, items=20000):
+        super().__init__()
+        self.e, self.p = nn.Embedding(items, d), nn.Parameter(torch.randn(1, length, d) * 0.02)
+        layer = nn.TransformerEncoderLayer(d, max(1, d // 64), 4 * d, dropout=0.1, batch_first=True, norm_first=True)
+        self.t = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.register_buffer('mask', torch.full((length, length), float('-inf')).triu(1))
+
+    def forward(self, x):
+        return self.t(self.e(x) + self.p, mask=self.mask, is_causal=True) @ self.e.weight.transpose(0, 1)
+
+
 def task(kind, rest, batch):
+    if kind in ('dcn', 'autoint', 'wide'):
+        rows = int(float(rest))
+        return Task(Crossing(kind, rows), (torch.zeros(batch, 26, dtype=torch.long), torch.zeros(batch, 13)), feeds.Clicks(26, rows), common.click)
+    if kind == 'towers':
+        rows = int(float(rest))
+        return Task(Towers(rows), (torch.zeros(batch, 2, dtype=torch.long),), feeds.Ratings(rows), matching)
+    if kind == 'sasrec':
+        shape, _, n = rest.partition('@')
+        d, l = common.two(shape)
+        return Task(History(d, l, int(n)), (torch.zeros(batch, int(n), dtype=torch.long),), feeds.NextTokens(int(n), 20000), common.tokenwise)
     if kind in ('dlrm', 'deepfm'):
         rows = int(float(rest))
         return Task(Ranker(rows, fm=kind == 'deepfm'), (torch.zeros(batch, 26, dtype=torch.long), torch.zeros(batch, 13)), feeds.Clicks(26, rows), common.click)
@@ -88,9 +157,10 @@ def task(kind, rest, batch):
     raise AssertionError(kind)
 
 
-KINDS = ('dlrm', 'deepfm', 'dlrm-host', 'deepfm-host', 'ncf')
+KINDS = ('dlrm', 'deepfm', 'dlrm-host', 'deepfm-host', 'ncf', 'dcn', 'autoint', 'wide', 'towers', 'sasrec')
 MODELS = {
-    'dlrm': ('dlrm:1e7', 4096), 'deepfm': ('deepfm:4e6', 2048), 'ncf': ('ncf:1e6', 4096),
+    'dlrm': ('dlrm:1e7', 4096), 'deepfm': ('deepfm:4e6', 2048), 'ncf': ('ncf:1e6', 4096), 'dcn': ('dcn:1e6', 2048), 'autoint': ('autoint:1e6', 1024),
+    'wide-and-deep': ('wide:1e6', 2048), 'two-tower': ('towers:1e6', 2048), 'sasrec': ('sasrec:128x2@50', 128),
     'dlrm-host': ('dlrm-host:5e7', 4096), 'deepfm-host': ('deepfm-host:5e7', 2048)}
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@
 Images are cropped, flipped and normalised on the CPU by the loader workers, as for real ones.
 """
 import common
+import detect
 import feeds
 import torch
 import torch.nn as nn
@@ -49,26 +50,6 @@ class Detector(nn.Module):
             b = self.box(f).permute(0, 2, 3, 1).flatten(1, 2).unflatten(2, (-1, 4)).flatten(1, 2)
             out.append(torch.cat([c, b], 2))
         return torch.cat(out, 1)
-
-
-class MaskRcnn(nn.Module):
-    """torchvision's detector of two stages: proposals, then a class, a box and a mask for each."""
-
-    def __init__(self, backbone, size):
-        super().__init__()
-        from torchvision.models import detection
-        self.m = getattr(detection, f'maskrcnn_{backbone}_fpn')(weights=None, weights_backbone=None, num_classes=81, min_size=size,
-                                                                max_size=size)
-
-    def forward(self, x):
-        return self.m(list(x))
-
-
-def found(model, b):
-    """The sum of Mask R-CNN's five losses."""
-    x, boxes, labels, masks = b
-    targets = [{'boxes': o, 'labels': c, 'masks': m} for o, c, m in zip(boxes, labels, masks)]
-    return sum(model.m(list(x), targets).values())
 
 
 class UNet(nn.Module):
@@ -141,8 +122,7 @@ def task(kind, rest, batch):
             anchors = model.eval()(torch.zeros(1, 3, size, size)).shape[1]
         return Task(model, (image(size),), feeds.Boxes(size, anchors), common.on(focal))
     if kind == 'mask':
-        m, _, size = rest.partition('@')
-        return Task(MaskRcnn(m, int(size)), (image(int(size)),), feeds.Instances(int(size)), found)
+        return detect.task(kind, rest, batch)
     raise AssertionError(kind)
 
 

@@ -185,6 +185,19 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
                        core::WhoRaises("studies"))));
 }
 
+void ApiImpl::LookUp(const Who& who, const http::Responder& responder,
+                     std::function<core::Result<std::string>()> work) {
+  InBulk(who.value_or(core::Account{}), responder, [this, responder, work = std::move(work)] {
+    core::Result<std::string> answer = core::FailedError("it could not be read");
+    try {
+      answer = work();
+    } catch (const std::exception& exception) {
+      answer = core::FailedError("it could not be read: {}", exception.what());
+    }
+    responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
+  });
+}
+
 core::Result<store::JobStore*> ApiImpl::Store() {
   if (store == nullptr) {
     auto opened = open_jobs();

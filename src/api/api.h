@@ -46,19 +46,35 @@ struct GpuFigures {
   std::optional<double> busy, memory_used_bytes, power_watts;
 };
 
+// Told how many jobs have ended under which of the policies.
+using WhatIfProgress = std::function<void(std::size_t policy, std::size_t done, std::size_t of)>;
+
+// The server's own machine.
+struct MachineFigures {
+  std::optional<double> cpu_busy, memory_bytes, memory_used_bytes;
+};
+
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
-// objects. All but `starts`, `gpu_figures`, `exposition`, `log_file` and `terminal` are called on
-// the studies' threads, several at once; the first on its own, the others on the reading thread,
-// and must be quick.
+// objects. All but `starts`, `gpu_figures`, `machine`, `exposition`, `log_file` and `terminal` are
+// called on the studies' threads, several at once; the first on its own, the others on the reading
+// thread, and must be quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
-  std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days)>
+  // `progress` may be empty.
+  std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days,
+                                          const WhatIfProgress& progress)>
       whatif;
+  // POST /simulate: a trace's text, on this server's machines; `name` stands in messages.
+  std::function<core::Result<std::string>(const std::string& trace, const std::string& name,
+                                          const std::vector<std::string>& policies,
+                                          const WhatIfProgress& progress)>
+      simulate;
   // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
   std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
   std::function<core::Result<Starts>()> starts;  // of the jobs that wait; empty: nobody knows
   std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
   std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid
+  std::function<MachineFigures()> machine;  // where the jobs run on it; empty: they do not
   // An error: nothing is there (any more), and why.
   std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, std::uint32_t uid,
                                                     bool errors)>
@@ -72,6 +88,10 @@ struct Studies {
   // GET /jobs/{number}/samples, of the job as it is now; at most so many points a series.
   std::function<core::Result<std::string>(const core::JobRecord& job, std::size_t most)> samples;
   std::function<core::Result<std::string>()> pairs;  // GET /pairs
+  // GET /usage, of so many seconds up to now.
+  std::function<core::Result<std::string>(std::int64_t seconds)> usage;
+  // GET /jobs/{number}/neighbours, of the job as it is now.
+  std::function<core::Result<std::string>(const core::JobRecord& job)> neighbours;
 };
 
 struct ApiOptions {

@@ -13,8 +13,10 @@
 #include "api/event_streams.h"
 #include "api/expected_starts.h"
 #include "api/fair_worker.h"
+#include "api/study_progress.h"
 #include "api/worker.h"
 #include "http/routes.h"
+#include "platform/mutex.h"
 
 namespace sharewell::api {
 
@@ -46,6 +48,13 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   // one.
   void Study(const Who& who, const http::Responder& responder,
              std::function<core::Result<std::string>()> work);
+  // GET /usage: those who ask while it is being found are told together. It is nobody's study: it
+  // waits behind no what-if, and what it takes is bounded by what it is asked of (Studies::usage).
+  void AskUsage(std::int64_t seconds, const http::Responder& responder);
+  // What is read from the store and takes a moment, as pages ask for it again and again: no study,
+  // so that whoever has several pages open is not at a limit. In bulk.
+  void LookUp(const Who& who, const http::Responder& responder,
+              std::function<core::Result<std::string>()> work);
   bool Later(const http::Responder& responder,
              std::function<void()> work);  // on the reading thread
   // What is long, and would keep readers waiting: on a thread for such, users in turn.
@@ -72,6 +81,10 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   Access access;                           // the server's thread
   std::unique_ptr<store::JobStore> store;  // the reading thread
   Worker reading;
+  StudyProgress progress;  // outlives the studies
+  platform::Mutex usage_mutex;
+  std::map<std::int64_t, std::vector<http::Responder>> usage_asked
+      SHAREWELL_GUARDED_BY(usage_mutex);  // by seconds
   FairWorker bulk, studying;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;

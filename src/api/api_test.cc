@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 
@@ -35,7 +36,20 @@ class ApiTest : public ::testing::Test {
       return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
     };
     studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
-    studies.whatif = [](const auto& policies, double days) -> core::Result<std::string> {
+    studies.simulate = [](const std::string& trace, const std::string& name, const auto& policies,
+                          const WhatIfProgress&) -> core::Result<std::string> {
+      return fmt::format("{{\"asked\":\"{} {} {}\"}}", name, policies.back(), trace.size());
+    };
+    studies.usage = [](std::int64_t seconds) -> core::Result<std::string> {
+      return fmt::format("{{\"seconds\":{}}}", seconds);
+    };
+    studies.whatif = [this](const auto& policies, double days,
+                            const WhatIfProgress& progress) -> core::Result<std::string> {
+      if (progress) {
+        progress(0, 3, 10);
+        std::unique_lock lock(mutex_);
+        followed_.wait(lock, [this] { return go_on_; });
+      }
       return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
     };
     studies.predict = [](const std::string& model, const Query&) -> core::Result<std::string> {
@@ -91,6 +105,9 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<http::HttpServer> server_;
   std::unique_ptr<Api> api_;
   std::string token_;
+  std::mutex mutex_;
+  std::condition_variable followed_;
+  bool go_on_ = false;  // a what-if that somebody follows
 };
 
 TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
@@ -115,6 +132,37 @@ TEST(BodiesTest, F17_ASmallBodyDoesNotBecomeALargeDocument) {
   const auto jobs = ParseSubmissions(body + "]}");
   ASSERT_FALSE(jobs);
   EXPECT_THAT(jobs.error().message, HasSubstr("send its jobs in several requests"));
+}
+
+TEST_F(ApiTest, AWhatIfIsFollowedByItsName) {
+  constexpr const char* kWhere = "GET /api/v1/whatif/mine-1";
+  EXPECT_THAT(Ask(kWhere), HasSubstr(R"("state":"unknown","policy":0,"policies":0)"));
+  const std::string body = R"({"policies":["slot","pack"],"follow":"mine-1"})";
+  std::thread study([&] { Ask("POST /api/v1/whatif", body); });
+  std::string told;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (told.find("running") == std::string::npos && std::chrono::steady_clock::now() < end) {
+    told = Ask(kWhere);
+  }
+  EXPECT_THAT(told, HasSubstr(R"("state":"running","policy":0,"policies":2,)"
+                              R"("jobs_done":3,"jobs":10})"));
+  EXPECT_THAT(Ask("POST /api/v1/whatif", body),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("another study has that name")));
+  {
+    const std::lock_guard lock(mutex_);
+    go_on_ = true;
+  }
+  followed_.notify_all();
+  study.join();
+  EXPECT_THAT(Ask("POST /api/v1/whatif", R"({"policies":["slot"],"follow":"../x"})"),
+              HasSubstr("letters, digits"));
+  EXPECT_THAT(Ask("POST /api/v1/simulate?policies=slot,pack&name=a.csv", "id\n"),
+              HasSubstr("{\"asked\":\"a.csv pack 3\"}"));
+  EXPECT_THAT(Ask("POST /api/v1/simulate", "id\n"), HasSubstr("policies: give 1 to 20"));
+  EXPECT_THAT(Tcp("POST /api/v1/simulate?policies=slot"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Ask("GET /api/v1/usage"), HasSubstr("{\"seconds\":604800}"));
+  EXPECT_THAT(Tcp("GET /api/v1/usage?seconds=3600"), HasSubstr("{\"seconds\":3600}"));
+  EXPECT_THAT(Ask("GET /api/v1/usage?seconds=1"), StartsWith("HTTP/1.1 400 "));
 }
 
 TEST_F(ApiTest, LimitsAreShownWithWhatIsUsed) {

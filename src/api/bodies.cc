@@ -1,6 +1,7 @@
 #include "api/bodies.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <utility>
 
@@ -16,6 +17,13 @@ namespace {
 
 // A parsed value takes many times its text: two bodies of 30 MB, empty lists alone, took 0.8 GB.
 constexpr std::ptrdiff_t kMostValues = 2'000'000;
+constexpr std::size_t kMostPolicies = 20, kMostFollow = 64;
+
+core::Result<void> CheckFollow(const std::string& name) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  if (name.size() <= kMostFollow && std::all_of(name.begin(), name.end(), plain)) return {};
+  return UsageError("follow: a name of at most {} letters, digits and '-' is needed", kMostFollow);
+}
 
 }  // namespace
 
@@ -66,7 +74,8 @@ core::Result<WhatIfAsked> ParseWhatIf(std::string_view body) {
   WhatIfAsked asked;
   store::ObjectReader reader(*json, "", store::Trust::kSent, error);
   reader.Number("days", asked.days, {0.001, 3650});
-  reader.Each("policies", 20, [&](const auto& entry) {
+  reader.Text("follow", asked.follow, 64);
+  reader.Each("policies", kMostPolicies, [&](const auto& entry) {
     if (auto name = reader.TextOf("policies", entry, 200)) {
       asked.policies.push_back(std::move(*name));
     }
@@ -75,6 +84,29 @@ core::Result<WhatIfAsked> ParseWhatIf(std::string_view body) {
   if (!error.empty()) return UsageError("{}", error);
   if (asked.policies.empty()) {
     return UsageError("policies: give at least one (`sharewell policies` lists them)");
+  }
+  RETURN_IF_ERROR(CheckFollow(asked.follow));
+  return asked;
+}
+
+core::Result<SimulateAsked> SimulateAskedOf(
+    const std::vector<std::pair<std::string, std::string>>& query) {
+  SimulateAsked asked;
+  for (const auto& [key, value] : query) {
+    if (key == "name" && !value.empty()) asked.name = value.substr(0, 200);
+    if (key == "follow") asked.follow = value;
+    if (key != "policies") continue;
+    for (std::size_t at = 0; at < value.size();) {
+      const std::size_t comma = std::min(value.find(',', at), value.size());
+      if (comma > at) asked.policies.push_back(value.substr(at, comma - at));
+      at = comma + 1;
+    }
+  }
+  RETURN_IF_ERROR(CheckFollow(asked.follow));
+  if (asked.policies.empty() || asked.policies.size() > kMostPolicies) {
+    return UsageError(
+        "policies: give 1 to {}, separated by commas (`sharewell policies` lists them)",
+        kMostPolicies);
   }
   return asked;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -16,8 +17,17 @@ core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view bo
 struct WhatIfAsked {
   std::vector<std::string> policies;
   double days = 7;
+  std::string follow = {};  // the name by which its progress can be asked for; empty: none
 };
 core::Result<WhatIfAsked> ParseWhatIf(std::string_view body);
+
+struct SimulateAsked {
+  std::vector<std::string> policies;
+  std::string name = "trace", follow = {};
+};
+// ?policies=slot,sharewell&name=jobs.csv&follow=NAME
+core::Result<SimulateAsked> SimulateAskedOf(
+    const std::vector<std::pair<std::string, std::string>>& query);
 
 // {"label":"..."}, or nothing at all: what a new token is for.
 core::Result<std::string> ParseTokenLabel(std::string_view body);

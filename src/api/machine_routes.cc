@@ -68,14 +68,22 @@ std::optional<double> HostMemory(const ServiceView& view) {
   return all;
 }
 
-http::HttpResponse Node(const ServiceView& view) {
-  return JsonAnswer(
-      fmt::format("{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},"
-                  "\"simulated_cores\":{},\"memory_bytes\":{},\"gpus\":{},"
-                  "\"policy\":{},\"store_up\":{},\"store_problem\":{}}}]}}",
-                  JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given),
-                  view.simulated_cores, JsonNumber(HostMemory(view)), view.gpus.size(),
-                  JsonText(view.policy), view.store_up, JsonText(view.store_problem)));
+std::string MachineText(const Studies& studies) {
+  if (!studies.machine) return "null";
+  const MachineFigures now = studies.machine();
+  return fmt::format("{{\"cpu_busy\":{},\"memory_bytes\":{},\"memory_used_bytes\":{}}}",
+                     JsonNumber(now.cpu_busy), JsonNumber(now.memory_bytes),
+                     JsonNumber(now.memory_used_bytes));
+}
+
+http::HttpResponse Node(const ServiceView& view, const Studies& studies) {
+  return JsonAnswer(fmt::format(
+      "{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},"
+      "\"simulated_cores\":{},\"memory_bytes\":{},\"gpus\":{},"
+      "\"policy\":{},\"store_up\":{},\"store_problem\":{},\"machine\":{}}}]}}",
+      JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given),
+      view.simulated_cores, JsonNumber(HostMemory(view)), view.gpus.size(), JsonText(view.policy),
+      view.store_up, JsonText(view.store_problem), MachineText(studies)));
 }
 
 class Figures {
@@ -180,7 +188,7 @@ void ApiImpl::AddMachineRoutes() {
   Read("/api/v1/gpus",
        [this](const http::HttpRequest&, const Who&) { return AllGpus(service.View(), studies); });
   Read("/api/v1/nodes",
-       [this](const http::HttpRequest&, const Who&) { return Node(service.View()); });
+       [this](const http::HttpRequest&, const Who&) { return Node(service.View(), studies); });
   Read("/metrics", [this](const http::HttpRequest&, const Who&) {
     std::string page = ServerFigures(service.View(), service.board().Counts(), server.Figures());
     if (studies.exposition) page += studies.exposition();

@@ -12,45 +12,105 @@
 namespace sharewell::api {
 namespace {
 
-constexpr std::int64_t kUsualPoints = 240, kMostPoints = 2000;  // of a series
+constexpr std::int64_t kUsualPoints = 240, kMostPoints = 2000;                // of a series
+constexpr std::int64_t kUsualUsage = 7 * 86400, kMostUsage = 3650LL * 86400;  // seconds
 constexpr std::size_t kMostModel = std::size_t{16} << 20;
+constexpr std::size_t kMostTrace = std::size_t{4} << 20;
+constexpr std::size_t kMostUsageWaits = 64;
 
 http::HttpResponse NotHere(const char* what) {
   return Problem(501, fmt::format("this server offers no {}", what));
 }
 
+// Of a study that somebody follows by a name; without a name nothing is told.
+core::Result<WhatIfProgress> Followed(StudyProgress& all, const std::string& name,
+                                      std::size_t policies) {
+  if (name.empty()) return WhatIfProgress();
+  auto entry = all.Begin(name, policies);
+  if (!entry) {
+    return core::UsageError("follow: another study has that name; choose one at random");
+  }
+  return WhatIfProgress(
+      [entry = std::move(entry)](std::size_t policy, std::size_t done, std::size_t of) {
+        entry->Tell(policy, done, of);
+      });
+}
+
 }  // namespace
+
+void ApiImpl::AskUsage(std::int64_t seconds, const http::Responder& responder) {
+  {
+    const platform::MutexLock lock(usage_mutex);
+    auto& asked = usage_asked[seconds];
+    asked.push_back(responder);
+    if (asked.size() > 1) return;  // it is under way
+  }
+  const auto take = [this, seconds] {
+    const platform::MutexLock lock(usage_mutex);
+    auto asked = std::move(usage_asked[seconds]);
+    usage_asked.erase(seconds);
+    return asked;
+  };
+  const auto taken = studying.Put("GET /usage", kMostUsageWaits, [this, seconds, responder, take] {
+    const http::MeteredBlock metered(responder.meter().get());
+    core::Result<std::string> answer = core::FailedError("the figures of use ended in an error");
+    try {
+      answer = studies.usage(seconds);
+    } catch (const std::exception& exception) {
+      answer = core::FailedError("the figures of use ended in an error: {}", exception.what());
+    }
+    for (const http::Responder& one : take()) {
+      one.Answer(answer ? JsonAnswer(*answer) : ErrorAnswer(answer.error(), 500));
+    }
+  });
+  if (taken == FairWorker::Taken::kYes) return;
+  for (const http::Responder& one : take()) {
+    one.Answer(Problem(503, "too many studies are waiting; try again later"));
+  }
+}
 
 void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/profiles",
         [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
           if (!studies.profiles) return responder.Answer(NotHere("profiles"));
-          Study(who, responder, [this, name = QueryValue(http::ParseQuery(request.query), "name")] {
-            return studies.profiles(name);
-          });
+          LookUp(who, responder,
+                 [this, name = QueryValue(http::ParseQuery(request.query), "name")] {
+                   return studies.profiles(name);
+                 });
         });
   Route("GET", "/api/v1/pairs",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.pairs) return responder.Answer(NotHere("measured pairs"));
-          Study(who, responder, [this] { return studies.pairs(); });
+          LookUp(who, responder, [this] { return studies.pairs(); });
         });
-  ReadThen("/api/v1/jobs/{number}/samples", [this](const http::HttpRequest& request, const Who& who,
-                                                   const http::Responder& responder) {
-    if (!studies.samples) return responder.Answer(NotHere("samples"));
-    const auto most = QueryNumber(http::ParseQuery(request.query), "most", 2, kMostPoints);
-    if (!most) return responder.Answer(Problem(400, most.error().message));
-    const auto number = JobNumber(request);
-    const auto job = number ? FindJob(*number) : core::Result<control::JobPtr>(control::JobPtr());
-    if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
-    if (*job == nullptr) {
-      return responder.Answer(
-          Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
-                                   core::Quoted(request.parameters.front()))));
-    }
-    Study(who, responder, [this, job = *job, points = most->value_or(kUsualPoints)] {
-      return studies.samples(*job, static_cast<std::size_t>(points));
+  // Of one job, which the reading thread finds.
+  const auto of_job = [this](const std::string& path, const char* what, auto offers, auto study) {
+    ReadThen("/api/v1/jobs/{number}" + path, [this, what, offers, study](
+                                                 const http::HttpRequest& request, const Who& who,
+                                                 const http::Responder& responder) {
+      if (!offers()) return responder.Answer(NotHere(what));
+      const auto most = QueryNumber(http::ParseQuery(request.query), "most", 2, kMostPoints);
+      if (!most) return responder.Answer(Problem(400, most.error().message));
+      const auto number = JobNumber(request);
+      const auto job = number ? FindJob(*number) : core::Result<control::JobPtr>(control::JobPtr());
+      if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
+      if (*job == nullptr) {
+        return responder.Answer(
+            Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
+                                     core::Quoted(request.parameters.front()))));
+      }
+      LookUp(who, responder, [study, job = *job, points = most->value_or(kUsualPoints)] {
+        return study(*job, static_cast<std::size_t>(points));
+      });
     });
-  });
+  };
+  of_job(
+      "/samples", "samples", [this] { return static_cast<bool>(studies.samples); },
+      [this](const core::JobRecord& job, std::size_t most) { return studies.samples(job, most); });
+  of_job(
+      "/neighbours", "history of neighbours",
+      [this] { return static_cast<bool>(studies.neighbours); },
+      [this](const core::JobRecord& job, std::size_t) { return studies.neighbours(job); });
   Route("GET", "/api/v1/predictor",
         [this](const http::HttpRequest&, const Who&, const http::Responder& responder) {
           if (!studies.predictor) return responder.Answer(NotHere("predictor"));
@@ -80,11 +140,49 @@ void ApiImpl::AddStudyRoutes() {
           if (!studies.whatif) return responder.Answer(NotHere("what-if studies"));
           auto asked = ParseWhatIf(request.body);
           if (!asked) return responder.Answer(Problem(400, asked.error().message));
-          Study(who, responder, [this, asked = std::move(*asked)] {
-            return studies.whatif(asked.policies, asked.days);
+          const auto told = Followed(progress, asked->follow, asked->policies.size());
+          if (!told) return responder.Answer(Problem(400, told.error().message));
+          Study(who, responder, [this, tell = *told, asked = std::move(*asked)] {
+            return studies.whatif(asked.policies, asked.days, tell);
           });
         });
   }
+  Route(
+      "POST", "/api/v1/simulate",
+      [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {
+        if (!studies.simulate) return responder.Answer(NotHere("simulations of traces"));
+        auto asked = SimulateAskedOf(http::ParseQuery(request.query));
+        if (!asked) return responder.Answer(Problem(400, asked.error().message));
+        const auto told = Followed(progress, asked->follow, asked->policies.size());
+        if (!told) return responder.Answer(Problem(400, told.error().message));
+        Study(who, responder,
+              [this, tell = *told, asked = std::move(*asked),
+               trace = std::make_shared<const std::string>(std::move(request.body))] {
+                return studies.simulate(*trace, asked.name, asked.policies, tell);
+              });
+      },
+      kMostTrace);
+  Route("GET", "/api/v1/whatif/{follow}",
+        [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
+          // Not there yet, or over: no error, as whoever asks cannot know which.
+          const auto state = progress.Find(request.parameters.front());
+          const bool runs = state && state->done && state->of;
+          responder.Answer(JsonAnswer(fmt::format(
+              R"({{"schema":1,"state":"{}","policy":{},"policies":{},"jobs_done":{},"jobs":{}}})",
+              runs    ? "running"
+              : state ? "waiting"
+                      : "unknown",
+              state ? state->part : 0, state ? state->parts : 0, runs ? *state->done : 0,
+              runs ? *state->of : 0)));
+        });
+  Route("GET", "/api/v1/usage",
+        [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
+          if (!studies.usage) return responder.Answer(NotHere("figures of use"));
+          const auto seconds =
+              QueryNumber(http::ParseQuery(request.query), "seconds", 60, kMostUsage);
+          if (!seconds) return responder.Answer(Problem(400, seconds.error().message));
+          AskUsage(seconds->value_or(kUsualUsage), responder);
+        });
   Route(
       "POST", "/api/v1/predictions",
       [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {

@@ -1,5 +1,6 @@
 #include "graph/builder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sharewell::graph {
@@ -9,6 +10,13 @@ double ProductOf(const Dims& dims) {
   double product = 1;
   for (const std::int64_t dim : dims) product *= static_cast<double>(dim);
   return product;
+}
+
+// The largest over the axes.
+std::int64_t DilationOf(const ConvShape& shape) {
+  std::int64_t most = 1;
+  for (const std::int64_t step : shape.dilation) most = std::max(most, step);
+  return most;
 }
 
 std::int64_t WholeProductOf(const Dims& dims) {
@@ -104,6 +112,7 @@ TensorId Builder::Conv(TensorId x, const ConvShape& shape, const std::string& na
   op.macs = macs;
   op.groups = shape.groups;
   op.kernel = WholeProductOf(shape.kernel);
+  op.dilation = DilationOf(shape);
   return op.outputs[0];
 }
 
@@ -123,6 +132,7 @@ TensorId Builder::Deconv(TensorId x, const ConvShape& shape, const std::string& 
   op.macs = macs;
   op.groups = shape.groups;
   op.kernel = WholeProductOf(shape.kernel);
+  op.dilation = DilationOf(shape);
   return op.outputs[0];
 }
 

@@ -64,13 +64,14 @@ struct Op {
   std::string type;  // as the file names it: "Conv", "aten.conv2d"
   std::string name;  // the node's or layer's own name; may be empty
   std::vector<TensorId> inputs, outputs;
-  double macs = 0;           // multiply-accumulates of the forward pass, at this batch
-  std::int64_t groups = 1;   // convolutions
-  std::int64_t kernel = 1;   // spatial elements of a convolution's or pool's window
-  std::int64_t steps = 1;    // a recurrent layer's time steps: kernels that cannot overlap
-  bool restored = false;     // an exporter had folded it away; training runs it (restore.h)
-  bool folded_norm = false;  // a convolution that an exporter folded a batch norm into
-  std::string why_unknown;   // for kUnknown: what is missing
+  double macs = 0;            // multiply-accumulates of the forward pass, at this batch
+  std::int64_t groups = 1;    // convolutions
+  std::int64_t kernel = 1;    // spatial elements of a convolution's or pool's window
+  std::int64_t steps = 1;     // a recurrent layer's time steps: kernels that cannot overlap
+  bool restored = false;      // an exporter had folded it away; training runs it (restore.h)
+  bool folded_norm = false;   // a convolution that an exporter folded a batch norm into
+  std::string why_unknown;    // for kUnknown: what is missing
+  std::int64_t dilation = 1;  // convolutions: how far apart the window's elements lie
 };
 
 struct Graph {

@@ -133,6 +133,7 @@ class GraphReader {
       const auto flags = static_cast<unsigned>(Whole(item[8], 0, kRestored | kFoldedNorm));
       op.restored = (flags & kRestored) != 0;
       op.folded_norm = (flags & kFoldedNorm) != 0;
+      if (item.size() == 10 && item[9].is_number()) op.dilation = Whole(item[9], 1, kLargestDim);
       const bool said = item.size() == 10 && item[9].is_string();
       if (op.kind == Kind::kUnknown) {
         op.why_unknown = said ? item[9].get<std::string>().substr(0, kMostLetters) : "";
@@ -192,7 +193,11 @@ std::string WriteGraph(const Graph& graph) {
                  op.kernel,
                  op.steps,
                  (op.restored ? kRestored : 0U) | (op.folded_norm ? kFoldedNorm : 0U)};
-    if (op.kind == Kind::kUnknown) item.push_back(op.why_unknown);
+    if (op.kind == Kind::kUnknown) {
+      item.push_back(op.why_unknown);
+    } else if (op.dilation > 1) {
+      item.push_back(op.dilation);
+    }
     ops.push_back(std::move(item));
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

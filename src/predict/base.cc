@@ -2,151 +2,107 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "predict/operator_table.h"
 
 namespace sharewell::predict {
 namespace {
 
 using graph::Kind;
 
-// Shares of the peak rates that a class reaches, in mixed precision and in full, and what a kernel
-// costs however small.
-struct Rates {
-  double half_flops, half_bytes;
-  double full_flops, full_bytes;
-  double kernel;  // seconds
+constexpr double kLaunchPart =
+    2e-6;  // of a kernel's time in the table, about what starting it takes
+
+// What the rates are asked for, one operator after the other.
+struct Seconds {
+  double compute = 0, bandwidth = 0, launch = 0, tabulated = 0;
 };
 
-constexpr std::array<Rates, kOpClasses> kRates = {{
-    {.60, .0186, .37, .401, 6.2e-6},   // stem: weight gradients of three channels crawl
-    {.976, .745, .476, .51, 3.5e-6},   // pointwise
-    {.88, .122, .446, .499, 1.35e-5},  // conv: cuDNN changes the layout there and back
-    {.05, .0318, .05, .053, 6.1e-6},   // depthwise
-    {.60, .119, .551, .502, 5.5e-6},   // grouped
-    {.719, .672, .671, .495, 4.9e-6},  // matmul
-    {.631, .60, .55, .50, 5.3e-6},     // attention
-    {1, .193, 1, .667, 1.75e-5},       // norm
-    {1, .695, 1, .571, 1.2e-5},        // activation
-    {1, .42, 1, .498, 1.5e-6},         // elementwise
-    {1, .0587, 1, .545, 6.1e-6},       // softmax
-    {1, .451, 1, .549, 5.8e-6},        // pool
-    {1, .255, 1, .229, 5.6e-6},        // embedding
-    {1, .584, 1, .481, 3.4e-6},        // move
-    {.423, 1, .423, 1, 0},             // recurrent: see kRecurrentStep
-}};
-constexpr double kRecurrentStep = 2.5 * 1.04e-5;  // seconds a time step, forward and back
-constexpr double kRecurrentHalfStep = 2.5 * 1.34e-5;
-// Matrix units fill slowly: at this length of sums, and this many outputs, half the rate is lost.
-constexpr double kHalfRateSum = 106;
-constexpr double kHalfRateChannels = 5.2;
-constexpr double kHalfRateGroupSum = 16;
-constexpr double kUpdateBytes = 1.1;  // foreach kernels hit in L2
-constexpr double kUpdateKernel = 6.2e-5;
-
-// What the host spends, in seconds on our reference host (16 cores of a Xeon, PyTorch 2.11).
-constexpr double kHostStep = 2.6e-3;
-constexpr double kHostForward = 9.6e-5;  // a module's call and its kernels
-constexpr double kHostPointwise = .233 * kHostForward;
-constexpr double kHostBackward = 2.4e-5;
-constexpr double kHostView = 1.5e-5;
-constexpr double kHostCast = 2.2e-5;
-constexpr double kHostConv = 3.1e-5;
-constexpr double kHostNorm = 1.8e-5;
-constexpr double kHostRecurrentStep = 3.9e-5;
-constexpr double kHostWeight = 4.9e-6;  // the optimizer's walk over the weights
-constexpr double kLoadSample = 1.6e-5;
-constexpr double kLoadFloat = 7.0e-9;  // crop, flip, scale: an element
-constexpr double kLoadOther = 6.6e-9;
-constexpr double kPinFloat = 1.5e-9;
-constexpr double kPinOther = 1.0e-9;
-constexpr double kOverlap = 3.24;  // the norm that joins what overlaps: 1 adds, infinity hides all
-
-double Saturation(const graph::Graph& graph, const graph::Op& op, OpClass of, bool tensor_units) {
-  const double sum = Contraction(graph, op);
-  if (of == OpClass::kGrouped) return sum / (sum + kHalfRateGroupSum);
-  const bool product = of == OpClass::kPointwise || of == OpClass::kConv || of == OpClass::kMatMul;
+double Saturation(const StepWork::Op& op, const Rates& rates, bool tensor_units) {
+  if (op.of == OpClass::kGrouped) return op.sum / (op.sum + rates.half_rate_group_sum);
+  const bool product =
+      op.of == OpClass::kPointwise || op.of == OpClass::kConv || op.of == OpClass::kMatMul;
   if (!product || !tensor_units) return 1;
-  double share = sum / (sum + kHalfRateSum);
-  if (of != OpClass::kMatMul) {
-    double weight = 0;
-    for (const graph::TensorId id : op.inputs) {
-      if (graph::IsWeight(graph, id))
-        weight += Elements(graph.tensors[static_cast<std::size_t>(id)]);
-    }
-    const double channels = std::max(1.0, sum > 0 ? weight / sum : 1.0);
-    share *= channels / (channels + kHalfRateChannels);
-  }
+  double share = op.sum / (op.sum + rates.half_rate_sum);
+  if (op.of != OpClass::kMatMul) share *= op.channels / (op.channels + rates.half_rate_channels);
   return share;
 }
 
-struct Peaks {
-  double product, plain, bandwidth;
-};
-
-void AddOp(Base& base, const Query& query, const graph::Op& op, const graph::OpCost& cost,
-           const Peaks& peaks) {
-  const OpClass of = ClassOf(*query.graph, op);
-  if (of == OpClass::kNone) return;
-  const auto c = static_cast<std::size_t>(of);
-  const double flops = cost.forward.flops + cost.backward.flops;
-  const double bytes = cost.forward.bytes + cost.backward.bytes;
-  const double kernels = cost.forward.kernels + cost.backward.kernels;
-  base.flops[c] += flops;
-  base.bytes[c] += bytes;
-  base.kernels[c] += kernels;
-  const Rates& rates = kRates[c];
-  const bool half = query.run.mixed();
-  if (of == OpClass::kRecurrent) {
-    base.recurrent_steps += static_cast<double>(op.steps);
-    base.compute += flops / (peaks.product * rates.half_flops);
-    base.launch += static_cast<double>(op.steps) * (half ? kRecurrentHalfStep : kRecurrentStep);
+void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const Rates& rates) {
+  const ClassRates& of = rates.of[static_cast<std::size_t>(op.of)];
+  if (op.seconds > 0) {
+    const double all = op.seconds * (work.half ? of.half_table : of.full_table);
+    const double flops = op.flops[0] + op.flops[1], bytes = op.bytes[0] + op.bytes[1];
+    const double launch = std::min(all, op.kernels * kLaunchPart);
+    (op.tensor && flops / work.peak > bytes / work.bandwidth ? seconds.compute
+                                                             : seconds.bandwidth) += all - launch;
+    seconds.launch += launch + op.kernels * rates.table_kernel;
+    seconds.tabulated += all;
     return;
   }
-  const bool tensor_units = query.run.precision != graph::Precision::kFp32 &&
-                            HasMatrixUnits(*query.gpu, query.run.precision);
-  const double reach = tensor_units ? rates.half_flops : rates.full_flops;
-  const double rate = (cost.tensor ? peaks.product : peaks.plain) * reach *
-                      Saturation(*query.graph, op, of, tensor_units);
-  const double stream = peaks.bandwidth * (half ? rates.half_bytes : rates.full_bytes);
-  for (const graph::Work& work : {cost.forward, cost.backward}) {
-    const double arithmetic = cost.tensor && rate > 0 ? work.flops / rate : 0;
-    const double traffic = work.bytes / stream;
-    (arithmetic > traffic ? base.compute : base.bandwidth) += std::max(arithmetic, traffic);
+  if (op.of == OpClass::kRecurrent) {
+    seconds.compute += (op.flops[0] + op.flops[1]) / (work.peak * of.half_flops);
+    seconds.launch += op.steps * (work.half ? rates.recurrent_half_step : rates.recurrent_step);
+    return;
   }
-  base.launch += kernels * rates.kernel;
+  const double reach = work.tensor_units ? of.half_flops : of.full_flops;
+  const double rate =
+      (op.tensor ? work.peak : work.plain) * reach * Saturation(op, rates, work.tensor_units);
+  const double stream = work.bandwidth * (work.half ? of.half_bytes : of.full_bytes);
+  for (const std::size_t pass : {kForward, kBackward}) {
+    const double arithmetic = op.tensor && rate > 0 ? op.flops[pass] / rate : 0;
+    const double traffic = op.bytes[pass] / stream;
+    (arithmetic > traffic ? seconds.compute : seconds.bandwidth) += std::max(arithmetic, traffic);
+  }
+  seconds.launch += op.kernels * of.kernel;
 }
 
-void AddHost(Base& base, const graph::Op& op, const graph::OpCost& cost, bool half) {
+Seconds SecondsOf(const StepWork& work, const Rates& rates) {
+  Seconds seconds;
+  for (const StepWork::Op& op : work.ops) Add(seconds, work, op, rates);
+  const ClassRates& sums = rates.of[static_cast<std::size_t>(OpClass::kElementwise)];
+  seconds.launch += work.sum_kernels * sums.kernel;
+  seconds.bandwidth += work.sum_bytes / (work.bandwidth * sums.half_bytes);
+  seconds.bandwidth += work.update_bytes / (work.bandwidth * rates.update_bytes);
+  seconds.launch += work.update_kernels * rates.update_kernel;
+  return seconds;
+}
+
+void AddHost(StepWork& work, const graph::Op& op, const graph::OpCost& cost) {
   if (op.kind == Kind::kHost) return;
-  base.calls += cost.forward.calls;
   if (op.kind == Kind::kView) {
-    base.views += 1;
-    base.host += (cost.forward.calls + cost.backward.calls) * kHostView;
+    work.view_calls += cost.forward.calls + cost.backward.calls;
     return;
   }
   const bool pointwise = op.kind == Kind::kElementwise || op.kind == Kind::kActivation;
-  base.host += cost.forward.calls * (pointwise ? kHostPointwise : kHostForward) +
-               cost.backward.calls * kHostBackward;
-  if (half && cost.tensor) base.host += cost.forward.calls * kHostCast;
-  if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) base.host += kHostConv;
-  if (op.kind == Kind::kNorm) base.host += kHostNorm;
-  if (op.kind == Kind::kRecurrent) base.host += static_cast<double>(op.steps) * kHostRecurrentStep;
+  (pointwise ? work.pointwise : work.forward) += cost.forward.calls;
+  work.backward += cost.backward.calls;
+  if (work.half && cost.tensor) work.casts += cost.forward.calls;
+  if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) ++work.convs;
+  if (op.kind == Kind::kNorm) ++work.norms;
+  if (op.kind == Kind::kRecurrent) work.recurrent_steps += static_cast<double>(op.steps);
 }
 
-void AddLoader(Base& base, const Query& query) {
-  for (const graph::TensorId id : query.graph->inputs) {
-    const graph::Tensor& tensor = query.graph->tensors[static_cast<std::size_t>(id)];
-    (tensor.dtype == graph::DType::kFloat ? base.float_inputs : base.other_inputs) +=
-        Elements(tensor);
+StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost& cost,
+                    OpClass of) {
+  StepWork::Op out;
+  out.of = of;
+  out.tensor = cost.tensor;
+  out.flops = {cost.forward.flops, cost.backward.flops};
+  out.bytes = {cost.forward.bytes, cost.backward.bytes};
+  out.kernels = cost.forward.kernels + cost.backward.kernels;
+  out.steps = static_cast<double>(op.steps);
+  out.sum = Contraction(*query.graph, op);
+  double weight = 0;
+  for (const graph::TensorId id : op.inputs) {
+    if (graph::IsWeight(*query.graph, id)) {
+      weight += Elements(query.graph->tensors[static_cast<std::size_t>(id)]);
+    }
   }
-  const double load = (static_cast<double>(query.graph->batch) * kLoadSample +
-                       base.float_inputs * kLoadFloat + base.other_inputs * kLoadOther) *
-                      query.host_time;
-  if (query.workers > 0) {
-    base.worker = load / query.workers;
-    base.pin = (base.float_inputs * kPinFloat + base.other_inputs * kPinOther) * query.host_time;
-  } else {
-    base.inline_load = load;
-  }
+  out.channels = std::max(1.0, out.sum > 0 ? weight / out.sum : 1.0);
+  return out;
 }
 
 }  // namespace
@@ -181,43 +137,157 @@ double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
   return std::max(tflops.value_or(gpu.fp32_tflops), 0.1) * 1e12;
 }
 
+void StepWork::Merge() {
+  const auto key = [](const Op& op) {
+    return std::tuple(op.of, op.tensor, op.sum, op.channels, op.flops, op.bytes, op.kernels,
+                      op.steps, op.seconds);
+  };
+  std::sort(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) < key(b); });
+  std::vector<Op> merged;
+  for (std::size_t i = 0; i < ops.size();) {
+    std::size_t end = i;
+    while (end < ops.size() && key(ops[end]) == key(ops[i])) ++end;
+    Op all = ops[i];
+    const auto times = static_cast<double>(end - i);
+    for (const std::size_t pass : {kForward, kBackward}) {
+      all.flops[pass] *= times;
+      all.bytes[pass] *= times;
+    }
+    all.kernels *= times;
+    all.steps *= times;
+    all.seconds *= times;
+    merged.push_back(all);
+    i = end;
+  }
+  ops = std::move(merged);
+}
+
+double StepWork::Gpu(const Rates& rates) const {
+  const Seconds seconds = SecondsOf(*this, rates);
+  return seconds.compute + seconds.bandwidth + seconds.launch;
+}
+
+double StepWork::Host(const Rates& rates) const {
+  return ((forward + pointwise * rates.host_pointwise) * rates.host_forward +
+          backward * rates.host_backward + view_calls * rates.host_view + casts * rates.host_cast +
+          convs * rates.host_conv + norms * rates.host_norm +
+          recurrent_steps * rates.host_recurrent_step + rates.host_step +
+          weights * rates.host_weight) *
+         host_time;
+}
+
+double StepWork::Load(const Rates& rates) const {
+  return (batch * rates.load_sample + float_inputs * rates.load_float +
+          other_inputs * rates.load_other) *
+         host_time;
+}
+
+double StepWork::Pin(const Rates& rates) const {
+  return (float_inputs * rates.pin_float + other_inputs * rates.pin_other) * host_time;
+}
+
+double StepWork::Step(const Rates& rates, double gpu_seconds) const {
+  const double p = rates.overlap, load = Load(rates);
+  double overlapping = std::pow(gpu_seconds, p) + std::pow(Host(rates), p);
+  if (workers > 0) overlapping += std::pow(load / workers, p) + std::pow(Pin(rates), p);
+  return std::pow(overlapping, 1 / p) + (workers > 0 ? 0 : load);
+}
+
 double Base::Step(double gpu_seconds) const {
-  const double overlapping = std::pow(gpu_seconds, kOverlap) + std::pow(host, kOverlap) +
-                             std::pow(worker, kOverlap) + std::pow(pin, kOverlap);
-  return std::pow(overlapping, 1 / kOverlap) + inline_load;
+  const double overlapping = std::pow(gpu_seconds, overlap) + std::pow(host, overlap) +
+                             std::pow(worker, overlap) + std::pow(pin, overlap);
+  return std::pow(overlapping, 1 / overlap) + inline_load;
 }
 
 double Overlapping(double a, double b) {
-  return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
+  const double p = BuiltInRates().overlap;
+  return std::pow(std::pow(a, p) + std::pow(b, p), 1 / p);
 }
 
 double Base::Load() const { return std::max({worker, pin, inline_load}); }
 
-Base BaseOf(const Query& query) {
-  Base base;
-  const graph::Flow flow = FlowOf(*query.graph, query.run);
-  base.cost = CostOf(*query.graph, flow, query.run);
-  base.memory = MemoryOf(*query.graph, flow, query.run);
-  const Peaks peaks{PeakFlops(*query.gpu, query.run.precision),
-                    PeakFlops(*query.gpu, graph::Precision::kFp32) / 2,
-                    std::max(query.gpu->bandwidth.value, 1e9)};
+StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
+  StepWork work;
+  work.half = query.run.mixed();
+  work.tensor_units = query.run.precision != graph::Precision::kFp32 &&
+                      HasMatrixUnits(*query.gpu, query.run.precision);
+  work.peak = PeakFlops(*query.gpu, query.run.precision);
+  work.plain = PeakFlops(*query.gpu, graph::Precision::kFp32) / 2;
+  work.bandwidth = std::max(query.gpu->bandwidth.value, 1e9);
+  const Roofline roofline = RooflineOf(*query.gpu);
   graph::Work backward;
+  work.ops.reserve(query.graph->ops.size());
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
     const graph::Op& op = query.graph->ops[i];
-    AddOp(base, query, op, base.cost.ops[i], peaks);
-    AddHost(base, op, base.cost.ops[i], query.run.mixed());
-    backward += base.cost.ops[i].backward;
+    AddHost(work, op, cost.ops[i]);
+    backward += cost.ops[i].backward;
+    const OpClass of = ClassOf(*query.graph, op);
+    if (of == OpClass::kNone) continue;
+    work.ops.push_back(WorkOf(query, op, cost.ops[i], of));
+    if (query.operators == nullptr) continue;
+    const OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
+    const auto forward = query.operators->Seconds(shape, kForward, roofline);
+    const bool returns = cost.ops[i].backward.kernels > 0;
+    const auto back =
+        returns ? query.operators->Seconds(shape, kBackward, roofline) : std::optional(0.0);
+    if (forward && back) work.ops.back().seconds = *forward + *back;
   }
-  // Gradients that several readers send back are added up, operator by operator of their own.
-  const Rates& sums = kRates[static_cast<std::size_t>(OpClass::kElementwise)];
-  base.launch += (base.cost.backward.kernels - backward.kernels) * sums.kernel;
-  base.bandwidth +=
-      (base.cost.backward.bytes - backward.bytes) / (peaks.bandwidth * sums.half_bytes);
-  base.bandwidth += base.cost.update.bytes / (peaks.bandwidth * kUpdateBytes);
-  base.launch += base.cost.update.kernels * kUpdateKernel;
+  work.sum_bytes = cost.backward.bytes - backward.bytes;
+  work.sum_kernels = cost.backward.kernels - backward.kernels;
+  work.update_bytes = cost.update.bytes;
+  work.update_kernels = cost.update.kernels;
+  work.weights = cost.weights;
+  work.batch = static_cast<double>(query.graph->batch);
+  for (const graph::TensorId id : query.graph->inputs) {
+    const graph::Tensor& tensor = query.graph->tensors[static_cast<std::size_t>(id)];
+    (tensor.dtype == graph::DType::kFloat ? work.float_inputs : work.other_inputs) +=
+        Elements(tensor);
+  }
+  work.workers = query.workers;
+  work.host_time = query.host_time;
+  return work;
+}
+
+Base BaseOf(const Query& query) {
+  const graph::Flow flow = FlowOf(*query.graph, query.run);
+  return BaseOf(query, CostOf(*query.graph, flow, query.run),
+                MemoryOf(*query.graph, flow, query.run));
+}
+
+Base BaseOf(const Query& query, graph::Cost cost, const graph::Memory& memory) {
+  Base base;
+  const Rates& rates = query.rates != nullptr ? *query.rates : BuiltInRates();
+  base.cost = std::move(cost);
+  base.memory = memory;
+  const StepWork work = StepWorkOf(query, base.cost);
+  for (const StepWork::Op& op : work.ops) {
+    const auto c = static_cast<std::size_t>(op.of);
+    base.flops[c] += op.flops[0] + op.flops[1];
+    base.bytes[c] += op.bytes[0] + op.bytes[1];
+    base.kernels[c] += op.kernels;
+    if (op.of == OpClass::kRecurrent) base.recurrent_steps += op.steps;
+  }
+  for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
+    if (query.graph->ops[i].kind == Kind::kHost) continue;
+    base.calls += base.cost.ops[i].forward.calls;
+    if (query.graph->ops[i].kind == Kind::kView) base.views += 1;
+  }
+  const Seconds seconds = SecondsOf(work, rates);
+  base.compute = seconds.compute;
+  base.bandwidth = seconds.bandwidth;
+  base.launch = seconds.launch;
   base.gpu = base.compute + base.bandwidth + base.launch;
-  base.host = (base.host + kHostStep + base.cost.weights * kHostWeight) * query.host_time;
-  AddLoader(base, query);
+  base.tabulated = base.gpu > 0 ? seconds.tabulated / base.gpu : 0;
+  base.overlap = rates.overlap;
+  base.host = work.Host(rates);
+  base.float_inputs = work.float_inputs;
+  base.other_inputs = work.other_inputs;
+  if (work.workers > 0) {
+    base.worker = work.Load(rates) / work.workers;
+    base.pin = work.Pin(rates);
+  } else {
+    base.inline_load = work.Load(rates);
+  }
   return base;
 }
 

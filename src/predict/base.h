@@ -2,11 +2,12 @@
 // operator from the GPU's catalogue facts, what the host needs to launch it, what the loader needs
 // to fill a batch. A learned residual (predictor.h) corrects it; the base is what extrapolates.
 //
-// The rates were fitted once, by least squares on the logarithm of busy seconds a step and of step
-// time, to the rows of data/h200 (tools/lab/calibrate.py), pulled towards plausible values.
+// Rates (rates.h) are data: fitted with the rest of a trained model, or else those built in. Where
+// an operator table (operator_table.h) knows an operator, its time comes from there instead.
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "core/gpu_model.h"
 #include "graph/cost.h"
@@ -15,8 +16,11 @@
 #include "graph/memory.h"
 #include "graph/run.h"
 #include "predict/op_class.h"
+#include "predict/rates.h"
 
 namespace sharewell::predict {
+
+class OperatorTable;
 
 // What is asked: a graph at its batch, run so, on this GPU model, fed by so many loader processes.
 struct Query {
@@ -25,6 +29,8 @@ struct Query {
   int workers = 4;
   const core::GpuModel* gpu = nullptr;
   double host_time = 1;  // how long the host takes over one thing, against our reference host
+  const Rates* rates = nullptr;              // null: BuiltInRates()
+  const OperatorTable* operators = nullptr;  // null: none
 };
 
 // What does not depend on the GPU model, and sums over the operators that do.
@@ -44,13 +50,52 @@ struct Base {
          views = 0;  // operators that the host dispatches forward; those without a kernel
   double float_inputs = 0, other_inputs = 0;  // elements a batch
   double recurrent_steps = 0;
+  double overlap = 0;    // Rates::overlap
+  double tabulated = 0;  // share of `gpu` that the operator table tells of
 
   // A step's seconds when its kernels take `gpu_seconds`: the longest of what overlaps, softened.
   double Step(double gpu_seconds) const;
   double Load() const;  // the loader's own pace, however it runs
 };
 
+// What one step is made of, before any rate: counts. Rates are fitted over many of these.
+struct StepWork {
+  struct Op {
+    OpClass of = OpClass::kNone;
+    bool tensor = false;                     // matrix units can do it
+    std::array<double, 2> flops{}, bytes{};  // forward, backward
+    double kernels = 0, steps = 1;
+    double sum = 0, channels = 1;  // lengths of sums; outputs a sum's weights serve
+    double seconds = 0;            // forward and backward by the operator table; 0: it has none
+  };
+  std::vector<Op> ops;  // those with kernels
+  bool half = false, tensor_units = false;
+  double peak = 0, plain = 0, bandwidth = 0;  // FLOP/s on matrix units, on plain cores; bytes/s
+  // Gradients that several readers send back are added up, operator by operator of their own.
+  double sum_bytes = 0, sum_kernels = 0;
+  double update_bytes = 0, update_kernels = 0;
+  // What the host does: calls by kind.
+  double forward = 0, pointwise = 0, backward = 0, view_calls = 0, casts = 0, convs = 0, norms = 0,
+         recurrent_steps = 0, weights = 0;
+  double batch = 1, float_inputs = 0, other_inputs = 0;
+  int workers = 0;
+  double host_time = 1;
+
+  // Adds up operators that are alike, which no rate tells apart: the same seconds, sooner.
+  void Merge();
+
+  // Seconds a step.
+  double Gpu(const Rates& rates) const;
+  double Host(const Rates& rates) const;
+  double Load(const Rates& rates) const;  // by one process
+  double Pin(const Rates& rates) const;
+  double Step(const Rates& rates, double gpu_seconds) const;
+};
+StepWork StepWorkOf(const Query& query, const graph::Cost& cost);
+
 Base BaseOf(const Query& query);
+// The same, by one who has the costs and the memory already.
+Base BaseOf(const Query& query, graph::Cost cost, const graph::Memory& memory);
 
 // How long two things take that overlap: the longer, softened as Step() softens it.
 double Overlapping(double a, double b);

@@ -120,8 +120,15 @@ double Predictor::Corrected(Figure figure, const Query& query, const Base& base,
   return scaled + learned.residual->Predict(FeaturesOf(figure, query, base, gpu_seconds));
 }
 
-Prediction Predictor::Predict(const Query& query) const {
+Query Predictor::Own(Query query) const {
+  query.rates = rates_ ? &*rates_ : nullptr;
+  query.operators = operators_.get();
+  return query;
+}
+
+Prediction Predictor::Predict(const Query& asked) const {
   Prediction out;
+  const Query query = Own(asked);
   const Base base = BaseOf(query);
   out.precision_native = Computes(*query.gpu, query.run.precision);
   out.gpu_known = std::find(gpus_.begin(), gpus_.end(), query.gpu->name) != gpus_.end();

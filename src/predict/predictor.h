@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "predict/figure.h"
 #include "predict/learn/judge/conformal.h"
 #include "predict/learn/model.h"
+#include "predict/operator_table.h"
 
 namespace sharewell::predict {
 
@@ -88,6 +90,8 @@ class Predictor {
   // Whether a machine's own runs correct the figure (retrain.h).
   bool IsLocal(Figure figure) const { return learned_[Index(figure)].local.has_value(); }
   bool AnyLocal() const;
+  // The question with the rates and operators that this one was trained with, for BaseOf().
+  Query Own(Query query) const;
 
  private:
   friend class Trainer;        // train.cc
@@ -107,6 +111,8 @@ class Predictor {
   double far_ = 1;                       // distance that counts as 1
   std::vector<std::string> gpus_;
   std::vector<Known> known_;
+  std::optional<Rates> rates_;                      // absent: those built in
+  std::shared_ptr<const OperatorTable> operators_;  // null: none
 };
 
 }  // namespace sharewell::predict

@@ -206,7 +206,8 @@ class Retrainer {
     const double far = std::max(kLeastFar, kFar * kNormalMad * *core::Quantile(off, 0.5));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Query& query = learn_[rows[i]].row.query;
-      table.Add(FeaturesOf(figure, query, BaseOf(query), said_[rows[i]].unlearnt_busy_seconds),
+      table.Add(FeaturesOf(figure, query, BaseOf(shipped_.Own(query)),
+                           said_[rows[i]].unlearnt_busy_seconds),
                 std::clamp(targets[i], middle - far, middle + far));
     }
     auto fitted = learn::Fit(LocalSpec(), table);
@@ -226,7 +227,7 @@ class Retrainer {
       in_use.push_back(Capped(*now));
       if (!local) continue;
       const double corrected =
-          *residual - local->Predict(FeaturesOf(figure, row.query, BaseOf(row.query),
+          *residual - local->Predict(FeaturesOf(figure, row.query, BaseOf(shipped_.Own(row.query)),
                                                 shipped_said_[i].unlearnt_busy_seconds));
       retrained.push_back(Capped(corrected));
       left.push_back({corrected, row.family});
@@ -276,8 +277,8 @@ class Retrainer {
       known.workers = row.query.workers;
       known.gpu = row.query.gpu->name;
       known.family = row.family;
-      const auto features =
-          FeaturesOf(Figure::kBusySeconds, row.query, BaseOf(row.query), BaseOf(row.query).gpu);
+      const Base base = BaseOf(shipped_.Own(row.query));
+      const auto features = FeaturesOf(Figure::kBusySeconds, row.query, base, base.gpu);
       for (std::size_t c = 0; c < features.size() && c < fresh.means_.size(); ++c) {
         const double scaled = (features[c] - fresh.means_[c]) * fresh.factors_[c];
         known.place.push_back(std::round(std::clamp(scaled, -4.0, 4.0) * 1000) / 1000);

@@ -6,6 +6,7 @@
 
 #include "core/result.h"
 #include "predict/features.h"
+#include "predict/fit_rates.h"
 #include "predict/learn/judge/grid_search.h"
 #include "predict/learn/scaler.h"
 
@@ -77,8 +78,38 @@ double Trust(Figure figure) { return FollowsTime(figure) ? kTimeTrust : 1; }
 
 struct Prepared {
   const Row* row = nullptr;
-  Base base;
+  graph::Cost cost;
+  graph::Memory memory;
+  Base base;  // by the rates and operators of one fit
 };
+
+// The families that no row learnt from is of.
+std::set<std::string> Strangers(std::span<const Prepared> rows,
+                                std::span<const std::size_t> chosen) {
+  std::set<std::string> out;
+  for (const Prepared& p : rows) out.insert(p.row->family);
+  for (const std::size_t i : chosen) out.erase(rows[i].row->family);
+  return out;
+}
+
+Rates RatesFor(std::span<const Prepared> rows, std::span<const std::size_t> chosen,
+               const OperatorTable* operators) {
+  std::vector<StepWork> works;
+  works.reserve(chosen.size());
+  for (const std::size_t i : chosen) {
+    Query query = rows[i].row->query;
+    query.operators = operators;
+    works.push_back(StepWorkOf(query, rows[i].cost));
+    works.back().Merge();
+  }
+  std::vector<MeasuredStep> steps;
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    const Row& row = *rows[chosen[k]].row;
+    steps.push_back({&works[k], row.measured[Index(Figure::kBusySeconds)].value_or(0),
+                     row.measured[Index(Figure::kStepSeconds)].value_or(0), std::sqrt(row.weight)});
+  }
+  return FitRates(steps);
+}
 
 std::optional<double> Target(const Prepared& p, Figure figure) {
   const auto& measured = p.row->measured;
@@ -120,10 +151,16 @@ learn::Table TableOf(std::span<const Prepared> rows, std::span<const std::size_t
 // Fills predictors; the only one who may.
 class Trainer {
  public:
-  static core::Result<Predictor> Fit(std::span<const Prepared> rows,
-                                     std::span<const std::size_t> chosen,
+  // Leaves in `rows` the bases that it was fitted on.
+  static core::Result<Predictor> Fit(std::span<Prepared> rows, std::span<const std::size_t> chosen,
                                      const TrainOptions& options) {
     Predictor out;
+    if (options.operators != nullptr) {
+      out.operators_ =
+          std::make_shared<OperatorTable>(options.operators->Without(Strangers(rows, chosen)));
+    }
+    if (options.refit) out.rates_ = RatesFor(rows, chosen, out.operators_.get());
+    for (Prepared& p : rows) p.base = BaseOf(out.Own(p.row->query), p.cost, p.memory);
     for (std::size_t f = 0; f < kFigures && options.learner != "analytic"; ++f) {
       const auto figure = static_cast<Figure>(f);
       const learn::Table table = TableOf(rows, chosen, figure);
@@ -231,11 +268,17 @@ core::Result<std::vector<Prepared>> Prepare(std::span<const Row> rows) {
   }
   std::vector<Prepared> prepared;
   prepared.reserve(rows.size());
-  for (const Row& row : rows) prepared.push_back({&row, BaseOf(row.query)});
+  for (const Row& row : rows) {
+    const graph::Flow flow = FlowOf(*row.query.graph, row.query.run);
+    prepared.push_back({&row,
+                        CostOf(*row.query.graph, flow, row.query.run),
+                        MemoryOf(*row.query.graph, flow, row.query.run),
+                        {}});
+  }
   return prepared;
 }
 
-core::Result<HeldOut> HoldOutPrepared(std::span<const Prepared> rows,
+core::Result<HeldOut> HoldOutPrepared(std::span<Prepared> rows,
                                       std::span<const learn::Split> splits,
                                       const TrainOptions& options) {
   HeldOut out;
@@ -259,13 +302,13 @@ core::Result<HeldOut> HoldOutPrepared(std::span<const Prepared> rows,
 
 core::Result<HeldOut> HoldOut(std::span<const Row> rows, std::span<const learn::Split> splits,
                               const TrainOptions& options) {
-  const auto prepared = Prepare(rows);
+  auto prepared = Prepare(rows);
   RETURN_IF_ERROR(prepared);
   return HoldOutPrepared(*prepared, splits, options);
 }
 
 core::Result<Predictor> Train(std::span<const Row> rows, const TrainOptions& options) {
-  const auto prepared = Prepare(rows);
+  auto prepared = Prepare(rows);
   RETURN_IF_ERROR(prepared);
   std::vector<std::string> families;
   std::vector<std::size_t> all;

@@ -35,6 +35,12 @@ struct TrainOptions {
   // from, for the times and the busy share; about ten times as slow. "mean" has nothing to choose.
   bool search = false;
   std::function<void(std::size_t done, std::size_t of)> progress = {};  // may be empty
+  // Fit the base's rates to the rows learnt from (fit_rates.h), in every fold anew. False: those
+  // built in, which have seen data/h200.
+  bool refit = false;
+  // What the base's times come from where it knows the operator; null: rates alone. In a fold it is
+  // used without the cells that only families held out have brought.
+  const OperatorTable* operators = nullptr;
 };
 
 core::Result<Predictor> Train(std::span<const Row> rows, const TrainOptions& options);

@@ -17,6 +17,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr int kLocalVersion = 2;  // with corrections by a machine's own runs
+constexpr int kRatesVersion = 3;  // with rates, or an operator table, of its own
 constexpr std::size_t kMostKnown = 100'000;
 
 Json Numbers(const Figures& figures) {
@@ -47,6 +48,10 @@ Figures FiguresFrom(learn::Reader& reader, const json& value, const std::string&
 // Reads and fills predictors.
 class PredictorFile {
  public:
+  static bool HasRates(const Predictor& predictor) {
+    return predictor.rates_.has_value() || predictor.operators_ != nullptr;
+  }
+
   static void Put(Json& out, const Predictor& predictor) {
     out["gpus"] = predictor.gpus_;
     out["means"] = predictor.means_;
@@ -63,6 +68,11 @@ class PredictorFile {
       // Only where a machine's own runs were learnt from: older programs read what has none.
       if (learned.local) figure["local"] = Json::parse(learn::Write(*learned.local));
     }
+    if (predictor.rates_) {
+      Rates rates = *predictor.rates_;
+      for (const Rate& rate : RatesOf(rates)) out["rates"][rate.name] = *rate.value;
+    }
+    if (predictor.operators_) out["operators"] = predictor.operators_->Write();
     out["known"] = Json::array();
     for (const Known& known : predictor.known_) {
       out["known"].push_back({{"workload", known.workload},
@@ -124,6 +134,19 @@ class PredictorFile {
         out.learned_[f].local = std::move(*read);
       }
     }
+    if (const auto rates = value.find("rates"); rates != value.end()) {
+      out.rates_ = PlausibleRates();
+      for (const Rate& rate : RatesOf(*out.rates_)) {
+        *rate.value = reader.Bounded(*rates, rate.name, 1e-15, rate.most * 1.001);
+      }
+      if (reader.failed()) return reader.Error();
+    }
+    if (value.contains("operators")) {
+      auto read = OperatorTable::Read(reader.Text(value, "operators"));
+      if (reader.failed()) return reader.Error();
+      RETURN_IF_ERROR(read);
+      out.operators_ = std::make_shared<OperatorTable>(std::move(*read));
+    }
     for (const json& item : known) {
       Known row;
       row.workload = reader.Text(item, "workload");
@@ -146,7 +169,9 @@ class PredictorFile {
 std::string Write(const Trained& trained) {
   Json out;
   out["format"] = "sharewell-model";
-  out["version"] = trained.predictor.AnyLocal() ? kLocalVersion : kVersion;
+  out["version"] = PredictorFile::HasRates(trained.predictor) ? kRatesVersion
+                   : trained.predictor.AnyLocal()             ? kLocalVersion
+                                                              : kVersion;
   PredictorFile::Put(out, trained.predictor);
   out["together"] = trained.together ? Json::parse(Write(*trained.together)) : Json(nullptr);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -161,9 +186,9 @@ core::Result<Trained> ReadTrained(std::string_view text) {
   reader.Expect(format == "sharewell-model", "its format is \"{}\", not \"sharewell-model\"",
                 format);
   const double version = reader.Bounded(value, "version", 0, 1e6);
-  reader.Expect(version == kVersion || version == kLocalVersion,
-                "it is of version {}, this program reads versions {} and {}", version, kVersion,
-                kLocalVersion);
+  reader.Expect(version == kVersion || version == kLocalVersion || version == kRatesVersion,
+                "it is of version {}, this program reads versions {} to {}", version, kVersion,
+                kRatesVersion);
   if (reader.failed()) return reader.Error();
   auto predictor = PredictorFile::Take(value);
   RETURN_IF_ERROR(predictor);

@@ -122,8 +122,8 @@ TEST(Trained, WhatIsSomethingElseIsToldBy) {
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("\"format\""));
   EXPECT_THAT(After([](json& v) { v["format"] = "sharewell-learned"; }),
               HasSubstr("its format is \"sharewell-learned\", not \"sharewell-model\""));
-  EXPECT_THAT(After([](json& v) { v["version"] = 3; }),
-              HasSubstr("of version 3, this program reads versions 1 and 2"));
+  EXPECT_THAT(After([](json& v) { v["version"] = 4; }),
+              HasSubstr("of version 4, this program reads versions 1 to 3"));
   EXPECT_THAT(After([](json& v) { v["version"] = "1"; }), HasSubstr("\"version\""));
 }
 

@@ -17,6 +17,7 @@
 #include "collect/gpu/gpus.h"
 #include "collect/job_sources.h"
 #include "collect/metrics/gpu_metrics.h"
+#include "collect/metrics/host_metrics.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
 #include "platform/mutex.h"
@@ -88,6 +89,7 @@ struct JobWatch::Impl {
   // The latest last.
   std::deque<std::pair<std::int64_t, JobTrack>> removed SHAREWELL_GUARDED_BY(mutex);
   std::map<std::string, GpuNow> now SHAREWELL_GUARDED_BY(mutex);  // by instance
+  MachineNow machine SHAREWELL_GUARDED_BY(mutex);
   // By instance: looks in a row that found nothing of it.
   std::map<std::string, int> silent SHAREWELL_GUARDED_BY(mutex);
   std::string problem SHAREWELL_GUARDED_BY(mutex);  // the GPUs' collector's own words
@@ -120,7 +122,9 @@ struct JobWatch::Impl {
       if (!reading.job.empty()) {
         const auto it = running.find(NumberOf(reading.job));
         if (it != running.end()) it->second.Take(reading, time);
-      } else if (!reading.instance.empty()) {
+      } else if (reading.instance.empty()) {
+        TakeMachine(reading);
+      } else {
         TakeNow(reading);
         for (auto& [number, track] : running) track.Take(reading, time);
       }
@@ -147,6 +151,14 @@ struct JobWatch::Impl {
       if (reading.metric == &collect::kGpuMemoryUsed && reading.job.empty()) {
         silent[reading.instance] = 0;
       }
+    }
+  }
+
+  void TakeMachine(const core::Reading& reading) SHAREWELL_REQUIRES(mutex) {
+    if (reading.metric == &collect::kCpuBusyRatio) machine.cpu_busy = reading.value;
+    if (reading.metric == &collect::kMemoryTotalBytes) machine.memory = core::Bytes(reading.value);
+    if (reading.metric == &collect::kMemoryAvailableBytes) {
+      machine.memory_available = core::Bytes(reading.value);
     }
   }
 
@@ -292,6 +304,11 @@ GpuNow JobWatch::Now(const std::string& uuid) const {
   const platform::MutexLock lock(impl_->mutex);
   const auto it = impl_->now.find(gpu->instance);
   return it == impl_->now.end() ? GpuNow() : it->second;
+}
+
+MachineNow JobWatch::Machine() const {
+  const platform::MutexLock lock(impl_->mutex);
+  return impl_->machine;
 }
 
 }  // namespace sharewell::server

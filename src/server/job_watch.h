@@ -49,6 +49,12 @@ struct GpuNow {
   std::optional<core::Watts> power;
 };
 
+// The machine itself, as last read.
+struct MachineNow {
+  std::optional<core::Ratio> cpu_busy;
+  std::optional<core::Bytes> memory, memory_available;
+};
+
 class JobWatch {
  public:
   explicit JobWatch(JobWatchOptions options);
@@ -69,6 +75,7 @@ class JobWatch {
   // GPUs that were read before and do not answer any more, by uuid, each with why.
   std::map<std::string, std::string> Lost() const;
   GpuNow Now(const std::string& uuid) const;  // newest; empty where nothing was read
+  MachineNow Machine() const;                 // likewise
   // Processes on the GPU that belong to no job that was told, by pid: those that have been there
   // for two looks and three seconds, as a job's own are seen before it is told and after it has
   // ended. One is busy from 5 % of the GPU's time on, until it is under 2 %.

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
+#include "collect/metrics/job_metrics.h"
 #include "platform/clock/wall_clock.h"
 #include "report/html/job_report.h"
 #include "report/measure/sample_charts.h"
@@ -29,12 +32,47 @@ std::string Line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Which of the node's series tell of the job. Asked for one by one: of a thousand GPUs, or of
+// thousands of jobs, only this one's are wanted.
+std::vector<store::SeriesFilter> FiltersFor(const core::JobRecord& job, const std::string& node) {
+  std::vector<store::SeriesFilter> filters;
+  const auto add = [&](std::string_view metric, std::optional<std::string> instance) {
+    store::SeriesFilter filter;
+    if (!node.empty()) filter.node = node;
+    filter.metric = std::string(metric);
+    filter.instance = std::move(instance);
+    filter.job = "";
+    filters.push_back(std::move(filter));
+  };
+  std::set<std::string_view> met;
+  for (const auto kinds : {report::TakayamaCharts(), report::OtherCharts()}) {
+    for (const report::SampleChartKind& kind : kinds) {
+      for (const report::DrawnMetric& drawn : kind.drawn) {
+        for (const std::string_view metric : {drawn.metric, drawn.whole}) {
+          if (metric.empty() || metric.starts_with("job_") || !met.insert(metric).second) continue;
+          if (!metric.starts_with("gpu_")) add(metric, std::nullopt);
+          for (const core::GivenGpu& gpu : job.gpus) {
+            if (!metric.starts_with("gpu_")) break;
+            add(metric, fmt::format("{}", gpu.index));
+            add(metric, gpu.uuid);
+          }
+        }
+      }
+    }
+  }
+  store::SeriesFilter own;
+  if (!node.empty()) own.node = node;
+  own.job = fmt::format("job {}", job.number);
+  filters.push_back(std::move(own));
+  return filters;
+}
+
 bool Tells(const core::JobRecord& job, const store::SeriesInfo& info, store::TimeRange range) {
   const store::SeriesKey& key = info.key;
   if (!report::IsOfJob(job, key)) return false;
   if (!report::IsDrawn(report::TakayamaCharts(), key.metric) &&
       !report::IsDrawn(report::OtherCharts(), key.metric) &&
-      !key.metric.starts_with("job_gpu_sm")) {
+      !key.metric.starts_with("job_gpu_sm") && key.metric != collect::kJobSpeed.name) {
     return false;
   }
   if (key.metric == "cpu_frequency_hertz") return false;  // one for each of hundreds of CPUs
@@ -96,16 +134,20 @@ Result<std::string> JobSamplesJson(const std::string& place, const std::string& 
   auto store = store::Open(place);
   RETURN_IF_ERROR(store);
   const store::TimeRange range = report::JobRange(job, platform::UnixNow());
-  store::SeriesFilter filter;
-  if (!node.empty()) filter.node = node;
-  const auto listed = (*store)->List(filter);
-  RETURN_IF_ERROR(listed);
+  std::vector<store::SeriesInfo> listed;
+  for (const store::SeriesFilter& filter : FiltersFor(job, node)) {
+    auto found = (*store)->List(filter);
+    RETURN_IF_ERROR(found);
+    listed.insert(listed.end(), found->begin(), found->end());
+  }
+  std::sort(listed.begin(), listed.end(),
+            [](const store::SeriesInfo& a, const store::SeriesInfo& b) { return a.key < b.key; });
   Json json = {{"schema", report::kSchema},
                {"number", job.number},
                {"from_ms", range.from},
                {"to_ms", range.to}};
   Json& series = json["series"] = Json::array();
-  for (const store::SeriesInfo& info : *listed) {
+  for (const store::SeriesInfo& info : listed) {
     if (!Tells(job, info, range)) continue;
     const auto buckets = (*store)->Chart(info.key, range, most);
     RETURN_IF_ERROR(buckets);

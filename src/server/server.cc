@@ -40,6 +40,7 @@
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
 #include "server/learner.h"
+#include "server/neighbours.h"
 #include "server/settings.h"
 #include "server/slurm_agents.h"
 #include "server/slurm_lock.h"
@@ -173,6 +174,7 @@ struct Server::Parts {
   std::atomic<control::Service*> serving = nullptr;  // once it is there, for the watch's thread
   std::unique_ptr<engine::LogKeeper> keeper;
   std::unique_ptr<JobKeeper> job_keeper;
+  std::unique_ptr<NeighbourSampler> neighbours;
   std::unique_ptr<http::HttpServer> http;
   std::unique_ptr<api::Api> api;
   std::jthread calibration;
@@ -183,6 +185,7 @@ struct Server::Parts {
     api.reset();
     keeper.reset();
     job_keeper.reset();
+    neighbours.reset();
     if (service) service->Stop();
     serving = nullptr;
     learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
@@ -208,6 +211,7 @@ struct Server::Parts {
     return monitor.get();
   }
   Result<void> MakeLearner();
+  void MakeWriter();
   void MakeWatch();
   Result<void> MakeApi();
   bool HasRealGpus() const {  // of this machine
@@ -472,12 +476,15 @@ Result<void> Server::Parts::MakeLearner() {
   return {};
 }
 
-void Server::Parts::MakeWatch() {
+void Server::Parts::MakeWriter() {
   const std::string place = options.store;
   auto opened = store::Open(place);
   writer = std::make_unique<control::StoreWriter>(
       options.node, opened ? std::move(*opened) : nullptr, [place] { return store::Open(place); },
       options.say);
+}
+
+void Server::Parts::MakeWatch() {
   server::JobWatchOptions look;
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
     const core::GivenGpu& gpu = machine.gpus[i].gpu;
@@ -584,6 +591,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
        }});
   RETURN_IF_ERROR(advisor);
   parts->advisor = std::move(*advisor);
+  parts->MakeWriter();
   if (parts->runner) parts->MakeWatch();
   control::ServiceOptions service;
   service.max_slowdown = options.max_slowdown;
@@ -608,6 +616,11 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());
   parts->http->Start();
+  parts->neighbours = std::make_unique<NeighbourSampler>(
+      *parts->service,
+      [writer = parts->writer.get()](const std::shared_ptr<const core::Batch>& batch) {
+        writer->Put(batch);
+      });
   if (parts->HasRealGpus() && !host) parts->Calibrate();
   engine::LogRetention logs;
   logs.of_user = [all = parts->settings.get()](std::uint32_t uid) {

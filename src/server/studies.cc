@@ -1,14 +1,18 @@
 #include "server/studies.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "catalogue/builtin_measurements.h"
 #include "core/result.h"
 #include "core/text/parse_number.h"
+#include "core/text/quoted.h"
 #include "engine/local/run/job_files.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/old_logs.h"
@@ -19,13 +23,18 @@
 #include "report/text/format.h"
 #include "server/learner_json.h"
 #include "server/measured.h"
+#include "server/neighbours.h"
+#include "server/usage.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
 #include "store/store.h"
 #include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
 #include "study/simulation/replay/forecast.h"
+#include "study/simulation/replay/trace_whatif.h"
 #include "study/simulation/replay/whatif.h"
+#include "study/simulation/scenario.h"
+#include "trace/reader.h"
 
 namespace sharewell::server {
 namespace {
@@ -38,7 +47,7 @@ constexpr auto kMostExpecting = std::chrono::milliseconds(200);
 
 // Every call opens the store anew: they are rare, and come on a thread of their own.
 Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::string>& policies,
-                             double days) {
+                             double days, const api::WhatIfProgress& progress) {
   auto jobs = store::OpenJobs(parts.store);
   RETURN_IF_ERROR(jobs);
   const core::UnixMillis now = platform::UnixNow();
@@ -55,8 +64,34 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   study::WhatIfOptions options;
   options.now = now;
   options.max_slowdown = parts.max_slowdown;
+  options.progress = progress;
   const auto result =
       study::WhatIf(played, *parts.service->View().cluster, *shared, policies, options);
+  RETURN_IF_ERROR(result);
+  return report::WhatIfJson(*result);
+}
+
+constexpr std::size_t kMostTraceJobs = 20'000;
+
+// A trace that somebody brings, on this server's machines.
+Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& text,
+                                  const std::string& name, const std::vector<std::string>& policies,
+                                  const api::WhatIfProgress& progress) {
+  const auto trace = trace::ReadTraceText(text, name);
+  RETURN_IF_ERROR(trace);
+  if (trace->jobs.size() > kMostTraceJobs) {
+    return core::UsageError(
+        "{} has {} jobs, and a server plays {} at most: `sharewell simulate` has no such limit",
+        core::Quoted(name), trace->jobs.size(), kMostTraceJobs);
+  }
+  const auto scenario =
+      study::BuildScenario(*trace, name, *parts.service->View().cluster,
+                           catalogue::BuiltinMeasurements(), *parts.catalogue, {});
+  RETURN_IF_ERROR(scenario);
+  study::WhatIfOptions options;
+  options.max_slowdown = parts.max_slowdown;
+  options.progress = progress;
+  const auto result = study::TraceWhatIf(*scenario, policies, options);
   RETURN_IF_ERROR(result);
   return report::WhatIfJson(*result);
 }
@@ -136,6 +171,16 @@ std::string LogsAreGone(std::int64_t number) {
       number, kept.age.value / 86400, report::Size(kept.all), kept.of_disk * 100);
 }
 
+// Pairs of cores and the share of its speed that a job has with them.
+std::string CoreCurve(const predict::Prediction& prediction) {
+  std::string text = "[";
+  for (const double cores : {0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0}) {
+    text += fmt::format("{}[{},{:.6g}]", text.size() > 1 ? "," : "", cores,
+                        1 / std::max(1.0, prediction.Stretch(cores)));
+  }
+  return text + "]";
+}
+
 struct RemoveFile {
   std::string path;
   ~RemoveFile() { (void)std::remove(path.c_str()); }
@@ -171,7 +216,9 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   RETURN_IF_ERROR(needs);
   std::string json = "{\"schema\":1,\"needs\":";
   store::AppendNeeds(json, *needs);
-  return json + "}";
+  const auto row = study::PredictOne(ask, parts.learner->InUse()->predictor, *parts.catalogue);
+  RETURN_IF_ERROR(row);
+  return json + ",\"core_curve\":" + CoreCurve(row->prediction) + "}";
 }
 
 }  // namespace
@@ -202,8 +249,19 @@ api::Studies ServerStudies(const StudyParts& parts) {
   studies.predict = [parts](const std::string& model, const api::Query& query) {
     return Predict(parts, model, query);
   };
-  studies.whatif = [parts](const std::vector<std::string>& policies, double days) {
-    return Simulate(parts, policies, days);
+  studies.whatif = [parts](const std::vector<std::string>& policies, double days,
+                           const api::WhatIfProgress& progress) {
+    return Simulate(parts, policies, days, progress);
+  };
+  studies.simulate = [parts](const std::string& trace, const std::string& name,
+                             const std::vector<std::string>& policies,
+                             const api::WhatIfProgress& progress) {
+    return SimulateTrace(parts, trace, name, policies, progress);
+  };
+  studies.usage = [keeper = std::make_shared<UsageKeeper>(
+                       parts.store, [service = parts.service] { return service->View(); },
+                       parts.watch == nullptr)](std::int64_t seconds) {
+    return keeper->Answer(seconds);
   };
   studies.forecast = [parts](const std::optional<core::Submission>& job) {
     return ToldForward(parts, job);
@@ -213,6 +271,9 @@ api::Studies ServerStudies(const StudyParts& parts) {
   studies.samples = [parts](const core::JobRecord& job, std::size_t most) {
     return JobSamplesJson(parts.store, parts.watch == nullptr ? "" : parts.service->View().node,
                           job, most);
+  };
+  studies.neighbours = [parts](const core::JobRecord& job) {
+    return NeighboursJson(parts.store, job);
   };
   studies.pairs = [parts] { return PairsJson(parts.store); };
   studies.gpu_figures = [parts] {
@@ -227,6 +288,18 @@ api::Studies ServerStudies(const StudyParts& parts) {
     }
     return figures;
   };
+  if (parts.watch != nullptr) {
+    studies.machine = [watch = parts.watch] {
+      const server::MachineNow now = watch->Machine();
+      api::MachineFigures figures;
+      figures.cpu_busy = now.cpu_busy;
+      if (now.memory) figures.memory_bytes = now.memory->value;
+      if (now.memory && now.memory_available) {
+        figures.memory_used_bytes = (*now.memory - *now.memory_available).value;
+      }
+      return figures;
+    };
+  }
   studies.log_file = [state = parts.state, store = parts.store_id, slurm = parts.watch == nullptr](
                          std::int64_t number, std::uint32_t uid,
                          bool errors) -> Result<std::vector<api::LogPiece>> {

@@ -9,6 +9,7 @@
 #include "platform/files/text.h"
 #include "trace/csv.h"
 #include "trace/gavel.h"
+#include "trace/kube_pods.h"
 #include "trace/muri.h"
 #include "trace/openb.h"
 #include "trace/philly.h"
@@ -31,6 +32,8 @@ constexpr std::array kFormats{
                 DetectOpenb, ReadOpenb},
     TraceFormat{"sacct", "a Slurm site's history: sacct --parsable2 (`sharewell trace import`)",
                 DetectSacct, ReadSacct},
+    TraceFormat{"kubernetes", "a cluster's pods that have ended: kubectl get pods -A -o json",
+                DetectKubePods, ReadKubePods},
 };
 
 std::vector<std::string> FormatNames() {
@@ -64,7 +67,7 @@ core::Result<const TraceFormat*> ByContents(std::string_view text, const std::st
   }
   if (found != nullptr) return found;
   std::string list;
-  for (const auto& format : kFormats) list += fmt::format("\n  {:<8}{}", format.name, format.help);
+  for (const auto& format : kFormats) list += fmt::format("\n  {:<11}{}", format.name, format.help);
   const auto line = text.substr(0, text.substr(0, 4096).find('\n'));
   return core::UsageError("{}: no known trace format begins with {}; name one with --format:{}",
                           name, platform::Quoted(line), list);

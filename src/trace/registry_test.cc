@@ -35,7 +35,7 @@ TEST(TraceRegistry, NamesAreUniqueAndEveryFormatHasHelp) {
     EXPECT_TRUE(names.insert(format.name).second);
     EXPECT_FALSE(format.help.empty());
   }
-  EXPECT_EQ(names.size(), 6U);
+  EXPECT_EQ(names.size(), 7U);
 }
 
 TEST(TraceRegistry, TellsFormatsByTheirBeginning) {
@@ -48,6 +48,8 @@ TEST(TraceRegistry, TellsFormatsByTheirBeginning) {
             "muri ");
   EXPECT_EQ(FormatOf("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"),
             "openb ");
+  EXPECT_EQ(FormatOf("{\n  \"apiVersion\": \"v1\",\n  \"items\": [\n"), "kubernetes ");
+  EXPECT_EQ(FormatOf("{\"a\": 1}"), "");
   EXPECT_EQ(FormatOf("a,b\n"), "");
   EXPECT_EQ(FormatOf(""), "");
 }
@@ -72,7 +74,7 @@ TEST(TraceRegistry, AFileOfTwoFormatsNeedsToBeTold) {
 TEST(TraceRegistry, AnUnknownFormatNameGetsTheNearest) {
   EXPECT_THAT(ErrorOf("", "phily"),
               HasSubstr("unknown trace format 'phily'; the formats are csv, philly, gavel, muri, "
-                        "openb, sacct; did you mean 'philly'?"));
+                        "openb, sacct, kubernetes; did you mean 'philly'?"));
 }
 
 TEST(TraceRegistry, EmptyFilesAreErrorsInEveryFormat) {

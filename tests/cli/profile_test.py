@@ -103,6 +103,79 @@ class TheJobsOwn(ProfileTest):
             job.stderr.close()
 
 
+FIXTURE = ROOT / "tests" / "fixtures" / "import" / "h200-ncu-raw.csv"  # of a real Nsight Compute
+NCU = """#!{python}
+import os, pathlib, subprocess, sys
+words = sys.argv[1:]
+pathlib.Path({said!r}).open("a").write(" ".join(words) + "\\n")
+value = lambda flag: words[words.index(flag) + 1]
+command = words[words.index("--log-file") + 2:]
+code = subprocess.run(command, check=False).returncode
+table = pathlib.Path({table!r}).read_text()
+enough = int(value("--launch-skip")) <= {launches}
+pathlib.Path(value("--log-file")).write_text(table if enough else "==WARNING== No kernels were profiled.\\n")
+sys.exit(code)
+"""
+
+
+class Kernels(ProfileTest):
+    """--kernels: the job once more under Nsight Compute, played by a script that writes what a real one wrote."""
+
+    def nsight(self, table=FIXTURE, launches=10_000):
+        (self.folder / "bin").mkdir(exist_ok=True)
+        self.said = self.folder / "said"
+        path = self.folder / "bin" / "ncu"
+        path.write_text(NCU.format(python=sys.executable, said=str(self.said), table=str(table), launches=launches))
+        path.chmod(0o755)
+        self.environment["PATH"] = f"{path.parent}:{self.environment['PATH']}"
+
+    def test_they_are_counted_in_a_run_of_their_own_and_kept_with_the_profile(self):
+        self.nsight()
+        done, record = self.record(*QUICK, "--kernels", "20", "--", "sh", "-c", "echo out; sleep 1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, b"out\n", "the second run's output is not shown")
+        said = self.said.read_text()
+        self.assertIn("--clock-control none", said, "the card's settings stay as they are")
+        self.assertIn("--launch-skip 5000 --launch-count 20 --kill yes", said)
+        self.assertTrue(said.endswith("sh -c echo out; sleep 1\n"), said)
+        self.assertGreater(len(record["kernels"]), 0)
+        self.assertIn("count 20 kernels with Nsight Compute", done.stderr)
+        self.assertRegex(done.stderr, r"kernel +launches")
+        self.assertTrue(any("behind the first 5000 launches" in note for note in record["notes"]), record["notes"])
+        stored = subprocess.run([PROGRAM, "profiles", "show", "1", "--json"], env=self.environment, cwd=self.folder,
+                                capture_output=True, timeout=PATIENCE, check=True)
+        self.assertEqual(json.loads(stored.stdout)["profiles"][0]["kernels"], record["kernels"])
+
+    def test_a_job_of_few_launches_is_run_again(self):
+        self.nsight(launches=40)
+        _, record = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
+        self.assertGreater(len(record["kernels"]), 0)
+        self.assertEqual(re.findall(r"--launch-skip (\d+)", self.said.read_text()), ["5000", "500", "0"])
+
+    def test_what_nsight_compute_refuses_is_said_and_the_rest_is_kept(self):
+        refused = self.folder / "refused.csv"
+        refused.write_text("==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n")
+        self.nsight(table=refused)
+        done, record = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
+        self.assertEqual((done.returncode, record["kernels"]), (0, []))
+        self.assertIn("kernels were not counted", done.stderr)
+        self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", done.stderr)
+        self.assertIn("stored as profile 1", done.stderr)
+
+    def test_no_kernel_at_all(self):
+        self.nsight(launches=-1)
+        done, _ = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
+        self.assertIn("saw no kernel: the job uses no GPU", done.stderr)
+
+    def test_without_nsight_compute_the_job_is_not_run(self):
+        self.environment["PATH"] = "/usr/bin:/bin"
+        done = self.profile("--kernels", "20", "--", "touch", "ran")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ncu is not in PATH; it comes with the CUDA toolkit", done.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual(self.profile("--kernels", "0", "--", "true").returncode, 2)
+
+
 class Stopping(ProfileTest):
     @classmethod
     def setUpClass(cls):

@@ -113,6 +113,7 @@ class Report(ProgramTest):
         self.assertIn("Simulation of jobs.csv", text)
         self.assertIn("srtf+pack: waits", text)
         self.assertIn("&lt;b&gt; of bo", text)
+        self.assertIn("srtf+pack instead of slot: ", text)
         (self.folder / "empty").mkdir()
         for what, words in (("empty", "has no summary.json"), ("nowhere", "is not a folder"),
                             ("jobs.csv", "is not a folder")):
@@ -151,6 +152,12 @@ class Report(ProgramTest):
         text = self.page("week.html")
         self.assertIn("The week on ", text)
         self.assertIn("1, of which 1 failed", text)
+        # It had its GPU alone: exclusive slots would have been the same, to the last digit.
+        saved = server.ask("GET", "/api/v1/usage").json()["savings"]
+        self.assertEqual((saved["jobs"], saved["shared"], saved["saved"]["gpu_hours"]), (1, 0, 0), saved)
+        self.assertIn("1 job held GPUs in this time, and 0 of them shared one.", text)
+        self.assertIn("playing these jobs again with exclusive slots", text)
+        self.assertIn(f"0.00 of {saved['exclusive']['gpu_hours']:.2f} GPU hours; energy: unknown", text)
         self.assertIn("there is no job 9;", self.fail_with(2, "report", "job", "9", *asked))
         self.assertIn("'x'", self.fail_with(2, "report", "job", "x", *asked))
 

@@ -10,6 +10,7 @@ from program import ProgramTest
 HEADER = "JobID|User|Partition|State|Submit|Start|ElapsedRaw|AllocCPUS|ReqTRES|AllocTRES|MaxRSS\n"
 ROOT = os.getcwd()  # CTest runs us in the repository's root
 REAL = f"{ROOT}/tests/fixtures/slurm/22.05/sacct.txt"
+PODS = f"{ROOT}/tests/fixtures/kubernetes/pods.json"
 
 
 def history(jobs=12):
@@ -60,6 +61,24 @@ class Import(SacctTest):
         self.write("h.txt", history(2))
         text = self.do_import("h.txt").stdout
         self.assertIn("\n1,0,600,1,bob,2,4,0\n", text)
+
+    def test_pods_of_kubernetes(self):
+        done = self.run_program("trace", "import", "kubernetes", PODS, "--out", "pods.csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("pods.json: 4 jobs", done.stderr)
+        self.assertIn("2 pods left out that wait or run", done.stderr)
+        trace = (self.folder / "pods.csv").read_text(encoding="utf-8")
+        self.assertIn("default/train-1", trace)
+        done = self.run_program("simulate", "--trace", "pods.csv", "--cluster", "1x8xH200", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words, says in ((("kubernetes",), "kubectl get pods -A -o json"),
+                            (("kubernetes", PODS, "--since", "2026-01-01"), "are for sacct"),
+                            (("kubernetes", PODS, "--namespace", "none"), "in the namespace 'none'"),
+                            (("sacct", REAL, "--namespace", "x"), "is for kubernetes"),
+                            (("kubernetes", REAL), "it is no JSON")):
+            done = self.run_program("trace", "import", *words)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(says, done.stderr)
 
     def test_sacct_is_asked_with_since(self):
         self.fake_sacct("#!/bin/sh\nfor w; do echo \"$w\" >> asked; done\ncat h.txt\n")

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { accessible, Complaints, openBrowser, PATIENCE, ROOT, Server, shot, until } from "./harness.mjs";
 import { checkFigures } from "./figures.mjs";
+import { checkPages } from "./figures_pages.mjs";
 import { checkMany } from "./many.mjs";
+import { checkCluster, checkSimulate } from "./cluster_figures.mjs";
 
 const MODEL = join(ROOT, "fuzz/corpus/onnx/tv_alexnet_224.onnx");
 const PAYLOADS = [
@@ -87,12 +89,14 @@ async function run() {
       await page.keyboard.press("Escape");
     });
     await step("every number on the Now page is the API's", async () => checkFigures(page, server.url));
+    await step("every number on the Cluster page is the API's", async () => checkCluster(page, server.url));
     await step("a token lives in memory alone", async () => {
       await go("now");
       await signIn(token);
       assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
       assert.ok(!(await page.content()).includes(token));
     });
+    await step("every number on the Job, Workloads and Predict pages is the API's", async () => checkPages(page, server.url));
     await step("a dropped model is predicted", async () => {
       await go("predict");
       await page.selectOption("#predict-precision", "bf16");
@@ -186,6 +190,11 @@ async function run() {
       await shot(page, "job");
       await accessible(page, "Job");
     });
+    await step("who was beside it is told, as the API has it", async () => {
+      await until("the neighbour is shown", async () => (await textOf("#neighbours")).includes(`#${second}`));
+      const { spans } = await server.ask("GET", `/api/v1/jobs/${first}/neighbours`);
+      assert.ok(spans.some((span) => span.jobs.includes(second)), JSON.stringify(spans));
+    });
     await step("dark colours: as the system says, and by the button", async () => {
       const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       const light = await background();
@@ -240,8 +249,39 @@ async function run() {
       const results = await textOf("#results");
       assert.match(results, /slot/);
       assert.match(results, /sharewell/);
+      const whatif = await server.ask("POST", "/api/v1/whatif", { policies: ["slot", "sharewell"], days: 7 });
+      assert.match(results, new RegExp(`^${whatif.jobs} jobs, policies side by side`));
+      await page.waitForSelector("#completion-time svg", { timeout: PATIENCE });
       await shot(page, "simulate");
       await accessible(page, "Simulate");
+    });
+    await step("every number on the Simulate page is the API's", async () => checkSimulate(page));
+    await step("a trace of one's own on this server's machines", async () => {
+      const trace = join(ROOT, "examples/batch.csv");
+      await page.setInputFiles("#simulate-trace", trace);
+      await page.click("#simulate-run");
+      // The same trace gives the same figures.
+      const asked = await fetch(`${server.url}api/v1/simulate?policies=slot,sharewell`, { method: "POST", body: readFileSync(trace), headers: { Authorization: `Bearer ${token}` } });
+      assert.equal(asked.status, 200);
+      const answer = await asked.json();
+      assert.equal(answer.jobs, 100);
+      await until("the trace's results are shown", async () => (await textOf("#results")).startsWith("100 jobs, policies side by side"));
+      const shown = await textOf("#gains li[data-policy=sharewell]");
+      assert.ok(shown.includes(`${answer.changes[0].jobs_sooner} jobs sooner, ${answer.changes[0].jobs_later} later`), shown);
+      assert.equal(await page.locator("#gains a").count(), 0, "jobs of a trace have no page");
+      await page.evaluate(() => document.querySelector("#distributions").scrollIntoView());
+      await shot(page, "simulate-trace");
+      await accessible(page, "Simulate with a trace");
+    });
+    await step("what sharing saved, of the jobs that shared a GPU here", async () => {
+      await page.evaluate(() => { location.hash = "#/cluster/3600"; });
+      const { savings } = await server.ask("GET", "/api/v1/usage?seconds=3600");
+      assert.ok(savings.shared >= 2 && savings.saved.gpu_hours > 0, JSON.stringify(savings));
+      assert.ok(Math.abs(savings.exclusive.gpu_hours - savings.really.gpu_hours - savings.saved.gpu_hours) < 1e-9);
+      const number = (value) => value.toLocaleString("en", { maximumFractionDigits: value < 1 ? 3 : 2 });
+      await until("the savings are shown", async () => (await textOf("#savings")).includes(`${number(savings.saved.gpu_hours)} GPU hours`));
+      await page.evaluate(() => document.querySelector("#use").scrollIntoView());
+      await shot(page, "cluster-savings");
     });
     await step("a server that restarts is found again, and nothing is missed", async () => {
       await go("now");

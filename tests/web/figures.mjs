@@ -25,7 +25,8 @@ function answers(url) {
   if (url.pathname === "/api/v1") return { schema: 1, version: "9.9", node: "made-up", policy: "sharewell", since_ms: now };
   if (url.pathname === "/api/v1/gpus") return { schema: 1, gpus: GPUS };
   if (url.pathname === "/api/v1/nodes") {
-    return { schema: 1, nodes: [{ name: "made-up", cores: 96, cores_given: 17, simulated_cores: false, memory_bytes: 503e9, gpus: 4, policy: "sharewell", store_up: true, store_problem: "" }] };
+    return { schema: 1, nodes: [{ name: "made-up", cores: 96, cores_given: 17, simulated_cores: false, memory_bytes: 503e9, gpus: 4, policy: "sharewell", store_up: true, store_problem: "",
+                                  machine: { cpu_busy: 0.374, memory_bytes: 540e9, memory_used_bytes: 87.4e9 } }] };
   }
   if (url.pathname === "/api/v1/jobs") {
     const over = (url.searchParams.get("phase") ?? "").includes("failed");
@@ -64,6 +65,8 @@ export async function checkFigures(page, url) {
   assert.equal(await text(".node [data-figure=cores]"), "17 of 96");
   assert.equal(await text(".node [data-figure=host-memory]"), "31.0 GB of 503 GB");
   assert.match(await text(".node"), /3\.3 GB seen in use/);
+  assert.equal(await text(".node [data-figure=cpu]"), "37 %");
+  assert.equal(await text(".node [data-figure=memory-used]"), "87.4 GB of 540 GB");
   const queue = await text("#queue");
   assert.match(queue, /#70 job-70.*held by ann/);
   assert.match(queue, /#71 job-71ann1[2-9]m \d\dsin about (1h 0[0-2]m|5\dm \d\ds)needs 6 CPU cores; 5 are free/);

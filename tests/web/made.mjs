@@ -27,6 +27,6 @@ export async function answerWith(page, answers) {
     const url = new URL(route.request().url());
     const found = answers(url);
     if (found === undefined) await route.continue();
-    else await route.fulfill({ json: found });
+    else await route.fulfill(found.raw === undefined ? { json: found } : { body: found.raw, headers: found.headers });
   });
 }

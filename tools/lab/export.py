@@ -1,9 +1,9 @@
 """Write workloads' forward graphs: ONNX with a symbolic batch, and torch.export archives, both without weights.
 
-  export.py NAMES.json DIR [--processes N] [--timeout S] [--limit S] [--pt2 NAME ...] [--check]
+  export.py NAMES.json DIR [--rows ROWS.jsonl] [--processes N] [--timeout S] [--limit S] [--pt2 NAME ...] [--check]
 
 NAMES is a list of workload names. DIR/onnx/NAME.onnx and DIR/pt2/NAME.pt2 are written, and a line for each to DIR/export.jsonl; names
-that are there already are skipped. --check also runs one training step on the CPU and notes what went wrong with it.
+that are there already are skipped; with --rows also those that measure.py has not measured. --check also runs one training step on the CPU and notes what went wrong with it.
 """
 import argparse
 import json
@@ -145,6 +145,7 @@ def main():
     a.add_argument('--processes', type=int, default=14)
     a.add_argument('--timeout', type=float, default=60)
     a.add_argument('--limit', type=float, default=280)
+    a.add_argument('--rows')
     a.add_argument('--pt2', nargs='*', default=[])
     a.add_argument('--check', action='store_true')
     a = a.parse_args()
@@ -154,6 +155,10 @@ def main():
     note = a.dir + '/export.jsonl'
     have = {json.loads(l)['name'] for l in open(note)} if os.path.exists(note) else set()
     todo = [n for n in json.load(open(a.names)) if n not in have]
+    if a.rows:
+        seen = [json.loads(l) for l in open(a.rows) if '"jobs"' in l]
+        ran = {e['jobs'][0][0] for e in seen if e['ok']}
+        todo = [n for n in todo if n in ran]
     torch.set_num_threads(1)
     import torchvision, timm, transformers  # noqa: F401  once, before the forks
     workloads.preload()

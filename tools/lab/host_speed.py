@@ -34,10 +34,10 @@ COLUMNS = ('machine', 'time', 'round', *PROBES, 'workload', 'batch', 'precision'
 CHUNKS = 7
 
 
-def rate(work, count):
+def rate(work, count, chunks=CHUNKS):
     """Median over chunks of `count` things a second. `work` does `count` of them; one chunk goes before, to warm up."""
     rates = []
-    for _ in range(CHUNKS + 1):
+    for _ in range(chunks + 1):
         began = time.perf_counter()
         work(count)
         rates.append(count / (time.perf_counter() - began))
@@ -51,7 +51,7 @@ def python_loops(count):
     return total
 
 
-def pipe_trips():
+def pipe_trips(count=2000, chunks=CHUNKS):
     """A byte to another process and back: what it costs to wake a process that sleeps."""
     to_child, from_parent = os.pipe()
     to_parent, from_child = os.pipe()
@@ -66,7 +66,7 @@ def pipe_trips():
         for _ in range(count):
             os.write(from_parent, b'.')
             os.read(to_parent, 1)
-    found = rate(trips, 2000)
+    found = rate(trips, count, chunks)
     os.close(from_parent)
     os.waitpid(pid, 0)
     for file in (to_child, to_parent, from_child):
@@ -74,15 +74,15 @@ def pipe_trips():
     return found
 
 
-def copies():
-    source, target = bytearray(1 << 26), bytearray(1 << 26)
+def copies(size=1 << 26, chunks=CHUNKS):
+    source, target = bytearray(size), bytearray(size)
 
     def copy(_):
         target[:] = source
-    return rate(copy, 1) * len(source)
+    return rate(copy, 1, chunks) * len(source)
 
 
-def launches():
+def launches(sent=10000, waited=2000, chunks=CHUNKS):
     """Kernels of one element a second: sent one after the other, and each waited for. None where there is no GPU."""
     try:
         import torch
@@ -101,7 +101,7 @@ def launches():
         for _ in range(count):
             one.add_(1)
             torch.cuda.synchronize()
-    return rate(send, 10000), rate(wait, 2000)
+    return rate(send, sent, chunks), rate(wait, waited, chunks)
 
 
 def probe():

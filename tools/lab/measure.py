@@ -1,10 +1,13 @@
 """Measure workloads alone or together on one NVIDIA GPU, from outside: NVML, GPM and /proc.
 
-  measure.py PLAN.json OUT.jsonl [--limit S] [--alone S] [--together S] [--exported EXPORT.jsonl]
+  measure.py PLAN.json OUT.jsonl [--seconds S] [--alone S] [--together S] [--exported EXPORT.jsonl]
+  measure.py PLAN.json OUT.jsonl --smoke [--seconds 85]       three small steps of each workload, many at once: which fail, and why
 
 PLAN is a list of {"jobs": [[name, batch, precision, workers, optimizer], ...], "mps": 0 or 1, "pass": 1, 2, ...}. A line for each is
 appended to OUT; what is there already is skipped, so that a plan can be measured in several sittings. Entries with a workload that
 EXPORT says could not be exported are left out. The next entry's models are built on the CPU while the present one warms up.
+A loop that fails or is not warm in time is noted, and further entries of its workload are left out. After a loop that ran alone its
+process probes the host (probe.py), once its loader's workers are gone.
 """
 import os
 os.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1'          # ask for the GPU without a CUDA context: this process forks
@@ -16,8 +19,10 @@ import subprocess
 import time
 import traceback
 
+import probe
 import psutil
 import pynvml as nv
+import smoke
 import torch
 import workloads
 
@@ -74,6 +79,8 @@ class Job:
         self.start, self.steady, self.stop = ctx.Event(), ctx.Event(), ctx.Event()
         self.steps, self.mem, self.params = ctx.Value('l', 0), ctx.Value('q', 0), ctx.Value('q', 0)
         self.mark, self.error = ctx.Array('d', 2), ctx.Array('c', 500)
+        self.probed, self.probe = ctx.Event(), ctx.Array('c', 1000)
+        self.alone, self.built = not mps, None
         self.p = ctx.Process(target=self.child, args=(mps,))
         self.p.start()
 
@@ -84,7 +91,7 @@ class Job:
                 os.environ.update(MPS)
             threads = torch.get_num_threads()
             torch.set_num_threads(1)                       # another one is being measured
-            built = workloads.build(self.w[0], self.w[1], self.w[3])
+            self.built = workloads.build(self.w[0], self.w[1], self.w[3])
             torch.set_num_threads(threads)
             self.start.wait()
 
@@ -99,7 +106,7 @@ class Job:
                     with self.mark.get_lock():
                         self.mark[0], self.mark[1] = self.steps.value, time.monotonic()
 
-            workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, self.between_steps, self.w[4], built)
+            workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, self.between_steps, self.w[4], self.built)
         except BaseException as e:
             self.error.value = (repr(e)[:250] + ' ' + ' | '.join(traceback.format_exc().strip().splitlines()[-3:]))[:480].encode('ascii', 'replace')
             self.params.value = -1
@@ -109,7 +116,19 @@ class Job:
     def between_steps(self):
         if self.stop.is_set():
             torch.cuda.synchronize()
+            if self.alone:
+                self.look_at_host()
             os._exit(0)                                    # the loader's workers go with the group
+
+    def look_at_host(self):
+        try:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the loader complains that its workers died
+            for worker in getattr(self.built.fed, '_workers', []):
+                worker.kill()
+            self.probe.value = json.dumps(probe.short()).encode()
+        except Exception as e:
+            self.probe.value = json.dumps({'error': repr(e)[:200]}).encode()
+        self.probed.set()
 
     def at(self):
         with self.mark.get_lock():
@@ -201,7 +220,10 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument('plan')
     a.add_argument('out')
-    a.add_argument('--limit', type=float, default=560)
+    a.add_argument('--seconds', '--limit', dest='limit', type=float, default=560, help='stop after so many')
+    a.add_argument('--patience', type=float, default=20, help='seconds that a loop may take to be warm')
+    a.add_argument('--smoke', action='store_true')
+    a.add_argument('--retry', action='store_true', help='what failed before, too')
     a.add_argument('--alone', type=float, default=2.6)
     a.add_argument('--together', type=float, default=3.0)
     a.add_argument('--settle', type=float, default=0.6)
@@ -209,13 +231,17 @@ def main():
     a = a.parse_args()
     began = time.monotonic()
     workloads.preload()
+    probe.prepare()
+    if a.smoke:
+        return smoke.run(json.load(open(a.plan)), a.out, a.limit - (time.monotonic() - began))
     gpu = Gpu()
     about = gpu.about()
     print('ready', round(time.monotonic() - began, 1), about, flush=True)
-    have = {key(json.loads(l)) for l in open(a.out) if '"jobs"' in l} if os.path.exists(a.out) else set()
-    bad = set()
+    before = [json.loads(l) for l in open(a.out) if '"jobs"' in l] if os.path.exists(a.out) else []
+    have = {key(e) for e in before if e['ok'] or not a.retry}
+    bad = set() if a.retry else {e['jobs'][0][0] for e in before if len(e['jobs']) == 1 and not e['ok']}
     if a.exported and os.path.exists(a.exported):
-        bad = {r['name'] for r in map(json.loads, open(a.exported)) if not r['ok'] or r.get('step_error')}
+        bad |= {r['name'] for r in map(json.loads, open(a.exported)) if not r['ok'] or r.get('step_error')}
     plan = [e for e in json.load(open(a.plan)) if key(e) not in have and not any(j[0] in bad for j in e['jobs'])]
     print('to do', len(plan), 'left out', sorted(bad), flush=True)
     served = False
@@ -229,6 +255,11 @@ def main():
                 print('time is up', flush=True)
                 break
             jobs, want = prepared, bool(e.get('mps'))
+            if any(j[0] in bad for j in e['jobs']):        # it failed since it was prepared
+                for j in jobs:
+                    j.end(0)
+                prepared = [Job(j, plan[i + 1].get('mps')) for j in plan[i + 1]['jobs']] if i + 1 < len(plan) else []
+                continue
             if want != served:
                 for j in dying:
                     j.end()
@@ -243,7 +274,7 @@ def main():
             dying = []
             row = {'jobs': e['jobs'], 'mps': int(want), 'pass': e.get('pass', 1), 'ok': False}
             try:
-                until = time.monotonic() + 35
+                until = time.monotonic() + a.patience
                 ok = all(j.steady.wait(max(0.1, until - time.monotonic())) for j in jobs) and all(j.params.value >= 0 for j in jobs)
                 row['warm_s'] = round(time.monotonic() - began_one, 2)
                 if ok:
@@ -257,6 +288,10 @@ def main():
                 row['error'] = repr(x)[:300]
             for j in jobs:
                 j.stop.set()
+            if row['ok'] and jobs[0].alone and jobs[0].probed.wait(2):
+                row['probe'] = json.loads(jobs[0].probe.value)
+            if not row['ok'] and len(jobs) == 1:
+                bad.add(e['jobs'][0][0])
             dying = jobs
             if want and not row['ok']:                     # a client that died badly can take the server with it
                 for j in dying:
@@ -268,7 +303,7 @@ def main():
             out.write(json.dumps(row) + '\n')
             out.flush()
             print(row['wall_s'], row.get('warm_s'), ' + '.join(' '.join(map(str, j)) for j in e['jobs']), 'mps' if want else '',
-                  {k: row.get(k) for k in ('gpu_util', 'steps_per_s', 'steps_rel_std', 'cpu_cores', 'error') if row.get(k) is not None}, flush=True)
+                  {k: row.get(k) for k in ('gpu_util', 'steps_per_s', 'steps_rel_std', 'cpu_cores', 'probe', 'error') if row.get(k) is not None}, flush=True)
     for j in dying + prepared:
         j.end(0.5 if not j.start.is_set() else 4)
     if served:

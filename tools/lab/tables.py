@@ -10,12 +10,25 @@ import re
 
 PROFILE = ('workload batch precision workers gpu seconds gpu_util mem_util power_w mem_used_bytes gpm_graphics gpm_sm gpm_occupancy gpm_tensor gpm_dram '
            'pcie_tx_mib_s pcie_rx_mib_s steps_per_s cpu_cores host_rss_bytes reserved_bytes params onnx optimizer family sitting steps_rel_std').split()
+PROBE = 'python_loops_per_s launches_per_s launch_waits_per_s pipe_trips_per_s copy_bytes_per_s loader_items_per_s'.split()
 SIDE = 'workload batch precision workers steps_per_s cpu_cores'.split()
 PAIR = ([f'{c}_a' for c in SIDE] + [f'{c}_b' for c in SIDE] + 'mps gpu_util mem_util power_w mem_used_bytes gpm_sm gpm_occupancy gpm_tensor gpm_dram '
         'alone_steps_per_s_a alone_steps_per_s_b sitting pass'.split())
 
 # The first that matches names the family: architectures that one would expect to behave alike, to be held out together.
 FAMILIES = [(re.compile(p), f) for p, f in (
+    (r'(mamba2|s4d|retnet):|lm:(mamba|rwkv)', 'state-space'), (r'(pointnet2?|dgcnn|pct):', 'points'), (r'video:', 'video'),
+    (r'(tcn|nbeats|wavenet):', 'series'), (r'lm:(mixtral|qwen2moe)', 'moe'), (r'whisper:', 'whisper'), (r'clip:', 'clip'), (r'vae:', 'vae'),
+    (r'edsr:', 'enlarging'), (r'mlp:', 'perceptron'), (r'text:(convbert|squeezebert|fnet|nystromformer|funnel|xlnet)', 'bert-kin'), (r'text:', 'bert'),
+    (r'lm:(opt|gptneox|bloom|falcon|gptneo|gptj|codegen|mpt|biogpt|xglm)-|gpt:', 'gpt2'), (r'lm:', 'llama'), (r'ast:', 'vit'), (r'segformer:', 'segmentation'),
+    (r'(gin|egat|mpnn):', 'graph'), (r'dit:', 'diffusion'), (r'(dcn|autoint|wide):|(dlrm|deepfm)-host:', 'dlrm'), (r'towers:', 'ncf'),
+    (r'sasrec:', 'encoder'), (r'(sac|impala):', 'reinforcement'), (r'boxes:', 'detection'), (r'(tr|t5e):', 'seq2seq'), (r'(wave|d2v):', 'wav2vec2'),
+    (r'.*:(darknet|cspdarknet|cs3darknet|selecsls|gernet)', 'darknet'), (r'.*:(convmixer|inception_next|mambaout|rdnet)', 'convnext'),
+    (r'.*:(fbnet|hardcorenas|spnasnet|semnasnet)', 'mnasnet'), (r'.*:(caformer|convformer)', 'poolformer'), (r'.*:(beit|deit|eva02)', 'vit'),
+    (r'.*:(edgenext|efficientformer|pvt|visformer|coat|convit|nest|fastvit|repvit|davit|gcvit|swiftformer|nextvit|efficientvit|tiny_vit|crossvit|tnt|'
+     r'volo|focalnet|mvitv2|hiera|sequencer)', 'hybrid'), (r'.*:mobilenetv2', 'mobilenet_v2'), (r'.*:mobilenetv3', 'mobilenet_v3'), (r'.*:mobileone', 'repvgg'),
+    (r'.*:(resnest|ecaresnet|gcresnet|seresnext)', 'resnet'), (r'.*:(dm_nfnet|nf_|nfnet)', 'nfnet'), (r'.*:vovnet', 'vovnet'), (r'.*:ghostnet', 'ghostnet'),
+    (r'.*:poolformer', 'poolformer'), (r'.*:gmixer', 'mlp'), (r'.*:rexnet', 'rexnet'), (r'.*:maxxvit', 'maxvit'),
     (r'(lstm|gru|bilstm):', 'recurrent'), (r'enc:', 'encoder'), (r'(dlrm|deepfm):', 'dlrm'), (r'ncf:', 'ncf'), (r'wav2vec2:', 'wav2vec2'),
     (r'hf:gpt2|gpt2lm:', 'gpt2'), (r'hf:(bert|distilbert|roberta|electra|albert|mobilebert|deberta)', 'bert'), (r'llama:', 'llama'),
     (r'(s2s|t5|bart|gnmt):', 'seq2seq'), (r'seg:', 'segmentation'), (r'unet:', 'unet'), (r'(det|mask):', 'detection'), (r'ddpm:', 'diffusion'), (r'gan:', 'gan'),
@@ -24,7 +37,7 @@ FAMILIES = [(re.compile(p), f) for p, f in (
     (r'.*:(efficientnet|tf_efficientnet|tinynet)', 'efficientnet'), (r'.*:(googlenet|inception)', 'inception'), (r'.*:(mixer|resmlp|gmlp)', 'mlp'),
     (r'.*:convnext', 'convnext'), (r'.*:mobilevit', 'mobilevit'), (r'.*:maxvit', 'maxvit'), (r'.*:swin', 'swin'), (r'.*:vit_', 'vit'), (r'.*:regnet', 'regnet'),
     (r'.*:mobilenet_v2', 'mobilenet_v2'), (r'.*:mobilenet_v3', 'mobilenet_v3'), (r'.*:ese_vovnet', 'vovnet'), (r'.*:eca_nfnet', 'nfnet'),
-    (r'.*:gernet', 'gernet'), (r'.*:convmixer', 'convmixer'), (r'.*:(hrnet|dla|dpn|darknet|selecsls|xception|levit|mnasnet|squeezenet)', None))]
+    (r'.*:(hrnet|dla|dpn|xception|levit|mnasnet|squeezenet)', None))]
 
 
 def family(name):
@@ -77,7 +90,8 @@ def main():
                 workload=name, batch=batch, precision=precision, workers=workers, gpu=gpu, seconds=r['seconds'], pcie_tx_mib_s=r['gpm']['pcie_tx'],
                 pcie_rx_mib_s=r['gpm']['pcie_rx'], steps_per_s=r['steps_per_s'][0], cpu_cores=r['cpu_cores'][0], host_rss_bytes=r['rss'][0],
                 reserved_bytes=r['reserved'][0], params=r['params'][0], onnx=graph(name, a.data), optimizer=optimizer, family=family(name),
-                sitting=a.sitting, steps_rel_std=known(r['steps_rel_std'][0])))
+                sitting=a.sitting, steps_rel_std=known(r['steps_rel_std'][0]),
+                **{k: known((r.get('probe') or {}).get(k)) for k in PROBE}))
         elif len(jobs) == 2:
             row = common(r) | {'mps': r['mps'], 'sitting': a.sitting, 'pass': r['pass'], 'jobs': jobs}
             for i, x in enumerate('ab'):
@@ -88,9 +102,11 @@ def main():
     for row in pairs:
         for i, x in enumerate('ab'):
             row[f'alone_steps_per_s_{x}'] = known(alone.get(json.dumps(row['jobs'][i])))
+    names = PROFILE + (PROBE if any(p['launches_per_s'] != '' for p in profiles) else [])
     profiles.sort(key=lambda p: (p['workload'], p['batch'], p['precision'], p['workers'], p['optimizer']))
-    write(f'{a.data}/profiles{a.suffix}.csv', PROFILE, profiles)
-    write(f'{a.data}/pairs{a.suffix}.csv', PAIR, pairs)
+    write(f'{a.data}/profiles{a.suffix}.csv', names, profiles)
+    if pairs:
+        write(f'{a.data}/pairs{a.suffix}.csv', PAIR, pairs)
 
 
 if __name__ == '__main__':

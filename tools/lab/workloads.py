@@ -39,11 +39,12 @@ def train(name, batch, precision, workers, tell, stop, optimizer='sgd', built=No
 def preload():
     """Import what the models need, so that processes forked afterwards start at once."""
     import timm, torchvision, transformers as t  # noqa: F401
-    import torchvision.models.detection.backbone_utils, torchvision.ops  # noqa: F401
+    import torchvision.models.detection.backbone_utils, torchvision.models.segmentation, torchvision.models.video, torchvision.ops  # noqa: F401
     for m in ('BertForSequenceClassification', 'DistilBertForSequenceClassification', 'GPT2ForSequenceClassification', 'GPT2LMHeadModel',
               'RobertaForSequenceClassification', 'ElectraForSequenceClassification', 'AlbertForSequenceClassification',
               'DebertaV2ForSequenceClassification', 'MobileBertForSequenceClassification',
-              'Wav2Vec2ForSequenceClassification', 'LlamaForCausalLM', 'T5ForConditionalGeneration', 'BartForConditionalGeneration'):
+              'Wav2Vec2ForSequenceClassification', 'LlamaForCausalLM', 'T5ForConditionalGeneration', 'BartForConditionalGeneration',
+              'MixtralForCausalLM', 'Qwen2ForCausalLM', 'WhisperForConditionalGeneration', 'CLIPModel', 'HubertForSequenceClassification'):
         try:
             getattr(t, m)
         except Exception as e:

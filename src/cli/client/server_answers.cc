@@ -177,13 +177,19 @@ Result<report::NodeNow> NodeFromAnswer(std::string_view body) {
   RETURN_IF_ERROR(list);
   if (list->empty()) return FailedError("it has no node");
   const Json& entry = list->front();
-  return report::NodeNow{.name = Told<std::string>(entry, "name").value_or(""),
-                         .policy = Told<std::string>(entry, "policy").value_or(""),
-                         .cores = Told<double>(entry, "cores"),
-                         .cores_given = Told<double>(entry, "cores_given"),
-                         .simulated_cores = Told<bool>(entry, "simulated_cores").value_or(false),
-                         .store_up = Told<bool>(entry, "store_up").value_or(true),
-                         .store_problem = Told<std::string>(entry, "store_problem").value_or("")};
+  report::NodeNow node{.name = Told<std::string>(entry, "name").value_or(""),
+                       .policy = Told<std::string>(entry, "policy").value_or(""),
+                       .cores = Told<double>(entry, "cores"),
+                       .cores_given = Told<double>(entry, "cores_given"),
+                       .simulated_cores = Told<bool>(entry, "simulated_cores").value_or(false),
+                       .store_up = Told<bool>(entry, "store_up").value_or(true),
+                       .store_problem = Told<std::string>(entry, "store_problem").value_or("")};
+  if (const auto it = entry.find("machine"); it != entry.end() && it->is_object()) {
+    node.cpu_busy = Told<double>(*it, "cpu_busy");
+    node.memory = Measured<core::Bytes>(*it, "memory_bytes");
+    node.memory_used = Measured<core::Bytes>(*it, "memory_used_bytes");
+  }
+  return node;
 }
 
 Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
@@ -198,6 +204,23 @@ Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
   result.jobs = Told<std::size_t>(json, "jobs").value_or(0);
   result.remarks = TextsOf(json, "remarks");
   return result;
+}
+
+Result<study::Savings> SavingsFromAnswer(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  const auto it = json.is_object() ? json.find("savings") : json.end();
+  if (it == json.end() || !it->is_object()) return FailedError("it has no savings");
+  const auto side = [&](const char* key) {
+    const auto found = it->find(key);
+    const Json one = found == it->end() || !found->is_object() ? Json::object() : *found;
+    return study::SavingsSide{
+        Told<double>(one, "gpu_hours").value_or(0), Told<double>(one, "energy_kwh"),
+        Told<double>(one, "makespan_seconds"), Told<double>(one, "jct_mean_seconds"),
+        Told<double>(one, "wait_mean_seconds")};
+  };
+  return study::Savings{side("really"), side("exclusive"),
+                        Told<std::size_t>(*it, "jobs").value_or(0),
+                        Told<std::size_t>(*it, "shared").value_or(0), TextsOf(*it, "remarks")};
 }
 
 std::optional<core::Event> EventFromAnswer(std::string_view data) {

@@ -16,6 +16,7 @@
 #include "core/submission.h"
 #include "report/jobs/job_tables.h"
 #include "study/simulation/replay/whatif.h"
+#include "study/usage/savings.h"
 
 namespace sharewell::cli {
 
@@ -48,6 +49,8 @@ core::Result<Why> WhyFromAnswer(std::string_view body);
 core::Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body);
 core::Result<report::NodeNow> NodeFromAnswer(std::string_view body);
 core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);
+// Of GET /usage, what sharing saved.
+core::Result<study::Savings> SavingsFromAnswer(std::string_view body);
 std::optional<core::Event> EventFromAnswer(std::string_view data);
 // What a problem+json says; empty where it is none.
 std::string DetailOf(std::string_view body);

@@ -44,6 +44,19 @@ TEST(ServerAnswers, AreReadWithUnknownFiguresLeftOut) {
   EXPECT_EQ(DetailOf(R"({"title":"t","detail":"d"})"), "d");
 }
 
+TEST(ServerAnswers, AMachineThatNobodyReadsIsUnknown) {
+  const auto told = NodeFromAnswer(
+      R"({"nodes":[{"name":"n","machine":{"cpu_busy":0.25,"memory_bytes":8e9,"memory_used_bytes":null}}]})");
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->cpu_busy, 0.25);
+  EXPECT_EQ(told->memory, core::Bytes(8e9));
+  EXPECT_EQ(told->memory_used, std::nullopt);
+  const auto cluster = NodeFromAnswer(R"({"nodes":[{"name":"n","machine":null}]})");
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->cpu_busy, std::nullopt);
+  EXPECT_EQ(cluster->memory, std::nullopt);
+}
+
 TEST(ServerAnswers, WhatIsNoAnswerIsRefused) {
   for (const char* bad : {"", "[]", "null", "<html>", "{}", R"({"jobs":{}})", R"({"jobs":[1]})",
                           R"({"gpus":1,"nodes":[],"why":3,"policies":"x"})"}) {

@@ -270,12 +270,14 @@ constexpr CommandEntry kCommands[] = {
      "sharewell whatif --policy slot,sharewell --days 30\n"
      "sharewell whatif --trace trace.csv --cluster cluster.toml",
      NewWhatIfCommand},
-    {kSimulate, "trace", "import a Slurm site's own history as a trace",
-     "Reads what sacct prints, or asks it (--since). What is not known, and what is assumed, is "
-     "said\n"
-     "on stderr and at the top of the trace (docs/formats/sacct.md).",
+    {kSimulate, "trace", "import a Slurm or Kubernetes site's own history as a trace",
+     "Reads what sacct prints, or asks it (--since), or what kubectl prints of pods. What is not "
+     "known,\n"
+     "and what is assumed, is said on stderr and at the top of the trace (docs/formats/sacct.md,\n"
+     "docs/formats/kubernetes-pods.md).",
      "sharewell trace import sacct --since 2026-01-01 --partition gpu --out trace.csv\n"
-     "sharewell trace import sacct history.txt --out trace.csv",
+     "sharewell trace import sacct history.txt --out trace.csv\n"
+     "sharewell trace import kubernetes pods.json --out trace.csv",
      NewTraceCommand},
     {kSimulate, "reproduce", "run the papers' experiments and show their figures beside ours", "",
      "sharewell reproduce yeung\nsharewell reproduce --seeds 5 --json", NewReproduceCommand},

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "cli/terminal.h"
-#include "collect/host_collectors.h"
-#include "collect/metrics/host_metrics.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
@@ -58,6 +56,12 @@ std::string LogText(const ServerClient& client, std::int64_t job, bool errors) {
   return text.empty() ? "(nothing yet)" : text;
 }
 
+// What the server tells of the machine that its jobs run on: this one need not be it, whatever the
+// address says (a forwarded port).
+report::HostNow HostOf(const report::NodeNow& node) {
+  return {.busy = node.cpu_busy, .memory = node.memory, .memory_used = node.memory_used};
+}
+
 std::string CancelText(const ServerClient& client, std::int64_t number) {
   const auto body = client.Post(fmt::format("/jobs/{}/cancel", number), "");
   if (!body) return fmt::format("job {}: {}", number, body.error().message);
@@ -70,9 +74,6 @@ std::string CancelText(const ServerClient& client, std::int64_t number) {
 
 WatchFeed::WatchFeed(ServerClient client) : client_(std::move(client)) {
   client_.EndWhen([over = over_.get_token()] { return over.stop_requested(); });
-  if (!client_.IsHere()) return;
-  host_.push_back(collect::NewCpuCollector("/"));
-  host_.push_back(collect::NewMemoryCollector("/"));
 }
 
 WatchFeed::~WatchFeed() {
@@ -103,25 +104,8 @@ core::Result<WatchFacts> WatchFeed::Ask() {
   facts.counts = std::move(running->counts);
   facts.queue = std::move(queue->jobs);
   SortQueue(facts.queue);
-  facts.host = AskHost();
+  facts.host = HostOf(facts.node);
   return facts;
-}
-
-report::HostNow WatchFeed::AskHost() {
-  std::vector<core::Reading> readings;
-  // What cannot be read is unknown.
-  for (const auto& collector : host_) static_cast<void>(collector->Collect(readings));
-  report::HostNow host;
-  std::optional<core::Bytes> available;
-  for (const core::Reading& reading : readings) {
-    if (reading.metric == &collect::kCpuBusyRatio && reading.instance.empty()) {
-      host.busy = reading.value;
-    }
-    if (reading.metric == &collect::kMemoryTotalBytes) host.memory = core::Bytes(reading.value);
-    if (reading.metric == &collect::kMemoryAvailableBytes) available = core::Bytes(reading.value);
-  }
-  if (host.memory && available) host.memory_used = *host.memory - *available;
-  return host;
 }
 
 std::string WatchFeed::AskText(const Wish& wish) const {

@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "cli/client/server_client.h"
-#include "collect/collector.h"
 #include "core/result.h"
 #include "platform/mutex.h"
 #include "report/watch/watch.h"
@@ -54,11 +52,9 @@ class WatchFeed {
 
   void Run(const std::stop_token& stop);
   void RunOnce();
-  report::HostNow AskHost();
   std::string AskText(const Wish& wish) const;
 
   ServerClient client_;
-  std::vector<std::unique_ptr<collect::Collector>> host_;
   std::stop_source over_;  // before the thread: what is under way ends with it
 
   platform::Mutex mutex_;

@@ -51,6 +51,13 @@ inline constexpr core::Metric kJobProcesses =
 inline constexpr core::Metric kJobSteps =
     Counter("job_steps", "1", "",
             "Steps that a job of Slurm's has told of in this run (docs/formats/steps.md).");
+inline constexpr core::Metric kJobSpeed =
+    Gauge("job_speed_ratio", "ratio", "",
+          "Speed of a job of a server against its speed alone, as the server measures it: by its "
+          "steps, else by the SMs that are active.");
+inline constexpr core::Metric kJobBeside =
+    Gauge("job_beside", "1", "neighbour",
+          "1 while the job of a server shares a GPU with the job of that number.");
 inline constexpr core::Metric kJobPressureCpuWaitingSeconds =
     Counter("job_pressure_cpu_waiting_seconds", "seconds", "",
             "Time in which some task of the job's control group waited for a CPU (PSI).");
@@ -76,6 +83,8 @@ inline constexpr const core::Metric* kJobMetrics[] = {
     &kJobThreads,
     &kJobProcesses,
     &kJobSteps,
+    &kJobSpeed,
+    &kJobBeside,
     &kJobPressureCpuWaitingSeconds,
     &kJobPressureMemoryWaitingSeconds,
     &kJobPressureIoWaitingSeconds,

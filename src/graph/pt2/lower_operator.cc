@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/result.h"
@@ -54,6 +55,9 @@ void Lowering::Convolve(At& at) {
   op.groups = std::clamp<std::int64_t>(at.node.Integer("groups").value_or(1), 1, kLargestDim);
   if (weight && weight->size() > 2) {
     op.kernel = Whole(ElementsOf({weight->begin() + 2, weight->end()}));
+    const int space = static_cast<int>(weight->size()) - 2;
+    const double product = at.node.Product("dilation", space).value_or(1);
+    op.dilation = Whole(std::max(1.0, std::round(std::pow(std::max(product, 1.0), 1.0 / space))));
   }
   Product(at,
           transposed ? DeconvMacs(DimsOf(op.inputs, 0), weight)

@@ -104,6 +104,9 @@ WeekParts WeekOf(const std::string& text) {
   gpu.problem = text;
   gpu.drained = true;
   parts.gpus = {gpu};
+  parts.savings = study::Savings{
+      {10, 4.25, 3600, 60, std::nullopt}, {12.5, 5, 7200, 30, std::nullopt}, 7, 3, {text}};
+  parts.no_savings = text;
   return parts;
 }
 
@@ -201,13 +204,29 @@ TEST(WeekReport, NamesTheCommandsThatMend) {
   EXPECT_THAT(WeekReport(empty, ""), HasSubstr("No job was there in this time."));
 }
 
+TEST(WeekReport, SaysWhatSharingSavedAndHowThatIsKnown) {
+  const std::string html = WeekReport(WeekOf("ann"), "");
+  EXPECT_THAT(html, HasSubstr("<td>2.50 of 12.5 GPU hours; energy: 0.75 kWh</td>"));
+  EXPECT_THAT(html, HasSubstr("<td>GPU hours held</td><td class=\"n\">10.0</td><td class=\"n\">12.5"
+                              "</td><td class=\"n\">2.50</td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"n\">1h 00m</td><td class=\"n\">2h 00m</td><td "
+                              "class=\"n\">1h 00m</td>"));
+  EXPECT_THAT(html, HasSubstr("−30.0 s</td>")) << "jobs ended later beside others";
+  EXPECT_THAT(html, HasSubstr("playing these jobs again with exclusive slots"));
+  EXPECT_THAT(html, HasSubstr("7 jobs held GPUs in this time, and 3 of them shared one."));
+}
+
 TEST(WeekReport, SaysUnknownWhereNothingWasSeen) {
   WeekParts parts = WeekOf("ann");
+  parts.savings.reset();
   parts.jobs[0].seen = {};
   parts.gpus.clear();
   const std::string html = WeekReport(parts, "");
   EXPECT_THAT(html, HasSubstr("<th scope=\"row\">given and not busy</th><td>unknown</td>"));
   EXPECT_THAT(html, HasSubstr("how many GPUs there are is unknown"));
+  EXPECT_THAT(html,
+              HasSubstr("<th scope=\"row\">saved against exclusive GPUs</th><td>unknown</td>"));
+  EXPECT_THAT(html, HasSubstr("Unknown: the server says: ann."));
 }
 
 }  // namespace

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/text/words.h"
 #include "report/html/page.h"
+#include "report/html/simulation_gains.h"
 #include "report/html/simulation_gantt.h"
 #include "report/simulation/simulation_table.h"
 #include "report/text/format.h"
@@ -40,16 +39,18 @@ SpanUnit UnitOf(double seconds) {
 }
 
 // The share of jobs that were done within each time; at most so many points.
-ChartLine CurveOf(const std::string& policy, std::vector<double> values, const SpanUnit& unit) {
+template <class Words>
+ChartLine CurveOf(const std::string& policy, std::vector<double> values, const SpanUnit& unit,
+                  Words words) {
   ChartLine line{policy, {}, {}};
   std::sort(values.begin(), values.end());
   const std::size_t points = std::min(values.size(), kMostCurvePoints);
   for (std::size_t i = 1; i <= points; ++i) {
     const std::size_t upto = values.size() * i / points;
     const double share = 100.0 * static_cast<double>(upto) / static_cast<double>(values.size());
-    line.points.push_back({values[upto - 1] / unit.seconds, share, 0,
-                           fmt::format("{}: {:.1f} % within {}", policy, share,
-                                       Duration(core::Seconds(values[upto - 1])))});
+    line.points.push_back(
+        {values[upto - 1] / unit.seconds, share, 0,
+         fmt::format("{}: {:.1f} % within {}", policy, share, words(values[upto - 1]))});
   }
   return line;
 }
@@ -77,8 +78,31 @@ std::optional<LineChart> CurvesOf(const SimulationResults& results, const std::s
   chart.x = AxisUpTo(unit.name, most / unit.seconds);
   chart.y = {"jobs, %", 0, 100};
   for (auto& [policy, values] : all) {
-    chart.lines.push_back(CurveOf(policy, std::move(values), unit));
+    chart.lines.push_back(CurveOf(policy, std::move(values), unit,
+                                  [](double v) { return Duration(core::Seconds(v)); }));
   }
+  return chart;
+}
+
+// Time running over time alone, of each job: from 1 on.
+std::optional<LineChart> SlowdownsOf(const SimulationResults& results) {
+  LineChart chart;
+  chart.title = "slowdown by neighbours";
+  chart.subtitle = "share of jobs up to each slowdown; further left is better";
+  double most = 1.1;
+  for (const PolicyResult& policy : results.policies) {
+    std::vector<double> values;
+    for (const SimulatedJob& job : policy.jobs) {
+      if (job.slowdown) values.push_back(std::max(1.0, *job.slowdown));
+    }
+    if (values.empty() || chart.lines.size() == kMostPolicyLines) continue;
+    most = std::max(most, *std::max_element(values.begin(), values.end()));
+    chart.lines.push_back(CurveOf(policy.summary.policy, std::move(values), {"", 1},
+                                  [](double v) { return Times(v); }));
+  }
+  if (chart.lines.empty()) return std::nullopt;
+  chart.x = {"times the time alone", 1, most};
+  chart.y = {"jobs, %", 0, 100};
   return chart;
 }
 
@@ -157,67 +181,6 @@ Bars BarsOf(const SimulationResults& results) {
   return bars;
 }
 
-struct UserMeans {
-  std::size_t jobs = 0, waited = 0, ended = 0;
-  double wait = 0, jct = 0;
-
-  std::optional<double> Jct() const {
-    return ended > 0 ? std::optional(jct / static_cast<double>(ended)) : std::nullopt;
-  }
-  std::optional<double> Wait() const {
-    return waited > 0 ? std::optional(wait / static_cast<double>(waited)) : std::nullopt;
-  }
-};
-
-std::map<std::string, UserMeans> ByUser(const PolicyResult& policy) {
-  std::map<std::string, UserMeans> users;
-  for (const SimulatedJob& job : policy.jobs) {
-    UserMeans& user = users[job.user];
-    ++user.jobs;
-    if (job.queue) {
-      ++user.waited;
-      user.wait += *job.queue;
-    }
-    if (job.jct) {
-      ++user.ended;
-      user.jct += *job.jct;
-    }
-  }
-  return users;
-}
-
-// Each user under each policy, against the first one.
-HtmlTable UsersOf(const SimulationResults& results) {
-  HtmlTable table{{{"user", Align::kLeft}, {"jobs", Align::kRight}}, {}};
-  std::vector<std::map<std::string, UserMeans>> by_policy;
-  std::set<std::string> users;
-  for (const PolicyResult& policy : results.policies) {
-    by_policy.push_back(ByUser(policy));
-    for (const auto& [user, means] : by_policy.back()) users.insert(user);
-    table.columns.emplace_back(policy.summary.policy + ": waits", Align::kRight);
-    table.columns.emplace_back("completes in", Align::kRight);
-    if (by_policy.size() > 1) {
-      table.columns.emplace_back("of " + results.policies.front().summary.policy, Align::kRight);
-    }
-  }
-  const auto time = [](double s) { return Duration(core::Seconds(s)); };
-  for (const std::string& user : users) {
-    const std::size_t jobs = by_policy.front()[user].jobs;
-    std::vector<std::string> row = {user, fmt::format("{}", jobs)};
-    const auto first = by_policy.front()[user].Jct();
-    for (std::size_t p = 0; p < by_policy.size(); ++p) {
-      const UserMeans& means = by_policy[p][user];
-      row.push_back(Or(means.Wait(), time));
-      row.push_back(Or(means.Jct(), time));
-      if (p == 0) continue;
-      const auto jct = means.Jct();
-      row.push_back(first && jct && *first > 0 ? Percent(*jct / *first) : kUnknown);
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
 void AddRun(HtmlPage& page, const SimulationResults& results) {
   const std::size_t jobs = results.policies.front().summary.jobs;
   page.Facts(
@@ -260,6 +223,10 @@ std::string SimulationPage(const SimulationResults& results, std::string_view ma
       CurvesOf(results, "waiting", [](const SimulatedJob& job) { return job.queue; });
   if (jct) page.Chart("completion-time", "From submission to the end, of finished jobs.", *jct);
   if (queue) page.Chart("waiting-time", "From submission to the first start.", *queue);
+  if (const auto slowdowns = SlowdownsOf(results)) {
+    page.Chart("slowdown", "Time running over the time that it would have taken alone.",
+               *slowdowns);
+  }
   if (const auto waiting = WaitingOf(results)) {
     page.Chart("jobs-waiting", "How many jobs wait, over the time of the trace.", *waiting);
   }
@@ -289,7 +256,11 @@ std::string SimulationPage(const SimulationResults& results, std::string_view ma
                               "time over that under {}: below 100 % the user gains.",
                               results.policies.front().summary.policy)
                 : "Means of each user.");
-  page.Rows(UsersOf(results), kMostUsers);
+  page.Rows(UsersUnderPolicies(results), kMostUsers);
+  for (const PolicyGains& gains : GainsUnderPolicies(results)) {
+    page.Text(gains.words);
+    if (!gains.jobs.rows.empty()) page.Rows(gains.jobs);
+  }
   if (!results.notes.empty()) {
     page.Section("Notes");
     page.Listed(results.notes);

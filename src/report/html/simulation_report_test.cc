@@ -40,6 +40,12 @@ TEST(SimulationPage, SaysWhoGainsAndWhoLoses) {
   EXPECT_THAT(html, HasSubstr(">75.0 %</td>"));
   EXPECT_THAT(html, HasSubstr(">100.0 %</td>"));
   EXPECT_THAT(html, HasSubstr("download=\"completion-time.csv\""));
+  EXPECT_THAT(html, HasSubstr("download=\"slowdown.csv\""));
+  EXPECT_THAT(html,
+              HasSubstr("pack instead of slot: 1 job sooner, 0 later, 1 about the same (within "
+                        "5 %); mean completion time -16.7 %."));
+  EXPECT_THAT(html, HasSubstr("<td>gains</td><td>b</td><td>bo</td>"));
+  EXPECT_THAT(html, HasSubstr(">-25 %</td>"));
   EXPECT_THAT(html, HasSubstr("download=\"gpus-pack.csv\""));
   EXPECT_THAT(html, HasSubstr("<th scope=\"row\">seed</th><td>unknown</td>"));
 }

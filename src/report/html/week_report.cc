@@ -166,6 +166,60 @@ LineChart OverTime(const WeekParts& parts) {
   return chart;
 }
 
+std::string EnergyText(const std::optional<double>& kwh) {
+  return kwh ? Number(*kwh, 2) + " kWh" : "unknown";
+}
+
+std::string SavedInShort(const WeekParts& parts) {
+  if (!parts.savings) return "unknown";
+  const study::SavingsSide saved = study::SavedOf(*parts.savings);
+  return fmt::format("{} of {} GPU hours; energy: {}", Hours(saved.gpu_hours),
+                     Hours(parts.savings->exclusive.gpu_hours), EnergyText(saved.energy_kwh));
+}
+
+void AddSavings(HtmlPage& page, const WeekParts& parts) {
+  page.Section("What sharing saved");
+  if (!parts.savings) {
+    page.Text(parts.no_savings.empty() ? "Unknown."
+                                       : "Unknown: the server says: " + parts.no_savings + ".");
+    return;
+  }
+  const study::Savings& savings = *parts.savings;
+  const study::SavingsSide saved = study::SavedOf(savings);
+  HtmlTable table{{{"", Align::kLeft},
+                   {"really", Align::kRight},
+                   {"exclusive slots", Align::kRight},
+                   {"saved", Align::kRight}},
+                  {}};
+  const auto row = [&](const char* name, auto text) {
+    table.rows.push_back({name, text(savings.really), text(savings.exclusive), text(saved)});
+  };
+  // What is saved may be below nought.
+  const auto time = [](const std::optional<double>& seconds) {
+    if (!seconds || *seconds >= 0) return TimeText(seconds);
+    return "−" + TimeText(-*seconds);
+  };
+  using Side = study::SavingsSide;
+  row("GPU hours held", [](const Side& side) { return Hours(side.gpu_hours); });
+  row("energy of held GPUs", [](const Side& side) { return EnergyText(side.energy_kwh); });
+  row("makespan", [&](const Side& side) { return time(side.makespan); });
+  row("completion time, mean", [&](const Side& side) { return time(side.jct_mean); });
+  row("waiting, mean", [&](const Side& side) { return time(side.wait_mean); });
+  page.Rows(table);
+  page.Text(fmt::format("{} held GPUs in this time, and {} of them shared one.",
+                        core::Count(savings.jobs, "job"), savings.shared));
+  page.Quiet(study::kHowSavingsAreFound);
+  page.Listed(savings.remarks);
+}
+
+void AddOtherPolicies(HtmlPage& page, const WeekParts& parts) {
+  const double days = static_cast<double>(parts.to - parts.from) / 86400e3;
+  page.Quiet(
+      fmt::format("`sharewell whatif --policy slot,sharewell --days {:.0f}` plays the same jobs "
+                  "under other policies.",
+                  std::max(1.0, std::round(days))));
+}
+
 void AddShort(HtmlPage& page, const WeekParts& parts, const Week& week) {
   const double hours = static_cast<double>(parts.to - parts.from) / 3600e3;
   const double capacity = hours * static_cast<double>(parts.gpus.size());
@@ -193,10 +247,7 @@ void AddShort(HtmlPage& page, const WeekParts& parts, const Week& week) {
                     TimeText(Quantile(week.all.waits, 0.95)),
                     TimeText(Quantile(week.all.waits, 1)))},
        {"fairness of users (Jain)", week.jain ? Number(*week.jain, 3) + "; 1 is even" : "unknown"},
-       {"savings against exclusive GPUs",
-        fmt::format("unknown here; `sharewell whatif --policy slot,sharewell --days {:.0f}` "
-                    "replays these jobs",
-                    std::max(1.0, std::round(hours / 24)))}});
+       {"saved against exclusive GPUs", SavedInShort(parts)}});
 }
 
 }  // namespace
@@ -228,6 +279,8 @@ std::string WeekReport(const WeekParts& parts, std::string_view made) {
       "A job's GPU hours are its run time in these days, times its GPUs; two jobs that share a GPU "
       "for an hour have two. Not busy is what the job was seen to leave idle while it had its GPU "
       "alone; of the other hours it is unknown.");
+  AddSavings(page, parts);
+  AddOtherPolicies(page, parts);
   page.Section("Waiting and fairness");
   page.Rows(WaitRows(week), kMostWeekUsers);
   page.Quiet(

@@ -3,12 +3,14 @@
 // is said to be unknown.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/job_record.h"
 #include "report/jobs/job_tables.h"
+#include "study/usage/savings.h"
 
 namespace sharewell::report {
 
@@ -18,6 +20,8 @@ struct WeekParts {
   std::vector<core::JobRecord> jobs;  // all that lived in that time; others are left out
   std::vector<GpuNow> gpus;
   bool cut = false;  // the server has more jobs than were read
+  std::optional<study::Savings> savings = {};
+  std::string no_savings = {};  // why there are none
 };
 
 std::string WeekReport(const WeekParts& parts, std::string_view made);

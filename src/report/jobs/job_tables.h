@@ -41,6 +41,9 @@ struct NodeNow {
   bool simulated_cores = false;
   bool store_up = true;
   std::string store_problem;
+  // Of the machine that the jobs run on; unknown where the server does not read it.
+  std::optional<core::Ratio> cpu_busy = {};
+  std::optional<core::Bytes> memory = {}, memory_used = {};
 };
 
 // What people call it (core::NameOf), fit for a terminal.

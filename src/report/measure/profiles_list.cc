@@ -103,6 +103,9 @@ std::string ProfilesListJson(const std::vector<ProfileRecord>& records) {
          {"host_memory_bytes", OrNull(Plain(p.host_memory))},
          {"power_watts", OrNull(Plain(p.power))},
          {"settled", record.settled}});
+    if (p.cpu_curve.empty()) continue;
+    Json& curve = list.back()["cpu_curve"] = Json::array();
+    for (const auto& [cores, share] : p.cpu_curve) curve.push_back({cores, share});
   }
   return Document({{"schema", kSchema}, {"profiles", list}});
 }

@@ -178,7 +178,9 @@ std::string InspectionJson(const Inspection& in) {
          {"steps", row.steps},
          {"contraction", row.contraction},
          {"params", row.params},
-         {"restored", row.restored}});
+         {"restored", row.restored},
+         {"dilation", row.dilation},
+         {"operands", row.operands}});
   }
   return Document(json);
 }

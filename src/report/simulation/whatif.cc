@@ -13,6 +13,8 @@ namespace {
 
 using study::WhatIfRow;
 
+constexpr std::size_t kMostWhatIfUsers = 1000;
+
 Json RowJson(const WhatIfRow& row) {
   return {{"name", row.name},
           {"jobs", row.jobs},
@@ -23,7 +25,57 @@ Json RowJson(const WhatIfRow& row) {
           {"slowdown_mean", OrNull(row.slowdown_mean)},
           {"busy", OrNull(row.busy)},
           {"moves", row.moves},
-          {"ooms", row.ooms}};
+          {"ooms", row.ooms},
+          {"curves",
+           {{"jct_seconds", row.jct_curve},
+            {"queueing_seconds", row.queueing_curve},
+            {"slowdown", row.slowdown_curve}}}};
+}
+
+Json NamedJson(const std::vector<study::NamedChange>& changes) {
+  Json list = Json::array();
+  for (const study::NamedChange& change : changes) {
+    list.push_back({{"number", change.number},
+                    {"name", change.name},
+                    {"user", change.user},
+                    {"before_seconds", change.before},
+                    {"after_seconds", change.after}});
+  }
+  return list;
+}
+
+Json ChangesJson(const study::WhatIfResult& result) {
+  Json list = Json::array();
+  for (const study::WhatIfChange& made : result.changes) {
+    const study::PolicyChange& change = made.change;
+    list.push_back({{"policy", change.policy},
+                    {"jobs_sooner", change.sooner},
+                    {"jobs_later", change.later},
+                    {"jobs_same", change.same},
+                    {"jct_mean_change", OrNull(change.jct_mean)},
+                    {"worst_job", OrNull(change.worst)},
+                    {"gains", NamedJson(made.gains)},
+                    {"losses", NamedJson(made.losses)}});
+  }
+  return list;
+}
+
+// Of very many users, those whose jobs are most work.
+Json UsersJson(const study::WhatIfResult& result) {
+  Json list = Json::array();
+  for (const study::UserOutcome& user : result.users) {
+    if (list.size() == kMostWhatIfUsers) break;
+    Json means = Json::array();
+    for (std::size_t p = 0; p < result.policies.size(); ++p) {
+      means.push_back(OrNull(user.jct_mean[p]));
+    }
+    list.push_back({{"user", user.user},
+                    {"jobs", user.jobs},
+                    {"gpu_hours", user.gpu_hours},
+                    {"jct_mean_seconds", std::move(means)},
+                    {"really_jct_mean_seconds", OrNull(user.jct_mean.back())}});
+  }
+  return list;
 }
 
 Json TimeOrNull(const std::optional<core::UnixMillis>& time) {
@@ -84,6 +136,8 @@ std::string WhatIfJson(const study::WhatIfResult& result) {
   json["really"] = result.really ? RowJson(*result.really) : Json(nullptr);
   json["jobs"] = result.jobs;
   json["remarks"] = result.remarks;
+  json["changes"] = ChangesJson(result);
+  json["users"] = UsersJson(result);
   return OnOneLine(json);
 }
 

@@ -16,6 +16,11 @@ study::WhatIfResult Sample() {
   result.really = study::WhatIfRow{"really", 3, 3, 410, 255, 155, {}, {}, 0, 0};
   result.jobs = 4;
   result.remarks = {"left out: 1 job of unknown length"};
+  result.policies[1].jct_curve = {10, 20.5};
+  result.changes = {{{"sharewell", 2, 1, 1, -0.25, 1.5, {}, {}},
+                     {{17, "a", "ann", 100, 50}},
+                     {{18, "b\xff", "bo", 10, 15}}}};
+  result.users = {{"ann", 3, 0.5, {100, {}, 90}}};
   return result;
 }
 
@@ -27,6 +32,13 @@ TEST(WhatIfReport, IsTheApisAnswer) {
   EXPECT_EQ(json["policies"][1]["busy"], nullptr);
   EXPECT_EQ(json["really"]["jct_mean_seconds"], 255);
   EXPECT_EQ(json["jobs"], 4);
+  EXPECT_EQ(json["policies"][1]["curves"]["jct_seconds"], (std::vector<double>{10, 20.5}));
+  EXPECT_TRUE(json["really"]["curves"]["slowdown"].empty());
+  EXPECT_EQ(json["changes"][0]["jobs_sooner"], 2);
+  EXPECT_EQ(json["changes"][0]["gains"][0]["number"], 17);
+  EXPECT_EQ(json["changes"][0]["losses"][0]["name"], "b\uFFFD") << "broken UTF-8 is replaced";
+  EXPECT_EQ(json["users"][0]["jct_mean_seconds"][1], nullptr);
+  EXPECT_EQ(json["users"][0]["really_jct_mean_seconds"], 90);
   const study::ForecastResult forecast{
       {{18, 1'700'000'000'000, {{0, "GPU-1", "H200"}}, "an idle GPU"}, {19, {}, {}, ""}},
       study::ExpectedStart{0, 5, {}, "x"},

@@ -17,7 +17,7 @@
 
 namespace sharewell::report {
 
-// The machine that `top` itself runs on, where the server's is the same.
+// The machine that the jobs run on. Unknown where the server cannot tell.
 struct HostNow {
   std::optional<core::Ratio> busy;
   std::optional<core::Bytes> memory, memory_used;

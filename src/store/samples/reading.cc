@@ -89,16 +89,26 @@ core::Result<std::vector<SeriesInfo>> SqlStore::List(const SeriesFilter& asked) 
   RETURN_IF_ERROR(reading);
   const auto rows = SelectSeries(*database_, filter);
   RETURN_IF_ERROR(rows);
-  const auto extents = SelectExtents(*database_, filter.node);
+  // Of a few series only what is theirs is read; a node may have tens of thousands.
+  constexpr std::size_t kFew = 64;
+  const bool few = rows->size() <= kFew;
+  std::vector<std::int64_t> ids;
+  for (const SeriesRow& row : *rows) ids.push_back(row.id);
+  std::sort(ids.begin(), ids.end());
+  const auto extents =
+      few ? SelectExtents(*database_, ids) : SelectExtents(*database_, filter.node);
   RETURN_IF_ERROR(extents);
+  const SeriesRange range =
+      few && !ids.empty() ? SeriesRange{ids.front(), ids.back() + 1} : SeriesRange{};
 
   std::map<SeriesKey, SeriesInfo> infos;
   std::unordered_map<std::int64_t, std::vector<core::Point>> newest;
   std::map<std::string, int> nodes;
   for (const SeriesRow& row : *rows) ++nodes[row.key.node];
   for (const auto& [node, count] : nodes) {
-    auto done = ReadJournal(*database_, node, std::nullopt,
+    auto done = ReadJournal(*database_, node, range,
                             [&](std::int64_t series, std::vector<core::Point> added) {
+                              if (!std::binary_search(ids.begin(), ids.end(), series)) return;
                               auto& all = newest[series];
                               all.insert(all.end(), added.begin(), added.end());
                             });

@@ -259,11 +259,16 @@ core::Result<std::vector<Bucket>> ReadRollups(Database& database, bool of_hours,
 
 core::Result<void> ReadJournal(Database& database, const std::string& node,
                                std::optional<std::int64_t> only, const SliceReader& read) {
+  return ReadJournal(database, node, only ? SeriesRange{*only, *only + 1} : SeriesRange{}, read);
+}
+
+core::Result<void> ReadJournal(Database& database, const std::string& node, SeriesRange range,
+                               const SliceReader& read) {
   core::Result<void> result;
   auto done = database.Run("SELECT minute, data FROM journal WHERE node = $1 ORDER BY id",
                            {std::string_view(node)}, [&](const Row& row) {
                              const std::int64_t minute = row.Integer(0);
-                             auto decoded = DecodeSegment(row.Bytes(1), minute, only, read);
+                             auto decoded = DecodeSegment(row.Bytes(1), minute, range, read);
                              if (!decoded && result)
                                result = Damaged(database, minute * kMinute, decoded.error());
                            });

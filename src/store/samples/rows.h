@@ -82,5 +82,7 @@ core::Result<std::vector<Bucket>> ReadRollups(Database& database, bool of_hours,
 // What the journal has of a node's series, or of one of them, oldest first.
 core::Result<void> ReadJournal(Database& database, const std::string& node,
                                std::optional<std::int64_t> only, const SliceReader& read);
+core::Result<void> ReadJournal(Database& database, const std::string& node, SeriesRange range,
+                               const SliceReader& read);
 
 }  // namespace sharewell::store

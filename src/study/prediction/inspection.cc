@@ -9,6 +9,7 @@
 #include "graph/flow.h"
 #include "graph/memory.h"
 #include "predict/op_class.h"
+#include "predict/operands.h"
 
 namespace sharewell::study {
 namespace {
@@ -34,7 +35,8 @@ bool DoesWork(const graph::Op& op) {
   return op.kind != graph::Kind::kHost && op.kind != graph::Kind::kView;
 }
 
-LayerRow RowOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCost& cost) {
+LayerRow RowOf(const graph::Graph& graph, const graph::Flow& flow, const graph::Op& op,
+               const graph::OpCost& cost) {
   LayerRow row;
   row.name = LayerName(graph, op);
   row.type = op.type;
@@ -58,6 +60,8 @@ LayerRow RowOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCo
   }
   row.contraction = predict::Contraction(graph, op);
   row.restored = op.restored;
+  row.dilation = op.dilation;
+  row.operands = predict::OperandsOf(graph, flow, op);
   for (const graph::TensorId id : op.inputs) {
     if (graph::IsWeight(graph, id))
       row.params += Elements(graph.tensors[static_cast<std::size_t>(id)]);
@@ -124,7 +128,7 @@ Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string
       out.view_calls += cost.ops[i].forward.calls + cost.ops[i].backward.calls;
     }
     if (!DoesWork(op)) continue;
-    out.layers.push_back(RowOf(graph, op, cost.ops[i]));
+    out.layers.push_back(RowOf(graph, flow, op, cost.ops[i]));
   }
   return out;
 }

@@ -23,6 +23,8 @@ struct LayerRow {
   double contraction = 0;                            // multiply-adds an output element
   double params = 0;
   bool restored = false;
+  std::int64_t dilation = 1;
+  std::string operands;  // predict::OperandsOf
 };
 
 struct UncostedRow {

@@ -1,5 +1,6 @@
 #include "study/prediction/train_model.h"
 
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "core/result.h"
 #include "platform/files/mapped_file.h"
 #include "study/prediction/measured_groups.h"
+#include "study/prediction/operator_file.h"
 #include "study/prediction/training_rows.h"
 
 namespace sharewell::study {
@@ -81,7 +83,17 @@ core::Result<TrainReport> TrainModel(const TrainAsk& ask,
   std::set<std::string> families;
   for (const predict::Row& row : set->rows) families.insert(row.family);
   report.families = families.size();
-  auto predictor = predict::Train(set->rows, {.progress = ask.progress});
+  predict::TrainOptions options;
+  options.progress = ask.progress;
+  options.refit = ask.refit || !ask.operators.empty();
+  std::optional<predict::OperatorTable> operators;
+  if (!ask.operators.empty()) {
+    auto read = ReadOperatorFile(ask.operators, catalogue);
+    RETURN_IF_ERROR(read);
+    operators = std::move(*read);
+    options.operators = &*operators;
+  }
+  auto predictor = predict::Train(set->rows, options);
   RETURN_IF_ERROR(predictor);
   report.trained.predictor = std::move(*predictor);
   if (!ask.pairs.empty()) {

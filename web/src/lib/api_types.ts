@@ -431,7 +431,45 @@ export type Nodes = {
     policy: string;
     store_up: boolean;
     store_problem: string;
+    /** the machine that the jobs run on, as last read; null: the jobs run on others, and this server does not read them */
+    machine: {
+      /** share of all its CPUs' time, 0 to 1 */
+      cpu_busy: number | null;
+      memory_bytes: number | null;
+      /** what is not available to new programs */
+      memory_used_bytes: number | null;
+    } | null;
   })[];
+};
+
+export type Neighbours = {
+  schema: 1;
+  number: number;
+  /** Unix milliseconds. */
+  from_ms: number;
+  /** Unix milliseconds. */
+  to_ms: number;
+  /** in order of time; a time of which nothing was sampled is in none */
+  spans: ({
+    /** Unix milliseconds. */
+    from_ms: number;
+    /** Unix milliseconds. */
+    to_ms: number;
+    /** that shared a GPU with it; empty: it was alone */
+    jobs: number[];
+    /** against its speed alone, where it was measured */
+    speed: number | null;
+    /** of the span, the time in which its speed was measured */
+    measured_seconds: number;
+    /** in that time, to its neighbours; null: alone, or not measured */
+    lost_seconds: number | null;
+  })[];
+  /** in which it had neighbours */
+  shared_seconds: number;
+  /** of these, the time in which its speed was measured */
+  measured_seconds: number;
+  /** in that time; null: nothing was measured */
+  lost_seconds: number | null;
 };
 
 export type Samples = {
@@ -481,24 +519,167 @@ export type Profiles = {
 export type Prediction = {
   schema?: 1;
   needs: Needs;
+  /** pairs of cores and the share of its speed it has with them, reckoned by the predictor */
+  core_curve: number[][];
+};
+
+export type WhatIfRow = {
+  name: string;
+  jobs: number;
+  finished: number;
+  makespan_seconds: number | null;
+  jct_mean_seconds: number | null;
+  queueing_mean_seconds: number | null;
+  slowdown_mean: number | null;
+  busy: number | null;
+  moves: number;
+  ooms: number;
+  /** Distributions over jobs, at most 100 values each: of m values the i-th is what i / m of the jobs do not exceed. */
+  curves: {
+    jct_seconds: number[];
+    queueing_seconds: number[];
+    slowdown: number[];
+  };
+};
+
+export type JobChange = {
+  /** 0: a job of a trace */
+  number: number;
+  name: string;
+  user: string;
+  /** its completion time under the first policy */
+  before_seconds: number;
+  /** and under this one */
+  after_seconds: number;
 };
 
 export type WhatIf = {
-  schema?: 1;
-  policies: ({
-    name: string;
-    makespan_seconds: number | null;
-    jct_mean_seconds: number | null;
-    slowdown_mean: number | null;
-    queueing_mean_seconds: number | null;
-  })[];
+  schema: 1;
+  policies: WhatIfRow[];
+  /** what happened, of the jobs that are over */
+  really: WhatIfRow | null;
   jobs: number;
   remarks: string[];
+  /** Each policy but the first against the first, of jobs that finish under both. */
+  changes: ({
+    policy: string;
+    jobs_sooner: number;
+    jobs_later: number;
+    /** within a twentieth */
+    jobs_same: number;
+    /** of the mean completion time, less 1; below 0 is better */
+    jct_mean_change: number | null;
+    /** of the job that loses most, its completion time over the first policy's */
+    worst_job: number | null;
+    /** the largest, at most ten */
+    gains: JobChange[];
+    /** the largest, at most ten */
+    losses: JobChange[];
+  })[];
+  /** By GPU hours, at most 1,000. */
+  users: ({
+    user: string;
+    jobs: number;
+    /** what the jobs would have taken alone */
+    gpu_hours: number;
+    /** by policy, as asked for */
+    jct_mean_seconds: (number | null)[];
+    really_jct_mean_seconds: number | null;
+  })[];
 };
 
 export type WhatIfAsked = {
   policies: string[];
   days?: number;
+  /** a name for GET /whatif/{follow}: at most 64 letters, digits and '-', chosen at random */
+  follow?: string;
+};
+
+export type WhatIfState = {
+  schema: 1;
+  /** unknown: it has not come yet, or is over */
+  state: "unknown" | "waiting" | "running";
+  /** which is played, from 0 */
+  policy: number;
+  policies: number;
+  /** that have ended under this policy */
+  jobs_done: number;
+  /** 0: it does not run */
+  jobs: number;
+};
+
+export type SavingsSide = {
+  /** of GPUs that some job held; a shared one counts once */
+  gpu_hours: number;
+  /** of GPUs while they are held */
+  energy_kwh: number | null;
+  makespan_seconds: number | null;
+  jct_mean_seconds: number | null;
+  wait_mean_seconds: number | null;
+};
+
+export type Used = {
+  user?: string;
+  jobs: number;
+  failed: number;
+  /** run time times GPUs: two jobs that share a GPU for an hour have two */
+  gpu_hours: number;
+  /** of which it is known how busy the GPU was */
+  known_gpu_hours: number;
+  /** of the known ones, given and not busy */
+  idle_gpu_hours: number | null;
+  /** of jobs that failed or were cancelled */
+  failed_gpu_hours: number;
+  wait_mean_seconds: number | null;
+  wait_median_seconds: number | null;
+  /** of finished jobs, time alone over time from submission to end: 1 is a machine of one's own */
+  speed_mean: number | null;
+};
+
+export type Usage = {
+  schema: 1;
+  /** Unix milliseconds. */
+  from_ms: number;
+  /** Unix milliseconds. */
+  to_ms: number;
+  /** now there */
+  gpus: number;
+  /** there are more jobs or users than are told */
+  cut: boolean;
+  all: Used;
+  /** by GPU hours, at most 1,000 */
+  users: Used[];
+  /** over users, of speed_mean: 1 is even */
+  fairness_jain: number | null;
+  /** share of the GPUs' time in which some job held them */
+  held: number | null;
+  /** in which several did */
+  shared: number | null;
+  /** mean of the GPUs that were sampled, while they were */
+  busy: number | null;
+  /** Equal parts of the time. */
+  bins: ({
+    /** Unix milliseconds. */
+    from_ms: number;
+    /** share of the GPUs' time in which some job held them */
+    held: number;
+    /** in which several did */
+    shared: number;
+    /** mean of the GPUs that were sampled */
+    busy: number | null;
+  })[];
+  /** What sharing saved, by playing the jobs again with exclusive slots. */
+  savings: {
+    /** that held GPUs */
+    jobs: number;
+    /** that shared one at some time */
+    shared: number;
+    really: SavingsSide;
+    exclusive: SavingsSide;
+    saved: SavingsSide;
+    how: string;
+    remarks: string[];
+  };
 };
 
 export type Forecast = {
@@ -519,6 +700,7 @@ export type ReadPath =
   | `/api/v1/jobs`
   | `/api/v1/jobs/${string}`
   | `/api/v1/jobs/${string}/logs`
+  | `/api/v1/jobs/${string}/neighbours`
   | `/api/v1/jobs/${string}/samples`
   | `/api/v1/jobs/${string}/terminal`
   | `/api/v1/jobs/${string}/why`
@@ -529,4 +711,6 @@ export type ReadPath =
   | `/api/v1/predictor`
   | `/api/v1/profiles`
   | `/api/v1/routes`
-  | `/api/v1/tokens`;
+  | `/api/v1/tokens`
+  | `/api/v1/usage`
+  | `/api/v1/whatif/${string}`;

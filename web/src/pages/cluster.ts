@@ -1,163 +1,146 @@
-// The cluster over hours and days: who had which GPU, how much of it was given and shared, and who had how much.
-// Everything here is counted from the jobs of GET /jobs.
+// The cluster over hours and days: who had which GPU, how much of it was held, shared and busy, who used and wasted how
+// much, and what sharing saved. The jobs are those of GET /jobs, all figures those of GET /usage.
 import { get, wordsOf } from "../lib/api";
-import type { Job, Jobs } from "../lib/api_types";
-import { Chart, type Line } from "../lib/charts";
+import type { Job, Jobs, Usage } from "../lib/api_types";
+import { Chart, type ChartData } from "../lib/charts";
+import { csvButton, type Cell } from "../lib/csv";
 import { h, show } from "../lib/dom";
-import { count, duration, number, percent, times, UNKNOWN } from "../lib/format";
+import { count, number } from "../lib/format";
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
-import { bar, card, note, problem, table } from "../lib/parts";
-import { beganAt, gantt, MOST_ROWS, ranOn } from "./cluster_gantt";
+import { card, note, problem } from "../lib/parts";
+import { beganAt, gantt, MOST_ROWS } from "./cluster_gantt";
+import { savingsCard, useTiles, usersCard } from "./cluster_use";
 
-const RANGES: [string, number][] = [["15 min", 900e3], ["1 h", 3600e3], ["6 h", 6 * 3600e3], ["24 h", 86400e3], ["7 days", 7 * 86400e3]];
+const RANGES: [string, number][] = [["15 min", 900e3], ["1 h", 3600e3], ["6 h", 6 * 3600e3], ["24 h", 86400e3], ["7 days", 7 * 86400e3], ["30 days", 30 * 86400e3]];
 const MOST_JOBS = 2000;
-const BUCKETS = 120;
+// Events may come by the hundred.
+const ASK_EVERY = 2000;
 
-interface UserRow {
-  user: string;
-  jobs: number;
-  gpuSeconds: number;
-  waited: number;
-  started: number;
-  idle: number | null;  // GPU seconds given and not busy, of jobs whose busyness was seen
+function useChart(usage: Usage): ChartData {
+  const last = usage.bins[usage.bins.length - 1];
+  const line = (name: string, pick: (bin: Usage["bins"][number]) => number | null) => {
+    const points = usage.bins.map((bin): [number, number | null] => [bin.from_ms, asPercent(pick(bin))]);
+    if (last) points.push([usage.to_ms, asPercent(pick(last))]);
+    return { name, points };
+  };
+  const lines = [line("held by a job", (bin) => bin.held), line("shared by several", (bin) => bin.shared)];
+  if (usage.bins.some((bin) => bin.busy !== null)) lines.push(line("busy", (bin) => bin.busy));
+  return { title: "GPUs in use", unit: "% of their time", lines, band: null, from: usage.from_ms, to: usage.to_ms };
 }
 
-function overlap(job: Job, from: number, to: number): number {
-  const began = beganAt(job);
-  if (began === null) return 0;
-  return Math.max(0, Math.min(job.ended_ms ?? to, to) - Math.max(began, from)) / 1000;
-}
-
-export function usersOf(jobs: Job[], from: number, to: number): UserRow[] {
-  const rows = new Map<string, UserRow>();
-  for (const job of jobs) {
-    const seconds = overlap(job, from, to) * job.gpus.length;
-    if (seconds === 0 && job.submitted_ms < from && job.ended_ms !== null) continue;
-    const row = rows.get(job.user) ?? { user: job.user, jobs: 0, gpuSeconds: 0, waited: 0, started: 0, idle: null };
-    rows.set(job.user, row);
-    ++row.jobs;
-    row.gpuSeconds += seconds;
-    if (job.started_ms !== null) {
-      row.waited += (job.started_ms - job.submitted_ms) / 1000;
-      ++row.started;
-    }
-    if (job.seen?.busy != null) row.idle = (row.idle ?? 0) + seconds * (1 - job.seen.busy);
-  }
-  return [...rows.values()].sort((a, b) => b.gpuSeconds - a.gpuSeconds);
-}
-
-function shareLines(jobs: Job[], gpus: string[], from: number, to: number): Line[] {
-  const given: [number, number | null][] = [], shared: [number, number | null][] = [];
-  for (let i = 0; i <= BUCKETS; ++i) {
-    const time = from + ((to - from) * i) / BUCKETS;
-    const running = jobs.filter((job) => (beganAt(job) ?? Infinity) <= time && (job.ended_ms ?? Infinity) > time);
-    const many = gpus.map((gpu) => running.filter((job) => ranOn(job, gpu)).length);
-    const all = Math.max(1, gpus.length);
-    given.push([time, (many.filter((n) => n > 0).length / all) * 100]);
-    shared.push([time, (many.filter((n) => n > 1).length / all) * 100]);
-  }
-  return [{ name: "given to a job", points: given }, { name: "shared by several", points: shared }];
-}
-
-/** Of the jobs that ended in the time and were measured beside others: their time alone over the time they took. */
-function sharing(jobs: Job[]): { alone: number; took: number; jobs: number } {
-  const measured = jobs.filter((job) => job.ended_ms !== null && job.slowdown !== null && job.alone_time_seconds > 0);
-  return { alone: measured.reduce((all, job) => all + job.alone_time_seconds, 0),
-           took: measured.reduce((all, job) => all + job.run_time_seconds, 0), jobs: measured.length };
+function asPercent(share: number | null): number | null {
+  return share === null ? null : share * 100;
 }
 
 export const clusterPage: MakePage = (at, argument) => {
   const until = new Until();
   let range = RANGES.find(([, length]) => String(length / 1000) === argument)?.[1] ?? 86400e3;
   let chosen = argument !== "";
-  const body = h("div");
-  const chartAt = h("div");
+  const body = h("div"), below = h("div"), chartAt = h("div");
+  const chartCard = card(null, { id: "use" }, chartAt, csvButton("gpus-in-use", ["from", "held", "shared", "busy"],
+    () => (usage?.bins ?? []).map((bin): Cell[] => [new Date(bin.from_ms).toISOString(), bin.held, bin.shared, bin.busy])));
   let chart: Chart | null = null;
   let jobs: Job[] = [], cut = false, said = "", asked = false;
+  let usage: Usage | null = null;
+  let asking = false, again = false, asks = 0;
 
-  const ask = async () => {
+  const readJobs = async (): Promise<void> => {
+    const all: Job[] = [];
+    let from: number | undefined;
+    const since = Date.now() - range;
+    cut = false;
+    for (;;) {
+      const page = await get<Jobs>("/api/v1/jobs", { limit: 1000, below: from }, until.abort.signal);
+      all.push(...page.jobs);
+      const last = page.jobs[page.jobs.length - 1];
+      if (page.next === null || !last || (last.ended_ms !== null && last.submitted_ms < since - 7 * 86400e3)) break;
+      if (all.length >= MOST_JOBS) {
+        cut = true;
+        break;
+      }
+      from = page.next;
+    }
+    jobs = all;
+    if (chosen) return;
+    // The shortest that has all of them; a day where there is more.
+    const first = Math.min(Date.now(), ...all.map((job) => job.submitted_ms));
+    range = RANGES.slice(0, 4).find(([, length]) => Date.now() - first < length)?.[1] ?? 86400e3;
+    chosen = true;
+  };
+  /** `anew`: for another time; what is under way is of no use any more. */
+  const ask = async (anew = false): Promise<void> => {
+    if (asking && !anew) {
+      again = true;
+      return;
+    }
+    const mine = ++asks;
+    asking = true;
+    again = false;
     try {
-      const all: Job[] = [];
-      let below: number | undefined;
-      const since = Date.now() - range;
-      cut = false;
-      for (;;) {
-        const page = await get<Jobs>("/api/v1/jobs", { limit: 1000, below }, until.abort.signal);
-        all.push(...page.jobs);
-        const last = page.jobs[page.jobs.length - 1];
-        if (page.next === null || !last || (last.ended_ms !== null && last.submitted_ms < since - 7 * 86400e3)) break;
-        if (all.length >= MOST_JOBS) {
-          cut = true;
-          break;
-        }
-        below = page.next;
-      }
-      jobs = all;
+      await readJobs();
+      if (mine !== asks) return;
+      draw();
+      const answer = await get<Usage>("/api/v1/usage", { seconds: range / 1000 }, until.abort.signal);
+      if (mine !== asks) return;
+      usage = answer;
       said = "";
-      if (!chosen) {
-        // The shortest that has all of them; a day where there is more.
-        const first = Math.min(Date.now(), ...all.map((job) => job.submitted_ms));
-        range = RANGES.slice(0, 4).find(([, length]) => Date.now() - first < length)?.[1] ?? 86400e3;
-        chosen = true;
-      }
     } catch (error) {
-      if (until.over) return;
+      if (until.over || mine !== asks) return;
       said = wordsOf(error);
     }
     asked = true;
     draw();
+    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY));
+    if (mine !== asks) return;
+    asking = false;
+    if (again && !until.over) void ask();
   };
-
   const draw = () => {
+    if (until.over) return;
     const gpus = live.now?.gpus ?? [];
     const to = Date.now(), from = to - range;
-    const users = usersOf(jobs, from, to);
-    const total = users.reduce((all, row) => all + row.gpuSeconds, 0);
-    const worked = sharing(jobs.filter((job) => (job.ended_ms ?? 0) > from));
     show(body,
       h("div", { class: "title" }, h("h1", {}, "Cluster"), h("div", { class: "segmented", role: "group", "aria-label": "How far back" },
         ...RANGES.map(([words, length]) => h("button", { type: "button", "aria-pressed": String(length === range), onclick: () => {
           range = length;
           chosen = true;
-          void ask();
+          usage = null;
+          void ask(true);
+          draw();
         } }, words)))),
       said ? problem(said) : null,
-      card("Who had which GPU", {}, !asked ? note("Asking the server …") : gantt(gpus, jobs, from, to),
+      usage ? useTiles(usage) : null,
+      card("Who had which GPU", {}, !asked && jobs.length === 0 ? note("Asking the server …") : gantt(gpus, jobs, from, to),
         note("Of each job its last attempt; earlier ones are not told apart."),
         gpus.length > MOST_ROWS ? note(`The first ${MOST_ROWS} of ${count(gpus.length, "GPU")} are shown.`) : null,
-        cut ? note(`Only the newest ${number(jobs.length, 0)} jobs are counted.`) : null),
-      h("div", { class: "half" },
-        card("GPU hours by user", {}, users.length === 0 ? note("No job in this time.") :
-          table("GPU hours by user", ["user", "jobs", "GPU time", "share", "waited, mean", "given and idle"], users.slice(0, 30).map((row) => [
-            row.user, number(row.jobs, 0), duration(row.gpuSeconds),
-            h("div", { class: "share" }, bar(total > 0 ? row.gpuSeconds / total : 0, percent(total > 0 ? row.gpuSeconds / total : null))),
-            row.started > 0 ? duration(row.waited / row.started) : UNKNOWN,
-            row.idle === null ? "unknown" : duration(row.idle)]), [1, 2, 4, 5])),
-        card("What sharing gave", {}, worked.jobs === 0
-          ? note("Unknown: no job that ended in this time was measured beside others.")
-          : h("p", {}, `${count(worked.jobs, "job")} measured beside others took ${duration(worked.took)} in all, and would have taken ${duration(worked.alone)} alone: `,
-              h("b", {}, `${times(worked.took / worked.alone)} as long each`), ", side by side."),
-          note("GPU hours and energy saved against exclusive slots are found by playing these jobs again: ",
-               h("a", { href: "#/simulate" }, "Simulate"), ", policies slot and sharewell."))));
-    const data = { title: "GPUs in use", unit: "%", lines: shareLines(jobs, gpus.map((gpu) => gpu.uuid), from, to), band: null, from, to };
+        cut ? note(`Only the newest ${number(jobs.length, 0)} jobs are drawn.`) : null,
+        csvButton("gpus", ["job", "user", "gpu", "from", "to"], () => jobs.filter((job) => beganAt(job) !== null).flatMap((job) => job.gpus.map((gpu): Cell[] =>
+          [job.number, job.user, gpu.uuid, new Date(beganAt(job) ?? 0).toISOString(), job.ended_ms === null ? null : new Date(job.ended_ms).toISOString()])))));
+    show(below, ...(usage ? [savingsCard(usage), usersCard(usage)] : said ? [] : [note("Asking the server …")]));
+    if (!usage) return;
+    const data = useChart(usage);
     if (chart) {
       chart.update(data);
-    } else if (asked && gpus.length > 0) {
+    } else {
       chart = new Chart(data, "cluster");
       chartAt.append(chart.element);
       chart.make();
     }
   };
-  at.append(body, card(null, {}, chartAt));
+  at.append(body, chartCard, below);
   until.add(live.stream.onEvent(() => void ask()));
   until.every(5000, draw);
+  until.every(30_000, () => void ask());
   const recolour = () => chart?.make();
   window.addEventListener("themechange", recolour);
   until.add(() => window.removeEventListener("themechange", recolour));
   until.add(() => chart?.destroy());
+  let gpusShown = 0;
   until.add(live.onChange(() => {
-    if (!chart) draw();
+    if (gpusShown === (live.now?.gpus.length ?? 0)) return;
+    gpusShown = live.now?.gpus.length ?? 0;
+    draw();
   }));
   void ask();
   return { title: "Cluster", stop: () => until.stop() };

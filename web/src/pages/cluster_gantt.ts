@@ -72,7 +72,8 @@ export function gantt(gpus: Gpu[], jobs: Job[], from: number, to: number): SVGEl
   }
   for (const time of ticks(from, to)) {
     parts.unshift(svg("line", { x1: x(time), x2: x(time), y1: 0, y2: y, class: "grid" }));
-    parts.push(svg("text", { x: x(time), y: y + 14, "text-anchor": "middle", class: "dim" }, tickWords(time, to - from)));
+    const last = x(time) > WIDTH - 18;  // its words would be cut
+    parts.push(svg("text", { x: last ? WIDTH : x(time), y: y + 14, "text-anchor": last ? "end" : "middle", class: "dim" }, tickWords(time, to - from)));
   }
   return svg("svg", { viewBox: `0 0 ${WIDTH} ${y + BOTTOM}`, role: "group", "aria-label": "Which job had which GPU when" }, ...parts);
 }

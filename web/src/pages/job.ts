@@ -1,6 +1,6 @@
 // One job: its life, where it is and why, what was believed of it beside what was seen, its samples and its log.
 import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
-import type { Job, Samples, Why } from "../lib/api_types";
+import type { Job, Neighbours, Samples, Why } from "../lib/api_types";
 import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
 import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, times, until as untilTime, UNKNOWN } from "../lib/format";
@@ -10,6 +10,7 @@ import { card, facts, jobLink, note, phasePill, problem, table } from "../lib/pa
 import { confirmed } from "../dialogs/dialog";
 import { adviceFor } from "./job_advice";
 import { lifeOf } from "./job_life";
+import { neighboursCard } from "./job_neighbours";
 import { logView } from "./job_log";
 import { chartsOf } from "./job_samples";
 
@@ -75,8 +76,8 @@ export const jobPage: MakePage = (at, argument) => {
   const id = Number(argument);
   const until = new Until();
   const charts = new Map<string, Chart>();
-  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div");
-  let job: Job | null = null, why: Why | null = null, said = "", asking = false;
+  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div"), besideAt = h("div");
+  let job: Job | null = null, why: Why | null = null, neighbours: Neighbours | null = null, said = "", asking = false;
 
   const act = async (action: string) => {
     try {
@@ -106,6 +107,7 @@ export const jobPage: MakePage = (at, argument) => {
       h("div", { class: "half" }, h("div", {}, whyCard(shown, why), advice.length > 0
         ? card("Advice", { id: "advice" }, h("ul", { class: "plain" }, ...advice.map((words) => h("li", {}, words)))) : null,
         placeOf(shown, all)), believedAndSeen(shown)));
+    show(besideAt, neighboursCard(neighbours, all));
   };
 
   const ask = async () => {
@@ -122,11 +124,16 @@ export const jobPage: MakePage = (at, argument) => {
     asking = false;
   };
 
-  let lastSamples = 0;
+  let lastSamples = 0, sampling = false;
   const askSamples = async () => {
-    if (!job || (isOver(job) && lastSamples > (job.ended_ms ?? 0) + 8000)) return;
+    // On a busy server one round may take longer than the time to the next.
+    if (sampling || !job || (isOver(job) && lastSamples > (job.ended_ms ?? 0) + 8000)) return;
+    sampling = true;
     try {
-      const samples = await get<Samples>(`/api/v1/jobs/${id}/samples`, {}, until.abort.signal);
+      const [samples, beside] = await Promise.all([
+        get<Samples>(`/api/v1/jobs/${id}/samples`, {}, until.abort.signal),
+        get<Neighbours>(`/api/v1/jobs/${id}/neighbours`, {}, until.abort.signal)]);
+      neighbours = beside;
       lastSamples = Date.now();
       if (until.over || !job) return;
       const drawn = chartsOf(job, samples);
@@ -149,10 +156,11 @@ export const jobPage: MakePage = (at, argument) => {
     } catch (error) {
       if (!until.over) show(samplesSaid, error instanceof ApiError && error.status === 501 ? note("Unknown: this server offers no samples.") : problem(wordsOf(error)));
     }
+    sampling = false;
   };
 
   show(head, note("Asking the server …"));
-  at.append(head, body, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
+  at.append(head, body, besideAt, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
   until.add(live.stream.onEvent((event) => {
     if (event === null || event.job === id || event.job === 0) void ask();
   }));

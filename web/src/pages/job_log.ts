@@ -9,7 +9,7 @@ const MOST_KEPT = 400_000;  // characters
 const EVERY = 900;
 
 export function logView(job: number, until: Until): HTMLElement {
-  const text = h("pre", { class: "log", tabindex: 0, "aria-label": "Log", id: "log" });
+  const text = h("pre", { class: "log", tabindex: 0, role: "region", "aria-label": "Log", id: "log" });
   const said = h("div");
   const buttons = h("div", { class: "segmented", role: "group", "aria-label": "Which stream" });
   let stream: "out" | "err" = "out";

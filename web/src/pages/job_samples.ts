@@ -18,10 +18,14 @@ function believed(job: Job, value: number | null, upper: number | null, times: n
 }
 
 const KINDS: Kind[] = [
-  { title: "GPU at work", unit: "%", times: 100,
-    metrics: [["gpu_busy_ratio", "busy"], ["gpu_sm_ratio", "SM active"], ["gpu_tensor_ratio", "tensor cores"], ["gpu_dram_ratio", "DRAM"],
-              ["job_gpu_sm_ratio", "this job"], ["job_gpu_sm_apportioned_ratio", "this job (apportioned)"]],
+  { title: "Speed against alone", unit: "%", times: 100, metrics: [["job_speed_ratio", "this job"]] },
+  { title: "GPU busy", unit: "%", times: 100,
+    metrics: [["gpu_busy_ratio", "GPU"], ["job_gpu_sm_ratio", "this job"], ["job_gpu_sm_apportioned_ratio", "this job (apportioned)"]],
     band: (job) => believed(job, job.needs.busy, null, 100) },
+  { title: "SMs active", unit: "%", times: 100, metrics: [["gpu_sm_ratio", "GPU"]], band: (job) => believed(job, job.needs.sm, null, 100) },
+  { title: "Tensor cores active", unit: "%", times: 100, metrics: [["gpu_tensor_ratio", "GPU"]] },
+  { title: "GPU memory bandwidth", unit: "%", times: 100, metrics: [["gpu_dram_ratio", "DRAM of GPU"]],
+    band: (job) => believed(job, job.needs.dram, null, 100) },
   { title: "GPU memory", unit: "GB", times: GB,
     metrics: [["job_gpu_memory_bytes", "this job"], ["gpu_memory_used_bytes", "whole GPU"]],
     band: (job) => believed(job, job.needs.gpu_memory_bytes, job.needs.gpu_memory_upper_bytes, GB) },
@@ -32,7 +36,8 @@ const KINDS: Kind[] = [
   { title: "Disk", unit: "MB/s", times: MB, metrics: [["job_read_bytes", "read by this job"], ["job_written_bytes", "written by this job"]] },
   { title: "PCIe", unit: "GB/s", times: GB,
     metrics: [["gpu_gpm_pcie_received_bytes_per_second", "to the GPU"], ["gpu_gpm_pcie_sent_bytes_per_second", "from the GPU"],
-              ["gpu_pcie_received_bytes_per_second", "to the GPU"], ["gpu_pcie_sent_bytes_per_second", "from the GPU"]] },
+              ["gpu_pcie_received_bytes_per_second", "to the GPU"], ["gpu_pcie_sent_bytes_per_second", "from the GPU"]],
+    band: (job) => believed(job, job.needs.pcie_bytes_per_second, null, GB) },
   { title: "Power", unit: "W", times: 1, metrics: [["gpu_power_watts", "GPU"], ["rapl_package_joules", "CPU package"], ["machine_power_watts", "machine"]],
     band: (job) => believed(job, job.needs.power_watts, null, 1) },
   { title: "Temperature", unit: "°C", times: 1,

@@ -116,8 +116,9 @@ function summary(now: Now): HTMLElement {
 
 function nodesCard(now: Now): HTMLElement {
   const running = now.jobs.filter((job) => job.phase === "running" || job.phase === "starting" || job.phase === "stopping");
-  const reserved = running.reduce((all, job) => all + (job.memory_asked_bytes ?? 0), 0);
-  const seen = running.filter((job) => job.seen?.host_memory_bytes != null);
+  // Of thousands of jobs the page has the newest alone, and their sum would not be the machine's.
+  const reserved = now.more ? null : running.reduce((all, job) => all + (job.memory_asked_bytes ?? 0), 0);
+  const seen = now.more ? [] : running.filter((job) => job.seen?.host_memory_bytes != null);
   const held = seen.reduce((all, job) => all + (job.seen?.host_memory_bytes ?? 0), 0);
   return card("Machine", { class: "node" }, ...now.nodes.map((node) => h("div", { class: "node-rows", "data-key": node.name },
     h("div", {}, h("span", { class: "dim" }, node.simulated_cores ? "simulated cores " : "cores "),
@@ -126,7 +127,9 @@ function nodesCard(now: Now): HTMLElement {
     h("div", {}, h("span", { class: "dim" }, "host memory "),
       h("b", { "data-figure": "host-memory" }, `${bytes(reserved)} of ${bytes(node.memory_bytes)}`), " reserved",
       seen.length > 0 ? h("span", { class: "dim" }, `, ${bytes(held)} seen in use`) : null,
-      bar(node.memory_bytes ? reserved / node.memory_bytes : 0, `${bytes(reserved)} of host memory reserved`)),
+      bar(node.memory_bytes ? (reserved ?? 0) / node.memory_bytes : 0, `${bytes(reserved)} of host memory reserved`)),
+    h("div", {}, h("span", { class: "dim" }, "CPU busy "), h("b", { "data-figure": "cpu" }, percent(node.machine?.cpu_busy)),
+      h("span", { class: "dim" }, " · memory in use "), h("b", { "data-figure": "memory-used" }, `${bytes(node.machine?.memory_used_bytes)} of ${bytes(node.machine?.memory_bytes)}`)),
     node.store_up ? null : problem(node.store_problem))));
 }
 

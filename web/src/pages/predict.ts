@@ -6,11 +6,12 @@ import { bytes, clock, duration, number, percent, until as untilTime, UNKNOWN } 
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, note, problem } from "../lib/parts";
+import { coreCurve, curvePoints } from "../lib/plots";
 import { openSubmit } from "../dialogs/submit";
 
 const MOST = 16 * 1024 * 1024;
 
-function needsCard(needs: Needs, name: string): HTMLElement {
+function needsCard(needs: Needs, name: string, curve: number[][]): HTMLElement {
   return card(`What ${name} needs, alone on ${needs.gpu ?? "its GPU"}`, { id: "prediction" }, facts([
     ["GPU memory", h("b", {}, bytes(needs.gpu_memory_bytes))],
     ["at most (95 %)", bytes(needs.gpu_memory_upper_bytes)],
@@ -24,7 +25,8 @@ function needsCard(needs: Needs, name: string): HTMLElement {
     ["one kernel", needs.kernel_seconds === null ? UNKNOWN : `${number(needs.kernel_seconds * 1e6, 1)} µs`],
     ["kernels a step", number(needs.kernels_per_step, 0)],
     ["time alone", duration(needs.duration_seconds)],
-  ]), note(needs.from),
+  ]), note(needs.from), coreCurve("Share of its speed by cores", curvePoints(curve), needs.cpu_cores),
+  note("Reckoned by the predictor from the CPU time of a step; nothing was measured. The dashed line is what it uses."),
   h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: () => openSubmit({ needs, what: name }) }, "Submit a job with these needs")));
 }
 
@@ -61,10 +63,10 @@ export const predictPage: MakePage = (at) => {
     show(said, h("div", { class: "working" }, h("span", { class: "spinner" }), `Reading ${name} …`));
     result.replaceChildren();
     try {
-      const { needs } = await post<Prediction>("/api/v1/predictions", given as Blob, {
+      const { needs, core_curve: curve } = await post<Prediction>("/api/v1/predictions", given as Blob, {
         name, batch: batch.value, precision: precision.value, workers: workers.value, gpu: gpu.value, optimizer: optimizer.value }, until.abort.signal);
       show(said);
-      result.append(needsCard(needs, name));
+      result.append(needsCard(needs, name, curve));
       try {
         result.append(placeCard(await post<Considered>("/api/v1/jobs", { command: ["true"], needs, name }, { dry_run: 1 }, until.abort.signal)));
       } catch (error) {

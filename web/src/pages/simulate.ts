@@ -1,39 +1,31 @@
-// Simulate: this server's own history and queue under other policies, beside what really happened.
-import { hasToken, post, wordsOf } from "../lib/api";
-import type { WhatIf } from "../lib/api_types";
-import { h, show } from "../lib/dom";
-import { count, duration, number, percent, times, UNKNOWN } from "../lib/format";
+// Simulate: this server's own history and queue, or a trace that somebody brings, under other policies, beside what
+// really happened.
+import { get, hasToken, post, wordsOf } from "../lib/api";
+import type { WhatIf, WhatIfState } from "../lib/api_types";
+import { announce, h, show } from "../lib/dom";
+import { count, duration, number } from "../lib/format";
 import { Until, type MakePage } from "../lib/page";
-import { bar, card, note, problem, table } from "../lib/parts";
+import { bar, card, note, problem } from "../lib/parts";
+import { results } from "./simulate_results";
 
 const POLICIES: [string, string][] = [
   ["slot", "whole GPUs, nobody shares"], ["sharewell", "beside others, within their bounds"], ["complement", "beside jobs whose demands do not collide"],
   ["pack", "first fit on predicted use"], ["reactive", "profile first, then share"], ["match", "GPU generations by gain"],
 ];
+const PROGRESS_EVERY = 500;
 
-/** Further members that the server sends; unknown where it does not. */
-type Row = WhatIf["policies"][number] & { jobs?: number; finished?: number; busy?: number | null; ooms?: number };
-
-function results(answer: WhatIf & { really?: Row | null }): HTMLElement {
-  const rows: Row[] = [...(answer.really ? [{ ...answer.really, name: answer.really.name || "really" }] : []), ...(answer.policies as Row[])];
-  const most = (pick: (row: Row) => number | null | undefined) => Math.max(1e-9, ...rows.map((row) => pick(row) ?? 0));
-  const measured = (row: Row, pick: (row: Row) => number | null | undefined) => {
-    const value = pick(row) ?? null;
-    return h("div", {}, duration(value), value === null ? null : bar(value / most(pick), duration(value)));
-  };
-  const base = rows.find((row) => row.name === "slot");
-  return card(`${count(answer.jobs, "job")}, policies side by side`, { id: "results" },
-    table("Policies side by side", ["policy", "makespan", "completion time, mean", "queueing, mean", "slowdown by neighbours, mean", "GPU busy", "out of memory"], rows.map((row) => [
-      h("b", {}, row.name), measured(row, (one) => one.makespan_seconds), measured(row, (one) => one.jct_mean_seconds),
-      measured(row, (one) => one.queueing_mean_seconds), times(row.slowdown_mean), percent(row.busy), row.ooms === undefined ? UNKNOWN : number(row.ooms, 0)]), [4, 5, 6]),
-    base?.jct_mean_seconds ? h("ul", { class: "plain" }, ...rows.filter((row) => row !== base && row.jct_mean_seconds !== null).map((row) =>
-      h("li", {}, `${row.name === "really" ? "In reality jobs were done" : `Under ${row.name} jobs are done`} ${times((base.jct_mean_seconds ?? 0) / (row.jct_mean_seconds ?? 1))} as fast as under slot, in the mean.`))) : null,
-    ...answer.remarks.map((remark) => note(remark)));
+function progressWords(state: WhatIfState | null, policies: string[]): HTMLElement {
+  if (!state || state.state !== "running") return h("span", {}, state?.state === "waiting" ? "Waits for its turn" : "Asking the server");
+  const name = policies[state.policy] ?? "";
+  const done = (state.policy + state.jobs_done / Math.max(1, state.jobs)) / Math.max(1, state.policies);
+  const words = `${name}, policy ${state.policy + 1} of ${state.policies}: ${number(state.jobs_done, 0)} of ${count(state.jobs, "job")} played`;
+  return h("span", { class: "progress" }, words, bar(done, `${(done * 100).toFixed(0)} % done`));
 }
 
 export const simulatePage: MakePage = (at) => {
   const until = new Until();
-  const said = h("div", { "aria-live": "polite" }), result = h("div");
+  const said = h("div", { id: "simulate-said" }), result = h("div");
+  const trace = h("input", { type: "file", id: "simulate-trace", accept: ".csv,.json,.txt,text/csv" });
   const days = h("input", { type: "number", id: "simulate-days", min: 0.01, step: "any", value: 7 });
   const boxes = POLICIES.map(([name, words]) => {
     const box = h("input", { type: "checkbox", value: name, id: `policy-${name}` });
@@ -48,26 +40,40 @@ export const simulatePage: MakePage = (at) => {
     if (policies.length === 0) return show(said, problem("choose at least one policy"));
     busy = true;
     const began = Date.now();
-    const tell = () => show(said, h("div", { class: "working" }, h("span", { class: "spinner" }),
-      `The simulator plays the jobs under ${count(policies.length, "policy", "policies")}: ${duration((Date.now() - began) / 1000)}`));
+    const follow = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    let state: WhatIfState | null = null, asking = false;
+    const tell = () => show(said, h("div", { class: "working" }, h("span", { class: "spinner" }), progressWords(state, policies),
+      h("span", { class: "dim" }, duration((Date.now() - began) / 1000))));
     tell();
-    const timer = setInterval(tell, 500);
+    announce("The simulation has begun.");
+    const timer = setInterval(() => {
+      if (asking) return;
+      asking = true;
+      get<WhatIfState>(`/api/v1/whatif/${follow}`, {}, until.abort.signal).then((one) => { state = one; }, () => undefined /* the answer itself will tell */).finally(() => {
+        asking = false;
+        if (busy) tell();
+      });
+    }, PROGRESS_EVERY);
     until.add(() => clearInterval(timer));
     try {
-      const answer = await post<WhatIf>("/api/v1/whatif", { policies, days: Number(days.value) }, {}, until.abort.signal);
-      clearInterval(timer);
+      const file = trace.files?.[0];
+      const answer = file
+        ? await post<WhatIf>("/api/v1/simulate", file, { policies: policies.join(","), name: file.name, follow }, until.abort.signal)
+        : await post<WhatIf>("/api/v1/whatif", { policies, days: Number(days.value), follow }, {}, until.abort.signal);
+      result.replaceChildren(...results(answer));
       show(said, note(`Done in ${duration((Date.now() - began) / 1000)}.`));
-      result.replaceChildren(results(answer));
+      announce("The simulation is done.");
     } catch (error) {
-      clearInterval(timer);
       if (!until.over) show(said, problem(wordsOf(error)));
     }
+    clearInterval(timer);
     busy = false;
   };
   at.append(h("h1", {}, "Simulate"),
-    h("p", { class: "dim" }, "What would another policy have done? This server's own jobs and queue are played again. For a trace file: ", h("code", {}, "sharewell simulate"), "."),
+    h("p", { class: "dim" }, "What would another policy have done? This server's own jobs and queue are played again, or a trace of your own on this server's machines. The first policy is what the others are compared with."),
     card(null, {}, h("div", { class: "checks" }, ...boxes.map(({ label }) => label)),
-      h("div", { class: "fields narrow" }, h("div", { class: "field" }, h("label", { for: "simulate-days" }, "Days back"), days)),
+      h("div", { class: "fields simulate" }, h("div", { class: "field" }, h("label", { for: "simulate-days" }, "Days back"), days),
+        h("div", { class: "field" }, h("label", { for: "simulate-trace" }, "A trace instead (at most 4 MiB)"), trace)),
       h("button", { class: "primary", type: "button", id: "simulate-run", onclick: () => void run() }, "Simulate"), said), result);
   return { title: "Simulate", stop: () => until.stop() };
 };

@@ -1,10 +1,14 @@
 // Workloads: what was measured of each alone, what pairs do to each other, and how good the predictions were.
 import { get, wordsOf } from "../lib/api";
 import type { Job, Jobs, Pairs, Predictor, Profiles } from "../lib/api_types";
+import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
-import { bytes, clock, number, percent, times, UNKNOWN } from "../lib/format";
+import { bytes, clock, nameOf, number, percent, times, UNKNOWN } from "../lib/format";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, jobLink, note, problem, table } from "../lib/parts";
+import { predictedAgainstMeasured, type Against } from "../lib/plots";
+import { curvesCard, curvesOf, sensitivityCard } from "./workloads_curves";
+import { healthCharts } from "./workloads_health";
 import { matrix, type Pair } from "./workloads_matrix";
 
 /** A row of `sharewell profiles --json`. */
@@ -23,6 +27,7 @@ interface Profile {
   cpu_cores: number | null;
   host_memory_bytes: number | null;
   power_watts: number | null;
+  cpu_curve?: number[][];
 }
 
 const MOST_ROWS = 100;
@@ -51,19 +56,35 @@ function predictorCard(predictor: Predictor): HTMLElement {
     [clock(one.time_ms), one.outcome, one.runs === undefined ? UNKNOWN : number(one.runs, 0), one.why]), [2]) : note("It was not trained on this server's runs yet."));
 }
 
+function healthCard(known: boolean): HTMLElement {
+  return card("Predictor health over time", { id: "health-card" }, note(known
+    ? "Mean error on runs that were held out, at each training. The table of trainings above says what came of it."
+    : "Unknown: it was not trained on this server's runs yet."));
+}
+
 function measuredCard(jobs: Job[]): HTMLElement {
   const told = jobs.filter((job) => job.needs.source !== "assumed" && job.seen !== null &&
     ((job.needs.gpu_memory_bytes !== null && job.seen.gpu_memory_bytes != null) || (job.needs.cpu_cores !== null && job.seen.cores != null)));
   if (told.length === 0) return card("Predicted against measured", {}, note("Unknown: no job that ended was both believed to need something and seen to use it."));
   const ratio = (seen: number | null | undefined, believed: number | null) => (seen == null || !believed ? UNKNOWN : times(seen / believed));
-  return card("Predicted against measured", {}, table("Predicted against measured", ["job", "believed from", "GPU memory", "at most", "seen", "seen/believed", "cores", "seen", "seen/believed"],
+  const against = (predicted: (job: Job) => number | null, upper: (job: Job) => number | null, seen: (job: Job) => number | null | undefined): Against[] =>
+    told.flatMap((job) => {
+      const [believed, measured] = [predicted(job), seen(job)];
+      return job.needs.source === "predicted" && believed && measured ? [{ name: `#${job.number} ${nameOf(job)}`, predicted: believed, upper: upper(job), measured }] : [];
+    });
+  const memory = against((job) => job.needs.gpu_memory_bytes, (job) => job.needs.gpu_memory_upper_bytes, (job) => job.seen?.gpu_memory_bytes);
+  const cores = against((job) => job.needs.cpu_cores, (job) => job.needs.cores_upper, (job) => job.seen?.cores);
+  return card("Predicted against measured", { id: "measured" }, h("div", { class: "half" },
+    memory.length > 0 ? predictedAgainstMeasured("GPU memory", memory, bytes) : note("GPU memory: no job that ended was both predicted and seen."),
+    cores.length > 0 ? predictedAgainstMeasured("CPU cores", cores, (value) => number(value, 2)) : note("CPU cores: no job that ended was both predicted and seen.")), table("Predicted against measured", ["job", "believed from", "GPU memory", "at most", "seen", "seen/believed", "cores", "seen", "seen/believed"],
     told.slice(0, 40).map((job) => [jobLink(job), job.needs.source, bytes(job.needs.gpu_memory_bytes), bytes(job.needs.gpu_memory_upper_bytes), bytes(job.seen?.gpu_memory_bytes),
       ratio(job.seen?.gpu_memory_bytes, job.needs.gpu_memory_bytes), number(job.needs.cpu_cores), number(job.seen?.cores), ratio(job.seen?.cores, job.needs.cpu_cores)]), [2, 3, 4, 5, 6, 7, 8]));
 }
 
 export const workloadsPage: MakePage = (at) => {
   const until = new Until();
-  const pairsAt = h("div"), rest = h("div");
+  const pairsAt = h("div"), rest = h("div"), health = h("div", { class: "charts", id: "health" });
+  const charts: Chart[] = [];
   let pairs: Pair[] = [], source: "here" | "shipped" = "shipped", chosen: Pair | null = null;
 
   const drawPairs = () => {
@@ -81,7 +102,7 @@ export const workloadsPage: MakePage = (at) => {
           if (chosen === pair) return;
           chosen = pair;
           drawPairs();
-        })));
+        })), sensitivityCard(shown, source));
   };
 
   const ask = async () => {
@@ -92,7 +113,16 @@ export const workloadsPage: MakePage = (at) => {
       pairs = measured.pairs;
       if (pairs.some((pair) => pair.source === "here")) source = "here";
       drawPairs();
-      show(rest, predictorCard(predictor), measuredCard(ended.jobs), profilesCard(profiles.profiles as unknown as Profile[]));
+      const rows = profiles.profiles as unknown as Profile[];
+      show(rest, predictorCard(predictor), healthCard(healthCharts(predictor).length > 0), measuredCard(ended.jobs),
+        curvesCard(curvesOf(rows, ended.jobs)), profilesCard(rows));
+      rest.querySelector("#health-card")?.append(health);
+      for (const data of healthCharts(predictor)) {
+        const chart = new Chart(data, "predictor");
+        charts.push(chart);
+        health.append(chart.element);
+        chart.make();
+      }
     } catch (error) {
       if (!until.over) show(rest, problem(wordsOf(error)));
     }
@@ -100,5 +130,9 @@ export const workloadsPage: MakePage = (at) => {
   at.append(h("h1", {}, "Workloads"), pairsAt, rest);
   drawPairs();
   void ask();
+  const recolour = () => charts.forEach((chart) => chart.make());
+  window.addEventListener("themechange", recolour);
+  until.add(() => window.removeEventListener("themechange", recolour));
+  until.add(() => charts.forEach((chart) => chart.destroy()));
   return { title: "Workloads", stop: () => until.stop() };
 };

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "cli/args/out_folder.h"
 #include "cli/commands/commands.h"
@@ -12,6 +9,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/words.h"
+#include "platform/files/short_folder.h"
 #include "platform/process/mps.h"
 #include "study/measure/grid/colocate.h"
 
@@ -33,25 +31,6 @@ std::string Listed(const study::ColocateSpec& spec) {
                             core::Count(spec.sets.size(), "set"));
 }
 
-// A folder for MPS's sockets: short, for their names are bounded, and gone afterwards.
-class ShortFolder {
- public:
-  ShortFolder() {
-    char pattern[] = "/tmp/sharewell-mps-XXXXXX";
-    if (::mkdtemp(pattern) != nullptr) path_ = pattern;
-  }
-  ~ShortFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ShortFolder(const ShortFolder&) = delete;
-  ShortFolder& operator=(const ShortFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 class ColocateCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override { run_.AddFlags(app); }
@@ -61,7 +40,7 @@ class ColocateCommand : public Command {
     RETURN_IF_ERROR(spec);
     if (run_.dry_run()) return run_.Finish(Listed(*spec), false, false);
     RETURN_IF_ERROR(run_.Prepare(spec->name, "colocate"));
-    const ShortFolder pipes;
+    const platform::ShortFolder pipes;
     auto mps = StartMps(*spec, pipes.path());
     RETURN_IF_ERROR(mps);
     study::ColocateOptions options{run_.options(), *mps != nullptr, {}};

@@ -15,8 +15,13 @@
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/words.h"
 #include "platform/files/write_file.h"
+#include "platform/process/find_program.h"
+#include "report/measure/kernels.h"
 #include "report/measure/profile_record.h"
+#include "study/measure/imports/import_kernels.h"
+#include "study/measure/imports/nsight_run.h"
 #include "study/measure/watch.h"
 #include "study/prediction/prediction.h"
 
@@ -31,6 +36,8 @@ constexpr int kMostProfileDays = 30;
 constexpr Seconds kLeastProfileInterval{0.1};
 constexpr Seconds kMostProfileInterval{60};
 constexpr std::uint64_t kMostRepeats = 1000;
+constexpr std::uint64_t kMostCounted = 100'000;
+constexpr std::size_t kShownKernels = 10;
 constexpr std::size_t kMostName = 200;
 
 // What the user would call it: the script, not its interpreter.
@@ -83,6 +90,9 @@ class ProfileCommand : public Command {
     app.add_option("--rate-regex", rate_regex_, "find its steps per second (group 1) in its output")
         ->type_name("REGEX")
         ->excludes(steps);
+    app.add_option("--kernels", kernels_,
+                   "then run it once more under Nsight Compute and count what N kernels do")
+        ->type_name("N");
     app.add_option("--store", store_, "a file, postgresql://USER@HOST/DATABASE, or none")
         ->type_name("FILE");
     app.add_option("--out", out_, "write the profile as JSON into FILE")->type_name("FILE");
@@ -101,11 +111,12 @@ class ProfileCommand : public Command {
     RETURN_IF_ERROR(records);
 
     core::ProfileRecord record = study::MergeRepeats(*records);
-    const HoldInterrupts until_it_is_kept;
     const bool failed = record.exit_code.value_or(0) != 0;
+    const std::string kernels = !ncu_.empty() && !failed ? CountKernels(record) : "";
+    const HoldInterrupts until_it_is_kept;
     const bool worth_keeping = !record.figures.empty() && (!failed || record.settled);
     const std::string where = worth_keeping ? keeper->Keep(record) : WhyNotKept(record);
-    WriteErr("\n" + report::ProfileRecordText(record));
+    WriteErr("\n" + report::ProfileRecordText(record) + kernels);
     if (*predicted) {
       WriteErr("\n" + report::PredictedBeside(record, **predicted));
     } else if (!model_.empty()) {
@@ -141,6 +152,19 @@ class ProfileCommand : public Command {
     RETURN_IF_ERROR(batch);
     const auto workers = ParseWhole("--workers", workers_, 0, 1024);
     RETURN_IF_ERROR(workers);
+    if (!kernels_.empty()) {
+      const auto kernels = ParseWhole("--kernels", kernels_, 1, kMostCounted);
+      RETURN_IF_ERROR(kernels);
+      kernel_count_ = static_cast<int>(*kernels);
+      const char* path = std::getenv("PATH");
+      auto program = platform::FindProgram("ncu", path != nullptr ? path : "");
+      if (!program) {
+        return UsageError(
+            "--kernels: Nsight Compute's program ncu is not in PATH; it comes with the CUDA "
+            "toolkit (/usr/local/cuda/bin/ncu)");
+      }
+      ncu_ = std::move(*program);
+    }
     spec_.name = name_;
     spec_.command = command_;
     spec_.reads_stdin = true;
@@ -256,6 +280,19 @@ class ProfileCommand : public Command {
     return records;
   }
 
+  // The table to show. What was measured without them is kept in any case.
+  std::string CountKernels(core::ProfileRecord& record) const {
+    WriteErr(fmt::format("running it once more to count {} with Nsight Compute ...\n",
+                         core::Count(static_cast<std::size_t>(kernel_count_), "kernel")));
+    auto counted = study::MeasureKernels({command_, ncu_, kernel_count_});
+    if (!counted) {
+      record.notes.push_back("kernels were not counted: " + counted.error().message);
+      return {};
+    }
+    const core::KernelFigure whole = study::PutKernels(std::move(*counted), record);
+    return "\n" + report::KernelsText(record, whole, kShownKernels);
+  }
+
   static std::string WhyNotKept(const core::ProfileRecord& record) {
     if (record.figures.empty()) return "not stored: nothing was measured\n";
     return fmt::format("not stored: the job failed with exit code {} before it had settled\n",
@@ -264,6 +301,8 @@ class ProfileCommand : public Command {
 
   std::vector<std::string> command_;
   std::string name_, model_, trained_, precision_, steps_regex_, rate_regex_, store_, out_;
+  std::string kernels_, ncu_;  // ncu_: its program; empty: kernels are not asked for
+  int kernel_count_ = 0;
   std::string batch_ = "0", workers_ = "0", repeat_ = "1";
   std::string interval_ = "1s", warmup_ = "auto", for_ = "settled";
   int repeats_ = 1;

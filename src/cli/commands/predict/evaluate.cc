@@ -18,13 +18,16 @@
 #include "report/prediction/recommendation.h"
 #include "report/prediction/retraining.h"
 #include "report/prediction/timm.h"
+#include "report/prediction/worth.h"
 #include "report/prediction/yeung_charts.h"
 #include "study/prediction/evaluate/beside_yeung.h"
 #include "study/prediction/evaluate/evaluate_pairs.h"
 #include "study/prediction/evaluate/evaluation.h"
 #include "study/prediction/evaluate/timm.h"
+#include "study/prediction/evaluate/worth.h"
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/measured_slowdowns.h"
+#include "study/prediction/operator_file.h"
 #include "study/prediction/prediction.h"
 #include "study/prediction/retraining.h"
 #include "study/prediction/training_rows.h"
@@ -60,6 +63,15 @@ class EvaluateCommand : public Command {
     app.add_flag(
            "--search", search_,
            "choose each learner's options by cross-validation in every fold; ten times as slow")
+        ->disable_flag_override();
+    app.add_flag("--refit", refit_, "fit the base's rates in every fold anew")
+        ->disable_flag_override();
+    app.add_option(
+           "--operators", operators_,
+           "a table of operators measured one by one; the base goes by it, and --refit holds")
+        ->type_name("FILE");
+    app.add_flag("--worth", worth_,
+                 "what the operator table, the host probe and the learned residual are worth")
         ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
@@ -105,6 +117,10 @@ class EvaluateCommand : public Command {
           "evaluate: --recommend needs profiles with graphs to predict from, for instance "
           "data/h200/profiles.csv");
     }
+    if ((worth_ || refit_ || !operators_.empty()) && profiles_.empty()) {
+      return core::UsageError(
+          "evaluate: --worth, --refit and --operators need profiles with graphs to learn from");
+    }
     if (gavel_ && !pairs_) return core::UsageError("evaluate: --gavel needs --pairs");
     if (asked == 0) {
       return core::UsageError(
@@ -143,6 +159,15 @@ class EvaluateCommand : public Command {
     RETURN_IF_ERROR(set);
     ProgressBar bar;
     if (yeung_) return BesideYeung(*set, options.folds, bar);
+    std::optional<predict::OperatorTable> operators;
+    if (!operators_.empty()) {
+      auto read = study::ReadOperatorFile(operators_, *catalogue);
+      RETURN_IF_ERROR(read);
+      operators = std::move(*read);
+      options.operators = &*operators;
+    }
+    options.refit = refit_ || operators.has_value();
+    if (worth_) return Worth(*set, options, bar);
     options.progress = [&](std::string_view learner, std::size_t done, std::size_t of) {
       bar.Show(learner, done, of);
     };
@@ -157,6 +182,17 @@ class EvaluateCommand : public Command {
       files.push_back({"importance.svg", report::ImportanceSvg(*evaluation)});
     }
     return Finish(json_ ? json : report::EvaluationTable(*evaluation), files);
+  }
+
+  Result<ExitCode> Worth(const study::TrainingSet& set, const study::EvaluationOptions& options,
+                         ProgressBar& bar) const {
+    const auto worth = study::WorthOf(
+        set, options.operators, options.folds,
+        [&](std::size_t done, std::size_t of) { bar.Show("leaving out", done, of); });
+    bar.Clear();
+    if (!worth) return tl::unexpected(core::Error(worth.error()).Within("--worth"));
+    const std::string json = report::WorthJson(*worth, profiles_);
+    return Finish(json_ ? json : report::WorthText(*worth), {{"evaluation.json", json}});
   }
 
   Result<ExitCode> BesideYeung(const study::TrainingSet& set, std::size_t folds,
@@ -258,6 +294,9 @@ class EvaluateCommand : public Command {
   std::string trained_;
   bool pairs_ = false;
   bool yeung_ = false;
+  bool refit_ = false;
+  bool worth_ = false;
+  std::string operators_;
   bool search_ = false;
   bool json_ = false;
 };

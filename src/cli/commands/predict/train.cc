@@ -35,6 +35,11 @@ class TrainCommand : public Command {
         ->type_name("MODEL");
     app.add_option("--next", next_, "with --onto: later profiles to judge it by; may be repeated")
         ->type_name("FILE");
+    app.add_option("--operators", operators_,
+                   "a table of operators measured one by one; the base goes by it")
+        ->type_name("FILE");
+    app.add_flag("--refit", refit_, "fit the base's rates to the profiles, too")
+        ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
   }
@@ -48,14 +53,19 @@ class TrainCommand : public Command {
     }
     const auto catalogue = CatalogueWith(catalogue_);
     RETURN_IF_ERROR(catalogue);
+    if (!onto_.empty() && (refit_ || !operators_.empty())) {
+      return core::UsageError(
+          "--onto keeps the base of the model that it corrects; leave --refit and --operators out");
+    }
     if (!onto_.empty()) return Onto(*catalogue);
     if (!next_.empty()) {
       return core::UsageError("--next judges what --onto MODEL is corrected to; give that too");
     }
     ProgressBar progress;
-    study::TrainAsk ask{profiles_, pairs_, [&](std::size_t done, std::size_t of) {
-                          progress.Show("training", done, of);
-                        }};
+    study::TrainAsk ask{
+        profiles_, pairs_,
+        [&](std::size_t done, std::size_t of) { progress.Show("training", done, of); }, refit_,
+        operators_};
     const auto report = study::TrainModel(ask, *catalogue);
     progress.Clear();
     RETURN_IF_ERROR(report);
@@ -107,7 +117,8 @@ class TrainCommand : public Command {
   }
 
   std::vector<std::string> profiles_, pairs_, next_;
-  std::string out_, catalogue_, onto_;
+  std::string out_, catalogue_, onto_, operators_;
+  bool refit_ = false;
 };
 
 }  // namespace

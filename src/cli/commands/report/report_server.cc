@@ -114,6 +114,15 @@ Result<std::string> WeekPage(const ReportFlags& flags) {
   parts.gpus = std::move(*gpus);
   parts.server = NodeName(*client);
   if (parts.server.empty()) parts.server = "this server";
+  // A server of an older version does not know it, and a busy one may refuse: the page says so.
+  const auto usage = client->Get(fmt::format("/usage?seconds={}", flags.days * 86'400));
+  if (!usage) {
+    parts.no_savings = usage.error().message;
+  } else if (auto savings = SavingsFromAnswer(*usage)) {
+    parts.savings = std::move(*savings);
+  } else {
+    parts.no_savings = savings.error().message;
+  }
   return report::WeekReport(parts, flags.made);
 }
 

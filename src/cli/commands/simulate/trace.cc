@@ -11,6 +11,7 @@
 #include "platform/files/mapped_file.h"
 #include "platform/files/write_file.h"
 #include "trace/csv.h"
+#include "trace/kube_pods.h"
 #include "trace/sacct.h"
 
 namespace sharewell::cli {
@@ -40,15 +41,20 @@ class TraceCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     app.add_option("action", action_, "what to do")->type_name("import")->required();
-    app.add_option("format", format_, "source: Slurm's accounting")->type_name("sacct")->required();
+    app.add_option("format", format_, "source: Slurm's accounting, or a dump of a cluster's pods")
+        ->type_name("sacct|kubernetes")
+        ->required();
     app.add_option("from", from_,
-                   "what `sacct --parsable2` printed; without it, --since asks sacct")
+                   "what `sacct --parsable2` printed (without it, --since asks sacct), or `kubectl "
+                   "get pods -A -o json`")
         ->type_name("FILE");
     app.add_option("--since", since_, "run sacct here, for all jobs since this day: 2026-01-01")
         ->type_name("DATE");
     app.add_option("--before", before_, "with --since: until this day (default: now)")
         ->type_name("DATE");
     app.add_option("--partition", partition_, "only jobs of this partition")->type_name("NAME");
+    app.add_option("--namespace", name_space_, "with kubernetes: only pods of this namespace")
+        ->type_name("NAME");
     app.add_option("--out", out_, "write the trace there (default: print it)")->type_name("FILE");
   }
 
@@ -57,7 +63,8 @@ class TraceCommand : public Command {
     auto text = from_.empty() ? AskSacct() : ReadFile();
     RETURN_IF_ERROR(text);
     const std::string name = from_.empty() ? "sacct" : from_;
-    const auto trace = trace::ReadSacct(*text, name, partition_);
+    const auto trace = format_ == "kubernetes" ? trace::ReadKubePods(*text, name, name_space_)
+                                               : trace::ReadSacct(*text, name, partition_);
     RETURN_IF_ERROR(trace);
     const std::string csv = trace::WriteCsv(*trace);
     if (out_.empty()) {
@@ -82,12 +89,21 @@ class TraceCommand : public Command {
       return UsageError("trace: {} is not allowed; give import{}", Quoted(action_),
                         core::DidYouMean(action_, std::vector<std::string>{"import"}));
     }
-    if (format_ != "sacct") {
+    if (format_ != "sacct" && format_ != "kubernetes") {
       return UsageError(
-          "trace: {} cannot be imported; give sacct{}. Public traces need no import: `sharewell "
-          "simulate --trace FILE` reads them",
-          Quoted(format_), core::DidYouMean(format_, std::vector<std::string>{"sacct"}));
+          "trace: {} cannot be imported; give sacct or kubernetes{}. Public traces need no import: "
+          "`sharewell simulate --trace FILE` reads them",
+          Quoted(format_),
+          core::DidYouMean(format_, std::vector<std::string>{"sacct", "kubernetes"}));
     }
+    if (format_ == "kubernetes") {
+      if (!since_.empty() || !before_.empty() || !partition_.empty()) {
+        return UsageError("trace: --since, --before and --partition are for sacct");
+      }
+      if (!from_.empty()) return {};
+      return UsageError("trace: give a file, made with: kubectl get pods -A -o json > FILE");
+    }
+    if (!name_space_.empty()) return UsageError("trace: --namespace is for kubernetes");
     if (from_.empty() == since_.empty()) {
       return UsageError(
           "trace: give a file, or --since to ask sacct here; a file is made with: sacct --allusers "
@@ -135,7 +151,7 @@ class TraceCommand : public Command {
     return std::move(answer->output);
   }
 
-  std::string action_, format_, from_, since_, before_, partition_, out_;
+  std::string action_, format_, from_, since_, before_, partition_, name_space_, out_;
 };
 
 }  // namespace

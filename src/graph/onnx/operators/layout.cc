@@ -384,6 +384,28 @@ void TopKShape(Node& node) {
   node.Set(1, std::move(out), DType::kInt64);
 }
 
+// Complex values are pairs in the last dimension; a real operand has 1 there.
+void FourierShape(Node& node) {
+  node.SetType(0, node.Type(0));
+  const Dims* x = node.Shape(0);
+  const auto length = node.KnownInts(1);
+  const auto given = node.KnownInts(2);
+  if (x == nullptr || x->empty() || (node.HasInput(1) && (!length || length->size() != 1))) return;
+  if (node.HasInput(2) && (!given || given->size() != 1)) return;
+  const std::int64_t along = node.HasInput(2)   ? given->front()
+                             : node.Has("axis") ? node.Int("axis", 1)
+                                                : -2;
+  const auto axis = FromFront(along, x->size());
+  if (!axis) return;
+  const bool one_sided = node.Int("onesided", 0) != 0;
+  const bool inverse = node.Int("inverse", 0) != 0;
+  Dims out = *x;
+  if (length) out[*axis] = length->front();
+  if (one_sided && !inverse) out[*axis] = out[*axis] / 2 + 1;
+  out.back() = one_sided && inverse ? 1 : 2;
+  node.Set(0, std::move(out));
+}
+
 void CenterCropPadShape(Node& node) {
   node.SetType(0, node.Type(0));
   const Dims* x = node.Shape(0);

@@ -23,6 +23,7 @@ void GatherElementsShape(Node& node);
 void GatherNdShape(Node& node);
 void OneHotShape(Node& node);
 void TopKShape(Node& node);
+void FourierShape(Node& node);
 void CenterCropPadShape(Node& node);
 
 // Of dims from `from` to before `to`, each at most kLargestDim; saturates far above what any of

@@ -58,6 +58,7 @@ constexpr std::array kRules = {
     Rule{"Cos", Kind::kActivation, SameShape},
     Rule{"Cosh", Kind::kActivation, SameShape},
     Rule{"CumSum", Kind::kReduction, SameShape, nullptr, FoldCumSum},
+    Rule{"DFT", Kind::kReduction, FourierShape},
     Rule{"DeformConv", Kind::kConv, ConvShape, ConvWork},
     Rule{"DepthToSpace", Kind::kMove, DepthToSpaceShape},
     Rule{"DequantizeLinear", Kind::kElementwise, DequantizeShape},

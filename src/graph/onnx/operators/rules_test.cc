@@ -98,6 +98,16 @@ TEST(ReductionRules, AxesFromAttributeOrInput) {
   EXPECT_THAT(Shape({"TopK", {{2, 9}}, {}, {{4}}, 2}, 1), ElementsAre(2, 4));
 }
 
+TEST(ReductionRules, FourierTransformsOfRealAndComplexValues) {
+  EXPECT_THAT(Shape({"DFT", {{2, 8, 16, 1}}, {Int("onesided", 1)}}), ElementsAre(2, 8, 9, 2));
+  EXPECT_THAT(Shape({"DFT", {{2, 8, 16, 1}}, {Int("onesided", 1)}, {{32}, {2}}}),
+              ElementsAre(2, 8, 17, 2));
+  EXPECT_THAT(Shape({"DFT", {{2, 8, 32, 2}}, {Int("inverse", 1)}, {{32}, {-2}}}),
+              ElementsAre(2, 8, 32, 2));
+  EXPECT_THAT(Shape({"DFT", {{2, 8, 1}}, {Int("axis", 1)}}), ElementsAre(2, 8, 2));
+  EXPECT_EQ(KindOf({"DFT", {{2, 8, 1}}, {Int("axis", 1)}}), Kind::kReduction);
+}
+
 TEST(WindowRules, Convolutions) {
   const Case plain = {"Conv",
                       {{2, 3, 224, 224}, {64, 3, 7, 7}},

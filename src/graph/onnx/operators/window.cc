@@ -76,6 +76,15 @@ std::int64_t WindowSize(const Dims& dims, std::size_t from) {
   return static_cast<std::int64_t>(std::min(Product(dims, from), 1e15));
 }
 
+// The largest over the axes; nearly every model has one for all.
+std::int64_t DilationOf(const Node& node) {
+  std::int64_t most = 1;
+  for (const std::int64_t step : node.Ints("dilations").value_or(Dims())) {
+    most = std::clamp(step, most, kLargestStep);
+  }
+  return most;
+}
+
 DType WindowType(const Node& node) {
   if (node.type() == "ConvInteger") return DType::kInt32;
   return node.Type(0);
@@ -117,6 +126,7 @@ void ConvWork(const Node& node, Op& op) {
   op.macs = Product(*out) * Product(*weight, 1);
   op.groups = std::max<std::int64_t>(node.Int("group", 1), 1);
   op.kernel = WindowSize(*weight, 2);
+  op.dilation = DilationOf(node);
 }
 
 void DeconvShape(Node& node) {
@@ -165,6 +175,7 @@ void DeconvWork(const Node& node, Op& op) {
   op.macs = Product(*x) * Product(*weight, 1);
   op.groups = std::max<std::int64_t>(node.Int("group", 1), 1);
   op.kernel = WindowSize(*weight, 2);
+  op.dilation = DilationOf(node);
 }
 
 void PoolShape(Node& node) {

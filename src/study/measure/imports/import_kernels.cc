@@ -20,8 +20,6 @@ using core::ProfileRecord;
 using core::Result;
 using core::UsageError;
 
-// The stored profile with the new kernels and figures. What was measured without a profiler
-// stays.
 Result<ProfileRecord> Merged(store::Store& opened, const std::string& into, ProfileRecord fresh) {
   store::ProfileFilter filter;
   std::int64_t id = 0;
@@ -43,6 +41,27 @@ Result<ProfileRecord> Merged(store::Store& opened, const std::string& into, Prof
                       found->size(), core::Quoted(into), found->front().id);
   }
   ProfileRecord record = std::move(found->front());
+  PutKernels(std::move(fresh), record);
+  return record;
+}
+
+Result<ProfileRecord> ReadKernels(const KernelImport& asked) {
+  const auto file = platform::MappedFile::Open(asked.file);
+  RETURN_IF_ERROR(file);
+  auto read = asked.format == "ncu" ? imports::ReadNcuText(file->text(), asked.file)
+                                    : imports::ReadKinetoText(file->text(), asked.file);
+  RETURN_IF_ERROR(read);
+  read->created = platform::UnixNow();
+  read->source = "import " + asked.format;
+  read->name = asked.name.empty() ? std::filesystem::path(asked.file).stem().string() : asked.name;
+  read->profile.workload.name = read->name;
+  if (!asked.gpu.empty()) read->profile.gpu = asked.gpu;
+  return std::move(*read);
+}
+
+}  // namespace
+
+core::KernelFigure PutKernels(ProfileRecord fresh, ProfileRecord& record) {
   record.kernels = std::move(fresh.kernels);
   std::erase_if(record.figures, [&](const core::Figure& old) {
     return std::any_of(fresh.figures.begin(), fresh.figures.end(),
@@ -62,24 +81,8 @@ Result<ProfileRecord> Merged(store::Store& opened, const std::string& into, Prof
       record.notes.push_back(full);
     }
   }
-  return record;
+  return imports::WholeOf(record.kernels);
 }
-
-Result<ProfileRecord> ReadKernels(const KernelImport& asked) {
-  const auto file = platform::MappedFile::Open(asked.file);
-  RETURN_IF_ERROR(file);
-  auto read = asked.format == "ncu" ? imports::ReadNcuText(file->text(), asked.file)
-                                    : imports::ReadKinetoText(file->text(), asked.file);
-  RETURN_IF_ERROR(read);
-  read->created = platform::UnixNow();
-  read->source = "import " + asked.format;
-  read->name = asked.name.empty() ? std::filesystem::path(asked.file).stem().string() : asked.name;
-  read->profile.workload.name = read->name;
-  if (!asked.gpu.empty()) read->profile.gpu = asked.gpu;
-  return std::move(*read);
-}
-
-}  // namespace
 
 Result<ImportedKernels> ImportKernels(const KernelImport& asked, const OpenStore& open) {
   auto record = ReadKernels(asked);

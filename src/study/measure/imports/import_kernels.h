@@ -32,4 +32,8 @@ struct ImportedKernels {
 // `into` names no profile, or several.
 core::Result<ImportedKernels> ImportKernels(const KernelImport& asked, const OpenStore& open);
 
+// The kernels of `fresh`, and its figures in place of those of the same metrics. What was measured
+// without a profiler stays. All kernels together are returned.
+core::KernelFigure PutKernels(core::ProfileRecord fresh, core::ProfileRecord& record);
+
 }  // namespace sharewell::study

@@ -286,6 +286,8 @@ core::Result<Evaluation> Evaluate(const TrainingSet& set, const EvaluationOption
     predict::TrainOptions train;
     train.learner = learner;
     train.search = options.search;
+    train.refit = options.refit;
+    train.operators = options.operators;
     auto errors = evaluator.Run(
         k, train,
         [&](std::size_t done) {

@@ -39,6 +39,8 @@ struct EvaluationOptions {
   std::vector<std::string> learners;  // empty: EvaluatedLearners()
   bool search = false;                // predict::TrainOptions::search, in every fold anew
   std::function<void(std::string_view learner, std::size_t done, std::size_t of)> progress;
+  bool refit = false;                                 // predict::TrainOptions::refit
+  const predict::OperatorTable* operators = nullptr;  // predict::TrainOptions::operators
 };
 
 // Ratios: 0.1 is ten percent. Absent where it means nothing: percentage errors of shares, which may

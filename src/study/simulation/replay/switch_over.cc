@@ -13,13 +13,8 @@ namespace sharewell::study {
 namespace {
 
 using End = sim::JobOutcome::End;
-// A change that nobody notices.
-constexpr double kSameWithin = 0.05;
 // The policy that stands for today is off by more than this: it is said.
 constexpr double kFarOff = 0.25;
-
-// Of each job; absent: it did not finish, or it is not known.
-using CompletionTimes = std::vector<std::optional<double>>;
 
 Distribution DistributionOf(const std::vector<double>& values) {
   return {core::Mean(values), core::Quantile(values, 0.5), core::Quantile(values, 0.95),
@@ -58,53 +53,6 @@ Summary Really(const Scenario& scenario, const CompletionTimes& taken) {
   const double gpu_seconds = static_cast<double>(scenario.cluster.gpu_count()) * last;
   if (gpu_seconds > 0) s.allocated = s.gpu_hours * 3600 / gpu_seconds;
   return s;
-}
-
-PolicyChange ChangeOf(const std::string& policy, const CompletionTimes& today,
-                      const CompletionTimes& then) {
-  PolicyChange change;
-  change.policy = policy;
-  double before = 0, after = 0;
-  for (std::size_t j = 0; j < today.size(); ++j) {
-    if (!today[j] || !then[j]) continue;
-    before += *today[j];
-    after += *then[j];
-    const double ratio = *then[j] / std::max(*today[j], 1e-9);
-    change.worst = std::max(change.worst.value_or(0), ratio);
-    if (ratio < 1 - kSameWithin) {
-      ++change.sooner;
-    } else if (ratio > 1 + kSameWithin) {
-      ++change.later;
-    } else {
-      ++change.same;
-    }
-  }
-  if (before > 0) change.jct_mean = after / before - 1;
-  return change;
-}
-
-std::vector<UserOutcome> UsersOf(const Scenario& scenario,
-                                 const std::vector<CompletionTimes>& columns) {
-  std::vector<UserOutcome> users(scenario.users.size());
-  std::vector<std::vector<std::vector<double>>> times(
-      users.size(), std::vector<std::vector<double>>(columns.size()));
-  for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
-    const std::size_t u = scenario.jobs[j].user.index();
-    ++users[u].jobs;
-    users[u].gpu_hours += scenario.truth[j].work.value * scenario.jobs[j].gpus / 3600;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c][j]) times[u][c].push_back(*columns[c][j]);
-    }
-  }
-  for (std::size_t u = 0; u < users.size(); ++u) {
-    users[u].user = scenario.users[u];
-    for (const auto& column : times[u]) users[u].jct_mean.push_back(core::Mean(column));
-  }
-  std::erase_if(users, [](const UserOutcome& user) { return user.jobs == 0; });
-  std::stable_sort(users.begin(), users.end(), [](const UserOutcome& a, const UserOutcome& b) {
-    return a.gpu_hours > b.gpu_hours;
-  });
-  return users;
 }
 
 // How far the simulated today is from what really happened.

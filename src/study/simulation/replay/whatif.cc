@@ -28,8 +28,23 @@ std::vector<const JobRecord*> Newest(JobRecords records, std::size_t most) {
   return kept;
 }
 
-core::Result<WhatIfRow> Replay(const JobHistory& history, const std::string& name,
-                               const WhatIfOptions& options) {
+struct Replayed {
+  WhatIfRow row;
+  CompletionTimes taken;
+};
+
+CompletionTimes TakenIn(const Scenario& scenario, const sim::World& world) {
+  CompletionTimes taken(scenario.jobs.size());
+  for (std::size_t j = 0; j < taken.size(); ++j) {
+    const sim::JobOutcome& outcome = world.outcomes()[j];
+    if (outcome.end != sim::JobOutcome::End::kFinished) continue;
+    taken[j] = (outcome.finish - scenario.jobs[j].submit).value;
+  }
+  return taken;
+}
+
+core::Result<Replayed> Replay(const JobHistory& history, const std::string& name, std::size_t which,
+                              const WhatIfOptions& options) {
   const Scenario& scenario = history.scenario;
   policy::Options policy_options;
   policy_options.max_slowdown = options.max_slowdown;
@@ -43,23 +58,18 @@ core::Result<WhatIfRow> Replay(const JobHistory& history, const std::string& nam
   PlayEstimator estimator(history.believed);
   PlayRecorder recorder(scenario.jobs.size());
   control::Loop loop(snapshot, **policy, engine, estimator, recorder);
-  for (;;) {
+  for (std::size_t turn = 0;; ++turn) {
     const auto more = loop.Turn();
     RETURN_IF_ERROR(more);
     if (!*more) break;
+    if (options.progress && turn % 64 == 0) {
+      const std::size_t live = snapshot.waiting().size() + snapshot.running().size();
+      options.progress(which, snapshot.job_count() - live, scenario.jobs.size());
+    }
   }
   world.Close();
-  const Summary summary = Summarise(scenario, world, name, {}, 0);
-  return WhatIfRow{name,
-                   summary.jobs,
-                   summary.finished,
-                   summary.makespan,
-                   summary.jct.mean,
-                   summary.queueing.mean,
-                   summary.slowdown_mean,
-                   summary.busy,
-                   static_cast<std::size_t>(summary.moves),
-                   static_cast<std::size_t>(summary.ooms)};
+  return Replayed{RowOf(name, scenario, Summarise(scenario, world, name, {}, 0), world.outcomes()),
+                  TakenIn(scenario, world)};
 }
 
 double RecordedSeconds(core::UnixMillis from, core::UnixMillis to) {
@@ -99,10 +109,35 @@ std::optional<WhatIfRow> Really(const JobHistory& history) {
   row.jct_mean = core::Mean(jct);
   row.queueing_mean = core::Mean(queueing);
   row.slowdown_mean = core::Mean(slowdown);
+  row.jct_curve = CurveOf(jct);
+  row.queueing_curve = CurveOf(queueing);
+  row.slowdown_curve = CurveOf(slowdown);
   const double gpu_seconds =
       *row.makespan * static_cast<double>(history.scenario.cluster.gpu_count());
   if (busy_known && gpu_seconds > 0) row.busy = std::min(1.0, busy / gpu_seconds);
   return row;
+}
+
+// Of the jobs that are over, from their submission to their end.
+CompletionTimes ReallyTaken(const JobHistory& history) {
+  CompletionTimes taken(history.job.size());
+  for (std::size_t j = 0; j < taken.size(); ++j) {
+    const JobRecord& job = *history.job[j];
+    if (core::IsOver(job.phase) && job.ended) {
+      taken[j] = RecordedSeconds(job.submitted, *job.ended);
+    }
+  }
+  return taken;
+}
+
+std::vector<NamedChange> Named(const JobHistory& history, const std::vector<JobChange>& changes) {
+  std::vector<NamedChange> named;
+  for (const JobChange& change : changes) {
+    const JobRecord& job = *history.job[change.job];
+    named.push_back(
+        {job.number, core::DisplayName(job.asked), job.user.name, change.before, change.after});
+  }
+  return named;
 }
 
 std::string SomeJobs(std::size_t count) {
@@ -132,6 +167,34 @@ void RemarkOnHistory(const JobHistory& history, std::size_t older, WhatIfResult&
 
 }  // namespace
 
+WhatIfRow RowOf(const std::string& name, const Scenario& scenario, const Summary& summary,
+                std::span<const sim::JobOutcome> outcomes) {
+  WhatIfRow row{name,
+                summary.jobs,
+                summary.finished,
+                summary.makespan,
+                summary.jct.mean,
+                summary.queueing.mean,
+                summary.slowdown_mean,
+                summary.busy,
+                static_cast<std::size_t>(summary.moves),
+                static_cast<std::size_t>(summary.ooms)};
+  std::vector<double> jct, queueing, slowdown;
+  for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+    const sim::JobOutcome& outcome = outcomes[j];
+    const core::Seconds submit = scenario.jobs[j].submit;
+    if (outcome.first_start) queueing.push_back((*outcome.first_start - submit).value);
+    if (outcome.end != sim::JobOutcome::End::kFinished) continue;
+    jct.push_back((outcome.finish - submit).value);
+    const core::Seconds worked = outcome.run_time - outcome.restarting;
+    if (outcome.undisturbed.value > 0) slowdown.push_back(worked / outcome.undisturbed);
+  }
+  row.jct_curve = CurveOf(std::move(jct));
+  row.queueing_curve = CurveOf(std::move(queueing));
+  row.slowdown_curve = CurveOf(std::move(slowdown));
+  return row;
+}
+
 core::Result<WhatIfResult> WhatIf(JobRecords records, const core::Cluster& cluster,
                                   std::span<const core::SharedRun> shared,
                                   std::span<const std::string> policies,
@@ -149,12 +212,22 @@ core::Result<WhatIfResult> WhatIf(JobRecords records, const core::Cluster& clust
   }
   WhatIfResult result;
   result.jobs = history.job.size();
+  std::vector<CompletionTimes> columns;
   for (const std::string& name : policies) {
-    auto row = Replay(history, name, options);
-    RETURN_IF_ERROR(row);
-    result.policies.push_back(std::move(*row));
+    auto played = Replay(history, name, columns.size(), options);
+    RETURN_IF_ERROR(played);
+    result.policies.push_back(std::move(played->row));
+    columns.push_back(std::move(played->taken));
   }
   result.really = Really(history);
+  for (std::size_t p = 1; p < columns.size(); ++p) {
+    WhatIfChange& made = result.changes.emplace_back();
+    made.change = ChangeOf(policies[p], columns.front(), columns[p]);
+    made.gains = Named(history, made.change.gains);
+    made.losses = Named(history, made.change.losses);
+  }
+  columns.push_back(ReallyTaken(history));
+  result.users = UsersOf(history.scenario, columns);
   RemarkOnHistory(history, records.size() - kept.size(), result);
   return result;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +14,9 @@
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
+#include "study/simulation/replay/gains.h"
 #include "study/simulation/replay/job_history.h"
+#include "study/simulation/summary.h"
 
 namespace sharewell::study {
 
@@ -21,6 +25,8 @@ struct WhatIfOptions {
   std::size_t most_jobs = 20'000;   // of more, the last ones
   core::Ratio max_slowdown = 1.25;  // the server's
   core::Seconds restart_cost{10};   // of a job that is moved or stopped
+  // Told now and then: which of the policies is played, and how many of its jobs have ended.
+  std::function<void(std::size_t policy, std::size_t done, std::size_t of)> progress = {};
 };
 
 // Unknown is absent.
@@ -30,16 +36,37 @@ struct WhatIfRow {
   std::optional<double> makespan, jct_mean, queueing_mean, slowdown_mean;  // seconds; a ratio
   std::optional<double> busy;  // of the GPUs' time over the makespan
   std::size_t moves = 0, ooms = 0;
+  // Distributions over jobs (CurveOf): seconds, seconds, a ratio.
+  std::vector<double> jct_curve = {}, queueing_curve = {}, slowdown_curve = {};
 
   friend bool operator==(const WhatIfRow&, const WhatIfRow&) = default;
 };
 
-struct WhatIfResult {
-  std::vector<WhatIfRow> policies;   // as asked for
-  std::optional<WhatIfRow> really;   // of the jobs that are over; absent where none is
-  std::size_t jobs = 0;              // played
-  std::vector<std::string> remarks;  // what was assumed, one sentence each
+// A job of which somebody should know how it changes.
+struct NamedChange {
+  std::int64_t number = 0;
+  std::string name, user;
+  double before = 0, after = 0;  // completion times, in seconds
 };
+
+// Of one policy against the first one.
+struct WhatIfChange {
+  PolicyChange change;
+  std::vector<NamedChange> gains, losses;  // the largest
+};
+
+struct WhatIfResult {
+  std::vector<WhatIfRow> policies;         // as asked for
+  std::optional<WhatIfRow> really;         // of the jobs that are over; absent where none is
+  std::size_t jobs = 0;                    // played
+  std::vector<std::string> remarks;        // what was assumed, one sentence each
+  std::vector<WhatIfChange> changes = {};  // of each policy but the first
+  std::vector<UserOutcome> users = {};     // their columns: the policies, then what really happened
+};
+
+// What a simulated run comes to, with its distributions.
+WhatIfRow RowOf(const std::string& name, const Scenario& scenario, const Summary& summary,
+                std::span<const sim::JobOutcome> outcomes);
 
 // `records`: over and live, in any order. An unknown policy, or none, is a usage error; so is a
 // history without any job that can be played.

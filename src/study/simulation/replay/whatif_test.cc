@@ -46,6 +46,43 @@ TEST(WhatIf, SharingWouldHaveEndedSooner) {
   EXPECT_LE(*sharewell.slowdown_mean, 1.3);
 }
 
+TEST(WhatIf, TellsDistributionsAndWhoGains) {
+  auto records = OneAfterTheOther();
+  records[3].user.name = "bo";
+  const std::string policies[] = {"slot", "sharewell"};
+  std::vector<std::size_t> played;
+  const WhatIfOptions options{
+      .now = At(500), .progress = [&](std::size_t policy, std::size_t done, std::size_t of) {
+        if (played.empty() || played.back() != policy) {
+          played.push_back(policy);
+        }
+        EXPECT_LE(done, of);
+        EXPECT_EQ(of, 4U);
+      }};
+  const auto result = WhatIf(PointersTo(records), OneGpu(), {}, policies, options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(played, testing::ElementsAre(0, 1));
+  using testing::ElementsAre;
+  const auto near = [](double value) { return DoubleNear(value, 1); };
+  EXPECT_THAT(result->policies[0].jct_curve,
+              ElementsAre(near(100), near(200), near(300), near(400)));
+  EXPECT_THAT(result->policies[0].queueing_curve,
+              ElementsAre(near(0), near(100), near(200), near(300)));
+  EXPECT_THAT(result->really->jct_curve, ElementsAre(100, 200, 300, 400));
+  EXPECT_EQ(result->policies[1].slowdown_curve.size(), 4U);
+  ASSERT_EQ(result->changes.size(), 1U);
+  const WhatIfChange& change = result->changes[0];
+  EXPECT_EQ(change.change.policy, "sharewell");
+  EXPECT_EQ(change.change.sooner + change.change.later + change.change.same, 4U);
+  ASSERT_FALSE(change.gains.empty());
+  EXPECT_EQ(change.gains[0].number, 4) << "it waited longest";
+  EXPECT_EQ(change.gains[0].user, "bo");
+  ASSERT_EQ(result->users.size(), 2U);
+  EXPECT_EQ(result->users[0].user, "ann");
+  ASSERT_EQ(result->users[0].jct_mean.size(), 3U) << "two policies, and what happened";
+  EXPECT_THAT(result->users[0].jct_mean[2], Optional(DoubleNear(200, 1e-9)));
+}
+
 TEST(WhatIf, APairThatWasSeenToShareBadlyIsPlayedSo) {
   const auto records = OneAfterTheOther();
   std::vector<core::SharedRun> shared;

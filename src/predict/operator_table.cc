@@ -1,0 +1,279 @@
+#include "predict/operator_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/text/parse_number.h"
+#include "predict/base.h"
+#include "predict/learn/gaussian/cholesky.h"
+
+namespace sharewell::predict {
+namespace {
+
+constexpr std::size_t kKinds = 4, kArithmetics = 3;
+constexpr double kLaunch = 2e-6;  // seconds that any pass takes at least, about
+constexpr double kRidge = 0.02;   // of the plane, a cell
+// How far apart cells still speak for each other, by feature: logarithms.
+constexpr OperatorTable::Place kReach = {0.7, 0.7, 0.5, 0.7, 0.5, 0.4, 0.3};
+constexpr double kPlaneWeight = 0.15;  // how much the plane itself counts, beside a cell just there
+constexpr double kTooFar = 9;          // squared, in reaches: nothing nearer, nothing told
+constexpr std::size_t kFewest = 3;     // cells that make a group
+
+double Log(double value) { return std::log(std::max(value, 1.0)); }
+
+bool IsProduct(OpClass of) { return of <= OpClass::kAttention || of == OpClass::kRecurrent; }
+
+OperatorTable::Place PlaceOf(const OperatorShape& shape, std::size_t pass) {
+  return {Log(shape.flops[pass]),        Log(shape.bytes[pass]),
+          Log(shape.contraction),        Log(shape.outputs),
+          Log(shape.channels),           Log(shape.window),
+          shape.dilation > 1 ? 1.0 : 0.0};
+}
+
+// A plain limit that grows smoothly, so that logarithms of ratios to it are smooth.
+double Least(const OperatorShape& shape, std::size_t pass, const Roofline& roofline) {
+  const double rate = roofline.flops[static_cast<std::size_t>(shape.arithmetic)];
+  const double arithmetic = IsProduct(shape.of) && rate > 0 ? shape.flops[pass] / rate : 0;
+  return arithmetic + shape.bytes[pass] / std::max(roofline.bandwidth, 1e9) + kLaunch;
+}
+
+}  // namespace
+
+int OperatorKind(OpClass of, std::string_view type) {
+  const auto has = [&](std::string_view part) { return type.find(part) != std::string_view::npos; };
+  switch (of) {
+    case OpClass::kNorm:
+      return has("atch") ? 0 : has("nstance") || has("roup") ? 2 : 1;
+    case OpClass::kPool:
+      return has("Max") || has("max") ? 0 : 1;
+    case OpClass::kElementwise:
+      if (has("Reduce") || has("Arg") || has("Cum") || has("mean") || has("sum")) return 2;
+      return type == "Add" || type == "Sub" || type == "Sum" || has("aten.add") || has("aten.sub")
+                 ? 0
+                 : 1;
+    case OpClass::kActivation:
+      return has("Relu") || has("relu") || has("Clip") ? 0 : 1;
+    case OpClass::kMove:
+      return has("Concat") || has("cat") ? 0 : has("Resize") || has("upsample") ? 2 : 1;
+    case OpClass::kRecurrent:
+      return has("GRU") || has("gru") ? 1 : 0;
+    case OpClass::kStem:
+    case OpClass::kPointwise:
+    case OpClass::kConv:
+    case OpClass::kDepthwise:
+    case OpClass::kGrouped:
+      return has("ranspose") ? 1 : 0;
+    case OpClass::kMatMul:
+    case OpClass::kAttention:
+    case OpClass::kSoftmax:
+    case OpClass::kEmbedding:
+    case OpClass::kNone:
+      break;
+  }
+  return 0;
+}
+
+int ArithmeticOf(OpClass of, graph::Precision precision) {
+  if (precision == graph::Precision::kBf16 || precision == graph::Precision::kFp16) return 2;
+  return precision == graph::Precision::kTf32 && IsProduct(of) ? 1 : 0;
+}
+
+double ChannelsOf(OpClass of, const graph::Dims& output) {
+  if (output.empty()) return 1;
+  // Batch norms of few channels keep few SMs busy; others of their kind are over the last
+  // dimension.
+  const bool second = of <= OpClass::kGrouped || of == OpClass::kPool ||
+                      (of == OpClass::kNorm && output.size() > 3);
+  return static_cast<double>(second && output.size() > 1 ? output[1] : output.back());
+}
+
+OperatorShape ShapeOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCost& cost,
+                      const graph::Run& run) {
+  OperatorShape shape;
+  shape.of = ClassOf(graph, op);
+  shape.kind = OperatorKind(shape.of, op.type);
+  shape.arithmetic = ArithmeticOf(shape.of, run.precision);
+  shape.flops = {cost.forward.flops, cost.backward.flops};
+  shape.bytes = {cost.forward.bytes, cost.backward.bytes};
+  shape.contraction = Contraction(graph, op);
+  shape.window = static_cast<double>(op.kernel);
+  shape.dilation = static_cast<double>(op.dilation);
+  if (!op.outputs.empty() && op.outputs[0] != graph::kAbsent) {
+    const graph::Tensor& out = graph.tensors[static_cast<std::size_t>(op.outputs[0])];
+    shape.outputs = Elements(out);
+    if (out.dims) shape.channels = ChannelsOf(shape.of, *out.dims);
+  }
+  return shape;
+}
+
+Roofline RooflineOf(const core::GpuModel& gpu) {
+  return {{PeakFlops(gpu, graph::Precision::kFp32), PeakFlops(gpu, graph::Precision::kTf32),
+           PeakFlops(gpu, graph::Precision::kBf16)},
+          std::max(gpu.bandwidth.value, 1e9)};
+}
+
+OperatorTable::OperatorTable(std::vector<Cell> cells, Roofline roofline)
+    : cells_(std::move(cells)), roofline_(roofline) {
+  Build();
+}
+
+std::size_t OperatorTable::GroupOf(const OperatorShape& shape, std::size_t pass) {
+  const auto of = static_cast<std::size_t>(shape.of);
+  return ((of * kKinds + static_cast<std::size_t>(shape.kind)) * kArithmetics +
+          static_cast<std::size_t>(shape.arithmetic)) *
+             2 +
+         pass;
+}
+
+void OperatorTable::Build() {
+  groups_.assign(kOpClasses * kKinds * kArithmetics * 2, {});
+  for (const Cell& cell : cells_) {
+    for (const std::size_t pass : {kForward, kBackward}) {
+      if (!(cell.seconds[pass] > 0) || cell.shape.of == OpClass::kNone) continue;
+      Group& group = groups_[GroupOf(cell.shape, pass)];
+      group.places.push_back(PlaceOf(cell.shape, pass));
+      group.over.push_back(std::log(cell.seconds[pass] / Least(cell.shape, pass, roofline_)));
+    }
+  }
+  for (Group& group : groups_) {
+    const auto n = static_cast<double>(group.over.size());
+    if (group.over.size() < kFewest) {
+      group = {};
+      continue;
+    }
+    for (const double over : group.over) group.level += over / n;
+    for (const Place& place : group.places) {
+      for (std::size_t i = 0; i < kFeatures; ++i) group.middle[i] += place[i] / n;
+    }
+    // Ridge: the plane through the middle.
+    std::vector<double> squares(kFeatures * kFeatures, 0);
+    std::vector<double> slope(kFeatures, 0);
+    for (std::size_t k = 0; k < group.over.size(); ++k) {
+      for (std::size_t i = 0; i < kFeatures; ++i) {
+        const double a = group.places[k][i] - group.middle[i];
+        slope[i] += a * (group.over[k] - group.level);
+        for (std::size_t j = 0; j < kFeatures; ++j) {
+          squares[i * kFeatures + j] += a * (group.places[k][j] - group.middle[j]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < kFeatures; ++i) squares[i * kFeatures + i] += kRidge * n + 1;
+    if (!learn::Factorise(squares, kFeatures))
+      slope.assign(kFeatures, 0);
+    else
+      learn::SolveFactored(squares, kFeatures, slope);
+    std::copy(slope.begin(), slope.end(), group.slope.begin());
+    for (std::size_t k = 0; k < group.over.size(); ++k) {
+      group.over[k] -= group.level;
+      for (std::size_t i = 0; i < kFeatures; ++i) {
+        group.over[k] -= group.slope[i] * (group.places[k][i] - group.middle[i]);
+      }
+    }
+  }
+}
+
+OperatorTable OperatorTable::Without(const std::set<std::string>& families) const {
+  std::vector<Cell> kept;
+  for (const Cell& cell : cells_) {
+    const bool alone = !cell.families.empty() &&
+                       std::all_of(cell.families.begin(), cell.families.end(),
+                                   [&](const std::string& f) { return families.count(f) > 0; });
+    if (!alone) kept.push_back(cell);
+  }
+  return {std::move(kept), roofline_};
+}
+
+std::optional<double> OperatorTable::Seconds(const OperatorShape& shape, std::size_t pass,
+                                             const Roofline& roofline) const {
+  if (shape.of == OpClass::kNone || groups_.empty()) return std::nullopt;
+  const Group& group = groups_[GroupOf(shape, pass)];
+  if (group.over.empty() || !(shape.bytes[pass] > 0)) return std::nullopt;
+  const Place place = PlaceOf(shape, pass);
+  double weights = kPlaneWeight, sum = 0, nearest = kTooFar;
+  for (std::size_t k = 0; k < group.over.size(); ++k) {
+    double far = 0;
+    for (std::size_t i = 0; i < kFeatures && far < kTooFar; ++i) {
+      const double off = (place[i] - group.places[k][i]) / kReach[i];
+      far += off * off;
+    }
+    if (far >= kTooFar) continue;
+    nearest = std::min(nearest, far);
+    const double weight = std::exp(-far / 2) / (far + 0.1);
+    weights += weight;
+    sum += weight * group.over[k];
+  }
+  double over = group.level + sum / weights;
+  for (std::size_t i = 0; i < kFeatures; ++i) {
+    over += group.slope[i] * (place[i] - group.middle[i]);
+  }
+  if (nearest >= kTooFar) return std::nullopt;
+  return Least(shape, pass, roofline) * std::exp(std::clamp(over, -3.0, 8.0));
+}
+
+std::string OperatorTable::Write() const {
+  std::string out = fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}", roofline_.flops[0],
+                                roofline_.flops[1], roofline_.flops[2], roofline_.bandwidth);
+  for (const Cell& cell : cells_) {
+    const OperatorShape& s = cell.shape;
+    out += fmt::format(
+        ";{} {} {} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} "
+        "{:.4g} {:.4g}",
+        static_cast<int>(s.of), s.kind, s.arithmetic, s.flops[0], s.flops[1], s.bytes[0],
+        s.bytes[1], s.contraction, s.outputs, s.channels, s.window, s.dilation, cell.seconds[0],
+        cell.seconds[1]);
+  }
+  return out;
+}
+
+core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
+  constexpr std::size_t kNumbers = 14, kMostCells = 200'000;
+  std::vector<Cell> cells;
+  Roofline roofline;
+  bool first = true;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::array<double, kNumbers> numbers{};
+    std::size_t count = 0;
+    bool good = true;
+    while (!line.empty() && good) {
+      const std::string_view word = line.substr(0, line.find(' '));
+      line.remove_prefix(std::min(line.size(), word.size() + 1));
+      const auto number = core::FiniteNumber(word);
+      good = number && *number >= 0 && *number < 1e30 && count < kNumbers;
+      if (good) numbers[count++] = *number;
+    }
+    good = good && count == (first ? 4 : kNumbers) && cells.size() < kMostCells;
+    if (good && first) {
+      roofline = {{numbers[0], numbers[1], numbers[2]}, numbers[3]};
+    } else if (good) {
+      Cell cell;
+      good = numbers[0] < kOpClasses && numbers[1] < kKinds && numbers[2] < kArithmetics;
+      cell.shape.of = static_cast<OpClass>(static_cast<int>(good ? numbers[0] : 0));
+      cell.shape.kind = static_cast<int>(good ? numbers[1] : 0);
+      cell.shape.arithmetic = static_cast<int>(good ? numbers[2] : 0);
+      cell.shape.flops = {numbers[3], numbers[4]};
+      cell.shape.bytes = {numbers[5], numbers[6]};
+      cell.shape.contraction = numbers[7];
+      cell.shape.outputs = numbers[8];
+      cell.shape.channels = numbers[9];
+      cell.shape.window = numbers[10];
+      cell.shape.dilation = numbers[11];
+      cell.seconds = {numbers[12], numbers[13]};
+      cells.push_back(std::move(cell));
+    }
+    if (!good) {
+      return core::UsageError(
+          "operator {} of the trained model is damaged: `sharewell train` makes "
+          "a new one",
+          cells.size());
+    }
+    first = false;
+  }
+  return OperatorTable(std::move(cells), roofline);
+}
+
+}  // namespace sharewell::predict

@@ -1,0 +1,25 @@
+// Who gains and who loses under each policy of a simulation against the first one: by user, and the
+// jobs that change most.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/html/page.h"
+#include "study/simulation/results.h"
+
+namespace sharewell::report {
+
+// Each user under each policy, against the first one.
+HtmlTable UsersUnderPolicies(const study::SimulationResults& results);
+
+// A sentence and a table of jobs for each policy but the first; empty tables where nobody changes.
+struct PolicyGains {
+  std::string words;
+  HtmlTable jobs;
+};
+std::vector<PolicyGains> GainsUnderPolicies(const study::SimulationResults& results);
+
+}  // namespace sharewell::report

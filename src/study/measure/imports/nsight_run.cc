@@ -1,0 +1,145 @@
+#include "study/measure/imports/nsight_run.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "core/text/quoted.h"
+#include "import/ncu.h"
+#include "platform/files/mapped_file.h"
+#include "platform/files/short_folder.h"
+#include "platform/process/child.h"
+#include "platform/process/passed_signals.h"
+
+namespace sharewell::study {
+namespace {
+
+using core::ProfileRecord;
+using core::Result;
+
+constexpr std::array<int, 3> kLeftOut = {5000, 500, 0};
+constexpr core::Seconds kGrace{10};
+
+// Those that `sharewell import ncu` takes (docs/formats/imports.md), the time and DRAM first.
+constexpr const char* kMetrics =
+    "gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed,"
+    "dram__bytes_read.sum.pct_of_peak_sustained_elapsed,"
+    "dram__bytes_write.sum.pct_of_peak_sustained_elapsed,"
+    "dram__bytes_read.sum.per_second,dram__bytes_write.sum.per_second,"
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed,"
+    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed,"
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed,"
+    "sm__warps_active.avg.pct_of_peak_sustained_active";
+
+// The first line of Nsight Compute's own that tells of an error; empty: none does.
+std::string_view ErrorIn(std::string_view log) {
+  constexpr std::string_view kMark = "==ERROR==";
+  const std::size_t at = log.find(kMark);
+  if (at == std::string_view::npos) return {};
+  std::string_view line = log.substr(at + kMark.size());
+  line = line.substr(0, line.find('\n'));
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  return line.substr(0, 300);
+}
+
+core::Error Refused(std::string_view said) {
+  const bool rights = said.find("ERR_NVGPUCTRPERM") != std::string_view::npos;
+  return core::Error{
+      core::ErrorKind::kFailed,
+      fmt::format("Nsight Compute: {}; {}", core::Quoted(std::string(said)),
+                  rights ? "run it as root, or let an admin allow counters to all users "
+                           "(the driver's option NVreg_RestrictProfilingToAdminUsers=0)"
+                         : "run the same command by hand with ncu before it to see more")};
+}
+
+// Whether anything was counted is told by the table alone: a job that ends before it has launched
+// enough is no error to Nsight Compute.
+Result<std::string> RunOnce(const NsightRun& run, int left_out, const std::string& log) {
+  platform::ChildOptions options;
+  options.command = {run.program,
+                     "--csv",
+                     "--page",
+                     "raw",
+                     "--target-processes",
+                     "all",
+                     "--clock-control",
+                     "none",
+                     "--cache-control",
+                     "none",
+                     "--launch-skip",
+                     std::to_string(left_out),
+                     "--launch-count",
+                     std::to_string(run.kernels),
+                     "--kill",
+                     "yes",
+                     "--metrics",
+                     kMetrics,
+                     "--log-file",
+                     log};
+  options.command.insert(options.command.end(), run.command.begin(), run.command.end());
+  options.out.to = platform::ChildOutput::To::kNull;
+  options.err.to = platform::ChildOutput::To::kNull;
+  platform::PassedSignals signals;
+  auto child = platform::Child::Start(options);
+  RETURN_IF_ERROR(child);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto over = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >
+           run.limit.value;
+  };
+  bool late = false;
+  std::optional<int> signal;
+  while (!(*child)->Ended() && !late && !signal) {
+    platform::Child* const one = child->get();
+    platform::WaitForChildren({&one, 1}, core::Seconds{1});
+    if (const auto next = signals.Next(); next && next->number != SIGWINCH) signal = next->number;
+    late = over();
+  }
+  (*child)->Stop(kGrace);
+  if (signal) return core::FailedError("interrupted while kernels were counted");
+  const auto file = platform::MappedFile::Open(log);
+  if (!file) {
+    return core::FailedError(
+        "Nsight Compute wrote nothing{}; run the same command by hand with ncu before it",
+        late ? fmt::format(" within {:.0f} min", run.limit.value / 60) : "");
+  }
+  const std::string_view text = file->text();
+  return std::string(text);
+}
+
+}  // namespace
+
+Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
+  const platform::ShortFolder folder;
+  if (folder.path().empty()) {
+    return core::FailedError("no folder could be made in /tmp: {}", std::strerror(errno));
+  }
+  for (const int left_out : kLeftOut) {
+    const auto text = RunOnce(run, left_out, fmt::format("{}/{}.csv", folder.path(), left_out));
+    RETURN_IF_ERROR(text);
+    const std::string_view said = ErrorIn(*text);
+    if (text->find("\"Kernel Name\"") == std::string::npos) {
+      if (!said.empty()) return tl::unexpected(Refused(said));
+      continue;
+    }
+    auto read = imports::ReadNcuText(*text, "Nsight Compute's table");
+    RETURN_IF_ERROR(read);
+    if (read->kernels.empty()) continue;
+    read->source = "ncu";
+    read->notes.push_back(fmt::format(
+        "kernels were counted in a run of their own, behind the first {} launches", left_out));
+    if (!said.empty())
+      read->notes.push_back("not all of them were: " + core::Quoted(std::string(said)));
+    return std::move(*read);
+  }
+  return core::FailedError(
+      "Nsight Compute saw no kernel: the job uses no GPU, or ended before its first kernel");
+}
+
+}  // namespace sharewell::study

@@ -1,0 +1,27 @@
+// NsightRun: a command run once more under Nsight Compute, which counts what each of some kernels
+// does. The GPU's clocks and caches are left as the job finds them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/profile_record.h"
+#include "core/result.h"
+#include "core/units.h"
+
+namespace sharewell::study {
+
+struct NsightRun {
+  std::vector<std::string> command;
+  std::string program;           // ncu, as platform::FindProgram found it
+  int kernels = 200;             // that are counted; then the job is ended
+  core::Seconds limit{20 * 60};  // then it is ended all the same
+};
+
+// Kernels, figures and notes, as `sharewell import ncu` has them. The first 5,000 launches are left
+// out: models are made and algorithms tried in them. A job that has fewer is run again with 500
+// left out, then with none, and a note says so. What the job writes is not shown. An error says
+// what Nsight Compute said and what to do.
+core::Result<core::ProfileRecord> MeasureKernels(const NsightRun& run);
+
+}  // namespace sharewell::study

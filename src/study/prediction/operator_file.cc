@@ -1,0 +1,109 @@
+#include "study/prediction/operator_file.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/text/parse_number.h"
+#include "platform/files/csv.h"
+#include "platform/files/mapped_file.h"
+
+namespace sharewell::study {
+namespace {
+
+using platform::CsvReader;
+using predict::OpClass;
+
+constexpr platform::Range kAmount{0, 1e25};
+constexpr platform::Range kSeconds{0, 1e4};
+
+OpClass ClassNamed(std::string_view word) {
+  const auto found = std::find(predict::kOpClassNames.begin(), predict::kOpClassNames.end(), word);
+  return static_cast<OpClass>(found - predict::kOpClassNames.begin());
+}
+
+// "64x256x14x14"; none where it is anything else.
+std::optional<graph::Dims> DimsFrom(std::string_view text) {
+  graph::Dims out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find('x'));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const auto number = core::FiniteNumber(word);
+    if (!number || *number < 0 || *number > 1e12 || out.size() == graph::kMostDims) return {};
+    out.push_back(static_cast<std::int64_t>(*number));
+  }
+  return out;
+}
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!word.empty()) out.emplace_back(word);
+  }
+  return out;
+}
+
+}  // namespace
+
+core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
+                                                      const std::string& name,
+                                                      const catalogue::GpuCatalogue& catalogue) {
+  CsvReader csv(text, name);
+  const auto of = csv.Require("class"), type = csv.Require("type");
+  const auto precision = csv.Require("precision"), output = csv.Require("output");
+  const auto window = csv.Require("window"), dilation = csv.Require("dilation");
+  const auto flops_forward = csv.Require("flops_forward");
+  const auto flops_backward = csv.Require("flops_backward");
+  const auto bytes_forward = csv.Require("traffic_forward_bytes");
+  const auto bytes_backward = csv.Require("traffic_backward_bytes");
+  const auto contraction = csv.Require("contraction"), gpu = csv.Require("gpu");
+  const auto forward = csv.Require("forward_seconds"), backward = csv.Require("backward_seconds");
+  const auto families = csv.Find("families"), failure = csv.Find("failure");
+  std::vector<predict::OperatorTable::Cell> cells;
+  std::string measured_on;
+  while (csv.Next()) {
+    if (!csv.Text(failure).empty()) continue;
+    predict::OperatorTable::Cell cell;
+    cell.shape.of = ClassNamed(csv.Text(of));
+    if (cell.shape.of == OpClass::kNone) continue;  // passes of an optimizer, or of a later version
+    if (measured_on.empty()) measured_on = std::string(csv.RequiredText(gpu));
+    if (csv.Text(gpu) != measured_on) csv.Fail(gpu, "is another GPU model than in the rows before");
+    const auto word = graph::ParsePrecision(csv.Text(precision));
+    const auto dims = DimsFrom(csv.Text(output));
+    if (!word) csv.Fail(precision, "is no precision");
+    if (!dims) csv.Fail(output, "are no dimensions; they look like 64x256x14x14");
+    cell.shape.window = csv.Number(window, kAmount);
+    cell.shape.dilation = csv.Number(dilation, kAmount);
+    cell.shape.flops = {csv.Number(flops_forward, kAmount), csv.Number(flops_backward, kAmount)};
+    cell.shape.bytes = {csv.Number(bytes_forward, kAmount), csv.Number(bytes_backward, kAmount)};
+    cell.shape.contraction = csv.Number(contraction, kAmount);
+    cell.seconds = {csv.Number(forward, kSeconds), csv.Number(backward, kSeconds)};
+    if (!csv.ok()) return csv.error();
+    cell.shape.kind = predict::OperatorKind(cell.shape.of, csv.Text(type));
+    cell.shape.arithmetic = predict::ArithmeticOf(cell.shape.of, *word);
+    cell.shape.outputs = 1;
+    for (const std::int64_t dim : *dims) cell.shape.outputs *= static_cast<double>(dim);
+    cell.shape.channels = predict::ChannelsOf(cell.shape.of, *dims);
+    cell.families = Words(csv.Text(families));
+    cells.push_back(std::move(cell));
+  }
+  if (!csv.ok()) return csv.error();
+  if (cells.empty()) {
+    return core::UsageError("{}: no operator was measured; make it with tools/lab/operators.py",
+                            name);
+  }
+  const auto model = catalogue.Find(measured_on);
+  if (!model) return tl::unexpected(core::Error(model.error()).Within(name));
+  return predict::OperatorTable(std::move(cells), predict::RooflineOf(*model));
+}
+
+core::Result<predict::OperatorTable> ReadOperatorFile(const std::string& path,
+                                                      const catalogue::GpuCatalogue& catalogue) {
+  const auto mapped = platform::MappedFile::Open(path);
+  RETURN_IF_ERROR(mapped);
+  return ReadOperatorText(mapped->text(), path, catalogue);
+}
+
+}  // namespace sharewell::study
