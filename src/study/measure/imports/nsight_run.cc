@@ -25,6 +25,7 @@ using core::Result;
 
 constexpr std::array<int, 3> kLeftOut = {5000, 500, 0};
 constexpr core::Seconds kGrace{10};
+constexpr const char* kHeading = "\"Kernel Name\"";  // of the table, which is there or not
 
 // Those that `sharewell import ncu` takes (docs/formats/imports.md), the time and DRAM first.
 constexpr const char* kMetrics =
@@ -109,8 +110,12 @@ Result<std::string> RunOnce(const NsightRun& run, int left_out, const std::strin
         "Nsight Compute wrote nothing{}; run the same command by hand with ncu before it",
         late ? fmt::format(" within {:.0f} min", run.limit.value / 60) : "");
   }
-  const std::string_view text = file->text();
-  return std::string(text);
+  std::string text(file->text());
+  if (late && text.find(kHeading) == std::string::npos) {
+    return core::FailedError("no kernel was counted within {:.0f} min, and the job was ended",
+                             run.limit.value / 60);
+  }
+  return text;
 }
 
 }  // namespace
@@ -124,7 +129,7 @@ Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
     const auto text = RunOnce(run, left_out, fmt::format("{}/{}.csv", folder.path(), left_out));
     RETURN_IF_ERROR(text);
     const std::string_view said = ErrorIn(*text);
-    if (text->find("\"Kernel Name\"") == std::string::npos) {
+    if (text->find(kHeading) == std::string::npos) {
       if (!said.empty()) return tl::unexpected(Refused(said));
       continue;
     }
