@@ -13,7 +13,9 @@ help:  ## list what can be made
 setup:  ## install missing packages (Debian 12)
 	@tools/setup
 
-build: setup  ## build build/release/sharewell
+# Whoever runs it needs no Slurm, Kubernetes or browser on the machine.
+build:  ## build build/release/sharewell
+	@tools/setup build
 	@echo "build: compiling build/release"
 	@tools/compile release $(WERROR) sharewell sharewell-supervise sharewell-pause
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -85,6 +86,12 @@ class Guides(unittest.TestCase):
                         (folder / what).write_text(content, encoding="utf-8")
                         continue
                     printed, code = shell.run(what)
+                    # A reader is slower than this: a job that starts runs by then.
+                    for _ in range(100):
+                        if what != "sharewell jobs" or not any(" starting " in line for line in printed):
+                            break
+                        time.sleep(0.1)
+                        printed, code = shell.run(what)
                     whole = f"{guide.name}: {what}\n" + "\n".join(printed)
                     shows_an_error = bool(content) and content[0].startswith("sharewell: ")
                     self.assertTrue(code == 0 or shows_an_error, f"exit code {code}: {whole}")

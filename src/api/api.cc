@@ -157,6 +157,15 @@ void ApiImpl::AnswerExpecting(const http::Responder& responder, Jobs jobs,
   });
 }
 
+core::Result<std::string> WithoutThrowing(const char* what,
+                                          const std::function<core::Result<std::string>()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& exception) {
+    return core::FailedError("{}: {}", what, exception.what());
+  }
+}
+
 void ApiImpl::Study(const Who& who, const http::Responder& responder,
                     std::function<core::Result<std::string>()> work) {
   const core::Account asking = who.value_or(core::Account{});
@@ -165,12 +174,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
   const auto taken = studying.Put(
       asking.name, static_cast<std::size_t>(most), [this, responder, work = std::move(work)] {
         const http::MeteredBlock metered(responder.meter().get());
-        core::Result<std::string> answer = core::FailedError("the study ended without a result");
-        try {
-          answer = work();
-        } catch (const std::exception& exception) {
-          answer = core::FailedError("the study ended without a result: {}", exception.what());
-        }
+        auto answer = WithoutThrowing("the study ended without a result", work);
         responder.Answer(answer ? JsonAnswer(std::move(*answer))
                                 : ErrorAnswer(answer.error(), 500));
       });
@@ -188,12 +192,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder,
 void ApiImpl::LookUp(const Who& who, const http::Responder& responder,
                      std::function<core::Result<std::string>()> work) {
   InBulk(who.value_or(core::Account{}), responder, [this, responder, work = std::move(work)] {
-    core::Result<std::string> answer = core::FailedError("it could not be read");
-    try {
-      answer = work();
-    } catch (const std::exception& exception) {
-      answer = core::FailedError("it could not be read: {}", exception.what());
-    }
+    auto answer = WithoutThrowing("it could not be read", work);
     responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
   });
 }

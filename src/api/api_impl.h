@@ -20,6 +20,10 @@
 
 namespace sharewell::api {
 
+// What `work` answers; what it throws is an error that begins with `what`.
+core::Result<std::string> WithoutThrowing(const char* what,
+                                          const std::function<core::Result<std::string>()>& work);
+
 struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   using Who = std::optional<core::Account>;  // absent: nobody in particular
 

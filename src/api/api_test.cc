@@ -136,7 +136,7 @@ TEST(BodiesTest, F17_ASmallBodyDoesNotBecomeALargeDocument) {
 
 TEST_F(ApiTest, AWhatIfIsFollowedByItsName) {
   constexpr const char* kWhere = "GET /api/v1/whatif/mine-1";
-  EXPECT_THAT(Ask(kWhere), HasSubstr(R"("state":"unknown","policy":0,"policies":0)"));
+  EXPECT_THAT(Ask(kWhere), HasSubstr(R"("state":"unknown","policy":null,"policies":null)"));
   const std::string body = R"({"policies":["slot","pack"],"follow":"mine-1"})";
   std::thread study([&] { Ask("POST /api/v1/whatif", body); });
   std::string told;

@@ -53,12 +53,8 @@ void ApiImpl::AskUsage(std::int64_t seconds, const http::Responder& responder) {
   };
   const auto taken = studying.Put("GET /usage", kMostUsageWaits, [this, seconds, responder, take] {
     const http::MeteredBlock metered(responder.meter().get());
-    core::Result<std::string> answer = core::FailedError("the figures of use ended in an error");
-    try {
-      answer = studies.usage(seconds);
-    } catch (const std::exception& exception) {
-      answer = core::FailedError("the figures of use ended in an error: {}", exception.what());
-    }
+    const core::Result<std::string> answer = WithoutThrowing(
+        "the figures of use ended in an error", [&] { return studies.usage(seconds); });
     for (const http::Responder& one : take()) {
       one.Answer(answer ? JsonAnswer(*answer) : ErrorAnswer(answer.error(), 500));
     }
@@ -166,14 +162,16 @@ void ApiImpl::AddStudyRoutes() {
         [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
           // Not there yet, or over: no error, as whoever asks cannot know which.
           const auto state = progress.Find(request.parameters.front());
-          const bool runs = state && state->done && state->of;
+          const auto known = [](const auto& number) {
+            return number ? fmt::to_string(*number) : std::string("null");
+          };
+          using Count = std::optional<std::size_t>;
+          const char* word = !state ? "unknown" : state->done && state->of ? "running" : "waiting";
           responder.Answer(JsonAnswer(fmt::format(
               R"({{"schema":1,"state":"{}","policy":{},"policies":{},"jobs_done":{},"jobs":{}}})",
-              runs    ? "running"
-              : state ? "waiting"
-                      : "unknown",
-              state ? state->part : 0, state ? state->parts : 0, runs ? *state->done : 0,
-              runs ? *state->of : 0)));
+              word, known(state ? Count(state->part) : Count()),
+              known(state ? Count(state->parts) : Count()), known(state ? state->done : Count()),
+              known(state ? state->of : Count()))));
         });
   Route("GET", "/api/v1/usage",
         [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {

@@ -11,7 +11,7 @@
 //
 //   local       Start: a supervisor and its command   Stop, Cancel: SIGTERM, later SIGKILL
 //   Slurm       Start: update (place) and release     Stop: requeue and hold   Cancel: scancel
-//   Kubernetes  Start: bind and drop the gate         Stop, Cancel: delete the pod; Wait: a watch
+//   Kubernetes  Start: claim and bind                 Stop: evict   Cancel: delete the pod
 //
 // The queue is ours: a job is handed over with its first start, not when it is submitted. The face
 // is wider than others of the house, as these verbs are what managers have in common; what most
@@ -111,6 +111,7 @@ struct StartTerms {
   std::vector<std::string> nodes;  // it may run on these alone; empty: any
   std::string waits_for;           // it cannot start now, in words; empty: it can
   double weight = 1;               // of its user, as the manager has it; above 0
+  int priority = 0;                // as the manager has it, which says who may have which
 
   friend bool operator==(const StartTerms&, const StartTerms&) = default;
 };
@@ -230,6 +231,8 @@ class Runner {
   // That job is over: where it still waits there, it is cancelled. Again, or where it does not
   // wait: nothing happens.
   virtual void CancelWaiting(std::int64_t /*job*/) {}
+  // Why that job waits, in words, each time they change: where the manager shows them to its users.
+  virtual void TellWaits(std::int64_t /*job*/, const std::string& /*words*/) {}
   // What keeps it from its work, in words with what to do; empty: nothing. A kNote of no run makes
   // a turn when it changes.
   virtual std::string Problem() { return {}; }

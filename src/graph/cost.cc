@@ -183,8 +183,9 @@ struct Costing {
 };
 
 Work UpdateOf(Optimizer optimizer, double params, double tensors) {
-  // PyTorch's foreach kernels: each pass is a kernel over up to about sixty tensors.
-  const double batches = tensors / 60 + 1;
+  // PyTorch's foreach kernels: each takes up to about sixty tensors, and 320 blocks of 65,536.
+  constexpr double kTensors = 60, kNumbers = 320.0 * 65'536;
+  const double batches = std::max(1.0, tensors / kTensors + params / kNumbers);
   switch (optimizer) {
     case Optimizer::kSgd:
       return {2 * params, 3 * 4 * params, batches, 2};
@@ -193,7 +194,7 @@ Work UpdateOf(Optimizer optimizer, double params, double tensors) {
     case Optimizer::kAdam:
       break;
   }
-  return {12 * params, 28 * 4 * params, 12 * batches, 14};
+  return {12 * params, 21 * 4 * params, 8 * batches, 14};
 }
 
 }  // namespace
@@ -222,6 +223,10 @@ Cost CostOf(const Graph& graph, const Flow& flow, const Run& run) {
   cost.params = Params(graph);
   for (const Op& op : graph.ops) cost.weights += op.restored ? 2 : 0;
   for (const TensorId id : graph.inputs) cost.input_bytes += flow.Bytes(graph, id);
+  for (const TensorId id : graph.outputs) {
+    if (id != kAbsent)
+      cost.output_elements += Elements(graph.tensors[static_cast<std::size_t>(id)]);
+  }
   if (run.training) cost.update = UpdateOf(run.optimizer, cost.params, cost.weights);
   return cost;
 }

@@ -32,14 +32,15 @@ struct OpCost {
 };
 
 struct Cost {
-  std::vector<OpCost> ops;  // as Graph::ops
-  Work forward, backward;   // sums over ops
-  Work update;              // the optimizer
-  double macs = 0;          // forward, as usually published: convolutions and products
-  double params = 0;        // trained numbers, those of restored layers included
-  double weights = 0;       // trained tensors
-  double input_bytes = 0;   // what the loader brings a step
-  double uncosted = 0;      // operators that could not be costed
+  std::vector<OpCost> ops;     // as Graph::ops
+  Work forward, backward;      // sums over ops
+  Work update;                 // the optimizer
+  double macs = 0;             // forward, as usually published: convolutions and products
+  double params = 0;           // trained numbers, those of restored layers included
+  double weights = 0;          // trained tensors
+  double input_bytes = 0;      // what the loader brings a step
+  double uncosted = 0;         // operators that could not be costed
+  double output_elements = 0;  // what the loss reads
 };
 
 Cost CostOf(const Graph& graph, const Flow& flow, const Run& run);

@@ -5,15 +5,18 @@
 #include <tuple>
 #include <utility>
 
+#include "predict/layout.h"
 #include "predict/operator_table.h"
+#include "predict/walk.h"
 
 namespace sharewell::predict {
 namespace {
 
 using graph::Kind;
 
-constexpr double kLaunchPart =
-    2e-6;  // of a kernel's time in the table, about what starting it takes
+constexpr double kChannelsLastWalk = 0.2;  // cuDNN's kernels, over those for channels outermost
+
+constexpr double kClearing = 0.35;  // of the seconds that as many bytes take to gather
 
 // What the rates are asked for, one operator after the other.
 struct Seconds {
@@ -30,33 +33,44 @@ double Saturation(const StepWork::Op& op, const Rates& rates, bool tensor_units)
   return share;
 }
 
-void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const Rates& rates) {
+// By rates alone.
+Seconds Rated(const StepWork& work, const StepWork::Op& op, const Rates& rates) {
+  Seconds seconds;
   const ClassRates& of = rates.of[static_cast<std::size_t>(op.of)];
-  if (op.seconds > 0) {
-    const double all = op.seconds * (work.half ? of.half_table : of.full_table);
-    const double flops = op.flops[0] + op.flops[1], bytes = op.bytes[0] + op.bytes[1];
-    const double launch = std::min(all, op.kernels * kLaunchPart);
-    (op.tensor && flops / work.peak > bytes / work.bandwidth ? seconds.compute
-                                                             : seconds.bandwidth) += all - launch;
-    seconds.launch += launch + op.kernels * rates.table_kernel;
-    seconds.tabulated += all;
-    return;
-  }
   if (op.of == OpClass::kRecurrent) {
     seconds.compute += (op.flops[0] + op.flops[1]) / (work.peak * of.half_flops);
     seconds.launch += op.steps * (work.half ? rates.recurrent_half_step : rates.recurrent_step);
-    return;
+    return seconds;
   }
   const double reach = work.tensor_units ? of.half_flops : of.full_flops;
   const double rate =
       (op.tensor ? work.peak : work.plain) * reach * Saturation(op, rates, work.tensor_units);
   const double stream = work.bandwidth * (work.half ? of.half_bytes : of.full_bytes);
+  const double pace = op.of == OpClass::kDepthwise ? rates.depthwise_walk : rates.norm_walk;
   for (const std::size_t pass : {kForward, kBackward}) {
     const double arithmetic = op.tensor && rate > 0 ? op.flops[pass] / rate : 0;
-    const double traffic = op.bytes[pass] / stream;
+    const double traffic = std::hypot(op.bytes[pass] / stream, op.walk[pass] * pace);
     (arithmetic > traffic ? seconds.compute : seconds.bandwidth) += std::max(arithmetic, traffic);
   }
   seconds.launch += op.kernels * of.kernel;
+  return seconds;
+}
+
+// Where the table has it too: the geometric mean of both, which err differently.
+void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const Rates& rates) {
+  const Seconds rated = Rated(work, op, rates);
+  double factor = 1;
+  if (op.seconds > 0) {
+    const ClassRates& of = rates.of[static_cast<std::size_t>(op.of)];
+    const double told =
+        op.seconds * (work.half ? of.half_table : of.full_table) + op.kernels * rates.table_kernel;
+    const double all = rated.compute + rated.bandwidth + rated.launch;
+    if (all > 0) factor = std::sqrt(told / all);
+    seconds.tabulated += all * factor;
+  }
+  seconds.compute += rated.compute * factor;
+  seconds.bandwidth += rated.bandwidth * factor;
+  seconds.launch += rated.launch * factor;
 }
 
 Seconds SecondsOf(const StepWork& work, const Rates& rates) {
@@ -67,10 +81,23 @@ Seconds SecondsOf(const StepWork& work, const Rates& rates) {
   seconds.bandwidth += work.sum_bytes / (work.bandwidth * sums.half_bytes);
   seconds.bandwidth += work.update_bytes / (work.bandwidth * rates.update_bytes);
   seconds.launch += work.update_kernels * rates.update_kernel;
+  seconds.bandwidth += work.copy_bytes / rates.copy_bytes;
+  seconds.bandwidth += work.loss_bytes / (work.bandwidth * rates.loss_bytes);
+  seconds.launch += rates.gpu_step;
   return seconds;
 }
 
-void AddHost(StepWork& work, const graph::Op& op, const graph::OpCost& cost) {
+// A recurrent layer that reads both ways has a pass for each.
+double Directions(const graph::Graph& graph, const graph::Op& op) {
+  if (op.kind != Kind::kRecurrent || op.outputs.empty() || op.outputs[0] == graph::kAbsent)
+    return 1;
+  const graph::Tensor& out = graph.tensors[static_cast<std::size_t>(op.outputs[0])];
+  // ONNX: steps, directions, samples, width.
+  return out.dims && out.dims->size() == 4 ? std::max(1.0, static_cast<double>((*out.dims)[1])) : 1;
+}
+
+void AddHost(StepWork& work, const graph::Graph& graph, const graph::Op& op,
+             const graph::OpCost& cost) {
   if (op.kind == Kind::kHost) return;
   if (op.kind == Kind::kView) {
     work.view_calls += cost.forward.calls + cost.backward.calls;
@@ -82,7 +109,9 @@ void AddHost(StepWork& work, const graph::Op& op, const graph::OpCost& cost) {
   if (work.half && cost.tensor) work.casts += cost.forward.calls;
   if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) ++work.convs;
   if (op.kind == Kind::kNorm) ++work.norms;
-  if (op.kind == Kind::kRecurrent) work.recurrent_steps += static_cast<double>(op.steps);
+  if (op.kind == Kind::kRecurrent) {
+    work.recurrent_steps += static_cast<double>(op.steps) * Directions(graph, op);
+  }
 }
 
 StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost& cost,
@@ -93,7 +122,7 @@ StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost
   out.flops = {cost.forward.flops, cost.backward.flops};
   out.bytes = {cost.forward.bytes, cost.backward.bytes};
   out.kernels = cost.forward.kernels + cost.backward.kernels;
-  out.steps = static_cast<double>(op.steps);
+  out.steps = static_cast<double>(op.steps) * Directions(*query.graph, op);
   out.sum = Contraction(*query.graph, op);
   double weight = 0;
   for (const graph::TensorId id : op.inputs) {
@@ -102,6 +131,14 @@ StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost
     }
   }
   out.channels = std::max(1.0, out.sum > 0 ? weight / out.sum : 1.0);
+  // An embedding's gradient is cleared first, which runs at nearly the peak; gathering does not.
+  if (of == OpClass::kEmbedding && out.bytes[kBackward] > 0 && !op.inputs.empty() &&
+      op.inputs[0] != graph::kAbsent) {
+    const double table = 4 * Elements(query.graph->tensors[static_cast<std::size_t>(op.inputs[0])]);
+    out.bytes[kBackward] =
+        std::max(out.bytes[kBackward] - (1 - kClearing) * table, kClearing * out.bytes[kBackward]);
+  }
+  out.walk = WalkOf(*query.graph, op, of, query.run, *query.gpu);
   return out;
 }
 
@@ -140,7 +177,7 @@ double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
 void StepWork::Merge() {
   const auto key = [](const Op& op) {
     return std::tuple(op.of, op.tensor, op.sum, op.channels, op.flops, op.bytes, op.kernels,
-                      op.steps, op.seconds);
+                      op.steps, op.seconds, op.walk);
   };
   std::sort(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) < key(b); });
   std::vector<Op> merged;
@@ -152,6 +189,7 @@ void StepWork::Merge() {
     for (const std::size_t pass : {kForward, kBackward}) {
       all.flops[pass] *= times;
       all.bytes[pass] *= times;
+      all.walk[pass] *= times;
     }
     all.kernels *= times;
     all.steps *= times;
@@ -215,17 +253,25 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   work.plain = PeakFlops(*query.gpu, graph::Precision::kFp32) / 2;
   work.bandwidth = std::max(query.gpu->bandwidth.value, 1e9);
   const Roofline roofline = RooflineOf(*query.gpu);
+  const std::vector<bool> last = ChannelsLast(*query.graph);
   graph::Work backward;
   work.ops.reserve(query.graph->ops.size());
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
     const graph::Op& op = query.graph->ops[i];
-    AddHost(work, op, cost.ops[i]);
+    AddHost(work, *query.graph, op, cost.ops[i]);
     backward += cost.ops[i].backward;
     const OpClass of = ClassOf(*query.graph, op);
     if (of == OpClass::kNone) continue;
     work.ops.push_back(WorkOf(query, op, cost.ops[i], of));
-    if (query.operators == nullptr) continue;
-    const OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
+    const bool other_kernels = of == OpClass::kDepthwise && !op.inputs.empty() &&
+                               op.inputs[0] != graph::kAbsent &&
+                               last[static_cast<std::size_t>(op.inputs[0])];
+    if (other_kernels) {
+      for (double& walk : work.ops.back().walk) walk *= kChannelsLastWalk;
+    }
+    if (query.operators == nullptr || other_kernels) continue;
+    OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
+    shape.walk = work.ops.back().walk;
     const auto forward = query.operators->Seconds(shape, kForward, roofline);
     const bool returns = cost.ops[i].backward.kernels > 0;
     const auto back =
@@ -236,6 +282,9 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   work.sum_kernels = cost.backward.kernels - backward.kernels;
   work.update_bytes = cost.update.bytes;
   work.update_kernels = cost.update.kernels;
+  work.copy_bytes = cost.input_bytes;
+  // The loss is computed in full precision: log-softmax and its gradient, or the like.
+  if (query.run.training) work.loss_bytes = cost.output_elements * (work.half ? 24 : 16);
   work.weights = cost.weights;
   work.batch = static_cast<double>(query.graph->batch);
   for (const graph::TensorId id : query.graph->inputs) {

@@ -67,6 +67,7 @@ struct StepWork {
     double kernels = 0, steps = 1;
     double sum = 0, channels = 1;  // lengths of sums; outputs a sum's weights serve
     double seconds = 0;            // forward and backward by the operator table; 0: it has none
+    std::array<double, 2> walk{};  // Walk() of forward and backward
   };
   std::vector<Op> ops;  // those with kernels
   bool half = false, tensor_units = false;
@@ -80,6 +81,8 @@ struct StepWork {
   double batch = 1, float_inputs = 0, other_inputs = 0;
   int workers = 0;
   double host_time = 1;
+  double copy_bytes = 0;  // that a step brings to the GPU
+  double loss_bytes = 0;  // what the loss reads and writes, forward and back
 
   // Adds up operators that are alike, which no rate tells apart: the same seconds, sooner.
   void Merge();

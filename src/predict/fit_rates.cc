@@ -10,7 +10,7 @@
 namespace sharewell::predict {
 namespace {
 
-constexpr double kGpuPull = 0.2, kHostPull = 0.1;
+constexpr double kGpuPull = 0.3, kHostPull = 0.1;
 // The table was measured; what a loop makes of it is near to one.
 constexpr double kTablePull = 0.4;
 constexpr double kGpuSoft = 0.15, kHostSoft = 0.2;

@@ -17,7 +17,7 @@ constexpr std::size_t kKinds = 4, kArithmetics = 3;
 constexpr double kLaunch = 2e-6;  // seconds that any pass takes at least, about
 constexpr double kRidge = 0.02;   // of the plane, a cell
 // How far apart cells still speak for each other, by feature: logarithms.
-constexpr OperatorTable::Place kReach = {0.7, 0.7, 0.5, 0.7, 0.5, 0.4, 0.3};
+constexpr OperatorTable::Place kReach = {1, 1, 0.7, 1, 0.7, 0.55, 0.4};
 constexpr double kPlaneWeight = 0.15;  // how much the plane itself counts, beside a cell just there
 constexpr double kTooFar = 9;          // squared, in reaches: nothing nearer, nothing told
 constexpr std::size_t kFewest = 3;     // cells that make a group
@@ -37,7 +37,8 @@ OperatorTable::Place PlaceOf(const OperatorShape& shape, std::size_t pass) {
 double Least(const OperatorShape& shape, std::size_t pass, const Roofline& roofline) {
   const double rate = roofline.flops[static_cast<std::size_t>(shape.arithmetic)];
   const double arithmetic = IsProduct(shape.of) && rate > 0 ? shape.flops[pass] / rate : 0;
-  return arithmetic + shape.bytes[pass] / std::max(roofline.bandwidth, 1e9) + kLaunch;
+  const double traffic = shape.bytes[pass] / std::max(roofline.bandwidth, 1e9);
+  return arithmetic + std::hypot(traffic, shape.walk[pass]) + kLaunch;
 }
 
 }  // namespace
@@ -220,16 +221,16 @@ std::string OperatorTable::Write() const {
     const OperatorShape& s = cell.shape;
     out += fmt::format(
         ";{} {} {} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} {:.4g} "
-        "{:.4g} {:.4g}",
+        "{:.4g} {:.4g} {:.4g} {:.4g}",
         static_cast<int>(s.of), s.kind, s.arithmetic, s.flops[0], s.flops[1], s.bytes[0],
         s.bytes[1], s.contraction, s.outputs, s.channels, s.window, s.dilation, cell.seconds[0],
-        cell.seconds[1]);
+        cell.seconds[1], s.walk[0], s.walk[1]);
   }
   return out;
 }
 
 core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
-  constexpr std::size_t kNumbers = 14, kMostCells = 200'000;
+  constexpr std::size_t kNumbers = 16, kMostCells = 200'000;
   std::vector<Cell> cells;
   Roofline roofline;
   bool first = true;
@@ -263,6 +264,7 @@ core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
       cell.shape.window = numbers[10];
       cell.shape.dilation = numbers[11];
       cell.seconds = {numbers[12], numbers[13]};
+      cell.shape.walk = {numbers[14], numbers[15]};
       cells.push_back(std::move(cell));
     }
     if (!good) {

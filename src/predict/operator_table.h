@@ -35,6 +35,7 @@ struct OperatorShape {
   double channels = 1;                     // of the output
   double window = 1;
   double dilation = 1;
+  std::array<double, 2> walk{};  // walk.h, on the GPU in question
 };
 
 OperatorShape ShapeOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCost& cost,

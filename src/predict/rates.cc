@@ -5,51 +5,54 @@
 namespace sharewell::predict {
 namespace {
 
-constexpr double kBackAndForth = 2.5;  // a recurrent layer's time step, backward included
-
 Rates MakeBuiltIn() {
   Rates out;
   out.of = {{
-      {.60, .0186, .37, .401, 6.2e-6},   // stem: weight gradients of three channels crawl
-      {.976, .745, .476, .51, 3.5e-6},   // pointwise
-      {.88, .122, .446, .499, 1.35e-5},  // conv: cuDNN changes the layout there and back
-      {.05, .0318, .05, .053, 6.1e-6},   // depthwise
-      {.60, .119, .551, .502, 5.5e-6},   // grouped
-      {.719, .672, .671, .495, 4.9e-6},  // matmul
-      {.631, .60, .55, .50, 5.3e-6},     // attention
-      {1, .193, 1, .667, 1.75e-5},       // norm
-      {1, .695, 1, .571, 1.2e-5},        // activation
-      {1, .42, 1, .498, 1.5e-6},         // elementwise
-      {1, .0587, 1, .545, 6.1e-6},       // softmax
-      {1, .451, 1, .549, 5.8e-6},        // pool
-      {1, .255, 1, .229, 5.6e-6},        // embedding
-      {1, .584, 1, .481, 3.4e-6},        // move
-      {.423, 1, .423, 1, 0},             // recurrent: see recurrent_step
+      {0.597, 0.0342, 0.408, 0.39, 6.53e-06},  // stem: weight gradients of three channels crawl
+      {1, 0.471, 0.413, 0.473, 2.91e-06},      // pointwise
+      {0.693, 0.153, 0.533, 0.0894, 1.1e-05},  // conv: cuDNN changes the layout there and back
+      {0.6, 0.474, 0.55, 0.51, 8.52e-06},      // depthwise: see depthwise_walk
+      {0.6, 0.122, 0.537, 0.473, 5.36e-06},    // grouped
+      {0.691, 0.358, 0.702, 0.198, 5e-06},     // matmul
+      {0.577, 0.569, 0.142, 0.467, 4.6e-06},   // attention
+      {1, 0.407, 1, 0.892, 1.21e-05},          // norm: batch norms: see norm_walk
+      {1, 0.287, 1, 0.402, 1.72e-05},          // activation
+      {1, 0.449, 1, 0.556, 2.37e-06},          // elementwise
+      {1, 0.108, 1, 0.566, 6.25e-06},          // softmax
+      {1, 0.405, 1, 0.491, 6.96e-06},          // pool
+      {1, 0.245, 1, 0.211, 4.68e-06},          // embedding
+      {1, 0.532, 1, 0.357, 4.24e-06},          // move
+      {0.362, 1, 0.362, 1, 0},                 // recurrent: see recurrent_step
   }};
-  out.recurrent_step = kBackAndForth * 1.04e-5;
-  out.recurrent_half_step = kBackAndForth * 1.34e-5;
-  out.half_rate_sum = 106;
-  out.half_rate_channels = 5.2;
-  out.half_rate_group_sum = 16;
-  out.update_bytes = 1.1;  // foreach kernels hit in L2
-  out.update_kernel = 6.2e-5;
-  out.table_kernel = 1e-6;
-  out.host_step = 2.6e-3;
-  out.host_forward = 9.6e-5;
-  out.host_pointwise = .233;
-  out.host_backward = 2.4e-5;
-  out.host_view = 1.5e-5;
-  out.host_cast = 2.2e-5;
-  out.host_conv = 3.1e-5;
-  out.host_norm = 1.8e-5;
-  out.host_recurrent_step = 3.9e-5;
-  out.host_weight = 4.9e-6;
-  out.load_sample = 1.6e-5;
-  out.load_float = 7.0e-9;
-  out.load_other = 6.6e-9;
-  out.pin_float = 1.5e-9;
-  out.pin_other = 1.0e-9;
-  out.overlap = 3.24;
+  out.recurrent_step = 2.4e-05;
+  out.recurrent_half_step = 1.96e-05;
+  out.half_rate_sum = 105;
+  out.half_rate_channels = 3.19;
+  out.half_rate_group_sum = 16.1;
+  out.update_bytes = 0.914;
+  out.update_kernel = 6.18e-06;
+  out.table_kernel = 1e-06;
+  out.norm_walk = 0.798;
+  out.depthwise_walk = 0.996;
+  out.copy_bytes = 5.92e+10;
+  out.loss_bytes = 0.765;
+  out.gpu_step = 0.000154;
+  out.host_step = 0.00299;
+  out.host_forward = 7.35e-05;
+  out.host_pointwise = 0.174;
+  out.host_backward = 3.77e-05;
+  out.host_view = 2.35e-05;
+  out.host_cast = 1.42e-05;
+  out.host_conv = 1.68e-05;
+  out.host_norm = 7.42e-05;
+  out.host_recurrent_step = 3.98e-05;
+  out.host_weight = 4.49e-06;
+  out.load_sample = 1.69e-05;
+  out.load_float = 7.01e-09;
+  out.load_other = 4.37e-09;
+  out.pin_float = 1.3e-09;
+  out.pin_other = 1.72e-09;
+  out.overlap = 3.04;
   return out;
 }
 
@@ -64,25 +67,24 @@ Rates MakePlausible() {
     at(of).half_bytes = half;
     at(of).full_bytes = full;
   };
-  at(OpClass::kDepthwise).half_flops = at(OpClass::kDepthwise).full_flops = .05;
   bytes(OpClass::kStem, .05, .4);
   bytes(OpClass::kConv, .2, .5);
-  bytes(OpClass::kDepthwise, .05, .05);
+  bytes(OpClass::kDepthwise, .5, .5);
   bytes(OpClass::kGrouped, .15, .5);
-  bytes(OpClass::kNorm, .25, .6);
+  bytes(OpClass::kNorm, .35, .8);
   bytes(OpClass::kEmbedding, .25, .25);
   at(OpClass::kNorm).kernel = 1e-5;
   at(OpClass::kActivation).kernel = 8e-6;
   at(OpClass::kElementwise).kernel = 3e-6;
   at(OpClass::kMove).kernel = 4e-6;
   at(OpClass::kRecurrent) = {.4, 1, .4, 1, 0};
-  out.recurrent_step = kBackAndForth * 1e-5;
-  out.recurrent_half_step = kBackAndForth * 1.3e-5;
+  out.recurrent_step = 1.4e-5;
+  out.recurrent_half_step = 1e-5;
   out.half_rate_sum = 120;
   out.half_rate_channels = 16;
   out.half_rate_group_sum = 16;
-  out.update_bytes = .85;
-  out.update_kernel = 2e-5;
+  out.update_bytes = .8;
+  out.update_kernel = 6e-6;
   out.table_kernel = 1e-6;
   out.host_step = 2e-3;
   out.host_forward = 60e-6;
@@ -92,7 +94,7 @@ Rates MakePlausible() {
   out.host_cast = 30e-6;
   out.host_conv = 15e-6;
   out.host_norm = 15e-6;
-  out.host_recurrent_step = 1e-6;
+  out.host_recurrent_step = 1e-5;
   out.host_weight = 5e-6;
   out.load_sample = 16e-6;
   out.load_float = 6.5e-9;
@@ -147,6 +149,11 @@ std::vector<Rate> RatesOf(Rates& rates) {
   gpu("update_bytes", &Rates::update_bytes, kCaches);
   gpu("update_kernel", &Rates::update_kernel, 0);
   gpu("table_kernel", &Rates::table_kernel, 0);
+  gpu("norm_walk", &Rates::norm_walk, 0);
+  gpu("depthwise_walk", &Rates::depthwise_walk, 0);
+  gpu("copy_bytes", &Rates::copy_bytes, 0);
+  gpu("loss_bytes", &Rates::loss_bytes, kCaches);
+  gpu("gpu_step", &Rates::gpu_step, 0);
   const auto spent = [&](const char* name, double Rates::*which) {
     out.push_back({name, &(rates.*which), usual.*which * host, true});
   };

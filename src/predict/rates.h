@@ -27,7 +27,11 @@ struct Rates {
   // Matrix units fill slowly: at this length of sums, and this many outputs, half the rate is lost.
   double half_rate_sum = 0, half_rate_channels = 0, half_rate_group_sum = 0;
   double update_bytes = 1, update_kernel = 0;
-  double table_kernel = 0;  // seconds between kernels, where the table tells
+  double table_kernel = 0;                   // seconds between kernels, where the table tells
+  double norm_walk = 1, depthwise_walk = 1;  // over what walk.h says
+  double copy_bytes = 45e9;                  // a second, from the host
+  double loss_bytes = .6;                    // share of the bandwidth
+  double gpu_step = 5e-5;                    // seconds of kernels that no graph has
 
   // What the host spends, in seconds on our reference host (16 cores of a Xeon, PyTorch 2.11).
   double host_step = 0;
@@ -42,7 +46,7 @@ struct Rates {
   double overlap = 3;  // the norm that joins what overlaps: 1 adds, infinity hides all
 };
 
-// Fitted to data/h200 (tools/lab/calibrate.py), pulled towards plausible ones.
+// Fitted to all profiles of data/h200 without an operator table, by FitRates().
 const Rates& BuiltInRates();
 
 // What one would guess who knows the hardware and has measured nothing: where a fit starts from.

@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "predict/colocation/colocation_file.h"
 #include "predict/features.h"
+#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
 #include "predict/learn/serialize.h"
 
@@ -177,8 +178,9 @@ std::string Write(const Trained& trained) {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-core::Result<Trained> ReadTrained(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+namespace {
+
+core::Result<Predictor> PredictorFrom(const json& value) {
   learn::Reader reader("trained model");
   reader.Expect(value.is_object(), "it is no JSON object");
   if (reader.failed()) return reader.Error();
@@ -190,9 +192,21 @@ core::Result<Trained> ReadTrained(std::string_view text) {
                 "it is of version {}, this program reads versions {} to {}", version, kVersion,
                 kRatesVersion);
   if (reader.failed()) return reader.Error();
-  auto predictor = PredictorFile::Take(value);
+  return PredictorFile::Take(value);
+}
+
+}  // namespace
+
+core::Result<Predictor> ReadPredictor(std::string_view text) {
+  return PredictorFrom(learn::ParseFast(text));
+}
+
+core::Result<Trained> ReadTrained(std::string_view text) {
+  const json value = learn::ParseFast(text);
+  auto predictor = PredictorFrom(value);
   RETURN_IF_ERROR(predictor);
   Trained out{std::move(*predictor), std::nullopt};
+  learn::Reader reader("trained model");
   const json& together = reader.At(value, "together");
   if (reader.failed()) return reader.Error();
   if (!together.is_null()) {

@@ -32,5 +32,8 @@ std::string Write(const Trained& trained);
 
 // Trusts nothing: an error says what is wrong with the text and how to make a new one.
 core::Result<Trained> ReadTrained(std::string_view text);
+// The predictor alone, for those who ask for nothing else: how jobs fare together, which takes
+// longer to prepare than all the rest, is not looked at.
+core::Result<Predictor> ReadPredictor(std::string_view text);
 
 }  // namespace sharewell::predict

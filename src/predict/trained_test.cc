@@ -187,5 +187,14 @@ TEST(Trained, DamageInsideAPartIsFoundToo) {
               HasSubstr("resident"));
 }
 
+TEST(Trained, ThePredictorAloneIsTheSame) {
+  const auto predictor = ReadPredictor(Text());
+  ASSERT_TRUE(predictor) << predictor.error().message;
+  const auto whole = ReadTrained(Text());
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(Write({*predictor, std::nullopt}), Write({whole->predictor, std::nullopt}));
+  EXPECT_FALSE(ReadPredictor("{}"));
+}
+
 }  // namespace
 }  // namespace sharewell::predict

@@ -39,6 +39,7 @@
 #include "server/dashboard.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
+#include "server/kube_cluster.h"
 #include "server/learner.h"
 #include "server/neighbours.h"
 #include "server/settings.h"
@@ -166,6 +167,7 @@ struct Server::Parts {
   std::unique_ptr<SlurmAgents> slurm_agents;  // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
+  std::unique_ptr<KubeCluster> kube;
   std::unique_ptr<server::ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<server::JobWatch> watch;
@@ -200,10 +202,12 @@ struct Server::Parts {
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   Result<void> MakeSlurm();
+  Result<void> MakeKubernetes();
   Result<void> HearAgents(engine::SlurmControlOptions& control);
   Result<void> LockCluster();
   engine::Runner& AnyRunner() {
     if (slurm) return *slurm;
+    if (kube) return kube->runner();
     return *runner;
   }
   control::JobMonitor* AnyMonitor() {
@@ -215,7 +219,7 @@ struct Server::Parts {
   void MakeWatch();
   Result<void> MakeApi();
   bool HasRealGpus() const {  // of this machine
-    return !options.slurm &&
+    return !options.slurm && !options.kubernetes &&
            std::any_of(machine.gpus.begin(), machine.gpus.end(),
                        [](const control::GpuView& gpu) { return !gpu.simulated; });
   }
@@ -457,6 +461,28 @@ Result<void> Server::Parts::MakeSlurm() {
   return {};
 }
 
+Result<void> Server::Parts::MakeKubernetes() {
+  const auto epoch = EpochOf(*jobs);
+  RETURN_IF_ERROR(epoch);
+  const auto last_number = jobs->LastNumber();
+  RETURN_IF_ERROR(last_number);
+  KubeClusterOptions with;
+  with.kubernetes = *options.kubernetes;
+  with.node = options.node;
+  with.models = options.state + "/models";
+  with.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
+  with.first_number = *last_number + 1;
+  with.say = options.say;
+  auto opened = KubeCluster::Open(std::move(with), catalogue, *learner);
+  RETURN_IF_ERROR(opened);
+  kube = std::move(*opened);
+  auto found = SlurmMachine(kube->runner().nodes(), kube->runner().models(), catalogue);
+  RETURN_IF_ERROR(found);
+  machine = std::move(*found);
+  machine.remarks = kube->runner().remarks();
+  return {};
+}
+
 // Before whoever predicts.
 Result<void> Server::Parts::MakeLearner() {
   auto given = study::TrainedOrBuiltin(options.trained);
@@ -565,7 +591,7 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
       options.settings,
       SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
-  if (!options.slurm) {
+  if (!options.slurm && !options.kubernetes) {
     auto machine = server::FindMachine(
         {.gpus = options.gpus, .nvml_library = collect::GivenNvmlLibrary()}, parts->catalogue);
     RETURN_IF_ERROR(machine);
@@ -577,12 +603,14 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
                                          : std::nullopt;
   if (host) parts->machine.cluster.ShareOutMemoryBandwidth(host->memory_bandwidth);
-  RETURN_IF_ERROR(options.slurm ? parts->MakeSlurm() : parts->MakeRunner());
+  RETURN_IF_ERROR(options.slurm        ? parts->MakeSlurm()
+                  : options.kubernetes ? parts->MakeKubernetes()
+                                       : parts->MakeRunner());
   auto advisor = server::ServerAdvisor::New(
       parts->machine.cluster, parts->catalogue, *parts->profiles, *parts->jobs,
       {.policy = options.policy,
        .max_slowdown = options.max_slowdown,
-       .sm_shares = parts->slurm || KeepsShares(parts->machine),
+       .sm_shares = parts->slurm || parts->kube || KeepsShares(parts->machine),
        .pauses_runs = parts->AnyRunner().WhyNoPause().empty(),
        .pause_after = options.pause_gap,
        .say = options.say,
@@ -604,6 +632,11 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
     service.no_submissions =
         "this server places the jobs of a Slurm cluster: submit with sbatch, or with `sharewell "
         "sbatch` where it runs in user mode";
+  }
+  if (options.kubernetes) {
+    service.no_submissions = fmt::format(
+        "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
+        options.kubernetes->scheduler);
   }
   service.limits.of = [all = parts->settings.get()](const core::Account& who) {
     return all->LimitsOf(who);
@@ -655,13 +688,23 @@ std::vector<std::string> Server::Greeting() const {
   std::size_t simulated = 0;
   for (const control::GpuView& gpu : parts_->machine.gpus) simulated += gpu.simulated ? 1 : 0;
   std::string gpus = "no GPU: CPU-only jobs run here";
-  if (parts_->slurm) {
-    const auto& models = parts_->machine.cluster.models();
-    std::vector<std::string> counts;
-    for (std::size_t m = 0; m < models.size(); ++m) {
-      counts.push_back(fmt::format("{} {}", parts_->machine.cluster.CountOf(core::GpuModelId(m)),
-                                   models[m].name));
-    }
+  std::vector<std::string> counts;  // of a cluster
+  const auto& models = parts_->machine.cluster.models();
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    counts.push_back(
+        fmt::format("{} {}", parts_->machine.cluster.CountOf(core::GpuModelId(m)), models[m].name));
+  }
+  if (parts_->kube) {
+    const KubernetesOptions& with = *parts_->options.kubernetes;
+    lines.push_back(
+        fmt::format("Kubernetes, pods with schedulerName {}{}: {} up, with {}", with.scheduler,
+                    with.name_space.empty() ? "" : ", namespace " + core::Quoted(with.name_space),
+                    core::Count(parts_->machine.cluster.nodes().size(), "node is", "nodes are"),
+                    counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
+    lines.push_back(
+        "pods share GPUs by what is predicted of them alone: nothing watches the nodes");
+    gpus = "a Kubernetes cluster";
+  } else if (parts_->slurm) {
     lines.push_back(fmt::format(
         "{}{}: {} up, with {}", parts_->slurm_version,
         parts_->options.slurm->partition.empty()

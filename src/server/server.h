@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "http/http_server.h"
+#include "server/kube_cluster.h"
 #include "server/settings_file.h"
 #include "server/state_folder.h"
 
@@ -39,6 +40,7 @@ struct ServerOptions {
   std::string trained = {};     // a model file to predict by; empty: the one in the program
   // What goes wrong and comes right again while it runs. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::optional<KubernetesOptions> kubernetes = {};  // with this or `slurm` no job runs here
 };
 
 class Server {

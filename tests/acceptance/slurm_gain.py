@@ -10,11 +10,9 @@ real time, one run after the other: about 40 minutes. Exit code 1: mean completi
 further than 10 % from what `sharewell simulate` foresaw.
 """
 import argparse
-import csv
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import time
@@ -23,45 +21,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "slurm"))
 
 import cluster  # noqa: E402
+from gain_table import CLUSTER_FILE, FORESIGHT, LEAST_GAIN, POLICIES, foresee, model_files, read_trace, summary, table  # noqa: E402
 from slurm_stubs import Stubs  # noqa: E402
 
 PROGRAM = str(pathlib.Path(os.environ.get("SHAREWELL", ROOT / "build/release/sharewell")).resolve())
-CLUSTER_FILE = ROOT / "data/slurm/cluster.toml"
 NODES = {"n1": ("H200", 2), "n2": ("H200", 2), "n3": ("A100", 2), "n4": ("A100", 2)}  # as the file has them
 CORES, MEMORY_MB = 64, 512000
 USER = "daemon" if os.geteuid() == 0 else None
-POLICIES = {"plain": "slot", "sharewell": "sharewell"}  # slot: first come, first served, a GPU for each job
-LEAST_GAIN, FORESIGHT = 0.30, 0.10
-
-
-def model_files():
-    """(workload, batch, precision, workers) -> its graph."""
-    found = {}
-    for name in ("profiles.csv", "profiles-2.csv"):
-        with open(ROOT / "data/h200" / name, newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                found.setdefault(tuple(row[k] for k in ("workload", "batch", "precision", "workers")), ROOT / "data/h200/onnx" / row["onnx"])
-    return found
-
-
-def read_trace(place, most):
-    with open(place, newline="", encoding="utf-8") as file:
-        lines = [line for line in file if not line.startswith("#")]
-    return list(csv.DictReader(lines))[:most]
-
-
-def foresee(trace, seed):
-    done = subprocess.run([PROGRAM, "simulate", "--trace", str(trace), "--cluster", str(CLUSTER_FILE), "--policy", ",".join(POLICIES.values()),
-                           "--belief", "predicted", "--durations", "unknown", "--seed", str(seed), "--json"], capture_output=True, text=True,
-                          timeout=120, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    return dict(zip(POLICIES, json.loads(done.stdout)["results"]))
-
-
-def summary(of):
-    ordered = sorted(of)
-    return {"mean": statistics.fmean(ordered), "p50": statistics.median(ordered), "p95": ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]}
 
 
 class Run:
@@ -129,23 +95,6 @@ class Run:
         return {**summary(completion), "makespan": max(stubs.ends.values()) - min(self.submitted.values()),
                 "restarts": sum(len(starts) - 1 for starts in stubs.starts.values()), "broken": stubs.broken, "slurmctld_cpu_seconds": self.controller_seconds,
                 "jobs": {name: {"submitted": at, "starts": stubs.starts[name], "ended": stubs.ends[name]} for name, at in self.submitted.items()}}
-
-
-def table(foreseen, really):
-    print(f"{'':10} {'':10} {'mean':>8} {'p50':>8} {'p95':>8} {'makespan':>9}   seconds")
-    worst = 0.0
-    for kind in POLICIES:
-        expected = {k: foreseen[kind][f"jct_{k}_seconds"] for k in ("mean", "p50", "p95")} | {"makespan": foreseen[kind]["makespan_seconds"]}
-        rows = {"foreseen": expected}
-        if kind in really:
-            rows["really"] = really[kind]
-        for name, row in rows.items():
-            print(f"{kind:10} {name:10} " + " ".join(f"{row[k]:{9 if k == 'makespan' else 8}.1f}" for k in ("mean", "p50", "p95", "makespan")))
-        if kind in really:
-            off = {k: really[kind][k] / expected[k] - 1 for k in expected}
-            worst = max(worst, abs(off["mean"]), abs(off["makespan"]))
-            print(f"{'':10} {'off by':10} " + " ".join(f"{100 * off[k]:{8 if k == 'makespan' else 7}.1f}%" for k in ("mean", "p50", "p95", "makespan")))
-    return worst
 
 
 def main():

@@ -2,9 +2,12 @@
 """doctor: a report on whatever machine it is, in words and as JSON."""
 
 import json
+import pathlib
 import unittest
 
 from program import ProgramTest
+
+ENCODER = pathlib.Path(__file__).resolve().parents[2] / "data" / "h200" / "onnx" / "enc_256x2.onnx"
 
 
 class Doctor(ProgramTest):
@@ -33,9 +36,9 @@ class Doctor(ProgramTest):
         self.assertLessEqual({"cpu", "memory", "disk", "network"}, set(names))
 
     def test_calibrate_measures_the_hosts_memory_and_keeps_it(self):
-        def speed(*flags):
+        def speed(*flags, name="host speed"):
             found = json.loads(self.succeed("doctor", "--store", "x.db", "--state", "state", "--json", *flags))
-            return next(check for check in found["checks"] if check["name"] == "host speed")
+            return next(check for check in found["checks"] if check["name"] == name)
 
         before = speed()
         self.assertEqual(before["state"], "absent")
@@ -44,6 +47,17 @@ class Doctor(ProgramTest):
         self.assertEqual(measured["state"], "works")
         self.assertRegex(measured["what"], r"^memory moves [0-9.]+ [MG]B/s")
         self.assertEqual(speed()["what"], measured["what"])
+        self.assertRegex(speed(name="host probe")["what"], r"processes woken a second \(measured ")
+        # Of a machine with a GPU, and a host of half the speed.
+        kept = self.folder / "state" / "host-probe"
+        kept.write_text(json.dumps(json.loads(kept.read_text(encoding="utf-8")) | {"launches_per_s": 54443, "pipe_trips_per_s": 37648,
+                                                                                 "loader_items_per_s": 2307}), encoding="utf-8")
+        self.assertIn("takes 1.54 times as long", speed(name="host probe")["what"])
+        predict = ("predict", str(ENCODER), "--batch", "16", "--json")
+        here, reference = (json.loads(self.succeed(*predict, "--state", state))["predictions"][0] for state in ("state", "none"))
+        self.assertEqual((reference["host"], reference["host_time"], reference["host_launches_per_second"]), ("reference", 1, None))
+        self.assertEqual((here["host"], here["host_launches_per_second"]), ("this machine", 54443))
+        self.assertLess(here["steps_per_second_p50"], reference["steps_per_second_p50"] / 1.1)
 
     def store(self, place):
         checks = json.loads(self.succeed("doctor", "--store", place, "--json"))["checks"]

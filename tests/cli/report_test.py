@@ -3,7 +3,9 @@
 
 import base64
 import html.parser
+import pathlib
 import re
+import subprocess
 import sys
 import unittest
 
@@ -29,11 +31,12 @@ interval = 0.1
 speed = [1, 2, 3]
 """
 
+VALIDATOR = pathlib.Path(__file__).parents[2] / "web/node_modules/.bin/html-validate"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Checker(html.parser.HTMLParser):
-    """What a validator would complain of, as far as our pages could: tags left open, ids twice, scripts, addresses."""
+    """What our pages may not have, beside what the validator finds: scripts, addresses, tags left open, ids twice."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -71,6 +74,14 @@ class Checker(html.parser.HTMLParser):
 
 
 class Report(ProgramTest):
+    def tearDown(self):
+        """A validator made by others, over all pages of the test."""
+        pages = sorted(self.folder.rglob("*.html"))
+        if pages:
+            done = subprocess.run([VALIDATOR, "--preset", "standard,a17y", *map(str, pages)], capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        super().tearDown()
+
     def page(self, name):
         text = (self.folder / name).read_bytes().decode("utf-8")
         checked = Checker(text)

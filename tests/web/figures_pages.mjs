@@ -23,7 +23,7 @@ const NEIGHBOURS = {
   shared_seconds: 380, measured_seconds: 228, lost_seconds: 57,
 };
 const line = (metric, value, instance = "", of_job = false) =>
-  ({ metric, instance, of_job, unit: "1", points: Array.from({ length: 30 }, (_, i) => [now - 600_000 + i * 16_000, value * (1 + (i % 5) / 50)]) });
+  ({ metric, instance, of_job, unit: "1", points: Array.from({ length: 30 }, (_, i) => [now - 600_000 + i * 16_000, value * (1 + i / 100)]) });
 const SAMPLES = { schema: 1, number: 42, from_ms: now - 900_000, to_ms: now - 100_000, series: [
   line("job_speed_ratio", 0.75, "", true), line("gpu_busy_ratio", 0.57, "3"), line("gpu_sm_ratio", 0.34, "3"), line("gpu_tensor_ratio", 0.2, "3"), line("gpu_dram_ratio", 0.25, "3"),
   line("gpu_memory_used_bytes", 3e10, "3"), line("job_gpu_memory_bytes", 1.4e10, "3", true), line("job_cores", 2.2, "", true), line("job_resident_bytes", 3e9, "", true),
@@ -93,6 +93,27 @@ async function checkJob(page, url) {
     const times = await page.locator("#samples .u-legend .u-series:first-child .u-value").allTextContents();
     return times.length === titles.length && times.every((time) => time !== "" && time !== "--" && time === times[0]);
   });
+  // What is drawn at a time is what the API told for it, in the unit of the chart.
+  const drawn = {
+    "Speed against alone": [["this job", "job_speed_ratio", 100, "%"]], "GPU busy": [["GPU 3", "gpu_busy_ratio", 100, "%"]], "SMs active": [["GPU 3", "gpu_sm_ratio", 100, "%"]],
+    "Tensor cores active": [["GPU 3", "gpu_tensor_ratio", 100, "%"]], "GPU memory bandwidth": [["DRAM of GPU 3", "gpu_dram_ratio", 100, "%"]],
+    "GPU memory": [["this job 3", "job_gpu_memory_bytes", 1e-9, "GB"], ["whole GPU 3", "gpu_memory_used_bytes", 1e-9, "GB"]], "CPU cores in use": [["this job", "job_cores", 1, "cores"]],
+    "Host memory": [["this job", "job_resident_bytes", 1e-9, "GB"]], Disk: [["read by this job", "job_read_bytes", 1e-6, "MB/s"]],
+    PCIe: [["to the GPU 3", "gpu_pcie_received_bytes_per_second", 1e-9, "GB/s"]], Power: [["GPU 3", "gpu_power_watts", 1, "W"]], Temperature: [["GPU 3", "gpu_temperature_celsius", 1, "°C"]],
+    "GPU clocks": [["SM 3", "gpu_sm_clock_hertz", 1e-6, "MHz"]], "All CPUs of the machine": [["busy", "cpu_busy_ratio", 100, "%"]] };
+  const charts = await page.locator("#samples .chart").evaluateAll((all) => all.map((chart) => ({
+    title: chart.querySelector("h3").firstChild.textContent,
+    rows: [...chart.querySelectorAll(".u-series")].map((row) => [row.querySelector(".u-label").textContent, row.querySelector(".u-value").textContent]) })));
+  const clock = charts[0].rows[0][1];
+  const at = await page.evaluate(([points, told]) => points.findIndex(([time]) => new Date(time).toLocaleTimeString("en-GB") === told), [SAMPLES.series[0].points, clock]);
+  assert.ok(at >= 0, `no sample is of ${clock}`);
+  for (const chart of charts) {
+    const expected = drawn[chart.title].map(([label, metric, times, unit]) => {
+      const value = SAMPLES.series.find((one) => one.metric === metric).points[at][1] * times;
+      return [label, `${Number(value.toPrecision(4))} ${unit}`];
+    });
+    assert.deepEqual(chart.rows.slice(1), expected, chart.title);
+  }
   await page.evaluate(() => window.scrollTo(0, document.querySelector("#neighbours").offsetTop - 60));
   await shot(page, "job-neighbours");
   await accessible(page, "Job with neighbours");

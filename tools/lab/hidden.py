@@ -53,25 +53,28 @@ def mean(values):
 
 def errors(row, told):
     """Of one row: what was measured and predicted, with bounds."""
-    rate, util, memory = float(row['steps_per_s']), float(row['gpu_util']), float(row['mem_used_bytes'])
+    rate, util = float(row['steps_per_s']), float(row['gpu_util'])
+    memory = float(row['mem_used_bytes']) if row.get('mem_used_bytes') else None     # not known of all
     f = lambda name: float(told[name])
     step, busy = f('step_seconds_p50'), f('gpu_util_p50')
     return {
         'util': math.log1p(busy) - math.log1p(util), 'util_in': f('gpu_util_p05') <= util <= f('gpu_util_p95'),
         'gpu_seconds': math.log(f('busy_seconds_per_step_p50')) - math.log(util / 100 / rate) if util > 0 else None,
-        'memory': f('gpu_memory_bytes_p50') / memory - 1, 'memory_in': f('gpu_memory_bytes_p05') <= memory <= f('gpu_memory_bytes_p95'),
-        'memory_below': memory <= f('gpu_memory_bytes_p95'),
+        'memory': f('gpu_memory_bytes_p50') / memory - 1 if memory else None,
+        'memory_in': f('gpu_memory_bytes_p05') <= memory <= f('gpu_memory_bytes_p95') if memory else None,
+        'memory_below': memory <= f('gpu_memory_bytes_p95') if memory else None,
         'step': step * rate - 1, 'step_in': f('step_seconds_p05') <= 1 / rate <= f('step_seconds_p95'),
         'gpu_seconds_in': f('busy_seconds_per_step_p05') <= util / 100 / rate <= f('busy_seconds_per_step_p95'), 'busy': util >= BUSY}
 
 
 def line(name, found):
-    percent = lambda key: 100 * mean([abs(e[key]) for e in found])
-    share = lambda key: 100 * mean([e[key] for e in found])
+    percent = lambda key: 100 * mean([abs(e[key]) for e in found if e[key] is not None])
+    share = lambda key: 100 * mean([e[key] for e in found if e[key] is not None])
     full = [e for e in found if e['busy']]
-    print(f"| {name} | {len(found)} | {root([e['util'] for e in found]):.3f} | {root([e['gpu_seconds'] for e in found if e['gpu_seconds'] is not None]):.3f} | "
-          f"{percent('memory'):.1f} % | {percent('step'):.1f} % | {100 * mean([abs(e['step']) for e in full]):.1f} % of {len(full)} | "
-          f"{share('util_in'):.0f} % | {share('memory_in'):.0f} % | {share('memory_below'):.0f} % | {share('step_in'):.0f} % | {share('gpu_seconds_in'):.0f} % |")
+    text = (f"| {name} | {len(found)} | {root([e['util'] for e in found]):.3f} | {root([e['gpu_seconds'] for e in found if e['gpu_seconds'] is not None]):.3f} | "
+            f"{percent('memory'):.1f} % | {percent('step'):.1f} % | {100 * mean([abs(e['step']) for e in full]):.1f} % of {len(full)} | "
+            f"{share('util_in'):.0f} % | {share('memory_in'):.0f} % | {share('memory_below'):.0f} % | {share('step_in'):.0f} % | {share('gpu_seconds_in'):.0f} % |")
+    print(text.replace('nan %', 'unknown'))
 
 
 def main():

@@ -15,7 +15,6 @@ import csv
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,82 +25,12 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / 'zoo'))
 
 import hand_over  # noqa: E402
+from host_probe import copies, launches, pipe_trips, python_loops, rate  # noqa: E402
 
 LOOPS = (('language.py', 'enc:512x6', 32, 'bf16', 1), ('recommend.py', 'deepfm:4e6', 2048, 'fp32', 4),
          ('vision.py', 'tv:vgg16@224', 64, 'bf16', 4))
 PROBES = ('python_loops_per_s', 'launches_per_s', 'launch_waits_per_s', 'pipe_trips_per_s', 'copy_bytes_per_s')
 COLUMNS = ('machine', 'time', 'round', *PROBES, 'workload', 'batch', 'precision', 'workers', 'seconds', 'steps_per_s', 'gpu_util', 'gpm_sm')
-CHUNKS = 7
-
-
-def rate(work, count, chunks=CHUNKS):
-    """Median over chunks of `count` things a second. `work` does `count` of them; one chunk goes before, to warm up."""
-    rates = []
-    for _ in range(chunks + 1):
-        began = time.perf_counter()
-        work(count)
-        rates.append(count / (time.perf_counter() - began))
-    return statistics.median(rates[1:])
-
-
-def python_loops(count):
-    total = 0
-    for number in range(count):
-        total += number & 7
-    return total
-
-
-def pipe_trips(count=2000, chunks=CHUNKS):
-    """A byte to another process and back: what it costs to wake a process that sleeps."""
-    to_child, from_parent = os.pipe()
-    to_parent, from_child = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(from_parent)
-        while os.read(to_child, 1):
-            os.write(from_child, b'.')
-        os._exit(0)
-
-    def trips(count):
-        for _ in range(count):
-            os.write(from_parent, b'.')
-            os.read(to_parent, 1)
-    found = rate(trips, count, chunks)
-    os.close(from_parent)
-    os.waitpid(pid, 0)
-    for file in (to_child, to_parent, from_child):
-        os.close(file)
-    return found
-
-
-def copies(size=1 << 26, chunks=CHUNKS):
-    source, target = bytearray(size), bytearray(size)
-
-    def copy(_):
-        target[:] = source
-    return rate(copy, 1, chunks) * len(source)
-
-
-def launches(sent=10000, waited=2000, chunks=CHUNKS):
-    """Kernels of one element a second: sent one after the other, and each waited for. None where there is no GPU."""
-    try:
-        import torch
-    except ImportError:
-        return None, None
-    if not torch.cuda.is_available():
-        return None, None
-    one = torch.zeros(1, device='cuda')
-
-    def send(count):
-        for _ in range(count):
-            one.add_(1)
-        torch.cuda.synchronize()
-
-    def wait(count):
-        for _ in range(count):
-            one.add_(1)
-            torch.cuda.synchronize()
-    return rate(send, sent, chunks), rate(wait, waited, chunks)
 
 
 def probe():

@@ -210,13 +210,18 @@ Result<study::Savings> SavingsFromAnswer(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   const auto it = json.is_object() ? json.find("savings") : json.end();
   if (it == json.end() || !it->is_object()) return FailedError("it has no savings");
+  for (const char* key : {"really", "exclusive"}) {
+    const auto one = it->find(key);
+    if (one == it->end() || !one->is_object() || !Told<double>(*one, "gpu_hours")) {
+      return FailedError("its savings do not say the GPU hours of \"{}\"", key);
+    }
+  }
   const auto side = [&](const char* key) {
-    const auto found = it->find(key);
-    const Json one = found == it->end() || !found->is_object() ? Json::object() : *found;
-    return study::SavingsSide{
-        Told<double>(one, "gpu_hours").value_or(0), Told<double>(one, "energy_kwh"),
-        Told<double>(one, "makespan_seconds"), Told<double>(one, "jct_mean_seconds"),
-        Told<double>(one, "wait_mean_seconds")};
+    const Json& one = (*it)[key];
+    return study::SavingsSide{*Told<double>(one, "gpu_hours"), Told<double>(one, "energy_kwh"),
+                              Told<double>(one, "makespan_seconds"),
+                              Told<double>(one, "jct_mean_seconds"),
+                              Told<double>(one, "wait_mean_seconds")};
   };
   return study::Savings{side("really"), side("exclusive"),
                         Told<std::size_t>(*it, "jobs").value_or(0),

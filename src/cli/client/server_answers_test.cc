@@ -69,6 +69,19 @@ TEST(ServerAnswers, WhatIsNoAnswerIsRefused) {
   }
 }
 
+TEST(ServerAnswers, SavingsWithoutGpuHoursAreUnknownAndNotZero) {
+  const auto savings = SavingsFromAnswer(
+      R"({"savings":{"really":{"gpu_hours":2},"exclusive":{"gpu_hours":3},"jobs":4}})");
+  ASSERT_TRUE(savings);
+  EXPECT_EQ(savings->exclusive.gpu_hours, 3);
+  EXPECT_EQ(savings->really.energy_kwh, std::nullopt);
+  for (const char* bad :
+       {"{}", R"({"savings":{}})", R"({"savings":{"really":{"gpu_hours":2},"exclusive":{}}})",
+        R"({"savings":{"really":{"gpu_hours":null},"exclusive":{"gpu_hours":3}}})"}) {
+    EXPECT_FALSE(SavingsFromAnswer(bad)) << bad;
+  }
+}
+
 TEST(ServerAnswers, SubmissionsAreSentAsOneOrMany) {
   core::Submission one;
   one.command = {"true"};

@@ -87,7 +87,8 @@ constexpr CommandEntry kCommands[] = {
      "sharewell serve --gpus 2xH200 --store try.db --socket try.sock\n"
      "sharewell serve --listen 0.0.0.0:10401 --tls-cert cert.pem --tls-key key.pem --admin-group "
      "gpu\n"
-     "sharewell serve --engine slurm --partition gpu",
+     "sharewell serve --engine slurm --partition gpu\n"
+     "sharewell serve --engine kubernetes --kubeconfig ~/.kube/config",
      NewServeCommand},
     {kJobs, "sbatch", "submit a job to Slurm that your own Sharewell places",
      "For `sharewell serve --engine slurm --mode user`, which needs no admin rights: the job is "
@@ -120,6 +121,17 @@ constexpr CommandEntry kCommands[] = {
      "sharewell slurm check --partition gpu --json\n"
      "sharewell slurm install --print --partition gpu > install.sh",
      NewSlurmCommand},
+    {kJobs, "kubernetes", "add to pods what they need, or tell a cluster which GPUs a node has",
+     "inject reads pods as YAML or JSON from its input, or what has a pod template (Deployment,\n"
+     "Job, CronJob and the like), and prints them with spec.schedulerName and with the three\n"
+     "environment variables of every container that tell it its GPU, its share and its memory\n"
+     "limit. Nothing else is changed. publish-gpus reads this machine's GPUs and writes them into\n"
+     "the annotation sharewell.io/gpus of its node, where `sharewell serve --engine kubernetes`\n"
+     "reads them; run it again after GPUs were added or taken out. docs/kubernetes.md tells more.",
+     "sharewell kubernetes inject < pod.yaml | kubectl apply -f -\n"
+     "sharewell kubernetes publish-gpus --print\n"
+     "sharewell kubernetes publish-gpus --node n1 --kubeconfig ~/.kube/config",
+     NewKubernetesCommand},
 
     {kMeasure, "doctor", "check what can be measured on this machine, and how to fix what cannot",
      "", "sharewell doctor\nsharewell doctor --json\nsharewell doctor --calibrate",
@@ -184,6 +196,18 @@ constexpr CommandEntry kCommands[] = {
      "sharewell import kineto trace.json --into resnet50 --json\n"
      "sharewell import dcgm http://localhost:9400/metrics --for 1h --interval 10s",
      NewImportCommand},
+    {kMeasure, "measure", "measure what this GPU takes for single operators, through PyTorch",
+     "Runs some thousands of operators with the shapes of real models, forward and backward, with "
+     "the\n"
+     "PyTorch of the python3 in PATH, and keeps the seconds of their kernels in a table\n"
+     "(docs/formats/operators.md), which `sharewell train --operators` learns from. The most "
+     "valuable\n"
+     "come first. A second run goes on where the first one ended. Exit code 3: there is no PyTorch "
+     "or\n"
+     "no GPU.",
+     "sharewell measure operators\n"
+     "sharewell measure operators --gpu 1 --seconds 120 --out a100.csv",
+     NewMeasureCommand},
     {kMeasure, "stress", "put a calibrated, steady load on a part of this machine",
      "Several pressures can be combined. A share (75%) is a share of the most that this machine\n"
      "reaches, which is measured first. Exit code 4: a level was not held; the output says which,\n"

@@ -34,6 +34,7 @@ std::unique_ptr<Command> NewProfilesCommand();
 std::unique_ptr<Command> NewSweepCommand();
 std::unique_ptr<Command> NewColocateCommand();
 std::unique_ptr<Command> NewSensitivityCommand();
+std::unique_ptr<Command> NewMeasureCommand();
 std::unique_ptr<Command> NewMonitorCommand();
 std::unique_ptr<Command> NewSamplesCommand();
 std::unique_ptr<Command> NewImportCommand();
@@ -57,6 +58,9 @@ std::unique_ptr<Command> NewGpusCommand();
 
 // report/
 std::unique_ptr<Command> NewReportCommand();
+
+// kubernetes/
+std::unique_ptr<Command> NewKubernetesCommand();
 
 // slurm/
 std::unique_ptr<Command> NewSlurmCommand();

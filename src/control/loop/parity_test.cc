@@ -1,7 +1,8 @@
 // Parity: the same scenario through the simulated engine, the local one and Slurm's gives the same
 // decisions, byte for byte. The local engine has stub processes and a manual clock (StubRunner).
 // Slurm is played, on the same clock (SlurmStubRunner): every start is placed, released and seen in
-// its queue. tests/slurm/parity_test.py does it with a real one.
+// its queue. tests/slurm/parity_test.py does it with a real one. So is Kubernetes (KubeStubRunner):
+// every start is claimed, bound and seen by the watch.
 //
 // A simulated engine knows a job's new pace in the instant it changes; from real steps it shows
 // seconds later. So the stubs' pace is told to the engine, and counts until steps have been told
@@ -13,6 +14,7 @@
 
 #include "control/loop/loop.h"
 #include "engine/live/live_engine.h"
+#include "testing/kube_stub_runner.h"
 #include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/simulated_case.h"
@@ -269,6 +271,61 @@ TEST(SlurmParity, TheSameDecisionsAsTheSimulatedEngine) {
   }
   EXPECT_GT(starts, 500);
   EXPECT_GT(whole, 30U);
+  EXPECT_GT(stops, 20U) << "preemptions and moves are among it";
+}
+
+struct ThroughKubernetes {
+  DecisionLog log;
+  std::string wrong, why;
+  int starts = 0;
+};
+
+ThroughKubernetes DecideThroughKubernetes(const Case& c, const std::string& name) {
+  sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
+  engine::LiveEngine* told = nullptr;
+  const auto memory = [&](JobId job) {
+    return sim::Believe(c.jobs[job.index()], c.truth[job.index()], c.belief).gpu_memory_upper;
+  };
+  fixtures::KubeStubRunner runner(
+      c.cluster, world,
+      [&](const core::Job& job) {
+        told->Submit(job, fixtures::StubRunner::RequestOf(job));
+        told->SetPace(job.id, {std::nullopt, 0, memory(job.id)});
+      },
+      [&](JobId job, core::Ratio rate) {
+        told->SetPace(job, {rate > 0 ? std::optional(rate) : std::nullopt, rate, memory(job)});
+      });
+  engine::LiveEngine engine(c.cluster, runner.gpus, runner, {.grace = Seconds(0)});
+  told = &engine;
+  ThroughKubernetes done{Decide(c, name, engine), runner.kube.wrong, runner.why, runner.starts};
+  std::set<engine::RunId> ended;
+  for (const auto& end : engine.TakeEnded()) {
+    EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
+  }
+  EXPECT_EQ(ended.size(), static_cast<std::size_t>(runner.starts)) << "each start has one end";
+  return done;
+}
+
+TEST(KubernetesParity, TheSameDecisionsAsTheSimulatedEngine) {
+  int starts = 0;
+  std::size_t stops = 0;
+  for (const std::size_t models : {std::size_t(1), std::size_t(2)}) {
+    const Case c = RandomScenario(models, models, 64, 20, 40, SlurmSpec);
+    for (const std::string& name : fixtures::EveryPolicy()) {
+      // Its moves are free by its model, and no process moves for nothing.
+      if (name.find("reactive") != std::string::npos) continue;
+      SCOPED_TRACE(fmt::format("{}, {} models", name, models));
+      fixtures::SimulatedCase simulated(c);
+      const DecisionLog expected = Decide(c, name, simulated.engine);
+      const ThroughKubernetes real = DecideThroughKubernetes(c, name);
+      ASSERT_EQ(real.why, "") << "a start was refused";
+      ASSERT_EQ(real.log.text, expected.text);
+      EXPECT_EQ(real.wrong, "");
+      starts += real.starts;
+      stops += real.log.stops + real.log.moves;
+    }
+  }
+  EXPECT_GT(starts, 500);
   EXPECT_GT(stops, 20U) << "preemptions and moves are among it";
 }
 

@@ -25,6 +25,7 @@ JobBoard::JobBoard(std::size_t most_over, std::size_t most_over_bytes)
     : most_over_(most_over), most_over_bytes_(most_over_bytes) {}
 
 void JobBoard::Put(core::JobRecord record) {
+  if (hears_) hears_(record);
   const std::int64_t number = record.number;
   const bool over = core::IsOver(record.phase);
   auto job = std::make_shared<const core::JobRecord>(std::move(record));

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/job_record.h"
@@ -27,6 +28,8 @@ class JobBoard {
                     std::size_t most_over_bytes = std::size_t{64} << 20);
 
   void Put(core::JobRecord record);
+  // Hears of every record before it is put up, on the thread that puts it. Before the first Put.
+  void OnPut(std::function<void(const core::JobRecord&)> hears) { hears_ = std::move(hears); }
   JobPtr Find(std::int64_t number) const;  // null: it is not here
   std::vector<JobPtr> Live() const;        // by number
   // Those of them that `takes`, newest first, at most `most`, numbers below `below` alone. `takes`
@@ -44,6 +47,7 @@ class JobBoard {
  private:
   mutable platform::Mutex mutex_;
   const std::size_t most_over_, most_over_bytes_;
+  std::function<void(const core::JobRecord&)> hears_ = {};
   std::size_t over_bytes_ SHAREWELL_GUARDED_BY(mutex_) = 0;
   mutable std::map<std::int64_t, core::Phase> looked_up_ SHAREWELL_GUARDED_BY(mutex_);
   std::map<core::Phase, std::size_t> counts_ SHAREWELL_GUARDED_BY(mutex_);  // of live_

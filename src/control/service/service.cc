@@ -50,7 +50,16 @@ Service::Impl::Impl(core::Cluster& all, std::vector<GpuView> views, engine::Runn
       outbox(store, live, board, hub, chosen.say),
       reserved_gpus(gpus.size()),
       reserved_nodes(all.nodes().size()),
-      node_is_down(all.nodes().size()) {}
+      node_is_down(all.nodes().size()) {
+  if (!run.HasUsers()) return;
+  // A manager that has users of its own shows them why their job waits.
+  board.OnPut([this](const core::JobRecord& record) {
+    if (record.phase != Phase::kWaiting && record.phase != Phase::kHeld) return;
+    if (record.reason.empty()) return;
+    runner.TellWaits(record.number,
+                     record.note.empty() ? record.reason : record.reason + "; " + record.note);
+  });
+}
 
 void Service::Impl::Work() {
   while (Turn()) {

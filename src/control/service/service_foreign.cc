@@ -142,6 +142,7 @@ void Service::Impl::TakeTerms(const engine::RunEvent& note) {
 void Service::Impl::PutTerms(const LiveJob& job, core::Job& to) const {
   const engine::StartTerms& terms = job.terms;
   if (terms.weight > 0) to.weight = terms.weight;
+  if (terms.priority != 0) to.priority = terms.priority;
   if (terms.gpus_a_node > 0 && to.gpus % terms.gpus_a_node == 0) {
     to.gpus_a_node = terms.gpus_a_node;
   }

@@ -1,9 +1,11 @@
 // What holds for any runner behind the live engine: for processes on one machine (StubRunner) and
 // for a cluster's manager that refuses, and answers late, twice, in another order or not at all
-// (FakeRunner); and for Slurm's, over a cluster that is played (FakeSlurm).
+// (FakeRunner); for Slurm's and for Kubernetes', over clusters that are played (FakeSlurm,
+// FakeKube).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "testing/fake_kube.h"
 #include "testing/fake_slurm.h"
 #include "testing/runner_history.h"
 
@@ -25,7 +27,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t kJobs = 30;
 constexpr std::uint64_t kHistories = 60;
 
-enum class Kind { kStub, kCalm, kLate, kLossy, kSlurm, kFaultySlurm };
+enum class Kind { kStub, kCalm, kLate, kLossy, kSlurm, kFaultySlurm, kKube, kFaultyKube };
 
 FakeRunnerOptions OptionsOf(Kind kind, std::uint64_t seed) {
   FakeRunnerOptions options;
@@ -51,14 +53,18 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
     } else if (IsSlurm()) {
       const double faults = GetParam() == Kind::kFaultySlurm ? 0.1 : 0;
       side = std::make_unique<fixtures::SlurmSide>(nodes, seed, faults);
+    } else if (IsKube()) {
+      const double faults = GetParam() == Kind::kFaultyKube ? 0.1 : 0;
+      side = std::make_unique<fixtures::KubeSide>(nodes, seed, faults);
     } else {
       side = std::make_unique<FakeSide>(nodes, OptionsOf(GetParam(), seed));
     }
     return std::make_unique<RunnerHistory>(std::move(side), seed, nodes);
   }
   static bool IsSlurm() { return GetParam() == Kind::kSlurm || GetParam() == Kind::kFaultySlurm; }
-  // Slurm is looked at every second: a history of it takes longer.
-  static std::uint64_t Histories() { return IsSlurm() ? kHistories / 5 : kHistories; }
+  static bool IsKube() { return GetParam() == Kind::kKube || GetParam() == Kind::kFaultyKube; }
+  // Clusters are looked at all the while: a history of one takes longer.
+  static std::uint64_t Histories() { return kHistories / (IsSlurm() ? 5 : IsKube() ? 15 : 1); }
   // Those of a simulated world come by themselves.
   static void Submit(RunnerHistory& history, int gpus, int count) {
     for (int i = 0; i < count && GetParam() != Kind::kStub; ++i) history.Submit(gpus);
@@ -145,13 +151,15 @@ TEST_P(RunnerContract, ANewNodeIsUsed) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Kind>& one) {
-  const char* names[] = {"Stub", "Calm", "Late", "Lossy", "Slurm", "FaultySlurm"};
+  const char* names[] = {"Stub",  "Calm",        "Late", "Lossy",
+                         "Slurm", "FaultySlurm", "Kube", "FaultyKube"};
   return names[static_cast<int>(one.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Runners, RunnerContract,
                          ::testing::Values(Kind::kStub, Kind::kCalm, Kind::kLate, Kind::kLossy,
-                                           Kind::kSlurm, Kind::kFaultySlurm),
+                                           Kind::kSlurm, Kind::kFaultySlurm, Kind::kKube,
+                                           Kind::kFaultyKube),
                          NameOf);
 
 // A manager that can be made silent. What was lost is found within one list.

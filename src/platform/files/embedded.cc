@@ -43,6 +43,12 @@ SHAREWELL_EMBED(sharewell_embedded_slurm_prolog, "../packaging/slurm/prolog.sh")
 SHAREWELL_EMBED(sharewell_embedded_slurm_epilog, "../packaging/slurm/epilog.sh");
 SHAREWELL_EMBED(sharewell_embedded_slurm_task_prolog, "../packaging/slurm/task_prolog.sh");
 SHAREWELL_EMBED(sharewell_embedded_slurm_watchdog, "../packaging/slurm/watchdog.sh");
+SHAREWELL_EMBED(sharewell_embedded_operators, "../tools/lab/operators.py");
+SHAREWELL_EMBED(sharewell_embedded_operator_runs, "../tools/lab/operator_runs.py");
+SHAREWELL_EMBED(sharewell_embedded_operator_clock, "../tools/lab/operator_clock.py");
+SHAREWELL_EMBED(sharewell_embedded_host_probe, "../tools/lab/host_probe.py");
+SHAREWELL_EMBED(sharewell_embedded_feeds, "../zoo/feeds.py");
+SHAREWELL_EMBED(sharewell_embedded_h200_operators, "h200/operators.csv");
 
 namespace sharewell::platform {
 
@@ -124,6 +130,30 @@ std::string_view EmbeddedSlurmTaskProlog() {
 
 std::string_view EmbeddedSlurmWatchdog() {
   return {sharewell_embedded_slurm_watchdog_begin, sharewell_embedded_slurm_watchdog_end};
+}
+
+std::string_view EmbeddedOperators() {
+  return {sharewell_embedded_operators_begin, sharewell_embedded_operators_end};
+}
+
+std::string_view EmbeddedOperatorRuns() {
+  return {sharewell_embedded_operator_runs_begin, sharewell_embedded_operator_runs_end};
+}
+
+std::string_view EmbeddedOperatorClock() {
+  return {sharewell_embedded_operator_clock_begin, sharewell_embedded_operator_clock_end};
+}
+
+std::string_view EmbeddedHostProbe() {
+  return {sharewell_embedded_host_probe_begin, sharewell_embedded_host_probe_end};
+}
+
+std::string_view EmbeddedFeeds() {
+  return {sharewell_embedded_feeds_begin, sharewell_embedded_feeds_end};
+}
+
+std::string_view EmbeddedH200Operators() {
+  return {sharewell_embedded_h200_operators_begin, sharewell_embedded_h200_operators_end};
 }
 
 }  // namespace sharewell::platform

@@ -1,5 +1,5 @@
 // The data files that the program carries inside itself, byte for byte as they lie in data/, and
-// the description of its API and the scripts for Slurm.
+// the description of its API, the scripts for Slurm, and what it runs with the user's Python.
 #pragma once
 
 #include <string_view>
@@ -12,6 +12,7 @@ std::string_view EmbeddedGpus();             // data/gpus.csv
 std::string_view EmbeddedH200Cores();        // data/h200/cores.csv
 std::string_view EmbeddedH200Inception();    // data/h200/inception.csv
 std::string_view EmbeddedH200Kernels();      // data/h200/kernels.csv
+std::string_view EmbeddedH200Operators();    // data/h200/operators.csv
 std::string_view EmbeddedH200Packing();      // data/h200/packing.csv
 std::string_view EmbeddedH200Profiles();     // data/h200/profiles.csv
 std::string_view EmbeddedH200Profiles2();    // data/h200/profiles-2.csv
@@ -26,5 +27,10 @@ std::string_view EmbeddedSlurmProlog();      // packaging/slurm/prolog.sh
 std::string_view EmbeddedSlurmEpilog();      // packaging/slurm/epilog.sh
 std::string_view EmbeddedSlurmTaskProlog();  // packaging/slurm/task_prolog.sh
 std::string_view EmbeddedSlurmWatchdog();    // packaging/slurm/watchdog.sh
+std::string_view EmbeddedOperators();        // tools/lab/operators.py
+std::string_view EmbeddedOperatorRuns();     // tools/lab/operator_runs.py
+std::string_view EmbeddedOperatorClock();    // tools/lab/operator_clock.py
+std::string_view EmbeddedHostProbe();        // tools/lab/host_probe.py
+std::string_view EmbeddedFeeds();            // zoo/feeds.py
 
 }  // namespace sharewell::platform

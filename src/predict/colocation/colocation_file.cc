@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
 #include "predict/learn/serialize.h"
 
@@ -156,7 +157,7 @@ core::Result<ColocationModel> ColocationFromJson(const json& value) {
 }
 
 core::Result<ColocationModel> ReadColocations(std::string_view text) {
-  return ColocationFromJson(json::parse(text, nullptr, false));
+  return ColocationFromJson(learn::ParseFast(text));
 }
 
 }  // namespace sharewell::predict

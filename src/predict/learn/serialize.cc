@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
 
 namespace sharewell::predict::learn {
@@ -102,6 +103,7 @@ void WriteModel(Writer& out, const Gaussian& model) {
   out.Numbers("rows", state.rows);
   out.Numbers("targets", state.targets);
   out.Numbers("weights", state.weights);
+  out.Numbers("solution", model.solution());
   out.Raw("}");
 }
 
@@ -182,7 +184,7 @@ Linear ReadLinear(Reader& in, const json& value, std::size_t features) {
 
 Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
   in.Only(value, {"kind", "kernel", "means", "factors", "inverse_lengths", "noise", "signal",
-                  "mean", "rows", "targets", "weights"});
+                  "mean", "rows", "targets", "weights", "solution"});
   GaussianState state;
   const std::string kernel = in.Text(value, "kernel");
   in.Expect(kernel == "rbf" || kernel == "matern52", "there is no kernel \"{}\"", kernel);
@@ -196,6 +198,12 @@ Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
   state.targets = in.Numbers(value, "targets", rows, -kLargest, kLargest);
   state.weights = in.Numbers(value, "weights", rows, 1e-12, kLargest);
   state.rows = in.Numbers(value, "rows", rows * features, -kLargest, kLargest);
+  // Models of older programs have none: it follows from the rest, and takes most of the reading.
+  if (value.is_object() && value.contains("solution")) {
+    auto solution = in.Numbers(value, "solution", rows, -kLargest, kLargest);
+    if (in.failed()) return {};
+    return Gaussian::FromSolved(std::move(state), std::move(solution));
+  }
   if (in.failed()) return {};
   auto gaussian = Gaussian::From(std::move(state));
   in.Expect(gaussian.has_value(), "the rows of the Gaussian process cannot be told apart");
@@ -225,8 +233,6 @@ Regressor::Model ReadModel(Reader& in, const json& value, std::size_t features) 
   }
   return model;
 }
-
-json Parse(std::string_view text) { return json::parse(text, nullptr, false); }
 
 }  // namespace
 
@@ -258,10 +264,10 @@ std::string Write(const Conformal& conformal) {
 }
 
 core::Result<Regressor> ReadRegressor(std::string_view text) {
-  return RegressorFromJson(Parse(text));
+  return RegressorFromJson(ParseFast(text));
 }
 core::Result<Conformal> ReadConformal(std::string_view text) {
-  return ConformalFromJson(Parse(text));
+  return ConformalFromJson(ParseFast(text));
 }
 
 core::Result<Regressor> RegressorFromJson(const json& value) {

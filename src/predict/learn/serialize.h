@@ -9,7 +9,8 @@
 //   {"kind": "linear", "means": [...], "factors": [...], "intercept", "coefficients": [...]}
 //   {"kind": "gaussian", "kernel", "means", "factors", "inverse_lengths", "noise", "signal",
 //   "mean",
-//    "rows", "targets", "weights"}
+//    "rows", "targets", "weights", "solution": [...], which may be absent: it follows from the
+//    rest}
 //   {"kind": "mean", "members": [M, ...]}
 // and T {"feature": [...], "value": [...]}, one entry a node in the order of tree.h: feature is -1
 // for a leaf, else twice the feature's number, plus 1 where missing values go left. Children are

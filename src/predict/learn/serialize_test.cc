@@ -178,5 +178,18 @@ TEST(ReadConformal, SaysWhatIsDamaged) {
               HasSubstr("\"a\" has 0 entries; there must be 1"));
 }
 
+TEST(Serialize, AGaussianOfAnOlderProgramHasNoSolutionAndAnswersTheSameBits) {
+  const auto regressor = Fit(Small("gaussian", 1), Friedman(60, 5, 1));
+  ASSERT_TRUE(regressor);
+  json text = json::parse(Write(*regressor));
+  ASSERT_EQ(text["model"].erase("solution"), 1u);
+  const auto older = RegressorFromJson(text);
+  ASSERT_TRUE(older) << older.error().message;
+  const Table other = Friedman(50, 5, 9);
+  for (std::size_t i = 0; i < other.rows(); ++i) {
+    EXPECT_EQ(older->Predict(other.Row(i)), regressor->Predict(other.Row(i)));
+  }
+}
+
 }  // namespace
 }  // namespace sharewell::predict::learn

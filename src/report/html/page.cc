@@ -114,12 +114,12 @@ void HtmlPage::Verbatim(std::string_view text) {
 
 void HtmlPage::Facts(const std::vector<std::pair<std::string, std::string>>& facts) {
   if (facts.empty()) return;
-  body_ += "<div class=\"w\"><table>\n";
+  body_ += "<div class=\"w\"><table><tbody>\n";
   for (const auto& [name, value] : facts) {
     body_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", Escaped(name),
                          Escaped(value));
   }
-  body_ += "</table></div>\n";
+  body_ += "</tbody></table></div>\n";
 }
 
 void HtmlPage::AddTable(const HtmlTable& table, std::size_t most) {
@@ -129,7 +129,7 @@ void HtmlPage::AddTable(const HtmlTable& table, std::size_t most) {
   };
   body_ += "<div class=\"w\"><table>\n<thead><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    body_ += open(c, "th") + Escaped(table.columns[c].first) + "</th>";
+    body_ += open(c, "th scope=\"col\"") + Escaped(table.columns[c].first) + "</th>";
   }
   body_ += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < std::min(most, table.rows.size()); ++r) {

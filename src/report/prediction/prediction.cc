@@ -110,6 +110,12 @@ Json Row(const PredictionRow& row, std::optional<double> price) {
   out["precision_native"] = row.prediction.precision_native;
   out["uncosted_nodes"] = row.uncosted;
   out["nearest"] = Nearest(row.prediction);
+  const study::PredictedHost& host = row.ask.host;
+  out["host"] = host.here ? "this machine" : "reference";
+  out["host_time"] = host.time;
+  out["host_launches_per_second"] = host.launches ? Json(*host.launches) : Json(nullptr);
+  out["reference_launches_per_second"] =
+      host.reference_launches > 0 ? Json(host.reference_launches) : Json(nullptr);
   return out;
 }
 
@@ -167,6 +173,16 @@ std::string AsCsv(const Rows& rows, Make make) {
   return header + "\n" + body;
 }
 
+std::string HostWords(const study::PredictedHost& host) {
+  if (!host.here) {
+    return "the one that was learnt on; on the machine that trains, `sharewell doctor --calibrate` "
+           "rescales to it";
+  }
+  if (host.time == 1) return "this machine, about as fast as the one that was learnt on";
+  return fmt::format("this machine, which takes {:.2f} times as long as the one that was learnt on",
+                     host.time);
+}
+
 std::string Called(const study::PredictionAsk& ask) {
   const std::string& name = ask.profile.empty() ? ask.model : ask.profile;
   const std::size_t slash = name.rfind('/');
@@ -191,6 +207,7 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
                entry.show(entry.value.p95), std::string(core::NameOf(entry.value.source))});
   }
   text += table.Text() + "\n";
+  text += fmt::format("host: {}\n", HostWords(row.ask.host));
   text += fmt::format("held back by: {}\n", predict::NameOf(p.bound));
   text += fmt::format("fits in {} of {}: {}\n", ShowBytes(row.gpu_memory.value), row.ask.gpu,
                       Fits(row));

@@ -274,5 +274,22 @@ TEST(InspectionTable, InferenceHasNoRowsOfTraining) {
   EXPECT_THAT(text, Not(HasSubstr("gradients")));
 }
 
+TEST(PredictionReport, SaysWhichHostStepTimesAreFor) {
+  study::PredictionRow row = Row();
+  EXPECT_THAT(PredictionTable(row, std::nullopt), HasSubstr("host: the one that was learnt on"));
+  json out = json::parse(PredictionsJson({row}, std::nullopt))["predictions"][0];
+  EXPECT_EQ(out["host"], "reference");
+  EXPECT_EQ(out["host_time"], 1);
+  EXPECT_TRUE(out["host_launches_per_second"].is_null());
+  row.ask.host = {.time = 1.5, .here = true, .launches = 50'000, .reference_launches = 108'887};
+  EXPECT_THAT(PredictionTable(row, std::nullopt),
+              HasSubstr("host: this machine, which takes 1.50 times as long"));
+  out = json::parse(PredictionsJson({row}, std::nullopt))["predictions"][0];
+  EXPECT_EQ(out["host"], "this machine");
+  EXPECT_EQ(out["host_time"], 1.5);
+  EXPECT_EQ(out["host_launches_per_second"], 50'000);
+  EXPECT_EQ(out["reference_launches_per_second"], 108'887);
+}
+
 }  // namespace
 }  // namespace sharewell::report

@@ -7,6 +7,7 @@
 #include "core/text/parse_number.h"
 #include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
+#include "predict/walk.h"
 
 namespace sharewell::study {
 namespace {
@@ -45,6 +46,24 @@ std::vector<std::string> Words(std::string_view text) {
   return out;
 }
 
+// Of "64x256x14x14:2g 256:4gw", the first operand counts; weights are not walked.
+predict::Walked WalkedOf(std::string_view operands, std::string_view type,
+                         const predict::OperatorShape& shape, const graph::Dims& output) {
+  predict::Walked out;
+  const std::string_view first = operands.substr(0, operands.find(' '));
+  const std::string_view dims = first.substr(0, first.find(':'));
+  const auto input = DimsFrom(dims);
+  if (!input || first.substr(dims.size()).find('w') != std::string_view::npos) return out;
+  out.of = shape.of;
+  out.batch_norm = type.find("atch") != std::string_view::npos;
+  out.transposed = type.find("ranspose") != std::string_view::npos;
+  out.half = shape.arithmetic == 2;
+  out.input = *input;
+  out.output = output;
+  out.window = shape.window;
+  return out;
+}
+
 }  // namespace
 
 core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
@@ -61,7 +80,9 @@ core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
   const auto contraction = csv.Require("contraction"), gpu = csv.Require("gpu");
   const auto forward = csv.Require("forward_seconds"), backward = csv.Require("backward_seconds");
   const auto families = csv.Find("families"), failure = csv.Find("failure");
+  const auto operands = csv.Find("operands");
   std::vector<predict::OperatorTable::Cell> cells;
+  std::vector<predict::Walked> walked;
   std::string measured_on;
   while (csv.Next()) {
     if (!csv.Text(failure).empty()) continue;
@@ -87,15 +108,20 @@ core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
     for (const std::int64_t dim : *dims) cell.shape.outputs *= static_cast<double>(dim);
     cell.shape.channels = predict::ChannelsOf(cell.shape.of, *dims);
     cell.families = Words(csv.Text(families));
+    walked.push_back(WalkedOf(csv.Text(operands), csv.Text(type), cell.shape, *dims));
     cells.push_back(std::move(cell));
   }
   if (!csv.ok()) return csv.error();
   if (cells.empty()) {
-    return core::UsageError("{}: no operator was measured; make it with tools/lab/operators.py",
+    return core::UsageError("{}: no operator was measured; `sharewell measure operators` makes it",
                             name);
   }
   const auto model = catalogue.Find(measured_on);
   if (!model) return tl::unexpected(core::Error(model.error()).Within(name));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i].shape.walk = predict::WalkOf(walked[i], model->fp32_tflops);
+    if (!(cells[i].seconds[1] > 0)) cells[i].shape.walk[1] = 0;
+  }
   return predict::OperatorTable(std::move(cells), predict::RooflineOf(*model));
 }
 

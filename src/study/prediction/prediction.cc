@@ -102,6 +102,15 @@ core::Result<predict::Trained> TrainedOrBuiltin(const std::string& path) {
   return path.empty() ? BuiltinModel() : ReadTrainedFile(path);
 }
 
+core::Result<predict::Predictor> PredictorOrBuiltin(const std::string& path) {
+  if (path.empty()) return predict::ReadPredictor(platform::EmbeddedModel());
+  const auto mapped = platform::MappedFile::Open(path);
+  RETURN_IF_ERROR(mapped);
+  auto predictor = predict::ReadPredictor(mapped->text());
+  if (!predictor) return tl::unexpected(std::move(predictor.error()).Within(path));
+  return predictor;
+}
+
 core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,
                                        const catalogue::GpuCatalogue& catalogue) {
@@ -118,6 +127,7 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
   query.run.precision = *precision;
   query.run.optimizer = *optimizer;
   query.workers = ask.workers;
+  query.host_time = ask.host.time;
   query.gpu = &*gpu;
   const auto graph = ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
   if (!graph) return tl::unexpected(At(graph.error(), ask));

@@ -15,6 +15,14 @@
 namespace sharewell::study {
 
 // What the user asked, in words for reports.
+// The machine whose speed step times are for.
+struct PredictedHost {
+  double time = 1;    // how long it takes over one thing, against the host that was learnt on
+  bool here = false;  // this machine, by its probe (measure/doctor/host_speed.h)
+  std::optional<double> launches;  // kernels a second that this machine's probe sent
+  double reference_launches = 0;   // and that of the host that was learnt on; 0: not asked for
+};
+
 struct PredictionAsk {
   std::string model;    // the file; empty where a profile is named
   std::string profile;  // a workload that was measured; empty: predict from the model
@@ -28,6 +36,7 @@ struct PredictionAsk {
   core::Ratio sm_share = 1;  // of that GPU's SMs that it is limited to
   std::vector<std::pair<std::string, std::int64_t>> bind;
   std::string where;  // "jobs.csv: line 3", for messages; may be empty
+  PredictedHost host;
 };
 
 struct PredictionRow {
@@ -52,6 +61,8 @@ core::Result<predict::Trained> BuiltinModel();
 core::Result<predict::Trained> ReadTrainedFile(const std::string& path);
 // That file, or the built-in one where `path` is empty (--trained).
 core::Result<predict::Trained> TrainedOrBuiltin(const std::string& path);
+// Its predictor alone: half the time, for those who do not ask how jobs fare together.
+core::Result<predict::Predictor> PredictorOrBuiltin(const std::string& path);
 
 core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const predict::Predictor& predictor,

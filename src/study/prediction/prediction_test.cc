@@ -370,5 +370,23 @@ TEST_F(PredictionTest, ATrainedFileThatIsNoneIsToldByName) {
   EXPECT_FALSE(ReadTrainedFile(folder.Path("none.json")));
 }
 
+TEST_F(PredictionTest, ASlowerHostMakesStepsThatWaitForItLonger) {
+  PredictionAsk ask = Ask();
+  const PredictionRow before = One(ask);
+  ask.host.time = 2;
+  const PredictionRow slow = One(ask);
+  EXPECT_GT(slow.StepSeconds().p50, 1.2 * before.StepSeconds().p50);
+  EXPECT_LT(slow.prediction[Figure::kBusy].p50, before.prediction[Figure::kBusy].p50);
+}
+
+TEST_F(PredictionTest, ThePredictorAloneIsThatOfTheWholeModel) {
+  const auto alone = PredictorOrBuiltin("");
+  ASSERT_TRUE(alone) << alone.error().message;
+  const auto row = PredictOne(Ask(), *alone, catalogue);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->StepSeconds().p50, One(Ask()).StepSeconds().p50);
+  EXPECT_EQ(row->StepSeconds().p95, One(Ask()).StepSeconds().p95);
+}
+
 }  // namespace
 }  // namespace sharewell::study

@@ -121,9 +121,9 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
                                          const std::vector<std::string>& policies,
                                          CompareOptions options) {
   if (options.predicted) {
-    const auto trained = TrainedOrBuiltin(options.trained);
-    RETURN_IF_ERROR(trained);
-    options.simulate.belief.predicted = PredictedBelief(scenario, trained->predictor);
+    const auto predictor = PredictorOrBuiltin(options.trained);
+    RETURN_IF_ERROR(predictor);
+    options.simulate.belief.predicted = PredictedBelief(scenario, *predictor);
   }
   options.simulate.cpu_seconds_before = CpuSeconds();
   Comparison out;

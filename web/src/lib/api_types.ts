@@ -599,13 +599,12 @@ export type WhatIfState = {
   schema: 1;
   /** unknown: it has not come yet, or is over */
   state: "unknown" | "waiting" | "running";
-  /** which is played, from 0 */
-  policy: number;
-  policies: number;
+  /** which is played, from 0; null, as all that follows: not known, or not begun */
+  policy: number | null;
+  policies: number | null;
   /** that have ended under this policy */
-  jobs_done: number;
-  /** 0: it does not run */
-  jobs: number;
+  jobs_done: number | null;
+  jobs: number | null;
 };
 
 export type SavingsSide = {

@@ -15,7 +15,7 @@ const POLICIES: [string, string][] = [
 const PROGRESS_EVERY = 500;
 
 function progressWords(state: WhatIfState | null, policies: string[]): HTMLElement {
-  if (!state || state.state !== "running") return h("span", {}, state?.state === "waiting" ? "Waits for its turn" : "Asking the server");
+  if (state?.policy == null || state.policies == null || state.jobs_done == null || state.jobs == null) return h("span", {}, state?.state === "waiting" ? "Waits for its turn" : "Asking the server");
   const name = policies[state.policy] ?? "";
   const done = (state.policy + state.jobs_done / Math.max(1, state.jobs)) / Math.max(1, state.policies);
   const words = `${name}, policy ${state.policy + 1} of ${state.policies}: ${number(state.jobs_done, 0)} of ${count(state.jobs, "job")} played`;

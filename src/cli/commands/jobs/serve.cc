@@ -37,8 +37,9 @@ class ServeCommand : public Command {
                    "use simulated GPUs instead of the real ones: 2xH200; none: CPU-only jobs")
         ->type_name("NxMODEL,...|none");
     app.add_option("--engine", engine_,
-                   "who runs the jobs: this machine, or a Slurm cluster whose queue is placed here")
-        ->type_name("local|slurm")
+                   "who runs the jobs: this machine, or a Slurm or Kubernetes cluster whose jobs "
+                   "are placed here")
+        ->type_name("local|slurm|kubernetes")
         ->capture_default_str();
     app.add_option("--partition", slurm_.partition, "with --engine slurm: this partition alone")
         ->type_name("NAME");
@@ -49,6 +50,24 @@ class ServeCommand : public Command {
     app.add_flag("--dry-run", slurm_.dry_run,
                  "with --engine slurm: decide and say what would be done, and change nothing")
         ->disable_flag_override();
+    app.add_option("--scheduler-name", kubernetes_.scheduler,
+                   "with --engine kubernetes: bind the pods with this schedulerName")
+        ->type_name("NAME")
+        ->capture_default_str();
+    app.add_option("--namespace", kubernetes_.name_space,
+                   "with --engine kubernetes: bind pods of this namespace alone")
+        ->type_name("NAME");
+    app.add_option("--kubeconfig", kubernetes_.kubeconfig,
+                   "with --engine kubernetes: how to reach the API server (default: $KUBECONFIG, "
+                   "the pod's service account, ~/.kube/config)")
+        ->type_name("FILE");
+    app.add_option("--context", kubernetes_.context, "with --engine kubernetes: of the kubeconfig")
+        ->type_name("NAME");
+    app.add_option(
+           "--lease", kubernetes_.lease_namespace,
+           "with --engine kubernetes: run as one of several replicas, of which one leads by "
+           "a Lease in this namespace")
+        ->type_name("NAMESPACE");
     app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
     app.add_option("--state", state_,
@@ -105,6 +124,11 @@ class ServeCommand : public Command {
                       "server; jobs keep running",
                       options_.slurm->user_mode ? "sharewell sbatch --" : "sbatch --gres=gpu:1",
                       partition.empty() ? "" : " --partition=" + partition, here));
+    } else if (options_.kubernetes) {
+      SayLine(fmt::format(
+          "try: kubectl apply -f pod.yaml (docs/kubernetes.md has one); sharewell jobs{}. Ctrl-C "
+          "stops the server; pods keep running",
+          here));
     } else
       SayLine(
           fmt::format("try: sharewell submit{}{} -- sleep 10; sharewell jobs{}. Ctrl-C stops the "
@@ -119,13 +143,23 @@ class ServeCommand : public Command {
 
  private:
   Result<void> ReadEngine() {
-    if (engine_ != "local" && engine_ != "slurm") {
-      return UsageError("--engine: {} is not allowed; give local or slurm", core::Quoted(engine_));
+    if (engine_ != "local" && engine_ != "slurm" && engine_ != "kubernetes") {
+      return UsageError("--engine: {} is not allowed; give local, slurm or kubernetes",
+                        core::Quoted(engine_));
     }
     if (mode_ != "admin" && mode_ != "user") {
       return UsageError("--mode: {} is not allowed; give admin or user", core::Quoted(mode_));
     }
     slurm_.user_mode = mode_ == "user";
+    if (engine_ == "kubernetes") return ReadKubernetes();
+    const server::KubernetesOptions none;
+    if (kubernetes_.scheduler != none.scheduler || !kubernetes_.name_space.empty() ||
+        !kubernetes_.kubeconfig.empty() || !kubernetes_.context.empty() ||
+        !kubernetes_.lease_namespace.empty()) {
+      return UsageError(
+          "--scheduler-name, --namespace, --kubeconfig, --context and --lease are for --engine "
+          "kubernetes; give it too");
+    }
     if (engine_ == "slurm") {
       if (!options_.gpus.empty()) {
         return UsageError("--gpus is for this machine; with --engine slurm the GPUs are Slurm's");
@@ -141,6 +175,23 @@ class ServeCommand : public Command {
     if (slurm_.user_mode || slurm_.dry_run || !slurm_.partition.empty()) {
       return UsageError("--partition, --mode and --dry-run are for --engine slurm; give it too");
     }
+    return {};
+  }
+
+  Result<void> ReadKubernetes() {
+    if (!options_.gpus.empty()) {
+      return UsageError(
+          "--gpus is for this machine; with --engine kubernetes the GPUs are the cluster's");
+    }
+    if (slurm_.user_mode || slurm_.dry_run || !slurm_.partition.empty()) {
+      return UsageError("--partition, --mode and --dry-run are for --engine slurm");
+    }
+    if (kubernetes_.scheduler.empty() || kubernetes_.scheduler == "default-scheduler") {
+      return UsageError(
+          "--scheduler-name: {} is kube-scheduler's own; give a name that pods choose on purpose",
+          core::Quoted(kubernetes_.scheduler));
+    }
+    options_.kubernetes = kubernetes_;
     return {};
   }
 
@@ -225,6 +276,7 @@ class ServeCommand : public Command {
                                       config_;
   std::string engine_ = "local", mode_ = "admin";
   server::SlurmOptions slurm_;
+  server::KubernetesOptions kubernetes_;
   std::string max_slowdown_ = "1.25", grace_ = "20s", pause_gap_ = "60s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

@@ -291,9 +291,9 @@ Result<void> SubmitRequest::PutPrediction(const ServerClient& client,
       return {};
     }
   }
-  const auto by = study::TrainedOrBuiltin(trained);
+  const auto by = study::PredictorOrBuiltin(trained);
   RETURN_IF_ERROR(by);
-  auto needs = study::PredictNeedsBy(by->predictor, ask, catalogue::GpuCatalogue::Builtin());
+  auto needs = study::PredictNeedsBy(*by, ask, catalogue::GpuCatalogue::Builtin());
   RETURN_IF_ERROR(needs);
   one.needs = std::move(*needs);
   return {};

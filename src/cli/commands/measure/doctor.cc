@@ -25,9 +25,10 @@ class DoctorCommand : public Command {
         ->type_name("FILE");
     app.add_option("--state", state_, "the server's folder for jobs and logs, as `serve` has it")
         ->type_name("DIR");
-    app.add_flag(
-           "--calibrate", calibrate_,
-           "first measure what the host's memory moves (a few seconds, on all CPUs) and keep it")
+    app.add_flag("--calibrate", calibrate_,
+                 "first measure what the host's memory moves (a few seconds, on all CPUs) and how "
+                 "fast it "
+                 "feeds a GPU (through python3), and keep both")
         ->disable_flag_override();
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
@@ -39,6 +40,12 @@ class DoctorCommand : public Command {
       const auto speed = study::MeasureHostSpeed();
       RETURN_IF_ERROR(speed);
       RETURN_IF_ERROR(study::KeepHostSpeed(state, study::MachineKey(), *speed));
+      // It needs Python, which not every host of a server has: what else is known is still shown.
+      if (const auto probe = study::RunHostProbe()) {
+        RETURN_IF_ERROR(study::KeepHostProbe(state, study::MachineKey(), *probe));
+      } else {
+        SayLine(probe.error().message);
+      }
     }
     const auto rows = study::Examine({.path = FromEnvironment("PATH"),
                                       .nvml_library = collect::GivenNvmlLibrary(),

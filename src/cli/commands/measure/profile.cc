@@ -244,8 +244,8 @@ class ProfileCommand : public Command {
       return UsageError("--model: there is no file {}", core::Quoted(model_));
     }
     // First: a file that is no model is said on every machine, and before the job runs.
-    const auto trained = study::TrainedOrBuiltin(trained_);
-    RETURN_IF_ERROR(trained);
+    const auto predictor = study::PredictorOrBuiltin(trained_);
+    RETURN_IF_ERROR(predictor);
     const auto catalogue = catalogue::GpuCatalogue::Builtin();
     if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
     study::PredictionAsk ask;
@@ -254,7 +254,7 @@ class ProfileCommand : public Command {
     if (!precision_.empty()) ask.precision = precision_;
     if (spec_.workload.workers > 0) ask.workers = spec_.workload.workers;
     ask.gpu = spec_.gpu;
-    auto row = study::PredictOne(ask, trained->predictor, catalogue);
+    auto row = study::PredictOne(ask, *predictor, catalogue);
     RETURN_IF_ERROR(row);
     return std::move(*row);
   }

@@ -1,9 +1,11 @@
 #include "cli/args/model_flags.h"
+#include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/prediction.h"
+#include "study/measure/doctor/host_speed.h"
 #include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
@@ -39,6 +41,9 @@ class PredictCommand : public Command {
         ->type_name("FILE");
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
+    app.add_option("--state", state_,
+                   "where `sharewell doctor --calibrate` has kept the speed of this host")
+        ->type_name("DIR");
     auto* json = app.add_flag("--json", json_, "print JSON")->disable_flag_override();
     app.add_flag("--csv", csv_, "print CSV")->disable_flag_override()->excludes(json);
   }
@@ -68,7 +73,22 @@ class PredictCommand : public Command {
     ask.workers = static_cast<int>(*workers);
     ask.gpus = static_cast<int>(*gpus);
     ask.gpu = gpu_;
+    ask.host = Host();
     return ask;
+  }
+
+  // This machine where it was probed with a GPU in it, else the one that was learnt on.
+  study::PredictedHost Host() const {
+    study::PredictedHost host;
+    host.reference_launches = study::ReferenceProbe().launches.value_or(0);
+    const auto probe =
+        study::KeptHostProbe(StatePlace(state_, StorePlace("")), study::MachineKey());
+    const auto time = probe ? study::HostTime(*probe) : std::nullopt;
+    if (!time) return host;
+    host.here = true;
+    host.time = *time;
+    host.launches = probe->launches;
+    return host;
   }
 
   core::Result<std::string> Text() const {
@@ -88,9 +108,9 @@ class PredictCommand : public Command {
     }
     const auto catalogue = CatalogueWith(catalogue_);
     RETURN_IF_ERROR(catalogue);
-    const auto trained = study::TrainedOrBuiltin(trained_);
-    RETURN_IF_ERROR(trained);
-    if (!together_.empty()) return ColocationModel(*ask, *trained, *catalogue);
+    if (!together_.empty()) return ColocationModel(*ask, *catalogue);
+    const auto predictor = study::PredictorOrBuiltin(trained_);
+    RETURN_IF_ERROR(predictor);
 
     std::vector<study::PredictionAsk> asks = {*ask};
     if (!manifest_.empty()) {
@@ -105,7 +125,7 @@ class PredictCommand : public Command {
         return core::UsageError("{}: names a profile and no model; use --together for profiles",
                                 wanted.where);
       }
-      auto row = study::PredictOne(wanted, trained->predictor, *catalogue);
+      auto row = study::PredictOne(wanted, *predictor, *catalogue);
       RETURN_IF_ERROR(row);
       rows.push_back(std::move(*row));
       progress.Show("predicting", rows.size(), asks.size());
@@ -117,11 +137,12 @@ class PredictCommand : public Command {
   }
 
   core::Result<std::string> ColocationModel(const study::PredictionAsk& ask,
-                                            const predict::Trained& trained,
                                             const catalogue::GpuCatalogue& catalogue) const {
+    const auto trained = study::TrainedOrBuiltin(trained_);
+    RETURN_IF_ERROR(trained);
     const auto asks = study::ReadManifest(together_, ask);
     RETURN_IF_ERROR(asks);
-    const auto rows = study::PredictColocated(*asks, trained, catalogue);
+    const auto rows = study::PredictColocated(*asks, *trained, catalogue);
     RETURN_IF_ERROR(rows);
     if (json_) return report::SpeedsJson(*rows);
     return csv_ ? report::SpeedsCsv(*rows) : report::SpeedsTable(*rows);
@@ -132,7 +153,7 @@ class PredictCommand : public Command {
   std::string gpu_ = "H200";
   std::string workers_ = "4";
   std::string gpus_ = "1";
-  std::string price_, manifest_, together_, trained_, catalogue_;
+  std::string price_, manifest_, together_, trained_, catalogue_, state_;
   bool json_ = false;
   bool csv_ = false;
 };

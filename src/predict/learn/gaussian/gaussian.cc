@@ -24,27 +24,41 @@ double SquareDistance(const double* a, const double* b, std::size_t n) {
 
 }  // namespace
 
+std::vector<double> Gaussian::Factor() const {
+  const GaussianState& s = state_;
+  const std::size_t n = rows();
+  const std::size_t p = columns();
+  std::vector<double> factor(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      factor[i * n + j] = Alike(s.kernel, SquareDistance(&s.rows[i * p], &s.rows[j * p], p));
+    }
+    factor[i * n + i] = 1 + s.noise / s.weights[i];
+  }
+  if (!Factorise(factor, n)) factor.clear();
+  return factor;
+}
+
 core::Result<Gaussian> Gaussian::From(GaussianState state) {
   Gaussian out;
   out.state_ = std::move(state);
-  const GaussianState& s = out.state_;
-  const std::size_t n = out.rows();
-  const std::size_t p = out.columns();
-  out.factor_.resize(n * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      out.factor_[i * n + j] = Alike(s.kernel, SquareDistance(&s.rows[i * p], &s.rows[j * p], p));
-    }
-    out.factor_[i * n + i] = 1 + s.noise / s.weights[i];
-  }
-  if (!Factorise(out.factor_, n)) {
+  out.factor_ = out.Factor();
+  if (out.factor_.empty() && out.rows() > 0) {
     return core::UsageError(
         "the rows of the Gaussian process cannot be told apart with noise {}: `sharewell train` "
         "makes a new one",
-        s.noise);
+        out.state_.noise);
   }
-  out.alpha_ = s.targets;
-  SolveFactored(out.factor_, n, out.alpha_);
+  out.alpha_ = out.state_.targets;
+  SolveFactored(out.factor_, out.rows(), out.alpha_);
+  return out;
+}
+
+Gaussian Gaussian::FromSolved(GaussianState state, std::vector<double> solution) {
+  Gaussian out;
+  out.state_ = std::move(state);
+  SHAREWELL_CHECK(solution.size() == out.rows());
+  out.alpha_ = std::move(solution);
   return out;
 }
 
@@ -71,7 +85,9 @@ double Gaussian::Predict(std::span<const double> row) const {
 
 double Gaussian::Spread(std::span<const double> row) const {
   auto alike = AlikeAll(Scaled(row));
-  SolveLower(factor_, rows(), alike);
+  const std::vector<double> factor = factor_.empty() ? Factor() : std::vector<double>();
+  if (factor_.empty() && factor.empty()) return std::sqrt(state_.signal * (1 + state_.noise));
+  SolveLower(factor_.empty() ? factor : factor_, rows(), alike);
   const double known = Dot(alike.data(), alike.data(), rows());
   return std::sqrt(state_.signal * (std::max(1 - known, 0.0) + state_.noise));
 }
@@ -111,7 +127,10 @@ core::Result<Gaussian> FitGaussian(const GaussianOptions& options, const Table& 
     state.weights.push_back(table.Weight(i));
   }
   Tune(options, state);
-  for (std::size_t i = 0; i < state.rows.size(); ++i) state.rows[i] *= state.inverse_lengths[i % p];
+  // Rounded, so that files are half as long: a ten thousandth of a length changes nothing.
+  for (std::size_t i = 0; i < state.rows.size(); ++i) {
+    state.rows[i] = std::round(state.rows[i] * state.inverse_lengths[i % p] * 1e4) / 1e4;
+  }
   return Gaussian::From(std::move(state));
 }
 

@@ -48,6 +48,9 @@ class Gaussian {
  public:
   // An error where the rows are so alike, and the noise so small, that they cannot be told apart.
   static core::Result<Gaussian> From(GaussianState state);
+  // The same from a state whose solution is known: nothing is factorised until somebody asks for a
+  // spread. REQUIRES `solution` as solution() of the same state, one number a row.
+  static Gaussian FromSolved(GaussianState state, std::vector<double> solution);
 
   double Predict(std::span<const double> row) const;
   // Standard deviation of a new measurement of this row.
@@ -56,16 +59,20 @@ class Gaussian {
   // summing to 1 if any is not 0.
   std::vector<double> Importance() const;
   const GaussianState& state() const { return state_; }
+  // What a row's likeness is multiplied by; it follows from the state at the cost of rows^3 / 3.
+  const std::vector<double>& solution() const { return alpha_; }
   friend bool operator==(const Gaussian& a, const Gaussian& b) { return a.state_ == b.state_; }
 
  private:
   std::size_t columns() const { return state_.inverse_lengths.size(); }
   std::size_t rows() const { return state_.targets.size(); }
+  // Empty where the rows cannot be told apart.
+  std::vector<double> Factor() const;
   std::vector<double> Scaled(std::span<const double> row) const;
   std::vector<double> AlikeAll(std::span<const double> scaled) const;
 
   GaussianState state_;
-  std::vector<double> factor_;  // of the rows' covariance, in variances of the signal
+  std::vector<double> factor_;  // of the rows' covariance, in variances of the signal; may be empty
   std::vector<double> alpha_;
 };
 

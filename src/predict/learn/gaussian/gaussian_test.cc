@@ -115,5 +115,16 @@ TEST(Gaussian, ManyRowsAreDrawnFrom) {
   EXPECT_EQ(*model, *FitGaussian(options, table));
 }
 
+TEST(Gaussian, FromItsSolutionItAnswersTheSameBits) {
+  const auto fitted = FitGaussian({}, Line(40, Wave));
+  ASSERT_TRUE(fitted);
+  const Gaussian again = Gaussian::FromSolved(fitted->state(), fitted->solution());
+  for (double x = -3; x < 45; x += 0.7) {
+    EXPECT_EQ(again.Predict(std::vector{x}), fitted->Predict(std::vector{x}));
+    EXPECT_EQ(again.Spread(std::vector{x}), fitted->Spread(std::vector{x}));
+  }
+  EXPECT_EQ(again.Importance(), fitted->Importance());
+}
+
 }  // namespace
 }  // namespace sharewell::predict::learn

@@ -5,17 +5,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "platform/clock/wall_clock.h"
+#include "platform/files/embedded.h"
+#include "platform/files/short_folder.h"
 #include "platform/files/text.h"
 #include "platform/files/write_file.h"
+#include "platform/process/child.h"
 #include "platform/process/cpu_set.h"
+#include "platform/process/python_script.h"
 #include "stress/pressure.h"
 
 namespace sharewell::study {
@@ -23,7 +29,11 @@ namespace {
 
 constexpr int kNice = 10;
 constexpr const char* kFile = "/host-speed";
+constexpr const char* kProbeFile = "/host-probe";
 constexpr std::size_t kMostOfSpeed = 16 * 1024;
+constexpr core::UnixMillis kMostOfProbe = 120'000;
+constexpr double kSameHost = 1.3;
+constexpr double kMostHostTime = 4;
 
 // x86 has "model name", Arm an implementer and a part for each CPU.
 std::string ProcessorOf(const std::string& root) {
@@ -43,6 +53,57 @@ std::string ProcessorOf(const std::string& root) {
 
 std::string Rate(core::BytesPerSecond rate) {
   return stress::ShowLevel(stress::PressureKind::kMemoryBandwidth, rate.value);
+}
+
+// What was kept of this machine; null where nothing was.
+nlohmann::json Kept(const std::string& path, const std::string& machine) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return nullptr;
+  std::string text(kMostOfSpeed, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("schema", nlohmann::json()) != 1 ||
+      json.value("machine", nlohmann::json()) != machine) {
+    return nullptr;
+  }
+  return json;
+}
+
+std::optional<double> Positive(const nlohmann::json& json, const char* name) {
+  if (!json.is_object()) return std::nullopt;
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+core::Result<void> Keep(const std::string& state, const char* name, const std::string& machine,
+                        const nlohmann::ordered_json& figures) {
+  nlohmann::ordered_json json;
+  json["schema"] = 1;
+  json["machine"] = machine;
+  json.update(figures);
+  std::error_code ignored;  // writing says what is wrong
+  std::filesystem::create_directories(state, ignored);
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return platform::WriteFile(state + name, text + "\n");
+}
+
+// The figures of a probe by the names that host_probe.py prints them with.
+constexpr std::pair<const char*, std::optional<double> HostProbe::*> kProbeFigures[] = {
+    {"python_loops_per_s", &HostProbe::python_loops},
+    {"launches_per_s", &HostProbe::launches},
+    {"launch_waits_per_s", &HostProbe::launch_waits},
+    {"pipe_trips_per_s", &HostProbe::pipe_trips},
+    {"copy_bytes_per_s", &HostProbe::copied_bytes},
+    {"loader_items_per_s", &HostProbe::loader_items}};
+
+HostProbe ProbeFrom(const nlohmann::json& json) {
+  HostProbe probe;
+  for (const auto& [name, member] : kProbeFigures) probe.*member = Positive(json, name);
+  return probe;
 }
 
 }  // namespace
@@ -67,48 +128,27 @@ core::Result<HostSpeed> MeasureHostSpeed() {
 }
 
 std::optional<HostSpeed> KeptHostSpeed(const std::string& state, const std::string& machine) {
-  std::ifstream file(state + kFile, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(kMostOfSpeed, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("schema", nlohmann::json()) != 1 ||
-      json.value("machine", nlohmann::json()) != machine) {
-    return std::nullopt;
-  }
-  const auto number = [&](const char* name) -> std::optional<double> {
-    const auto found = json.find(name);
-    if (found == json.end() || !found->is_number()) return std::nullopt;
-    const double value = found->get<double>();
-    return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
-  };
-  const auto bandwidth = number("memory_bandwidth_bytes_per_second");
+  const auto kept = Kept(state + kFile, machine);
+  const auto bandwidth = Positive(kept, "memory_bandwidth_bytes_per_second");
   if (!bandwidth) return std::nullopt;
   HostSpeed speed;
   speed.memory_bandwidth = core::BytesPerSecond(*bandwidth);
-  if (const auto one = number("one_core_bytes_per_second")) {
+  if (const auto one = Positive(kept, "one_core_bytes_per_second")) {
     speed.one_core = core::BytesPerSecond(*one);
   }
-  speed.spread = number("spread_ratio");
-  speed.measured = static_cast<core::UnixMillis>(number("measured_ms").value_or(0));
+  speed.spread = Positive(kept, "spread_ratio");
+  speed.measured = static_cast<core::UnixMillis>(Positive(kept, "measured_ms").value_or(0));
   return speed;
 }
 
 core::Result<void> KeepHostSpeed(const std::string& state, const std::string& machine,
                                  const HostSpeed& speed) {
   nlohmann::ordered_json json;
-  json["schema"] = 1;
-  json["machine"] = machine;
   json["memory_bandwidth_bytes_per_second"] = speed.memory_bandwidth.value;
   if (speed.one_core) json["one_core_bytes_per_second"] = speed.one_core->value;
   if (speed.spread) json["spread_ratio"] = *speed.spread;
   json["measured_ms"] = speed.measured;
-  std::error_code ignored;  // writing says what is wrong
-  std::filesystem::create_directories(state, ignored);
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return platform::WriteFile(state + kFile, text + "\n");
+  return Keep(state, kFile, machine, json);
 }
 
 std::string InWords(const HostSpeed& speed) {
@@ -118,6 +158,98 @@ std::string InWords(const HostSpeed& speed) {
   text += fmt::format(" (measured {:%Y-%m-%d}", fmt::gmtime(at));
   if (speed.spread) text += fmt::format(", repeats within {:.0f} %", *speed.spread * 100);
   return text + ")";
+}
+
+core::Result<HostProbe> RunHostProbe() {
+  const platform::ShortFolder folder;
+  auto command = platform::PythonCommand(
+      folder.path(),
+      {{"host_probe.py", platform::EmbeddedHostProbe()}, {"feeds.py", platform::EmbeddedFeeds()}});
+  RETURN_IF_ERROR(command);
+  platform::ChildOptions options;
+  options.command = *std::move(command);
+  const std::string out = folder.path() + "/probe.json";
+  options.out = {.to = platform::ChildOutput::To::kFile, .file = out, .seen = {}};
+  options.err.to = platform::ChildOutput::To::kNull;
+  auto child = platform::Child::Start(options);
+  RETURN_IF_ERROR(child);
+  platform::Child* const one = child->get();
+  const core::UnixMillis begin = platform::UnixNow();
+  while (!one->Ended() && platform::UnixNow() - begin < kMostOfProbe) {
+    platform::WaitForChildren({&one, 1}, core::Seconds{1});
+  }
+  one->Stop(core::Seconds{1});
+  std::ifstream file(out, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  // Its last object: what is imported may print before it.
+  const std::string said = text.str();
+  const std::size_t last = said.rfind('{');
+  HostProbe probe = ProbeFrom(
+      nlohmann::json::parse(last == std::string::npos ? "" : said.substr(last), nullptr, false));
+  if (!probe.python_loops) {
+    return core::FailedError(
+        "the host's speed could not be probed: Python ended without figures; `python3 -c 'import "
+        "torch'` may say why");
+  }
+  probe.measured = platform::UnixNow();
+  return probe;
+}
+
+std::optional<HostProbe> KeptHostProbe(const std::string& state, const std::string& machine) {
+  const auto kept = Kept(state + kProbeFile, machine);
+  if (!kept.is_object()) return std::nullopt;
+  HostProbe probe = ProbeFrom(kept);
+  probe.measured = static_cast<core::UnixMillis>(Positive(kept, "measured_ms").value_or(0));
+  return probe;
+}
+
+core::Result<void> KeepHostProbe(const std::string& state, const std::string& machine,
+                                 const HostProbe& probe) {
+  nlohmann::ordered_json json;
+  for (const auto& [name, member] : kProbeFigures) {
+    if (probe.*member) json[name] = *(probe.*member);
+  }
+  json["measured_ms"] = probe.measured;
+  return Keep(state, kProbeFile, machine, json);
+}
+
+HostProbe ReferenceProbe() {
+  return {.python_loops = 15'253'117,
+          .launches = 108'887,
+          .launch_waits = 55'293,
+          .pipe_trips = 75'297,
+          .copied_bytes = 12'110'575'341,
+          .loader_items = 4'614,
+          .measured = 0};
+}
+
+std::optional<double> HostTime(const HostProbe& probe) {
+  if (!probe.launches) return std::nullopt;
+  const HostProbe reference = ReferenceProbe();
+  double sum = 0;
+  int count = 0;
+  for (const auto member :
+       {&HostProbe::launches, &HostProbe::pipe_trips, &HostProbe::loader_items}) {
+    if (!(probe.*member)) continue;
+    sum += std::log(*(reference.*member) / *(probe.*member));
+    ++count;
+  }
+  const double longer = sum / count;
+  const double beyond = std::max(0.0, std::abs(longer) - std::log(kSameHost));
+  return std::clamp(std::exp(std::copysign(beyond, longer)), 1 / kMostHostTime, kMostHostTime);
+}
+
+std::string InWords(const HostProbe& probe) {
+  std::string text;
+  const auto add = [&](const std::optional<double>& value, const char* what) {
+    if (value) text += fmt::format("{}{:.0f} {}", text.empty() ? "" : ", ", *value, what);
+  };
+  add(probe.launches, "kernels launched");
+  add(probe.loader_items, "images loaded");
+  add(probe.pipe_trips, "processes woken");
+  const std::time_t at = probe.measured / 1000;
+  return text + fmt::format(" a second (measured {:%Y-%m-%d})", fmt::gmtime(at));
 }
 
 }  // namespace sharewell::study

@@ -65,5 +65,51 @@ TEST(HostSpeedTest, SaysWhatWasMeasuredAndWhen) {
             "2 %)");
 }
 
+HostProbe Probed(double times) {
+  HostProbe probe = ReferenceProbe();
+  for (auto* figure : {&probe.launches, &probe.pipe_trips, &probe.loader_items}) {
+    **figure *= times;
+  }
+  probe.measured = 1794787200000;
+  return probe;
+}
+
+TEST(HostProbeTest, IsKeptForItsMachineAlone) {
+  const platform::TestFolder folder;
+  EXPECT_FALSE(KeptHostProbe(folder.path(), "m"));
+  HostProbe without_gpu = Probed(1);
+  without_gpu.launches = without_gpu.launch_waits = without_gpu.loader_items = std::nullopt;
+  for (const HostProbe& probe : {Probed(2), without_gpu}) {
+    ASSERT_TRUE(KeepHostProbe(folder.path(), "m", probe));
+    EXPECT_EQ(KeptHostProbe(folder.path(), "m"), probe);
+  }
+  EXPECT_FALSE(KeptHostProbe(folder.path(), "n"));
+  folder.Write("host-probe", "[1]");
+  EXPECT_FALSE(KeptHostProbe(folder.path(), "m"));
+}
+
+TEST(HostProbeTest, AHostWithinTheNoiseOfTheProbeIsTheReferenceHost) {
+  for (const double times : {0.8, 1.0, 1.25}) EXPECT_EQ(HostTime(Probed(times)), 1) << times;
+}
+
+TEST(HostProbeTest, ASlowerHostTakesLongerAndAFasterOneLess) {
+  EXPECT_NEAR(*HostTime(Probed(0.5)), 2 / 1.3, 1e-9);
+  EXPECT_NEAR(*HostTime(Probed(2)), 1.3 / 2, 1e-9);
+  EXPECT_EQ(*HostTime(Probed(0.001)), 4)
+      << "whatever a probe says, a host is no hundred times slower";
+}
+
+TEST(HostProbeTest, AMachineWithoutAGpuIsNobodysHost) {
+  HostProbe probe = Probed(0.5);
+  probe.launches = std::nullopt;
+  EXPECT_FALSE(HostTime(probe));
+}
+
+TEST(HostProbeTest, SaysWhatItFound) {
+  EXPECT_EQ(InWords(Probed(1)),
+            "108887 kernels launched, 4614 images loaded, 75297 processes woken a second (measured "
+            "2026-11-16)");
+}
+
 }  // namespace
 }  // namespace sharewell::study

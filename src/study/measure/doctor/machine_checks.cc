@@ -181,6 +181,27 @@ HealthRow CheckHostSpeed(const MachinePlaces& places) {
   return row;
 }
 
+// Without it predictions are for the host that was learnt on.
+HealthRow CheckHostProbe(const MachinePlaces& places) {
+  HealthRow row{"machine", "host probe", Soundness::kAbsent, "", ""};
+  const auto kept = KeptHostProbe(places.state, MachineKey(places.root));
+  if (!kept) {
+    row.what = "this host's speed was not probed, so step times are predicted for another one";
+    row.mend = "sharewell doctor --calibrate";
+    return row;
+  }
+  row.soundness = Soundness::kWorks;
+  row.what = InWords(*kept);
+  const auto time = HostTime(*kept);
+  row.what += !time        ? "; no GPU was seen, so step times are predicted for another host"
+              : *time == 1 ? "; like the host that predictions were learnt on"
+                           : fmt::format(
+                                 "; takes {:.2f} times as long as the host that predictions "
+                                 "were learnt on",
+                                 *time);
+  return row;
+}
+
 HealthRow CheckStore(const std::string& place) {
   HealthRow row{"store", "store", Soundness::kAbsent, "", ""};
   const std::string shown = store::WithoutPassword(place);
@@ -267,8 +288,8 @@ HealthRow CheckMps(const MachinePlaces& places) {
 
 std::vector<HealthRow> CheckMachine(const MachinePlaces& places) {
   const fs::path root = places.root;
-  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root), CheckClock(root),
-                                 CheckSupervisor(), CheckHostSpeed(places)};
+  std::vector<HealthRow> rows = {CheckCgroup(root), CheckPerf(root),        CheckClock(root),
+                                 CheckSupervisor(), CheckHostSpeed(places), CheckHostProbe(places)};
   for (const char* runtime : {"podman", "docker", "apptainer"}) {
     rows.push_back(
         CheckProgram(places, "container runtimes", runtime, runtime,

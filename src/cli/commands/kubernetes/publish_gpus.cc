@@ -1,0 +1,83 @@
+#include "cli/commands/kubernetes/publish_gpus.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal.h"
+#include "core/text/quoted.h"
+#include "engine/kubernetes/kube_access.h"
+#include "engine/kubernetes/kube_http.h"
+#include "engine/kubernetes/kube_publish.h"
+
+namespace sharewell::cli {
+
+using core::Result;
+
+Result<std::string> GpusAnnotation(const std::vector<collect::GpuFacts>& gpus,
+                                   const catalogue::GpuCatalogue& catalogue,
+                                   std::vector<std::string>& remarks) {
+  std::string model;
+  std::vector<std::string> uuids;
+  for (const collect::GpuFacts& gpu : gpus) {
+    if (gpu.name.empty() || gpu.uuid.empty()) {
+      remarks.push_back(
+          fmt::format("GPU {} does not answer and is left out; see `sharewell doctor`", gpu.index));
+      continue;
+    }
+    if (gpu.mig) {
+      remarks.push_back(fmt::format(
+          "GPU {} is in MIG mode and is left out: pods are given whole GPUs, or shares of them",
+          gpu.index));
+      continue;
+    }
+    const auto known = catalogue.Find(gpu.name);
+    if (!known) {
+      remarks.push_back(fmt::format(
+          "GPU {} is left out: the catalogue (`sharewell gpus`) does not know its model {}",
+          gpu.index, core::Quoted(gpu.name)));
+      continue;
+    }
+    if (!model.empty() && known->name != model) {
+      return core::FailedError(
+          "this machine has GPUs of several models, {} and {}: Sharewell uses nodes of one model, "
+          "so write those of one of them by hand: kubectl annotate node NAME "
+          "sharewell.io/gpus='{} GPU-...'",
+          core::Quoted(model), core::Quoted(known->name), model);
+    }
+    model = known->name;
+    uuids.push_back(gpu.uuid);
+  }
+  if (uuids.empty()) {
+    return core::FailedError("this machine has no GPU that pods can be given: {}",
+                             fmt::join(remarks, "; "));
+  }
+  return engine::FormatKubeGpus(model, uuids);
+}
+
+Result<ExitCode> PublishGpus(const PublishGpusFlags& flags) {
+  if (flags.node.empty() && !flags.print) {
+    return core::UsageError(
+        "publish-gpus: give --node NAME, the node's name in Kubernetes (spec.nodeName of a pod "
+        "there), or --print");
+  }
+  const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
+  RETURN_IF_ERROR(gpus);
+  std::vector<std::string> remarks;
+  const auto words = GpusAnnotation(*gpus, catalogue::GpuCatalogue::Builtin(), remarks);
+  RETURN_IF_ERROR(words);
+  for (const std::string& remark : remarks) SayLine(remark);
+  if (flags.print) {
+    RETURN_IF_ERROR(WriteOut(*words + "\n"));
+    return kOk;
+  }
+  auto access = engine::FindKubeAccess({.kubeconfig = flags.kubeconfig, .context = flags.context});
+  RETURN_IF_ERROR(access);
+  const auto http = engine::NewKubeHttp(std::move(*access));
+  RETURN_IF_ERROR(http);
+  const auto changed = engine::PublishKubeGpus(**http, flags.node, *words);
+  RETURN_IF_ERROR(changed);
+  SayLine(
+      fmt::format("node {}: {} {}", flags.node, *changed ? "written:" : "says already:", *words));
+  return kOk;
+}
+
+}  // namespace sharewell::cli

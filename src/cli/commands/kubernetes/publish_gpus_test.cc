@@ -1,0 +1,48 @@
+#include "cli/commands/kubernetes/publish_gpus.h"
+
+#include <gmock/gmock.h>
+
+namespace sharewell::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+collect::GpuFacts Gpu(int index, const std::string& name) {
+  collect::GpuFacts gpu;
+  gpu.index = index;
+  gpu.uuid = "GPU-" + std::to_string(index);
+  gpu.name = name;
+  return gpu;
+}
+
+class PublishedGpus : public ::testing::Test {
+ protected:
+  core::Result<std::string> Of(const std::vector<collect::GpuFacts>& gpus) {
+    return GpusAnnotation(gpus, catalogue::GpuCatalogue::Builtin(), remarks_);
+  }
+  std::vector<std::string> remarks_;
+};
+
+TEST_F(PublishedGpus, AreTheModelByItsShortNameAndTheUuidsInOrder) {
+  EXPECT_EQ(Of({Gpu(0, "NVIDIA H200"), Gpu(1, "NVIDIA H200")}).value(), "H200 GPU-0 GPU-1");
+  EXPECT_THAT(remarks_, IsEmpty());
+}
+
+TEST_F(PublishedGpus, ThoseThatCannotBeGivenAreLeftOutAndNamed) {
+  collect::GpuFacts cut = Gpu(1, "NVIDIA H200");
+  cut.mig = true;
+  EXPECT_EQ(Of({Gpu(0, ""), cut, Gpu(2, "Voodoo 2"), Gpu(3, "NVIDIA H200")}).value(), "H200 GPU-3");
+  EXPECT_THAT(remarks_, ElementsAre(HasSubstr("GPU 0 does not answer"), HasSubstr("MIG"),
+                                    HasSubstr("'Voodoo 2'")));
+}
+
+TEST_F(PublishedGpus, NoneLeftOrSeveralModelsIsAnError) {
+  EXPECT_THAT(Of({Gpu(0, "Voodoo 2")}).error().message, HasSubstr("'Voodoo 2'"));
+  EXPECT_THAT(Of({Gpu(0, "NVIDIA H200"), Gpu(1, "Tesla T4")}).error().message,
+              HasSubstr("several models"));
+}
+
+}  // namespace
+}  // namespace sharewell::cli

@@ -1,0 +1,50 @@
+// KubeClaim: which of a node's GPUs a pod has, or is about to have. It stands in the node's
+// annotation sharewell.io/claims, which pods' users cannot write, and is written before the pod is
+// bound, with the node's resourceVersion: of two servers that both believe to lead, one is refused
+// and reads again. After a restart it is what is believed; the pod's own annotations are for its
+// containers alone. One claim: "UID JOB.ATTEMPT GPU+GPU sm:40 mem:14000 cores:4 shares", with ';'
+// between claims. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/units.h"
+
+namespace sharewell::engine {
+
+struct KubeClaim {
+  std::int64_t job = 0;
+  int attempt = 0;
+  std::vector<std::string> gpus;  // by uuid; none: a CPU-only pod
+  int sm_percent = 100;
+  std::optional<std::int64_t> memory_mib;  // of each GPU; absent: not known
+  double cores = 0;
+  bool shares = false;   // others may be on the same GPUs
+  bool limited = false;  // memory_mib is a limit that is kept, not only what is expected
+
+  friend bool operator==(const KubeClaim&, const KubeClaim&) = default;
+};
+using KubeClaims = std::map<std::string, KubeClaim>;  // by the pod's uid
+
+// An error: somebody else has written there. It says what to do.
+core::Result<KubeClaims> ParseKubeClaims(std::string_view text);
+std::string FormatKubeClaims(const KubeClaims& claims);
+
+// Why these GPUs cannot be claimed beside the others, in words; empty: they can.
+std::string WhyNotClaimed(const KubeClaims& others, const KubeClaim& mine, core::Bytes gpu_memory);
+
+// A node's annotation sharewell.io/gpus: "H200 GPU-8f2a.. GPU-77aa..": the model, then the uuids in
+// the order of their numbers.
+struct KubeGpus {
+  std::string model;
+  std::vector<std::string> uuids;
+};
+core::Result<KubeGpus> ParseKubeGpus(std::string_view text);
+
+}  // namespace sharewell::engine

@@ -1,0 +1,226 @@
+#include "engine/kubernetes/kube_control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/result.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::engine {
+
+using core::Seconds;
+
+namespace {
+
+constexpr Seconds kLookAnyway(5);
+constexpr Seconds kLookSoon(0.25);
+// Events are for people: what places pods does not wait behind many of them.
+constexpr std::size_t kMostEventsAtOnce = 10;
+constexpr std::size_t kMostEventsBesides = 2;
+constexpr std::size_t kMostEventsKept = 10'000;
+
+}  // namespace
+
+KubeControl::KubeControl(KubeControlOptions options)
+    : options_(std::move(options)),
+      next_number_(std::max<std::int64_t>(options_.first_number, 1)) {}
+
+void KubeControl::TellEvent(RunEvent::Kind kind, RunId id, std::string message) {
+  RunEvent event;
+  event.kind = kind;
+  event.id = id;
+  event.message = std::move(message);
+  out_->push_back(std::move(event));
+}
+
+void KubeControl::TakePods(std::span<const KubeChange> changes) {
+  for (const KubeChange& change : changes) {
+    if (change.kind == KubeChange::Kind::kGone) {
+      DropPod(change.uid);
+      continue;
+    }
+    auto pod = ParseKubePod(change.json);
+    if (pod) {
+      PutPod(std::move(*pod));
+    } else {
+      Remark(pod.error().message);
+    }
+  }
+}
+
+void KubeControl::TakeNodes(std::span<const KubeChange> changes) {
+  for (const KubeChange& change : changes) {
+    if (change.kind == KubeChange::Kind::kGone) {
+      const auto here = nodes_.find(change.key);
+      if (here != nodes_.end()) here->second.there = false;
+      continue;
+    }
+    auto node = ParseKubeNode(change.json);
+    if (node) {
+      TakeNode(std::move(*node));
+    } else {
+      Remark(node.error().message);
+    }
+  }
+}
+
+void KubeControl::TakeVolumeClaims(std::span<const KubeChange> changes) {
+  for (const KubeChange& change : changes) {
+    ++terms_version_;
+    volume_claims_.erase(change.key);
+    auto claim = ParseKubeVolumeClaim(change.json);
+    if (change.kind == KubeChange::Kind::kPut && claim) volume_claims_[change.key] = *claim;
+  }
+}
+
+void KubeControl::TakeVolumes(std::span<const KubeChange> changes) {
+  for (const KubeChange& change : changes) {
+    ++terms_version_;
+    volumes_.erase(change.key);
+    auto volume = ParseKubeVolume(change.json);
+    if (change.kind == KubeChange::Kind::kPut && volume) volumes_[change.key] = *volume;
+  }
+}
+
+void KubeControl::Start(const RunRequest& request) {
+  if (runs_.contains(request.id.job) || ended_.contains(request.id)) return;
+  Run run;
+  run.request = request;
+  run.since = now_;
+  runs_.emplace(request.id.job, std::move(run));
+}
+
+void KubeControl::Stop(RunId id) {
+  const auto found = runs_.find(id.job);
+  if (found == runs_.end() || found->second.request.id != id) return;
+  if (found->second.wanted == Wanted::kNothing) found->second.wanted = Wanted::kStop;
+}
+
+void KubeControl::Cancel(RunId id) {
+  const auto found = runs_.find(id.job);
+  if (found == runs_.end() || found->second.request.id != id) return;
+  if (std::exchange(found->second.wanted, Wanted::kCancel) == Wanted::kCancel) return;
+  if (found->second.step < Step::kBound) return;  // its binding may be under way
+  for (Member& member : found->second.members) member.asked.reset();
+}
+
+void KubeControl::CancelWaiting(std::int64_t job) {
+  if (!runs_.contains(job)) cancel_waiting_.insert(job);
+}
+
+void KubeControl::Tell(std::int64_t job, std::string words) {
+  const auto found = parties_.find(job);
+  if (found == parties_.end()) return;
+  found->second.waits = std::move(words);
+  to_write_.insert(job);
+}
+
+// All at once. A request that got no answer may have happened.
+std::vector<core::Result<KubeAnswer>> KubeControl::Ask(const std::vector<KubeRequest>& requests) {
+  if (requests.empty()) return {};
+  wrote_ = true;
+  auto answers = options_.ask(requests);
+  SHAREWELL_CHECK(answers.size() == requests.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) {
+      if (!std::exchange(failed_, true)) problem_ = answers[i].error().message;
+    } else {
+      TakeComplaint(requests[i], *answers[i]);
+    }
+  }
+  return answers;
+}
+
+// What a next try will not mend is said once, and shown until it is over.
+void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& answer) {
+  if (answer.status == 401 || answer.status == 403) {
+    std::string words = RefusedInWords(request, answer);
+    if (answer.status == 401) words = "the API server does not know who asks (401): " + words;
+    if (words != right_problem_) options_.say(words);
+    right_problem_ = std::move(words);
+  } else if (answer.status < 300 && request.path.find("/events") == std::string::npos) {
+    right_problem_.clear();
+  } else if (answer.status >= 500 || answer.status == 429) {
+    // A disruption budget says 429 too: it is told of the pod.
+    if (answer.status >= 500 && !std::exchange(failed_, true)) {
+      problem_ = RefusedInWords(request, answer);
+    }
+  }
+}
+
+void KubeControl::SayEvent(const KubePod& pod, const KubeEventWords& words) {
+  if (events_.size() >= kMostEventsKept) return;  // they are for people, who would not read them
+  events_.push_back(EventRequest(pod, words, options_.scheduler, options_.wall()));
+}
+
+Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
+  now_ = now;
+  out_ = &out;
+  for (RunEvent& event : std::exchange(found_, {})) out.push_back(std::move(event));
+  const std::string before = problem_;
+  failed_ = wrote_ = more_ = no_numbers_ = false;
+  problem_.clear();
+  if (!current_) {
+    problem_ = before;
+  } else {
+    TellExpected();
+    TellNodes(false);
+    AdvanceRuns();
+    JoinAll();  // who waited for a run to end
+    TellWaiting();
+    Place();
+    if (leads_) {
+      SayStops();
+      SayCancels();
+      SayClaims();
+      SayBindings();
+      SayWaits();
+      const std::size_t most = wrote_ ? kMostEventsBesides : kMostEventsAtOnce;
+      const auto end =
+          events_.begin() + static_cast<std::ptrdiff_t>(std::min(events_.size(), most));
+      const std::vector<KubeRequest> some(events_.begin(), end);
+      events_.erase(events_.begin(), end);
+      written_.events += static_cast<std::int64_t>(some.size());
+      Ask(some);
+      more_ = more_ || !events_.empty();
+    }
+    TellTaken();
+    TellHostTaken();
+    AnswerLists();
+  }
+  if (!outside_problem_.empty()) problem_ = outside_problem_;
+  if (problem_.empty()) problem_ = right_problem_;
+  if (problem_.empty() && !leads_) problem_ = "another server leads; this one waits";
+  if (problem_.empty() != before.empty()) {
+    const std::string said = problem_.empty() ? "the API server answers again" : problem_;
+    options_.say(said);
+    TellEvent(RunEvent::Kind::kNote, {}, said);
+  }
+  return NextDue();
+}
+
+Seconds KubeControl::NextDue() const {
+  if (more_ && !failed_) return now_;
+  const bool awaited = std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
+    return one.second.step < Step::kRunning || one.second.wanted != Wanted::kNothing;
+  });
+  return now_ + (awaited || failed_ || no_numbers_ || !to_write_.empty() ? kLookSoon : kLookAnyway);
+}
+
+void KubeControl::AnswerLists() {
+  for (const std::uint64_t token : std::exchange(lists_, {})) {
+    RunEvent event;
+    event.kind = RunEvent::Kind::kListed;
+    event.list.token = token;
+    for (const auto& [job, run] : runs_) {
+      event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
+    }
+    for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
+    event.list.nodes = Nodes();
+    out_->push_back(std::move(event));
+  }
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,60 @@
+#include "engine/kubernetes/kube_publish.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/kubernetes/scripted_kube.h"
+
+namespace sharewell::engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kNode = R"({"metadata":{"name":"n1","uid":"u-1","resourceVersion":"7",)"
+                              R"("annotations":{"sharewell.io/gpus":"H200 GPU-1"}}})";
+
+ScriptedKube Answers(int status, const std::string& body) {
+  ScriptedKube kube;
+  kube.on_ask = [=](const KubeRequest&) { return KubeAnswer{status, body, {}}; };
+  return kube;
+}
+
+TEST(KubePublish, WhatIsWrittenIsWhatTheSchedulerReads) {
+  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2"}).value(), "H200 GPU-1 GPU-2");
+  EXPECT_EQ(FormatKubeGpus("RTX 4090", {"GPU-1"}).value(), "RTX-4090 GPU-1");
+  EXPECT_FALSE(FormatKubeGpus("H200", {}).has_value());
+  EXPECT_FALSE(FormatKubeGpus("H200", {"GPU-1", "GPU-1"}).has_value());
+  EXPECT_FALSE(FormatKubeGpus("H200", {"MIG-1"}).has_value());
+}
+
+TEST(KubePublish, WritesTheAnnotationAloneOfTheSameNode) {
+  ScriptedKube kube = Answers(200, kNode);
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", "H200 GPU-1 GPU-2").value());
+  ASSERT_EQ(kube.asked.size(), 2U);
+  EXPECT_EQ(kube.asked[1].method, "PATCH");
+  EXPECT_EQ(kube.asked[1].path, "/api/v1/nodes/n1");
+  EXPECT_EQ(kube.asked[1].content_type, "application/merge-patch+json");
+  EXPECT_EQ(kube.asked[1].body,
+            R"({"metadata":{"uid":"u-1","annotations":{"sharewell.io/gpus":"H200 GPU-1 GPU-2"}}})");
+}
+
+TEST(KubePublish, WhatTheNodeSaysAlreadyIsNotWritten) {
+  ScriptedKube kube = Answers(200, kNode);
+  EXPECT_FALSE(PublishKubeGpus(kube, "n1", "H200 GPU-1").value());
+  EXPECT_EQ(kube.asked.size(), 1U);
+}
+
+TEST(KubePublish, RefusalsSayWhatToDo) {
+  ScriptedKube absent = Answers(404, "{}");
+  EXPECT_THAT(PublishKubeGpus(absent, "n9", "H200 GPU-1").error().message,
+              HasSubstr("kubectl get nodes"));
+  ScriptedKube forbidden = Answers(403, R"({"kind":"Status","message":"no"})");
+  EXPECT_THAT(PublishKubeGpus(forbidden, "n1", "H200 GPU-1").error().message, HasSubstr("RBAC"));
+  for (const char* wrong : {"", "N1", "a/b", "..", "n1?x=1"}) {
+    ScriptedKube none = Answers(200, kNode);
+    EXPECT_FALSE(PublishKubeGpus(none, wrong, "H200 GPU-1").has_value()) << wrong;
+    EXPECT_TRUE(none.asked.empty()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::engine

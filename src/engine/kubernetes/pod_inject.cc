@@ -1,0 +1,261 @@
+#include "engine/kubernetes/pod_inject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/text/quoted.h"
+#include "engine/kubernetes/plain_yaml.h"
+
+namespace sharewell::engine {
+
+using core::Quoted;
+using core::Result;
+using core::UsageError;
+
+namespace {
+
+using YamlKind = PlainYaml::Kind;
+
+struct Variable {
+  std::string_view name, annotation;
+};
+constexpr std::array<Variable, 3> kVariables = {{
+    {"NVIDIA_VISIBLE_DEVICES", "gpu-ids"},
+    {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "sm-share"},
+    {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "memory-limit"},
+}};
+constexpr std::array<std::string_view, 6> kTemplates = {
+    "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"};
+
+struct Insertion {
+  std::size_t at = 0;
+  std::string text;
+};
+
+std::string FieldPath(const Variable& variable) {
+  return fmt::format("metadata.annotations['sharewell.io/{}']", variable.annotation);
+}
+
+// As it stands in brackets, also in JSON.
+std::string VariableInBrackets(const Variable& variable) {
+  return fmt::format(R"({{"name": "{}", "valueFrom": {{"fieldRef": {{"fieldPath": "{}"}}}}}})",
+                     variable.name, FieldPath(variable));
+}
+
+class Injector {
+ public:
+  Injector(std::string_view text, std::string_view scheduler)
+      : text_(text),
+        scheduler_(scheduler),
+        line_end_(text.find("\r\n") == std::string_view::npos ? "\n" : "\r\n") {}
+
+  // Of one document: all pods in it.
+  Result<void> Take(const PlainYaml& object) {
+    const std::string& kind = object.TextAt("kind");
+    if (kind == "List" || kind == "PodList") {
+      for (const PlainYaml& item : object.At("items").list) RETURN_IF_ERROR(Take(item));
+      return {};
+    }
+    const PlainYaml& spec = object.At("spec");
+    if (kind == "Pod") return TakePod(spec, "spec");
+    if (std::find(kTemplates.begin(), kTemplates.end(), kind) != kTemplates.end()) {
+      return TakePod(spec.At("template").At("spec"), "spec.template.spec");
+    }
+    if (kind == "CronJob") {
+      return TakePod(spec.At("jobTemplate").At("spec").At("template").At("spec"),
+                     "spec.jobTemplate.spec.template.spec");
+    }
+    return {};
+  }
+
+  int pods() const { return pods_; }
+
+  std::string Apply() {
+    std::stable_sort(insertions_.begin(), insertions_.end(),
+                     [](const Insertion& a, const Insertion& b) { return a.at < b.at; });
+    std::string out;
+    std::size_t from = 0;
+    for (const Insertion& one : insertions_) {
+      const std::size_t at = std::min(one.at, text_.size());
+      out += text_.substr(from, at - from);
+      out += one.text;
+      from = at;
+    }
+    return out += text_.substr(from);
+  }
+
+ private:
+  Result<void> TakePod(const PlainYaml& spec, const std::string& path) {
+    if (spec.kind != YamlKind::kMap || spec.At("containers").kind != YamlKind::kList ||
+        spec.At("containers").list.empty()) {
+      return UsageError("a pod has no {}.containers; write at least one", path);
+    }
+    ++pods_;
+    const PlainYaml& named = spec.At("schedulerName");
+    if (named.kind == YamlKind::kNull) {
+      AddEntry(spec, fmt::format(R"("schedulerName": "{}")", scheduler_),
+               fmt::format("schedulerName: {}", scheduler_));
+    } else if (named.text != scheduler_) {
+      return UsageError(
+          "a pod has {}.schedulerName {}; remove that line, or give --scheduler-name for another "
+          "Sharewell",
+          path, Quoted(named.text));
+    }
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const PlainYaml& container : spec.At(list).list) {
+        RETURN_IF_ERROR(TakeContainer(container, path + "." + list));
+      }
+    }
+    return {};
+  }
+
+  Result<void> TakeContainer(const PlainYaml& container, const std::string& path) {
+    if (container.kind != YamlKind::kMap) return UsageError("{} has an entry that is no map", path);
+    const auto& keys = container.keys;
+    const bool has = std::find(keys.begin(), keys.end(), "env") != keys.end();
+    const PlainYaml& env = container.At("env");
+    if (has && env.kind != YamlKind::kList) {
+      return UsageError("container {} has an env that is no list; remove that line",
+                        Quoted(container.TextAt("name")));
+    }
+    std::vector<Variable> wanted;
+    for (const Variable& one : kVariables) {
+      const auto is = [&](const PlainYaml& entry) { return entry.TextAt("name") == one.name; };
+      if (std::none_of(env.list.begin(), env.list.end(), is)) wanted.push_back(one);
+    }
+    if (wanted.empty()) return {};
+    if (has) {
+      AddToList(env, wanted);
+    } else {
+      AddEnv(container, wanted);
+    }
+    return {};
+  }
+
+  // Before the first entry of a map.
+  void AddEntry(const PlainYaml& map, const std::string& in_brackets, const std::string& line) {
+    if (map.in_brackets) {
+      insertions_.push_back({map.at + 1, in_brackets + (map.list.empty() ? "" : ", ")});
+    } else {
+      insertions_.push_back({map.at, line + line_end_ + std::string(map.column, ' ')});
+    }
+  }
+
+  std::string EntryLines(const std::vector<Variable>& variables, std::size_t column) const {
+    const std::string margin(column, ' ');
+    std::string out;
+    for (const Variable& one : variables) {
+      out += fmt::format("{0}- name: {1}{2}{0}  valueFrom: {{fieldRef: {{fieldPath: \"{3}\"}}}}{2}",
+                         margin, one.name, line_end_, FieldPath(one));
+    }
+    return out;
+  }
+
+  void AddToList(const PlainYaml& list, const std::vector<Variable>& variables) {
+    if (list.in_brackets) {
+      std::vector<std::string> parts;
+      for (const Variable& one : variables) parts.push_back(VariableInBrackets(one));
+      insertions_.push_back({list.at + 1, fmt::format("{}{}", fmt::join(parts, ", "),
+                                                      list.list.empty() ? "" : ", ")});
+      return;
+    }
+    // The first line has its margin already, and the entry that was the first needs one.
+    std::string lines = EntryLines(variables, list.column);
+    lines.erase(0, list.column);
+    insertions_.push_back({list.at, lines + std::string(list.column, ' ')});
+  }
+
+  void AddEnv(const PlainYaml& container, const std::vector<Variable>& variables) {
+    if (container.in_brackets) {
+      std::vector<std::string> parts;
+      for (const Variable& one : variables) parts.push_back(VariableInBrackets(one));
+      AddEntry(container, fmt::format(R"("env": [{}])", fmt::join(parts, ", ")), "");
+      return;
+    }
+    const std::string lines = "env:" + line_end_ + EntryLines(variables, container.column + 2);
+    const std::string margin(container.column, ' ');
+    // After its image, where people look for it.
+    if (const std::size_t end = LineEndOf(container.At("image")); end > 0) {
+      insertions_.push_back({end, margin + lines});
+    } else {
+      insertions_.push_back({container.at, lines + margin});
+    }
+  }
+
+  // Where the next line begins after a value that is alone to the end of its line; 0: it is not.
+  std::size_t LineEndOf(const PlainYaml& value) const {
+    if (value.kind != YamlKind::kText || value.at >= text_.size()) return 0;
+    const std::size_t end = text_.find('\n', value.at);
+    if (end == std::string_view::npos) return 0;
+    std::string_view line = text_.substr(value.at, end - value.at);
+    if (const std::size_t remark = line.find(" #"); remark != std::string_view::npos) {
+      line = line.substr(0, remark);
+    }
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) {
+      line.remove_suffix(1);
+    }
+    const bool whole =
+        line == value.text || line == "\"" + value.text + "\"" || line == "'" + value.text + "'";
+    return whole ? end + 1 : 0;
+  }
+
+  const std::string_view text_, scheduler_;
+  const std::string line_end_;
+  std::vector<Insertion> insertions_;
+  int pods_ = 0;
+};
+
+// Whether `after` is `before` with more keys and more entries at the beginning of lists.
+bool IsWithin(const PlainYaml& before, const PlainYaml& after) {
+  if (before.kind != after.kind || before.text != after.text) return false;
+  if (before.kind == YamlKind::kList) {
+    if (after.list.size() < before.list.size()) return false;
+    const std::size_t more = after.list.size() - before.list.size();
+    for (std::size_t i = 0; i < before.list.size(); ++i) {
+      if (!IsWithin(before.list[i], after.list[more + i])) return false;
+    }
+  }
+  for (std::size_t i = 0; i < before.keys.size(); ++i) {
+    if (!IsWithin(before.list[i], after.At(before.keys[i]))) return false;
+  }
+  return true;
+}
+
+bool IsWithin(const std::vector<PlainYaml>& before, const std::vector<PlainYaml>& after) {
+  return std::equal(before.begin(), before.end(), after.begin(), after.end(),
+                    [](const PlainYaml& a, const PlainYaml& b) { return IsWithin(a, b); });
+}
+
+}  // namespace
+
+Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (yaml.starts_with(kByteOrderMark)) yaml.remove_prefix(kByteOrderMark.size());
+  const auto documents = ParsePlainYamls(yaml);
+  RETURN_IF_ERROR(documents);
+  Injector injector(yaml, scheduler);
+  for (const PlainYaml& document : *documents) RETURN_IF_ERROR(injector.Take(document));
+  if (injector.pods() == 0) {
+    return UsageError(
+        "it has no pod; give a Pod, or a Deployment, ReplicaSet, StatefulSet, DaemonSet, Job or "
+        "CronJob");
+  }
+  std::string out = injector.Apply();
+  // Whatever the text looks like: what comes out says all that went in, and needs nothing more.
+  const auto again = ParsePlainYamls(out);
+  if (again && IsWithin(*documents, *again)) {
+    Injector rest(out, scheduler);
+    bool good = true;
+    for (const PlainYaml& document : *again) good = good && rest.Take(document).has_value();
+    if (good && rest.pods() == injector.pods() && rest.Apply() == out) return out;
+  }
+  return UsageError(
+      "lines cannot be added to it safely; write it in the usual form (two spaces for each level, "
+      "no tabs), or add what docs/kubernetes.md shows by hand");
+}
+
+}  // namespace sharewell::engine

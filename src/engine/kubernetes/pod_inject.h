@@ -1,0 +1,18 @@
+// InjectPods: adds to pods what they need to be placed by Sharewell, in the text that their user
+// wrote: spec.schedulerName, and in every container the environment variables that refer to the
+// annotations of the binding. All else stays as it is, byte for byte; what is there already stays
+// too. Pods, and the pod templates of Deployments, Jobs and the like. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace sharewell::engine {
+
+// Usage errors: it is no YAML, has no pod, names another scheduler, or cannot be changed by adding
+// lines alone.
+core::Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler);
+
+}  // namespace sharewell::engine

@@ -1,0 +1,15 @@
+// Layout: which tensors lie in memory with their channels innermost, though their dimensions say
+// otherwise: a transposed view of (sample, height, width, channel), and what is computed of it. On
+// these, convolutions with a channel a group run in other kernels.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace sharewell::predict {
+
+// By tensor.
+std::vector<bool> ChannelsLast(const graph::Graph& graph);
+
+}  // namespace sharewell::predict
