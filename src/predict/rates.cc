@@ -15,7 +15,7 @@ Rates MakeBuiltIn() {
       {0.6, 0.122, 0.537, 0.473, 5.36e-06},    // grouped
       {0.691, 0.358, 0.702, 0.198, 5e-06},     // matmul
       {0.577, 0.569, 0.142, 0.467, 4.6e-06},   // attention
-      {1, 0.407, 1, 0.892, 1.21e-05},          // norm: batch norms: see norm_walk
+      {1, 0.407, 1, 0.892, 1.21e-05},          // norm: see norm_walk for batch norms
       {1, 0.287, 1, 0.402, 1.72e-05},          // activation
       {1, 0.449, 1, 0.556, 2.37e-06},          // elementwise
       {1, 0.108, 1, 0.566, 6.25e-06},          // softmax

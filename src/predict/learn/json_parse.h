@@ -7,8 +7,8 @@
 
 namespace sharewell::predict::learn {
 
-// The same value as nlohmann::json::parse(text, nullptr, false), to the bit: discarded where the
-// text is no JSON.
+// Equal to nlohmann::json::parse(text, nullptr, false), every double to the bit: discarded where
+// the text is no JSON. Whether a whole number is kept with a sign may differ (-0).
 nlohmann::json ParseFast(std::string_view text);
 
 }  // namespace sharewell::predict::learn
