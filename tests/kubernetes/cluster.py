@@ -11,17 +11,14 @@ too, which can be told to fail. Ports are looked for, so that several may run at
 """
 
 import base64
-import ctypes
 import functools
 import http.client
 import json
 import os
 import pathlib
 import platform
-import random
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -35,6 +32,9 @@ from front import Forward, Front
 from kubelets import Kubelets
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(REPOSITORY / "tests" / "cli"))
+from loopback import die_with_parent, free_ports  # noqa: E402
+
 PATIENCE = 60
 SPACE = "sharewell-system"
 ACCOUNT = f"system:serviceaccount:{SPACE}:"
@@ -58,28 +58,6 @@ def real_server():
     if done.returncode != 0 or not shutil.which("etcd"):
         raise AssertionError(done.stderr or "etcd is not installed; run tools/setup")
     return done.stdout.strip()
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def free_ports(count):
-    """Ports next to each other that nobody listens on, below those that the kernel gives to clients."""
-    for _ in range(200):
-        first = random.randrange(12000, 31000)
-        sockets = []
-        try:
-            for port in range(first, first + count):
-                sockets.append(socket.socket())
-                sockets[-1].bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-    raise AssertionError("no free ports")
 
 
 def make_certificates(folder):

@@ -11,22 +11,24 @@ any user may submit; else auth/none and oneself. Ports are looked for, so that s
 with the test, whatever happens to the test.
 """
 
-import ctypes
 import os
 import pathlib
 import pwd
-import random
 import re
 import shutil
 import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(REPOSITORY / "tests" / "cli"))
+from loopback import die_with_parent, free_ports  # noqa: E402
+
 SITE = REPOSITORY / "packaging" / "slurm"
 PATIENCE = 60
 # node: (GPU model, how many GPUs)
@@ -48,28 +50,6 @@ def as_user(name):
         return {}
     account = pwd.getpwnam(name)
     return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-
-
-def _die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def free_ports(count):
-    """Ports next to each other that nobody listens on, below those that the kernel gives to clients."""
-    for _ in range(200):
-        first = random.randrange(12000, 31000)
-        sockets = []
-        try:
-            for port in range(first, first + count):
-                sockets.append(socket.socket())
-                sockets[-1].bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-    raise AssertionError("no free ports")
 
 
 class Cluster:
@@ -197,7 +177,7 @@ class Cluster:
     def _spawn(self, name, *words):
         with open(self.folder / "log" / f"{name}.said", "ab") as said:
             self.processes[name] = subprocess.Popen(words, env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                                    start_new_session=True, preexec_fn=_die_with_parent)
+                                                    start_new_session=True, preexec_fn=die_with_parent)
 
     def start(self):
         if self.auth == "munge":
