@@ -34,8 +34,8 @@ if(SHAREWELL_WERROR)
 endif()
 
 if(SHAREWELL_SANITIZE)
-  # CI compiles from nothing, several sources at a time: lines in reports are for the desk, where they are looked at.
-  if(CMAKE_UNITY_BUILD AND SHAREWELL_WERROR)
+  # CI compiles from nothing: lines in reports are for the desk, where they are looked at.
+  if(SHAREWELL_WERROR)
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g0 -D_GLIBCXX_ASSERTIONS")
   else()
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
