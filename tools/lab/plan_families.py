@@ -15,6 +15,7 @@ import os
 import plan as third
 import tables
 
+ROWS = 8                                       # that a family is to have
 SLOW = 3                                       # rows that a loop whose warming up takes ten seconds and more is put back by
 
 AGAIN = """
@@ -466,6 +467,22 @@ tv:resnet50@224 32 tf32 4
 tv:resnet18@224 256 bf16 12
 tv:mobilenet_v2@224 16 tf32 4
 dlrm-host:5e7 4096 fp32 4
+timm:hrnet_w18_small@128 64 fp32 2
+timm:hrnet_w18_small_v2@224 16 fp32 4
+tv:maxvit_t@224 8 fp32 4
+timm:maxvit_nano_rw_256@256 8 tf32 2
+timm:maxxvit_rmlp_nano_rw_256@256 8 fp32 4
+timm:mixnet_s@128 128 bf16 8
+timm:mixnet_l@224 16 tf32 4
+timm:mixnet_m@128 64 fp32 4
+timm:rexnet_130@128 64 fp32 4
+timm:rexnet_100@224 128 bf16 8
+tv:shufflenet_v2_x2_0@224 32 fp32 4
+tv:densenet121@224 16 bf16 2
+tv:inception_v3@299 16 tf32 4
+timm:xcit_tiny_12_p16_224@224 16 fp32 2
+timm:xcit_nano_12_p16_224@224 32 tf32 4 adamw
+timm:xcit_small_12_p16_224@224 8 bf16 4
 """
 
 SLOW_NAMES = ('xception', 'hrnet', 'mixnet', 'dpn', 'rexnet', 'nfnet', 'nf_re', 'efficientnet', 'maxvit', 'maxxvit', 'convmixer', 'sequencer', 'video:s3d',
@@ -498,7 +515,10 @@ def plan(data, every=17):
             waiting.setdefault(tables.family(j[0]), []).append(j)
     slow = lambda j: SLOW * any(n in j[0] for n in SLOW_NAMES)
     ordered = []
-    while any(waiting.values()):
+    while True:
+        waiting = {family: cells for family, cells in waiting.items() if cells and rows.get(family, 0) < ROWS}
+        if not waiting:
+            break
         # A new architecture before another row of a known one; of those, the family with the fewest rows.
         best = None
         for family, cells in waiting.items():
@@ -508,8 +528,6 @@ def plan(data, every=17):
                     best = (key, family)
         family = best[1]
         j = waiting[family].pop(0)
-        if not waiting[family]:
-            del waiting[family]
         rows[family] = rows.get(family, 0) + 1
         known.add(j[0])
         ordered.append(j)
