@@ -86,7 +86,7 @@ class LearnerTest : public ::testing::Test {
 
   template <class Until>
   bool Waited(Until until) {
-    for (int i = 0; i < 6000; ++i) {
+    for (int i = 0; i < 20'000; ++i) {  // training with a sanitizer on a busy machine takes minutes
       if (until(learner->State())) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
