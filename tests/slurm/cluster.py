@@ -326,6 +326,11 @@ class Cluster:
         """What is in the queue, a list of words for each line."""
         return [line.split(" ") for line in self.run("squeue", "-h", "-a", "-o", form, *args, check=check).stdout.splitlines()]
 
+    def queue_is_empty(self):
+        """Slurm says so; where it does not answer, nothing is known."""
+        done = self.run("squeue", "-h", "-a")
+        return done.returncode == 0 and not done.stdout.strip()
+
     def job(self, number, check=True):
         """`scontrol show job -o`: name -> value; empty: Slurm does not know it."""
         done = self.run("scontrol", "show", "job", "-o", str(number), timeout=10)

@@ -22,7 +22,7 @@ class Faults(ServeTest):
         return [self.cluster.sbatch("--gres=gpu:1", SMALL, "-o", "/dev/null", script=script, user=USER) for _ in range(count)]
 
     def all_ran_once(self, numbers, patience=150):
-        self.cluster.wait_until(lambda: not self.cluster.squeue(check=False), f"jobs are left: {self.cluster.squeue()[:5]}\n{self.server.said()}", patience)
+        self.cluster.wait_until(self.cluster.queue_is_empty, "jobs are left", patience)
         self.assertEqual(sorted(int(line) for line in self.ran.read_text(encoding="utf-8").split()), sorted(numbers))
 
     def test_the_server_is_killed_five_times_during_two_hundred_jobs(self):
@@ -47,7 +47,7 @@ class Faults(ServeTest):
             time.sleep(1)
             self.cluster.start_controller()
         # Slurm itself may start a job again whose end it forgot; none may be lost or left.
-        self.cluster.wait_until(lambda: not self.cluster.squeue(check=False), f"jobs are left\n{self.server.said()}", 150)
+        self.cluster.wait_until(self.cluster.queue_is_empty, "jobs are left", 150)
         self.assertEqual({int(line) for line in self.ran.read_text(encoding="utf-8").split()}, set(numbers))
 
 
