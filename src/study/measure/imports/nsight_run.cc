@@ -27,15 +27,12 @@ constexpr std::array<int, 3> kLeftOut = {5000, 500, 0};
 constexpr core::Seconds kGrace{10};
 constexpr const char* kHeading = "\"Kernel Name\"";  // of the table, which is there or not
 
-// Those that `sharewell import ncu` takes (docs/formats/imports.md), the time and DRAM first.
+// What one pass over a kernel counts. With more passes, as SM and memory throughput need, the GPU's
+// memory is saved and restored for every kernel, which takes seconds each.
 constexpr const char* kMetrics =
-    "gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed,"
+    "gpu__time_duration.sum,lts__t_sectors.avg.pct_of_peak_sustained_elapsed,"
     "dram__bytes_read.sum.pct_of_peak_sustained_elapsed,"
     "dram__bytes_write.sum.pct_of_peak_sustained_elapsed,"
-    "dram__bytes_read.sum.per_second,dram__bytes_write.sum.per_second,"
-    "sm__throughput.avg.pct_of_peak_sustained_elapsed,"
-    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed,"
-    "lts__throughput.avg.pct_of_peak_sustained_elapsed,"
     "sm__warps_active.avg.pct_of_peak_sustained_active";
 
 // The first line of Nsight Compute's own that tells of an error; empty: none does.
