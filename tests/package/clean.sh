@@ -5,8 +5,7 @@ start=$SECONDS
 : >"$log"
 make run >"$log" 2>&1 &
 made=$!
-ours=
-trap 'kill $made 2>/dev/null; [ -z "$ours" ] || kill $ours 2>/dev/null; true' EXIT
+trap 'kill $made 2>/dev/null || true' EXIT
 until grep -q 'sharewell: serving' "$log"; do
   if ! kill -0 $made 2>/dev/null; then
     tail -n 40 "$log"
