@@ -1,5 +1,6 @@
 #include "collect/registry.h"
 
+#include "collect/gpu/dcgm_collector.h"
 #include "collect/gpu/gpm_collector.h"
 #include "collect/gpu/nvml_collector.h"
 #include "collect/host_collectors.h"
@@ -10,7 +11,10 @@ std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& op
   const std::string& root = options.root;
   std::vector<std::unique_ptr<Collector>> all;
   all.push_back(NewNvmlCollector(options.nvml_library, options.jobs));
-  if (options.gpm) all.push_back(NewGpmCollector(options.nvml_library));
+  if (options.gpm) {
+    all.push_back(NewGpmCollector(options.nvml_library));
+    all.push_back(NewDcgmCollector(options.nvml_library, DcgmHere(options.dcgm_library)));
+  }
   all.push_back(NewCpuCollector(root));
   all.push_back(NewMemoryCollector(root));
   all.push_back(NewDiskCollector(root));

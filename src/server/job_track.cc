@@ -100,6 +100,11 @@ void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
   }
   const auto figure = DeviceFigure(reading);
   if (!figure || shares_) return;
+  // DCGM counts all traffic where NVML looks at 20 ms of it: the two are not mixed.
+  counts_pcie_ = counts_pcie_ || metric == &collect::kGpuGpmPcieReceived;
+  if (counts_pcie_ && (metric == &collect::kGpuPcieReceived || metric == &collect::kGpuPcieSent)) {
+    return;
+  }
   // A clock that was set back begins it anew.
   alone_since_ = std::min(alone_since_.value_or(now), now);
   if (now - *alone_since_ >= kSettledAlone) figures_[*figure].Append(reading.value);

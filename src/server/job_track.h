@@ -63,6 +63,7 @@ class JobTrack {
   std::string model_;
   std::size_t count_ = 0;
   bool shares_ = false, ever_shared_ = false;
+  bool counts_pcie_ = false;                  // GPM or DCGM does
   std::optional<core::Seconds> alone_since_;  // by what was read; absent: it shares, or nothing was
   std::array<KeptFigure, kFigures> figures_;
   std::optional<double> gpu_memory_, resident_, proportional_;  // the most

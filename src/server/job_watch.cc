@@ -194,6 +194,7 @@ JobWatch::JobWatch(JobWatchOptions options) : impl_(std::make_unique<Impl>(std::
     collect::CollectorOptions all;
     all.jobs = &in.source;
     all.nvml_library = collect::GivenNvmlLibrary();
+    all.dcgm_library = collect::GivenDcgmLibrary();
     collectors = collect::AllCollectors(all);
   }
   std::vector<control::Watched> watched;

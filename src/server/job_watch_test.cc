@@ -68,6 +68,21 @@ TEST(JobTrack, FiguresOfAGpuAreThoseOfTheTimeAlone) {
   EXPECT_FALSE(never.Needed().busy);
 }
 
+TEST(JobTrack, CountedPcieTrafficIsNotMixedWithSamplesOfIt) {
+  JobTrack sampled({"0"}, "V100", 1), counted({"0"}, "V100", 1);
+  for (int t = 0; t < 60; ++t) {
+    for (JobTrack* track : {&sampled, &counted}) {
+      track->Take(Read(collect::kGpuPcieReceived, 7e9), Seconds(t));
+      track->Take(Read(collect::kGpuPcieSent, 7e9), Seconds(t));
+    }
+    counted.Take(Read(collect::kGpuGpmPcieReceived, 2e9), Seconds(t));
+    counted.Take(Read(collect::kGpuGpmPcieSent, 1e9), Seconds(t));
+  }
+  ASSERT_TRUE(sampled.Needed().pcie && counted.Needed().pcie);
+  EXPECT_NEAR(sampled.Needed().pcie->value, 14e9, 1);
+  EXPECT_NEAR(counted.Needed().pcie->value, 3e9, 1);
+}
+
 TEST(JobTrack, MemoryTrafficIsMeasuredOrElseEstimated) {
   JobTrack track({}, "", 0);
   for (int t = 0; t < 60; ++t) {

@@ -144,11 +144,13 @@ int GpmCollector::ReadPair(const std::string& instance, GpmPair& pair,
   }
   const int code = session_.api().GpmMetrics(&request_);
   if (code != nvml::kSuccess) return code;
+  const std::size_t before = out.size();
   for (std::size_t i = 0; i < kGpmFigures.size(); ++i) {
     const nvml::GpmMetric& metric = request_.metrics[i];
     if (metric.code != nvml::kSuccess || !std::isfinite(metric.value) || metric.value < 0) continue;
     out.push_back({kGpmFigures[i].metric, instance, {}, metric.value * kGpmFigures[i].scale});
   }
+  if (out.size() > before) out.push_back({&kGpuActivitySource, instance, {}, kActivityByGpm});
   return nvml::kSuccess;
 }
 

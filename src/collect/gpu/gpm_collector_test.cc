@@ -58,7 +58,8 @@ TEST_F(GpmCollectorTest, ReadsWhatAnH200Says) {
   Round(23);
   EXPECT_EQ(error_, "");
   EXPECT_LE(nvml_.Calls() - before, 4);
-  EXPECT_EQ(readings_.size(), 13U);
+  EXPECT_EQ(readings_.size(), 14U);
+  EXPECT_THAT(ValueOf(kGpuActivitySource), Optional(kActivityByGpm));
   EXPECT_THAT(ValueOf(kGpuSm), Optional(DoubleNear(0.032789832057669748, 1e-12)));
   EXPECT_TRUE(ValueOf(kGpuDram).has_value());
   EXPECT_EQ(collector_->Probe().state, Health::State::kWorks);

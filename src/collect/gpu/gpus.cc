@@ -98,6 +98,11 @@ std::string GivenNvmlLibrary() {
   return given == nullptr ? "" : given;
 }
 
+std::string GivenDcgmLibrary() {
+  const char* given = std::getenv("SHAREWELL_DCGM_LIBRARY");
+  return given == nullptr ? "" : given;
+}
+
 core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library) {
   NvmlSession session(library);
   RETURN_IF_ERROR(session.Begin());

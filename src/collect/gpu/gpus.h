@@ -42,6 +42,8 @@ struct GpuFacts {
 
 // Where the user says that the driver's library lies ($SHAREWELL_NVML_LIBRARY); empty: nowhere.
 std::string GivenNvmlLibrary();
+// The same of DCGM's library ($SHAREWELL_DCGM_LIBRARY).
+std::string GivenDcgmLibrary();
 
 // By index; at least one. A GPU that does not answer is among them, without a name.  kAbsent: no
 // driver, no GPU, or a driver that does not answer, and what to do about it. `library`: the

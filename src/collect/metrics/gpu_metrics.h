@@ -1,4 +1,4 @@
-// What NVML and GPM say of GPUs, and what of it belongs to which job.
+// What NVML, GPM and DCGM say of GPUs, and what of it belongs to which job.
 //
 // Instance "gpu" is NVML's index as text ("0"); a MIG instance is the GPU's index and the id of its
 // GPU instance ("0:3"): the whole GPU's figures include it, so the two kinds are never added.
@@ -97,7 +97,7 @@ inline constexpr core::Metric kGpuPcieReceived{
     .instance = "gpu",
     .help =
         "PCIe traffic from host to GPU over 20 ms before the reading; only where the GPU has no "
-        "GPM, which says it better.",
+        "GPM, which says it better, as DCGM does.",
     .exported = "DCGM_FI_DEV_PCIE_RX_THROUGHPUT",
     .export_scale = 1.0 / 1024};
 inline constexpr core::Metric kGpuPcieSent{
@@ -106,7 +106,7 @@ inline constexpr core::Metric kGpuPcieSent{
     .instance = "gpu",
     .help =
         "PCIe traffic from GPU to host over 20 ms before the reading; only where the GPU has no "
-        "GPM, which says it better.",
+        "GPM, which says it better, as DCGM does.",
     .exported = "DCGM_FI_DEV_PCIE_TX_THROUGHPUT",
     .export_scale = 1.0 / 1024};
 inline constexpr core::Metric kGpuPcieReplays{
@@ -227,7 +227,16 @@ inline constexpr core::Metric kGpuProcesses{
     .instance = "gpu",
     .help = "Processes with a compute context on the GPU now."};
 
-// GPM, the whole GPU or a MIG instance of it: means since the reading before.
+// GPM, the whole GPU or a MIG instance of it; where the GPU has none, DCGM, the whole GPU: means
+// since the reading before.
+inline constexpr double kActivityByGpm = 1, kActivityByDcgm = 2;
+inline constexpr core::Metric kGpuActivitySource{
+    .name = "gpu_activity_source",
+    .unit = "1",
+    .instance = "gpu",
+    .help =
+        "Who counted the figures from gpu_graphics_ratio to the PCIe traffic with headers: 1 GPM, "
+        "2 DCGM; absent: nobody did, and gpu_busy_ratio is all that is known."};
 inline constexpr core::Metric kGpuGraphics{
     .name = "gpu_graphics_ratio",
     .unit = "ratio",
@@ -372,6 +381,7 @@ inline constexpr std::array kGpuMetrics{&kGpuBusy,
                                         &kGpuEncoder,
                                         &kGpuDecoder,
                                         &kGpuProcesses,
+                                        &kGpuActivitySource,
                                         &kGpuGraphics,
                                         &kGpuSm,
                                         &kGpuOccupancy,

@@ -97,6 +97,8 @@ std::string Measured(const ProfileRecord& record) {
   return text;
 }
 
+constexpr double kCountedByDcgm = 2;  // gpu_activity_source in docs/metrics.md
+
 void AddGpu(const ProfileRecord& record, Lines& lines) {
   const core::Profile& profile = record.profile;
   if (profile.busy) {
@@ -109,7 +111,10 @@ void AddGpu(const ProfileRecord& record, Lines& lines) {
         more.push_back(fmt::format("{} {}", name, Percent(figure->mean)));
       }
     }
-    lines.Add("GPU busy", Percent(*profile.busy), fmt::format("{}", fmt::join(more, ", ")));
+    std::string fine = fmt::format("{}", fmt::join(more, ", "));
+    const Figure* source = Largest(record, "gpu_activity_source");
+    if (source != nullptr && source->mean == kCountedByDcgm) fine += " (by DCGM)";
+    lines.Add("GPU busy", Percent(*profile.busy), fine);
   }
   if (profile.gpu_memory) lines.Add("GPU memory", Size(*profile.gpu_memory), "at most");
   if (profile.pcie) {

@@ -65,6 +65,7 @@ WatchOptions WatchHere() {
     collect::CollectorOptions wanted;
     wanted.jobs = &jobs;
     wanted.nvml_library = collect::GivenNvmlLibrary();
+    wanted.dcgm_library = collect::GivenDcgmLibrary();
     return collect::AllCollectors(wanted);
   };
   return options;

@@ -49,7 +49,8 @@ class DoctorCommand : public Command {
     }
     const auto rows = study::Examine({.path = FromEnvironment("PATH"),
                                       .nvml_library = collect::GivenNvmlLibrary(),
-                                      .state = state},
+                                      .state = state,
+                                      .dcgm_library = collect::GivenDcgmLibrary()},
                                      store);
     RETURN_IF_ERROR(WriteOut(json_ ? report::HealthJson(rows) : report::HealthText(rows)));
     return kOk;

@@ -204,6 +204,7 @@ class MonitorCommand : public Command {
     options.jobs = &jobs;
     options.gpm = gpm_ == "on";
     options.nvml_library = nvml;
+    options.dcgm_library = collect::GivenDcgmLibrary();
     options.steps_folder = steps_;
     std::vector<control::Watched> watched;
     for (auto& collector : collect::AllCollectors(options)) {

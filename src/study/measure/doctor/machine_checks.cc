@@ -7,10 +7,12 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <system_error>
 
+#include "collect/gpu/dcgm_collector.h"
 #include "collect/gpu/gpus.h"
 #include "collect/host/kernel_argument.h"
 #include "collect/job_sources.h"
@@ -146,6 +148,27 @@ HealthRow CheckSupervisor() {
   return {"machine", "supervisor", Soundness::kAbsent, found.error().message, ""};
 }
 
+// Who counts what the SMs and the memory of this GPU do, and what it would take where nobody does.
+void AddActivitySource(const collect::GpuFacts& gpu, const std::map<int, collect::Health>& by_dcgm,
+                       HealthRow& row) {
+  if (gpu.gpm) {
+    row.what += ", SM and DRAM activity by GPM";
+    return;
+  }
+  const auto dcgm = by_dcgm.find(gpu.index);
+  if (dcgm == by_dcgm.end()) return;  // it does not answer
+  if (dcgm->second.state == collect::Health::State::kWorks) {
+    row.what += ", SM and DRAM activity by DCGM";
+    return;
+  }
+  row.soundness = Soundness::kPartly;
+  row.what += dcgm->second.state == collect::Health::State::kPartly
+                  ? ", SM and DRAM activity by DCGM where the agent is root's: "
+                  : ", no SM or DRAM activity, only whether it is busy: ";
+  row.what += dcgm->second.what;
+  row.mend = dcgm->second.mend;
+}
+
 std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
   std::vector<HealthRow> rows;
   const auto gpus = collect::FindGpus(places.nvml_library);
@@ -153,15 +176,16 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
     rows.push_back({"GPUs", "gpu", Soundness::kAbsent, gpus.error().message, ""});
     return rows;
   }
+  const auto by_dcgm = collect::ProbeDcgm(collect::DcgmHere(places.dcgm_library), *gpus);
   for (const collect::GpuFacts& gpu : *gpus) {
     std::string what = gpu.name.empty() ? "of unknown model" : gpu.name;
     if (gpu.memory.value > 0) what += ", " + core::SizeText(gpu.memory);
     if (!gpu.driver.empty()) what += ", driver " + gpu.driver;
     if (!gpu.cuda.empty()) what += ", CUDA " + gpu.cuda;
     if (gpu.pcie) what += fmt::format(", PCIe {:.1f} GB/s", gpu.pcie->value / 1e9);
-    what += gpu.gpm ? ", performance counters" : ", no performance counters (GPM)";
     if (gpu.mig) what += ", cut into MIG instances";
     rows.push_back({"GPUs", fmt::format("gpu {}", gpu.index), Soundness::kWorks, what, ""});
+    AddActivitySource(gpu, by_dcgm, rows.back());
   }
   rows.push_back(CheckMps(places));
   return rows;
@@ -258,6 +282,7 @@ std::vector<HealthRow> CheckCollectors(const MachinePlaces& places) {
   collect::CollectorOptions options;
   options.jobs = &jobs;
   options.nvml_library = places.nvml_library;
+  options.dcgm_library = places.dcgm_library;
   std::vector<HealthRow> rows;
   for (const auto& collector : collect::AllCollectors(options)) {
     const collect::Health health = collector->Probe();

@@ -11,10 +11,11 @@ namespace sharewell::study {
 
 // Which machine is looked at.
 struct MachinePlaces {
-  std::string root = "/";    // of its files: "/" or a captured tree
-  std::string path;          // where programs are looked for: $PATH
-  std::string nvml_library;  // as FindGpus takes it
-  std::string state = {};    // the server's folder, with what was measured of this machine
+  std::string root = "/";         // of its files: "/" or a captured tree
+  std::string path;               // where programs are looked for: $PATH
+  std::string nvml_library;       // as FindGpus takes it
+  std::string state = {};         // the server's folder, with what was measured of this machine
+  std::string dcgm_library = {};  // as collect::DcgmEngine takes it
 };
 
 // All checks, section by section. `store` as --store takes it.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -9,7 +10,10 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "collect/gpu/dcgm/dcgm_library.h"
+#include "collect/gpu/gpus.h"
 #include "core/text/quoted.h"
 #include "import/ncu.h"
 #include "platform/files/mapped_file.h"
@@ -48,12 +52,15 @@ std::string_view ErrorIn(std::string_view log) {
 
 core::Error Refused(std::string_view said) {
   const bool rights = said.find("ERR_NVGPUCTRPERM") != std::string_view::npos;
+  const bool taken = said.find("driver resource was unavailable") != std::string_view::npos;
   return core::Error{
       core::ErrorKind::kFailed,
       fmt::format("Nsight Compute: {}; {}", core::Quoted(std::string(said)),
-                  rights ? "run it as root, or let an admin allow counters to all users "
-                           "(the driver's option NVreg_RestrictProfilingToAdminUsers=0)"
-                         : "run the same command by hand with ncu before it to see more")};
+                  rights  ? "run it as root, or let an admin allow counters to all users "
+                            "(the driver's option NVreg_RestrictProfilingToAdminUsers=0)"
+                  : taken ? "another program has the GPU's counters: start the agent with --gpm "
+                            "off, or end the other profiler"
+                          : "run the same command by hand with ncu before it to see more")};
 }
 
 // Whether anything was counted is told by the table alone: a job that ends before it has launched
@@ -115,9 +122,20 @@ Result<std::string> RunOnce(const NsightRun& run, int left_out, const std::strin
   return text;
 }
 
+// Before Hopper the counters are one program's, and DCGM's service may be that program. Later GPUs
+// have some for each, so nobody's figures are cut off there.
+std::optional<collect::DcgmPause> PausedDcgm() {
+  const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
+  const bool old = gpus && std::any_of(gpus->begin(), gpus->end(),
+                                       [](const collect::GpuFacts& gpu) { return !gpu.gpm; });
+  if (!old) return std::nullopt;
+  return std::optional<collect::DcgmPause>(std::in_place, collect::GivenDcgmLibrary());
+}
+
 }  // namespace
 
 Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
+  const auto paused = PausedDcgm();
   const platform::ShortFolder folder;
   if (folder.path().empty()) {
     return core::FailedError("no folder could be made in /tmp: {}", std::strerror(errno));

@@ -18,6 +18,7 @@ struct NsightRun {
   core::Seconds limit{20 * 60};  // then it is ended all the same
 };
 
+// DCGM's service leaves the counters of GPUs before Hopper alone meanwhile.
 // Kernels, figures and notes, as `sharewell import ncu` has them. The first 5,000 launches are left
 // out: models are made and algorithms tried in them. A job that has fewer is run again with 500
 // left out, then with none, and a note says so. What the job writes is not shown. An error says
