@@ -9,6 +9,12 @@
 
 namespace sharewell::collect {
 
+// Where jobs' files with their steps are, below the root.
+struct StepsFolders {
+  std::string slurm = "/var/tmp/sharewell-steps";
+  std::string kubelet = "/var/lib/kubelet";  // its root folder, with one for each pod
+};
+
 std::unique_ptr<Collector> NewCpuCollector(const std::string& root);
 std::unique_ptr<Collector> NewMemoryCollector(const std::string& root);
 std::unique_ptr<Collector> NewDiskCollector(const std::string& root);
@@ -22,8 +28,8 @@ std::unique_ptr<Collector> NewPerfCollector(const std::string& root, JobSource* 
 std::unique_ptr<Collector> NewTrafficCollector(const std::string& root, JobSource* jobs);
 // `jobs` may be null: then there is nothing to say.
 std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* jobs);
-// Of jobs that Slurm runs here. `folder`: where their files are, below `root`.
-std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const std::string& folder);
+// Of jobs that Slurm or a kubelet runs here.
+std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders);
 std::unique_ptr<Collector> NewRaplCollector(const std::string& root);
 std::unique_ptr<Collector> NewHwmonCollector(const std::string& root);
 std::unique_ptr<Collector> NewIpmiCollector(const std::string& root);

@@ -3,7 +3,6 @@
 #include "collect/gpu/dcgm_collector.h"
 #include "collect/gpu/gpm_collector.h"
 #include "collect/gpu/nvml_collector.h"
-#include "collect/host_collectors.h"
 
 namespace sharewell::collect {
 
@@ -27,7 +26,7 @@ std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& op
   all.push_back(NewHwmonCollector(root));
   all.push_back(NewIpmiCollector(root));
   all.push_back(NewJobsCollector(root, options.jobs));
-  all.push_back(NewStepsCollector(root, options.steps_folder));
+  all.push_back(NewStepsCollector(root, options.steps));
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collect/collector.h"
+#include "collect/host_collectors.h"
 #include "collect/jobs.h"
 
 namespace sharewell::collect {
@@ -14,9 +15,9 @@ struct CollectorOptions {
   std::string root = "/";     // "/" or a captured tree
   JobSource* jobs = nullptr;  // outlives the collectors; null: no figures of jobs
   bool gpm = true;            // false: the GPUs' counters are left to other programs, DCGM's too
-  std::string steps_folder = "/var/tmp/sharewell-steps";  // of Slurm's jobs, below root
-  std::string nvml_library;                               // empty: the system's libnvidia-ml.so.1
-  std::string dcgm_library;                               // empty: the system's libdcgm.so
+  StepsFolders steps = {};
+  std::string nvml_library;  // empty: the system's libnvidia-ml.so.1
+  std::string dcgm_library;  // empty: the system's libdcgm.so
 };
 
 // Every collector, working or not, in the order they are shown in.

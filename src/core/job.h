@@ -21,6 +21,8 @@ struct Job {
   std::optional<double> cores;             // asked for, in all; absent: not stated
   std::vector<GpuModelId> allowed_models;  // empty: any
   bool exclusive = false;                  // never shares a GPU
+  bool preempts = false;                   // where it finds no place, lower priorities give way
+  bool keeps_place = false;                // it never gives way: it could not be started again
   int priority = 0;                        // higher goes first, within every order
   std::optional<Ratio> max_slowdown;       // by neighbours; absent: the policy's own bound
   std::optional<Ratio> sm_share;           // its user insists on it; absent: the policy decides

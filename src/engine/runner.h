@@ -112,6 +112,8 @@ struct StartTerms {
   std::string waits_for;           // it cannot start now, in words; empty: it can
   double weight = 1;               // of its user, as the manager has it; above 0
   int priority = 0;                // as the manager has it, which says who may have which
+  bool preempts = false;           // jobs of lower priority give way where it finds no place
+  bool keeps_place = false;        // it never gives way: nothing would start it again
 
   friend bool operator==(const StartTerms&, const StartTerms&) = default;
 };

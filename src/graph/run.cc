@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "core/precision_words.h"
 #include "core/text/suggest.h"
 
 namespace sharewell::graph {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPrecisions = {"fp32", "tf32", "bf16", "fp16"};
+constexpr auto& kPrecisions = core::kPrecisionWords;  // in the order of the enum
 // In the order of the enum; "adam" is read as adamw.
 constexpr std::array<std::string_view, 3> kOptimizers = {"plain-sgd", "sgd", "adamw"};
 

@@ -10,6 +10,7 @@
 
 #include "policy/cpu_jobs.h"
 #include "policy/foresight.h"
+#include "policy/give_way.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
 #include "policy/paused_place.h"
@@ -31,6 +32,7 @@ using core::Seconds;
 using core::Snapshot;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
+constexpr int kMostPushers = 4;                // in a decision: each looks at all who run
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 // GPUs in the order they were added, each once.
@@ -110,6 +112,7 @@ class Composed : public Policy {
     } else {
       AdjustCores(snapshot, memo, plan);
       FillFree(snapshot, memo, plan);
+      PushOut(snapshot, memo, plan);
     }
     PlaceCpuJobs(snapshot, memo.cpu_line, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(),
                  plan, [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
@@ -286,6 +289,39 @@ class Composed : public Policy {
       if (ExpectedRemaining(snapshot, snapshot.job(id)) > kept.until.value) return false;
       return serve(id, false);  // why it waits was told above
     });
+  }
+
+  // Where jobs may push others out by priority, and found no place: in turn.
+  void PushOut(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    int least = std::numeric_limits<int>::max();
+    std::vector<Line::Entry> pushers;
+    for (JobId id : snapshot.running()) least = std::min(least, snapshot.job(id).job.priority);
+    for (JobId id : snapshot.waiting()) {
+      const JobView& view = snapshot.job(id);
+      if (!view.job.preempts || view.job.priority <= least || view.cpu_only() || view.paused ||
+          memo.ledger.planned(id) || Dropped(plan, id)) {
+        continue;
+      }
+      pushers.push_back(Line::EntryOf(snapshot, *order_, view));
+    }
+    const auto most = std::min<std::size_t>(pushers.size(), kMostPushers);
+    std::partial_sort(pushers.begin(), pushers.begin() + static_cast<std::ptrdiff_t>(most),
+                      pushers.end());
+    for (std::size_t i = 0; i < most; ++i) {
+      const JobView& view = snapshot.job(pushers[i].id);
+      auto way = MakeWay(snapshot, memo.ledger, view, [&](const Ledger& ledger) {
+        return PlaceOf(snapshot, ledger, memo, view);
+      });
+      if (!way) continue;
+      for (JobId id : way->stops) {
+        plan.stops.push_back({id, {ReasonKind::kPreempted, view.job.id, 0, 0}});
+      }
+      plan.starts.push_back({view.job.id,
+                             std::move(way->place.to),
+                             way->place.profile,
+                             {ReasonKind::kOrder, {}, 0, 0}});
+      memo.ledger = std::move(way->ledger);
+    }
   }
 
   struct Kept {

@@ -33,6 +33,7 @@ struct KubeClusterOptions {
   core::Seconds origin{0};
   std::int64_t first_number = 1;
   std::function<void(const std::string&)> say;
+  engine::StepsOfRuns steps;  // what agents on the nodes tell
 };
 
 class KubeCluster {

@@ -31,11 +31,13 @@ core::Result<core::Needs> KubeNeeds::Of(const engine::PodWords& words,
   study::PredictionAsk ask;
   ask.model = path;
   ask.batch = words.batch.value_or(1);
+  if (!words.precision.empty()) ask.precision = words.precision;
   ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
   ask.gpus = asked.gpus;
-  const Key key{words.model,
-                facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec,
-                ask.batch, ask.gpus, ask.gpu};
+  const Key key{
+      words.model,   facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec,
+      ask.batch,     ask.gpus,
+      ask.precision, ask.gpu};
   // A model that has learnt since says something else.
   if (auto model = learner_.InUse(); model != model_) {
     kept_.clear();

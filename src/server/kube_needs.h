@@ -32,8 +32,8 @@ class KubeNeeds {
                                const std::string& usual_gpu);
 
  private:
-  // Name, time of change, batch, GPUs, GPU model.
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, int, std::string>;
+  // Name, time of change, batch, GPUs, precision, GPU model.
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, int, std::string, std::string>;
 
   const catalogue::GpuCatalogue& catalogue_;
   Learner& learner_;

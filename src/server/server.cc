@@ -35,6 +35,7 @@
 #include "platform/process/find_program.h"
 #include "policy/registry.h"
 #include "server/advisor.h"
+#include "server/cluster_monitor.h"
 #include "server/daemon.h"
 #include "server/dashboard.h"
 #include "server/job_keeper.h"
@@ -46,7 +47,6 @@
 #include "server/slurm_agents.h"
 #include "server/slurm_lock.h"
 #include "server/slurm_machine.h"
-#include "server/slurm_monitor.h"
 #include "server/slurm_needs.h"
 #include "server/slurm_rights.h"
 #include "server/studies.h"
@@ -158,12 +158,12 @@ struct Server::Parts {
   std::unique_ptr<store::Store> profiles;
   bool end_runs = false;  // of another store
   std::unique_ptr<Learner> learner;
-  std::unique_ptr<engine::LinuxRunner> runner;  // null: a cluster's manager runs the jobs
+  std::unique_ptr<engine::LinuxRunner> runner;      // null: a cluster's manager runs the jobs
+  std::unique_ptr<ClusterMonitor> cluster_monitor;  // of a cluster's jobs
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
   ClusterLock slurm_lock;
   std::unique_ptr<SlurmNeeds> slurm_needs;
-  std::unique_ptr<SlurmMonitor> slurm_monitor;
   std::unique_ptr<SlurmAgents> slurm_agents;  // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
@@ -202,8 +202,12 @@ struct Server::Parts {
   StateOwner Owner() const { return {jobs->Id(), store::WithoutPassword(options.store)}; }
   Result<void> MakeRunner();
   Result<void> MakeSlurm();
+  engine::StepsOfRuns MakeClusterMonitor();
   Result<void> MakeKubernetes();
   Result<void> HearAgents(engine::SlurmControlOptions& control);
+  const std::string& AgentsStore() const {
+    return options.agents_store.empty() ? options.store : options.agents_store;
+  }
   Result<void> LockCluster();
   engine::Runner& AnyRunner() {
     if (slurm) return *slurm;
@@ -211,7 +215,7 @@ struct Server::Parts {
     return *runner;
   }
   control::JobMonitor* AnyMonitor() {
-    if (slurm_monitor) return slurm_monitor.get();
+    if (cluster_monitor) return cluster_monitor.get();
     return monitor.get();
   }
   Result<void> MakeLearner();
@@ -389,9 +393,9 @@ Result<void> Server::Parts::LockCluster() {
 
 // Agents on other machines write into a PostgreSQL store alone.
 Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
-  if (!store::IsPostgres(options.store)) return {};
+  if (!store::IsPostgres(AgentsStore())) return {};
   SlurmAgentsOptions hear;
-  hear.open = [place = options.store] { return store::Open(place); };
+  hear.open = [place = AgentsStore()] { return store::Open(place); };
   hear.wall = [] { return platform::UnixNow(); };
   slurm_agents = std::make_unique<SlurmAgents>(std::move(hear));
   auto nodes = slurm_client->Nodes();
@@ -401,6 +405,18 @@ Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
   slurm_agents->Look(names);
   control.watched = [this](const std::string& node) { return slurm_agents->On(node); };
   return {};
+}
+
+// Reads what agents on the nodes put into the store. What runs where, the engine tells it.
+engine::StepsOfRuns Server::Parts::MakeClusterMonitor() {
+  ClusterMonitorOptions look;
+  look.open = [place = AgentsStore()] { return store::Open(place); };
+  look.wall = [] { return platform::UnixNow(); };
+  look.say = options.say;
+  cluster_monitor = std::make_unique<ClusterMonitor>(std::move(look));
+  return [this](const std::map<std::int64_t, engine::WatchedRun>& running) {
+    return cluster_monitor->Steps(running);
+  };
 }
 
 Result<void> Server::Parts::MakeSlurm() {
@@ -423,14 +439,7 @@ Result<void> Server::Parts::MakeSlurm() {
   if (!options.slurm->user_mode) {
     run.control.claim = ClaimHere(options.slurm->partition, options.node, jobs->Id());
   }
-  SlurmMonitorOptions look;
-  look.open = [place = options.store] { return store::Open(place); };
-  look.wall = [] { return platform::UnixNow(); };
-  look.say = options.say;
-  slurm_monitor = std::make_unique<SlurmMonitor>(std::move(look));
-  run.control.steps = [this](const std::map<std::int64_t, engine::SlurmRunning>& running) {
-    return slurm_monitor->Steps(running);
-  };
+  run.control.steps = MakeClusterMonitor();
   RETURN_IF_ERROR(HearAgents(run.control));
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
@@ -473,6 +482,7 @@ Result<void> Server::Parts::MakeKubernetes() {
   with.origin = core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
   with.first_number = *last_number + 1;
   with.say = options.say;
+  with.steps = MakeClusterMonitor();
   auto opened = KubeCluster::Open(std::move(with), catalogue, *learner);
   RETURN_IF_ERROR(opened);
   kube = std::move(*opened);
@@ -701,8 +711,12 @@ std::vector<std::string> Server::Greeting() const {
                     with.name_space.empty() ? "" : ", namespace " + core::Quoted(with.name_space),
                     core::Count(parts_->machine.cluster.nodes().size(), "node is", "nodes are"),
                     counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and "))));
-    lines.push_back(
-        "pods share GPUs by what is predicted of them alone: nothing watches the nodes");
+    if (!store::IsPostgres(parts_->AgentsStore())) {
+      lines.push_back(
+          "agents on other machines are not heard, as the store is a file: what pods do there is "
+          "not seen, and they share GPUs by what is predicted of them; --agents-store "
+          "postgresql://USER@HOST/DATABASE hears them");
+    }
     gpus = "a Kubernetes cluster";
   } else if (parts_->slurm) {
     lines.push_back(fmt::format(

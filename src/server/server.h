@@ -24,7 +24,9 @@ struct SlurmOptions {
 };
 
 struct ServerOptions {
-  std::string store;                    // as store::Open has it
+  std::string store;  // as store::Open has it
+  // Where `sharewell monitor` on the nodes of a cluster writes; empty: `store`.
+  std::string agents_store;
   std::string state;                    // the folder for jobs, logs and tokens
   OtherRuns runs = OtherRuns::kRefuse;  // of another store, in that folder
   std::string policy = "sharewell";

@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
+#include "store/agents_store.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 
@@ -24,18 +26,27 @@ std::string Blanked(const char* name) {
   return copy;
 }
 
-// $SHAREWELL_STORE, where it held a password.
-std::string& HiddenStore() {
-  static std::string store;
-  return store;
+constexpr const char* kStore = "SHAREWELL_STORE";
+constexpr const char* kAgentsStore = "SHAREWELL_AGENTS_STORE";
+
+// Those of both that held a password, by name.
+std::map<std::string, std::string>& HiddenStores() {
+  static std::map<std::string, std::string> stores;
+  return stores;
+}
+
+std::string StoreNamedBy(const char* variable) {
+  std::string store = Environment(variable);
+  return store.empty() ? HiddenStores()[variable] : store;
 }
 
 }  // namespace
 
 void HideSecrets() {
-  if (HoldsPassword(Environment("SHAREWELL_STORE"))) {
-    HiddenStore() = Blanked("SHAREWELL_STORE");
-    ::unsetenv("SHAREWELL_STORE");  // jobs and other children are not told
+  for (const char* variable : {kStore, kAgentsStore}) {
+    if (!HoldsPassword(Environment(variable))) continue;
+    HiddenStores()[variable] = Blanked(variable);
+    ::unsetenv(variable);  // jobs and other children are not told
   }
   // libpq looks for it there at every connection.
   if (const std::string password = Blanked("PGPASSWORD"); !password.empty()) {
@@ -54,10 +65,11 @@ std::string DefaultFolder() {
 }
 
 std::string DefaultStore() {
-  std::string store = Environment("SHAREWELL_STORE");
-  if (store.empty()) store = HiddenStore();
+  std::string store = StoreNamedBy(kStore);
   return store.empty() ? DefaultFolder() + "/store.db" : store;
 }
+
+std::string AgentsStore() { return StoreNamedBy(kAgentsStore); }
 
 std::string StateFolder(const std::string& store) {
   const bool file = store.find("://") == std::string::npos;

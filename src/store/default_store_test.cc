@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "store/agents_store.h"
 #include "store/store.h"
 
 namespace sharewell::store {
@@ -24,11 +25,15 @@ TEST(DefaultStore, IsWhatTheEnvironmentSays) {
 TEST(HideSecrets, APasswordIsRememberedAndGoneFromTheEnvironment) {
   const std::string address = "postgresql://me:hunter2@host/db";
   ::setenv("SHAREWELL_STORE", address.c_str(), 1);
+  EXPECT_EQ(AgentsStore(), "");
+  ::setenv("SHAREWELL_AGENTS_STORE", "postgresql://me:hunter4@host/db", 1);
   ::setenv("PGPASSWORD", "hunter3", 1);
   const char* place = std::getenv("PGPASSWORD");
   HideSecrets();
   EXPECT_EQ(std::getenv("SHAREWELL_STORE"), nullptr);
   EXPECT_EQ(DefaultStore(), address);
+  EXPECT_EQ(std::getenv("SHAREWELL_AGENTS_STORE"), nullptr);
+  EXPECT_EQ(AgentsStore(), "postgresql://me:hunter4@host/db");
   EXPECT_STREQ(std::getenv("PGPASSWORD"), "hunter3");  // for libpq, at another place
   EXPECT_NE(std::getenv("PGPASSWORD"), place);
   ::unsetenv("PGPASSWORD");

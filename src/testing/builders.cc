@@ -92,6 +92,8 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   job.max_slowdown = spec.max_slowdown;
   job.sm_share = spec.sm_share;
   job.priority = spec.priority;
+  job.preempts = spec.preempts;
+  job.keeps_place = spec.keeps_place;
   job.submit = core::Seconds(spec.submit);
   if (spec.restart_cost) job.restart_cost = core::Seconds(*spec.restart_cost);
   return job;

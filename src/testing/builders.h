@@ -60,6 +60,8 @@ struct JobSpec {
   std::optional<double> sm_share = {};      // its user insists
   std::optional<double> kernel_time = {};   // seconds
   int priority = 0;
+  bool preempts = false;
+  bool keeps_place = false;
   std::size_t user = 0;
   std::optional<std::size_t> workload = {};
   double host_gbps = 0;                       // host memory traffic

@@ -455,8 +455,8 @@ engine::SlurmControlOptions FakeSlurmRunner::Options(FakeSlurm& slurm) {
   options.wall = [&slurm] {
     return 1'000'000 + static_cast<std::int64_t>(slurm.now().value * 1e3);
   };
-  options.steps = [&slurm](const std::map<std::int64_t, engine::SlurmRunning>& running) {
-    std::map<std::int64_t, engine::SlurmSteps> told;
+  options.steps = [&slurm](const std::map<std::int64_t, engine::WatchedRun>& running) {
+    std::map<std::int64_t, engine::ToldSteps> told;
     for (const auto& [job, one] : running) {
       if (slurm.steps.contains(job)) told[job] = {slurm.steps.at(job), core::Seconds(0)};
     }

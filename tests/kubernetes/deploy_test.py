@@ -36,7 +36,7 @@ class Deploy(KubeTest):
         self.assertEqual(self.cluster.get(f"/apis/apps/v1/namespaces/{SPACE}/deployments/sharewell")["spec"]["replicas"], 2)
 
     def test_pods_of_the_templates_are_taken(self):
-        for kind, name in (("deployments", "sharewell"), ("daemonsets", "sharewell-agent")):
+        for kind, name in (("deployments", "sharewell"), ("daemonsets", "sharewell-agent"), ("daemonsets", "sharewell-mps")):
             template = self.cluster.get(f"/apis/apps/v1/namespaces/{SPACE}/{kind}/{name}")["spec"]["template"]
             pod = self.cluster.create(f"/api/v1/namespaces/{SPACE}/pods",
                                       {"metadata": {"name": name, "labels": template["metadata"]["labels"]}, "spec": template["spec"]})

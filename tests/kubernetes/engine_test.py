@@ -131,6 +131,40 @@ class Lives:
         self.assertEqual({pod["metadata"]["annotations"][OURS + "job"] for pod in pods}, {str(number)})
         self.cluster.wait_until(lambda: self.server.job(number)["phase"] == "running", lambda: self.server.job(number))
 
+    def test_a_higher_priority_preempts_and_budgets_are_kept(self):
+        classes, budgets = "/apis/scheduling.k8s.io/v1/priorityclasses", "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
+        for name, value, policy in (("low", 10, "PreemptLowerPriority"), ("high", 1000, "PreemptLowerPriority"), ("polite", 2000, "Never")):
+            self.cluster.create(classes, {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy})
+            self.addCleanup(self.cluster.delete, f"{classes}/{name}")
+        self.add_nodes("n1")
+        self.serve()
+        # Nothing would make this one again: it stays, whatever comes.
+        self.cluster.add_pod("kept", priorityClassName="low")
+        self.cluster.wait_pod("kept", phase="Running")
+        self.cluster.add_pod("low-1", priorityClassName="low", owner=("Job", "low"), labels={"app": "low"})
+        (gpu,) = placed(self.cluster.wait_pod("low-1", phase="Running"))
+        number = self.number("low-1")
+        self.cluster.add_pod("polite", priorityClassName="polite")
+        self.cluster.wait_pod("polite", holds=lambda pod: condition(pod).get("status") == "False")
+        time.sleep(1)
+        self.assertNotIn("deletionTimestamp", self.cluster.pod("low-1")["metadata"], "its class says Never")
+        self.cluster.delete("/api/v1/namespaces/default/pods/polite")
+        self.cluster.create(budgets, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}})
+        self.cluster.patch(f"{budgets}/b/status", {"status": {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
+                                                             "expectedPods": 1}}, kind="merge-patch")
+        self.cluster.add_pod("high", priorityClassName="high")
+        self.cluster.wait_until(lambda: "PodDisruptionBudget" in self.server.run("job", number).stdout, lambda: self.server.run("job", number).stdout)
+        self.assertNotIn("deletionTimestamp", self.cluster.pod("low-1")["metadata"], "its budget forbids it")
+        self.cluster.delete(f"{budgets}/b")
+        self.cluster.wait_until(lambda: self.cluster.pod("low-1") is None, lambda: f"it is not evicted: {self.server.why(number)}", 60)
+        self.assertEqual(placed(self.cluster.wait_pod("high", phase="Running")), [gpu])
+        self.assertEqual(self.cluster.pod("kept")["status"]["phase"], "Running")
+        self.cluster.add_pod("low-2", priorityClassName="low", owner=("Job", "low"))
+        self.cluster.wait_pod("low-2", holds=lambda pod: condition(pod).get("status") == "False")
+        self.cluster.playing.finish("high")
+        pod = self.cluster.wait_pod("low-2", phase="Running")
+        self.assertEqual(pod["metadata"]["annotations"][OURS + "job"], str(number), "it is another job")
+
     def test_deleted_by_its_user_while_it_waits_and_while_it_runs(self):
         self.add_nodes("n1", gpus=1)
         self.serve()
@@ -272,6 +306,14 @@ class Words:
         self.cluster.wait_pod("odd", phase="Running")
         number = self.number("odd")
         self.cluster.wait_until(lambda: OURS + "batch" in self.server.run("job", number).stdout, lambda: self.server.run("job", number).stdout)
+        # Its precision counts for what is predicted of it, and a word that is none is said.
+        for precision in ("fp32", "bf16", "half"):
+            self.cluster.add_pod(precision, annotations={**SMALL, OURS + "precision": precision})
+        self.cluster.wait_until(lambda: "sharewell.io/precision is 'half'; write one of fp32, tf32, bf16, fp16"
+                                in self.server.run("job", self.number("half")).stdout, lambda: self.server.run("job", self.number("half")).stdout)
+        memory = {precision: self.server.job(self.number(precision))["needs"]["gpu_memory_bytes"] for precision in ("fp32", "bf16", "half")}
+        self.assertNotEqual(memory["fp32"], memory["bf16"])
+        self.assertEqual(memory["fp32"], memory["half"])
         self.cluster.add_pod("many", annotations={OURS + "gpus": "3"})
         self.cluster.wait_pod("many", holds=lambda pod: condition(pod).get("status") == "False")
 

@@ -18,6 +18,7 @@ import threading
 import time
 
 from cluster import Cluster
+from replicas import HOUR, Replicas
 from serving import OURS, SMALL, Server, claims_of, gpus_of, placed
 
 STILL = 120  # seconds without any progress
@@ -210,6 +211,25 @@ def add_nodes(cluster, count, gpus=2):
         cluster.add_node(f"n{i}", annotations={OURS + "gpus": " ".join(["H200", *gpus_of(f"n{i}", gpus)])})
 
 
+def replicas_scenario(name, pods, make_troubles, *, real, keep=None, nodes=3):
+    """As scenario(), with two replicas that have a Lease and clocks an hour apart."""
+    with Cluster(real, manifests=("deploy/kubernetes/base",)) as cluster:
+        cluster.play()
+        add_nodes(cluster, nodes)
+        replicas = Replicas(cluster, {"one": HOUR, "two": 0})
+        stream = Stream(cluster, pods, make_troubles(replicas))
+        try:
+            seconds = stream.run()
+            wrong = stream.wrong(None)
+        except AssertionError as error:
+            seconds, wrong = float("nan"), [str(error), replicas.said()]
+        finally:
+            replicas.stop()
+            if keep:
+                shutil.copytree(cluster.folder, f"{keep}/{name}", dirs_exist_ok=True, ignore=shutil.ignore_patterns("etcd", "*.sock"))
+    return report(name, stream, seconds, wrong)
+
+
 def scenario(name, pods, make_troubles, *, real, faults, second=False, keep=None, nodes=3):
     """One stream on a cluster of its own; what was wrong."""
     with Cluster(real, faults=faults, manifests=("deploy/kubernetes/base",)) as cluster:
@@ -229,8 +249,12 @@ def scenario(name, pods, make_troubles, *, real, faults, second=False, keep=None
                 other.end(signal.SIGKILL)
             if keep:
                 shutil.copytree(cluster.folder, f"{keep}/{name}", dirs_exist_ok=True, ignore=shutil.ignore_patterns("etcd", "*.sock"))
-    print(f"{name}: {pods} pods in {seconds:.1f} s ({pods / seconds:.1f} a second), {len(stream.troubles)} troubles, at most {stream.recorder.most} "
-          f"on a GPU, {len(wrong)} wrong", flush=True)
+    return report(name, stream, seconds, wrong)
+
+
+def report(name, stream, seconds, wrong):
+    print(f"{name}: {stream.pods} pods in {seconds:.1f} s ({stream.pods / seconds:.1f} a second), {len(stream.troubles)} troubles, at most "
+          f"{stream.recorder.most} on a GPU, {len(wrong)} wrong", flush=True)
     for line in wrong[:10]:
         print("  " + line, file=sys.stderr, flush=True)
     return wrong
@@ -258,6 +282,8 @@ def main():
     for name, (pods, troubles, how) in scenarios.items():
         if not options.only or options.only == name:
             wrong += scenario(name, pods, troubles, real=real, keep=options.keep, **how)
+    if not options.only or options.only == "replicas":
+        wrong += replicas_scenario("replicas", some, lambda r: [r.pause, r.set_clocks, r.kill] * max(options.kills // 10, 1), real=real, keep=options.keep)
     if wrong:
         sys.exit(f"{len(wrong)} things are wrong")
 

@@ -10,9 +10,9 @@ import unittest
 
 from cluster import PATIENCE
 from faults import Stream, Troubles
+from replicas import HOUR, LEASE, Replicas
 from serving import ServeTest
 
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/sharewell-system/leases/sharewell"
 RULES = "/apis/rbac.authorization.k8s.io/v1"
 
 
@@ -141,6 +141,32 @@ class OnFake(Faults, ServeTest):
 
 class OnReal(Faults, ServeTest):
     REAL = True
+
+    def test_clocks_of_replicas_may_disagree_and_be_set_and_a_leader_may_stand_still(self):
+        """The time of day is for people: who leads is counted by clocks that only go on. 40 pods meanwhile, and none is bound twice."""
+        self.cluster.request("DELETE", LEASE)
+        self.add_nodes("n1", "n2")
+        replicas = Replicas(self.cluster, {"one": HOUR})
+        self.addCleanup(replicas.stop)
+        replicas.wait_leader()
+        self.assertAlmostEqual(replicas.renewed_ahead(), HOUR, delta=60, msg="its clock is not wrong")
+        replicas.add("two", 0).wait_for("leads; this replica waits")
+        # The leader's clock is set back by an hour: for the other the lease was renewed long ago, then in the future, and it waits all the same.
+        replicas.clocks["one"].set(0)
+        replicas.clocks["two"].set(HOUR)
+        self.cluster.wait_until(lambda: abs(replicas.renewed_ahead()) < 60, "its clock was not set")
+        time.sleep(12)
+        self.assertEqual(replicas.leader(), "one")
+        self.assertEqual(replicas.lease()["leaseTransitions"], 0)
+
+        def pause():
+            replicas.pause()
+            self.assertEqual(replicas.wait_leader(), "two")
+        stream = Stream(self.cluster, 40, [pause, replicas.set_clocks, replicas.kill])
+        self.addCleanup(setattr, self.cluster.playing, "seen", lambda kind, pods: None)
+        stream.run()
+        self.assertEqual(stream.wrong(None), [])
+        self.assertGreaterEqual(replicas.lease()["leaseTransitions"], 2)
 
 
 if __name__ == "__main__":

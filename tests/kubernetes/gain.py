@@ -127,7 +127,7 @@ class Run:
 
     def make(self, name):
         job, self.made = self.jobs[name], self.made + 1
-        words = {OURS + "model": self.model(job).name, OURS + "batch": job["batch"]} if self.kind == "sharewell" else {}
+        words = {OURS + "model": self.model(job).name, OURS + "batch": job["batch"], OURS + "precision": job["precision"]} if self.kind == "sharewell" else {}
         self.cluster.add_pod(f"{name}-{self.made}", space=job["user"], owner=("Job", name), labels={"job": name}, annotations=words,
                              resources={"requests": {"cpu": job["cores"]}})
 

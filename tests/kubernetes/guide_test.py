@@ -98,7 +98,7 @@ class Guide(KubeTest):
         self.assertEqual(placed(pods[0]), placed(pods[1]), "they share a GPU")
         self.assertEqual(len(placed(pods[0])), 1)
         for pod in pods:
-            paths = [entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in pod["spec"]["containers"][0]["env"]]
+            paths = [entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in pod["spec"]["containers"][0]["env"] if "valueFrom" in entry]
             for path in paths:  # what the kubelet would read is there
                 self.assertIn(re.search(r"\['(.*)'\]", path).group(1), pod["metadata"]["annotations"])
 
@@ -143,8 +143,11 @@ class Inject(unittest.TestCase):
         before, after = list(yaml.safe_load_all(pod)), list(yaml.safe_load_all(self.inject(pod).stdout))
         for one in after:
             self.assertEqual(one["spec"].pop("schedulerName"), "sharewell")
-            self.assertEqual([entry["name"] for entry in one["spec"]["containers"][0].pop("env")],
-                             ["NVIDIA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"])
+            container = one["spec"]["containers"][0]
+            self.assertEqual([entry["name"] for entry in container.pop("env")],
+                             ["NVIDIA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "SHAREWELL_PROGRESS"])
+            self.assertEqual(container.pop("volumeMounts"), [{"name": "sharewell-steps", "mountPath": "/sharewell-steps"}])
+            self.assertEqual(one["spec"].pop("volumes"), [{"name": "sharewell-steps", "emptyDir": {}}])
         self.assertEqual(after, before)
         # The one that is written by hand needs nothing.
         by_hand = [text for kind, text in BLOCKS if kind == "yaml"][1]

@@ -48,7 +48,7 @@ def placed(pod):
 class Server(Speaker):
     """`name`: of its store, its socket and what it says."""
 
-    def __init__(self, cluster, *args, name="one", user="scheduler", config=None, ready=True, front=None):
+    def __init__(self, cluster, *args, name="one", user="scheduler", config=None, ready=True, front=None, env=None):
         self.cluster, self.name = cluster, name
         self.folder = cluster.folder / f"server-{name}"
         (self.folder / "models").mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,8 @@ class Server(Speaker):
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", "--engine", "kubernetes", "--kubeconfig", str(config), "--listen", "none", "--socket", str(self.socket), "--store",
-                 str(self.folder / "store.db"), *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said, preexec_fn=die_with_parent)
+                 str(self.folder / "store.db"), *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said, preexec_fn=die_with_parent,
+                env={**os.environ, **(env or {})})
         if ready:
             self.wait_ready()
 

@@ -21,6 +21,8 @@ constexpr std::size_t kMostStepFiles = 4096;
 constexpr std::size_t kMostIdDigits = 18;
 // Of one file in one round: no job makes the agent read for longer.
 constexpr std::int64_t kMostStepBytes = 1 << 20;
+// Of the emptyDir volume that `sharewell kubernetes inject` adds (pod_inject.cc).
+constexpr const char* kFileOfPod = "/volumes/kubernetes.io~empty-dir/sharewell-steps/steps";
 
 bool IsJobId(const char* name) {
   const std::size_t size = std::strlen(name);
@@ -28,58 +30,57 @@ bool IsJobId(const char* name) {
          name[0] != '0';
 }
 
-// The files are the jobs' own, and may hold anything; the folder is root's.
+// As a pod's folder is called by its kubelet: "0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6".
+bool IsPodUid(const char* name) {
+  const std::size_t size = std::strlen(name);
+  return size >= 32 && size <= 36 && std::strspn(name, "0123456789abcdef-") == size;
+}
+
+// The files are the jobs' own, and may hold anything; the folders that they lie in are root's. Of a
+// pod that is a volume, which its containers see the inside of, and its kubelet removes.
 class StepsCollector final : public Collector {
  public:
-  StepsCollector(const std::string& root, std::string folder)
-      : path_(root == "/" ? folder : root + folder), folder_(std::move(folder)) {}
+  StepsCollector(const std::string& root, StepsFolders folders)
+      : root_(root == "/" ? "" : root), folders_(std::move(folders)) {}
 
   std::string_view Name() const override { return "steps"; }
   std::string_view Describe() const override {
-    return "steps that Slurm's jobs tell of, from the files that Sharewell's prolog makes";
+    return "steps that jobs of Slurm and pods of Kubernetes tell of, from files that lie where the "
+           "prolog or the kubelet made room for them";
   }
 
   Health Probe() override {
-    DIR* entries = ::opendir(path_.c_str());
-    if (entries == nullptr) {
-      return {Health::State::kAbsent,
-              fmt::format("{}: {}; it is there on nodes of a Slurm cluster whose prolog is ours",
-                          folder_, std::strerror(errno)),
-              ""};
+    std::string there, why;
+    for (const std::string& folder : {folders_.slurm, PodsFolder()}) {
+      DIR* entries = ::opendir((root_ + folder).c_str());
+      if (entries == nullptr) {
+        why = fmt::format("{}{}{}: {}", why, why.empty() ? "" : "; ", folder, std::strerror(errno));
+        continue;
+      }
+      ::closedir(entries);
+      there += (there.empty() ? "files of jobs in " : " and ") + folder;
     }
-    ::closedir(entries);
-    return {Health::State::kWorks, "files of jobs in " + folder_, ""};
+    if (!there.empty()) return {Health::State::kWorks, there, ""};
+    return {Health::State::kAbsent,
+            why +
+                "; there is one on nodes of a Slurm cluster whose prolog is ours, and one on "
+                "nodes of Kubernetes",
+            ""};
   }
 
   core::Result<void> Collect(std::vector<core::Reading>& out) override {
-    DIR* entries = ::opendir(path_.c_str());
-    if (entries == nullptr) {
-      jobs_.clear();
-      return {};  // a machine without jobs of Slurm's
-    }
     std::map<std::string, Job> now;
-    while (const dirent* entry = ::readdir(entries)) {
-      if (!IsJobId(entry->d_name) || now.size() >= kMostStepFiles) continue;
-      const std::string file = path_ + "/" + entry->d_name;
-      struct stat state {};
-      if (::lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) continue;
-      auto before = jobs_.find(entry->d_name);
-      // Another file is another run of the job: it begins at 0.
-      if (before != jobs_.end() && before->second.inode == state.st_ino) {
-        now.emplace(entry->d_name, std::move(before->second));
-        continue;
-      }
-      platform::ProgressOptions options;
-      options.most_at_once = kMostStepBytes;
-      now.emplace(entry->d_name,
-                  Job{state.st_ino, std::make_unique<platform::ProgressFile>(file, options)});
-    }
-    ::closedir(entries);
+    ForEach(folders_.slurm, IsJobId, [&](const std::string& id) {
+      Keep("slurm/" + id, root_ + folders_.slurm + "/" + id, now);
+    });
+    ForEach(PodsFolder(), IsPodUid, [&](const std::string& uid) {
+      Keep("pod/" + uid, root_ + PodsFolder() + "/" + uid + kFileOfPod, now);
+    });
     jobs_ = std::move(now);
-    for (auto& [id, job] : jobs_) {
+    for (auto& [name, job] : jobs_) {
       job.file->Look();
       if (job.file->steps() <= 0) continue;  // it tells of none, or not yet
-      out.push_back({&kJobSteps, {}, "slurm/" + id, job.file->steps()});
+      out.push_back({&kJobSteps, {}, name, job.file->steps()});
     }
     return {};
   }
@@ -89,14 +90,44 @@ class StepsCollector final : public Collector {
     ino_t inode = 0;
     std::unique_ptr<platform::ProgressFile> file;
   };
-  std::string path_, folder_;
-  std::map<std::string, Job> jobs_;  // by id
+
+  std::string PodsFolder() const { return folders_.kubelet + "/pods"; }
+
+  // A machine without such a folder has no such jobs.
+  template <typename Take>
+  void ForEach(const std::string& folder, bool (*is_name)(const char*), const Take& take) const {
+    DIR* entries = ::opendir((root_ + folder).c_str());
+    if (entries == nullptr) return;
+    while (const dirent* entry = ::readdir(entries)) {
+      if (is_name(entry->d_name)) take(entry->d_name);
+    }
+    ::closedir(entries);
+  }
+
+  // Another file is another run of the job: it begins at 0.
+  void Keep(const std::string& name, const std::string& file, std::map<std::string, Job>& now) {
+    struct stat state {};
+    if (now.size() >= kMostStepFiles) return;
+    if (::lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return;
+    auto before = jobs_.find(name);
+    if (before != jobs_.end() && before->second.inode == state.st_ino) {
+      now.emplace(name, std::move(before->second));
+      return;
+    }
+    platform::ProgressOptions options;
+    options.most_at_once = kMostStepBytes;
+    now.emplace(name, Job{state.st_ino, std::make_unique<platform::ProgressFile>(file, options)});
+  }
+
+  std::string root_;
+  StepsFolders folders_;
+  std::map<std::string, Job> jobs_;  // by name
 };
 
 }  // namespace
 
-std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const std::string& folder) {
-  return std::make_unique<StepsCollector>(root, folder);
+std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders) {
+  return std::make_unique<StepsCollector>(root, folders);
 }
 
 }  // namespace sharewell::collect

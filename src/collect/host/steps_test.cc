@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "collect/host/test_host.h"
 #include "collect/host_collectors.h"
@@ -7,7 +8,8 @@
 namespace sharewell::collect {
 namespace {
 
-constexpr const char* kFolder = "/steps";
+const StepsFolders kFolders = {"/steps", "/kubelet"};
+constexpr const char* kUid = "0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6";
 
 std::vector<core::Reading> ReadingsOf(Collector& collector) {
   std::vector<core::Reading> readings;
@@ -17,7 +19,7 @@ std::vector<core::Reading> ReadingsOf(Collector& collector) {
 
 TEST(Steps, AreCountedByJobAndBeginAgainWithANewFile) {
   MadeHost host;
-  const auto steps = NewStepsCollector(host.root(), kFolder);
+  const auto steps = NewStepsCollector(host.root(), kFolders);
   EXPECT_EQ(steps->Probe().state, Health::State::kAbsent);
   EXPECT_TRUE(ReadingsOf(*steps).empty());
 
@@ -42,7 +44,33 @@ TEST(Steps, AreOfPlainFilesNamedAfterJobsAlone) {
   host.Write("/secret", "55\n");
   std::filesystem::create_symlink("../secret", host.root() + "/steps/9");
   std::filesystem::create_directory(host.root() + "/steps/8");
-  const auto steps = NewStepsCollector(host.root(), kFolder);
+  const auto steps = NewStepsCollector(host.root(), kFolders);
+  EXPECT_TRUE(ReadingsOf(*steps).empty());
+}
+
+TEST(Steps, OfAPodAreThoseOfItsVolume) {
+  MadeHost host;
+  const std::string pods = "/kubelet/pods/";
+  const std::string volume = std::string("/volumes/kubernetes.io~empty-dir/sharewell-steps");
+  const auto steps = NewStepsCollector(host.root(), kFolders);
+  EXPECT_EQ(steps->Probe().state, Health::State::kAbsent);
+  host.Write(pods + kUid + volume + "/steps", "1\n2\n3\n");
+  host.Write(pods + "not-a-pod" + volume + "/steps", "9\n");
+  EXPECT_EQ(steps->Probe().state, Health::State::kWorks);
+  auto readings = ReadingsOf(*steps);
+  EXPECT_EQ(readings.size(), 1U);
+  EXPECT_EQ(ValueOf(readings, kJobSteps, {}, std::string("pod/") + kUid), 3);
+
+  // What its container puts there instead is not followed, nor waited for.
+  host.Write("/secret", "55\n");
+  host.Remove(pods + kUid + volume + "/steps");
+  const std::string file = host.root() + pods + kUid + volume + "/steps";
+  std::filesystem::create_symlink(host.root() + "/secret", file);
+  EXPECT_TRUE(ReadingsOf(*steps).empty());
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_TRUE(ReadingsOf(*steps).empty());
+  std::filesystem::remove_all(host.root() + pods + kUid);  // its kubelet has removed it
   EXPECT_TRUE(ReadingsOf(*steps).empty());
 }
 

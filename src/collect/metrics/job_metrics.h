@@ -50,7 +50,7 @@ inline constexpr core::Metric kJobProcesses =
     Gauge("job_processes", "1", "", "The job's processes.");
 inline constexpr core::Metric kJobSteps =
     Counter("job_steps", "1", "",
-            "Steps that a job of Slurm's has told of in this run (docs/formats/steps.md).");
+            "Steps that a job of Slurm or a pod has told of in this run (docs/formats/steps.md).");
 inline constexpr core::Metric kJobSpeed =
     Gauge("job_speed_ratio", "ratio", "",
           "Speed of a job of a server against its speed alone, as the server measures it: by its "

@@ -143,6 +143,8 @@ void Service::Impl::PutTerms(const LiveJob& job, core::Job& to) const {
   const engine::StartTerms& terms = job.terms;
   if (terms.weight > 0) to.weight = terms.weight;
   if (terms.priority != 0) to.priority = terms.priority;
+  to.preempts = terms.preempts;
+  to.keeps_place = terms.keeps_place;
   if (terms.gpus_a_node > 0 && to.gpus % terms.gpus_a_node == 0) {
     to.gpus_a_node = terms.gpus_a_node;
   }

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMostNodeClaims = 1000;
 constexpr std::size_t kMostNodeGpus = 64;
+constexpr std::string_view kNotForPods = "-";
 
 std::vector<std::string_view> Parts(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -152,12 +153,17 @@ Result<KubeGpus> ParseKubeGpus(std::string_view text) {
   std::set<std::string_view> seen;
   bool right = words.size() >= 2 && words.size() <= kMostNodeGpus + 1;
   for (std::size_t i = 0; right && i < words.size(); ++i) {
-    right = IsKubeName(words[i]) && seen.insert(words[i]).second;
-    if (i == 0) gpus.model = words[i];
-    if (i > 0) gpus.uuids.emplace_back(words[i]);
-    if (i > 0) right = right && words[i].starts_with("GPU-");
+    if (i > 0 && words[i] == kNotForPods) continue;
+    right = words[i] != kNotForPods && IsKubeName(words[i]) && seen.insert(words[i]).second;
+    if (i == 0) {
+      gpus.model = words[i];
+      continue;
+    }
+    gpus.uuids.emplace_back(words[i]);
+    gpus.numbers.push_back(static_cast<int>(i) - 1);
+    right = right && words[i].starts_with("GPU-");
   }
-  if (right) return gpus;
+  if (right && !gpus.uuids.empty()) return gpus;
   return FailedError(
       "its annotation sharewell.io/gpus is {}; it has to be a GPU model without spaces (RTX-4090) "
       "and the uuids of its GPUs, as in 'H200 GPU-8f2a... GPU-77aa...' (`nvidia-smi -L` shows "

@@ -39,11 +39,12 @@ std::string FormatKubeClaims(const KubeClaims& claims);
 // Why these GPUs cannot be claimed beside the others, in words; empty: they can.
 std::string WhyNotClaimed(const KubeClaims& others, const KubeClaim& mine, core::Bytes gpu_memory);
 
-// A node's annotation sharewell.io/gpus: "H200 GPU-8f2a.. GPU-77aa..": the model, then the uuids in
-// the order of their numbers.
+// A node's annotation sharewell.io/gpus: "H200 GPU-8f2a.. - GPU-77aa..": the model, then the uuids
+// in the order of their numbers; "-": the GPU of that number is not for pods.
 struct KubeGpus {
   std::string model;
   std::vector<std::string> uuids;
+  std::vector<int> numbers;  // as NVML counts them, for each uuid
 };
 core::Result<KubeGpus> ParseKubeGpus(std::string_view text);
 

@@ -16,9 +16,10 @@ namespace {
 
 constexpr Seconds kLookAnyway(5);
 constexpr Seconds kLookSoon(0.25);
-// Events are for people: what places pods does not wait behind many of them.
-constexpr std::size_t kMostEventsAtOnce = 10;
-constexpr std::size_t kMostEventsBesides = 2;
+// Conditions and Events are for people: what places pods does not wait behind many of them.
+constexpr Seconds kTellPeopleEvery(0.25);
+constexpr std::size_t kMostEventsAtOnce = 20;
+constexpr std::size_t kMostEventsBesides = 5;  // pods that are being started
 constexpr std::size_t kMostEventsKept = 10'000;
 
 }  // namespace
@@ -117,11 +118,19 @@ void KubeControl::Tell(std::int64_t job, std::string words) {
   to_write_.insert(job);
 }
 
-// All at once. A request that got no answer may have happened.
-std::vector<core::Result<KubeAnswer>> KubeControl::Ask(const std::vector<KubeRequest>& requests) {
-  if (requests.empty()) return {};
-  wrote_ = true;
-  auto answers = options_.ask(requests);
+void KubeControl::Put(KubeRequest request, TakeAnswer take) {
+  writes_.push_back({std::move(request), std::move(take)});
+}
+
+// All at once, so that a Cycle waits for the API server once, whatever it has to say. A request
+// that got no answer may have happened.
+void KubeControl::SendWrites() {
+  if (writes_.empty()) return;
+  const std::vector<Write> writes = std::exchange(writes_, {});
+  std::vector<KubeRequest> requests;
+  requests.reserve(writes.size());
+  for (const Write& write : writes) requests.push_back(write.request);
+  const auto answers = options_.ask(requests);
   SHAREWELL_CHECK(answers.size() == requests.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
@@ -129,8 +138,15 @@ std::vector<core::Result<KubeAnswer>> KubeControl::Ask(const std::vector<KubeReq
     } else {
       TakeComplaint(requests[i], *answers[i]);
     }
+    if (writes[i].take) writes[i].take(requests[i], answers[i]);
   }
-  return answers;
+}
+
+// Whether some pod is on its way to its place.
+bool KubeControl::Starts() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
+    return one.second.step < Step::kBound && one.second.wanted == Wanted::kNothing;
+  });
 }
 
 // What a next try will not mend is said once, and shown until it is over.
@@ -151,8 +167,24 @@ void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& an
 }
 
 void KubeControl::SayEvent(const KubePod& pod, const KubeEventWords& words) {
-  if (events_.size() >= kMostEventsKept) return;  // they are for people, who would not read them
-  events_.push_back(EventRequest(pod, words, options_.scheduler, options_.wall()));
+  // They are for people, who would not read so many, nor what is no longer so.
+  if (!events_.contains(pod.uid)) {
+    if (events_.size() >= kMostEventsKept) return;
+    event_turns_.push_back(pod.uid);
+  }
+  events_[pod.uid] = EventRequest(pod, words, options_.scheduler, options_.wall());
+}
+
+void KubeControl::SayEvents() {
+  const std::size_t most = busy_ ? kMostEventsBesides : kMostEventsAtOnce;
+  for (std::size_t count = 0; count < most && !event_turns_.empty();) {
+    const auto event = events_.extract(event_turns_.front());
+    event_turns_.pop_front();
+    if (!pods_.contains(event.key())) continue;  // nobody would look there any more
+    Put(std::move(event.mapped()));
+    ++written_.events;
+    ++count;
+  }
 }
 
 Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
@@ -160,7 +192,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   out_ = &out;
   for (RunEvent& event : std::exchange(found_, {})) out.push_back(std::move(event));
   const std::string before = problem_;
-  failed_ = wrote_ = more_ = no_numbers_ = false;
+  failed_ = more_ = no_numbers_ = false;
   problem_.clear();
   if (!current_) {
     problem_ = before;
@@ -168,6 +200,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
     TellExpected();
     TellNodes(false);
     AdvanceRuns();
+    TellSteps();
     JoinAll();  // who waited for a run to end
     TellWaiting();
     Place();
@@ -176,15 +209,13 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
       SayCancels();
       SayClaims();
       SayBindings();
-      SayWaits();
-      const std::size_t most = wrote_ ? kMostEventsBesides : kMostEventsAtOnce;
-      const auto end =
-          events_.begin() + static_cast<std::ptrdiff_t>(std::min(events_.size(), most));
-      const std::vector<KubeRequest> some(events_.begin(), end);
-      events_.erase(events_.begin(), end);
-      written_.events += static_cast<std::int64_t>(some.size());
-      Ask(some);
-      more_ = more_ || !events_.empty();
+      if (!next_told_ || now_ >= *next_told_) {
+        next_told_ = now_ + kTellPeopleEvery;
+        busy_ = !writes_.empty() || Starts();
+        SayWaits();
+        SayEvents();
+      }
+      SendWrites();
     }
     TellTaken();
     TellHostTaken();
@@ -206,7 +237,9 @@ Seconds KubeControl::NextDue() const {
   const bool awaited = std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
     return one.second.step < Step::kRunning || one.second.wanted != Wanted::kNothing;
   });
-  return now_ + (awaited || failed_ || no_numbers_ || !to_write_.empty() ? kLookSoon : kLookAnyway);
+  const bool more = failed_ || no_numbers_ || !to_write_.empty() || !event_turns_.empty();
+  if (awaited || more) return now_ + kLookSoon;
+  return now_ + (options_.steps && !runs_.empty() ? options_.steps_every : kLookAnyway);
 }
 
 void KubeControl::AnswerLists() {

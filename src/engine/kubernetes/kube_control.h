@@ -34,6 +34,7 @@
 #include "engine/kubernetes/pod_words.h"
 #include "engine/kubernetes/reflector.h"
 #include "engine/runner.h"
+#include "engine/watched_runs.h"
 
 namespace sharewell::engine {
 
@@ -61,6 +62,8 @@ struct KubeControlOptions {
   // What it needs by the model that its user names. Empty: nobody can say.
   std::function<core::Result<core::Needs>(const PodWords& words, const core::Submission& asked)>
       predict = {};
+  StepsOfRuns steps = {};        // empty: nobody watches the nodes
+  core::Seconds steps_every{1};  // it is asked
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Whether new jobs may have numbers up to `last`, as no other server gives them out; asked again
   // with the next Cycle. Empty: they may.
@@ -130,6 +133,7 @@ class KubeControl {
     bool told_started = false, bind_sent = false;
     std::string stuck;    // told: why it does not begin, or does not leave
     std::string refused;  // what the API server said last
+    double steps = 0;     // told
   };
   using MembersByNode = std::map<std::string, std::vector<const Member*>>;
   // A job: one pod, or the pods of a group.
@@ -153,8 +157,9 @@ class KubeControl {
   struct NodeHere {
     KubeNode kube;
     RunnerNode node;
-    KubeClaims claims;       // as the API server shows them
-    std::string bad_claims;  // why they cannot be read
+    std::map<std::string, int> numbers;  // of its GPUs there, by uuid
+    KubeClaims claims;                   // as the API server shows them
+    std::string bad_claims;              // why they cannot be read
     bool usable = false, there = false, told_up = false, told = false;
     std::optional<core::Seconds> down_since;
     std::optional<core::Seconds> asked;  // a change of its claims
@@ -169,12 +174,22 @@ class KubeControl {
     friend bool operator==(const HostUse&, const HostUse&) = default;
   };
 
+  // A request of this Cycle, and what is done with its answer.
+  using TakeAnswer = std::function<void(const KubeRequest&, const core::Result<KubeAnswer>&)>;
+  struct Write {
+    KubeRequest request;
+    TakeAnswer take;
+  };
+
   // kube_control.cc
   void TellEvent(RunEvent::Kind kind, RunId id, std::string message = {});
   void AnswerLists();
   void TakeComplaint(const KubeRequest& request, const KubeAnswer& answer);
   core::Seconds NextDue() const;
-  std::vector<core::Result<KubeAnswer>> Ask(const std::vector<KubeRequest>& requests);
+  void Put(KubeRequest request, TakeAnswer take = {});
+  void SayEvents();
+  void SendWrites();
+  bool Starts() const;
 
   // kube_control_pods.cc
   void PutPod(KubePod pod);
@@ -225,6 +240,8 @@ class KubeControl {
   void SayClaims();
   void TakeClaimAnswer(const KubeRequest& request, const std::string& node,
                        const core::Result<KubeAnswer>& answer);
+  void TakeBindAnswer(const KubeRequest& request, std::int64_t job,
+                      const core::Result<KubeAnswer>& answer);
   bool ClaimsAreShown(const Run& run) const;
   void SayBindings();
   void AdvanceBinding(std::int64_t job);
@@ -234,7 +251,10 @@ class KubeControl {
   void AdvanceBefore(std::int64_t job);
   bool LosesPod(std::int64_t job, const std::vector<std::string>& uids);
   void AdvanceBound(std::int64_t job);
+  void TellSteps();
   void SayStops();
+  void TakeStopAnswer(const KubeRequest& request, std::int64_t job, std::size_t member,
+                      const core::Result<KubeAnswer>& answer);
   bool AllOver(const Run& run) const;
   RunEnd EndOf(const Run& run) const;
   void EndRun(std::int64_t job, RunEnd end);
@@ -247,6 +267,7 @@ class KubeControl {
 
   const KubeControlOptions options_;
   core::Seconds now_;
+  std::optional<core::Seconds> steps_asked_;
   std::vector<RunEvent>* out_ = nullptr;  // of the Cycle under way
   bool current_ = false, leads_ = true, opened_ = false;
   bool newest_eviction_ = true;
@@ -267,6 +288,7 @@ class KubeControl {
   std::map<std::string, std::set<std::int64_t>> awaited_;  // parties that were evicted, by owner
   std::set<std::int64_t> dirty_;                           // parties to be looked at
   std::set<std::int64_t> to_write_;                        // parties whose condition may be old
+  std::int64_t next_to_write_ = 0;                         // whose turn it is
   std::set<std::string> touched_;                          // nodes whose pods changed
   std::map<std::string, core::GivenGpu> gpus_;             // by uuid
   std::map<std::string, std::string> taken_;               // as told, by uuid
@@ -276,11 +298,14 @@ class KubeControl {
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
   std::vector<std::uint64_t> lists_;
-  std::deque<KubeRequest> events_;  // to be written
+  std::vector<Write> writes_;                  // of the Cycle under way, the most urgent first
+  std::map<std::string, KubeRequest> events_;  // to be written, by uid: the newest of each pod
+  std::deque<std::string> event_turns_;        // their uids
   std::int64_t next_number_;
   std::string problem_, outside_problem_, right_problem_;
-  bool failed_ = false;      // a write of this Cycle had no answer
-  bool wrote_ = false;       // this Cycle has written, and what that did is to be seen
+  bool failed_ = false;                     // a write of this Cycle had no answer
+  std::optional<core::Seconds> next_told_;  // when conditions and Events are written again
+  bool busy_ = false;        // pods are being started: what is for people waits for them
   bool no_numbers_ = false;  // new pods wait for numbers
   bool more_ = false;        // there is more to write than one Cycle does
   Written written_;

@@ -41,6 +41,7 @@ void KubeControl::TakeNode(KubeNode node) {
   }
   if (is_new || (!here.told_up && here.kube.gpus != node.gpus)) {
     here.node = {};
+    here.numbers.clear();
     here.node.name = node.name;
     here.usable = false;
     const auto gpus = ParseKubeGpus(node.gpus);
@@ -56,7 +57,9 @@ void KubeControl::TakeNode(KubeNode node) {
       here.usable = true;
       here.node.gpu_memory = model->memory;
       models_.insert(model->name);
-      for (const std::string& uuid : gpus->uuids) {
+      for (std::size_t i = 0; i < gpus->uuids.size(); ++i) {
+        const std::string& uuid = gpus->uuids[i];
+        here.numbers[uuid] = gpus->numbers[i];
         const auto found = gpus_.find(uuid);
         const int index =
             found == gpus_.end() ? static_cast<int>(gpus_.size()) : found->second.index;
@@ -220,19 +223,20 @@ void KubeControl::TellTaken() {
 
 // CPUs and memory of pods that are not ours.
 void KubeControl::TellHostTaken() {
-  std::set<std::string> ours;
-  if (!touched_.empty()) {
-    for (const auto& [job, run] : runs_) {
-      for (const Member& member : run.members) ours.insert(member.uid);
-    }
-  }
+  const auto is_ours = [&](const std::string& uid) {
+    const auto party = party_of_.find(uid);
+    const auto run = party == party_of_.end() ? runs_.end() : runs_.find(party->second);
+    return run != runs_.end() &&
+           std::any_of(run->second.members.begin(), run->second.members.end(),
+                       [&](const Member& member) { return member.uid == uid; });
+  };
   for (const std::string& name : std::exchange(touched_, {})) {
     const auto here = nodes_.find(name);
     if (here == nodes_.end() || !here->second.told_up) continue;
     KubeAmounts used;
     if (const auto there = on_node_.find(name); there != on_node_.end()) {
       for (const std::string& uid : there->second) {
-        if (!ours.contains(uid)) AddAmounts(pods_.at(uid).requests, used);
+        if (!is_ours(uid)) AddAmounts(pods_.at(uid).requests, used);
       }
     }
     const HostUse now{static_cast<double>(used["cpu"]) / 1000, static_cast<double>(used["memory"])};

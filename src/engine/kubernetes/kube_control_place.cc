@@ -229,6 +229,10 @@ void KubeControl::Place() {
 
 // Another server may have claimed there since: what it has shows with the conflict.
 void KubeControl::GiveUpLostClaims() {
+  if (std::none_of(runs_.begin(), runs_.end(),
+                   [](const auto& one) { return one.second.step == Step::kClaim; })) {
+    return;
+  }
   const MembersByNode placed = Placed();
   std::vector<std::pair<std::int64_t, std::string>> lost;
   for (const auto& [job, run] : runs_) {
@@ -255,8 +259,6 @@ void KubeControl::GiveUpLostClaims() {
 void KubeControl::SayClaims() {
   GiveUpLostClaims();
   const MembersByNode placed = Placed();
-  std::vector<KubeRequest> requests;
-  std::vector<std::string> names;
   for (auto& [name, here] : nodes_) {
     if (!here.there || !here.bad_claims.empty()) continue;
     if (here.claims.empty() && !placed.contains(name)) continue;
@@ -279,13 +281,12 @@ void KubeControl::SayClaims() {
     }
     here.asked = now_;
     here.asked_version = here.kube.version;
-    requests.push_back(ClaimRequest(here.kube, wanted));
-    names.push_back(name);
+    ++written_.claims;
+    Put(ClaimRequest(here.kube, wanted),
+        [this, node = name](const auto& request, const auto& said) {
+          TakeClaimAnswer(request, node, said);
+        });
   }
-  written_.claims += static_cast<std::int64_t>(requests.size());
-  const auto answers = Ask(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    TakeClaimAnswer(requests[i], names[i], answers[i]);
 }
 
 // Nothing is taken from a success: the watch shows it. A conflict is another writer's turn.
@@ -314,10 +315,9 @@ bool KubeControl::ClaimsAreShown(const Run& run) const {
 }
 
 void KubeControl::SayBindings() {
-  std::vector<KubeRequest> requests;
-  std::vector<std::pair<std::int64_t, std::size_t>> whose;
+  std::size_t count = 0;
   for (auto& [job, run] : runs_) {
-    if (requests.size() >= kMostClaimedAtOnce) {
+    if (count >= kMostClaimedAtOnce) {
       more_ = true;
       break;
     }
@@ -326,27 +326,31 @@ void KubeControl::SayBindings() {
     if (now_ >= run.since + kBindWithin || !ClaimsAreShown(run)) continue;
     run.step = Step::kBind;
     run.bind_sent = true;
-    for (std::size_t i = 0; i < run.members.size(); ++i) {
-      Member& member = run.members[i];
+    for (Member& member : run.members) {
       const KubePod* pod = PodOf(member);
       if (pod == nullptr || !pod->node.empty() || pod->deleting) continue;
       const bool changed = member.version != pod->version && !run.refused.empty();
       if (member.asked && !changed && now_ < *member.asked + options_.write_again) continue;
       member.asked = now_;
       member.version = pod->version;
-      requests.push_back(BindRequest(*pod, member.node, member.claim));
-      whose.emplace_back(job, i);
+      ++count;
+      ++written_.bindings;
+      Put(BindRequest(*pod, member.node, member.claim),
+          [this, number = job](const auto& request, const auto& answer) {
+            TakeBindAnswer(request, number, answer);
+          });
     }
   }
-  written_.bindings += static_cast<std::int64_t>(requests.size());
-  const auto answers = Ask(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    Run& run = runs_.at(whose[i].first);
-    if (!answers[i]) {
-      run.refused = answers[i].error().message;
-    } else if (answers[i]->status >= 300) {
-      run.refused = RefusedInWords(requests[i], *answers[i]);
-    }
+}
+
+void KubeControl::TakeBindAnswer(const KubeRequest& request, std::int64_t job,
+                                 const core::Result<KubeAnswer>& answer) {
+  const auto run = runs_.find(job);
+  if (run == runs_.end()) return;
+  if (!answer) {
+    run->second.refused = answer.error().message;
+  } else if (answer->status >= 300) {
+    run->second.refused = RefusedInWords(request, *answer);
   }
 }
 

@@ -15,7 +15,8 @@ using core::Seconds;
 
 namespace {
 
-constexpr std::size_t kMostWordsAtOnce = 100;
+constexpr std::size_t kMostWordsAtOnce = 50;
+constexpr std::size_t kMostWordsBesides = 5;  // pods that are being started
 constexpr std::size_t kMostDeletesAtOnce = 100;
 constexpr Seconds kEventEvery(60);
 constexpr int kNodesNamed = 3;
@@ -334,8 +335,12 @@ StartTerms KubeControl::TermsOf(const Party& party) {
     const KubePod& first = pods_.at(party.members.front());
     if (terms.waits_for.empty()) terms = NodesFor(first);
     terms.priority = first.priority;
+    terms.preempts = first.preempts;
+    terms.keeps_place = KeepsPlace(first, party.words);
   } else if (party.terms) {
     terms.priority = party.terms->priority;
+    terms.preempts = party.terms->preempts;
+    terms.keeps_place = party.terms->keeps_place;
   }
   if (!party.group.empty() && party.words.gpus > 1) terms.gpus_a_node = party.words.gpus;
   return terms;
@@ -404,12 +409,15 @@ void KubeControl::TellWaiting() {
 
 // What the service says of it, as `kubectl describe pod` shows it.
 void KubeControl::SayWaits() {
-  std::vector<KubeRequest> requests;
-  std::vector<std::int64_t> numbers;
+  std::size_t count = 0;
   std::vector<std::int64_t> done;
-  for (const std::int64_t number : to_write_) {
-    if (requests.size() >= kMostWordsAtOnce) {
-      more_ = true;
+  // Where the last Cycle left off: the words of many change with every decision.
+  const auto first = to_write_.lower_bound(next_to_write_);
+  std::vector<std::int64_t> turns(first, to_write_.end());
+  turns.insert(turns.end(), to_write_.begin(), first);
+  for (const std::int64_t number : turns) {
+    if (count >= (busy_ ? kMostWordsBesides : kMostWordsAtOnce)) {
+      next_to_write_ = number;
       break;
     }
     const auto found = parties_.find(number);
@@ -425,8 +433,15 @@ void KubeControl::SayWaits() {
       const auto pod = pods_.find(uid);
       if (pod == pods_.end() || !pod->second.node.empty()) continue;
       if (pod->second.told == party.waits && pod->second.job == number) continue;
-      requests.push_back(WaitsRequest(pod->second, number, party.waits, options_.wall()));
-      numbers.push_back(number);
+      ++count;
+      Put(WaitsRequest(pod->second, number, party.waits, options_.wall()),
+          [this, number](const auto&, const auto& answer) {
+            const auto written = parties_.find(number);
+            if (written == parties_.end()) return;
+            written->second.written_at = now_;
+            if (answer && answer->status < 300) ++written_.conditions;
+            if (!answer || answer->status >= 429) to_write_.insert(number);
+          });
       const bool due = !party.event_at || now_ >= *party.event_at + kEventEvery;
       if (party.event_words == party.waits || !due) continue;
       party.event_words = party.waits;
@@ -436,20 +451,11 @@ void KubeControl::SayWaits() {
     done.push_back(number);
   }
   for (const std::int64_t number : done) to_write_.erase(number);
-  const auto answers = Ask(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto party = parties_.find(numbers[i]);
-    if (party == parties_.end()) continue;
-    party->second.written_at = now_;
-    if (answers[i] && answers[i]->status < 300) ++written_.conditions;
-    const bool again = !answers[i] || answers[i]->status >= 429;
-    if (again) to_write_.insert(numbers[i]);
-  }
 }
 
 // Jobs that are over and still have a pod that waits.
 void KubeControl::SayCancels() {
-  std::vector<KubeRequest> requests;
+  std::size_t count = 0;
   for (auto job = cancel_waiting_.begin(); job != cancel_waiting_.end();) {
     const auto party = parties_.find(*job);
     if (party == parties_.end() || runs_.contains(*job)) {
@@ -458,19 +464,19 @@ void KubeControl::SayCancels() {
     }
     const auto asked = cancel_asked_.find(*job);
     const bool due = asked == cancel_asked_.end() || now_ >= asked->second + options_.again_after;
-    if (due && requests.size() < kMostDeletesAtOnce) {
+    if (due && count < kMostDeletesAtOnce) {
       cancel_asked_[*job] = now_;
       for (const std::string& uid : party->second.members) {
         const auto pod = pods_.find(uid);
         // One that somebody bound meanwhile is not ours to delete.
         if (pod == pods_.end() || !pod->second.node.empty()) continue;
-        requests.push_back(DeleteRequest(pod->second));
+        Put(DeleteRequest(pod->second));
+        ++written_.deletes;
+        ++count;
       }
     }
     ++job;
   }
-  written_.deletes += static_cast<std::int64_t>(requests.size());
-  Ask(requests);
 }
 
 }  // namespace sharewell::engine

@@ -224,9 +224,40 @@ void KubeControl::AdvanceRuns() {
   }
 }
 
+// Agents name a GPU by its number on the node, which is its place in the node's list.
+void KubeControl::TellSteps() {
+  if (!options_.steps || (steps_asked_ && now_ < *steps_asked_ + options_.steps_every)) return;
+  steps_asked_ = now_;
+  std::map<std::int64_t, WatchedRun> running;
+  for (const auto& [job, run] : runs_) {
+    if (run.step != Step::kRunning) continue;
+    WatchedRun& one = running[job];
+    for (const Member& member : run.members) {
+      one.nodes.push_back(member.node);
+      one.names.push_back("pod/" + member.uid);  // of this attempt alone
+      const auto here = nodes_.find(member.node);
+      if (here == nodes_.end()) continue;
+      for (const std::string& uuid : member.claim.gpus) {
+        const auto number = here->second.numbers.find(uuid);
+        if (number == here->second.numbers.end()) continue;
+        one.gpus[uuid] = fmt::format("{}/{}", member.node, number->second);
+      }
+    }
+  }
+  for (const auto& [job, told] : options_.steps(running)) {
+    const auto found = runs_.find(job);
+    if (found == runs_.end() || told.steps <= found->second.steps) continue;
+    found->second.steps = told.steps;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kProgress;
+    event.id = found->second.request.id;
+    event.steps = told.steps;
+    event.age = told.age;
+    out_->push_back(std::move(event));
+  }
+}
+
 void KubeControl::SayStops() {
-  std::vector<KubeRequest> requests;
-  std::vector<std::pair<std::int64_t, std::size_t>> whose;
   for (auto& [job, run] : runs_) {
     if (run.wanted == Wanted::kNothing || run.step == Step::kBind) continue;
     if (run.step < Step::kBound) {  // Cancel: it waits, and is to go
@@ -239,8 +270,7 @@ void KubeControl::SayStops() {
       for (const std::string& uid : party->second.members) {
         const auto pod = pods_.find(uid);
         if (pod == pods_.end() || pod->second.deleting) continue;
-        requests.push_back(DeleteRequest(pod->second));
-        whose.emplace_back(0, 0);
+        Put(DeleteRequest(pod->second));
         ++written_.deletes;
       }
       continue;
@@ -253,40 +283,43 @@ void KubeControl::SayStops() {
       if (member.asked && now_ < *member.asked + options_.again_after) continue;
       member.asked = now_;
       const bool evict = run.wanted == Wanted::kStop;
-      requests.push_back(evict ? EvictRequest(*pod, newest_eviction_) : DeleteRequest(*pod));
-      whose.emplace_back(job, i);
       ++(evict ? written_.evictions : written_.deletes);
+      Put(evict ? EvictRequest(*pod, newest_eviction_) : DeleteRequest(*pod),
+          [this, number = job, i](const auto& request, const auto& answer) {
+            TakeStopAnswer(request, number, i, answer);
+          });
     }
   }
-  const auto answers = Ask(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto found = runs_.find(whose[i].first);
-    if (found == runs_.end()) continue;
-    Run& run = found->second;
-    Member& member = run.members[whose[i].second];
-    if (!answers[i]) {
-      member.asked = now_ - options_.again_after + options_.write_again;  // it may not have arrived
-      continue;
-    }
-    const int status = answers[i]->status;
-    if (status < 300 || status == 404 || status == 409) continue;
-    // Before 1.22 the version is not known: 400, as the body's kind is not registered.
-    if ((status == 400 || status == 415) && newest_eviction_ && run.wanted == Wanted::kStop) {
-      newest_eviction_ = false;
-      more_ = true;
-    }
-    if (!newest_eviction_ && status == 400) {
-      member.asked.reset();
-      continue;
-    }
-    const std::string words = RefusedInWords(requests[i], *answers[i]);
-    const std::string told =
-        status == 429
-            ? "it is to leave its place, and a PodDisruptionBudget does not allow it: " + words
-            : "it is to leave its place, and the API server refuses: " + words;
-    if (std::exchange(run.stuck, told) == told) continue;
-    TellEvent(RunEvent::Kind::kNote, run.request.id, told);
+}
+
+void KubeControl::TakeStopAnswer(const KubeRequest& request, std::int64_t job, std::size_t index,
+                                 const core::Result<KubeAnswer>& answer) {
+  const auto found = runs_.find(job);
+  if (found == runs_.end()) return;
+  Run& run = found->second;
+  Member& member = run.members[index];
+  if (!answer) {
+    member.asked = now_ - options_.again_after + options_.write_again;  // it may not have arrived
+    return;
   }
+  const int status = answer->status;
+  if (status < 300 || status == 404 || status == 409) return;
+  // Before 1.22 the version is not known: 400, as the body's kind is not registered.
+  if ((status == 400 || status == 415) && newest_eviction_ && run.wanted == Wanted::kStop) {
+    newest_eviction_ = false;
+    more_ = true;
+  }
+  if (!newest_eviction_ && status == 400) {
+    member.asked.reset();
+    return;
+  }
+  const std::string words = RefusedInWords(request, *answer);
+  const std::string told =
+      status == 429
+          ? "it is to leave its place, and a PodDisruptionBudget does not allow it: " + words
+          : "it is to leave its place, and the API server refuses: " + words;
+  if (std::exchange(run.stuck, told) == told) return;
+  TellEvent(RunEvent::Kind::kNote, run.request.id, told);
 }
 
 // By the claims, which users cannot write. Pods that are bound without one are strangers.

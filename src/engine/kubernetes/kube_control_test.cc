@@ -513,6 +513,41 @@ TEST_F(KubeControlTest, WordsStandInTheConditionWithTheNumber) {
   EXPECT_EQ(ConditionOf("team/a", "PodScheduled"), "39 jobs are ahead");
 }
 
+TEST_F(KubeControlTest, WhatIsForPeopleWaitsForPodsThatStart) {
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  Begin();
+  Live(0.5);
+  for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
+  Live(0.5);
+  for (int job = 2; job <= 101; ++job) control_->Tell(job, "no GPU is free");
+  control_->Start(RunOf(1, "n0", {"GPU-0"}));
+  kube_.log.clear();
+  control_->Cycle(kube_.now(), told_);
+  EXPECT_EQ(kube_.log.front().path, "/api/v1/nodes/n0") << "its claim is said first";
+  EXPECT_LE(kube_.log.size(), 10U) << "and little else with it";
+  Live(1);
+  EXPECT_EQ(AnnotationOf("team/a", "gpu-ids"), "GPU-0");
+  Live(5);
+  EXPECT_EQ(Requests("/status"), 100) << "all are told in the end";
+  EXPECT_EQ(Requests("/events"), 101);
+}
+
+TEST_F(KubeControlTest, OfWhatHappenedToAPodTheNewestIsTold) {
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
+  Begin();
+  Live(0.5);
+  for (int job = 1; job <= 101; ++job) control_->Tell(job, "no GPU is free");
+  kube_.Tell(*control_);
+  control_->Cycle(kube_.now(), told_);
+  const auto before = kube_.events.size();
+  ASSERT_LT(before, 50U);
+  // Those that are gone are not spoken of any more.
+  for (int i = 0; i < 100; ++i) kube_.DeletePod(fmt::format("team/w{}", i));
+  Live(20);
+  EXPECT_LT(kube_.events.size(), 60U);
+}
+
 TEST_F(KubeControlTest, ANodeThatIsSilentTakesNobodyAndIsLostLater) {
   kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
   Begin();

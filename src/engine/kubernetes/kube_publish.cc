@@ -43,15 +43,16 @@ Result<KubeAnswer> AskForNode(KubeDriver& driver, const std::string& node,
 
 Result<std::string> FormatKubeGpus(const std::string& model,
                                    const std::vector<std::string>& uuids) {
-  std::string name = model;
-  std::replace(name.begin(), name.end(), ' ', '-');
-  std::string text = fmt::format("{} {}", name, fmt::join(uuids, " "));
+  std::string text = model;
+  std::replace(text.begin(), text.end(), ' ', '-');
+  for (const std::string& uuid : uuids) text += uuid.empty() ? " -" : " " + uuid;
   auto read = ParseKubeGpus(text);
   RETURN_IF_ERROR(read);
   return text;
 }
 
-Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node, const std::string& gpus) {
+Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
+                             const PublishedGpus& gpus) {
   if (!IsNodeName(node)) {
     return core::UsageError("{} is no name of a node; `kubectl get nodes` lists them",
                             core::Quoted(node));
@@ -61,16 +62,30 @@ Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node, const 
   RETURN_IF_ERROR(answer);
   const auto there = ParseKubeNode(answer->body);
   RETURN_IF_ERROR(there);
-  if (there->gpus == gpus) return false;
-  // This annotation alone, whatever others change there meanwhile; of the same node object.
-  const KubeRequest write{
-      "PATCH", path,
-      fmt::format(R"({{"metadata":{{"uid":{},"annotations":{{"sharewell.io/gpus":{}}}}}}})",
-                  KubeQuoted(there->uid), KubeQuoted(gpus)),
-      "application/merge-patch+json"};
-  const auto written = AskForNode(driver, node, write);
-  RETURN_IF_ERROR(written);
-  return true;
+  // These alone, whatever others change there meanwhile; of the same node object. The kubelet makes
+  // of a capacity what can be allocated; both are written, so that nobody has to wait for that.
+  std::vector<KubeRequest> writes;
+  const auto patch = [&](const std::string& at, const std::string& rest) {
+    writes.push_back({"PATCH", at,
+                      fmt::format(R"({{"metadata":{{"uid":{}{}}})", KubeQuoted(there->uid), rest),
+                      "application/merge-patch+json"});
+  };
+  if (there->gpus != gpus.words) {
+    patch(path,
+          fmt::format(R"(,"annotations":{{"sharewell.io/gpus":{}}}}})", KubeQuoted(gpus.words)));
+  }
+  const auto mebibytes = static_cast<std::int64_t>(gpus.memory.value / (1 << 20));
+  const auto counted = there->allocatable.find(std::string(kKubeGpuMemory));
+  if (counted == there->allocatable.end() || counted->second != mebibytes) {
+    const std::string amount = fmt::format(R"({{"{}":"{}"}})", kKubeGpuMemory, mebibytes);
+    patch(path + "/status",
+          fmt::format(R"(}},"status":{{"capacity":{0},"allocatable":{0}}})", amount));
+  }
+  for (const KubeRequest& write : writes) {
+    const auto written = AskForNode(driver, node, write);
+    RETURN_IF_ERROR(written);
+  }
+  return !writes.empty();
 }
 
 }  // namespace sharewell::engine

@@ -1,23 +1,31 @@
-// What GPUs a node has, written by its own agent into the annotation sharewell.io/gpus of the node
-// object, where the scheduler reads it.
+// What GPUs a node has, written on the node itself into its object: into the annotation
+// sharewell.io/gpus, where the scheduler reads it, and their memory as the extended resource
+// sharewell.io/gpu-memory, of which Kubernetes counts what pods ask for.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "core/result.h"
+#include "core/units.h"
 #include "engine/kubernetes/kube_driver.h"
 
 namespace sharewell::engine {
 
-// "H200 GPU-8f2a... GPU-77aa...": what ParseKubeGpus reads. A model's spaces become dashes, which
-// the catalogue takes for the same. An error: it could not be read back.
+struct PublishedGpus {
+  std::string words;     // the annotation
+  core::Bytes memory{};  // of all of them
+};
+
+// "H200 GPU-8f2a... - GPU-77aa...": what ParseKubeGpus reads; an empty uuid is a GPU that is not
+// for pods. A model's spaces become dashes, which the catalogue takes for the same. An error: it
+// could not be read back.
 core::Result<std::string> FormatKubeGpus(const std::string& model,
                                          const std::vector<std::string>& uuids);
 
 // Whether anything was written: not where the node says so already. Errors say what to do: no such
 // node, a right that is missing, no answer. It can be called again at any time.
 core::Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
-                                   const std::string& gpus);
+                                   const PublishedGpus& gpus);
 
 }  // namespace sharewell::engine

@@ -10,7 +10,9 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kNode = R"({"metadata":{"name":"n1","uid":"u-1","resourceVersion":"7",)"
-                              R"("annotations":{"sharewell.io/gpus":"H200 GPU-1"}}})";
+                              R"("annotations":{"sharewell.io/gpus":"H200 GPU-1"}},)"
+                              R"("status":{"allocatable":{"sharewell.io/gpu-memory":"1024"}}})";
+const PublishedGpus kSame = {"H200 GPU-1", core::GiB(1)};
 
 ScriptedKube Answers(int status, const std::string& body) {
   ScriptedKube kube;
@@ -21,37 +23,45 @@ ScriptedKube Answers(int status, const std::string& body) {
 TEST(KubePublish, WhatIsWrittenIsWhatTheSchedulerReads) {
   EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2"}).value(), "H200 GPU-1 GPU-2");
   EXPECT_EQ(FormatKubeGpus("RTX 4090", {"GPU-1"}).value(), "RTX-4090 GPU-1");
+  EXPECT_EQ(FormatKubeGpus("H200", {"", "GPU-1"}).value(), "H200 - GPU-1");
   EXPECT_FALSE(FormatKubeGpus("H200", {}).has_value());
   EXPECT_FALSE(FormatKubeGpus("H200", {"GPU-1", "GPU-1"}).has_value());
   EXPECT_FALSE(FormatKubeGpus("H200", {"MIG-1"}).has_value());
 }
 
-TEST(KubePublish, WritesTheAnnotationAloneOfTheSameNode) {
+TEST(KubePublish, WritesTheAnnotationAndTheResourceAloneOfTheSameNode) {
   ScriptedKube kube = Answers(200, kNode);
-  EXPECT_TRUE(PublishKubeGpus(kube, "n1", "H200 GPU-1 GPU-2").value());
-  ASSERT_EQ(kube.asked.size(), 2U);
-  EXPECT_EQ(kube.asked[1].method, "PATCH");
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1 GPU-2", core::GiB(2)}).value());
+  ASSERT_EQ(kube.asked.size(), 3U);
+  for (int i : {1, 2}) {
+    EXPECT_EQ(kube.asked[i].method, "PATCH");
+    EXPECT_EQ(kube.asked[i].content_type, "application/merge-patch+json");
+  }
   EXPECT_EQ(kube.asked[1].path, "/api/v1/nodes/n1");
-  EXPECT_EQ(kube.asked[1].content_type, "application/merge-patch+json");
   EXPECT_EQ(kube.asked[1].body,
             R"({"metadata":{"uid":"u-1","annotations":{"sharewell.io/gpus":"H200 GPU-1 GPU-2"}}})");
+  EXPECT_EQ(kube.asked[2].path, "/api/v1/nodes/n1/status");
+  EXPECT_EQ(kube.asked[2].body,
+            R"({"metadata":{"uid":"u-1"},"status":{"capacity":{"sharewell.io/gpu-memory":"2048"},)"
+            R"("allocatable":{"sharewell.io/gpu-memory":"2048"}}})");
 }
 
 TEST(KubePublish, WhatTheNodeSaysAlreadyIsNotWritten) {
   ScriptedKube kube = Answers(200, kNode);
-  EXPECT_FALSE(PublishKubeGpus(kube, "n1", "H200 GPU-1").value());
+  EXPECT_FALSE(PublishKubeGpus(kube, "n1", kSame).value());
   EXPECT_EQ(kube.asked.size(), 1U);
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1", core::GiB(2)}).value());
+  EXPECT_EQ(kube.asked.size(), 3U) << "the resource alone";
 }
 
 TEST(KubePublish, RefusalsSayWhatToDo) {
   ScriptedKube absent = Answers(404, "{}");
-  EXPECT_THAT(PublishKubeGpus(absent, "n9", "H200 GPU-1").error().message,
-              HasSubstr("kubectl get nodes"));
+  EXPECT_THAT(PublishKubeGpus(absent, "n9", kSame).error().message, HasSubstr("kubectl get nodes"));
   ScriptedKube forbidden = Answers(403, R"({"kind":"Status","message":"no"})");
-  EXPECT_THAT(PublishKubeGpus(forbidden, "n1", "H200 GPU-1").error().message, HasSubstr("RBAC"));
+  EXPECT_THAT(PublishKubeGpus(forbidden, "n1", kSame).error().message, HasSubstr("RBAC"));
   for (const char* wrong : {"", "N1", "a/b", "..", "n1?x=1"}) {
     ScriptedKube none = Answers(200, kNode);
-    EXPECT_FALSE(PublishKubeGpus(none, wrong, "H200 GPU-1").has_value()) << wrong;
+    EXPECT_FALSE(PublishKubeGpus(none, wrong, kSame).has_value()) << wrong;
     EXPECT_TRUE(none.asked.empty()) << wrong;
   }
 }

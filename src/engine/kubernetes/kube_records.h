@@ -18,6 +18,8 @@ namespace sharewell::engine {
 
 // Ours begin so: "sharewell.io/gpus".
 inline constexpr std::string_view kKubePrefix = "sharewell.io/";
+// The extended resource: MiB of GPU memory.
+inline constexpr std::string_view kKubeGpuMemory = "sharewell.io/gpu-memory";
 // The condition of a pod that has its job's number. Status is not the user's to write.
 inline constexpr std::string_view kKubeJobCondition = "sharewell.io/Job";
 

@@ -9,6 +9,7 @@
 
 #include "core/text/quoted.h"
 #include "engine/kubernetes/plain_yaml.h"
+#include "engine/kubernetes/pod_words.h"
 
 namespace sharewell::engine {
 
@@ -20,14 +21,28 @@ namespace {
 
 using YamlKind = PlainYaml::Kind;
 
-struct Variable {
-  std::string_view name, annotation;
+// One entry that a list of a pod gets: its name, and the rest of it as it stands in brackets.
+struct Entry {
+  std::string name, rest;
 };
-constexpr std::array<Variable, 3> kVariables = {{
-    {"NVIDIA_VISIBLE_DEVICES", "gpu-ids"},
-    {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "sm-share"},
-    {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "memory-limit"},
-}};
+
+Entry FromAnnotation(const char* name, const char* annotation) {
+  const std::string path = fmt::format("metadata.annotations['sharewell.io/{}']", annotation);
+  return {name, fmt::format(R"("valueFrom": {{"fieldRef": {{"fieldPath": "{}"}}}})", path)};
+}
+
+const std::vector<Entry>& Variables() {
+  static const std::vector<Entry> kAll = {
+      FromAnnotation("NVIDIA_VISIBLE_DEVICES", "gpu-ids"),
+      FromAnnotation("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "sm-share"),
+      FromAnnotation("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "memory-limit"),
+      {"SHAREWELL_PROGRESS", R"("value": "/sharewell-steps/steps")"}};
+  return kAll;
+}
+// Where the pod's processes tell of their steps. The agent of the node finds it by this name.
+Entry StepsVolume() { return {"sharewell-steps", R"("emptyDir": {})"}; }
+Entry StepsMount() { return {"sharewell-steps", R"("mountPath": "/sharewell-steps")"}; }
+
 constexpr std::array<std::string_view, 6> kTemplates = {
     "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"};
 
@@ -36,14 +51,14 @@ struct Insertion {
   std::string text;
 };
 
-std::string FieldPath(const Variable& variable) {
-  return fmt::format("metadata.annotations['sharewell.io/{}']", variable.annotation);
-}
-
 // As it stands in brackets, also in JSON.
-std::string VariableInBrackets(const Variable& variable) {
-  return fmt::format(R"({{"name": "{}", "valueFrom": {{"fieldRef": {{"fieldPath": "{}"}}}}}})",
-                     variable.name, FieldPath(variable));
+std::string InBrackets(const Entry& entry) {
+  return fmt::format(R"({{"name": "{}", {}}})", entry.name, entry.rest);
+}
+std::string InBrackets(const std::vector<Entry>& entries) {
+  std::vector<std::string> parts;
+  for (const Entry& one : entries) parts.push_back(InBrackets(one));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 class Injector {
@@ -61,13 +76,13 @@ class Injector {
       return {};
     }
     const PlainYaml& spec = object.At("spec");
-    if (kind == "Pod") return TakePod(spec, "spec");
+    if (kind == "Pod") return TakePod(object, "");
     if (std::find(kTemplates.begin(), kTemplates.end(), kind) != kTemplates.end()) {
-      return TakePod(spec.At("template").At("spec"), "spec.template.spec");
+      return TakePod(spec.At("template"), "spec.template.");
     }
     if (kind == "CronJob") {
-      return TakePod(spec.At("jobTemplate").At("spec").At("template").At("spec"),
-                     "spec.jobTemplate.spec.template.spec");
+      return TakePod(spec.At("jobTemplate").At("spec").At("template"),
+                     "spec.jobTemplate.spec.template.");
     }
     return {};
   }
@@ -89,12 +104,15 @@ class Injector {
   }
 
  private:
-  Result<void> TakePod(const PlainYaml& spec, const std::string& path) {
+  Result<void> TakePod(const PlainYaml& pod, const std::string& where) {
+    const PlainYaml& spec = pod.At("spec");
+    const std::string path = where + "spec";
     if (spec.kind != YamlKind::kMap || spec.At("containers").kind != YamlKind::kList ||
         spec.At("containers").list.empty()) {
       return UsageError("a pod has no {}.containers; write at least one", path);
     }
     ++pods_;
+    RETURN_IF_ERROR(CheckWords(pod.At("metadata").At("annotations"), where));
     const PlainYaml& named = spec.At("schedulerName");
     if (named.kind == YamlKind::kNull) {
       AddEntry(spec, fmt::format(R"("schedulerName": "{}")", scheduler_),
@@ -105,6 +123,7 @@ class Injector {
           "Sharewell",
           path, Quoted(named.text));
     }
+    RETURN_IF_ERROR(AddMissing(spec, "volumes", {StepsVolume()}, path));
     for (const char* list : {"initContainers", "containers"}) {
       for (const PlainYaml& container : spec.At(list).list) {
         RETURN_IF_ERROR(TakeContainer(container, path + "." + list));
@@ -113,25 +132,44 @@ class Injector {
     return {};
   }
 
+  static Result<void> CheckWords(const PlainYaml& annotations, const std::string& where) {
+    KubePod pod;
+    for (std::size_t i = 0; i < annotations.keys.size(); ++i) {
+      const std::string_view key = annotations.keys[i];
+      if (!key.starts_with(kKubePrefix)) continue;
+      pod.annotations.emplace(key.substr(kKubePrefix.size()), annotations.list[i].text);
+    }
+    const PodWords words = ParsePodWords(pod);
+    const std::string& wrong = words.refusal.empty() ? words.problem : words.refusal;
+    if (wrong.empty()) return {};
+    return UsageError("{}metadata.annotations of a pod: {}", where, wrong);
+  }
+
   Result<void> TakeContainer(const PlainYaml& container, const std::string& path) {
     if (container.kind != YamlKind::kMap) return UsageError("{} has an entry that is no map", path);
-    const auto& keys = container.keys;
-    const bool has = std::find(keys.begin(), keys.end(), "env") != keys.end();
-    const PlainYaml& env = container.At("env");
-    if (has && env.kind != YamlKind::kList) {
-      return UsageError("container {} has an env that is no list; remove that line",
-                        Quoted(container.TextAt("name")));
+    const std::string name = "container " + Quoted(container.TextAt("name"));
+    RETURN_IF_ERROR(AddMissing(container, "env", Variables(), name));
+    return AddMissing(container, "volumeMounts", {StepsMount()}, name);
+  }
+
+  // Those that the list of that name does not have yet; `owner`: whose list it is.
+  Result<void> AddMissing(const PlainYaml& map, const std::string& list,
+                          const std::vector<Entry>& entries, const std::string& owner) {
+    const bool has = std::find(map.keys.begin(), map.keys.end(), list) != map.keys.end();
+    const PlainYaml& there = map.At(list);
+    if (has && there.kind != YamlKind::kList) {
+      return UsageError("{}: {} is no list; remove that line", owner, list);
     }
-    std::vector<Variable> wanted;
-    for (const Variable& one : kVariables) {
+    std::vector<Entry> wanted;
+    for (const Entry& one : entries) {
       const auto is = [&](const PlainYaml& entry) { return entry.TextAt("name") == one.name; };
-      if (std::none_of(env.list.begin(), env.list.end(), is)) wanted.push_back(one);
+      if (std::none_of(there.list.begin(), there.list.end(), is)) wanted.push_back(one);
     }
     if (wanted.empty()) return {};
     if (has) {
-      AddToList(env, wanted);
+      AddToList(there, wanted);
     } else {
-      AddEnv(container, wanted);
+      AddList(map, list, wanted);
     }
     return {};
   }
@@ -145,44 +183,54 @@ class Injector {
     }
   }
 
-  std::string EntryLines(const std::vector<Variable>& variables, std::size_t column) const {
+  std::string EntryLines(const std::vector<Entry>& entries, std::size_t column) const {
     const std::string margin(column, ' ');
     std::string out;
-    for (const Variable& one : variables) {
-      out += fmt::format("{0}- name: {1}{2}{0}  valueFrom: {{fieldRef: {{fieldPath: \"{3}\"}}}}{2}",
-                         margin, one.name, line_end_, FieldPath(one));
+    for (const Entry& one : entries) {
+      out += fmt::format("{0}- name: {1}{2}{0}  {3}{2}", margin, one.name, line_end_,
+                         WithoutQuotes(one.rest));
     }
     return out;
   }
 
-  void AddToList(const PlainYaml& list, const std::vector<Variable>& variables) {
+  // As people write it: quotes around values alone.
+  static std::string WithoutQuotes(std::string_view brackets) {
+    std::string out;
+    while (!brackets.empty()) {
+      const std::size_t colon = brackets.find("\": ");
+      if (colon == std::string_view::npos) break;
+      const std::size_t quote = brackets.rfind('"', colon - 1);
+      out += brackets.substr(0, quote);
+      out += brackets.substr(quote + 1, colon - quote - 1);
+      out += ": ";
+      brackets.remove_prefix(colon + 3);
+    }
+    return out += brackets;
+  }
+
+  void AddToList(const PlainYaml& list, const std::vector<Entry>& entries) {
     if (list.in_brackets) {
-      std::vector<std::string> parts;
-      for (const Variable& one : variables) parts.push_back(VariableInBrackets(one));
-      insertions_.push_back({list.at + 1, fmt::format("{}{}", fmt::join(parts, ", "),
-                                                      list.list.empty() ? "" : ", ")});
+      insertions_.push_back({list.at + 1, InBrackets(entries) + (list.list.empty() ? "" : ", ")});
       return;
     }
     // The first line has its margin already, and the entry that was the first needs one.
-    std::string lines = EntryLines(variables, list.column);
+    std::string lines = EntryLines(entries, list.column);
     lines.erase(0, list.column);
     insertions_.push_back({list.at, lines + std::string(list.column, ' ')});
   }
 
-  void AddEnv(const PlainYaml& container, const std::vector<Variable>& variables) {
-    if (container.in_brackets) {
-      std::vector<std::string> parts;
-      for (const Variable& one : variables) parts.push_back(VariableInBrackets(one));
-      AddEntry(container, fmt::format(R"("env": [{}])", fmt::join(parts, ", ")), "");
+  void AddList(const PlainYaml& map, const std::string& list, const std::vector<Entry>& entries) {
+    if (map.in_brackets) {
+      AddEntry(map, fmt::format(R"("{}": [{}])", list, InBrackets(entries)), "");
       return;
     }
-    const std::string lines = "env:" + line_end_ + EntryLines(variables, container.column + 2);
-    const std::string margin(container.column, ' ');
-    // After its image, where people look for it.
-    if (const std::size_t end = LineEndOf(container.At("image")); end > 0) {
+    const std::string lines = list + ":" + line_end_ + EntryLines(entries, map.column + 2);
+    const std::string margin(map.column, ' ');
+    // In a container after its image, where people look for it.
+    if (const std::size_t end = LineEndOf(map.At("image")); end > 0) {
       insertions_.push_back({end, margin + lines});
     } else {
-      insertions_.push_back({container.at, lines + margin});
+      insertions_.push_back({map.at, lines + margin});
     }
   }
 

@@ -1,7 +1,9 @@
 // InjectPods: adds to pods what they need to be placed by Sharewell, in the text that their user
-// wrote: spec.schedulerName, and in every container the environment variables that refer to the
-// annotations of the binding. All else stays as it is, byte for byte; what is there already stays
-// too. Pods, and the pod templates of Deployments, Jobs and the like. Pure.
+// wrote: spec.schedulerName, in every container the environment variables that refer to the
+// annotations of the binding, and a volume in which they may tell of their steps. All else stays as
+// it is, byte for byte; what is there already stays too. Pods, and the pod templates of
+// Deployments, Jobs and the like. An annotation of ours that the server would not understand is
+// refused here, where its user sees it. Pure.
 #pragma once
 
 #include <string>
@@ -11,8 +13,8 @@
 
 namespace sharewell::engine {
 
-// Usage errors: it is no YAML, has no pod, names another scheduler, or cannot be changed by adding
-// lines alone.
+// Usage errors: it is no YAML, has no pod, names another scheduler, has an annotation that is not
+// understood, or cannot be changed by adding lines alone.
 core::Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler);
 
 }  // namespace sharewell::engine

@@ -37,6 +37,9 @@ TEST(PodInject, APodGetsItsSchedulerAndEveryContainerItsVariablesAndAllElseStays
             "metadata: {name: a}  # stays\n"
             "spec:\n"
             "  schedulerName: sharewell\n"
+            "  volumes:\n"
+            "    - name: sharewell-steps\n"
+            "      emptyDir: {}\n"
             "  restartPolicy: Never\n"
             "  containers:\n"
             "    - name: main\n"
@@ -51,6 +54,11 @@ TEST(PodInject, APodGetsItsSchedulerAndEveryContainerItsVariablesAndAllElseStays
             "        - name: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT\n"
             "          valueFrom: {fieldRef: {fieldPath: "
             "\"metadata.annotations['sharewell.io/memory-limit']\"}}\n"
+            "        - name: SHAREWELL_PROGRESS\n"
+            "          value: \"/sharewell-steps/steps\"\n"
+            "      volumeMounts:\n"
+            "        - name: sharewell-steps\n"
+            "          mountPath: \"/sharewell-steps\"\n"
             "      args: [\"true\", 'no']\n");
 }
 
@@ -66,6 +74,18 @@ TEST(PodInject, ASecondTimeAddsNothing) {
     EXPECT_THAT(once, HasSubstr("sharewell.io/memory-limit")) << text;
     EXPECT_EQ(Injected(once), once);
   }
+}
+
+TEST(PodInject, VolumesThatAreThereStay) {
+  const std::string out = Injected(
+      "kind: Pod\nspec:\n  volumes:\n  - name: data\n    emptyDir: {}\n  containers:\n"
+      "  - name: a\n    volumeMounts: [{name: data, mountPath: /data}]\n");
+  EXPECT_THAT(out, HasSubstr("  volumes:\n  - name: sharewell-steps\n    emptyDir: {}\n"
+                             "  - name: data\n"));
+  EXPECT_THAT(out, HasSubstr("volumeMounts: [{\"name\": \"sharewell-steps\", \"mountPath\": "
+                             "\"/sharewell-steps\"}, {name: data, mountPath: /data}]\n"));
+  EXPECT_THAT(Refusal("kind: Pod\nspec: {volumes: 3, containers: [{name: a}]}\n"),
+              HasSubstr("spec: volumes is no list"));
 }
 
 TEST(PodInject, WhatIsThereIsLeftAlone) {
@@ -106,7 +126,16 @@ TEST(PodInject, WhatCannotBeDoneIsSaid) {
   EXPECT_THAT(Refusal("kind: Pod\nspec:\n  schedulerName: other\n  containers: [{name: a}]\n"),
               HasSubstr("schedulerName 'other'; remove that line"));
   EXPECT_THAT(Refusal("kind: Pod\nspec:\n  containers:\n  - name: a\n    env:\n"),
-              HasSubstr("container 'a' has an env that is no list"));
+              HasSubstr("container 'a': env is no list"));
+  EXPECT_THAT(
+      Refusal("kind: Pod\nmetadata: {annotations: {sharewell.io/precision: half}}\n"
+              "spec:\n  containers: [{name: a}]\n"),
+      HasSubstr("metadata.annotations of a pod: sharewell.io/precision is 'half'; write one "
+                "of fp32, tf32, bf16, fp16"));
+  EXPECT_THAT(Refusal("kind: Job\nspec:\n  template:\n    metadata:\n      annotations:\n"
+                      "        sharewell.io/gpu-ids: x\n    spec: {containers: [{name: a}]}\n"),
+              HasSubstr("spec.template.metadata.annotations of a pod: its annotation "
+                        "sharewell.io/gpu-ids is written by Sharewell"));
   EXPECT_THAT(Refusal("kind: Pod\nspec: &a\n  containers: [{name: a}]\n"), HasSubstr("anchors"));
 }
 

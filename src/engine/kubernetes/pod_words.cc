@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/precision_words.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 
@@ -22,9 +23,9 @@ constexpr std::size_t kMostPodText = 256;
 // What a Binding writes, and nobody else.
 constexpr std::array<std::string_view, 5> kOfBinding = {"gpu-ids", "sm-share", "memory-limit",
                                                         "job", "attempt"};
-constexpr std::array<std::string_view, 11> kOfUsers = {
-    "batch",     "exclusive", "gpu-memory", "gpu-model",      "gpus",   "max-slowdown",
-    "may-evict", "model",     "pod-group",  "pod-group-size", "profile"};
+constexpr std::array<std::string_view, 12> kOfUsers = {
+    "batch",     "exclusive", "gpu-memory", "gpu-model",      "gpus",      "max-slowdown",
+    "may-evict", "model",     "pod-group",  "pod-group-size", "precision", "profile"};
 
 bool IsPlainName(const std::string& text) {
   return !text.empty() && text.size() <= kMostPodText && text[0] != '.' &&
@@ -144,6 +145,15 @@ PodWords ParsePodWords(const KubePod& pod) {
     if (number) words.max_slowdown = *number;
     if (!number) read.Problem(number.error().message);
   }
+  if (const std::string* text = read.Find("precision")) {
+    constexpr auto& kKnown = core::kPrecisionWords;
+    if (std::find(kKnown.begin(), kKnown.end(), *text) != kKnown.end()) {
+      words.precision = *text;
+    } else {
+      read.Problem(fmt::format("{} is {}; write one of {}", WordReader::Name("precision"),
+                               Quoted(*text), fmt::join(kKnown, ", ")));
+    }
+  }
   std::string model;
   read.PlainName("gpu-model", model);
   if (!model.empty()) words.gpu_models = {model};
@@ -156,6 +166,10 @@ PodWords ParsePodWords(const KubePod& pod) {
   }
   words.refusal = RefusalOf(pod, words);
   return words;
+}
+
+bool KeepsPlace(const KubePod& pod, const PodWords& words) {
+  return pod.owner.uid.empty() && !words.may_evict;
 }
 
 ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
@@ -185,7 +199,7 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
     if (foreign.remark.empty()) foreign.remark = std::move(why);
   };
   // One that cannot be made again cannot give way either.
-  if (pod.owner.uid.empty() && !words.may_evict) {
+  if (KeepsPlace(pod, words)) {
     keep_alone(fmt::format(
         "it has its GPU for itself, as nothing would make the pod again after an eviction; run it "
         "by a Job, or set the annotation {}may-evict to \"true\", to let it share",
@@ -201,6 +215,8 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
         fmt::format("{} is a wish that Sharewell does not look at", fmt::join(pod.wishes, ", "));
   }
   foreign.terms.priority = pod.priority;
+  foreign.terms.preempts = pod.preempts;
+  foreign.terms.keeps_place = KeepsPlace(pod, words);
   return foreign;
 }
 

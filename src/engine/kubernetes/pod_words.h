@@ -1,7 +1,7 @@
 // PodWords: what a user says of a pod in its annotations (sharewell.io/gpus, /model, /batch,
-// /profile, /gpu-memory, /max-slowdown, /exclusive, /may-evict, /pod-group, /pod-group-size), and
-// what becomes of it: a Submission. All of it is input from anyone: bounded, and it decides on
-// nothing but the pod's own needs. Pure.
+// /precision, /profile, /gpu-memory, /max-slowdown, /exclusive, /may-evict, /pod-group,
+// /pod-group-size), and what becomes of it: a Submission. All of it is input from anyone: bounded,
+// and it decides on nothing but the pod's own needs. Pure.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,7 @@ struct PodWords {
   std::string model;    // a plain name, no path
   std::string profile;  // of the store
   std::optional<int> batch;
+  std::string precision;                  // one of core::kPrecisionWords; empty: it does not say
   std::optional<core::Bytes> gpu_memory;  // of each GPU
   std::optional<double> max_slowdown;
   std::vector<std::string> gpu_models;
@@ -38,6 +39,9 @@ PodWords ParsePodWords(const KubePod& pod);
 // The user of a pod is its namespace: the API server does not keep who made it. No account of this
 // machine has this uid.
 inline constexpr std::uint32_t kKubeUid = 4'294'967'294;
+
+// Nothing would make the pod again after an eviction, and its user has not allowed one.
+bool KeepsPlace(const KubePod& pod, const PodWords& words);
 
 // Of one pod, or of so many alike that start together.
 ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods);

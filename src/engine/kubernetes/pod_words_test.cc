@@ -28,6 +28,7 @@ TEST(PodWords, AreWhatTheUserAsksFor) {
   const PodWords words = ParsePodWords(PodWith({{"gpus", "2"},
                                                 {"model", "resnet50.onnx"},
                                                 {"batch", "64"},
+                                                {"precision", "bf16"},
                                                 {"profile", "resnet50"},
                                                 {"gpu-memory", "12Gi"},
                                                 {"max-slowdown", "1.2"},
@@ -39,6 +40,7 @@ TEST(PodWords, AreWhatTheUserAsksFor) {
   EXPECT_EQ(words.gpus, 2);
   EXPECT_EQ(words.model, "resnet50.onnx");
   EXPECT_EQ(words.batch, 64);
+  EXPECT_EQ(words.precision, "bf16");
   EXPECT_EQ(words.profile, "resnet50");
   EXPECT_EQ(words.gpu_memory, core::GiB(12));
   EXPECT_EQ(words.max_slowdown, 1.2);
@@ -54,6 +56,9 @@ TEST(PodWords, WhatIsNotUnderstoodIsSaid) {
               HasSubstr("'sharewell.io/modle' is not known"));
   EXPECT_THAT(ParsePodWords(PodWith({{"exclusive", "yes"}})).problem, HasSubstr("\"true\""));
   EXPECT_THAT(ParsePodWords(PodWith({{"gpu-memory", "lots"}})).problem, HasSubstr("12Gi"));
+  const PodWords odd = ParsePodWords(PodWith({{"precision", "half"}}));
+  EXPECT_EQ(odd.precision, "");
+  EXPECT_EQ(odd.problem, "sharewell.io/precision is 'half'; write one of fp32, tf32, bf16, fp16");
 }
 
 TEST(PodWords, AModelIsANameAndNoPath) {
@@ -103,8 +108,17 @@ TEST(PodSubmission, APodThatNobodyMakesAgainSharesOnlyWhereItsUserAllowsIt) {
   const ForeignJob alone = SubmissionOf(pod, ParsePodWords(pod), 1);
   EXPECT_TRUE(alone.asked.exclusive);
   EXPECT_THAT(alone.remark, HasSubstr("sharewell.io/may-evict"));
+  EXPECT_TRUE(alone.terms.keeps_place) << "nor is it preempted";
   pod.annotations["may-evict"] = "true";
   EXPECT_FALSE(SubmissionOf(pod, ParsePodWords(pod), 1).asked.exclusive);
+  EXPECT_FALSE(SubmissionOf(pod, ParsePodWords(pod), 1).terms.keeps_place);
+}
+
+TEST(PodSubmission, ItPreemptsUnlessItsClassSaysNever) {
+  KubePod pod = PodWith({});
+  EXPECT_TRUE(SubmissionOf(pod, ParsePodWords(pod), 1).terms.preempts);
+  pod.preempts = false;
+  EXPECT_FALSE(SubmissionOf(pod, ParsePodWords(pod), 1).terms.preempts);
 }
 
 TEST(KubeClaimText, IsReadAsItIsWritten) {
@@ -142,8 +156,12 @@ TEST(KubeGpusText, IsAModelAndUuids) {
   ASSERT_TRUE(gpus.has_value());
   EXPECT_EQ(gpus->model, "H200");
   EXPECT_THAT(gpus->uuids, ElementsAre("GPU-1", "GPU-2"));
-  for (const char* wrong :
-       {"", "H200", "H200 GPU-1 GPU-1", "H200 GPU;1", "RTX 4090 GPU-1", "H200 MIG-1"}) {
+  EXPECT_THAT(gpus->numbers, ElementsAre(0, 1));
+  const auto some = ParseKubeGpus("H200 - GPU-1 - - GPU-2");
+  EXPECT_THAT(some->uuids, ElementsAre("GPU-1", "GPU-2"));
+  EXPECT_THAT(some->numbers, ElementsAre(1, 4)) << "those between are not for pods";
+  for (const char* wrong : {"", "H200", "H200 -", "- GPU-1", "H200 GPU-1 GPU-1", "H200 GPU;1",
+                            "RTX 4090 GPU-1", "H200 MIG-1"}) {
     EXPECT_THAT(ParseKubeGpus(wrong).error().message, HasSubstr("nvidia-smi -L")) << wrong;
   }
 }

@@ -345,10 +345,10 @@ void SlurmControl::TellWaiting() {
 
 void SlurmControl::TellSteps() {
   if (!options_.steps) return;
-  std::map<std::int64_t, SlurmRunning> running;
+  std::map<std::int64_t, WatchedRun> running;
   for (auto& [job, run] : runs_) {
     if (run.step != Step::kRunning || !run.told_started) continue;
-    running.emplace(job, SlurmRunning{run.began, run.request.nodes});
+    running.emplace(job, WatchedRun{run.began, run.request.nodes});
   }
   for (const auto& [job, told] : options_.steps(running)) {
     const auto found = runs_.find(job);

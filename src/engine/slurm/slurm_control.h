@@ -27,17 +27,9 @@
 #include "engine/slurm/slurm_place.h"
 #include "engine/slurm/slurm_strangers.h"
 #include "engine/slurm/slurm_terms.h"
+#include "engine/watched_runs.h"
 
 namespace sharewell::engine {
-
-struct SlurmRunning {
-  core::UnixMillis since = 0;
-  std::vector<std::string> nodes;
-};
-struct SlurmSteps {
-  double steps = 0;
-  core::Seconds age{};  // so long ago there were so many
-};
 
 struct SlurmControlOptions {
   SlurmModelNamed model;  // REQUIRED
@@ -53,10 +45,7 @@ struct SlurmControlOptions {
   std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
                                           const core::Submission& asked)>
       predict = {};
-  // Steps so far in the present run, of those jobs that tell of any; told with all that run. It
-  // must not wait. Empty: nobody watches the nodes.
-  std::function<std::map<std::int64_t, SlurmSteps>(const std::map<std::int64_t, SlurmRunning>&)>
-      steps = {};
+  StepsOfRuns steps = {};          // empty: nobody watches the nodes
   core::Seconds shares_every{60};  // fair share is read
   // A node that has a job again in the second in which that left it runs no Prolog for it.
   core::Seconds back_after{1.1};

@@ -10,7 +10,7 @@ using core::GpuId;
 using core::GpuModelId;
 using core::ReasonKind;
 
-constexpr std::size_t kCandidates = 16;
+constexpr std::size_t kLeastLoadedTried = 16;
 
 class Complement : public Placement {
  public:
@@ -24,7 +24,7 @@ class Complement : public Placement {
     for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
       const GpuModelId model(m);
       if (!Allowed(view, model)) continue;
-      for (GpuId gpu : context.ledger.LeastLoaded(model, kCandidates)) {
+      for (GpuId gpu : context.ledger.LeastLoaded(model, kLeastLoadedTried)) {
         Colocation group(context.snapshot, *context.options.interference, model,
                          context.ledger.residents(gpu).jobs());
         const core::JobId neighbour = group.job(0);

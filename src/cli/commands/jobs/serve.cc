@@ -15,6 +15,7 @@
 #include "server/daemon.h"
 #include "server/server.h"
 #include "server/settings_file.h"
+#include "store/agents_store.h"
 
 namespace sharewell::cli {
 namespace {
@@ -68,6 +69,10 @@ class ServeCommand : public Command {
            "with --engine kubernetes: run as one of several replicas, of which one leads by "
            "a Lease in this namespace")
         ->type_name("NAMESPACE");
+    app.add_option("--agents-store", options_.agents_store,
+                   "with --engine slurm or kubernetes: where `sharewell monitor` on the nodes "
+                   "writes (default: $SHAREWELL_AGENTS_STORE, else the server's own store)")
+        ->type_name("FILE|postgresql://USER@HOST/DATABASE");
     app.add_option("--store", options_.store, "a file, or postgresql://USER@HOST/DATABASE")
         ->type_name("FILE");
     app.add_option("--state", state_,
@@ -175,6 +180,9 @@ class ServeCommand : public Command {
     if (slurm_.user_mode || slurm_.dry_run || !slurm_.partition.empty()) {
       return UsageError("--partition, --mode and --dry-run are for --engine slurm; give it too");
     }
+    if (!options_.agents_store.empty()) {
+      return UsageError("--agents-store is for --engine slurm or kubernetes; give one of them too");
+    }
     return {};
   }
 
@@ -198,6 +206,9 @@ class ServeCommand : public Command {
   Result<void> ReadFlags() {
     RETURN_IF_ERROR(ReadEngine());
     options_.store = StorePlace(options_.store);
+    if (options_.agents_store.empty() && engine_ != "local") {
+      options_.agents_store = store::AgentsStore();
+    }
     if (options_.store.find("://") == std::string::npos) {
       options_.store = std::filesystem::absolute(options_.store).string();
     }

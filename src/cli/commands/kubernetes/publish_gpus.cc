@@ -12,11 +12,12 @@ namespace sharewell::cli {
 
 using core::Result;
 
-Result<std::string> GpusAnnotation(const std::vector<collect::GpuFacts>& gpus,
-                                   const catalogue::GpuCatalogue& catalogue,
-                                   std::vector<std::string>& remarks) {
+Result<engine::PublishedGpus> GpusToPublish(const std::vector<collect::GpuFacts>& gpus,
+                                            const catalogue::GpuCatalogue& catalogue,
+                                            std::vector<std::string>& remarks) {
+  engine::PublishedGpus found;
   std::string model;
-  std::vector<std::string> uuids;
+  std::vector<std::string> uuids;  // in their places; empty: left out
   for (const collect::GpuFacts& gpu : gpus) {
     if (gpu.name.empty() || gpu.uuid.empty()) {
       remarks.push_back(
@@ -44,13 +45,18 @@ Result<std::string> GpusAnnotation(const std::vector<collect::GpuFacts>& gpus,
           core::Quoted(model), core::Quoted(known->name), model);
     }
     model = known->name;
+    found.memory = found.memory + known->memory;
+    uuids.resize(static_cast<std::size_t>(gpu.index));
     uuids.push_back(gpu.uuid);
   }
   if (uuids.empty()) {
     return core::FailedError("this machine has no GPU that pods can be given: {}",
                              fmt::join(remarks, "; "));
   }
-  return engine::FormatKubeGpus(model, uuids);
+  auto words = engine::FormatKubeGpus(model, uuids);
+  RETURN_IF_ERROR(words);
+  found.words = std::move(*words);
+  return found;
 }
 
 Result<ExitCode> PublishGpus(const PublishGpusFlags& flags) {
@@ -62,21 +68,21 @@ Result<ExitCode> PublishGpus(const PublishGpusFlags& flags) {
   const auto gpus = collect::FindGpus(collect::GivenNvmlLibrary());
   RETURN_IF_ERROR(gpus);
   std::vector<std::string> remarks;
-  const auto words = GpusAnnotation(*gpus, catalogue::GpuCatalogue::Builtin(), remarks);
-  RETURN_IF_ERROR(words);
+  const auto found = GpusToPublish(*gpus, catalogue::GpuCatalogue::Builtin(), remarks);
+  RETURN_IF_ERROR(found);
   for (const std::string& remark : remarks) SayLine(remark);
   if (flags.print) {
-    RETURN_IF_ERROR(WriteOut(*words + "\n"));
+    RETURN_IF_ERROR(WriteOut(found->words + "\n"));
     return kOk;
   }
   auto access = engine::FindKubeAccess({.kubeconfig = flags.kubeconfig, .context = flags.context});
   RETURN_IF_ERROR(access);
   const auto http = engine::NewKubeHttp(std::move(*access));
   RETURN_IF_ERROR(http);
-  const auto changed = engine::PublishKubeGpus(**http, flags.node, *words);
+  const auto changed = engine::PublishKubeGpus(**http, flags.node, *found);
   RETURN_IF_ERROR(changed);
-  SayLine(
-      fmt::format("node {}: {} {}", flags.node, *changed ? "written:" : "says already:", *words));
+  SayLine(fmt::format("node {}: {} {}", flags.node,
+                      *changed ? "written:" : "says already:", found->words));
   return kOk;
 }
 

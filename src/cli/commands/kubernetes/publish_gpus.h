@@ -1,4 +1,4 @@
-// `sharewell kubernetes publish-gpus`: what a node's own agent writes into the node object.
+// `sharewell kubernetes publish-gpus`: what is written on a node into its object.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "cli/args/command.h"
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
+#include "engine/kubernetes/kube_publish.h"
 
 namespace sharewell::cli {
 
@@ -18,13 +19,13 @@ struct PublishGpusFlags {
   bool print = false;      // print the annotation, and change nothing
 };
 
-// Reads this machine's GPUs and writes them into the annotation sharewell.io/gpus of the node.
+// Reads this machine's GPUs, and writes them and their memory into the node's object.
 core::Result<ExitCode> PublishGpus(const PublishGpusFlags& flags);
 
-// The annotation for these GPUs. `remarks`: those that are left out, and why. An error: none is
+// What is written of these GPUs. `remarks`: those that are left out, and why. An error: none is
 // left, or they are not all of one model.
-core::Result<std::string> GpusAnnotation(const std::vector<collect::GpuFacts>& gpus,
-                                         const catalogue::GpuCatalogue& catalogue,
-                                         std::vector<std::string>& remarks);
+core::Result<engine::PublishedGpus> GpusToPublish(const std::vector<collect::GpuFacts>& gpus,
+                                                  const catalogue::GpuCatalogue& catalogue,
+                                                  std::vector<std::string>& remarks);
 
 }  // namespace sharewell::cli

@@ -17,28 +17,31 @@ collect::GpuFacts Gpu(int index, const std::string& name) {
   return gpu;
 }
 
-class PublishedGpus : public ::testing::Test {
+class GpusOfANode : public ::testing::Test {
  protected:
-  core::Result<std::string> Of(const std::vector<collect::GpuFacts>& gpus) {
-    return GpusAnnotation(gpus, catalogue::GpuCatalogue::Builtin(), remarks_);
+  core::Result<engine::PublishedGpus> Of(const std::vector<collect::GpuFacts>& gpus) {
+    return GpusToPublish(gpus, catalogue::GpuCatalogue::Builtin(), remarks_);
   }
   std::vector<std::string> remarks_;
 };
 
-TEST_F(PublishedGpus, AreTheModelByItsShortNameAndTheUuidsInOrder) {
-  EXPECT_EQ(Of({Gpu(0, "NVIDIA H200"), Gpu(1, "NVIDIA H200")}).value(), "H200 GPU-0 GPU-1");
+TEST_F(GpusOfANode, AreTheModelByItsShortNameAndTheUuidsInOrder) {
+  const auto two = Of({Gpu(0, "NVIDIA H200"), Gpu(1, "NVIDIA H200")}).value();
+  EXPECT_EQ(two.words, "H200 GPU-0 GPU-1");
+  EXPECT_EQ(two.memory, catalogue::GpuCatalogue::Builtin().Find("H200")->memory * 2);
   EXPECT_THAT(remarks_, IsEmpty());
 }
 
-TEST_F(PublishedGpus, ThoseThatCannotBeGivenAreLeftOutAndNamed) {
+TEST_F(GpusOfANode, ThoseThatCannotBeGivenAreLeftOutAndNamed) {
   collect::GpuFacts cut = Gpu(1, "NVIDIA H200");
   cut.mig = true;
-  EXPECT_EQ(Of({Gpu(0, ""), cut, Gpu(2, "Voodoo 2"), Gpu(3, "NVIDIA H200")}).value(), "H200 GPU-3");
+  EXPECT_EQ(Of({Gpu(0, ""), cut, Gpu(2, "Voodoo 2"), Gpu(3, "NVIDIA H200")})->words,
+            "H200 - - - GPU-3");
   EXPECT_THAT(remarks_, ElementsAre(HasSubstr("GPU 0 does not answer"), HasSubstr("MIG"),
                                     HasSubstr("'Voodoo 2'")));
 }
 
-TEST_F(PublishedGpus, NoneLeftOrSeveralModelsIsAnError) {
+TEST_F(GpusOfANode, NoneLeftOrSeveralModelsIsAnError) {
   EXPECT_THAT(Of({Gpu(0, "Voodoo 2")}).error().message, HasSubstr("'Voodoo 2'"));
   EXPECT_THAT(Of({Gpu(0, "NVIDIA H200"), Gpu(1, "Tesla T4")}).error().message,
               HasSubstr("several models"));

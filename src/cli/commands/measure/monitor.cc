@@ -86,7 +86,11 @@ class MonitorCommand : public Command {
         ->capture_default_str();
     app.add_option("--for", for_, "stop after this time (default: when it is told to)")
         ->type_name("TIME");
-    app.add_option("--steps-folder", steps_, "where Slurm's jobs tell of their steps")
+    app.add_option("--steps-folder", steps_.slurm, "where Slurm's jobs tell of their steps")
+        ->type_name("DIR")
+        ->capture_default_str();
+    app.add_option("--kubelet-folder", steps_.kubelet,
+                   "the kubelet's --root-dir, where pods tell of their steps")
         ->type_name("DIR")
         ->capture_default_str();
     app.add_option("--node", node_, "this machine's name on every sample (default: its host name)")
@@ -205,7 +209,7 @@ class MonitorCommand : public Command {
     options.gpm = gpm_ == "on";
     options.nvml_library = nvml;
     options.dcgm_library = collect::GivenDcgmLibrary();
-    options.steps_folder = steps_;
+    options.steps = steps_;
     std::vector<control::Watched> watched;
     for (auto& collector : collect::AllCollectors(options)) {
       watched.push_back({std::move(collector), every_});
@@ -245,7 +249,7 @@ class MonitorCommand : public Command {
   std::string interval_ = "1s";
   std::string gpm_ = "on";
   std::string for_, node_;
-  std::string steps_ = collect::CollectorOptions().steps_folder;
+  collect::StepsFolders steps_;
   http::Endpoint endpoint_;
   core::Seconds every_{1};
   std::optional<core::Seconds> left_;  // absent: for ever

@@ -1,4 +1,4 @@
-#include "server/slurm_monitor.h"
+#include "server/cluster_monitor.h"
 
 #include <gmock/gmock.h>
 
@@ -15,13 +15,13 @@ using ::testing::SizeIs;
 constexpr core::UnixMillis kBegin = 1'700'002'800'000;  // a round minute
 
 // Agents on two nodes write a store; the monitor reads it when it is told to, at `now`.
-class SlurmMonitorTest : public testing::Test {
+class ClusterMonitorTest : public testing::Test {
  protected:
-  SlurmMonitorTest() {
+  ClusterMonitorTest() {
     auto opened = store::Open(place_);
     EXPECT_TRUE(opened) << opened.error().message;
     agent_ = std::move(*opened);
-    SlurmMonitorOptions options;
+    ClusterMonitorOptions options;
     options.open = [this]() -> core::Result<std::unique_ptr<store::Store>> {
       if (away_) return core::FailedError("no route to it");
       return store::Open(place_);
@@ -29,7 +29,7 @@ class SlurmMonitorTest : public testing::Test {
     options.wall = [this] { return now_; };
     options.say = [this](const std::string& line) { said_.push_back(line); };
     options.every = core::Seconds(0);
-    monitor_ = std::make_unique<SlurmMonitor>(std::move(options));
+    monitor_ = std::make_unique<ClusterMonitor>(std::move(options));
   }
 
   void Tell(const std::string& node, core::UnixMillis after, const core::Metric& metric,
@@ -49,7 +49,7 @@ class SlurmMonitorTest : public testing::Test {
     monitor_->Look();
   }
   // Of job 17, as the engine asks for it.
-  std::optional<engine::SlurmSteps> StepsAt(core::UnixMillis after) {
+  std::optional<engine::ToldSteps> StepsAt(core::UnixMillis after) {
     now_ = kBegin + after;
     const auto told = monitor_->Steps(running_);
     return told.contains(17) ? std::optional(told.at(17)) : std::nullopt;
@@ -67,11 +67,11 @@ class SlurmMonitorTest : public testing::Test {
   core::UnixMillis now_ = kBegin;
   bool away_ = false;
   std::vector<std::string> said_;
-  std::map<std::int64_t, engine::SlurmRunning> running_ = {{17, {kBegin, {"n1", "n2"}}}};
-  std::unique_ptr<SlurmMonitor> monitor_;
+  std::map<std::int64_t, engine::WatchedRun> running_ = {{17, {kBegin, {"n1", "n2"}}}};
+  std::unique_ptr<ClusterMonitor> monitor_;
 };
 
-TEST_F(SlurmMonitorTest, StepsThatComeInLotsAreToldAsTheyWereCounted) {
+TEST_F(ClusterMonitorTest, StepsThatComeInLotsAreToldAsTheyWereCounted) {
   EXPECT_FALSE(StepsAt(0));
   for (int i = 1; i <= 5; ++i) Steps("n1", i * 1000, 17, i * 10);
   LookAt(6000);
@@ -84,7 +84,7 @@ TEST_F(SlurmMonitorTest, StepsThatComeInLotsAreToldAsTheyWereCounted) {
   }
 }
 
-TEST_F(SlurmMonitorTest, OfSeveralNodesTheMostCounts) {
+TEST_F(ClusterMonitorTest, OfSeveralNodesTheMostCounts) {
   StepsAt(0);
   Steps("n1", 1000, 17, 30);
   Steps("n2", 1500, 17, 40);
@@ -92,7 +92,7 @@ TEST_F(SlurmMonitorTest, OfSeveralNodesTheMostCounts) {
   EXPECT_EQ(StepsAt(10'000)->steps, 40);
 }
 
-TEST_F(SlurmMonitorTest, AnEarlierRunOfTheJobSaysNothing) {
+TEST_F(ClusterMonitorTest, AnEarlierRunOfTheJobSaysNothing) {
   StepsAt(0);
   Steps("n1", 1000, 17, 900);
   LookAt(2000);
@@ -103,7 +103,7 @@ TEST_F(SlurmMonitorTest, AnEarlierRunOfTheJobSaysNothing) {
   EXPECT_EQ(StepsAt(13'000)->steps, 30);
 }
 
-TEST_F(SlurmMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {
+TEST_F(ClusterMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {
   away_ = true;
   StepsAt(0);
   Steps("n1", 1000, 17, 30);
@@ -117,7 +117,7 @@ TEST_F(SlurmMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {
   EXPECT_THAT(said_, SizeIs(2));
 }
 
-TEST_F(SlurmMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
+TEST_F(ClusterMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
   monitor_->Began(Job(17, {"n1/g1"}));
   Tell("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
   Tell("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
@@ -134,7 +134,7 @@ TEST_F(SlurmMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
   EXPECT_EQ(monitor_->Now(17, "n1/g1").gpu_memory, core::Bytes(3e9));
 }
 
-TEST_F(SlurmMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
+TEST_F(ClusterMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
   const auto read = [&](int from, int to, double sm) {
     for (int i = from; i < to; ++i) {
       Tell("n1", i * 1000, collect::kGpuSm, "0", {}, sm);
@@ -159,7 +159,7 @@ TEST_F(SlurmMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
   EXPECT_NEAR(*monitor_->Seen(17).sm, 0.5, 1e-9) << "of one that has ended too";
 }
 
-TEST_F(SlurmMonitorTest, AJobOnSeveralNodesIsTakenForWhatItDoesOnItsFirst) {
+TEST_F(ClusterMonitorTest, AJobOnSeveralNodesIsTakenForWhatItDoesOnItsFirst) {
   monitor_->Began(Job(17, {"n1/g0", "n1/g1", "n2/g0"}));
   for (int i = 0; i < 10; ++i) {
     Tell("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 6);
@@ -168,6 +168,59 @@ TEST_F(SlurmMonitorTest, AJobOnSeveralNodesIsTakenForWhatItDoesOnItsFirst) {
   LookAt(10'000);
   EXPECT_EQ(monitor_->Seen(17).cpu_cores, 3) << "for each of the two GPUs there";
   EXPECT_THAT(said_, IsEmpty());
+}
+
+// Pods go by their uids, which change with each attempt, and their GPUs by uuids, which say nothing
+// of their nodes.
+class PodsMonitorTest : public ClusterMonitorTest {
+ protected:
+  static constexpr const char* kPod = "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6";
+  PodsMonitorTest() {
+    running_ = {{17, {0, {"n1"}, {kPod, "pod/other"}, {{"GPU-77", "n1/1"}}}}};
+    StepsAt(0);
+  }
+};
+
+TEST_F(PodsMonitorTest, AreKnownByTheNamesThatWereTold) {
+  monitor_->Began(Job(17, {"GPU-77"}));
+  Tell("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
+  Tell("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
+  Tell("n1", 1000, collect::kJobGpuMemory, "1", kPod, 3e9);
+  Tell("n1", 1000, collect::kJobGpuMemory, "1", "pod/stranger", 9e9);
+  Tell("n1", 1000, collect::kJobSteps, {}, kPod, 40);
+  Tell("n1", 1000, collect::kJobSteps, {}, "pod/other", 50);  // two of one job on one node
+  Tell("n1", 2000, collect::kJobSteps, {}, kPod, 41);
+  Tell("n1", 1000, collect::kJobSteps, {}, "pod/stranger", 900);
+  Tell("n1", 1000, collect::kJobSteps, {}, "slurm/17", 900);  // a name that it does not go by
+  LookAt(3000);
+  EXPECT_EQ(monitor_->Now(17, "GPU-77").sm, 0.7);
+  EXPECT_EQ(monitor_->Now(17, "GPU-77").gpu_memory, core::Bytes(3e9));
+  EXPECT_EQ(StepsAt(10'000)->steps, 50);
+}
+
+TEST_F(PodsMonitorTest, StepsOfAPodThatTheJobHadBeforeAreNotItsOwn) {
+  Tell("n1", 1000, collect::kJobSteps, {}, kPod, 900);
+  LookAt(3000);
+  EXPECT_EQ(StepsAt(10'000)->steps, 900);
+  running_.at(17).names = {"pod/next"};
+  EXPECT_FALSE(StepsAt(11'000));
+  Tell("n1", 11'500, collect::kJobSteps, {}, "pod/next", 3);
+  LookAt(12'000);
+  EXPECT_EQ(StepsAt(20'000)->steps, 3);
+}
+
+TEST_F(PodsMonitorTest, OneThatBeganBeforeItsPlaceWasToldIsWatchedFromThenOn) {
+  monitor_->Began(Job(18, {"GPU-78"}));
+  EXPECT_FALSE(monitor_->Now(18, "GPU-78").sm);
+  running_[18] = {0, {"n2"}, {"pod/late"}, {{"GPU-78", "n2/0"}}};
+  StepsAt(500);
+  Tell("n2", 1000, collect::kGpuSm, "0", {}, 0.6);
+  Tell("n2", 1000, collect::kJobGpuMemory, "0", "pod/late", 2e9);
+  LookAt(2000);
+  EXPECT_EQ(monitor_->Now(18, "GPU-78").sm, 0.6);
+  EXPECT_EQ(monitor_->Now(18, "GPU-78").gpu_memory, core::Bytes(2e9));
+  monitor_->Ended(18);
+  EXPECT_FALSE(monitor_->Now(18, "GPU-78").gpu_memory);
 }
 
 }  // namespace

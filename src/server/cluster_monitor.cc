@@ -1,4 +1,4 @@
-#include "server/slurm_monitor.h"
+#include "server/cluster_monitor.h"
 
 #include <fmt/format.h>
 
@@ -40,14 +40,15 @@ std::optional<std::int64_t> SlurmIdOf(std::string_view name) {
 }
 
 // "n1/g0" is GPU 0 of n1's agent: "n1/0". Empty: it is no slot of ours.
-std::string AgentGpu(std::string_view uuid) {
+std::string GpuOfSlot(std::string_view uuid) {
   const auto slash = uuid.rfind("/g");
   if (slash == std::string_view::npos) return {};
   return fmt::format("{}/{}", uuid.substr(0, slash), uuid.substr(slash + 2));
 }
 
-std::string NodeOfGpu(std::string_view uuid) {
-  return std::string(uuid.substr(0, std::min(uuid.rfind('/'), uuid.size())));
+std::string NodeOfGpu(std::string_view name) {
+  const auto slash = name.rfind('/');
+  return std::string(slash == std::string_view::npos ? "" : name.substr(0, slash));
 }
 
 bool HaveOneInCommon(const std::set<std::string>& a, const std::set<std::string>& b) {
@@ -72,8 +73,8 @@ struct NodeReading {
 
 }  // namespace
 
-struct SlurmMonitor::Impl {
-  explicit Impl(SlurmMonitorOptions chosen) : options(std::move(chosen)) {}
+struct ClusterMonitor::Impl {
+  explicit Impl(ClusterMonitorOptions chosen) : options(std::move(chosen)) {}
 
   struct Watched {
     std::string node;  // its first
@@ -85,7 +86,7 @@ struct SlurmMonitor::Impl {
   // Of a node, by series: the newest that was taken.
   using Taken = std::map<std::tuple<std::string, std::string, std::string>, core::UnixMillis>;
 
-  const SlurmMonitorOptions options;
+  const ClusterMonitorOptions options;
   // Of Look alone.
   std::unique_ptr<store::Store> store;
   bool down = false;
@@ -93,26 +94,43 @@ struct SlurmMonitor::Impl {
 
   mutable platform::Mutex mutex;
   std::condition_variable_any wake;
-  std::map<std::int64_t, engine::SlurmRunning> running SHAREWELL_GUARDED_BY(mutex);
-  // Steps by job and node, those of one run.
+  std::map<std::int64_t, engine::WatchedRun> running SHAREWELL_GUARDED_BY(mutex);
+  // What agents call those, where that does not follow from their numbers and uuids.
+  std::map<std::string, std::int64_t> by_name SHAREWELL_GUARDED_BY(mutex);
+  std::map<std::string, std::string> agent_gpus SHAREWELL_GUARDED_BY(mutex);  // by uuid
+  // Steps by job, then by node and name: those of one run.
   std::map<std::int64_t, std::map<std::string, Points>> steps SHAREWELL_GUARDED_BY(mutex);
   std::map<std::int64_t, Watched> watched SHAREWELL_GUARDED_BY(mutex);
+  // They began, and where their GPUs are is not told yet.
+  std::map<std::int64_t, core::JobRecord> unplaced SHAREWELL_GUARDED_BY(mutex);
   std::map<std::string, std::set<std::int64_t>> on_node SHAREWELL_GUARDED_BY(mutex);  // of those
   std::deque<std::pair<std::int64_t, JobTrack>> ended SHAREWELL_GUARDED_BY(mutex);
   std::map<std::string, core::Point> sm SHAREWELL_GUARDED_BY(mutex);  // newest, "n1/0"
   std::jthread thread;  // the last: it uses all of the above
 
   core::Result<void> Read(const std::set<std::string>& nodes, std::vector<NodeReading>& out);
-  void TakeSteps(const std::string& node, std::int64_t job, core::Point point)
+  void TakeSteps(const std::string& who, std::int64_t job, core::Point point)
       SHAREWELL_REQUIRES(mutex);
   void Take(const NodeReading& one) SHAREWELL_REQUIRES(mutex);
+  void Begin(const core::JobRecord& job) SHAREWELL_REQUIRES(mutex);
   void Colocation(const std::string& node) SHAREWELL_REQUIRES(mutex);
   void Remove(std::int64_t number) SHAREWELL_REQUIRES(mutex);
+  std::optional<std::int64_t> JobNamed(const std::string& name) const SHAREWELL_REQUIRES(mutex) {
+    if (const auto found = by_name.find(name); found != by_name.end()) return found->second;
+    const auto id = SlurmIdOf(name);
+    const auto run = id ? running.find(*id) : running.end();
+    // One that has a name of its own goes by that alone.
+    return run != running.end() && !run->second.names.empty() ? std::nullopt : id;
+  }
+  std::string AgentGpu(const std::string& uuid) const SHAREWELL_REQUIRES(mutex) {
+    const auto found = agent_gpus.find(uuid);
+    return found == agent_gpus.end() ? GpuOfSlot(uuid) : found->second;
+  }
 };
 
 // What was not taken before, node by node.
-core::Result<void> SlurmMonitor::Impl::Read(const std::set<std::string>& nodes,
-                                            std::vector<NodeReading>& out) {
+core::Result<void> ClusterMonitor::Impl::Read(const std::set<std::string>& nodes,
+                                              std::vector<NodeReading>& out) {
   if (!store) {
     auto opened = options.open();
     RETURN_IF_ERROR(opened);
@@ -144,21 +162,22 @@ core::Result<void> SlurmMonitor::Impl::Read(const std::set<std::string>& nodes,
 }
 
 // Fewer than before: it was started again.
-void SlurmMonitor::Impl::TakeSteps(const std::string& node, std::int64_t job, core::Point point) {
-  Points& points = steps[job][node];
+void ClusterMonitor::Impl::TakeSteps(const std::string& who, std::int64_t job, core::Point point) {
+  Points& points = steps[job][who];
   if (!points.empty() && point.value < points.back().value) points.clear();
   points.push_back(point);
   while (points.front().time < point.time - kStepsKept) points.pop_front();
 }
 
-void SlurmMonitor::Impl::Take(const NodeReading& one) {
+void ClusterMonitor::Impl::Take(const NodeReading& one) {
   const core::Reading& reading = one.reading;
   const core::Seconds time(static_cast<double>(one.time) / 1e3);
   if (!reading.job.empty()) {
-    const auto job = SlurmIdOf(reading.job);
+    const auto job = JobNamed(reading.job);
     if (!job) return;
     if (reading.metric == &collect::kJobSteps) {
-      if (running.contains(*job)) TakeSteps(one.node, *job, {one.time, reading.value});
+      const std::string who = one.node + " " + reading.job;
+      if (running.contains(*job)) TakeSteps(who, *job, {one.time, reading.value});
       return;
     }
     const auto found = watched.find(*job);
@@ -177,7 +196,7 @@ void SlurmMonitor::Impl::Take(const NodeReading& one) {
 }
 
 // Who has its GPUs to itself, after somebody came or went.
-void SlurmMonitor::Impl::Colocation(const std::string& node) {
+void ClusterMonitor::Impl::Colocation(const std::string& node) {
   const std::set<std::int64_t>& here = on_node[node];
   for (const std::int64_t number : here) {
     const std::set<std::string>& gpus = watched.at(number).track.gpus();
@@ -191,7 +210,7 @@ void SlurmMonitor::Impl::Colocation(const std::string& node) {
   if (here.empty()) on_node.erase(node);
 }
 
-void SlurmMonitor::Impl::Remove(std::int64_t number) {
+void ClusterMonitor::Impl::Remove(std::int64_t number) {
   const auto found = watched.find(number);
   if (found == watched.end()) return;
   const std::string node = found->second.node;
@@ -206,7 +225,7 @@ void SlurmMonitor::Impl::Remove(std::int64_t number) {
   Colocation(node);
 }
 
-SlurmMonitor::SlurmMonitor(SlurmMonitorOptions options)
+ClusterMonitor::ClusterMonitor(ClusterMonitorOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {
   if (impl_->options.every.value <= 0) return;
   impl_->thread = std::jthread([this](const std::stop_token& stop) {
@@ -219,12 +238,12 @@ SlurmMonitor::SlurmMonitor(SlurmMonitorOptions options)
   });
 }
 
-SlurmMonitor::~SlurmMonitor() {
+ClusterMonitor::~ClusterMonitor() {
   impl_->thread.request_stop();
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-void SlurmMonitor::Look() {
+void ClusterMonitor::Look() {
   Impl& in = *impl_;
   std::set<std::string> nodes;
   {
@@ -248,24 +267,37 @@ void SlurmMonitor::Look() {
   for (const NodeReading& one : readings) in.Take(one);
 }
 
-std::map<std::int64_t, engine::SlurmSteps> SlurmMonitor::Steps(
-    const std::map<std::int64_t, engine::SlurmRunning>& running) {
+std::map<std::int64_t, engine::ToldSteps> ClusterMonitor::Steps(
+    const std::map<std::int64_t, engine::WatchedRun>& running) {
   Impl& in = *impl_;
   const core::UnixMillis now = in.options.wall();
   const core::UnixMillis until = now - static_cast<core::UnixMillis>(in.options.behind.value * 1e3);
-  std::map<std::int64_t, engine::SlurmSteps> told;
+  std::map<std::int64_t, engine::ToldSteps> told;
   const platform::MutexLock lock(in.mutex);
   in.running = running;
+  in.by_name.clear();
+  in.agent_gpus.clear();
+  for (const auto& [job, run] : running) {
+    for (const std::string& name : run.names) in.by_name.emplace(name, job);
+    in.agent_gpus.insert(run.gpus.begin(), run.gpus.end());
+  }
+  const auto began = std::exchange(in.unplaced, {});
+  for (const auto& [number, job] : began) in.Begin(job);
   std::erase_if(in.steps, [&](const auto& entry) { return !running.contains(entry.first); });
-  for (const auto& [job, nodes] : in.steps) {
+  for (auto& [job, places] : in.steps) {
     const core::UnixMillis since = running.at(job).since;
-    for (const auto& [node, points] : nodes) {
+    const std::vector<std::string>& names = running.at(job).names;
+    std::erase_if(places, [&](const auto& entry) {  // of a pod that it had before
+      const std::string name = entry.first.substr(entry.first.find(' ') + 1);
+      return !names.empty() && std::find(names.begin(), names.end(), name) == names.end();
+    });
+    for (const auto& [who, points] : places) {
       const auto after = std::upper_bound(
           points.begin(), points.end(), until,
           [](core::UnixMillis time, const core::Point& p) { return time < p.time; });
       if (after == points.begin() || std::prev(after)->time < since) continue;
       const core::Point& point = *std::prev(after);
-      engine::SlurmSteps& most = told[job];
+      engine::ToldSteps& most = told[job];
       if (point.value <= most.steps) continue;
       most = {point.value, core::Seconds(static_cast<double>(now - point.time) / 1e3)};
     }
@@ -274,34 +306,43 @@ std::map<std::int64_t, engine::SlurmSteps> SlurmMonitor::Steps(
   return told;
 }
 
-void SlurmMonitor::Began(const core::JobRecord& job) {
+void ClusterMonitor::Began(const core::JobRecord& job) {
   Impl& in = *impl_;
-  const core::UnixMillis now = in.options.wall();
-  Impl::Watched one;
+  const platform::MutexLock lock(in.mutex);
+  in.Begin(job);
+}
+
+void ClusterMonitor::Impl::Begin(const core::JobRecord& job) {
+  Watched one;
   std::set<std::string> gpus;
   std::size_t count = 0;
   std::string model;
   for (const core::GivenGpu& gpu : job.gpus) {
-    const std::string node = NodeOfGpu(gpu.uuid);
+    std::string name = AgentGpu(gpu.uuid);
+    const std::string node = NodeOfGpu(name.empty() ? gpu.uuid : name);
     if (one.node.empty()) one.node = node, model = gpu.model;
     if (node != one.node) continue;
     ++count;
-    if (std::string name = AgentGpu(gpu.uuid); !name.empty()) gpus.insert(std::move(name));
+    if (!name.empty()) gpus.insert(std::move(name));
   }
-  if (one.node.empty()) return;  // nothing of it is read but its steps
-  one.since = now;
+  unplaced.erase(job.number);
+  if (one.node.empty()) {  // nothing of it is read but its steps, until it is told where it is
+    if (!job.gpus.empty()) unplaced.emplace(job.number, job);
+    return;
+  }
+  one.since = options.wall();
   one.track = JobTrack(gpus, std::move(model), count);
   const std::string node = one.node;
-  const platform::MutexLock lock(in.mutex);
-  in.Remove(job.number);
-  in.watched.emplace(job.number, std::move(one));
-  in.on_node[node].insert(job.number);
-  in.Colocation(node);
+  Remove(job.number);
+  watched.emplace(job.number, std::move(one));
+  on_node[node].insert(job.number);
+  Colocation(node);
 }
 
-void SlurmMonitor::Ended(std::int64_t number) {
+void ClusterMonitor::Ended(std::int64_t number) {
   Impl& in = *impl_;
   const platform::MutexLock lock(in.mutex);
+  in.unplaced.erase(number);
   const auto found = in.watched.find(number);
   if (found == in.watched.end()) return;
   in.ended.emplace_back(number, found->second.track);
@@ -309,7 +350,7 @@ void SlurmMonitor::Ended(std::int64_t number) {
   in.Remove(number);
 }
 
-core::Profile SlurmMonitor::Seen(std::int64_t number) {
+core::Profile ClusterMonitor::Seen(std::int64_t number) {
   Impl& in = *impl_;
   JobTrack track;
   {
@@ -328,12 +369,12 @@ core::Profile SlurmMonitor::Seen(std::int64_t number) {
   return track.Needed();
 }
 
-control::JobReading SlurmMonitor::Now(std::int64_t number, const std::string& gpu) {
+control::JobReading ClusterMonitor::Now(std::int64_t number, const std::string& gpu) {
   Impl& in = *impl_;
   const core::UnixMillis now = in.options.wall();
   control::JobReading reading;
   const platform::MutexLock lock(in.mutex);
-  const auto sm = in.sm.find(AgentGpu(gpu));
+  const auto sm = in.sm.find(in.AgentGpu(gpu));
   if (sm != in.sm.end() && sm->second.time >= now - kStale) reading.sm = sm->second.value;
   const auto found = in.watched.find(number);
   if (found != in.watched.end() && found->second.track.gpu_memory()) {

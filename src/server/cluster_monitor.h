@@ -1,7 +1,7 @@
-// SlurmMonitor: what jobs of a cluster do on its nodes, as the agents there (`sharewell monitor`)
+// ClusterMonitor: what jobs of a cluster do on its nodes, as the agents there (`sharewell monitor`)
 // put it into the store that this server has too: steps and host figures by Slurm's job ids
-// ("slurm/17"), GPU figures by node and index. A thread of its own reads the store, so that one
-// that does not answer delays nobody.
+// ("slurm/17") or Kubernetes' pods ("pod/UID"), GPU figures by node and index. A thread of its own
+// reads the store, so that one that does not answer delays nobody.
 //
 // What agents tell comes some seconds late and in lots. Steps are told on as they were counted, all
 // equally late: a pace can be taken from that. A job on several nodes is taken for what it does on
@@ -18,12 +18,12 @@
 
 #include "control/service/service.h"
 #include "core/metric.h"
-#include "engine/slurm/slurm_control.h"
+#include "engine/watched_runs.h"
 #include "store/store.h"
 
 namespace sharewell::server {
 
-struct SlurmMonitorOptions {
+struct ClusterMonitorOptions {
   std::function<core::Result<std::unique_ptr<store::Store>>()> open;  // REQUIRED
   std::function<core::UnixMillis()> wall;                             // REQUIRED
   // What goes wrong, and comes right again; each once.
@@ -33,17 +33,17 @@ struct SlurmMonitorOptions {
   core::Seconds behind{8};
 };
 
-class SlurmMonitor final : public control::JobMonitor {
+class ClusterMonitor final : public control::JobMonitor {
  public:
-  explicit SlurmMonitor(SlurmMonitorOptions options);
-  ~SlurmMonitor() override;
-  SlurmMonitor(const SlurmMonitor&) = delete;
-  SlurmMonitor& operator=(const SlurmMonitor&) = delete;
+  explicit ClusterMonitor(ClusterMonitorOptions options);
+  ~ClusterMonitor() override;
+  ClusterMonitor(const ClusterMonitor&) = delete;
+  ClusterMonitor& operator=(const ClusterMonitor&) = delete;
 
   // Of all jobs that run now, those of which an agent has told steps of the present run: the most
   // that any of its nodes says.
-  std::map<std::int64_t, engine::SlurmSteps> Steps(
-      const std::map<std::int64_t, engine::SlurmRunning>& running);
+  std::map<std::int64_t, engine::ToldSteps> Steps(
+      const std::map<std::int64_t, engine::WatchedRun>& running);
 
   void Began(const core::JobRecord& job) override;
   void Ended(std::int64_t number) override;

@@ -1,0 +1,106 @@
+// Jobs of lower priority that give way to one that finds no place.
+#include "policy/give_way.h"
+
+#include <gmock/gmock.h>
+
+#include "policy/registry.h"
+#include "testing/builders.h"
+#include "testing/policies.h"
+
+namespace sharewell::policy {
+namespace {
+
+using core::JobId;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::SnapshotBuilder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+core::Plan Decide(const std::string& name, SnapshotBuilder& world) {
+  static const auto interference = fixtures::WithoutResidual();
+  Options options;
+  options.interference = &interference;
+  const auto policy = fixtures::MakePolicy(name, options);
+  const auto memo = policy->NewMemo();
+  return policy->Decide(*world, {}, *memo);
+}
+
+std::vector<JobId> Stopped(const core::Plan& plan) {
+  std::vector<JobId> out;
+  for (const auto& stop : plan.stops) out.push_back(stop.job);
+  return out;
+}
+
+class GiveWay : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GiveWay, TheLowestPriorityGoesAndNobodyElse) {
+  SnapshotBuilder world(ClusterBuilder().Node(2).Node(2).Build());
+  world.Running(JobSpec{.exclusive = true, .priority = 5}, {0});
+  world.Running(JobSpec{.exclusive = true, .priority = 3}, {1});
+  const JobId low = world.Running(JobSpec{.exclusive = true, .priority = 1}, {2});
+  world.Running(JobSpec{.exclusive = true, .priority = 3}, {3});
+  world.At(100);
+  const JobId high =
+      world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9, .preempts = true});
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(Stopped(plan), ElementsAre(low));
+  EXPECT_EQ(plan.stops[0].reason.kind, core::ReasonKind::kPreempted);
+  EXPECT_EQ(plan.stops[0].reason.job, high);
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].job, high);
+  EXPECT_EQ(plan.starts[0].to.gpus, fixtures::OnGpus({2}).gpus);
+}
+
+TEST_P(GiveWay, NobodyGoesWithoutNeed) {
+  const auto stops = [&](JobSpec running, JobSpec waiting, int gpus = 1) {
+    SnapshotBuilder world(ClusterBuilder().Node(gpus).Build());
+    running.exclusive = waiting.exclusive = true;
+    world.Running(running, {0});
+    world.At(100);
+    waiting.submit = 100;
+    world.Waiting(waiting);
+    return Decide(GetParam(), world).stops.size();
+  };
+  EXPECT_EQ(stops({.priority = 1}, {.priority = 2, .preempts = true}), 1U);
+  EXPECT_EQ(stops({.priority = 1}, {.priority = 2}), 0U) << "preemptionPolicy: Never";
+  EXPECT_EQ(stops({.priority = 1}, {.priority = 1, .preempts = true}), 0U) << "equals do not";
+  EXPECT_EQ(stops({.priority = 1, .keeps_place = true}, {.priority = 2, .preempts = true}), 0U);
+  EXPECT_EQ(stops({.priority = 1}, {.priority = 2, .preempts = true}, 2), 0U) << "one is idle";
+  EXPECT_EQ(stops({.priority = 1}, {.gpus = 4, .priority = 2, .preempts = true}), 0U)
+      << "it could never run here";
+}
+
+TEST_P(GiveWay, AsManyAsAGangNeedsAndTheYoungestOfEquals) {
+  SnapshotBuilder world(ClusterBuilder().Node(3).Build());
+  const JobId old = world.Running(JobSpec{.exclusive = true}, {0});
+  world.At(10);
+  const JobId second = world.Running(JobSpec{.submit = 10, .exclusive = true}, {1});
+  world.At(20);
+  const JobId third = world.Running(JobSpec{.submit = 20, .exclusive = true}, {2});
+  world.At(100);
+  world.Waiting(
+      JobSpec{.submit = 100, .gpus = 2, .exclusive = true, .priority = 9, .preempts = true});
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(Stopped(plan), ElementsAre(second, third)) << "not " << old.value;
+}
+
+TEST_P(GiveWay, WhoIsPushedOutDoesNotPushBack) {
+  SnapshotBuilder world(ClusterBuilder().Node(1).Build());
+  const JobId low = world.Running(JobSpec{.exclusive = true, .priority = 1, .preempts = true}, {0});
+  world.At(100);
+  const JobId high =
+      world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9, .preempts = true});
+  world->Stop(low);
+  world->Start(high, fixtures::OnGpus({0}));
+  world.At(200);
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(plan.stops, IsEmpty());
+  EXPECT_THAT(plan.starts, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, GiveWay, ::testing::Values("slot", "sharewell"));
+
+}  // namespace
+}  // namespace sharewell::policy

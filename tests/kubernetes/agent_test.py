@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What pods do is seen on their nodes: `sharewell monitor` as the DaemonSet runs it finds them by their control groups, counts the steps that they tell
+of in their volumes, and writes into a store that the scheduler reads. Pods are real processes (containers.py) and NVML is a recording."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+from cluster import PATIENCE, REPOSITORY, die_with_parent
+from containers import Containers, hierarchies
+from program import PROGRAM, Speaker
+from serving import OURS, SMALL, ServeTest, condition, placed
+
+TEST = "test.sharewell.io/"
+RECORDED = {"SHAREWELL_NVML_LIBRARY": str(pathlib.Path(PROGRAM).resolve().parent / "libfake_nvml.so")}
+
+
+class Agent(Speaker):
+    def __init__(self, cluster, node, store, *args, env=None):
+        self.said_in = cluster.folder / f"agent.{node}.said"
+        with open(self.said_in, "w", encoding="utf-8") as said:
+            self.process = subprocess.Popen([PROGRAM, "monitor", "--listen", "none", "--store", str(store), "--node", node, *map(str, args)],
+                                            env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                            preexec_fn=die_with_parent)
+        self.wait_for("watching")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=PATIENCE)
+
+
+@unittest.skipUnless(hierarchies(), "needs root, and control groups that can be made")
+class AgentTest(ServeTest):
+    def contain(self, **how):
+        containers = Containers(self.cluster, **how)
+        self.addCleanup(containers.stop)
+        return containers
+
+    def watch(self, node, containers, env=None):
+        """Into a store of its own, which the server is told of, as in a cluster."""
+        agent = Agent(self.cluster, node, self.cluster.folder / "agents.db", "--kubelet-folder", containers.kubelet, env=env)
+        self.addCleanup((self.cluster.folder / "agents.db").unlink, missing_ok=True)
+        self.addCleanup(agent.end)
+        return agent
+
+    def serve_with_agents(self):
+        return self.serve("--agents-store", str(self.cluster.folder / "agents.db"))
+
+    def wait_for_job(self, number, holds, what, patience=90):
+        self.cluster.wait_until(lambda: holds(self.server.job(number)),
+                                lambda: f"{what}: {self.server.run('job', number).stdout}\n{self.server.said()}", patience)
+
+
+class Published:
+    def publish(self, user):
+        return subprocess.run([PROGRAM, "kubernetes", "publish-gpus", "--node", "n1", "--kubeconfig", str(self.cluster.kubeconfig(user))],
+                              env={**os.environ, **RECORDED, "SHAREWELL_FAKE_NVML": str(REPOSITORY / "tests/fixtures/nvml/h200-idle.json")},
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    def test_a_nodes_gpus_and_their_memory_are_what_pods_ask_for(self):
+        self.cluster.add_node("n1")
+        done = self.publish("admin")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        node = self.cluster.get("/api/v1/nodes/n1")
+        self.assertRegex(node["metadata"]["annotations"][OURS + "gpus"], r"^H200 GPU-\S+$")
+        memory = int(node["status"]["capacity"][OURS + "gpu-memory"])
+        self.assertEqual(node["status"]["allocatable"][OURS + "gpu-memory"], str(memory))
+        self.assertIn("says already", self.publish("admin").stderr)
+        if self.REAL:
+            refused = self.publish("agent")  # the DaemonSet's own account may not
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            self.assertIn("nodes", refused.stderr)
+        # What one asks for is not left for the next.
+        self.serve()
+
+        def asks(amount):
+            return {"requests": {OURS + "gpu-memory": str(amount)}, "limits": {OURS + "gpu-memory": str(amount)}}
+        self.cluster.add_pod("a", annotations=SMALL, resources=asks(memory * 3 // 4))
+        self.cluster.wait_pod("a", phase="Running", node="n1")
+        self.cluster.add_pod("b", annotations=SMALL, resources=asks(memory // 2))
+        self.cluster.wait_pod("b", holds=lambda pod: condition(pod).get("status") == "False")
+        self.cluster.playing.finish("a")
+        self.cluster.wait_pod("b", phase="Running", node="n1")
+
+
+class Seen:
+    def test_gpu_host_and_steps_of_a_pod_are_those_of_its_job(self):
+        self.add_nodes("n1", gpus=1)
+        containers = self.contain(systemd=self.REAL)
+        self.serve_with_agents()
+        self.cluster.add_pod("a", annotations=SMALL)
+        pod = self.cluster.wait_pod("a", phase="Running")
+        self.cluster.wait_until(lambda: pod["metadata"]["uid"] in containers.running, "no process for the pod")
+        # What NVML said of a training job on an H200, which becomes this pod's: GPU memory by process, SM activity by GPU.
+        capture = (REPOSITORY / "tests/fixtures/nvml/h200-resnet50.json").read_text(encoding="utf-8")
+        (self.cluster.folder / "capture.json").write_text(capture.replace('"pid":427', f'"pid":{containers.pid(pod)}'), encoding="utf-8")
+        self.watch("n1", containers, env={**RECORDED, "SHAREWELL_FAKE_NVML": str(self.cluster.folder / "capture.json")})
+        number = self.number("a")
+        self.wait_for_job(number, lambda job: (job["steps"] or 0) > 20, "its steps are not counted")
+        # The recording begins idle, and ends with 55 % of the SMs active.
+        self.wait_for_job(number, lambda job: 0.45 < ((job["seen"] or {}).get("sm") or 0) < 0.6, "its SM activity is not seen")
+        seen = self.server.job(number)["seen"]
+        self.assertEqual(seen["gpu_memory_bytes"], 4588568576)
+        # Its samples are there under its pod's name.
+        done = subprocess.run([PROGRAM, "samples", "--store", str(self.cluster.folder / "agents.db"), "--node", "n1", "--json"], capture_output=True,
+                              text=True, timeout=PATIENCE, check=False)
+        self.assertIn(f"pod/{pod['metadata']['uid']}", done.stdout, done.stderr)
+        # What it was seen to need stays with its job when it is over.
+        self.cluster.playing.finish("a")
+        self.wait_for_job(number, lambda job: job["phase"] == "finished", "it does not end")
+        self.assertGreater(self.server.job(number)["steps"], 20)
+        self.assertEqual(self.server.job(number)["seen"]["gpu_memory_bytes"], 4588568576)
+
+
+class FakePublished(Published, ServeTest):
+    pass
+
+
+class RealPublished(Published, ServeTest):
+    REAL = True
+
+
+class FakeSeen(Seen, AgentTest):
+    pass
+
+
+class RealSeen(Seen, AgentTest):
+    REAL = True
+
+    def test_who_slows_another_beyond_its_bound_is_evicted(self):
+        """By the steps that both tell of, which nobody could have predicted."""
+        self.add_nodes("n1", gpus=1)
+        containers = self.contain()
+        self.serve_with_agents()
+        self.watch("n1", containers)
+        self.cluster.add_pod("slowed", annotations={**SMALL, TEST + "alone": "20", TEST + "beside": "5"})
+        slowed = self.number("slowed")
+        self.wait_for_job(slowed, lambda job: (job["slowdown"] or 9) < 1.2, "its pace alone is not known")
+        self.cluster.add_pod("slows", annotations=SMALL, owner=("Job", "slows"))
+        both = [placed(self.cluster.wait_pod(name, phase="Running")) for name in ("slowed", "slows")]
+        self.assertEqual(both[0], both[1], "they share the GPU")
+        self.cluster.wait_until(lambda: self.cluster.pod("slows") is None, lambda: f"nobody was evicted\n{self.server.job(slowed)}\n{self.server.said()}", 120)
+        why = rf"it was evicted: job {slowed} .*takes [34]\.\d+ times as long as alone \(by its steps\)"
+        self.cluster.wait_until(lambda: re.search(why, self.server.why(self.number("slows"))), lambda: self.server.why(self.number("slows")), 20)
+        self.assertEqual(self.cluster.pod("slowed")["status"]["phase"], "Running")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
