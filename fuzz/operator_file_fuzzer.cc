@@ -21,8 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto roofline = predict::RooflineOf(*catalogue.Find("H200"));
   for (const auto& cell : table->cells()) {
     for (const std::size_t pass : {predict::kForward, predict::kBackward}) {
-      const auto seconds = table->Seconds(cell.shape, pass, roofline);
-      if (seconds && !(std::isfinite(*seconds) && *seconds >= 0)) __builtin_trap();
+      const auto told = table->Seconds(cell.shape, pass, roofline);
+      if (told && !(std::isfinite(told->seconds) && told->seconds >= 0)) __builtin_trap();
+      if (told && !(told->support >= 0 && told->support <= 1)) __builtin_trap();
     }
   }
   if (!predict::OperatorTable::Read(table->Write())) __builtin_trap();

@@ -28,11 +28,14 @@ class Task:
     """What a workload is made of: a model, example inputs on the CPU, a loader, and `loss(model, batch on the device)`.
 
     `split` names parts of the model that have optimizers of their own, and `step(model, optimizers, batch, autocast)` replaces the
-    usual step then; `side` are modules that are not trained.
+    usual step then; `side` are modules that are not trained. Where a step runs more than the model once, `whole` is a module whose
+    forward is all that it runs, and its example inputs: that is the graph to export. What runs without gradients has weights of its
+    own there that want none.
     """
 
-    def __init__(self, model, example, data, loss, split=None, step=None, side=()):
+    def __init__(self, model, example, data, loss, split=None, step=None, side=(), whole=None):
         self.model, self.example, self.data, self.loss, self.split, self.step, self.side = model, example, data, loss, split, step, side
+        self.whole = whole or (model, example)
         self.loader = None
 
 

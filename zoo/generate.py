@@ -85,6 +85,18 @@ class Gan(nn.Module):
         return self.d(self.g(z)).squeeze(1)
 
 
+class Duel(nn.Module):
+    """What a step of a GAN computes: images made and judged, and real ones judged twice. The second time stands for those made, cut off from
+    the generator, which cost the same: nothing goes back beyond the discriminator."""
+
+    def __init__(self, gan):
+        super().__init__()
+        self.gan = gan
+
+    def forward(self, z, real):
+        return self.gan.d(real), self.gan.d(-real), self.gan.d(self.gan.g(z))
+
+
 def waves(t, width):
     f = torch.exp(torch.arange(width // 2, device=t.device) * (-math.log(10000.) / (width // 2)))
     a = t.float()[:, None] * f[None]
@@ -184,7 +196,8 @@ def task(kind, rest, batch):
             g.backward()
             optimizers[0].step()
             return g
-        return Task(model, (torch.randn(batch, model.z, 1, 1),), feeds.Images(size), None, (model.g, model.d), duel)
+        z = torch.randn(batch, model.z, 1, 1)
+        return Task(model, (z,), feeds.Images(size), None, (model.g, model.d), duel, whole=(Duel(model), (z, image(size))))
     if kind == 'vae':
         w, size = map(int, rest.split('@'))
         model = Autoencoder(w, size)

@@ -56,6 +56,31 @@ class SoftActor(nn.Module):
         return self.judge(s, torch.tanh(self.actor(s).chunk(2, 1)[0]))
 
 
+class SoftStep(nn.Module):
+    """What a step of the soft actor-critic computes. `target`, which is not trained, also stands for the actor where it runs without gradients."""
+
+    def __init__(self, model, target):
+        super().__init__()
+        self.model, self.target = model, target
+
+    def forward(self, s, a, r, s2):
+        a2, p2 = self.target.act(s2)
+        want = r + 0.99 * (self.target.judge(s2, a2).amin(1, keepdim=True) - 0.2 * p2)
+        mine, p = self.model.act(s)
+        return want, self.model.judge(s, a), 0.2 * p - self.model.judge(s, mine).amin(1, keepdim=True)
+
+
+class Pair(nn.Module):
+    """What a step of Q-learning computes: the model on a state, the target on the next."""
+
+    def __init__(self, model, target):
+        super().__init__()
+        self.model, self.target = model, target
+
+    def forward(self, s, s2):
+        return self.model(s), self.target(s2).amax(1)
+
+
 class Impala(nn.Module):
     """The residual network of IMPALA on four stacked frames of bytes; Q-values."""
 
@@ -108,7 +133,9 @@ def task(kind, rest, batch):
                 for old, new in zip(target.parameters(), model.parameters()):
                     old.lerp_(new, 0.005)
             return loss
-        return Task(model, (torch.randn(batch, 64),), feeds.Moves(64, 8), None, (model.actor, model.critics), soft, side=(target,))
+        s = torch.randn(batch, 64)
+        whole = SoftStep(model, target), (s, torch.rand(batch, 8), torch.randn(batch, 1), torch.randn(batch, 64))
+        return Task(model, (s,), feeds.Moves(64, 8), None, (model.actor, model.critics), soft, side=(target,), whole=whole)
     if kind in ('dqn', 'impala'):
         make = Q if kind == 'dqn' else lambda: Impala(int(rest))
         model, target = make(), make().requires_grad_(False)
@@ -122,7 +149,8 @@ def task(kind, rest, batch):
                 want = r.float() + 0.99 * target(s2).max(1)[0].float()
             count[0] += 1
             return F.smooth_l1_loss(model(s).gather(1, a.unsqueeze(1)).squeeze(1).float(), want)
-        return Task(model, (torch.zeros(batch, 4, 84, 84, dtype=torch.uint8),), feeds.Replay(), bellman, side=(target,))
+        frames = lambda: torch.zeros(batch, 4, 84, 84, dtype=torch.uint8)
+        return Task(model, (frames(),), feeds.Replay(), bellman, side=(target,), whole=(Pair(model, target), (frames(), frames())))
     if kind == 'ppo':
         h = int(rest)
         return Task(ActorCritic(h), (torch.randn(batch, 64),), feeds.Rollouts(64), common.on(clipped))

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -61,6 +62,7 @@ struct ComposedMemo : Memo {
   bool fresh = true;
   Line line;  // of training jobs
   CpuLine cpu_line;
+  std::set<JobId> pushers;  // training jobs that wait and may push others out
   Ledger ledger;
   Ledger nobody;                                   // the empty cluster
   std::unordered_map<std::uint32_t, Reason> told;  // why each waits, as said last
@@ -133,6 +135,7 @@ class Composed : public Policy {
     if (memo.fresh) {
       memo.line.Rebuild(snapshot);
       memo.cpu_line.Rebuild(snapshot);
+      for (JobId id : snapshot.waiting()) NotePusher(snapshot.job(id), memo);
       memo.ledger = NewLedger(snapshot);
       memo.nobody = memo.ledger;
       memo.nobody.Empty(snapshot, true);
@@ -144,8 +147,17 @@ class Composed : public Policy {
       const JobView& view = snapshot.job(change.job);
       memo.line.Update(snapshot, change.job);
       memo.cpu_line.Update(snapshot, change.job);
+      NotePusher(view, memo);
       if (view.state != JobState::kWaiting) memo.told.erase(change.job.value);
       if (!moved && change.kind != Change::Kind::kSubmitted) memo.ledger.Refresh(snapshot, view);
+    }
+  }
+
+  static void NotePusher(const JobView& view, ComposedMemo& memo) {
+    if (view.state == JobState::kWaiting && view.job.preempts && !view.cpu_only()) {
+      memo.pushers.insert(view.job.id);
+    } else {
+      memo.pushers.erase(view.job.id);
     }
   }
 
@@ -293,13 +305,14 @@ class Composed : public Policy {
 
   // Where jobs may push others out by priority, and found no place: in turn.
   void PushOut(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    if (memo.pushers.empty()) return;
     int least = std::numeric_limits<int>::max();
     std::vector<Line::Entry> pushers;
     for (JobId id : snapshot.running()) least = std::min(least, snapshot.job(id).job.priority);
-    for (JobId id : snapshot.waiting()) {
+    for (JobId id : memo.pushers) {
       const JobView& view = snapshot.job(id);
-      if (!view.job.preempts || view.job.priority <= least || view.cpu_only() || view.paused ||
-          memo.ledger.planned(id) || Dropped(plan, id)) {
+      if (view.job.priority <= least || view.paused || memo.ledger.planned(id) ||
+          Dropped(plan, id)) {
         continue;
       }
       pushers.push_back(Line::EntryOf(snapshot, *order_, view));

@@ -16,12 +16,17 @@ using graph::Kind;
 
 constexpr double kChannelsLastWalk = 0.2;  // cuDNN's kernels, over those for channels outermost
 
+// How much the operator table counts beside the rates, where it has nothing near and where it has.
+constexpr double kLeastTrust = 0.4, kMostTrust = 0.9;
+
 constexpr double kClearing = 0.35;  // of the seconds that as many bytes take to gather
 
 // What the rates are asked for, one operator after the other.
 struct Seconds {
   double compute = 0, bandwidth = 0, launch = 0, tabulated = 0;
 };
+
+double All(const Seconds& seconds) { return seconds.compute + seconds.bandwidth + seconds.launch; }
 
 double Saturation(const StepWork::Op& op, const Rates& rates, bool tensor_units) {
   if (op.of == OpClass::kGrouped) return op.sum / (op.sum + rates.half_rate_group_sum);
@@ -64,8 +69,8 @@ void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const R
     const ClassRates& of = rates.of[static_cast<std::size_t>(op.of)];
     const double told =
         op.seconds * (work.half ? of.half_table : of.full_table) + op.kernels * rates.table_kernel;
-    const double all = rated.compute + rated.bandwidth + rated.launch;
-    if (all > 0) factor = std::sqrt(told / all);
+    const double all = All(rated);
+    if (all > 0) factor = std::pow(told / all, op.trust);
     seconds.tabulated += all * factor;
   }
   seconds.compute += rated.compute * factor;
@@ -73,9 +78,9 @@ void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const R
   seconds.launch += rated.launch * factor;
 }
 
-Seconds SecondsOf(const StepWork& work, const Rates& rates) {
+// What is no operator of the graph.
+Seconds RestOf(const StepWork& work, const Rates& rates) {
   Seconds seconds;
-  for (const StepWork::Op& op : work.ops) Add(seconds, work, op, rates);
   const ClassRates& sums = rates.of[static_cast<std::size_t>(OpClass::kElementwise)];
   seconds.launch += work.sum_kernels * sums.kernel;
   seconds.bandwidth += work.sum_bytes / (work.bandwidth * sums.half_bytes);
@@ -84,6 +89,12 @@ Seconds SecondsOf(const StepWork& work, const Rates& rates) {
   seconds.bandwidth += work.copy_bytes / rates.copy_bytes;
   seconds.bandwidth += work.loss_bytes / (work.bandwidth * rates.loss_bytes);
   seconds.launch += rates.gpu_step;
+  return seconds;
+}
+
+Seconds SecondsOf(const StepWork& work, const Rates& rates) {
+  Seconds seconds = RestOf(work, rates);
+  for (const StepWork::Op& op : work.ops) Add(seconds, work, op, rates);
   return seconds;
 }
 
@@ -126,9 +137,10 @@ StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost
   out.sum = Contraction(*query.graph, op);
   double weight = 0;
   for (const graph::TensorId id : op.inputs) {
-    if (graph::IsWeight(*query.graph, id)) {
-      weight += Elements(query.graph->tensors[static_cast<std::size_t>(id)]);
-    }
+    if (id == graph::kAbsent) continue;
+    const graph::Tensor& tensor = query.graph->tensors[static_cast<std::size_t>(id)];
+    const bool kept = tensor.role == graph::Role::kWeight || tensor.role == graph::Role::kConstant;
+    if (kept) weight += Elements(tensor);
   }
   out.channels = std::max(1.0, out.sum > 0 ? weight / out.sum : 1.0);
   // An embedding's gradient is cleared first, which runs at nearly the peak; gathering does not.
@@ -177,7 +189,7 @@ double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
 void StepWork::Merge() {
   const auto key = [](const Op& op) {
     return std::tuple(op.of, op.tensor, op.sum, op.channels, op.flops, op.bytes, op.kernels,
-                      op.steps, op.seconds, op.walk);
+                      op.steps, op.seconds, op.trust, op.walk);
   };
   std::sort(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) < key(b); });
   std::vector<Op> merged;
@@ -200,10 +212,17 @@ void StepWork::Merge() {
   ops = std::move(merged);
 }
 
-double StepWork::Gpu(const Rates& rates) const {
-  const Seconds seconds = SecondsOf(*this, rates);
-  return seconds.compute + seconds.bandwidth + seconds.launch;
+double StepWork::Gpu(const Rates& rates) const { return All(SecondsOf(*this, rates)); }
+
+double StepWork::GpuOf(OpClass of, const Rates& rates) const {
+  Seconds seconds;
+  for (const Op& op : ops) {
+    if (op.of == of) Add(seconds, *this, op, rates);
+  }
+  return All(seconds);
 }
+
+double StepWork::GpuRest(const Rates& rates) const { return All(RestOf(*this, rates)); }
 
 double StepWork::Host(const Rates& rates) const {
   return ((forward + pointwise * rates.host_pointwise) * rates.host_forward +
@@ -269,14 +288,18 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
     if (other_kernels) {
       for (double& walk : work.ops.back().walk) walk *= kChannelsLastWalk;
     }
-    if (query.operators == nullptr || other_kernels) continue;
+    // Recurrent layers go by their steps: cells of other shapes say little of them.
+    if (query.operators == nullptr || other_kernels || of == OpClass::kRecurrent) continue;
     OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
     shape.walk = work.ops.back().walk;
     const auto forward = query.operators->Seconds(shape, kForward, roofline);
     const bool returns = cost.ops[i].backward.kernels > 0;
-    const auto back =
-        returns ? query.operators->Seconds(shape, kBackward, roofline) : std::optional(0.0);
-    if (forward && back) work.ops.back().seconds = *forward + *back;
+    const auto back = returns ? query.operators->Seconds(shape, kBackward, roofline)
+                              : std::optional(OperatorTable::Told{0, 1});
+    if (!forward || !back) continue;
+    work.ops.back().seconds = forward->seconds + back->seconds;
+    work.ops.back().trust =
+        kLeastTrust + (kMostTrust - kLeastTrust) * std::min(forward->support, back->support);
   }
   work.sum_bytes = cost.backward.bytes - backward.bytes;
   work.sum_kernels = cost.backward.kernels - backward.kernels;

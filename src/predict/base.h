@@ -67,6 +67,7 @@ struct StepWork {
     double kernels = 0, steps = 1;
     double sum = 0, channels = 1;  // lengths of sums; outputs a sum's weights serve
     double seconds = 0;            // forward and backward by the operator table; 0: it has none
+    double trust = 0;              // in that, beside what the rates say
     std::array<double, 2> walk{};  // Walk() of forward and backward
   };
   std::vector<Op> ops;  // those with kernels
@@ -89,6 +90,9 @@ struct StepWork {
 
   // Seconds a step.
   double Gpu(const Rates& rates) const;
+  // Parts of it: the operators of one class, and all that is no operator of the graph.
+  double GpuOf(OpClass of, const Rates& rates) const;
+  double GpuRest(const Rates& rates) const;
   double Host(const Rates& rates) const;
   double Load(const Rates& rates) const;  // by one process
   double Pin(const Rates& rates) const;

@@ -1,8 +1,10 @@
 #include "predict/fit_rates.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "predict/learn/gaussian/cholesky.h"
@@ -22,12 +24,16 @@ constexpr double kStep = 1e-4;
 // 2 (sqrt(1 + r^2) - 1) of every residual, pulls included.
 class Fit {
  public:
-  Fit(Rates& rates, bool host, double soft, std::function<std::vector<double>()> residuals)
+  // The residuals by the rates as they are. Given a class, only rates of that class have changed
+  // since it was last called without.
+  using Residuals = std::function<std::vector<double>(std::optional<OpClass>)>;
+  Fit(Rates& rates, bool host, double soft, Residuals residuals)
       : soft_(soft), residuals_(std::move(residuals)) {
     for (const Rate& rate : RatesOf(rates)) {
       if (rate.host != host) continue;
       const bool table = rate.name.find("_table") != std::string::npos;
       values_.push_back(rate.value);
+      of_.push_back(rate.of == OpClass::kNone ? std::nullopt : std::optional(rate.of));
       top_.push_back(std::log(rate.most));
       start_.push_back(std::min(std::log(*rate.value), top_.back() - 1e-3));
       pull_.push_back(host ? kHostPull : table ? kTablePull : kGpuPull);
@@ -48,7 +54,7 @@ class Fit {
         std::vector<double> moved = place_;
         const double step = moved[i] + kStep <= top_[i] ? kStep : -kStep;
         moved[i] += step;
-        slopes[i] = All(moved);
+        slopes[i] = All(moved, of_[i]);
         for (std::size_t k = 0; k < now.size(); ++k) {
           slopes[i][k] = (slopes[i][k] - now[k]) / step * std::sqrt(WeightOf(now[k]));
         }
@@ -95,9 +101,10 @@ class Fit {
   void Put(const std::vector<double>& place) {
     for (std::size_t i = 0; i < place.size(); ++i) *values_[i] = std::exp(place[i]);
   }
-  std::vector<double> All(const std::vector<double>& place) {
+  std::vector<double> All(const std::vector<double>& place,
+                          std::optional<OpClass> changed = std::nullopt) {
     Put(place);
-    std::vector<double> out = residuals_();
+    std::vector<double> out = residuals_(changed);
     for (std::size_t i = 0; i < place.size(); ++i) {
       out.push_back(pull_[i] * (place[i] - start_[i]));
     }
@@ -113,23 +120,49 @@ class Fit {
   }
 
   double soft_;
-  std::function<std::vector<double>()> residuals_;
+  Residuals residuals_;
   std::vector<double*> values_;
+  std::vector<std::optional<OpClass>> of_;
   std::vector<double> top_, start_, pull_, place_;
+};
+
+// The GPU's seconds of each step, class by class: what did not change is not added up again.
+class GpuSeconds {
+ public:
+  GpuSeconds(std::span<const MeasuredStep> steps, const Rates& rates)
+      : steps_(steps), rates_(rates), parts_(steps.size()) {}
+
+  double Of(std::size_t step, std::optional<OpClass> changed) {
+    const StepWork& work = *steps_[step].work;
+    std::array<double, kOpClasses>& parts = parts_[step];
+    double sum = work.GpuRest(rates_);
+    for (std::size_t c = 0; c < kOpClasses; ++c) {
+      const auto of = static_cast<OpClass>(c);
+      if (!changed) parts[c] = work.GpuOf(of, rates_);
+      sum += changed == of ? work.GpuOf(of, rates_) : parts[c];
+    }
+    return sum;
+  }
+
+ private:
+  std::span<const MeasuredStep> steps_;
+  const Rates& rates_;
+  std::vector<std::array<double, kOpClasses>> parts_;
 };
 
 }  // namespace
 
 Rates FitRates(std::span<const MeasuredStep> steps) {
   Rates rates = PlausibleRates();
-  Fit(rates, false, kGpuSoft, [&] {
+  GpuSeconds gpu(steps, rates);
+  Fit(rates, false, kGpuSoft, [&](std::optional<OpClass> changed) {
     std::vector<double> out;
-    for (const MeasuredStep& step : steps) {
-      if (step.busy > 0) out.push_back(std::log(step.work->Gpu(rates) / step.busy));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].busy > 0) out.push_back(std::log(gpu.Of(i, changed) / steps[i].busy));
     }
     return out;
   }).Run();
-  Fit(rates, true, kHostSoft, [&] {
+  Fit(rates, true, kHostSoft, [&](std::optional<OpClass>) {
     std::vector<double> out;
     for (const MeasuredStep& step : steps) {
       if (!(step.busy > 0) || !(step.step > 0)) continue;

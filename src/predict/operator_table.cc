@@ -20,6 +20,7 @@ constexpr double kRidge = 0.02;   // of the plane, a cell
 constexpr OperatorTable::Place kReach = {1, 1, 0.7, 1, 0.7, 0.55, 0.4};
 constexpr double kPlaneWeight = 0.15;  // how much the plane itself counts, beside a cell just there
 constexpr double kTooFar = 9;          // squared, in reaches: nothing nearer, nothing told
+constexpr double kEnough = 1;          // weight of cells that makes for half the support
 constexpr std::size_t kFewest = 3;     // cells that make a group
 
 double Log(double value) { return std::log(std::max(value, 1.0)); }
@@ -187,8 +188,9 @@ OperatorTable OperatorTable::Without(const std::set<std::string>& families) cons
   return {std::move(kept), roofline_};
 }
 
-std::optional<double> OperatorTable::Seconds(const OperatorShape& shape, std::size_t pass,
-                                             const Roofline& roofline) const {
+std::optional<OperatorTable::Told> OperatorTable::Seconds(const OperatorShape& shape,
+                                                          std::size_t pass,
+                                                          const Roofline& roofline) const {
   if (shape.of == OpClass::kNone || groups_.empty()) return std::nullopt;
   const Group& group = groups_[GroupOf(shape, pass)];
   if (group.over.empty() || !(shape.bytes[pass] > 0)) return std::nullopt;
@@ -211,7 +213,9 @@ std::optional<double> OperatorTable::Seconds(const OperatorShape& shape, std::si
     over += group.slope[i] * (place[i] - group.middle[i]);
   }
   if (nearest >= kTooFar) return std::nullopt;
-  return Least(shape, pass, roofline) * std::exp(std::clamp(over, -3.0, 8.0));
+  const double cells = weights - kPlaneWeight;
+  return Told{Least(shape, pass, roofline) * std::exp(std::clamp(over, -3.0, 8.0)),
+              cells / (cells + kEnough)};
 }
 
 std::string OperatorTable::Write() const {
@@ -229,6 +233,40 @@ std::string OperatorTable::Write() const {
   return out;
 }
 
+namespace {
+
+// As Write() writes them: "1.179e+06". A table has a hundred thousand of them, and whoever predicts
+// reads them each time.
+std::optional<double> ShortNumber(std::string_view word) {
+  constexpr std::array<double, 11> kTens = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
+  constexpr std::size_t kMostDigits = 9;
+  std::int64_t digits = 0;
+  std::size_t at = 0, count = 0, behind = 0;
+  for (bool point = false; at < word.size(); ++at) {
+    if (word[at] == '.' && !point) {
+      point = true;
+    } else if (word[at] >= '0' && word[at] <= '9') {
+      digits = digits * 10 + (word[at] - '0');
+      ++count;
+      if (point) ++behind;
+    } else {
+      break;
+    }
+  }
+  const bool power = word.size() == at + 4 && word[at] == 'e' && word[at + 2] == '0';
+  if (count == 0 || count > kMostDigits || (at < word.size() && !power)) {
+    return core::FiniteNumber(word);
+  }
+  const double value = static_cast<double>(digits) / kTens[behind];
+  if (!power) return value;
+  const char sign = word[at + 1], last = word[at + 3];
+  if ((sign != '+' && sign != '-') || last < '0' || last > '9') return core::FiniteNumber(word);
+  const double ten = kTens[static_cast<std::size_t>(last - '0')];
+  return sign == '+' ? value * ten : value / ten;
+}
+
+}  // namespace
+
 core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
   constexpr std::size_t kNumbers = 16, kMostCells = 200'000;
   std::vector<Cell> cells;
@@ -243,7 +281,7 @@ core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
     while (!line.empty() && good) {
       const std::string_view word = line.substr(0, line.find(' '));
       line.remove_prefix(std::min(line.size(), word.size() + 1));
-      const auto number = core::FiniteNumber(word);
+      const auto number = ShortNumber(word);
       good = number && *number >= 0 && *number < 1e30 && count < kNumbers;
       if (good) numbers[count++] = *number;
     }

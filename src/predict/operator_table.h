@@ -50,6 +50,7 @@ double ChannelsOf(OpClass of, const graph::Dims& output);
 struct Roofline {
   std::array<double, 3> flops{};  // a second, by OperatorShape::arithmetic
   double bandwidth = 0;           // bytes a second
+  friend bool operator==(const Roofline&, const Roofline&) = default;
 };
 Roofline RooflineOf(const core::GpuModel& gpu);
 
@@ -73,10 +74,15 @@ class OperatorTable {
 
   // Seconds of forward (kForward) or backward on a GPU of this roofline; none where it has no cell
   // of that kind, or all are too far away to tell.
-  std::optional<double> Seconds(const OperatorShape& shape, std::size_t pass,
-                                const Roofline& roofline) const;
+  struct Told {
+    double seconds = 0;
+    double support = 0;  // by the cells near it: 0 none, 1 many or one that is just so
+  };
+  std::optional<Told> Seconds(const OperatorShape& shape, std::size_t pass,
+                              const Roofline& roofline) const;
 
   const std::vector<Cell>& cells() const { return cells_; }
+  const Roofline& roofline() const { return roofline_; }
   bool empty() const { return cells_.empty(); }
 
   static constexpr std::size_t kFeatures = 7;

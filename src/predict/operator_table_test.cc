@@ -55,8 +55,9 @@ TEST(OperatorTable, TellsWhatWasMeasured) {
   const OperatorTable table = TestTable();
   for (const auto& cell : table.cells()) {
     for (const std::size_t pass : {kForward, kBackward}) {
-      EXPECT_NEAR(*table.Seconds(cell.shape, pass, RooflineOf(TestGpu())) / cell.seconds[pass], 1,
-                  0.02);
+      EXPECT_NEAR(
+          table.Seconds(cell.shape, pass, RooflineOf(TestGpu()))->seconds / cell.seconds[pass], 1,
+          0.02);
     }
   }
 }
@@ -64,9 +65,9 @@ TEST(OperatorTable, TellsWhatWasMeasured) {
 TEST(OperatorTable, InBetweenItInterpolates) {
   const OperatorShape between = Product(700, 500, 400);
   const Roofline roofline = RooflineOf(TestGpu());
-  EXPECT_NEAR(
-      *TestTable().Seconds(between, kForward, roofline) / Limit(between, kForward, roofline),
-      kAlone, 0.2);
+  EXPECT_NEAR(TestTable().Seconds(between, kForward, roofline)->seconds /
+                  Limit(between, kForward, roofline),
+              kAlone, 0.2);
 }
 
 TEST(OperatorTable, ASlowShapeSlowsItsNeighboursAndNobodyElse) {
@@ -75,12 +76,23 @@ TEST(OperatorTable, ASlowShapeSlowsItsNeighboursAndNobodyElse) {
   const OperatorTable slowed(cells, RooflineOf(TestGpu()));
   const Roofline roofline = RooflineOf(TestGpu());
   const auto change = [&](const OperatorShape& shape) {
-    return *slowed.Seconds(shape, kForward, roofline) /
-           *TestTable().Seconds(shape, kForward, roofline);
+    return slowed.Seconds(shape, kForward, roofline)->seconds /
+           TestTable().Seconds(shape, kForward, roofline)->seconds;
   };
   EXPECT_GT(change(cells[0].shape), 3);
   EXPECT_GT(change(Product(280, 260, 260)), 1.5);
   EXPECT_LT(change(cells.back().shape), 1.3);
+}
+
+TEST(OperatorTable, IsSureOfWhatWasMeasuredAndLessSureFartherAway) {
+  const Roofline roofline = RooflineOf(TestGpu());
+  const double just = TestTable().Seconds(Cells()[0].shape, kForward, roofline)->support;
+  const double near = TestTable().Seconds(Product(700, 500, 400), kForward, roofline)->support;
+  const double far = TestTable().Seconds(Product(3e5, 1024, 1024), kForward, roofline)->support;
+  EXPECT_GT(just, 0.9);
+  EXPECT_LT(near, just);
+  EXPECT_LT(far, near);
+  EXPECT_LT(far, 0.1);
 }
 
 TEST(OperatorTable, OtherGpusHaveTheSameRatioOverTheirOwnLimits) {
@@ -88,8 +100,8 @@ TEST(OperatorTable, OtherGpusHaveTheSameRatioOverTheirOwnLimits) {
   half.bandwidth = half.bandwidth * 0.5;
   half.bf16_tflops = *half.bf16_tflops / 2;
   const OperatorShape shape = Product(4096, 1024, 1024);
-  const double here = *TestTable().Seconds(shape, kForward, RooflineOf(TestGpu()));
-  const double there = *TestTable().Seconds(shape, kForward, RooflineOf(half));
+  const double here = TestTable().Seconds(shape, kForward, RooflineOf(TestGpu()))->seconds;
+  const double there = TestTable().Seconds(shape, kForward, RooflineOf(half))->seconds;
   EXPECT_GT(there / here, 1.7);
   EXPECT_LT(there / here, 2.01);
 }

@@ -125,18 +125,21 @@ std::vector<Rate> RatesOf(Rates& rates) {
   for (std::size_t c = 0; c < kOpClasses; ++c) {
     const std::string name(kOpClassNames[c]);
     ClassRates& of = rates.of[c];
+    const auto put = [&](const char* what, double* value, double most) {
+      out.push_back({name + what, value, most, false, static_cast<OpClass>(c)});
+    };
     const bool recurrent = c == static_cast<std::size_t>(OpClass::kRecurrent);
     if (c <= static_cast<std::size_t>(OpClass::kAttention) || recurrent) {
-      out.push_back({name + "_half_flops", &of.half_flops, 1, false});
-      if (!recurrent) out.push_back({name + "_full_flops", &of.full_flops, 1, false});
+      put("_half_flops", &of.half_flops, 1);
+      if (!recurrent) put("_full_flops", &of.full_flops, 1);
     }
     if (!recurrent) {
-      out.push_back({name + "_half_bytes", &of.half_bytes, kCaches, false});
-      out.push_back({name + "_full_bytes", &of.full_bytes, kCaches, false});
-      out.push_back({name + "_kernel", &of.kernel, usual.of[c].kernel * seconds, false});
+      put("_half_bytes", &of.half_bytes, kCaches);
+      put("_full_bytes", &of.full_bytes, kCaches);
+      put("_kernel", &of.kernel, usual.of[c].kernel * seconds);
     }
-    out.push_back({name + "_half_table", &of.half_table, seconds, false});
-    out.push_back({name + "_full_table", &of.full_table, seconds, false});
+    put("_half_table", &of.half_table, seconds);
+    put("_full_table", &of.full_table, seconds);
   }
   const auto gpu = [&](const char* name, double Rates::*which, double most) {
     out.push_back({name, &(rates.*which), most > 0 ? most : usual.*which * seconds, false});

@@ -58,6 +58,7 @@ struct Rate {
   double* value;
   double most;
   bool host;
+  OpClass of = OpClass::kNone;  // whose operators' seconds it changes; kNone: of several
 };
 std::vector<Rate> RatesOf(Rates& rates);
 

@@ -1,5 +1,6 @@
 #include "predict/trained.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,11 @@ Json Numbers(const Figures& figures) {
 Figures FiguresFrom(learn::Reader& reader, const json& value, const std::string& key) {
   Figures out;
   const json& list = reader.At(value, key);
+  if (list.is_binary()) {  // all of them are numbers
+    const auto all = reader.Numbers(value, key, kFigures, -learn::kLargest, learn::kLargest);
+    std::copy(all.begin(), all.end(), out.begin());
+    return out;
+  }
   reader.Expect(list.is_array() && list.size() == kFigures, "\"{}\" has not {} numbers", key,
                 kFigures);
   if (reader.failed()) return out;
@@ -198,11 +204,11 @@ core::Result<Predictor> PredictorFrom(const json& value) {
 }  // namespace
 
 core::Result<Predictor> ReadPredictor(std::string_view text) {
-  return PredictorFrom(learn::ParseFast(text));
+  return PredictorFrom(learn::ParsePacked(text));
 }
 
 core::Result<Trained> ReadTrained(std::string_view text) {
-  const json value = learn::ParseFast(text);
+  const json value = learn::ParsePacked(text);
   auto predictor = PredictorFrom(value);
   RETURN_IF_ERROR(predictor);
   Trained out{std::move(*predictor), std::nullopt};

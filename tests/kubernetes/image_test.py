@@ -151,7 +151,10 @@ class Image(KubeTest):
         self.start([*words, IMAGE, *args], "scheduler.log")
         self.cluster.wait_until(lambda: "this replica leads" in self.said("scheduler.log"), lambda: self.said("scheduler.log"))
         self.cluster.add_pod("a", annotations={OURS + "may-evict": "true"})
-        pod = self.cluster.wait_pod("a", phase="Running", node="n1")
+        try:
+            pod = self.cluster.wait_pod("a", phase="Running", node="n1")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.said('scheduler.log')}") from error
         self.assertEqual(placed(pod), gpus_of("n1", 1))
         self.assertNotIn("scheduler-token", self.said("scheduler.log"))
 

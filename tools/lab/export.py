@@ -1,4 +1,4 @@
-"""Write workloads' forward graphs: ONNX with a symbolic batch, and torch.export archives, both without weights.
+"""Write the graphs of what workloads compute in a step, forward: ONNX with a symbolic batch, and torch.export archives, both without weights.
 
   export.py NAMES.json DIR [--rows ROWS.jsonl] [--processes N] [--timeout S] [--limit S] [--pt2 NAME ...] [--check]
 
@@ -72,6 +72,9 @@ def to_onnx(model, example, path):
         p.save(d + '/m.onnx', external_data=True)
         m = onnx.load(d + '/m.onnx', load_external_data=False)
     strip(m)
+    frozen = [n for n, p in model.named_parameters() if not p.requires_grad]
+    if frozen:                                             # ONNX has no word for it
+        onnx.helper.set_model_props(m, {'sharewell.frozen': ' '.join(frozen)})
     onnx.save(m, path)
     return dict(how=how, opset=m.opset_import[0].version, nodes=len(m.graph.node), value_info=len(m.graph.value_info), bytes=os.path.getsize(path))
 
@@ -121,12 +124,13 @@ def work(name, out, pt2, check, answer):
                 row['step_error'] = repr(e)[:400]
         t = workloads.build(name, 2, 0)
         row['params'] = sum(p.numel() for p in t.model.parameters())
-        t.model.eval()
-        row |= to_onnx(t.model, t.example, f'{out}/onnx/{file_of(name)}.onnx')
+        whole, example = t.whole
+        whole.eval()
+        row |= to_onnx(whole, example, f'{out}/onnx/{file_of(name)}.onnx')
         row['ok'] = True
         if name in pt2:
             try:
-                to_pt2(t.model, t.example, f'{out}/pt2/{file_of(name)}.pt2')
+                to_pt2(whole, example, f'{out}/pt2/{file_of(name)}.pt2')
                 row['pt2'] = True
             except Exception as e:
                 row['pt2_error'] = repr(e)[:300]

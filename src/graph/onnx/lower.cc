@@ -135,8 +135,10 @@ void MarkWeights(const Op& op, Values& values) {
     if (op.inputs[i] == kAbsent) continue;
     const Fact& fact = values.facts[Index(op.inputs[i])];
     Tensor& tensor = values.tensors[Index(op.inputs[i])];
-    if (!fact.initializer || !IsFloat(tensor.dtype) || !tensor.dims || tensor.dims->empty())
+    if (!fact.initializer || fact.frozen || !IsFloat(tensor.dtype) || !tensor.dims ||
+        tensor.dims->empty()) {
       continue;
+    }
     if (op.type == "BatchNormalization" && i >= 3) continue;
     if (!layer && Elements(tensor) <= 1) continue;  // a number in the shape of a vector
     // PyTorch's exporter names what it computed itself val_N. Matrices are weights it transposed;

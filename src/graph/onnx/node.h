@@ -30,6 +30,7 @@ struct Fact {
   std::optional<Numbers> numbers;
   std::uint8_t origin = kFromConstants;  // of Origin, or-ed together
   bool initializer = false;
+  bool frozen = false;         // an initializer that the file says is not trained
   std::int32_t producer = -1;  // index into ops
 };
 

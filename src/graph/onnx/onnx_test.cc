@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "graph/flow.h"
 #include "graph/onnx/test_model.h"
 
 namespace sharewell::graph {
@@ -164,6 +165,23 @@ TEST(ReadOnnx, OnlyWhatIsTrainedIsAWeight) {
     EXPECT_EQ(Named(graph, constant).role, Role::kConstant) << constant;
   }
   EXPECT_THAT(ShapeOf(graph, "y"), ElementsAre(1, 4, 16, 16));
+}
+
+TEST(ReadOnnx, WeightsThatTheFileSaysAreFrozenAreNotTrained) {
+  TestModel model;
+  model.Note("author", "w").Note("sharewell.frozen", "other.w target.w");
+  model.graph()
+      .Input("x", TestDims("batch", 3))
+      .Weight("w", {3, 5})
+      .Node("MatMul", {"x", "w"}, {"y"})
+      .Weight("target.w", {3, 5})
+      .Node("MatMul", {"x", "target.w"}, {"z"})
+      .Output("y")
+      .Output("z");
+  const Graph graph = Read(model);
+  EXPECT_EQ(Named(graph, "w").role, Role::kWeight);
+  EXPECT_EQ(Named(graph, "target.w").role, Role::kConstant);
+  EXPECT_EQ(Params(graph), 15);
 }
 
 TEST(ReadOnnx, WeightsInConstantNodesAreWeightsToo) {

@@ -43,6 +43,11 @@ Reader::Reader(const wire::Model& model, const BoundInputs& bound, bool declared
   for (const wire::Function& function : model.functions) {
     functions_.emplace(FunctionKey(function.domain, function.name, function.overload), &function);
   }
+  for (std::string_view names = model.frozen; !names.empty();) {
+    const std::string_view name = names.substr(0, names.find(' '));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    frozen_.insert(name);
+  }
 }
 
 std::string Reader::Called(const wire::Node& node) {
@@ -106,6 +111,7 @@ bool Reader::ReadInitializers(const wire::Graph& graph, Scope& scope) {
     }
     tensor.dims = data.dims;
     fact.numbers = NumbersOf(data);
+    fact.frozen = frozen_.count(data.name) > 0;
     IsInitializer(id);
     if (!Define(data.name, id, scope)) return false;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/result.h"
@@ -73,6 +74,7 @@ class Reader {
   const BoundInputs& bound_;
   bool declared_;
   std::unordered_map<std::string, const wire::Function*> functions_;  // by domain, name, overload
+  std::unordered_set<std::string_view> frozen_;  // weights that are not trained
   Values values_;
   std::vector<Op> ops_;
   std::size_t visited_ = 0;

@@ -201,6 +201,14 @@ class TestModel {
     functions_.push_back(function);
     return *this;
   }
+  TestModel& Note(const std::string& key, const std::string& value) {
+    std::string note;
+    protozero::pbf_writer writer(note);
+    writer.add_string(1, key);
+    writer.add_string(2, value);
+    notes_.push_back(note);
+    return *this;
+  }
   std::string Bytes() const {
     std::string bytes;
     protozero::pbf_writer writer(bytes);
@@ -211,6 +219,7 @@ class TestModel {
     std::string opset;
     protozero::pbf_writer(opset).add_int64(2, opset_);
     writer.add_message(8, opset);
+    for (const auto& note : notes_) writer.add_message(14, note);
     for (const auto& function : functions_) writer.add_message(25, function);
     return bytes;
   }
@@ -219,7 +228,7 @@ class TestModel {
   std::string producer_;
   std::int64_t opset_;
   TestGraph graph_;
-  std::vector<std::string> functions_;
+  std::vector<std::string> functions_, notes_;
 };
 
 }  // namespace sharewell::graph::onnx

@@ -2,6 +2,7 @@
 
 #include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
+#include <utility>
 
 namespace sharewell::graph::onnx::wire {
 namespace {
@@ -80,6 +81,25 @@ Opset ReadOpset(std::string_view bytes) {
     }
   }
   return opset;
+}
+
+// A key and its value, of the file's metadata.
+std::pair<std::string_view, std::string_view> ReadNote(std::string_view bytes) {
+  std::pair<std::string_view, std::string_view> note;
+  pbf_reader reader = Open(bytes);
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case tag_and_type(1, kBytes):
+        note.first = View(reader);
+        break;
+      case tag_and_type(2, kBytes):
+        note.second = View(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return note;
 }
 
 Function ReadFunction(std::string_view bytes) {
@@ -304,6 +324,11 @@ Model ReadModel(std::string_view bytes) {
         break;
       case tag_and_type(8, kBytes):
         model.opsets.push_back(ReadOpset(View(reader)));
+        break;
+      case tag_and_type(14, kBytes):
+        if (const auto [key, value] = ReadNote(View(reader)); key == "sharewell.frozen") {
+          model.frozen = value;
+        }
         break;
       case tag_and_type(25, kBytes):
         if (function_nodes > kMostNodes) {

@@ -74,6 +74,7 @@ struct Model {
   std::vector<Opset> opsets;
   std::optional<std::string_view> graph;
   std::vector<Function> functions;
+  std::string_view frozen;  // weights that are not trained: names between spaces
 };
 
 Model ReadModel(std::string_view bytes);

@@ -79,7 +79,7 @@ ColocationState::Measured ColocationFrom(const json& value, std::size_t resident
                                          learn::Reader& reader) {
   reader.Only(value, {"who", "speeds", "times"});
   ColocationState::Measured out;
-  const std::size_t count = reader.List(value, "who", kMostOnOneGpu).size();
+  const std::size_t count = reader.Length(value, "who", kMostOnOneGpu);
   reader.Expect(count >= 1, "a co-location of it has no jobs");
   for (const double place : reader.Numbers(value, "who", count, 0, kLargestCount)) {
     reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,

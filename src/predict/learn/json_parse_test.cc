@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "predict/learn/json_reading.h"
+
 namespace sharewell::predict::learn {
 namespace {
 
@@ -55,6 +57,23 @@ TEST(ParseFast, TakesAndRefusesWhatTheOtherParserDoes) {
         std::string("-9223372036854775809"), std::string("\xef\xbb\xbf[1]"), deep,
         deep + std::string(3000, ']'), std::string("[1\0]", 4)}) {
     ExpectSame(text);
+  }
+}
+
+TEST(ParsePacked, KeepsLongListsOfNumbersAsTheirBytesAndAllElseAsItIs) {
+  const json numbers = ParsePacked("[0.1,1,2,3,4,5,6,7,8,9,10,-11.5]");
+  ASSERT_TRUE(numbers.is_binary());
+  EXPECT_EQ(numbers.get_binary().size(), 12 * sizeof(double));
+  EXPECT_EQ(Reader("list").Numbers(json{{"a", numbers}}, "a").back(), -11.5);
+  EXPECT_EQ(Reader("list").Numbers(json{{"a", numbers}}, "a").front(), 0.1);
+  Reader small("list");
+  EXPECT_TRUE(small.Numbers(json{{"a", numbers}}, "a", 12, 0, 20).empty());
+  EXPECT_TRUE(small.failed());
+  Reader more("list");
+  EXPECT_TRUE(more.Numbers(json{{"a", numbers}}, "a", 13, -20, 20).empty());
+  EXPECT_TRUE(more.failed());
+  for (const char* text : {"[1,2,3]", "[0,1,2,3,4,5,6,7,8,9,10,null]", R"({"a":[[]]})"}) {
+    EXPECT_EQ(ParsePacked(text), json::parse(text)) << text;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -88,21 +89,40 @@ class Reader {
     return static_cast<std::size_t>(count);
   }
 
+  // How many there are of a list that may be packed (json_parse.h).
+  std::size_t Length(const nlohmann::json& value, const std::string& key, std::size_t most) {
+    const nlohmann::json& list = At(value, key);
+    if (!list.is_binary()) return List(value, key, most).size();
+    const std::size_t count = list.get_binary().size() / sizeof(double);
+    Expect(count <= most, "its \"{}\" has {} entries; there may be {}", key, count, most);
+    return failed() ? 0 : count;
+  }
+
   // Any finite numbers, as many as there are.
   std::vector<double> Numbers(const nlohmann::json& value, const std::string& key) {
     const double any = std::numeric_limits<double>::max();
-    const std::size_t count = List(value, key, std::numeric_limits<std::size_t>::max()).size();
+    const std::size_t count = Length(value, key, std::numeric_limits<std::size_t>::max());
     return Numbers(value, key, count, -any, any);
   }
 
   // Exactly `count` numbers from `low` to `high`.
   std::vector<double> Numbers(const nlohmann::json& value, const std::string& key,
                               std::size_t count, double low, double high) {
-    const nlohmann::json& list = List(value, key, std::numeric_limits<std::size_t>::max());
-    Expect(list.size() == count, "its \"{}\" has {} entries; there must be {}", key, list.size(),
-           count);
+    const std::size_t length = Length(value, key, std::numeric_limits<std::size_t>::max());
+    Expect(length == count, "its \"{}\" has {} entries; there must be {}", key, length, count);
     std::vector<double> out;
     if (failed()) return out;
+    const nlohmann::json& list = At(value, key);
+    if (list.is_binary()) {
+      out.resize(count);
+      std::memcpy(out.data(), list.get_binary().data(), count * sizeof(double));
+      const auto wrong =
+          std::find_if_not(out.begin(), out.end(), [&](double x) { return x >= low && x <= high; });
+      if (wrong == out.end()) return out;
+      Expect(false, "an entry of its \"{}\" is {}; it must be from {} to {}", key, *wrong, low,
+             high);
+      return {};
+    }
     out.reserve(count);
     for (const nlohmann::json& number : list) {
       const double x =

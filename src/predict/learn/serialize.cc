@@ -194,7 +194,7 @@ Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
   state.noise = in.Bounded(value, "noise", 1e-12, kLargest);
   state.signal = in.Bounded(value, "signal", 0, kLargest);
   state.mean = in.Bounded(value, "mean", -kLargest, kLargest);
-  const std::size_t rows = in.List(value, "targets", kMostGaussianRows).size();
+  const std::size_t rows = in.Length(value, "targets", kMostGaussianRows);
   state.targets = in.Numbers(value, "targets", rows, -kLargest, kLargest);
   state.weights = in.Numbers(value, "weights", rows, 1e-12, kLargest);
   state.rows = in.Numbers(value, "rows", rows * features, -kLargest, kLargest);
@@ -295,7 +295,7 @@ core::Result<Conformal> ConformalFromJson(const json& value) {
   Reader in("calibration");
   in.Only(value, {"levels", "pooled", "families"});
   Conformal out;
-  const std::size_t levels = in.List(value, "levels", 1000).size();
+  const std::size_t levels = in.Length(value, "levels", 1000);
   in.Expect(levels > 0, "it has no levels");
   out.levels = in.Numbers(value, "levels", levels, 0, 1);
   in.Expect(std::is_sorted(out.levels.begin(), out.levels.end()), "its levels do not ascend");

@@ -1,6 +1,7 @@
 #include "study/prediction/operator_file.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -125,11 +126,23 @@ core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
   return predict::OperatorTable(std::move(cells), predict::RooflineOf(*model));
 }
 
-core::Result<predict::OperatorTable> ReadOperatorFile(const std::string& path,
-                                                      const catalogue::GpuCatalogue& catalogue) {
-  const auto mapped = platform::MappedFile::Open(path);
-  RETURN_IF_ERROR(mapped);
-  return ReadOperatorText(mapped->text(), path, catalogue);
+core::Result<predict::OperatorTable> ReadOperatorFiles(const std::vector<std::string>& paths,
+                                                       const catalogue::GpuCatalogue& catalogue) {
+  std::vector<predict::OperatorTable::Cell> cells;
+  std::optional<predict::Roofline> roofline;
+  for (const std::string& path : paths) {
+    const auto mapped = platform::MappedFile::Open(path);
+    RETURN_IF_ERROR(mapped);
+    const auto table = ReadOperatorText(mapped->text(), path, catalogue);
+    RETURN_IF_ERROR(table);
+    if (roofline && *roofline != table->roofline()) {
+      return core::UsageError("{}: it is of another GPU model than {}; a table is of one", path,
+                              paths[0]);
+    }
+    roofline = table->roofline();
+    cells.insert(cells.end(), table->cells().begin(), table->cells().end());
+  }
+  return predict::OperatorTable(std::move(cells), roofline.value_or(predict::Roofline{}));
 }
 
 }  // namespace sharewell::study

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
@@ -10,9 +11,9 @@
 
 namespace sharewell::study {
 
-// Cells that failed are left out. All must be of one GPU model.
-core::Result<predict::OperatorTable> ReadOperatorFile(const std::string& path,
-                                                      const catalogue::GpuCatalogue& catalogue);
+// One table of one or more files. Cells that failed are left out. All must be of one GPU model.
+core::Result<predict::OperatorTable> ReadOperatorFiles(const std::vector<std::string>& paths,
+                                                       const catalogue::GpuCatalogue& catalogue);
 core::Result<predict::OperatorTable> ReadOperatorText(std::string_view text,
                                                       const std::string& name,
                                                       const catalogue::GpuCatalogue& catalogue);

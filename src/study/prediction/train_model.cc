@@ -88,7 +88,7 @@ core::Result<TrainReport> TrainModel(const TrainAsk& ask,
   options.refit = ask.refit || !ask.operators.empty();
   std::optional<predict::OperatorTable> operators;
   if (!ask.operators.empty()) {
-    auto read = ReadOperatorFile(ask.operators, catalogue);
+    auto read = ReadOperatorFiles(ask.operators, catalogue);
     RETURN_IF_ERROR(read);
     operators = std::move(*read);
     options.operators = &*operators;

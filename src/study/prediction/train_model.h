@@ -17,8 +17,8 @@ struct TrainAsk {
   std::vector<std::string> profiles;
   std::vector<std::string> pairs;  // pairs and larger co-locations; empty: none
   std::function<void(std::size_t done, std::size_t of)> progress;
-  bool refit = false;          // fit the base's rates too
-  std::string operators = {};  // a table of operators (operator_file.h); empty: none
+  bool refit = false;                       // fit the base's rates too
+  std::vector<std::string> operators = {};  // a table of operators (operator_file.h); empty: none
 };
 
 struct TrainReport {

@@ -66,10 +66,12 @@ class EvaluateCommand : public Command {
         ->disable_flag_override();
     app.add_flag("--refit", refit_, "fit the base's rates in every fold anew")
         ->disable_flag_override();
-    app.add_option(
-           "--operators", operators_,
-           "a table of operators measured one by one; the base goes by it, and --refit holds")
-        ->type_name("FILE");
+    app.add_option("--operators", operators_,
+                   "a table of operators measured one by one; the base goes by it, and --refit "
+                   "holds; may be "
+                   "repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
     app.add_flag("--worth", worth_,
                  "what the operator table, the host probe and the learned residual are worth")
         ->disable_flag_override();
@@ -161,7 +163,7 @@ class EvaluateCommand : public Command {
     if (yeung_) return BesideYeung(*set, options.folds, bar);
     std::optional<predict::OperatorTable> operators;
     if (!operators_.empty()) {
-      auto read = study::ReadOperatorFile(operators_, *catalogue);
+      auto read = study::ReadOperatorFiles(operators_, *catalogue);
       RETURN_IF_ERROR(read);
       operators = std::move(*read);
       options.operators = &*operators;
@@ -296,7 +298,7 @@ class EvaluateCommand : public Command {
   bool yeung_ = false;
   bool refit_ = false;
   bool worth_ = false;
-  std::string operators_;
+  std::vector<std::string> operators_;
   bool search_ = false;
   bool json_ = false;
 };

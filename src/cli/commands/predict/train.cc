@@ -36,8 +36,9 @@ class TrainCommand : public Command {
     app.add_option("--next", next_, "with --onto: later profiles to judge it by; may be repeated")
         ->type_name("FILE");
     app.add_option("--operators", operators_,
-                   "a table of operators measured one by one; the base goes by it")
-        ->type_name("FILE");
+                   "a table of operators measured one by one; the base goes by it; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
     app.add_flag("--refit", refit_, "fit the base's rates to the profiles, too")
         ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
@@ -117,7 +118,8 @@ class TrainCommand : public Command {
   }
 
   std::vector<std::string> profiles_, pairs_, next_;
-  std::string out_, catalogue_, onto_, operators_;
+  std::string out_, catalogue_, onto_;
+  std::vector<std::string> operators_;
   bool refit_ = false;
 };
 
