@@ -187,40 +187,40 @@ TEST(LocalParity, ProfilesFirst) {
   EXPECT_GT(expected.profiles, 0U);
 }
 
-struct ThroughSlurm {
-  DecisionLog log;
-  std::string wrong;
-  int starts = 0;
-  bool refused = false;
-};
-
-ThroughSlurm DecideThroughSlurm(const Case& c, const std::string& name) {
-  sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
-  engine::LiveEngine* told = nullptr;
-  const auto memory = [&](JobId job) {
+// The same world through a cluster's manager that is played.
+template <class ClusterRunner>
+struct Through {
+  Through(const Case& c, const std::string& name)
+      : world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)}),
+        runner(
+            c.cluster, world,
+            [this, &c](const core::Job& job) {
+              live.Submit(job, fixtures::StubRunner::RequestOf(job));
+              live.SetPace(job.id, {std::nullopt, 0, Memory(c, job.id)});
+            },
+            [this, &c](JobId job, core::Ratio rate) {
+              live.SetPace(job,
+                           {rate > 0 ? std::optional(rate) : std::nullopt, rate, Memory(c, job)});
+            }),
+        live(c.cluster, runner.gpus, runner, {.grace = Seconds(0)}),
+        log(Decide(c, name, live)) {
+    std::set<engine::RunId> ended;
+    for (const auto& end : live.TakeEnded()) {
+      EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
+    }
+    if (!runner.refused) {
+      EXPECT_EQ(ended.size(), static_cast<std::size_t>(runner.starts)) << "each start has one end";
+    }
+  }
+  static core::Bytes Memory(const Case& c, JobId job) {
     return sim::Believe(c.jobs[job.index()], c.truth[job.index()], c.belief).gpu_memory_upper;
-  };
-  fixtures::SlurmStubRunner runner(
-      c.cluster, world,
-      [&](const core::Job& job) {
-        told->Submit(job, fixtures::StubRunner::RequestOf(job));
-        told->SetPace(job.id, {std::nullopt, 0, memory(job.id)});
-      },
-      [&](JobId job, core::Ratio rate) {
-        told->SetPace(job, {rate > 0 ? std::optional(rate) : std::nullopt, rate, memory(job)});
-      });
-  engine::LiveEngine engine(c.cluster, runner.gpus, runner, {.grace = Seconds(0)});
-  told = &engine;
-  ThroughSlurm done{Decide(c, name, engine), runner.slurm.wrong, runner.starts, runner.refused};
-  std::set<engine::RunId> ended;
-  for (const auto& end : engine.TakeEnded()) {
-    EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
   }
-  if (!runner.refused) {
-    EXPECT_EQ(ended.size(), static_cast<std::size_t>(runner.starts)) << "each start has one end";
-  }
-  return done;
-}
+
+  sim::World world;
+  ClusterRunner runner;
+  engine::LiveEngine live;
+  DecisionLog log;
+};
 
 // CPU-only jobs, and those that want more memory than there is, are not for this one.
 JobSpec SlurmSpec(Dice& dice, std::size_t models) {
@@ -257,53 +257,21 @@ TEST(SlurmParity, TheSameDecisionsAsTheSimulatedEngine) {
       SCOPED_TRACE(fmt::format("{}, {} models", name, models));
       fixtures::SimulatedCase simulated(c);
       const DecisionLog expected = Decide(c, name, simulated.engine);
-      const ThroughSlurm real = DecideThroughSlurm(c, name);
-      if (real.refused) {
+      const Through<fixtures::SlurmStubRunner> real(c, name);
+      if (real.runner.refused) {
         EXPECT_THAT(expected.text, ::testing::StartsWith(real.log.text));
       } else {
         ASSERT_EQ(real.log.text, expected.text);
         ++whole;
       }
-      EXPECT_EQ(real.wrong, "");
-      starts += real.starts;
+      EXPECT_EQ(real.runner.slurm.wrong, "");
+      starts += real.runner.starts;
       stops += real.log.stops + real.log.moves;
     }
   }
   EXPECT_GT(starts, 500);
   EXPECT_GT(whole, 30U);
   EXPECT_GT(stops, 20U) << "preemptions and moves are among it";
-}
-
-struct ThroughKubernetes {
-  DecisionLog log;
-  std::string wrong, why;
-  int starts = 0;
-};
-
-ThroughKubernetes DecideThroughKubernetes(const Case& c, const std::string& name) {
-  sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
-  engine::LiveEngine* told = nullptr;
-  const auto memory = [&](JobId job) {
-    return sim::Believe(c.jobs[job.index()], c.truth[job.index()], c.belief).gpu_memory_upper;
-  };
-  fixtures::KubeStubRunner runner(
-      c.cluster, world,
-      [&](const core::Job& job) {
-        told->Submit(job, fixtures::StubRunner::RequestOf(job));
-        told->SetPace(job.id, {std::nullopt, 0, memory(job.id)});
-      },
-      [&](JobId job, core::Ratio rate) {
-        told->SetPace(job, {rate > 0 ? std::optional(rate) : std::nullopt, rate, memory(job)});
-      });
-  engine::LiveEngine engine(c.cluster, runner.gpus, runner, {.grace = Seconds(0)});
-  told = &engine;
-  ThroughKubernetes done{Decide(c, name, engine), runner.kube.wrong, runner.why, runner.starts};
-  std::set<engine::RunId> ended;
-  for (const auto& end : engine.TakeEnded()) {
-    EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
-  }
-  EXPECT_EQ(ended.size(), static_cast<std::size_t>(runner.starts)) << "each start has one end";
-  return done;
 }
 
 TEST(KubernetesParity, TheSameDecisionsAsTheSimulatedEngine) {
@@ -317,11 +285,11 @@ TEST(KubernetesParity, TheSameDecisionsAsTheSimulatedEngine) {
       SCOPED_TRACE(fmt::format("{}, {} models", name, models));
       fixtures::SimulatedCase simulated(c);
       const DecisionLog expected = Decide(c, name, simulated.engine);
-      const ThroughKubernetes real = DecideThroughKubernetes(c, name);
-      ASSERT_EQ(real.why, "") << "a start was refused";
+      const Through<fixtures::KubeStubRunner> real(c, name);
+      ASSERT_EQ(real.runner.why, "") << "a start was refused";
       ASSERT_EQ(real.log.text, expected.text);
-      EXPECT_EQ(real.wrong, "");
-      starts += real.starts;
+      EXPECT_EQ(real.runner.kube.wrong, "");
+      starts += real.runner.starts;
       stops += real.log.stops + real.log.moves;
     }
   }

@@ -151,8 +151,7 @@ class KubeControl {
     std::string event_words;          // told last as an Event
     std::optional<core::Seconds> event_at, written_at;
     std::optional<core::Seconds> evicted;  // it waits for its owner's next pod since
-    core::UnixMillis evicted_wall = 0;
-    bool withdrawn = false;  // told
+    bool withdrawn = false;                // told
   };
   struct NodeHere {
     KubeNode kube;
