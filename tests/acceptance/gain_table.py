@@ -60,3 +60,20 @@ def table(foreseen, really):
             worst = max(worst, abs(off["mean"]), abs(off["makespan"]))
             print(f"{'':10} {'off by':10} " + " ".join(f"{100 * off[k]:{8 if k == 'makespan' else 7}.1f}%" for k in ("mean", "p50", "p95", "makespan")))
     return worst
+
+
+def judge(foreseen, really, jobs, plain):
+    """Prints the table, what was gained over `plain` and what fails a bar; exits with 1 where something does."""
+    worst = table(foreseen, really)
+    failed = [f"{name} ran out of GPU memory" for run in really.values() for name in run["broken"]]
+    if len(really) == 2:
+        gain = 1 - really["sharewell"]["mean"] / really["plain"]["mean"]
+        print(f"mean completion is {100 * gain:.1f} % better than {plain}, makespan "
+              f"{100 * (1 - really['sharewell']['makespan'] / really['plain']['makespan']):.1f} %")
+        if gain < LEAST_GAIN:
+            failed.append(f"less than {100 * LEAST_GAIN:.0f} % better")
+    if len(jobs) == 200 and worst > FORESIGHT:
+        failed.append(f"{100 * worst:.1f} % from what the simulator foresaw")
+    for what in failed:
+        print(f"FAILED: {what}")
+    sys.exit(1 if failed else 0)

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "slurm"))
 
 import cluster  # noqa: E402
-from gain_table import CLUSTER_FILE, FORESIGHT, LEAST_GAIN, POLICIES, foresee, model_files, read_trace, summary, table  # noqa: E402
+from gain_table import CLUSTER_FILE, POLICIES, foresee, judge, model_files, read_trace, summary  # noqa: E402
 from slurm_stubs import Stubs  # noqa: E402
 
 PROGRAM = str(pathlib.Path(os.environ.get("SHAREWELL", ROOT / "build/release/sharewell")).resolve())
@@ -119,21 +119,9 @@ def main():
         really[kind] = Run(kind, jobs, args.trace, args.seed).result()
         if args.out:
             args.out.write_text(json.dumps(really, indent=1), encoding="utf-8")
-    worst = table(foreseen, really)
-    failed = [f"{name} ran out of GPU memory" for run in really.values() for name in run["broken"]]
     for kind, run in really.items():
         print(f"{kind}: {run['restarts']} restarts, slurmctld {run['slurmctld_cpu_seconds']:.0f} s of CPU time")
-    if len(really) == 2:
-        gain = 1 - really["sharewell"]["mean"] / really["plain"]["mean"]
-        print(f"mean completion is {100 * gain:.1f} % better than plain Slurm's, makespan "
-              f"{100 * (1 - really['sharewell']['makespan'] / really['plain']['makespan']):.1f} %")
-        if gain < LEAST_GAIN:
-            failed.append(f"less than {100 * LEAST_GAIN:.0f} % better")
-    if len(jobs) == 200 and worst > FORESIGHT:
-        failed.append(f"{100 * worst:.1f} % from what the simulator foresaw")
-    for what in failed:
-        print(f"FAILED: {what}")
-    sys.exit(1 if failed else 0)
+    judge(foreseen, really, jobs, "plain Slurm's")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "acceptance"))
 
 from cluster import Cluster  # noqa: E402
-from gain_table import CLUSTER_FILE, FORESIGHT, LEAST_GAIN, POLICIES, foresee, model_files, read_trace, summary, table  # noqa: E402
+from gain_table import CLUSTER_FILE, POLICIES, foresee, judge, model_files, read_trace, summary  # noqa: E402
 from serving import OURS, Server, gpus_of, placed  # noqa: E402
 
 NODES = {"n1": "H200", "n2": "H200", "n3": "A100", "n4": "A100"}  # two GPUs each, as the cluster file has them
@@ -167,21 +167,9 @@ def main():
         really[kind] = Run(kind, jobs, options.trace, options.seed).result()
         if options.out:
             options.out.write_text(json.dumps(really, indent=1), encoding="utf-8")
-    worst = table(foresee(options.trace, options.seed), really)
-    failed = [f"{name} ran out of GPU memory" for run in really.values() for name in run["broken"]]
     for kind, run in really.items():
         print(f"{kind}: {run['restarts']} restarts")
-    if len(really) == 2:
-        gain = 1 - really["sharewell"]["mean"] / really["plain"]["mean"]
-        print(f"mean completion is {100 * gain:.1f} % better than with exclusive GPUs, makespan "
-              f"{100 * (1 - really['sharewell']['makespan'] / really['plain']['makespan']):.1f} %")
-        if gain < LEAST_GAIN:
-            failed.append(f"less than {100 * LEAST_GAIN:.0f} % better")
-    if len(jobs) == 200 and worst > FORESIGHT:
-        failed.append(f"{100 * worst:.1f} % from what the simulator foresaw")
-    for what in failed:
-        print(f"FAILED: {what}")
-    sys.exit(1 if failed else 0)
+    judge(foresee(options.trace, options.seed), really, jobs, "with exclusive GPUs")
 
 
 if __name__ == "__main__":
