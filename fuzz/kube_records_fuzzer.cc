@@ -39,7 +39,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = ParseKubeClaims(FormatKubeClaims(*claims));
     if (!again || again->size() != claims->size()) __builtin_trap();
   }
-  (void)ParseKubeGpus(text);
+  if (const auto gpus = ParseKubeGpus(text); gpus && gpus->islands.known()) {
+    const auto count = static_cast<int>(gpus->uuids.size());
+    const auto again = sharewell::core::GpuIslands::Parse(gpus->islands.Text(), count);
+    if (!again || *again != gpus->islands) __builtin_trap();
+  }
   (void)ParseKubeVolume(text);
   (void)ParseKubeVolumeClaim(text);
   if (const auto amount = ParseQuantity(text, 1000); amount && *amount < 0) __builtin_trap();

@@ -183,6 +183,13 @@ class Gpu:
         put(found, "compute_mode", lambda: ask("nvmlDeviceGetComputeMode", handle))
         put(found, "gpm", lambda: int(
             ask("nvmlGpmQueryDeviceSupport", handle).isSupportedDevice))
+        others = [ask("nvmlDeviceGetHandleByIndex", i) for i in range(ask("nvmlDeviceGetCount"))]
+        put(found, "ancestors", lambda: [
+            0 if i == self.index else ask("nvmlDeviceGetTopologyCommonAncestor", handle, other)
+            for i, other in enumerate(others)])
+        put(found, "nvlink_to", lambda: [
+            i for i, other in enumerate(others)
+            if i != self.index and ask("nvmlDeviceGetP2PStatus", handle, other, 2) == 0])
         return found
 
     def newest(self, key, found, column):

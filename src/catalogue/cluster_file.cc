@@ -260,11 +260,12 @@ std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& 
                                     Builder& builder) {
   Table table(toml, file, "[[nodes]]");
   table.AllowOnly({"name", "count", "gpus", "gpu", "cores", "memory_gb", "memory_bandwidth_gbs",
-                   "pcie_gbs", "network_gbs"});
+                   "pcie_gbs", "network_gbs", "gpu_islands"});
   Node node;
   const auto count = table.Integer("count", 1, kMostNodes).value_or(1);
   const auto gpus = table.Integer("gpus", 0, kMostGpus);
   const auto gpu = table.Text("gpu");
+  const auto islands = table.Text("gpu_islands");
   node.name = table.Text("name").value_or("");
   node.cores = table.Positive("cores", 1e6);
   if (const auto memory = table.Positive("memory_gb", 1e9)) node.memory = core::GiB(*memory);
@@ -288,6 +289,14 @@ std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& 
       return table.error();
     }
     node.model = *model;
+  }
+  if (islands) {
+    auto read = core::GpuIslands::Parse(*islands, node.gpus);
+    if (!read) {
+      table.Fail("gpu_islands", read.error().message);
+      return table.error();
+    }
+    node.islands = *std::move(read);
   }
   if (const auto added = builder.Add(node, count); !added)
     table.Fail("count", added.error().message);

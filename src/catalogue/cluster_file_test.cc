@@ -79,6 +79,7 @@ memory_gb = 512
 memory_bandwidth_gbs = 300.5
 pcie_gbs = 64
 network_gbs = 25
+gpu_islands = "0,1|2,3"
 
 [[nodes]]
 gpus = 0
@@ -94,12 +95,16 @@ cores = 96
   EXPECT_EQ(node.memory_bandwidth, core::GBps(300.5));
   EXPECT_EQ(node.pcie, core::GBps(64));
   EXPECT_EQ(node.network, core::GBps(25));
+  EXPECT_EQ(node.islands.Text(), "0,1|2,3");
   EXPECT_EQ(cluster->model(node.model).name, "H200");
   EXPECT_EQ(cluster->nodes()[2].name, "node-2");
   EXPECT_EQ(cluster->nodes()[2].gpus, 0);
 }
 
 TEST(ClusterToml, NamesFileLineAndKeyOfEveryMistake) {
+  EXPECT_THAT(ErrorOf(FromText("[[nodes]]\ngpus = 2\ngpu = \"H200\"\ngpu_islands = \"0,1|2\"\n")),
+              AllOf(HasSubstr("c.toml: line 4: islands of GPUs '0,1|2'"), HasSubstr("from 0 to 1"),
+                    HasSubstr("write them as in")));
   EXPECT_THAT(ErrorOf(FromText("[[nodes]]\ngpus = 1\ngpu = \"H200\"\ncuont = 2\n")),
               AllOf(HasSubstr("c.toml: line 4: unknown key 'cuont' in [[nodes]]; the keys are"),
                     HasSubstr("; did you mean 'count'?")));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_islands.h"
 #include "core/gpu_model.h"
 #include "core/ids.h"
 #include "core/units.h"
@@ -22,6 +23,7 @@ struct Node {
   std::optional<BytesPerSecond> memory_bandwidth;
   std::optional<BytesPerSecond> pcie;     // the node's, shared by its GPUs
   std::optional<BytesPerSecond> network;  // to other nodes
+  GpuIslands islands;                     // by number on the node, from 0 on
   GpuId first_gpu;                        // set by Cluster
   bool exclusive = false;                 // each of its GPUs is one job's
   bool reserved = false;                  // only for jobs that name it (Job::allowed_nodes)

@@ -35,6 +35,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_islands.h"
 #include "core/ids.h"
 #include "core/job_record.h"
 #include "core/units.h"
@@ -98,6 +99,7 @@ struct RunnerNode {
   double cores = 0;
   std::optional<core::Bytes> memory;
   std::vector<core::GivenGpu> gpus;
+  core::GpuIslands islands;  // of them, by their order here
   core::Bytes gpu_memory{};  // of each
   bool exclusive = false;    // none of its GPUs can be shared
   bool reserved = false;     // only for jobs whose terms name it

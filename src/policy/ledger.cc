@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/sm_share.h"
+#include "policy/nearest_gpus.h"
 
 namespace sharewell::policy {
 
@@ -19,6 +20,7 @@ using core::Snapshot;
 namespace {
 constexpr double kClosed = -std::numeric_limits<double>::infinity();
 constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strangers
+constexpr int kNodesLookedAt = 16;          // for GPUs that are near each other
 }  // namespace
 
 bool MayShare(const JobView& view) {
@@ -302,6 +304,34 @@ bool Ledger::HostMemorySuffices(const Snapshot& snapshot, const JobView& view, N
   return wanted <= core::Bytes(0) || wanted <= host_memory_for_training(snapshot, node);
 }
 
+std::vector<int> Ledger::IdleOf(const Snapshot& snapshot, const JobView& view, std::size_t node,
+                                int most) const {
+  std::vector<int> idle;
+  const core::Node& on = snapshot.cluster().nodes()[node];
+  for (int k = 0; k < on.gpus && static_cast<int>(idle.size()) < most; ++k) {
+    const GpuId gpu(on.first_gpu.index() + static_cast<std::size_t>(k));
+    if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) {
+      idle.push_back(k);
+    }
+  }
+  return idle;
+}
+
+Ledger::OnNode Ledger::TakeIdle(const Snapshot& snapshot, const JobView& view, std::size_t node,
+                                int want) const {
+  const core::Node& on = snapshot.cluster().nodes()[node];
+  const bool choose = on.islands.known();
+  NearGpus near{IdleOf(snapshot, view, node, choose ? on.gpus : want), 0};
+  if (choose) near = NearestGpus(on.islands, near.gpus, want);
+  OnNode taken;
+  taken.spread = near.spread;
+  for (int i = 0; i < want; ++i) {
+    const int number = near.gpus[static_cast<std::size_t>(i)];
+    taken.gpus.emplace_back(on.first_gpu.index() + static_cast<std::size_t>(number));
+  }
+  return taken;
+}
+
 // The idle GPUs of the first node that has enough are looked for on the others, then those of the
 // second, and so on: a set that enough nodes have.
 std::optional<std::vector<GpuId>> Ledger::SameGpusOfNodes(
@@ -313,15 +343,7 @@ std::optional<std::vector<GpuId>> Ledger::SameGpusOfNodes(
   std::vector<std::pair<std::size_t, std::vector<int>>> idle;  // by node: its idle GPUs by number
   for (std::size_t n = tree.First(of_node); n != MaxTree::kNone; n = tree.First(of_node, n + 1)) {
     if (!suffices(n, of_node)) continue;
-    const auto& node = cluster.nodes()[n];
-    std::vector<int> here;
-    for (int k = 0; k < node.gpus; ++k) {
-      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
-      if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) {
-        here.push_back(k);
-      }
-    }
-    idle.emplace_back(n, std::move(here));
+    idle.emplace_back(n, IdleOf(snapshot, view, n, cluster.nodes()[n].gpus));
   }
   std::set<std::vector<int>> tried;
   for (const auto& [first, numbers] : idle) {
@@ -353,29 +375,10 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, con
   const int count = view.job.gpus;
   const MaxTree& tree = idle_tree_[model.index()];
   constexpr double kDust = 1e-9;
-  std::vector<GpuId> gpus;
-  const auto take = [&](std::size_t n, int want) {
-    const auto& node = cluster.nodes()[n];
-    for (int k = 0; k < node.gpus && want > 0; ++k) {
-      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
-      if (residents_[gpu.index()].count() > 0 || !FitsBesideStrangers(snapshot, view, gpu)) {
-        continue;
-      }
-      gpus.push_back(gpu);
-      --want;
-    }
-  };
-  const auto enough_idle = [&](std::size_t n, int want) {
-    if (!strangers_) return true;  // the tree counts them
-    const auto& node = cluster.nodes()[n];
-    for (int k = 0; k < node.gpus && want > 0; ++k) {
-      const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
-      if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) --want;
-    }
-    return want == 0;
-  };
   const auto suffices = [&](std::size_t n, int want) {
-    return (nobody_ || AllowedOn(cluster, view, NodeId(n))) && enough_idle(n, want) &&
+    return (nobody_ || AllowedOn(cluster, view, NodeId(n))) &&
+           (!strangers_ ||  // the tree counts idle GPUs, not who else is on them
+            static_cast<int>(IdleOf(snapshot, view, n, want).size()) == want) &&
            cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want &&
            HostMemorySuffices(snapshot, view, NodeId(n), want);
   };
@@ -383,14 +386,22 @@ std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, con
   if (of_node > 0 && of_node < count) return SameGpusOfNodes(snapshot, view, model, suffices);
   if (of_node > cluster.LargestNodeOf(model)) return std::nullopt;
   if (count <= cluster.LargestNodeOf(model)) {
+    std::optional<OnNode> best;
+    int looked_at = 0;
     for (std::size_t n = tree.First(count); n != MaxTree::kNone; n = tree.First(count, n + 1)) {
       if (!suffices(n, count)) continue;
-      take(n, count);
-      return gpus;
+      OnNode here = TakeIdle(snapshot, view, n, count);
+      if (!best || here.spread < best->spread) best = std::move(here);
+      if (best->spread == 0 || ++looked_at == kNodesLookedAt) break;
     }
-    return std::nullopt;
+    return best ? std::optional(std::move(best->gpus)) : std::nullopt;
   }
   if (idle_total_ < count) return std::nullopt;
+  std::vector<GpuId> gpus;
+  const auto take = [&](std::size_t n, int want) {
+    const OnNode here = TakeIdle(snapshot, view, n, want);
+    gpus.insert(gpus.end(), here.gpus.begin(), here.gpus.end());
+  };
   int left = count;
   for (std::size_t n = tree.First(1); left > 0 && n != MaxTree::kNone; n = tree.First(1, n + 1)) {
     const int whole = cluster.nodes()[n].gpus;

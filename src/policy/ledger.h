@@ -75,8 +75,9 @@ class Ledger {
   int idle_gpus(core::NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
 
-  // Idle GPUs for the job, in rising order: on one node where a node is large enough, first fit;
-  // else on wholly idle nodes and one more for the remainder. `cores` is what it needs a GPU.
+  // Idle GPUs for the job, in rising order: on one node where a node is large enough, first fit,
+  // and where islands are known, the nearest of the first that fit; else on wholly idle nodes and
+  // one more for the remainder. `cores` is what it needs a GPU.
   std::optional<std::vector<core::GpuId>> IdleGpus(const core::Snapshot& snapshot,
                                                    const core::JobView& view,
                                                    core::GpuModelId model,
@@ -96,6 +97,15 @@ class Ledger {
   bool any_closed() const { return !closed_nodes_.empty(); }
 
  private:
+  struct OnNode {
+    std::vector<core::GpuId> gpus;
+    int spread = 0;  // how far they are from each other
+  };
+  // The first idle ones, by number on the node; and `want` of all. REQUIRES: there are as many.
+  std::vector<int> IdleOf(const core::Snapshot& snapshot, const core::JobView& view,
+                          std::size_t node, int most) const;
+  OnNode TakeIdle(const core::Snapshot& snapshot, const core::JobView& view, std::size_t node,
+                  int want) const;
   // Where a job wants the same GPUs, by number, on each of several nodes.
   std::optional<std::vector<core::GpuId>> SameGpusOfNodes(
       const core::Snapshot& snapshot, const core::JobView& view, core::GpuModelId model,

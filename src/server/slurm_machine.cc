@@ -36,6 +36,7 @@ core::Result<MachineHere> SlurmMachine(const std::vector<engine::RunnerNode>& no
     one.gpus = static_cast<int>(node.gpus.size());
     one.cores = node.cores;
     one.memory = node.memory;
+    one.islands = node.islands;
     one.exclusive = node.exclusive;
     one.reserved = node.reserved;
     for (std::size_t m = 0; m < known.size(); ++m) {

@@ -34,8 +34,8 @@ constexpr double kMigParts = 7;  // a whole GPU is 7g
 struct FoundGpu {
   GpuModel model;
   control::GpuView view;
-  std::string instance, pci_bus;
-  std::optional<core::BytesPerSecond> pcie;
+  std::string instance;
+  collect::GpuFacts card;  // what it is, or is a part of
 };
 
 // "1g.18gb" has one of seven parts of the SMs; of memory and its bandwidth, what it has of memory.
@@ -173,11 +173,14 @@ class MachineBuilder {
       node.model = core::GpuModelId(m);
       node.gpus = static_cast<int>(same.size());
       node.pcie = PcieOf(same);
+      std::vector<collect::GpuFacts> cards;
+      for (const FoundGpu* gpu : same) cards.push_back(gpu->card);
+      node.islands = collect::IslandsOf(cards);
       nodes.push_back(std::move(node));
       for (const FoundGpu* gpu : same) {
         out_.gpus.push_back(gpu->view);
         out_.instances.push_back(gpu->instance);
-        out_.pci_buses.push_back(gpu->pci_bus);
+        out_.pci_buses.push_back(gpu->card.pci_bus);
       }
     }
     if (nodes.empty()) nodes.push_back(HostNode(1));
@@ -196,8 +199,8 @@ class MachineBuilder {
   static std::optional<core::BytesPerSecond> PcieOf(const std::vector<const FoundGpu*>& gpus) {
     std::map<std::string, core::BytesPerSecond> by_card;
     for (const FoundGpu* gpu : gpus) {
-      if (!gpu->pcie || gpu->pci_bus.empty()) return std::nullopt;
-      by_card[gpu->pci_bus] = *gpu->pcie;
+      if (!gpu->card.pcie || gpu->card.pci_bus.empty()) return std::nullopt;
+      by_card[gpu->card.pci_bus] = *gpu->card.pcie;
     }
     core::BytesPerSecond sum;
     for (const auto& [bus, rate] : by_card) sum += rate;
@@ -264,8 +267,7 @@ class MachineBuilder {
     gpu.view.gpu = {index, uuid, model.name};
     gpu.view.memory = memory;
     gpu.instance = std::move(instance);
-    gpu.pci_bus = card.pci_bus;
-    gpu.pcie = card.pcie;
+    gpu.card = card;
     found_.push_back(std::move(gpu));
   }
 

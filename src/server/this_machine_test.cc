@@ -45,6 +45,18 @@ TEST(ThisMachine, CardsOfOneModelAreOneNode) {
   EXPECT_THAT(here.remarks, IsEmpty());
 }
 
+TEST(ThisMachine, KnowsWhichCardsAreNearEachOther) {
+  std::vector<collect::GpuFacts> cards;
+  for (int i = 0; i < 4; ++i) {
+    cards.push_back(Card(i, i == 1 ? "NVIDIA A100" : "NVIDIA H200", 80));
+    for (int j = 0; j < 4; ++j) cards.back().distances.push_back(i / 2 == j / 2 ? 1 : 3);
+  }
+  const MachineHere here = Machine("", cards);
+  ASSERT_THAT(here.cluster.nodes(), SizeIs(2));
+  EXPECT_EQ(here.cluster.nodes()[0].islands.Text(), "0|1,2") << "of those of its model";
+  EXPECT_FALSE(here.cluster.nodes()[1].islands.known());
+}
+
 TEST(ThisMachine, OneSimulatedGpuIsOne) {
   EXPECT_THAT(Machine("1xH200", {}).remarks,
               Contains("1 simulated GPU: jobs are real processes, the GPU is not there"));

@@ -45,6 +45,11 @@ ClusterBuilder& ClusterBuilder::Nodes(int count, int gpus, std::size_t model) {
   return *this;
 }
 
+ClusterBuilder& ClusterBuilder::Islands(std::string_view text) {
+  nodes_.back().islands = core::GpuIslands::Parse(text, nodes_.back().gpus).value();
+  return *this;
+}
+
 ClusterBuilder& ClusterBuilder::Cores(double cores) {
   nodes_.back().cores = cores;
   return *this;

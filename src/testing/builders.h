@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cluster.h"
@@ -29,6 +30,7 @@ class ClusterBuilder {
   ClusterBuilder& Power(double idle, double limit);  // of the last model, in watts
   ClusterBuilder& Node(int gpus, std::size_t model = 0);
   ClusterBuilder& Nodes(int count, int gpus, std::size_t model = 0);
+  ClusterBuilder& Islands(std::string_view text);  // of the last node, as the ones below
   ClusterBuilder& Cores(double cores);
   ClusterBuilder& Memory(double gib);  // of the host
   ClusterBuilder& MemoryBandwidth(double gb_a_second);

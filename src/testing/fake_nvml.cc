@@ -317,6 +317,18 @@ FAKE int nvmlDeviceGetMaxPcieLinkGeneration(Device device, Unsigned* out) {
 FAKE int nvmlDeviceGetMaxPcieLinkWidth(Device device, Unsigned* out) {
   return NumberOf("nvmlDeviceGetMaxPcieLinkWidth", device, "pcie_width", out, true);
 }
+FAKE int nvmlDeviceGetTopologyCommonAncestor(Device device, Device other, int* out) {
+  return AnswerOf("nvmlDeviceGetTopologyCommonAncestor", device, "ancestors", true,
+                  [&](const json& value) {
+                    *out = value.at(static_cast<std::size_t>(GpuOf(other))).get<int>();
+                  });
+}
+FAKE int nvmlDeviceGetP2PStatus(Device device, Device other, int way, int* out) {
+  return AnswerOf("nvmlDeviceGetP2PStatus", device, "nvlink_to", true, [&](const json& value) {
+    const bool joined = std::find(value.begin(), value.end(), GpuOf(other)) != value.end();
+    *out = way == nvml::kOverNvLink && joined ? nvml::kWayIsOpen : 5;  // 5: not supported
+  });
+}
 FAKE int nvmlDeviceGetMigMode(Device device, Unsigned* now, Unsigned* pending) {
   return AnswerOf("nvmlDeviceGetMigMode", device, "mig_mode", true, [&](const json& value) {
     *now = value.at(0).get<Unsigned>();

@@ -42,6 +42,7 @@ core::Cluster RandomCluster(Dice& dice, Dice& memory_dice, const CaseOptions& op
     const int gpus = dice.Between(1, 4);
     // Every model has a node.
     builder.Node(gpus, static_cast<std::size_t>(n < models ? n : dice.Between(0, models - 1)));
+    if (gpus > 2 && n % 2 == 1) builder.Islands("0,2");  // without dice, which others would miss
     if (cores && dice.Chance(0.9)) builder.Cores(gpus * dice.Between(1, 8) + dice.Between(0, 3));
     if (memory && memory_dice.Chance(0.9)) builder.Memory(memory_dice.Pick({16, 40, 100}));
     if (limits) {

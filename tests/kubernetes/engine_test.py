@@ -72,6 +72,14 @@ class Lives:
         self.cluster.wait_until(lambda: set(running()) & set(waits), "nobody has the free GPU")
         self.check_places()
 
+    def test_a_pod_of_two_gpus_gets_two_that_are_near_each_other(self):
+        self.add_nodes("n1", gpus=4, near=["near:0,2|1,3"])
+        self.serve()
+        for name in ("a", "b"):
+            self.cluster.add_pod(name, annotations={OURS + "gpus": "2"})
+        pods = [self.cluster.wait_pod(name, phase="Running") for name in ("a", "b")]
+        self.assertEqual(sorted(sorted(placed(pod)) for pod in pods), [["GPU-n1-0", "GPU-n1-2"], ["GPU-n1-1", "GPU-n1-3"]])
+
     def test_cores_and_memory_of_others_are_respected(self):
         self.add_nodes("n1", "n2", gpus=1)
         self.cluster.add_pod("other", scheduler="somebody", resources={"requests": {"cpu": "12"}}, nodeName="n1")

@@ -136,9 +136,10 @@ class ServeTest(KubeTest):
     def server(self):
         return self.servers[-1]
 
-    def add_nodes(self, *names, gpus=2, model="H200", **how):
+    def add_nodes(self, *names, gpus=2, model="H200", near=(), **how):
+        """`near`: ["near:0,1|2,3"], which of the GPUs are near each other."""
         for name in names:
-            self.cluster.add_node(name, annotations={OURS + "gpus": " ".join([model, *gpus_of(name, gpus)])}, **how)
+            self.cluster.add_node(name, annotations={OURS + "gpus": " ".join([model, *gpus_of(name, gpus), *near])}, **how)
 
     def claims(self):
         """{uid: (node, job, [uuids])} of all nodes."""

@@ -91,6 +91,48 @@ GpuFacts GpuFactsOf(const nvml::Api& api, const NvmlSeat& seat) {
   return facts;
 }
 
+// Absent: the driver tells neither.
+std::optional<int> DistanceBetween(const nvml::Api& api, nvml::Device one, nvml::Device other) {
+  constexpr int kNvLink = 0, kSwitches = 1, kProcessor = 2, kBeyond = 3;
+  int status = 0, ancestor = 0;
+  if (api.WayBetween != nullptr &&
+      api.WayBetween(one, other, nvml::kOverNvLink, &status) == nvml::kSuccess &&
+      status == nvml::kWayIsOpen) {
+    return kNvLink;
+  }
+  if (api.CommonAncestor == nullptr ||
+      api.CommonAncestor(one, other, &ancestor) != nvml::kSuccess) {
+    return std::nullopt;
+  }
+  return ancestor <= nvml::kPcieSwitches ? kSwitches
+         : ancestor <= nvml::kProcessor  ? kProcessor
+                                         : kBeyond;
+}
+
+constexpr int kFar = 4;  // farther than any that answers
+
+// All that answer or none: with a part nobody could say who is nearer.
+void AddDistances(const nvml::Api& api, const std::vector<NvmlSeat>& seats,
+                  std::vector<GpuFacts>& facts) {
+  const auto answers = [&](std::size_t at) { return seats[at].code == nvml::kSuccess; };
+  std::vector<std::vector<int>> distances(seats.size(), std::vector<int>(seats.size(), kFar));
+  int pairs = 0;
+  for (std::size_t a = 0; a < seats.size(); ++a) {
+    distances[a][a] = 0;
+    for (std::size_t b = 0; answers(a) && b < a; ++b) {
+      if (!answers(b)) continue;
+      const auto distance = DistanceBetween(api, seats[a].handle, seats[b].handle);
+      if (!distance) return;
+      distances[a][b] = distances[b][a] = *distance;
+      ++pairs;
+    }
+  }
+  if (pairs == 0) return;
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    if (answers(i)) facts[i].distances = std::move(distances[i]);
+  }
+}
+
 }  // namespace
 
 std::string GivenNvmlLibrary() {
@@ -108,7 +150,21 @@ core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library) {
   RETURN_IF_ERROR(session.Begin());
   std::vector<GpuFacts> facts;
   for (const NvmlSeat& seat : session.gpus()) facts.push_back(GpuFactsOf(session.api(), seat));
+  AddDistances(session.api(), session.gpus(), facts);
   return facts;
+}
+
+core::GpuIslands IslandsOf(const std::vector<GpuFacts>& gpus) {
+  std::vector<std::vector<int>> distances;
+  for (const GpuFacts& gpu : gpus) {
+    auto& row = distances.emplace_back();
+    for (const GpuFacts& other : gpus) {
+      const auto at = static_cast<std::size_t>(other.index);
+      const bool told = at < gpu.distances.size() && !other.distances.empty();
+      row.push_back(other.index == gpu.index ? 0 : told ? gpu.distances[at] : kFar);
+    }
+  }
+  return core::GpuIslands::FromDistances(distances);
 }
 
 }  // namespace sharewell::collect

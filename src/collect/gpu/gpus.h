@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_islands.h"
 #include "core/result.h"
 #include "core/units.h"
 
@@ -35,6 +36,9 @@ struct GpuFacts {
   bool gpm = false;                          // has SM, tensor and DRAM figures
   bool mig = false;                          // is cut into MIG instances now
   std::vector<MigFacts> migs;                // by id
+  // How far it is from each GPU, by index, itself among them: 0 over NVLink, then below one PCIe
+  // switch or several in a row, on one processor, beyond. Empty: not known.
+  std::vector<int> distances;
   bool mps = false;  // programs can share it under MPS (Volta and later, not in prohibited mode)
 
   friend bool operator==(const GpuFacts&, const GpuFacts&) = default;
@@ -49,5 +53,8 @@ std::string GivenDcgmLibrary();
 // driver, no GPU, or a driver that does not answer, and what to do about it. `library`: the
 // driver's library; empty: libnvidia-ml.so.1, where the loader finds it.
 core::Result<std::vector<GpuFacts>> FindGpus(const std::string& library = {});
+
+// Which of them are near each other, by their order here.
+core::GpuIslands IslandsOf(const std::vector<GpuFacts>& gpus);
 
 }  // namespace sharewell::collect

@@ -83,6 +83,34 @@ TEST(FindGpusTest, MigInstancesAreGpusOfTheirOwn) {
   EXPECT_EQ(gpus->front().migs, expected);
 }
 
+TEST(FindGpusTest, WhichGpusAreNearEachOther) {
+  RecordedNvml nvml;
+  // Pairs joined by NVLink, two GPUs of each processor below one switch.
+  nvml.LoadText(R"({"gpus":[{"name":"A","ancestors":[0,30,50,50],"nvlink_to":[1]},
+                            {"name":"B","ancestors":[30,0,50,50],"nvlink_to":[0]},
+                            {"name":"C","ancestors":[50,50,0,20],"nvlink_to":[]},
+                            {"name":"D","ancestors":[50,50,20,0],"nvlink_to":[]}],
+                    "steps":[{"t":0,"gpus":[{},{},{},{}]}]})");
+  auto gpus = FindGpus(RecordedNvml::Library()).value();
+  EXPECT_THAT(gpus[0].distances, ::testing::ElementsAre(0, 0, 3, 3));
+  EXPECT_THAT(gpus[3].distances, ::testing::ElementsAre(3, 3, 1, 0));
+  EXPECT_EQ(IslandsOf(gpus).Text(), "0,1|2|3/0,1|2,3");
+  gpus.erase(gpus.begin());
+  EXPECT_EQ(IslandsOf(gpus).Text(), "0|1,2") << "by their order";
+  gpus[0].distances.clear();
+  EXPECT_EQ(IslandsOf(gpus).Text(), "0|1,2") << "one that does not answer is far";
+}
+
+TEST(FindGpusTest, NobodyIsNearWhereTheDriverDoesNotSay) {
+  RecordedNvml nvml;
+  nvml.LoadText(R"({"gpus":[{"name":"A","ancestors":[0,10,50]},{"name":"B","ancestors":[10,0,50]},
+                            {"name":"C"}],
+                    "steps":[{"t":0,"gpus":[{},{},{}]}]})");
+  const auto gpus = FindGpus(RecordedNvml::Library()).value();
+  EXPECT_TRUE(gpus[0].distances.empty());
+  EXPECT_FALSE(IslandsOf(gpus).known());
+}
+
 TEST(FindGpusTest, NoDriver) {
   const auto gpus = FindGpus("/nonexistent/libnvidia-ml.so.1");
   ASSERT_FALSE(gpus);

@@ -118,6 +118,7 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
   added.gpus = static_cast<int>(node.gpus.size());
   added.cores = node.cores;
   added.memory = node.memory;
+  added.islands = node.islands;
   added.exclusive = node.exclusive;
   added.reserved = node.reserved;
   cluster.Add(std::move(added));

@@ -148,8 +148,13 @@ std::string WhyNotClaimed(const KubeClaims& others, const KubeClaim& mine, core:
 }
 
 Result<KubeGpus> ParseKubeGpus(std::string_view text) {
-  const auto words = Parts(text, ' ');
+  auto words = Parts(text, ' ');
   KubeGpus gpus;
+  std::optional<std::string_view> near;
+  if (!words.empty() && words.back().starts_with(kNear)) {
+    near = words.back().substr(kNear.size());
+    words.pop_back();
+  }
   std::set<std::string_view> seen;
   bool right = words.size() >= 2 && words.size() <= kMostNodeGpus + 1;
   for (std::size_t i = 0; right && i < words.size(); ++i) {
@@ -163,7 +168,16 @@ Result<KubeGpus> ParseKubeGpus(std::string_view text) {
     gpus.numbers.push_back(static_cast<int>(i) - 1);
     right = right && words[i].starts_with("GPU-");
   }
-  if (right && !gpus.uuids.empty()) return gpus;
+  if (right && !gpus.uuids.empty()) {
+    if (!near) return gpus;
+    const auto all = core::GpuIslands::Parse(*near, static_cast<int>(words.size()) - 1);
+    if (!all) {
+      return FailedError("its annotation sharewell.io/gpus ends with {}: {}",
+                         Quoted(fmt::format("{}{}", kNear, *near)), all.error().message);
+    }
+    if (all->known()) gpus.islands = all->Of(gpus.numbers);
+    return gpus;
+  }
   return FailedError(
       "its annotation sharewell.io/gpus is {}; it has to be a GPU model without spaces (RTX-4090) "
       "and the uuids of its GPUs, as in 'H200 GPU-8f2a... GPU-77aa...' (`nvidia-smi -L` shows "

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/gpu_islands.h"
 #include "core/result.h"
 #include "core/units.h"
 
@@ -39,13 +40,16 @@ std::string FormatKubeClaims(const KubeClaims& claims);
 // Why these GPUs cannot be claimed beside the others, in words; empty: they can.
 std::string WhyNotClaimed(const KubeClaims& others, const KubeClaim& mine, core::Bytes gpu_memory);
 
-// A node's annotation sharewell.io/gpus: "H200 GPU-8f2a.. - GPU-77aa..": the model, then the uuids
-// in the order of their numbers; "-": the GPU of that number is not for pods.
+// A node's annotation sharewell.io/gpus: "H200 GPU-8f2a.. - GPU-77aa.. near:0,1|2,3": the model,
+// then the uuids in the order of their numbers, "-" where the GPU of that number is not for pods;
+// then, where that is known, which of these numbers are near each other (GpuIslands).
 struct KubeGpus {
   std::string model;
   std::vector<std::string> uuids;
   std::vector<int> numbers;  // as NVML counts them, for each uuid
+  core::GpuIslands islands;  // by the order of the uuids
 };
+inline constexpr std::string_view kNear = "near:";
 core::Result<KubeGpus> ParseKubeGpus(std::string_view text);
 
 }  // namespace sharewell::engine

@@ -56,6 +56,7 @@ void KubeControl::TakeNode(KubeNode node) {
     } else {
       here.usable = true;
       here.node.gpu_memory = model->memory;
+      here.node.islands = gpus->islands;
       models_.insert(model->name);
       for (std::size_t i = 0; i < gpus->uuids.size(); ++i) {
         const std::string& uuid = gpus->uuids[i];

@@ -210,7 +210,10 @@ TEST(KubeLease, GivesUpInOrderSoThatNobodyWaits) {
 
 TEST(KubeLease, WaitsAsLongAsAnotherHolderSaid) {
   LeaseServer server;
-  server = {.holder = "older", .version = 4, .seconds = 30, .transitions = 2};
+  server.holder = "older";
+  server.version = 4;
+  server.seconds = 30;
+  server.transitions = 2;
   Seconds time{100};
   Replica a(server, time, "a", 0);
   for (; time < Seconds(129.5); time += Seconds(0.5)) a.Step();

@@ -41,11 +41,12 @@ Result<KubeAnswer> AskForNode(KubeDriver& driver, const std::string& node,
 
 }  // namespace
 
-Result<std::string> FormatKubeGpus(const std::string& model,
-                                   const std::vector<std::string>& uuids) {
+Result<std::string> FormatKubeGpus(const std::string& model, const std::vector<std::string>& uuids,
+                                   const core::GpuIslands& islands) {
   std::string text = model;
   std::replace(text.begin(), text.end(), ' ', '-');
   for (const std::string& uuid : uuids) text += uuid.empty() ? " -" : " " + uuid;
+  if (islands.known()) text += fmt::format(" {}{}", kNear, islands.Text());
   auto read = ParseKubeGpus(text);
   RETURN_IF_ERROR(read);
   return text;

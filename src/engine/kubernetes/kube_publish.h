@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_islands.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "engine/kubernetes/kube_driver.h"
@@ -17,11 +18,12 @@ struct PublishedGpus {
   core::Bytes memory{};  // of all of them
 };
 
-// "H200 GPU-8f2a... - GPU-77aa...": what ParseKubeGpus reads; an empty uuid is a GPU that is not
-// for pods. A model's spaces become dashes, which the catalogue takes for the same. An error: it
-// could not be read back.
+// "H200 GPU-8f2a... - GPU-77aa... near:0,2": what ParseKubeGpus reads; an empty uuid is a GPU that
+// is not for pods, and `islands` go by the same numbers. A model's spaces become dashes, which the
+// catalogue takes for the same. An error: it could not be read back.
 core::Result<std::string> FormatKubeGpus(const std::string& model,
-                                         const std::vector<std::string>& uuids);
+                                         const std::vector<std::string>& uuids,
+                                         const core::GpuIslands& islands);
 
 // Whether anything was written: not where the node says so already. Errors say what to do: no such
 // node, a right that is missing, no answer. It can be called again at any time.

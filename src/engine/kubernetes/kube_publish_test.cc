@@ -21,12 +21,15 @@ ScriptedKube Answers(int status, const std::string& body) {
 }
 
 TEST(KubePublish, WhatIsWrittenIsWhatTheSchedulerReads) {
-  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2"}).value(), "H200 GPU-1 GPU-2");
-  EXPECT_EQ(FormatKubeGpus("RTX 4090", {"GPU-1"}).value(), "RTX-4090 GPU-1");
-  EXPECT_EQ(FormatKubeGpus("H200", {"", "GPU-1"}).value(), "H200 - GPU-1");
-  EXPECT_FALSE(FormatKubeGpus("H200", {}).has_value());
-  EXPECT_FALSE(FormatKubeGpus("H200", {"GPU-1", "GPU-1"}).has_value());
-  EXPECT_FALSE(FormatKubeGpus("H200", {"MIG-1"}).has_value());
+  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2"}, {}).value(), "H200 GPU-1 GPU-2");
+  EXPECT_EQ(FormatKubeGpus("RTX 4090", {"GPU-1"}, {}).value(), "RTX-4090 GPU-1");
+  EXPECT_EQ(FormatKubeGpus("H200", {"", "GPU-1"}, {}).value(), "H200 - GPU-1");
+  const auto islands = core::GpuIslands::Parse("0,2|1,3", 4).value();
+  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2", "", "GPU-3"}, islands).value(),
+            "H200 GPU-1 GPU-2 - GPU-3 near:0,2|1,3");
+  EXPECT_FALSE(FormatKubeGpus("H200", {}, {}).has_value());
+  EXPECT_FALSE(FormatKubeGpus("H200", {"GPU-1", "GPU-1"}, {}).has_value());
+  EXPECT_FALSE(FormatKubeGpus("H200", {"MIG-1"}, {}).has_value());
 }
 
 TEST(KubePublish, WritesTheAnnotationAndTheResourceAloneOfTheSameNode) {

@@ -160,6 +160,10 @@ TEST(KubeGpusText, IsAModelAndUuids) {
   const auto some = ParseKubeGpus("H200 - GPU-1 - - GPU-2");
   EXPECT_THAT(some->uuids, ElementsAre("GPU-1", "GPU-2"));
   EXPECT_THAT(some->numbers, ElementsAre(1, 4)) << "those between are not for pods";
+  const auto near = ParseKubeGpus("H200 GPU-1 - GPU-2 GPU-3 near:0,2|1,3");
+  ASSERT_TRUE(near) << near.error().message;
+  EXPECT_EQ(near->islands.Text(), "0,1|2");
+  EXPECT_THAT(ParseKubeGpus("H200 GPU-1 near:0,7").error().message, HasSubstr("from 0 to 0"));
   for (const char* wrong : {"", "H200", "H200 -", "- GPU-1", "H200 GPU-1 GPU-1", "H200 GPU;1",
                             "RTX 4090 GPU-1", "H200 MIG-1"}) {
     EXPECT_THAT(ParseKubeGpus(wrong).error().message, HasSubstr("nvidia-smi -L")) << wrong;

@@ -93,6 +93,33 @@ TEST(Gangs, LargerThanANodeTakeWholeNodesAndPartOfOneMore) {
   EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({0, 2, 3}));
 }
 
+TEST(Gangs, GetGpusThatAreNearEachOther) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Islands("0,2|1,3").Build());
+  const JobId first = s.Waiting({.gpus = 2}), second = s.Waiting({.gpus = 2});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(PlaceOf(plan, first), Gpus({0, 2}));
+  EXPECT_EQ(PlaceOf(plan, second), Gpus({1, 3}));
+}
+
+TEST(Gangs, GoToTheNodeWhoseGpusAreNearer) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Islands("0,1|2,3").Node(4).Islands("0,1|2,3").Build());
+  s.Running({}, {0});
+  s.Running({}, {2});
+  const JobId gang = s.Waiting({.gpus = 2});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({4, 5})) << "and not to 1 and 3";
+  s.Running({.gpus = 4}, {4, 5, 6, 7});
+  EXPECT_EQ(PlaceOf(Decide(s, "slot"), gang), Gpus({1, 3})) << "rather than wait";
+}
+
+TEST(Gangs, AreLeftTheIslandsThatAreWhole) {
+  SnapshotBuilder s(ClusterBuilder().Node(4).Islands("0,1|2,3").Build());
+  s.Running({}, {2});
+  const JobId single = s.Waiting({}), gang = s.Waiting({.gpus = 2});
+  const Plan plan = Decide(s, "slot");
+  EXPECT_EQ(PlaceOf(plan, single), Gpus({3}));
+  EXPECT_EQ(PlaceOf(plan, gang), Gpus({0, 1}));
+}
+
 TEST(Models, AJobOnlyRunsOnThoseItMayUse) {
   SnapshotBuilder s(ClusterBuilder().Model("A").Model("B").Node(1).Node(1, 1).Build());
   const JobId picky = s.Waiting({.only = {1}});

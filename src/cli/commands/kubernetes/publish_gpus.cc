@@ -53,7 +53,9 @@ Result<engine::PublishedGpus> GpusToPublish(const std::vector<collect::GpuFacts>
     return core::FailedError("this machine has no GPU that pods can be given: {}",
                              fmt::join(remarks, "; "));
   }
-  auto words = engine::FormatKubeGpus(model, uuids);
+  const std::vector<collect::GpuFacts> in_words(
+      gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(uuids.size()));
+  auto words = engine::FormatKubeGpus(model, uuids, collect::IslandsOf(in_words));
   RETURN_IF_ERROR(words);
   found.words = std::move(*words);
   return found;

@@ -41,6 +41,17 @@ TEST_F(GpusOfANode, ThoseThatCannotBeGivenAreLeftOutAndNamed) {
                                     HasSubstr("'Voodoo 2'")));
 }
 
+TEST_F(GpusOfANode, WhichAreNearEachOtherIsToldOfThoseThatAreNamed) {
+  std::vector<collect::GpuFacts> gpus;
+  for (int i = 0; i < 4; ++i) {
+    gpus.push_back(Gpu(i, "NVIDIA H200"));
+    for (int j = 0; j < 4; ++j) gpus.back().distances.push_back(i % 2 == j % 2 ? 0 : 3);
+  }
+  EXPECT_EQ(Of(gpus)->words, "H200 GPU-0 GPU-1 GPU-2 GPU-3 near:0,2|1,3");
+  gpus[3].mig = true;
+  EXPECT_EQ(Of(gpus)->words, "H200 GPU-0 GPU-1 GPU-2 near:0,2|1");
+}
+
 TEST_F(GpusOfANode, NoneLeftOrSeveralModelsIsAnError) {
   EXPECT_THAT(Of({Gpu(0, "Voodoo 2")}).error().message, HasSubstr("'Voodoo 2'"));
   EXPECT_THAT(Of({Gpu(0, "NVIDIA H200"), Gpu(1, "Tesla T4")}).error().message,

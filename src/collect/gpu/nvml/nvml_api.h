@@ -38,6 +38,12 @@ enum Policy : int { kPower = 0, kThermal = 1, kSyncBoost = 2, kBoard = 3, kRelia
 enum Ecc : int { kCorrected = 0, kUncorrected = 1 };
 enum PcieWay : int { kSent = 0, kReceived = 1 };
 enum ComputeMode : int { kProhibited = 2 };
+enum Ancestor : int {
+  kPcieSwitches = 20,
+  kProcessor = 40
+};                                     // what two GPUs have in common, at most
+inline constexpr int kOverNvLink = 2;  // a way from GPU to GPU
+inline constexpr int kWayIsOpen = 0;
 inline constexpr Unsigned kMemoryTemperatureField = 82;
 
 struct Utilization {
@@ -148,6 +154,8 @@ struct Api {
   int (*PcieGeneration)(Device, Unsigned*) = nullptr;  // the most that it can have here
   int (*PcieLanes)(Device, Unsigned*) = nullptr;       // likewise
   int (*PcieReplays)(Device, Unsigned*) = nullptr;
+  int (*CommonAncestor)(Device, Device, int*) = nullptr;
+  int (*WayBetween)(Device, Device, int way, int* status) = nullptr;
   int (*ThrottleReasons)(Device, Long*) = nullptr;
   int (*Violations)(Device, int, Violation*) = nullptr;
   int (*EccErrors)(Device, int error, int counter, Long*) = nullptr;

@@ -54,6 +54,8 @@ nvml::Api FindNvmlFunctions(void* handle) {
   find(api.PcieGeneration, {"nvmlDeviceGetMaxPcieLinkGeneration"});
   find(api.PcieLanes, {"nvmlDeviceGetMaxPcieLinkWidth"});
   find(api.PcieReplays, {"nvmlDeviceGetPcieReplayCounter"});
+  find(api.CommonAncestor, {"nvmlDeviceGetTopologyCommonAncestor"});
+  find(api.WayBetween, {"nvmlDeviceGetP2PStatus"});
   find(api.ThrottleReasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
   find(api.Violations, {"nvmlDeviceGetViolationStatus"});

@@ -187,6 +187,10 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
     rows.push_back({"GPUs", fmt::format("gpu {}", gpu.index), Soundness::kWorks, what, ""});
     AddActivitySource(gpu, by_dcgm, rows.back());
   }
+  if (const auto islands = collect::IslandsOf(*gpus); islands.known()) {
+    rows.push_back({"GPUs", "gpu islands", Soundness::kWorks,
+                    islands.Text() + " are near each other; jobs of several GPUs get such", ""});
+  }
   rows.push_back(CheckMps(places));
   return rows;
 }
