@@ -14,8 +14,8 @@
 namespace sharewell::engine {
 
 struct WatchedRun {
-  core::UnixMillis since = 0;  // what was counted before is of an earlier run
-  std::vector<std::string> nodes;
+  core::UnixMillis since = 0;      // what was counted before is of an earlier run
+  std::vector<std::string> nodes;  // of each of its names, where it has some
   // What agents call the job ("pod/UID"), and its GPUs by uuid ("n1/0"). Empty: Slurm's names,
   // which say it themselves ("slurm/17", "n1/g0").
   std::vector<std::string> names = {};

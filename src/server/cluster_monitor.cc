@@ -81,6 +81,8 @@ struct ClusterMonitor::Impl {
     JobTrack track;
     // Since when the same jobs are on its GPUs: what was read before is not of these.
     core::UnixMillis since = 0;
+    // Where several pods of it are on its node: what each of them told last.
+    std::map<const core::Metric*, std::map<std::string, core::Point>> of_pods;
   };
   using Points = std::deque<core::Point>;
   // Of a node, by series: the newest that was taken.
@@ -111,6 +113,8 @@ struct ClusterMonitor::Impl {
   core::Result<void> Read(const std::set<std::string>& nodes, std::vector<NodeReading>& out);
   void TakeSteps(const std::string& who, std::int64_t job, core::Point point)
       SHAREWELL_REQUIRES(mutex);
+  std::optional<double> OfAllPods(std::int64_t number, Watched& job, const NodeReading& one)
+      SHAREWELL_REQUIRES(mutex);
   void Take(const NodeReading& one) SHAREWELL_REQUIRES(mutex);
   void Begin(const core::JobRecord& job) SHAREWELL_REQUIRES(mutex);
   void Colocation(const std::string& node) SHAREWELL_REQUIRES(mutex);
@@ -128,7 +132,8 @@ struct ClusterMonitor::Impl {
   }
 };
 
-// What was not taken before, node by node.
+// What was not taken before, node by node. An error: what was read until then counts, and is not
+// read again.
 core::Result<void> ClusterMonitor::Impl::Read(const std::set<std::string>& nodes,
                                               std::vector<NodeReading>& out) {
   if (!store) {
@@ -156,8 +161,6 @@ core::Result<void> ClusterMonitor::Impl::Read(const std::set<std::string>& nodes
       now.emplace(key, series.points.back().time);
     }
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.time < b.time; });
   return {};
 }
 
@@ -167,6 +170,28 @@ void ClusterMonitor::Impl::TakeSteps(const std::string& who, std::int64_t job, c
   if (!points.empty() && point.value < points.back().value) points.clear();
   points.push_back(point);
   while (points.front().time < point.time - kStepsKept) points.pop_front();
+}
+
+// The pods of a job that are on one node are one: what they told at one time is added up. Absent:
+// some have not told yet. GPU memory is told by GPU, and is as it is.
+std::optional<double> ClusterMonitor::Impl::OfAllPods(std::int64_t number, Watched& job,
+                                                      const NodeReading& one) {
+  const core::Reading& reading = one.reading;
+  const auto run = running.find(number);
+  if (run == running.end() || reading.metric == &collect::kJobGpuMemory) return reading.value;
+  const std::vector<std::string>& nodes = run->second.nodes;
+  const auto pods = std::count(nodes.begin(), nodes.end(), one.node);
+  if (pods < 2) return reading.value;
+  auto& told = job.of_pods[reading.metric];
+  told[reading.job] = {one.time, reading.value};
+  double sum = 0;
+  std::ptrdiff_t now = 0;
+  for (const auto& [pod, point] : told) {
+    if (point.time != one.time) continue;
+    sum += point.value;
+    ++now;
+  }
+  return now < pods ? std::nullopt : std::optional(sum);
 }
 
 void ClusterMonitor::Impl::Take(const NodeReading& one) {
@@ -181,8 +206,9 @@ void ClusterMonitor::Impl::Take(const NodeReading& one) {
       return;
     }
     const auto found = watched.find(*job);
-    if (found != watched.end() && found->second.node == one.node) {
-      found->second.track.Take(reading, time);
+    if (found == watched.end() || found->second.node != one.node) return;
+    if (const auto value = OfAllPods(*job, found->second, one)) {
+      found->second.track.Take({reading.metric, reading.instance, reading.job, *value}, time);
     }
     return;
   }
@@ -259,10 +285,11 @@ void ClusterMonitor::Look() {
     if (!std::exchange(in.down, true)) {
       in.options.say("what jobs do cannot be read from the store: " + read.error().message);
     }
-    return;
-  }
-  if (std::exchange(in.down, false))
+  } else if (std::exchange(in.down, false)) {
     in.options.say("what jobs do can be read from the store again");
+  }
+  std::stable_sort(readings.begin(), readings.end(),
+                   [](const auto& a, const auto& b) { return a.time < b.time; });
   const platform::MutexLock lock(in.mutex);
   for (const NodeReading& one : readings) in.Take(one);
 }

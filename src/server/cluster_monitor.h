@@ -5,7 +5,7 @@
 //
 // What agents tell comes some seconds late and in lots. Steps are told on as they were counted, all
 // equally late: a pace can be taken from that. A job on several nodes is taken for what it does on
-// the first of them.
+// the first of them, all of its pods there together.
 //
 // All methods from any thread; none waits for the store, except Look.
 #pragma once

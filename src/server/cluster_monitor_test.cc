@@ -5,6 +5,7 @@
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
 #include "platform/files/test_folder.h"
+#include "testing/unasked_store.h"
 
 namespace sharewell::server {
 namespace {
@@ -13,6 +14,21 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr core::UnixMillis kBegin = 1'700'002'800'000;  // a round minute
+
+// Says nothing of one node, where it is told not to.
+class PartlyAwayStore : public fixtures::UnaskedStore {
+ public:
+  PartlyAwayStore(std::unique_ptr<store::Store> whole, const std::string& away)
+      : whole_(std::move(whole)), away_(away) {}
+  core::Result<std::vector<store::SeriesPoints>> LastMinutes(const std::string& node) override {
+    if (node == away_) return core::FailedError("the connection was lost");
+    return whole_->LastMinutes(node);
+  }
+
+ private:
+  std::unique_ptr<store::Store> whole_;
+  const std::string& away_;
+};
 
 // Agents on two nodes write a store; the monitor reads it when it is told to, at `now`.
 class ClusterMonitorTest : public testing::Test {
@@ -24,7 +40,9 @@ class ClusterMonitorTest : public testing::Test {
     ClusterMonitorOptions options;
     options.open = [this]() -> core::Result<std::unique_ptr<store::Store>> {
       if (away_) return core::FailedError("no route to it");
-      return store::Open(place_);
+      auto whole = store::Open(place_);
+      RETURN_IF_ERROR(whole);
+      return std::make_unique<PartlyAwayStore>(std::move(*whole), away_of_);
     };
     options.wall = [this] { return now_; };
     options.say = [this](const std::string& line) { said_.push_back(line); };
@@ -66,6 +84,7 @@ class ClusterMonitorTest : public testing::Test {
   std::unique_ptr<store::Store> agent_;
   core::UnixMillis now_ = kBegin;
   bool away_ = false;
+  std::string away_of_;  // a node
   std::vector<std::string> said_;
   std::map<std::int64_t, engine::WatchedRun> running_ = {{17, {kBegin, {"n1", "n2"}}}};
   std::unique_ptr<ClusterMonitor> monitor_;
@@ -115,6 +134,19 @@ TEST_F(ClusterMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {
   LookAt(11'000);
   EXPECT_EQ(StepsAt(11'000)->steps, 30);
   EXPECT_THAT(said_, SizeIs(2));
+}
+
+TEST_F(ClusterMonitorTest, WhatWasReadBeforeTheStoreFailedIsNotLost) {
+  StepsAt(0);
+  Steps("n1", 1000, 17, 30);
+  away_of_ = "n2";
+  LookAt(2000);
+  ASSERT_THAT(said_, SizeIs(1));
+  away_of_.clear();
+  LookAt(4000);
+  const auto told = StepsAt(10'000);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->steps, 30);
 }
 
 TEST_F(ClusterMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
@@ -176,7 +208,7 @@ class PodsMonitorTest : public ClusterMonitorTest {
  protected:
   static constexpr const char* kPod = "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6";
   PodsMonitorTest() {
-    running_ = {{17, {0, {"n1"}, {kPod, "pod/other"}, {{"GPU-77", "n1/1"}}}}};
+    running_ = {{17, {0, {"n1", "n1"}, {kPod, "pod/other"}, {{"GPU-77", "n1/1"}}}}};
     StepsAt(0);
   }
 };
@@ -196,6 +228,28 @@ TEST_F(PodsMonitorTest, AreKnownByTheNamesThatWereTold) {
   EXPECT_EQ(monitor_->Now(17, "GPU-77").sm, 0.7);
   EXPECT_EQ(monitor_->Now(17, "GPU-77").gpu_memory, core::Bytes(3e9));
   EXPECT_EQ(StepsAt(10'000)->steps, 50);
+}
+
+TEST_F(PodsMonitorTest, OfOneJobOnOneNodeAreOneJob) {
+  running_.at(17).gpus = {{"GPU-77", "n1/1"}, {"GPU-78", "n1/2"}};
+  StepsAt(0);
+  monitor_->Began(Job(17, {"GPU-77", "GPU-78"}));
+  for (int i = 0; i < 12; ++i) {
+    for (const char* pod : {kPod, "pod/other"}) {
+      const double begun = pod == kPod ? 0 : 1e12;  // one was there before
+      Tell("n1", i * 1000, collect::kJobCores, {}, pod, pod == kPod ? 2 : 4);
+      Tell("n1", i * 1000, collect::kJobResidentBytes, {}, pod, 3e9);
+      Tell("n1", i * 1000, collect::kJobMemoryTrafficBytes, {}, pod, begun + i * 1e9);
+      Tell("n1", i * 1000, collect::kJobGpuMemory, pod == kPod ? "1" : "2", pod, 5e9);
+    }
+  }
+  LookAt(12'000);
+  const core::Profile seen = monitor_->Seen(17);
+  EXPECT_EQ(seen.cpu_cores, 3) << "for each of the two GPUs";
+  EXPECT_EQ(seen.host_memory, core::Bytes(3e9));
+  ASSERT_TRUE(seen.host_bandwidth);
+  EXPECT_NEAR(seen.host_bandwidth->value, 1e9, 1);
+  EXPECT_EQ(seen.gpu_memory, core::Bytes(5e9)) << "of one GPU";
 }
 
 TEST_F(PodsMonitorTest, StepsOfAPodThatTheJobHadBeforeAreNotItsOwn) {

@@ -12,6 +12,7 @@
 #include "engine/kubernetes/kube_http.h"
 #include "engine/kubernetes/kube_lease.h"
 #include "platform/clock/wall_clock.h"
+#include "server/cluster_machine.h"
 #include "server/daemon.h"
 #include "server/kube_needs.h"
 
@@ -97,11 +98,7 @@ Result<void> KubeCluster::Parts::WaitForLease(engine::KubeRunnerOptions& run) {
 engine::KubeRunnerOptions KubeCluster::Parts::RunnerOptions() {
   engine::KubeRunnerOptions run;
   run.origin = options.origin;
-  run.control.model = [this](std::string_view name) -> std::optional<engine::KubeGpuModel> {
-    const auto model = catalogue.Find(name);
-    if (!model) return std::nullopt;
-    return engine::KubeGpuModel{model->name, model->memory};
-  };
+  run.control.model = ModelsOf(catalogue);
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
   run.control.steps = options.steps;

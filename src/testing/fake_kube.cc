@@ -459,9 +459,9 @@ void FakeKube::TellAll(engine::KubeControl& control) {
 
 engine::KubeControlOptions FakeKubeRunner::Options(FakeKube& kube) {
   engine::KubeControlOptions options;
-  options.model = [](std::string_view name) -> std::optional<engine::KubeGpuModel> {
+  options.model = [](std::string_view name) -> std::optional<engine::KnownGpuModel> {
     if (name != "A" && name != "V100") return std::nullopt;
-    return engine::KubeGpuModel{std::string(name), core::GiB(32)};
+    return engine::KnownGpuModel{std::string(name), core::GiB(32)};
   };
   options.wall = [&kube] {
     return 1'800'000'000'000 + static_cast<core::UnixMillis>(kube.now().value * 1e3);

@@ -448,9 +448,9 @@ Result<std::string> FakeSlurm::Cancel(const std::vector<std::string>& names) {
 
 engine::SlurmControlOptions FakeSlurmRunner::Options(FakeSlurm& slurm) {
   engine::SlurmControlOptions options;
-  options.model = [](std::string_view name) -> std::optional<engine::SlurmGpuModel> {
+  options.model = [](std::string_view name) -> std::optional<engine::KnownGpuModel> {
     if (name != "A" && name != "V100") return std::nullopt;
-    return engine::SlurmGpuModel{std::string(name), core::GiB(32)};
+    return engine::KnownGpuModel{std::string(name), core::GiB(32)};
   };
   options.wall = [&slurm] {
     return 1'000'000 + static_cast<std::int64_t>(slurm.now().value * 1e3);

@@ -9,22 +9,27 @@ import signal
 import subprocess
 import unittest
 
-from cluster import PATIENCE, REPOSITORY, die_with_parent
-from containers import Containers, hierarchies
+from cluster import PATIENCE, REPOSITORY
+from containers import Containers, enter, hierarchies, remove
 from program import PROGRAM, Speaker
 from serving import OURS, SMALL, ServeTest, condition, placed
 
 TEST = "test.sharewell.io/"
+AGENT_UID = "a9e27000-1b2c-4d3e-8f90-a1b2c3d4e5f6"
+NAME_SPACE = ["unshare", "--cgroup"]
+CONTAINED = NAME_SPACE if subprocess.run([*NAME_SPACE, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 else []
 RECORDED = {"SHAREWELL_NVML_LIBRARY": str(pathlib.Path(PROGRAM).resolve().parent / "libfake_nvml.so")}
 
 
 class Agent(Speaker):
-    def __init__(self, cluster, node, store, *args, env=None):
+    """In control groups of its own, which are the root of those that it sees (where the kernel lets us), as container runtimes make it for a pod."""
+
+    def __init__(self, cluster, node, store, groups, *args, env=None):
         self.said_in = cluster.folder / f"agent.{node}.said"
         with open(self.said_in, "w", encoding="utf-8") as said:
-            self.process = subprocess.Popen([PROGRAM, "monitor", "--listen", "none", "--store", str(store), "--node", node, *map(str, args)],
+            self.process = subprocess.Popen([*CONTAINED, PROGRAM, "monitor", "--listen", "none", "--store", str(store), "--node", node, *map(str, args)],
                                             env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                            preexec_fn=die_with_parent)
+                                            preexec_fn=lambda: enter(groups))
         self.wait_for("watching")
 
     def end(self):
@@ -42,7 +47,9 @@ class AgentTest(ServeTest):
 
     def watch(self, node, containers, env=None):
         """Into a store of its own, which the server is told of, as in a cluster."""
-        agent = Agent(self.cluster, node, self.cluster.folder / "agents.db", "--kubelet-folder", containers.kubelet, env=env)
+        groups = containers.make_groups(AGENT_UID)
+        self.addCleanup(remove, groups)
+        agent = Agent(self.cluster, node, self.cluster.folder / "agents.db", groups, "--kubelet-folder", containers.kubelet, env=env)
         self.addCleanup((self.cluster.folder / "agents.db").unlink, missing_ok=True)
         self.addCleanup(agent.end)
         return agent

@@ -33,6 +33,24 @@ def hierarchies():
     return [folder for folder in found if os.access(folder, os.W_OK) and folder.is_dir()] if os.geteuid() == 0 else []
 
 
+def enter(groups):
+    """In a child: into these groups."""
+    die_with_parent()
+    for group in groups:
+        (group / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+
+
+def remove(groups):
+    tops = hierarchies()
+    for group in groups:
+        while group not in tops:
+            try:
+                group.rmdir()
+            except OSError:  # others are in it
+                break
+            group = group.parent
+
+
 class Containers:
     """`systemd`: control groups are named as with the kubelet's systemd driver."""
 
@@ -61,6 +79,12 @@ class Containers:
                 elif not runs and uid in self.running:
                     self._end(uid)
 
+    def make_groups(self, uid):
+        groups = [folder / self._group(uid) for folder in hierarchies()]
+        for group in groups:
+            group.mkdir(parents=True, exist_ok=True)
+        return groups
+
     def _group(self, uid):
         if self.systemd:
             return f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid.replace('-', '_')}.slice/cri-containerd-{'a' * 64}.scope"
@@ -73,16 +97,9 @@ class Containers:
         for folder in (volume, gpu):
             folder.mkdir(parents=True, exist_ok=True)
         (gpu / uid).touch()
-        groups = [folder / self._group(uid) for folder in hierarchies()]
-        for group in groups:
-            group.mkdir(parents=True, exist_ok=True)
-
-        def enter():
-            die_with_parent()
-            for group in groups:
-                (group / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        groups = self.make_groups(uid)
         process = subprocess.Popen([sys.executable, "-c", TRAIN, volume / "steps", gpu, notes.get("test.sharewell.io/alone", "20"),
-                                    notes.get("test.sharewell.io/beside", "20")], stdin=subprocess.DEVNULL, preexec_fn=enter)
+                                    notes.get("test.sharewell.io/beside", "20")], stdin=subprocess.DEVNULL, preexec_fn=lambda: enter(groups))
         self.running[uid] = (process, groups, gpu / uid)
 
     def _end(self, uid):
@@ -91,11 +108,4 @@ class Containers:
         process.wait()
         on_gpu.unlink()
         shutil.rmtree(self.kubelet / "pods" / uid, ignore_errors=True)
-        tops = hierarchies()
-        for group in groups:
-            while group not in tops:
-                try:
-                    group.rmdir()
-                except OSError:  # others are in it
-                    break
-                group = group.parent
+        remove(groups)

@@ -33,10 +33,12 @@ std::string_view Between(std::string_view text, std::string_view prefix, std::st
   return text.substr(prefix.size(), text.size() - prefix.size() - suffix.size());
 }
 
-// "pod0f2e..." of the cgroupfs driver, "kubepods-burstable-pod0f2e_....slice" of systemd's.
+// "pod0f2e..." of the cgroupfs driver, "kubepods-burstable-pod0f2e_....slice" of systemd's, which
+// puts the names of the kubelet's --cgroup-root in front of it.
 std::string PodUid(std::string_view part) {
   std::string_view uid = Between(part, "pod", "");
-  if (part.starts_with("kubepods-") && part.ends_with(".slice")) {
+  const bool ours = part.starts_with("kubepods-") || part.find("-kubepods-") != part.npos;
+  if (ours && part.ends_with(".slice")) {
     const auto at = part.rfind("-pod");
     if (at != std::string_view::npos) uid = Between(part.substr(at), "-pod", ".slice");
   }
@@ -51,7 +53,7 @@ std::string PodUid(std::string_view part) {
 struct FoundJob {
   int rank = 0;  // the lower, the more it is meant
   std::string name;
-  std::size_t end = 0;  // of its part in the path
+  std::size_t end = 0;  // of its part in the path; 0: its folder is not ours to see
 };
 
 // What one part of a path says. `before`: the part above it.
@@ -82,18 +84,19 @@ std::optional<FoundJob> JobOfPart(std::string_view before, std::string_view part
 std::optional<FoundJob> JobOfPath(std::string_view path) {
   std::optional<FoundJob> found;
   std::string_view before;
-  bool in_slurm = false;
+  bool in_slurm = false, outside = false;
   for (std::size_t begin = 0; begin < path.size();) {
     const auto slash = std::min(path.find('/', begin), path.size());
     const std::string_view part = path.substr(begin, slash - begin);
-    if (part == "..") return std::nullopt;  // of another name space: its folder is not ours to see
+    // Outside of our name space of groups, as other pods are to an agent in a pod.
+    outside = outside || part == "..";
     // Slurm's folders are below "slurm", "slurm_NODE" (v1) or "slurmstepd.scope" (v2).
     in_slurm = in_slurm || part.starts_with("slurm") || part.ends_with("slurmstepd.scope");
     auto job = JobOfPart(before, part);
     if (job && job->rank == 1 && !in_slurm) job.reset();
     if (job && (!found || job->rank < found->rank)) {
       found = std::move(job);
-      found->end = slash;
+      found->end = outside ? 0 : slash;
     }
     before = part;
     begin = slash + 1;
@@ -147,11 +150,11 @@ std::optional<CgroupJob> JobOfCgroup(std::string_view text) {
     best_line = rank;
     best_v2 = v2;
     folder = std::string(path.substr(0, job->end));
-    if (!v2) folder.insert(0, fmt::format("{}/{}", kCgroupRoot, controllers));
+    if (!v2 && !folder.empty()) folder.insert(0, fmt::format("{}/{}", kCgroupRoot, controllers));
     best = std::move(job);
   }
   if (!best) return std::nullopt;
-  if (best_v2) folder.insert(0, has_v1 ? "/sys/fs/cgroup/unified" : kCgroupRoot);
+  if (best_v2 && !folder.empty()) folder.insert(0, has_v1 ? "/sys/fs/cgroup/unified" : kCgroupRoot);
   return CgroupJob{CleanName(best->name), std::move(folder)};
 }
 

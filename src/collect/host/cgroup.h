@@ -11,8 +11,9 @@
 namespace sharewell::collect {
 
 struct CgroupJob {
-  std::string name;    // "slurm/123", "pod/UID", "docker/0123456789ab", "podman/...", or a name
-  std::string folder;  // the job's group: "/sys/fs/cgroup/system.slice/..."
+  std::string name;  // "slurm/123", "pod/UID", "docker/0123456789ab", "podman/...", or a name
+  // The job's group: "/sys/fs/cgroup/system.slice/..."; empty: it cannot be seen from here.
+  std::string folder;
 
   friend bool operator==(const CgroupJob&, const CgroupJob&) = default;
 };

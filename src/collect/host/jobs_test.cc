@@ -274,6 +274,14 @@ TEST(JobOfCgroup, KnowsEachKind) {
   EXPECT_EQ(Found("0::/kubepods/burstable/pod0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6/" + id + "\n"),
             "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6 "
             "/sys/fs/cgroup/kubepods/burstable/pod0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6");
+  // With the kubelet's --cgroup-root, as kind has it.
+  EXPECT_EQ(
+      Found("0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-"
+            "kubepods-burstable-pod0f2e4c1a_1b2c_4d3e_8f90_a1b2c3d4e5f6.slice/cri-containerd-" +
+            id + ".scope\n"),
+      "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6 "
+      "/sys/fs/cgroup/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
+      "kubelet-kubepods-burstable-pod0f2e4c1a_1b2c_4d3e_8f90_a1b2c3d4e5f6.slice");
   EXPECT_EQ(Found("0::/system.slice/docker-" + id + ".scope\n"),
             "docker/aaaaaaaaaaaa /sys/fs/cgroup/system.slice/docker-" + id + ".scope");
   EXPECT_EQ(Found("5:cpu,cpuacct:/docker/" + id + "\n"),
@@ -287,11 +295,24 @@ TEST(JobOfCgroup, KnowsEachKind) {
             "docker/aaaaaaaaaaaa /sys/fs/cgroup/unified/docker/" + id);
 }
 
+// A container has a name space of groups of its own: it is told of other pods from there, and
+// cannot see their folders.
+TEST(JobOfCgroup, KnowsOtherPodsFromWithinAContainer) {
+  const std::string id(64, 'a');
+  EXPECT_EQ(Found("0::/../../kubepods-burstable-pod0f2e4c1a_1b2c_4d3e_8f90_a1b2c3d4e5f6.slice/"
+                  "cri-containerd-" +
+                  id + ".scope\n"),
+            "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6 ");
+  EXPECT_EQ(Found("9:memory:/../../burstable/pod0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6/" + id + "\n"),
+            "pod/0f2e4c1a-1b2c-4d3e-8f90-a1b2c3d4e5f6 ");
+  EXPECT_EQ(Found("0::/../../docker/" + id + "\n"), "docker/aaaaaaaaaaaa ");
+  EXPECT_EQ(Found("0::/../../../system.slice/kubelet.service\n"), "none");
+}
+
 TEST(JobOfCgroup, IsNotFooled) {
   const std::string id(64, 'a');
   EXPECT_EQ(Found(""), "none");
   EXPECT_EQ(Found("0::/\n"), "none");
-  EXPECT_EQ(Found("0::/../../docker/" + id + "\n"), "none");
   EXPECT_EQ(Found("0::/docker/" + id), "none") << "cut short";
   EXPECT_EQ(Found("0::/docker/abc\n"), "none");
   EXPECT_EQ(Found("0::/home/job_5\n"), "none") << "not Slurm's";

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "testing/unasked_store.h"
+
 namespace sharewell::control {
 namespace {
 
@@ -34,7 +36,7 @@ struct Disk {
   }
 };
 
-class FakeStore : public store::Store {
+class FakeStore : public fixtures::UnaskedStore {
  public:
   explicit FakeStore(Disk& disk) : disk_(disk) {}
   core::Result<void> Append(const std::string& node, const core::Batch& batch) override {
@@ -53,31 +55,6 @@ class FakeStore : public store::Store {
   }
   core::Result<void> Tidy(core::UnixMillis, const store::Retention&) override {
     return disk_.With([](Disk& d) { ++d.tidied; }), core::Result<void>();
-  }
-  core::Result<std::vector<store::SeriesInfo>> List(const store::SeriesFilter&) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::vector<core::Point>> Read(const store::SeriesKey&, store::TimeRange) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::vector<store::SeriesPoints>> LastMinutes(const std::string&) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::vector<store::Bucket>> Chart(const store::SeriesKey&, store::TimeRange,
-                                                 std::size_t) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::int64_t> Remove(const store::SeriesFilter&, store::TimeRange) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::int64_t> Save(const core::ProfileRecord&) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::vector<core::ProfileRecord>> Profiles(const store::ProfileFilter&) override {
-    return core::FailedError("not asked here");
-  }
-  core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t>) override {
-    return core::FailedError("not asked here");
   }
 
  private:

@@ -219,7 +219,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
     }
     TellTaken();
     TellHostTaken();
-    AnswerLists();
+    AnswerList();
   }
   if (!outside_problem_.empty()) problem_ = outside_problem_;
   if (problem_.empty()) problem_ = right_problem_;
@@ -242,18 +242,9 @@ Seconds KubeControl::NextDue() const {
   return now_ + (options_.steps && !runs_.empty() ? options_.steps_every : kLookAnyway);
 }
 
-void KubeControl::AnswerLists() {
-  for (const std::uint64_t token : std::exchange(lists_, {})) {
-    RunEvent event;
-    event.kind = RunEvent::Kind::kListed;
-    event.list.token = token;
-    for (const auto& [job, run] : runs_) {
-      event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
-    }
-    for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
-    event.list.nodes = Nodes();
-    out_->push_back(std::move(event));
-  }
+void KubeControl::AnswerList() {
+  const auto token = std::exchange(list_, std::nullopt);
+  if (token) out_->push_back(ListedEvent(*token, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/cluster_control.h"
 #include "engine/kubernetes/kube_claims.h"
 #include "engine/kubernetes/kube_driver.h"
 #include "engine/kubernetes/kube_records.h"
@@ -38,14 +39,8 @@
 
 namespace sharewell::engine {
 
-struct KubeGpuModel {
-  std::string name;
-  core::Bytes memory{};
-};
-
 struct KubeControlOptions {
-  // A GPU model by any of its names. REQUIRED.
-  std::function<std::optional<KubeGpuModel>(std::string_view name)> model;
+  GpuModelNamed model;                     // REQUIRED
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
   // Many requests at once; answers in their order. REQUIRED.
   std::function<std::vector<core::Result<KubeAnswer>>(std::span<const KubeRequest>)> ask;
@@ -70,7 +65,7 @@ struct KubeControlOptions {
   std::function<bool(std::int64_t last)> may_number = {};
 };
 
-class KubeControl {
+class KubeControl : public ClusterControl {
  public:
   explicit KubeControl(KubeControlOptions options);
 
@@ -96,14 +91,14 @@ class KubeControl {
 
   // As Runner has them. Commands are carried out by the next Cycle.
   std::vector<RunRequest> Recover();
-  void Start(const RunRequest& request);
-  void Stop(RunId id);
-  void Cancel(RunId id);
-  void CancelWaiting(std::int64_t job);
-  void Expect(std::int64_t job) { expected_.insert(job); }
+  void Start(const RunRequest& request) override;
+  void Stop(RunId id) override;
+  void Cancel(RunId id) override;
+  void CancelWaiting(std::int64_t job) override;
+  void Expect(std::int64_t job) override { expected_.insert(job); }
   void Tell(std::int64_t job, std::string words);
-  void List(std::uint64_t token) { lists_ = {token}; }
-  void Forget(RunId id) { ended_.erase(id); }
+  void List(std::uint64_t token) override { list_ = token; }
+  void Forget(RunId id) override { ended_.erase(id); }
 
   // All that follows from what was told since. When the next one is due although nothing came.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
@@ -182,7 +177,7 @@ class KubeControl {
 
   // kube_control.cc
   void TellEvent(RunEvent::Kind kind, RunId id, std::string message = {});
-  void AnswerLists();
+  void AnswerList();
   void TakeComplaint(const KubeRequest& request, const KubeAnswer& answer);
   core::Seconds NextDue() const;
   void Put(KubeRequest request, TakeAnswer take = {});
@@ -296,7 +291,7 @@ class KubeControl {
   std::uint64_t terms_version_ = 1, shapes_version_ = 0, told_version_ = 0;
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::vector<std::uint64_t> lists_;
+  std::optional<std::uint64_t> list_;          // to be answered: the last knows of all
   std::vector<Write> writes_;                  // of the Cycle under way, the most urgent first
   std::map<std::string, KubeRequest> events_;  // to be written, by uid: the newest of each pod
   std::deque<std::string> event_turns_;        // their uids

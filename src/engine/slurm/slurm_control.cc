@@ -72,7 +72,7 @@ void SlurmControl::Expect(std::int64_t job) { known_[job].told = true; }
 void SlurmControl::SetTimeLimit(RunId id, Seconds limit) { limits_[id] = limit; }
 
 void SlurmControl::List(std::uint64_t token) {
-  lists_ = {token};  // a later one knows of all that an earlier one does
+  list_ = token;  // a later one knows of all that an earlier one does
 }
 
 void SlurmControl::Forget(RunId id) { ended_.erase(id); }
@@ -143,7 +143,7 @@ Result<void> SlurmControl::Look() {
   TellSteps();
   TellTaken();
   TellHostTaken();
-  AnswerLists();
+  AnswerList();
   return {};
 }
 
@@ -387,18 +387,9 @@ void SlurmControl::TellTaken() {
   taken_ = std::move(taken);
 }
 
-void SlurmControl::AnswerLists() {
-  for (const std::uint64_t token : std::exchange(lists_, {})) {
-    RunEvent event;
-    event.kind = RunEvent::Kind::kListed;
-    event.list.token = token;
-    for (const auto& [job, run] : runs_) {
-      event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
-    }
-    for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
-    event.list.nodes = Nodes();
-    out_->push_back(std::move(event));
-  }
+void SlurmControl::AnswerList() {
+  const auto token = std::exchange(list_, std::nullopt);
+  if (token) out_->push_back(ListedEvent(*token, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster_control.h"
 #include "engine/runner.h"
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_claim.h"
@@ -32,8 +33,8 @@
 namespace sharewell::engine {
 
 struct SlurmControlOptions {
-  SlurmModelNamed model;  // REQUIRED
-  bool admin = true;      // false: jobs of `uid` alone, whose notes are in Comment
+  GpuModelNamed model;  // REQUIRED
+  bool admin = true;    // false: jobs of `uid` alone, whose notes are in Comment
   std::uint32_t uid = 0;
   bool dry_run = false;             // say what would be done, and do nothing
   core::Seconds poll{1};            // between two looks
@@ -63,7 +64,7 @@ struct SlurmControlOptions {
   std::optional<SlurmClaim> claim = {};
 };
 
-class SlurmControl {
+class SlurmControl : public ClusterControl {
  public:
   // `client` must outlive it.
   SlurmControl(SlurmClient& client, SlurmControlOptions options);
@@ -81,14 +82,14 @@ class SlurmControl {
 
   // As Runner has them. Commands are carried out by the next Cycle, in order.
   core::Result<std::vector<RunRequest>> Recover();
-  void Start(const RunRequest& request);
-  void Stop(RunId id);
-  void Cancel(RunId id);
-  void CancelWaiting(std::int64_t job);
-  void Expect(std::int64_t job);
+  void Start(const RunRequest& request) override;
+  void Stop(RunId id) override;
+  void Cancel(RunId id) override;
+  void CancelWaiting(std::int64_t job) override;
+  void Expect(std::int64_t job) override;
   void SetTimeLimit(RunId id, core::Seconds limit);
-  void List(std::uint64_t token);
-  void Forget(RunId id);
+  void List(std::uint64_t token) override;
+  void Forget(RunId id) override;
 
   // One look, and all that follows from it. When the next one is due.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
@@ -152,7 +153,7 @@ class SlurmControl {
   void PutPrediction(const Known& known, ForeignJob& foreign) const;
   void TellSteps();
   void TellTaken();
-  void AnswerLists();
+  void AnswerList();
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
   void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
@@ -238,7 +239,7 @@ class SlurmControl {
   std::vector<RunEvent> found_;           // by Recover: told by the first Cycle
   std::set<std::int64_t> cancel_waiting_;
   std::map<RunId, core::Seconds> limits_;  // to be set
-  std::vector<std::uint64_t> lists_;       // to be answered
+  std::optional<std::uint64_t> list_;      // to be answered
   std::map<std::int64_t, int> at_once_;    // of arrays, by their id
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid

@@ -28,7 +28,7 @@ std::string SlurmGpuUuid(const std::string& node, const std::string& slot) {
   return node + "/" + slot;
 }
 
-std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named) {
+std::optional<KnownGpuModel> ModelOfNode(const SlurmNode& node, const GpuModelNamed& named) {
   for (const auto* names : {&node.features, &node.gpu_types}) {
     for (const std::string& name : *names) {
       if (auto model = named(name)) return model;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "engine/cluster_control.h"
 #include "engine/runner.h"
 #include "engine/slurm/job_note.h"
 #include "engine/slurm/slurm_state.h"
@@ -17,16 +18,6 @@
 namespace sharewell::engine {
 
 constexpr int kShardsOfGpu = 100;  // they stand for its memory
-
-// A GPU model that a node's feature or a job names.
-struct SlurmGpuModel {
-  std::string name;
-  core::Bytes memory;
-
-  friend bool operator==(const SlurmGpuModel&, const SlurmGpuModel&) = default;
-};
-// Absent: it is no GPU model. Any case.
-using SlurmModelNamed = std::function<std::optional<SlurmGpuModel>(std::string_view name)>;
 
 // "17", or "12_3" of an array, whose other tasks an update of "12" would change too.
 std::string SlurmName(const SlurmJob& job);
@@ -45,7 +36,7 @@ int PlainGpusIn(const SlurmJob& job);
 std::optional<bool> WasOnPlainGpus(const JobNote& note);
 
 // "V100" of a node: the first of its features, or types of its GPUs, that is one. Absent: none is.
-std::optional<SlurmGpuModel> ModelOfNode(const SlurmNode& node, const SlurmModelNamed& named);
+std::optional<KnownGpuModel> ModelOfNode(const SlurmNode& node, const GpuModelNamed& named);
 
 // The note of a start. `before`: the place that its note had. `free`: shards that nobody has, by
 // GPU. `memory`: of each GPU, by model. An error: Slurm could never be told so, or there is no

@@ -13,7 +13,7 @@ namespace sharewell::engine {
 namespace {
 
 // Those of a constraint that are models: "v100", "v100|p100", "[v100|p100]&ib".
-std::vector<std::string> ModelsIn(std::string_view constraint, const SlurmModelNamed& named) {
+std::vector<std::string> ModelsIn(std::string_view constraint, const GpuModelNamed& named) {
   std::vector<std::string> models;
   std::string word;
   for (std::size_t i = 0; i <= constraint.size(); ++i) {
@@ -58,7 +58,7 @@ std::optional<UserWords> WordsOf(const SlurmJob& job, const JobNote& note) {
   return ParseUserWords(note.say.empty() ? job.comment : note.say);
 }
 
-ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmModelNamed& named) {
+ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const GpuModelNamed& named) {
   ForeignJob foreign;
   foreign.user = {job.user, job.uid, job.gid, false};
   foreign.submitted = job.submitted.value_or(0);

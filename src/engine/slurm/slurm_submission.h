@@ -11,7 +11,7 @@ namespace sharewell::engine {
 // What its user says of it; absent: nothing.
 std::optional<UserWords> WordsOf(const SlurmJob& job, const JobNote& note);
 
-ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const SlurmModelNamed& named);
+ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const GpuModelNamed& named);
 
 // The note that job_submit.lua would have written, of a job that asks Slurm for GPUs by itself.
 // Absent: it asks for none.

@@ -1,4 +1,4 @@
-#include "server/slurm_machine.h"
+#include "server/cluster_machine.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,21 +7,17 @@
 
 namespace sharewell::server {
 
-engine::SlurmModelNamed ModelsOf(const catalogue::GpuCatalogue& catalogue) {
-  return [&catalogue](std::string_view name) -> std::optional<engine::SlurmGpuModel> {
+engine::GpuModelNamed ModelsOf(const catalogue::GpuCatalogue& catalogue) {
+  return [&catalogue](std::string_view name) -> std::optional<engine::KnownGpuModel> {
     const auto model = catalogue.Find(name);
     if (!model) return std::nullopt;
-    return engine::SlurmGpuModel{model->name, model->memory};
+    return engine::KnownGpuModel{model->name, model->memory};
   };
 }
 
-core::Result<MachineHere> SlurmMachine(const std::vector<engine::RunnerNode>& nodes,
-                                       const std::vector<std::string>& models,
-                                       const catalogue::GpuCatalogue& catalogue) {
-  if (nodes.empty() && models.empty()) {
-    return core::FailedError(
-        "Slurm has no node that can be used; `sharewell slurm check` says what is missing");
-  }
+core::Result<MachineHere> ClusterMachine(const std::vector<engine::RunnerNode>& nodes,
+                                         const std::vector<std::string>& models,
+                                         const catalogue::GpuCatalogue& catalogue) {
   MachineHere machine;
   std::vector<core::GpuModel> known;
   for (const std::string& name : models) {

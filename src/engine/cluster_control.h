@@ -1,0 +1,57 @@
+// ClusterControl: what the control of a cluster's manager (SlurmControl, KubeControl) can be told,
+// as Runner has it, and what both have in common. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+#include "engine/runner.h"
+
+namespace sharewell::engine {
+
+// A GPU model as our tables have it.
+struct KnownGpuModel {
+  std::string name;
+  core::Bytes memory{};
+
+  friend bool operator==(const KnownGpuModel&, const KnownGpuModel&) = default;
+};
+// By any of its names, in any case. Absent: it is no GPU model.
+using GpuModelNamed = std::function<std::optional<KnownGpuModel>(std::string_view name)>;
+
+class ClusterControl {
+ public:
+  virtual ~ClusterControl() = default;
+  virtual void Start(const RunRequest& request) = 0;
+  virtual void Stop(RunId id) = 0;
+  virtual void Cancel(RunId id) = 0;
+  virtual void CancelWaiting(std::int64_t job) = 0;
+  virtual void Expect(std::int64_t job) = 0;
+  virtual void List(std::uint64_t token) = 0;
+  virtual void Forget(RunId id) = 0;
+};
+
+// The answer to List. Runs are kept by job, each with its request and whether it was told that it
+// has started.
+template <class Run>
+RunEvent ListedEvent(std::uint64_t token, const std::map<std::int64_t, Run>& runs,
+                     const std::map<RunId, RunEnd>& ended, std::vector<RunnerNode> nodes) {
+  RunEvent event;
+  event.kind = RunEvent::Kind::kListed;
+  event.list.token = token;
+  for (const auto& [job, run] : runs) {
+    event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
+  }
+  for (const auto& [id, end] : ended) event.list.runs.push_back({id, true, end});
+  event.list.nodes = std::move(nodes);
+  return event;
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,236 @@
+// The threads of the runners of clusters: commands go one way, events the other. What the controls
+// do with them is tested on a clock of their own (slurm_control_test.cc, kube_control_test.cc).
+#include "engine/cluster_runner.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+#include "engine/kubernetes/kube_runner.h"
+#include "engine/kubernetes/scripted_kube.h"
+#include "engine/slurm/slurm_runner.h"
+#include "testing/fake_slurm.h"
+
+namespace sharewell::engine {
+namespace {
+
+using core::Seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr Seconds kLong(60);  // no test waits for it, unless it fails
+
+// Tells of each command by a note.
+class NotingControl : public ClusterControl {
+ public:
+  void Start(const RunRequest& request) override { Tell("start", request.id); }
+  void Stop(RunId id) override { Tell("stop", id); }
+  void Cancel(RunId id) override { Tell("cancel", id); }
+  void CancelWaiting(std::int64_t job) override { Tell("cancel waiting", {job, 0}); }
+  void Expect(std::int64_t job) override { Tell("expect", {job, 0}); }
+  void List(std::uint64_t token) override { Tell("list", {static_cast<std::int64_t>(token), 0}); }
+  void Forget(RunId id) override { Tell("forget", id); }
+
+  std::vector<RunEvent> events;
+
+ private:
+  void Tell(const std::string& what, RunId id) {
+    RunEvent event;
+    event.kind = RunEvent::Kind::kNote;
+    event.id = id;
+    event.message = what + " " + std::to_string(id.job);
+    events.push_back(std::move(event));
+  }
+};
+
+class NotingRunner final : public ClusterRunner {
+ public:
+  explicit NotingRunner(Seconds origin = Seconds(0)) : ClusterRunner(origin) {}
+  ~NotingRunner() override { EndWork(); }
+  NotingRunner(const NotingRunner&) = delete;
+  NotingRunner& operator=(const NotingRunner&) = delete;
+  void SetCores(RunId id, double) override { Note(id, "cores"); }
+  std::vector<RunRequest> Recover() override {
+    BeginWork();
+    return {};
+  }
+
+ private:
+  void Work() override {
+    int looks = 0;
+    while (WaitForCommands(Now() + kLong, Seconds(0.01))) {
+      CarryOut(control_);
+      TellAll(std::exchange(control_.events, {}), "look " + std::to_string(++looks));
+    }
+  }
+  NotingControl control_;
+};
+
+// Waits until there are so many; fewer where they do not come.
+std::vector<RunEvent> EventsOf(Runner& runner, std::size_t count,
+                               RunEvent::Kind kind = RunEvent::Kind::kNote) {
+  std::vector<RunEvent> kept;
+  const Seconds until = runner.Now() + kLong;
+  while (kept.size() < count && runner.Now() < until) {
+    std::vector<RunEvent> events;
+    runner.Wait(until, events);
+    for (RunEvent& event : events) {
+      if (event.kind == kind) kept.push_back(std::move(event));
+    }
+  }
+  return kept;
+}
+
+std::vector<std::string> WordsOf(const std::vector<RunEvent>& events) {
+  std::vector<std::string> words;
+  for (const RunEvent& event : events) words.push_back(event.message);
+  return words;
+}
+
+TEST(ClusterRunner, CommandsAreCarriedOutInTheirOrder) {
+  NotingRunner runner;
+  runner.Recover();
+  RunRequest request;
+  request.id = {1, 1};
+  runner.Start(request);
+  runner.Stop({2, 1}, Seconds(5));
+  runner.Cancel({3, 1}, Seconds(5));
+  runner.CancelWaiting(4);
+  runner.Expect(5);
+  runner.List(6);
+  runner.Forget({7, 1});
+  EXPECT_THAT(WordsOf(EventsOf(runner, 7)),
+              ElementsAre("start 1", "stop 2", "cancel 3", "cancel waiting 4", "expect 5", "list 6",
+                          "forget 7"));
+  EXPECT_THAT(runner.Problem(), HasSubstr("look "));
+}
+
+TEST(ClusterRunner, CommandsThatCameBeforeItsThreadAreNotLost) {
+  NotingRunner runner;
+  runner.Expect(5);
+  runner.Recover();
+  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre("expect 5"));
+}
+
+TEST(ClusterRunner, ManyCommandsWhileEventsAreTakenAllArrive) {
+  NotingRunner runner;
+  runner.Recover();
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) runner.Wake();
+  });
+  for (std::int64_t i = 0; i < 500; ++i) runner.Expect(i);
+  const auto events = EventsOf(runner, 500);
+  other.join();
+  ASSERT_THAT(events, SizeIs(500));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ASSERT_EQ(events[i].id.job, static_cast<std::int64_t>(i));
+  }
+}
+
+TEST(ClusterRunner, AWaitEndsInTimeOrWhenItIsWoken) {
+  NotingRunner runner(Seconds(1000));
+  runner.Recover();
+  EXPECT_GE(runner.Now(), Seconds(1000)) << "Now() begins at the origin";
+  std::vector<RunEvent> events;
+  const Seconds until = runner.Now() + Seconds(0.05);
+  EXPECT_TRUE(runner.Wait(until, events));
+  EXPECT_GE(runner.Now(), until);
+  runner.Wake();  // before the Wait is under way
+  EXPECT_TRUE(runner.Wait(std::nullopt, events));
+  EXPECT_TRUE(events.empty());
+}
+
+TEST(ClusterRunner, ANoteNeedsNoThread) {
+  NotingRunner runner;
+  runner.SetCores({3, 1}, 2);
+  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre("cores"));
+}
+
+TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
+  fixtures::FakeSlurm slurm;
+  slurm.AddNode("n0", 2, "A");
+  const std::int64_t job = slurm.Submit(1, {.lasts = Seconds(1), .exit_code = 3});
+  SlurmRunnerOptions options;
+  options.control = fixtures::FakeSlurmRunner::Options(slurm);
+  options.control.poll = Seconds(0.01);
+  // Slurm's time goes on with each look, on the runner's thread.
+  options.control.alive = [&] { slurm.Advance(slurm.now() + Seconds(0.25)); };
+  auto opened = SlurmRunner::Open(slurm, std::move(options));
+  ASSERT_TRUE(opened) << opened.error().message;
+  SlurmRunner& runner = **opened;
+  ASSERT_THAT(runner.nodes(), SizeIs(1));
+  EXPECT_THAT(runner.models(), ElementsAre("A"));
+  EXPECT_THAT(runner.Recover(), SizeIs(0));
+  const auto submitted = EventsOf(runner, 1, RunEvent::Kind::kSubmitted);
+  ASSERT_THAT(submitted, SizeIs(1));
+  ASSERT_EQ(submitted[0].id.job, job);
+  RunRequest request;
+  request.id = {job, 1};
+  request.nodes = {"n0"};
+  request.gpus = {runner.nodes()[0].gpus[1]};
+  request.cores = 1;
+  runner.SetCores(request.id, 2);
+  runner.Start(request);
+  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre(HasSubstr("cannot change the cores")));
+  const auto ended = EventsOf(runner, 1, RunEvent::Kind::kEnded);
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].id, request.id);
+  EXPECT_EQ(ended[0].end.exit_code, 3);
+}
+
+// An API server without pods and nodes, whose waits can be ended.
+class EmptyKube : public ScriptedKube {
+ public:
+  EmptyKube() {
+    on_ask = [](const KubeRequest&) -> core::Result<KubeAnswer> {
+      KubeAnswer answer;
+      answer.status = 200;
+      answer.body = R"({"metadata":{"resourceVersion":"1"},"items":[]})";
+      return answer;
+    };
+  }
+  void WaitForLines(Seconds at_most) override {
+    platform::MutexLock lock(mutex_);
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(at_most.value);
+    while (!woken_ && woke_.wait_until(lock, until) != std::cv_status::timeout) {
+    }
+    woken_ = false;
+  }
+  void Wake() override {
+    {
+      const platform::MutexLock lock(mutex_);
+      woken_ = true;
+    }
+    woke_.notify_all();
+  }
+
+ private:
+  platform::Mutex mutex_;
+  std::condition_variable_any woke_;
+  bool woken_ SHAREWELL_GUARDED_BY(mutex_) = false;
+};
+
+TEST(ClusterRunner, KubernetesAnswersAList) {
+  EmptyKube kube;
+  KubeRunnerOptions options;
+  options.control.model = [](std::string_view) { return std::nullopt; };
+  options.control.wall = [] { return core::UnixMillis(1); };
+  auto opened = KubeRunner::Open(kube, std::move(options));
+  ASSERT_TRUE(opened) << opened.error().message;
+  KubeRunner& runner = **opened;
+  EXPECT_THAT(runner.nodes(), SizeIs(0));
+  EXPECT_THAT(runner.Recover(), SizeIs(0));
+  for (const std::uint64_t token : {7U, 8U}) {
+    runner.List(token);
+    const auto listed = EventsOf(runner, 1, RunEvent::Kind::kListed);
+    ASSERT_THAT(listed, SizeIs(1));
+    EXPECT_EQ(listed[0].list.token, token);
+  }
+  runner.SetCores({1, 1}, 2);
+  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre(HasSubstr("cannot change the CPUs")));
+}
+
+}  // namespace
+}  // namespace sharewell::engine

@@ -1,0 +1,148 @@
+// What a server keeps: whether others could change it, who else uses it, and how it is opened.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/text/quoted.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/files/trusted_path.h"
+#include "server/server_parts.h"
+
+namespace sharewell::server {
+
+using core::Result;
+
+namespace {
+
+// When this store first had a server.
+Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
+  auto kept = jobs.Kept("epoch");
+  RETURN_IF_ERROR(kept);
+  core::UnixMillis epoch = 0;
+  const std::string text = kept->value_or("");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
+  // A wall clock that was set back must not make time negative.
+  if (error == std::errc() && end == text.data() + text.size() && epoch <= platform::UnixNow()) {
+    return epoch;
+  }
+  epoch = platform::UnixNow();
+  store::JobChanges changes;
+  changes.kept.emplace_back("epoch", std::to_string(epoch));
+  changes.may_use_reserve = true;
+  RETURN_IF_ERROR(jobs.Write(changes));
+  return epoch;
+}
+
+// It holds the environments of all users' jobs. SQLite's files beside it take over its mode.
+void KeepToOneself(const std::string& file) {
+  if (const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); made >= 0) {
+    ::close(made);
+  }
+  for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
+}
+
+}  // namespace
+
+Result<core::Seconds> Server::Parts::Origin() {
+  const auto epoch = EpochOf(*jobs);
+  RETURN_IF_ERROR(epoch);
+  return core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
+}
+
+// Whoever can change the store or the folders of jobs decides what runs as whom: for root that must
+// be root alone.
+Result<void> Server::Parts::CheckPlaces() const {
+  if (::geteuid() != 0) return {};
+  std::vector<std::string> places = {options.state};
+  for (const char* name : {"/jobs", "/logs", "/mps", "/store", "/key"}) {
+    places.push_back(options.state + name);
+  }
+  std::error_code error;  // what is not there is not planted there
+  std::filesystem::directory_iterator run(options.state + "/jobs", error);
+  for (; !error && run != std::filesystem::directory_iterator(); run.increment(error)) {
+    places.push_back(run->path().string());
+  }
+  if (options.store.find("://") == std::string::npos) {
+    places.push_back(std::filesystem::path(options.store).parent_path().string());
+    for (const char* end : {"", "-wal", "-shm", "-journal", "-reserve", "-server"}) {
+      places.push_back(options.store + end);
+    }
+  }
+  for (const std::string& place : places) {
+    auto ours = platform::OnlyRootMayChange(place);
+    if (ours) continue;
+    return core::FailedError(
+        "{}: whoever may change it could make the server run any command as root; name folders "
+        "that root alone may write (--state DIR, --store DIR/store.db), or look at what lies there "
+        "and then chown root and chmod go-w it",
+        ours.error().message);
+  }
+  return {};
+}
+
+Result<void> Server::Parts::OpenStores() {
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // opening it will say what is wrong
+  const bool file = options.store.find("://") == std::string::npos;
+  if (file && !fs::exists(options.store, ignored)) {
+    if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  }
+  const fs::path folder = file ? fs::path(options.store).parent_path() : fs::path();
+  if (file && folder != store::DefaultFolder() && !fs::is_directory(folder, ignored)) {
+    return core::UsageError("{}: there is no folder {}; make it (mkdir -p), or name another store",
+                            options.store, core::Quoted(folder.string()));
+  }
+  fs::create_directories(options.state, ignored);
+  if (file) fs::create_directories(folder, ignored);
+  // Again, now that they are there: in /tmp somebody else may have been quicker.
+  if (auto ok = CheckPlaces(); !ok) return ok;
+  if (file) KeepToOneself(options.store);
+  if (::geteuid() == 0) {
+    auto own = SealKey(options.state);
+    RETURN_IF_ERROR(own);
+    key = std::move(*own);
+  }
+  auto opened = store::OpenJobs(options.store, key);
+  RETURN_IF_ERROR(opened);
+  jobs = std::move(*opened);
+  if (auto alone = jobs->BecomeServer(); !alone) return alone;
+  if (auto free = engine::LinuxRunner::FolderIsFree(options.state); !free) return free;
+  if (auto ours = ClaimState(); !ours) return ours;
+  auto second = store::Open(options.store);
+  RETURN_IF_ERROR(second);
+  profiles = std::move(*second);
+  return {};
+}
+
+// Numbers start again in every store: the runs of another one are not this one's jobs.
+Result<void> Server::Parts::ClaimState() {
+  const auto others = RunsOfOthers(options.state, *jobs);
+  RETURN_IF_ERROR(others);
+  if (!others->empty() && options.runs == OtherRuns::kRefuse) {
+    return tl::unexpected(RefusalOf(options.state, *others));
+  }
+  if (!others->empty() && options.runs == OtherRuns::kEnd) {
+    end_runs = true;  // by the runner, once there is one
+    return {};
+  }
+  if (!others->empty()) {
+    RETURN_IF_ERROR(AdoptRuns(options.state, *others, *jobs));
+  }
+  const auto before = OwnerOf(options.state);
+  if (before && before->id != jobs->Id()) {
+    options.say(fmt::format("{} was used with another store before ({}); its logs are kept apart",
+                            options.state, before->place));
+  }
+  return SetOwner(options.state, Owner());
+}
+
+}  // namespace sharewell::server
