@@ -75,6 +75,9 @@ std::string InWords(const Reason& reason, const std::string& other) {
       return "a GPU is idle, but waiting for a faster one ends it sooner";
     case ReasonKind::kBehindOthers:
       return "jobs that need the same wait before it";
+    case ReasonKind::kOthersStay:
+      return fmt::format("{}, of lower priority, would give way, and cannot be stopped now",
+                         other.empty() ? "another job" : other);
     case ReasonKind::kHeldBack:
       return fmt::format("places are being kept for {}, which has waited too long", other);
     case ReasonKind::kInfeasible:

@@ -40,6 +40,7 @@ enum class ReasonKind {
                     // b: the most that is free, node: where)
   kNoHostMemory,    // where it could run, the host memory that it may need is not free (a: bytes
                     // wanted, b: the most that is free, node: where)
+  kOthersStay,      // who would give way to it cannot be stopped now (job)
   kHeldBack,        // places are kept for a job that has waited too long (job)
   kBehindOthers,    // jobs that need the same wait before it
   kInfeasible,      // could not run even on the empty cluster

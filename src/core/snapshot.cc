@@ -174,6 +174,7 @@ void Snapshot::Submit(Job job, Estimate estimate) {
 void Snapshot::Enter(JobId id, JobState state) {
   JobView& view = at(id);
   if (view.state == JobState::kRunning) Observe(id, attained(view), 0, view.startup);
+  if (view.stays) SetStays(id, false);
   if (view.job.user.valid()) {
     const int held = static_cast<int>(state == JobState::kRunning) -
                      static_cast<int>(view.state == JobState::kRunning);
@@ -212,7 +213,7 @@ void Snapshot::HoldMemory(const JobView& view, const Allocation& where, int sign
                                     : HostMemoryOn(cluster_->node(node), view, gpus)) *
                        sign;
     memory_used_[node.index()] += held;
-    if (view.cpu_only()) cpu_only_memory_[node.index()] += held;
+    if (view.cpu_only() && !view.job.keeps_place) cpu_only_memory_[node.index()] += held;
   });
 }
 
@@ -220,7 +221,7 @@ void Snapshot::Occupy(JobId id, const Allocation& where, int sign) {
   HoldMemory(at(id), where, sign);
   if (where.gpus.empty()) {
     cores_used_[where.node.index()] += sign * where.cores;
-    cpu_only_cores_[where.node.index()] += sign * where.cores;
+    if (!at(id).job.keeps_place) cpu_only_cores_[where.node.index()] += sign * where.cores;
     return;
   }
   const double cores_a_gpu = where.cores / static_cast<double>(where.gpus.size());
@@ -253,6 +254,17 @@ void Snapshot::Stop(JobId id) {
   Occupy(id, at(id).allocation, -1);
   Enter(id, JobState::kWaiting);
   ++at(id).restarts;
+}
+
+void Snapshot::TakeBack(JobId id, const Allocation& where, Seconds since) {
+  Start(id, where);
+  at(id).since = since;
+  at(id).restarts = std::max(at(id).restarts - 1, 0);
+}
+
+void Snapshot::SetStays(JobId id, bool stays) {
+  SHAREWELL_CHECK(at(id).state == JobState::kRunning);
+  if (std::exchange(at(id).stays, stays) != stays) staying_ += stays ? 1 : -1;
 }
 
 void Snapshot::Pause(JobId id) {

@@ -37,8 +37,10 @@ struct JobView {
   bool profiled = false;  // its estimate was measured on it
   Ratio throttle = 1;
   bool paused = false;  // it waits with its process alive: it goes on where `allocation` says
+  bool stays = false;   // it runs, and its manager does not let it be stopped now
 
   bool cpu_only() const { return job.gpus == 0; }
+  bool may_stop() const { return !job.keeps_place && !stays; }
 };
 
 // The host memory that it reserves on a node where it has `gpus` of its GPUs (a CPU-only job: all
@@ -103,13 +105,15 @@ class Snapshot {
   int idle_gpus(NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
   double cores_used(NodeId node) const { return cores_used_[node.index()]; }
-  double cpu_only_cores(NodeId node) const { return cpu_only_cores_[node.index()]; }  // of those
-  Bytes memory_used(NodeId node) const { return memory_used_[node.index()]; }         // of the host
-  Bytes cpu_only_memory(NodeId node) const { return cpu_only_memory_[node.index()]; }  // of that
+  // Of those, what CPU-only jobs have that may be stopped.
+  double cpu_only_cores(NodeId node) const { return cpu_only_cores_[node.index()]; }
+  Bytes memory_used(NodeId node) const { return memory_used_[node.index()]; }  // of the host
+  Bytes cpu_only_memory(NodeId node) const { return cpu_only_memory_[node.index()]; }  // likewise
   // GPU memory that processes hold which are no jobs of ours.
   Bytes foreign_memory(GpuId gpu) const { return foreign_memory_[gpu.index()]; }
   bool any_foreign_memory() const { return any_foreign_memory_; }
   int cpu_only_jobs() const { return cpu_only_jobs_; }  // waiting or running
+  int staying() const { return staying_; }              // jobs that JobView::stays is said of
   Seconds attained(const JobView& view) const;          // now
   Seconds run_time(const JobView& view) const;          // now
   Seconds alone_time(const JobView& view) const;        // now
@@ -138,7 +142,10 @@ class Snapshot {
   void AddUsage(UserId user, double gpu_seconds);  // of a time before this snapshot; as of now
   void Start(JobId id, const Allocation& to);
   void Stop(JobId id);
-  void Pause(JobId id);  // a Stop that keeps its process: it goes on where it was
+  // Its stop was refused: it has run there all the while, since then.
+  void TakeBack(JobId id, const Allocation& where, Seconds since);
+  void SetStays(JobId id, bool stays);  // of one that runs; until it leaves
+  void Pause(JobId id);                 // a Stop that keeps its process: it goes on where it was
   // A waiting job has a process there, from before this snapshot knew of it; or none any more.
   void SetPaused(JobId id, const std::optional<Allocation>& where);
   void Move(JobId id, const Allocation& to);
@@ -215,6 +222,7 @@ class Snapshot {
   std::vector<Bytes> memory_used_;
   std::vector<Bytes> cpu_only_memory_;
   int cpu_only_jobs_ = 0;
+  int staying_ = 0;
   // backlog() = left_ - pace_ x now: kept as two sums so that reading it is O(1).
   Seconds youngest_started_;
   std::vector<Seconds> arrivals_;

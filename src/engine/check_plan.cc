@@ -163,6 +163,9 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (const auto& stop : plan.stops) {
     if (!in_state(stop.job, JobState::kRunning))
       return FailedError("stop of a job that does not run");
+    if (!snapshot.job(stop.job).may_stop()) {
+      return FailedError("stop of job {}, which keeps its place", snapshot.job(stop.job).job.name);
+    }
     if (stop.pause && snapshot.job(stop.job).cpu_only()) {
       return FailedError("CPU-only job {} cannot be paused", snapshot.job(stop.job).job.name);
     }
@@ -172,6 +175,9 @@ Result<void> CheckPlan(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (const auto& move : plan.moves) {
     if (!in_state(move.job, JobState::kRunning))
       return FailedError("move of a job that does not run");
+    if (!snapshot.job(move.job).may_stop()) {
+      return FailedError("move of job {}, which keeps its place", snapshot.job(move.job).job.name);
+    }
     ledger.Remove(move.job);
   }
   for (const auto& resize : plan.resizes) {

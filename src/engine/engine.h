@@ -25,6 +25,15 @@ struct PausedJob {
   std::optional<core::Allocation> where;  // it goes on there; absent: its process is gone
 };
 
+// It cannot be stopped now, or can be again.
+struct StayingJob {
+  core::JobId job;
+  bool stays = true;
+  // A plan had stopped or moved it, which was refused: it has run there all the while, since then.
+  std::optional<core::Allocation> where = {};
+  core::Seconds since = {};
+};
+
 // What happened up to `now`. Cleared and filled by the engine.
 struct Observation {
   core::Seconds now;
@@ -35,6 +44,7 @@ struct Observation {
   std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
   std::vector<Progress> progress;     // running jobs whose rate changed
   std::vector<PausedJob> paused;      // of those that wait, after all of the above
+  std::vector<StayingJob> stays;      // after all of the above
 };
 
 class Engine {

@@ -50,6 +50,19 @@ struct RunId {
   friend auto operator<=>(const RunId&, const RunId&) = default;
 };
 
+// What the manager demands of where and when a job starts.
+struct StartTerms {
+  int gpus_a_node = 0;             // on each of its nodes, the same ones by number; 0: as it comes
+  std::vector<std::string> nodes;  // it may run on these alone; empty: any
+  std::string waits_for;           // it cannot start now, in words; empty: it can
+  double weight = 1;               // of its user, as the manager has it; above 0
+  int priority = 0;                // as the manager has it, which says who may have which
+  bool preempts = false;           // jobs of lower priority give way where it finds no place
+  bool keeps_place = false;        // it never gives way: nothing would start it again
+
+  friend bool operator==(const StartTerms&, const StartTerms&) = default;
+};
+
 struct RunRequest {
   RunId id;
   core::Account user;
@@ -62,7 +75,8 @@ struct RunRequest {
   std::optional<core::Bytes> gpu_memory;  // pinned device memory limit
   // What it is believed to need of each GPU at most. Absent: not known.
   std::optional<core::Bytes> expected_memory;
-  bool shares = false;  // others are, or may come to be, on the same GPU
+  bool shares = false;    // others are, or may come to be, on the same GPU
+  StartTerms terms = {};  // of one that Recover found
 };
 
 // It ended within a moment of others that shared its GPU through one MPS server: the GPU broke
@@ -105,19 +119,6 @@ struct RunnerNode {
   bool reserved = false;     // only for jobs whose terms name it
 
   friend bool operator==(const RunnerNode&, const RunnerNode&) = default;
-};
-
-// What the manager demands of where and when a job starts.
-struct StartTerms {
-  int gpus_a_node = 0;             // on each of its nodes, the same ones by number; 0: as it comes
-  std::vector<std::string> nodes;  // it may run on these alone; empty: any
-  std::string waits_for;           // it cannot start now, in words; empty: it can
-  double weight = 1;               // of its user, as the manager has it; above 0
-  int priority = 0;                // as the manager has it, which says who may have which
-  bool preempts = false;           // jobs of lower priority give way where it finds no place
-  bool keeps_place = false;        // it never gives way: nothing would start it again
-
-  friend bool operator==(const StartTerms&, const StartTerms&) = default;
 };
 
 // A job as a user of the manager submitted it there.
@@ -163,6 +164,7 @@ struct RunEvent {
     kResumed,
     kPauseRefused,   // it runs on; message: why
     kResumeRefused,  // it stays paused; message: why
+    kStopRefused,    // it runs on, as if it had not been told to stop; message: why
     // Of managers that have users of their own.
     kSubmitted,  // id.job, job: it waits there until it is started; perhaps again
     kWithdrawn,  // id.job: it was cancelled there, or taken over by somebody else; message: how.
@@ -195,8 +197,9 @@ class Runner {
   virtual core::Seconds Now() = 0;  // never goes back
   // kStarted, kRefused or kEnded follows. Again: nothing happens.
   virtual void Start(const RunRequest& request) = 0;
-  // SIGTERM, and SIGKILL after the grace; kEnded follows. Again, or of a run that is not there:
-  // nothing happens. A run that is stopped before its start was carried out is not started.
+  // SIGTERM, and SIGKILL after the grace; kEnded follows, or kStopRefused where the manager does
+  // not allow it now. Again, or of a run that is not there: nothing happens. A run that is stopped
+  // before its start was carried out is not started.
   virtual void Stop(RunId id, core::Seconds grace) = 0;
   // A Stop of a job that does not go back into the queue, perhaps after a Stop. The same where a
   // job has nothing beside its runs.

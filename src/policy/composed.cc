@@ -33,7 +33,8 @@ using core::Seconds;
 using core::Snapshot;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
-constexpr int kMostPushers = 4;                // in a decision: each looks at all who run
+constexpr int kMostPushers = 4;          // in a decision: each looks at all who run
+constexpr int kMostRefusedPushers = 12;  // besides, that find no place; such as these not again
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 // GPUs in the order they were added, each once.
@@ -69,6 +70,9 @@ struct ComposedMemo : Memo {
   std::unique_ptr<Scratch> scratch;
   GpuSet changed;  // of this decision
   JobId kept_for;  // of this decision
+  // Of this decision: those that may push others out and found no place, and why. They are told
+  // once it is known whether others go for them.
+  std::vector<std::pair<JobId, Reason>> may_push;
 };
 
 class Composed : public Policy {
@@ -241,7 +245,11 @@ class Composed : public Policy {
       if (!tell) return false;
       if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
       if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
-      Tell(memo, id, *reason, plan);
+      if (view.job.preempts && snapshot.staying() > 0) {
+        memo.may_push.emplace_back(id, *reason);
+      } else {
+        Tell(memo, id, *reason, plan);
+      }
       return false;
     }
     auto& chosen = std::get<Chosen>(choice);
@@ -305,6 +313,37 @@ class Composed : public Policy {
 
   // Where jobs may push others out by priority, and found no place: in turn.
   void PushOut(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    PushOutInTurn(snapshot, memo, plan);
+    for (const auto& [id, reason] : std::exchange(memo.may_push, {})) {
+      if (!memo.ledger.planned(id)) Tell(memo, id, reason, plan);
+    }
+  }
+
+  // Who would have gone for it, had it been possible to stop all of them: that is why it waits.
+  static JobId StaysInTheWay(const Snapshot& snapshot, const MadeWay& way) {
+    for (const JobId other : way.stops) {
+      if (snapshot.job(other).stays) return other;
+    }
+    return {};
+  }
+  static void Blame(JobId other, JobId id, ComposedMemo& memo) {
+    if (!other.valid()) return;
+    for (auto& [waits, reason] : memo.may_push) {
+      if (waits == id) reason = {ReasonKind::kOthersStay, other, 0, 0};
+    }
+  }
+
+  // Where this one found no place, the other finds none either.
+  static bool AsHardToPlace(const JobView& refused, const JobView& other) {
+    const core::Job &a = refused.job, &b = other.job;
+    return b.gpus >= a.gpus && b.priority <= a.priority && other.estimate == refused.estimate &&
+           b.exclusive == a.exclusive && b.gpus_a_node == a.gpus_a_node && b.cores == a.cores &&
+           b.host_memory == a.host_memory && b.allowed_models == a.allowed_models &&
+           b.allowed_nodes == a.allowed_nodes && b.max_slowdown == a.max_slowdown &&
+           b.sm_share == a.sm_share && other.ooms == refused.ooms;
+  }
+
+  void PushOutInTurn(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     if (memo.pushers.empty()) return;
     int least = std::numeric_limits<int>::max();
     std::vector<Line::Entry> pushers;
@@ -317,15 +356,32 @@ class Composed : public Policy {
       }
       pushers.push_back(Line::EntryOf(snapshot, *order_, view));
     }
-    const auto most = std::min<std::size_t>(pushers.size(), kMostPushers);
-    std::partial_sort(pushers.begin(), pushers.begin() + static_cast<std::ptrdiff_t>(most),
-                      pushers.end());
-    for (std::size_t i = 0; i < most; ++i) {
-      const JobView& view = snapshot.job(pushers[i].id);
-      auto way = MakeWay(snapshot, memo.ledger, view, [&](const Ledger& ledger) {
-        return PlaceOf(snapshot, ledger, memo, view);
+    std::sort(pushers.begin(), pushers.end());
+    std::vector<std::pair<const JobView*, JobId>> refused;  // and who stays in its way
+    int pushed = 0;
+    for (const Line::Entry& entry : pushers) {
+      if (pushed == kMostPushers || refused.size() == kMostRefusedPushers) break;
+      const JobView& view = snapshot.job(entry.id);
+      const auto like = std::find_if(refused.begin(), refused.end(), [&](const auto& one) {
+        return AsHardToPlace(*one.first, view);
       });
-      if (!way) continue;
+      if (like != refused.end()) {
+        Blame(like->second, entry.id, memo);
+        continue;
+      }
+      const auto place = [&](const Ledger& ledger) {
+        return PlaceOf(snapshot, ledger, memo, view);
+      };
+      auto way = MakeWay(snapshot, memo.ledger, view, place);
+      if (!way) {
+        const auto later = snapshot.staying() == 0
+                               ? std::nullopt
+                               : MakeWay(snapshot, memo.ledger, view, place, true);
+        refused.emplace_back(&view, later ? StaysInTheWay(snapshot, *later) : JobId());
+        Blame(refused.back().second, entry.id, memo);
+        continue;
+      }
+      ++pushed;
       for (JobId id : way->stops) {
         plan.stops.push_back({id, {ReasonKind::kPreempted, view.job.id, 0, 0}});
       }
@@ -361,7 +417,8 @@ class Composed : public Policy {
     return {*oldest, soonest->in};
   }
 
-  // The training jobs that wait or run, in turn. What keeps a GPU from being used stays on it.
+  // The training jobs that wait or run, in turn. What keeps a GPU from being used stays on it, and
+  // so does who cannot be stopped.
   std::vector<Line::Entry> LiveInTurn(const Snapshot& snapshot, const Plan& plan,
                                       Ledger& anew) const {
     std::vector<Line::Entry> live;
@@ -370,9 +427,9 @@ class Composed : public Policy {
     };
     for (JobId id : snapshot.running()) {
       const JobView& view = snapshot.job(id);
-      if (!view.job.placeholder) {
+      if (!view.job.placeholder && view.may_stop()) {
         add(view);
-      } else if (!view.cpu_only()) {
+      } else if (!view.cpu_only() || view.job.keeps_place) {
         anew.Occupy(snapshot, id, view.allocation);
       }
     }

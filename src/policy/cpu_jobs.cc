@@ -113,8 +113,8 @@ void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
     if (!lacks_cores() && !lacks_memory()) continue;
     std::vector<JobId> here;
     for (JobId id : snapshot.running()) {
-      if (snapshot.job(id).cpu_only() && snapshot.job(id).allocation.node == node)
-        here.push_back(id);
+      const JobView& view = snapshot.job(id);
+      if (view.cpu_only() && view.may_stop() && view.allocation.node == node) here.push_back(id);
     }
     std::sort(here.rbegin(), here.rend());
     for (JobId id : here) {

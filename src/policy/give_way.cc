@@ -15,11 +15,16 @@ using core::Snapshot;
 namespace {
 
 // The first to go first: of the lowest priority, and of those who has run shortest.
-std::vector<JobId> Stoppable(const Snapshot& snapshot, const Ledger& ledger, int below) {
+std::vector<JobId> Stoppable(const Snapshot& snapshot, const Ledger& ledger, int below,
+                             bool once_they_can) {
   std::vector<JobId> out;
   for (const JobId id : snapshot.running()) {
     const core::Job& job = snapshot.job(id).job;
     if (job.priority >= below || job.keeps_place || job.placeholder || job.gpus == 0) continue;
+    if (snapshot.job(id).stays && !once_they_can) continue;
+    // It goes for another one already.
+    const auto here = ledger.residents(snapshot.job(id).allocation.gpus.front()).jobs();
+    if (std::find(here.begin(), here.end(), id) == here.end()) continue;
     if (!ledger.planned(id)) out.push_back(id);
   }
   const auto rank = [&](JobId id) {
@@ -39,8 +44,10 @@ std::set<NodeId> NodesOf(const Snapshot& snapshot, const core::Allocation& where
 }  // namespace
 
 std::optional<MadeWay> MakeWay(const Snapshot& snapshot, const Ledger& ledger, const JobView& view,
-                               const std::function<Choice(const Ledger&)>& place) {
-  const std::vector<JobId> stoppable = Stoppable(snapshot, ledger, view.job.priority);
+                               const std::function<Choice(const Ledger&)>& place,
+                               bool once_they_can) {
+  const std::vector<JobId> stoppable =
+      Stoppable(snapshot, ledger, view.job.priority, once_they_can);
   if (stoppable.empty()) return std::nullopt;
   const auto priority = [&](JobId id) { return snapshot.job(id).job.priority; };
   // One priority after the other, until there is a place: nobody goes for whom a lower one can.

@@ -20,8 +20,10 @@ struct MadeWay {
 
 // `place`: as the policy places the job on a ledger. Absent: it finds no place either when all of
 // lower priority are gone who may be stopped. Jobs that this plan already does something with stay.
+// `once_they_can`: as if those could be stopped that cannot be now (core::JobView::stays).
 std::optional<MadeWay> MakeWay(const core::Snapshot& snapshot, const Ledger& ledger,
                                const core::JobView& view,
-                               const std::function<Choice(const Ledger&)>& place);
+                               const std::function<Choice(const Ledger&)>& place,
+                               bool once_they_can = false);
 
 }  // namespace sharewell::policy

@@ -86,6 +86,20 @@ TEST_P(GiveWay, AsManyAsAGangNeedsAndTheYoungestOfEquals) {
   EXPECT_THAT(Stopped(plan), ElementsAre(second, third)) << "not " << old.value;
 }
 
+TEST_P(GiveWay, NobodyGoesForTwo) {
+  SnapshotBuilder world(ClusterBuilder().Node(3).Build());
+  const JobId low = world.Running(JobSpec{.exclusive = true, .priority = 1}, {0});
+  const JobId lower = world.Running(JobSpec{.exclusive = true}, {1});
+  world.Running(JobSpec{.exclusive = true, .priority = 5}, {2});
+  world.At(100);
+  for (int i = 0; i < 3; ++i) {
+    world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 5, .preempts = true});
+  }
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(Stopped(plan), ::testing::UnorderedElementsAre(low, lower));
+  EXPECT_THAT(plan.starts, SizeIs(2));
+}
+
 TEST_P(GiveWay, WhoIsPushedOutDoesNotPushBack) {
   SnapshotBuilder world(ClusterBuilder().Node(1).Build());
   const JobId low = world.Running(JobSpec{.exclusive = true, .priority = 1, .preempts = true}, {0});
@@ -98,6 +112,79 @@ TEST_P(GiveWay, WhoIsPushedOutDoesNotPushBack) {
   const core::Plan plan = Decide(GetParam(), world);
   EXPECT_THAT(plan.stops, IsEmpty());
   EXPECT_THAT(plan.starts, IsEmpty());
+}
+
+TEST_P(GiveWay, NobodyIsHeldUpByThoseBeforeItThatFindNoPlace) {
+  SnapshotBuilder world(ClusterBuilder().Node(2).Node(2).Build());
+  for (const std::size_t gpu : {0U, 1U, 3U}) {
+    world.Running({.exclusive = true, .priority = 1, .keeps_place = true}, {gpu});
+  }
+  const JobId gives_way = world.Running({.exclusive = true, .priority = 1}, {2});
+  world.At(100);
+  for (int i = 0; i < 20; ++i) {
+    world.Waiting({.submit = 50, .gpus = 2, .exclusive = true, .priority = 9, .preempts = true});
+  }
+  const JobId single =
+      world.Waiting({.submit = 100, .gpus = 1, .exclusive = true, .priority = 9, .preempts = true});
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(Stopped(plan), ElementsAre(gives_way));
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].job, single);
+}
+
+TEST_P(GiveWay, AnotherGoesForOneThatCannotBeStoppedNow) {
+  SnapshotBuilder world(ClusterBuilder().Node(3).Build());
+  const JobId stays = world.Running(JobSpec{.exclusive = true, .priority = 1}, {0});
+  const JobId next = world.Running(JobSpec{.exclusive = true, .priority = 2}, {1});
+  world.Running(JobSpec{.exclusive = true, .priority = 3}, {2});
+  world.At(100);
+  world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9, .preempts = true});
+  EXPECT_THAT(Stopped(Decide(GetParam(), world)), ElementsAre(stays));
+  world->SetStays(stays, true);
+  EXPECT_THAT(Stopped(Decide(GetParam(), world)), ElementsAre(next));
+  world->SetStays(stays, false);
+  EXPECT_THAT(Stopped(Decide(GetParam(), world)), ElementsAre(stays));
+}
+
+TEST_P(GiveWay, WhereNobodyElseCanGoItIsSaidWhoStays) {
+  SnapshotBuilder world(ClusterBuilder().Node(2).Build());
+  const JobId stays = world.Running(JobSpec{.exclusive = true, .priority = 1}, {0});
+  world.Running(JobSpec{.exclusive = true, .priority = 9}, {1});
+  world->SetStays(stays, true);
+  world.At(100);
+  const JobId high =
+      world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9, .preempts = true});
+  const JobId polite = world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9});
+  const core::Plan plan = Decide(GetParam(), world);
+  EXPECT_THAT(plan.stops, IsEmpty());
+  EXPECT_THAT(plan.starts, IsEmpty());
+  ASSERT_THAT(plan.waits, SizeIs(2));
+  for (const core::Wait& wait : plan.waits) {
+    const bool pushes = wait.job == high;
+    EXPECT_EQ(wait.reason.kind == core::ReasonKind::kOthersStay, pushes);
+    EXPECT_EQ(wait.reason.job, pushes ? stays : JobId());
+    EXPECT_TRUE(pushes || wait.job == polite);
+  }
+  EXPECT_EQ(core::InWords({core::ReasonKind::kOthersStay, stays, 0, 0}, "job 7"),
+            "job 7, of lower priority, would give way, and cannot be stopped now");
+}
+
+// An order that lets jobs take turns rotates those that can be started again, and no others.
+TEST(TakingTurns, WhoCannotBeStartedAgainKeepsItsPlace) {
+  for (const bool keeps : {false, true}) {
+    for (const bool stays : {false, true}) {
+      SnapshotBuilder world(ClusterBuilder().Node(1).Build());
+      const JobId old =
+          world.Running(JobSpec{.seconds = 90'000, .exclusive = true, .keeps_place = keeps}, {0});
+      world->Observe(old, core::Seconds(0), 1, {});
+      world.At(40'000);
+      world->SetStays(old, stays);
+      world.Waiting(JobSpec{.submit = 40'000, .exclusive = true});
+      const core::Plan plan = Decide("las", world);
+      EXPECT_EQ(plan.stops.size(), keeps || stays ? 0U : 1U) << keeps << stays;
+      EXPECT_EQ(plan.starts.size(), plan.stops.size());
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, GiveWay, ::testing::Values("slot", "sharewell"));

@@ -198,7 +198,7 @@ void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& whe
   Snapshot::EachNode(cluster, where, [&](NodeId node, int gpus) {
     const core::Bytes held = core::HostMemoryOn(cluster.node(node), view, gpus) * sign;
     host_memory_used_[node.index()] += held;
-    if (view.cpu_only()) cpu_only_memory_[node.index()] += held;
+    if (view.cpu_only() && !view.job.keeps_place) cpu_only_memory_[node.index()] += held;
   });
 }
 
@@ -234,7 +234,7 @@ void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
              to.cores / static_cast<double>(to.gpus.size()), false);
   }
-  if (to.gpus.empty()) AddCores(snapshot, to.node, to.cores, true);
+  if (to.gpus.empty()) AddCores(snapshot, to.node, to.cores, !snapshot.job(id).job.keeps_place);
 }
 
 void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
@@ -245,7 +245,9 @@ void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) 
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
              -from.cores / static_cast<double>(from.gpus.size()), false);
   }
-  if (from.gpus.empty()) AddCores(snapshot, from.node, -from.cores, true);
+  if (from.gpus.empty()) {
+    AddCores(snapshot, from.node, -from.cores, !snapshot.job(id).job.keeps_place);
+  }
 }
 
 std::size_t Ledger::SkipNodesWithoutCores(const Snapshot& snapshot, std::size_t gpu,

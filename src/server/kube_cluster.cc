@@ -102,6 +102,7 @@ engine::KubeRunnerOptions KubeCluster::Parts::RunnerOptions() {
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.say = options.say;
   run.control.steps = options.steps;
+  run.control.watched = options.watched;
   run.control.scheduler = options.kubernetes.scheduler;
   run.control.space = options.kubernetes.name_space;
   run.control.first_number = options.first_number;

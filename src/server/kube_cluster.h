@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "catalogue/gpu_catalogue.h"
@@ -34,6 +35,8 @@ struct KubeClusterOptions {
   std::int64_t first_number = 1;
   std::function<void(const std::string&)> say;
   engine::StepsOfRuns steps;  // what agents on the nodes tell
+  // Whether one is at work on that node, as KubeControlOptions has it.
+  std::function<std::optional<bool>(const std::string& node)> watched = {};
 };
 
 class KubeCluster {

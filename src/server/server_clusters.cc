@@ -75,19 +75,25 @@ Result<void> Server::Parts::LockCluster() {
   return {};
 }
 
+void Server::Parts::MakeClusterAgents() {
+  ClusterAgentsOptions hear;
+  hear.open = [place = AgentsStore()] { return store::Open(place); };
+  hear.wall = [] { return platform::UnixNow(); };
+  cluster_agents = std::make_unique<ClusterAgents>(std::move(hear));
+}
+
 // Agents on other machines write into a PostgreSQL store alone.
 Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
   if (!store::IsPostgres(AgentsStore())) return {};
-  SlurmAgentsOptions hear;
-  hear.open = [place = AgentsStore()] { return store::Open(place); };
-  hear.wall = [] { return platform::UnixNow(); };
-  slurm_agents = std::make_unique<SlurmAgents>(std::move(hear));
+  MakeClusterAgents();
   auto nodes = slurm_client->Nodes();
   if (!nodes) return AskTheCheck(std::move(nodes.error()));
   std::vector<std::string> names;
   for (const engine::SlurmNode& node : *nodes) names.push_back(node.name);
-  slurm_agents->Look(names);
-  control.watched = [this](const std::string& node) { return slurm_agents->On(node); };
+  cluster_agents->Look(names);
+  control.watched = [this](const std::string& node) {
+    return cluster_agents->On(node).value_or(false);
+  };
   return {};
 }
 
@@ -150,6 +156,11 @@ Result<void> Server::Parts::MakeKubernetes() {
   with.first_number = *last_number + 1;
   with.say = options.say;
   with.steps = MakeClusterMonitor();
+  // Where somebody said that there are agents, their silence tells something.
+  if (!options.agents_store.empty()) {
+    MakeClusterAgents();
+    with.watched = [this](const std::string& node) { return cluster_agents->On(node); };
+  }
   auto opened = KubeCluster::Open(std::move(with), catalogue, *learner);
   RETURN_IF_ERROR(opened);
   kube = std::move(*opened);

@@ -94,7 +94,7 @@ std::vector<std::string> Server::Greeting() const {
     gpus = "a Kubernetes cluster";
   } else if (all.slurm) {
     GreetFromSlurm(*all.options.slurm, all.slurm_version, all.machine.cluster,
-                   all.slurm_agents != nullptr, lines);
+                   all.cluster_agents != nullptr, lines);
     gpus = "a Slurm cluster";
   }
   lines.push_back(

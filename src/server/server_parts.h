@@ -20,6 +20,7 @@
 #include "engine/watched_runs.h"
 #include "http/http_server.h"
 #include "server/advisor.h"
+#include "server/cluster_agents.h"
 #include "server/cluster_monitor.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
@@ -28,7 +29,6 @@
 #include "server/neighbours.h"
 #include "server/server.h"
 #include "server/settings.h"
-#include "server/slurm_agents.h"
 #include "server/slurm_lock.h"
 #include "server/slurm_needs.h"
 #include "server/this_machine.h"
@@ -57,7 +57,7 @@ struct Server::Parts {
   std::unique_ptr<engine::SlurmClient> slurm_client;
   ClusterLock slurm_lock;
   std::unique_ptr<SlurmNeeds> slurm_needs;
-  std::unique_ptr<SlurmAgents> slurm_agents;  // where agents on the nodes can be heard
+  std::unique_ptr<ClusterAgents> cluster_agents;  // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<KubeCluster> kube;
@@ -113,6 +113,7 @@ struct Server::Parts {
   // server_clusters.cc
   core::Result<void> MakeSlurm();
   core::Result<void> LockCluster();
+  void MakeClusterAgents();
   core::Result<void> HearAgents(engine::SlurmControlOptions& control);
   core::Result<void> MakeKubernetes();
   engine::StepsOfRuns MakeClusterMonitor();

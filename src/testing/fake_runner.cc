@@ -99,7 +99,13 @@ void FakeRunner::CarryOut(const StartCommand& start) {
 void FakeRunner::CarryOut(const StopCommand& stop) {
   stopped_.insert(stop.id);
   const auto found = running_.find(stop.id);
-  if (found == running_.end() || std::exchange(found->second.told, true)) return;
+  if (found == running_.end() || found->second.told) return;
+  if (dice_.Chance(options_.keep)) {
+    RunEvent kept = Of(RunEvent::Kind::kStopRefused, stop.id);
+    kept.message = "a budget does not allow it";
+    return Tell(kept);
+  }
+  found->second.told = true;
   const Seconds leaves = now_ + stop.grace * dice_.Pick({0, 0, 0.5, 1});
   found->second.ends = std::min(found->second.ends, leaves);
 }

@@ -24,6 +24,7 @@ struct FakeRunnerOptions {
   // Chances, of each run, start or answer.
   double fail = 0;          // a run ends with another code, some out of memory or lost
   double refuse = 0;        // a start
+  double keep = 0;          // a stop: the run goes on
   double lose_command = 0;  // a start or a stop never arrives
   double lose = 0;          // an answer never comes
   double twice = 0;         // an answer comes twice

@@ -129,6 +129,7 @@ void AuditRunner::Hear(const RunEvent& event) {
   if (event.kind == RunEvent::Kind::kEnded || event.kind == RunEvent::Kind::kRefused) {
     there_.erase(event.id);
   }
+  if (event.kind == RunEvent::Kind::kStopRefused) stopped_.erase(event.id);
   if (event.kind != RunEvent::Kind::kListed) return;
   std::set<RunId> gone = asked_.at(event.list.token);
   for (const engine::RunList::Item& item : event.list.runs) {
@@ -178,6 +179,11 @@ void RunnerHistory::Observe(double seconds) {
   for (const JobId id : seen.requeued) snapshot_.Stop(id);
   over_ += seen.finished.size() + seen.failed.size();
   for (const auto& job : seen.submitted) snapshot_.Submit(job, EstimateOf({}, cluster_));
+  for (const auto& one : seen.stays) {
+    kept_ += one.where ? 1 : 0;
+    if (one.where) snapshot_.TakeBack(one.job, *one.where, one.since);
+    snapshot_.SetStays(one.job, one.stays);
+  }
   unseen_ = 0;
   Settle();
 }
@@ -187,6 +193,7 @@ void RunnerHistory::Decide(double start, double stop, double move) {
   for (std::size_t j = 0; j < snapshot_.job_count(); ++j) {
     const JobId id(j);
     const core::JobView& view = snapshot_.job(id);
+    if (view.state == JobState::kRunning && !view.may_stop()) continue;
     if (view.state == JobState::kRunning && dice_.Chance(stop)) {
       plan.stops.push_back({id, {}});
       snapshot_.Stop(id);
@@ -308,7 +315,10 @@ void RunnerHistory::Live(std::size_t jobs, bool shaken) {
   if (over_ != jobs && wrong().empty()) {
     wrong_ = fmt::format("{} of {} jobs came to an end", over_, jobs);
   }
-  if (!AllEnded() && wrong_.empty()) wrong_ = "a run was started and never ended";
+  for (const RunId& run : audit.started()) {
+    if (ends_.contains(run) || !wrong().empty()) continue;
+    wrong_ = fmt::format("run {}.{} was started and never ended", run.job, run.attempt);
+  }
 }
 
 bool RunnerHistory::AllEnded() const {

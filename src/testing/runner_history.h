@@ -138,6 +138,7 @@ class RunnerHistory {
   const core::Cluster& cluster() const { return cluster_; }
   bool down(std::size_t node) const { return down_[node]; }  // as it was told
   std::size_t over() const { return over_; }
+  std::size_t kept() const { return kept_; }  // runs whose stop was refused and taken back
   const std::vector<std::string>& refusals() const { return refusals_; }  // of starts: why
   std::string wrong() const;
 
@@ -166,7 +167,7 @@ class RunnerHistory {
   std::set<std::size_t> gone_;       // nodes, as it is
   std::map<engine::RunId, int> ends_;
   std::vector<std::string> refusals_;
-  std::size_t submitted_ = 0, over_ = 0;
+  std::size_t submitted_ = 0, over_ = 0, kept_ = 0;
   std::size_t unseen_ = 0;  // submitted since the last Observe
   std::string wrong_;
 };

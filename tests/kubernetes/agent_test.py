@@ -11,6 +11,7 @@ import unittest
 
 from cluster import PATIENCE, REPOSITORY
 from containers import Containers, enter, hierarchies, remove
+from postgres import POSTGRES, start_postgres
 from program import PROGRAM, Speaker
 from serving import OURS, SMALL, ServeTest, condition, placed
 
@@ -40,22 +41,30 @@ class Agent(Speaker):
 
 @unittest.skipUnless(hierarchies(), "needs root, and control groups that can be made")
 class AgentTest(ServeTest):
+    def setUp(self):
+        super().setUp()
+        self.store = self.make_store()
+
+    def make_store(self):
+        """Of the agents, of which the server is told, as in a cluster: its address."""
+        store = self.cluster.folder / "agents.db"
+        self.addCleanup(store.unlink, missing_ok=True)
+        return str(store)
+
     def contain(self, **how):
         containers = Containers(self.cluster, **how)
         self.addCleanup(containers.stop)
         return containers
 
     def watch(self, node, containers, env=None):
-        """Into a store of its own, which the server is told of, as in a cluster."""
         groups = containers.make_groups(AGENT_UID)
         self.addCleanup(remove, groups)
-        agent = Agent(self.cluster, node, self.cluster.folder / "agents.db", groups, "--kubelet-folder", containers.kubelet, env=env)
-        self.addCleanup((self.cluster.folder / "agents.db").unlink, missing_ok=True)
+        agent = Agent(self.cluster, node, self.store, groups, "--kubelet-folder", containers.kubelet, env=env)
         self.addCleanup(agent.end)
         return agent
 
     def serve_with_agents(self):
-        return self.serve("--agents-store", str(self.cluster.folder / "agents.db"))
+        return self.serve("--agents-store", self.store)
 
     def wait_for_job(self, number, holds, what, patience=90):
         self.cluster.wait_until(lambda: holds(self.server.job(number)),
@@ -113,7 +122,7 @@ class Seen:
         seen = self.server.job(number)["seen"]
         self.assertEqual(seen["gpu_memory_bytes"], 4588568576)
         # Its samples are there under its pod's name.
-        done = subprocess.run([PROGRAM, "samples", "--store", str(self.cluster.folder / "agents.db"), "--node", "n1", "--json"], capture_output=True,
+        done = subprocess.run([PROGRAM, "samples", "--store", self.store, "--node", "n1", "--json"], capture_output=True,
                               text=True, timeout=PATIENCE, check=False)
         self.assertIn(f"pod/{pod['metadata']['uid']}", done.stdout, done.stderr)
         # What it was seen to need stays with its job when it is over.
@@ -121,6 +130,19 @@ class Seen:
         self.wait_for_job(number, lambda job: job["phase"] == "finished", "it does not end")
         self.assertGreater(self.server.job(number)["steps"], 20)
         self.assertEqual(self.server.job(number)["seen"]["gpu_memory_bytes"], 4588568576)
+
+    def test_pods_share_gpus_only_on_nodes_where_an_agent_is_heard(self):
+        self.add_nodes("n1", "n2", gpus=1)
+        containers = self.contain()
+        self.serve_with_agents()
+        for name in ("a", "b"):
+            self.cluster.add_pod(name, annotations=SMALL)
+            self.cluster.wait_pod(name, phase="Running")
+        self.cluster.add_pod("c", annotations=SMALL)
+        said = self.wait_waits("c", "no agent is heard there")
+        self.check_same(said, "c")
+        self.watch("n2", containers)
+        self.cluster.wait_pod("c", phase="Running", node="n2")
 
 
 class FakePublished(Published, ServeTest):
@@ -135,8 +157,14 @@ class FakeSeen(Seen, AgentTest):
     pass
 
 
+@unittest.skipUnless(POSTGRES, "no PostgreSQL here")
 class RealSeen(Seen, AgentTest):
+    """As in a cluster: agents and scheduler meet in a PostgreSQL database."""
+
     REAL = True
+
+    def make_store(self):
+        return start_postgres(self)
 
     def test_who_slows_another_beyond_its_bound_is_evicted(self):
         """By the steps that both tell of, which nobody could have predicted."""

@@ -8,6 +8,8 @@ import unittest
 
 from serving import OURS, SMALL, ServeTest, claims_of, condition, gpus_of, placed
 
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+BUDGETS = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
 
 class Lives:
     """From a pod that was made to its end."""
@@ -115,6 +117,22 @@ class Lives:
         for name in ("l1", "l2", "l3"):
             self.cluster.wait_pod(name, node="n2", phase="Running")
 
+    def test_an_order_that_lets_pods_take_turns_leaves_alone_what_nothing_would_make_again(self):
+        """As in the next test; but these pods have no owner."""
+        nodes = [f"n{i}" for i in range(4)]
+        self.add_nodes(*nodes, gpus=64)
+        self.serve("--policy", "las+slot+asked")
+        large = {OURS + "pod-group": "large", OURS + "pod-group-size": "4", OURS + "gpus": "64"}
+        for i in range(4):
+            self.cluster.add_pod(f"large{i}", annotations=large)
+        for i in range(4):
+            self.cluster.wait_pod(f"large{i}", phase="Running")
+        self.cluster.add_pod("second")
+        self.cluster.wait_pod("second", holds=lambda pod: condition(pod).get("status") == "False")
+        time.sleep(18)  # an hour of GPU time is over after 14 s
+        for i in range(4):
+            self.assertNotIn("deletionTimestamp", self.cluster.pod(f"large{i}")["metadata"])
+
     def test_evicted_and_moved(self):
         """By an order that preempts: who had an hour of GPU time gives way, which 256 GPUs have within seconds. Its owner makes its pods again, and
         they are the same job."""
@@ -139,11 +157,39 @@ class Lives:
         self.assertEqual({pod["metadata"]["annotations"][OURS + "job"] for pod in pods}, {str(number)})
         self.cluster.wait_until(lambda: self.server.job(number)["phase"] == "running", lambda: self.server.job(number))
 
+    def add_classes(self, *names):
+        values = {"low": (10, "PreemptLowerPriority"), "high": (1000, "PreemptLowerPriority"), "polite": (2000, "Never")}
+        for name in names:
+            self.cluster.create(CLASSES, {"metadata": {"name": name}, "value": values[name][0], "preemptionPolicy": values[name][1]})
+            self.addCleanup(self.cluster.delete, f"{CLASSES}/{name}")
+
+    def forbid_eviction(self, app):
+        """By a PodDisruptionBudget of all pods with that label, which no controller keeps up to date here."""
+        self.cluster.create(BUDGETS, {"metadata": {"name": app}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}}})
+        self.cluster.patch(f"{BUDGETS}/{app}/status", {"status": {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1,
+                                                                 "desiredHealthy": 1, "expectedPods": 1}}, kind="merge-patch")
+
+    def test_another_pod_is_preempted_where_a_budget_forbids_the_first(self):
+        self.add_classes("low", "high")
+        self.add_nodes("n1")
+        self.serve()
+        for name in ("older", "younger"):
+            self.cluster.add_pod(name, priorityClassName="low", owner=("Job", name), labels={"app": name})
+            self.cluster.wait_pod(name, phase="Running")
+        # Of equals who has run shortest is to go, and its budget does not allow it.
+        self.forbid_eviction("younger")
+        self.addCleanup(self.cluster.delete, f"{BUDGETS}/younger")
+        number = self.number("younger")
+        self.cluster.add_pod("high", priorityClassName="high")
+        self.cluster.wait_pod("high", phase="Running")
+        self.assertIsNone(self.cluster.pod("older"))
+        self.assertNotIn("deletionTimestamp", self.cluster.pod("younger")["metadata"])
+        self.cluster.wait_until(lambda: self.server.job(number)["phase"] == "running", lambda: self.server.job(number))
+        self.assertIn("PodDisruptionBudget", self.server.run("job", number).stdout)
+        self.check_places()
+
     def test_a_higher_priority_preempts_and_budgets_are_kept(self):
-        classes, budgets = "/apis/scheduling.k8s.io/v1/priorityclasses", "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
-        for name, value, policy in (("low", 10, "PreemptLowerPriority"), ("high", 1000, "PreemptLowerPriority"), ("polite", 2000, "Never")):
-            self.cluster.create(classes, {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy})
-            self.addCleanup(self.cluster.delete, f"{classes}/{name}")
+        self.add_classes("low", "high", "polite")
         self.add_nodes("n1")
         self.serve()
         # Nothing would make this one again: it stays, whatever comes.
@@ -157,14 +203,16 @@ class Lives:
         time.sleep(1)
         self.assertNotIn("deletionTimestamp", self.cluster.pod("low-1")["metadata"], "its class says Never")
         self.cluster.delete("/api/v1/namespaces/default/pods/polite")
-        self.cluster.create(budgets, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}})
-        self.cluster.patch(f"{budgets}/b/status", {"status": {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
-                                                             "expectedPods": 1}}, kind="merge-patch")
+        self.forbid_eviction("low")
         self.cluster.add_pod("high", priorityClassName="high")
         self.cluster.wait_until(lambda: "PodDisruptionBudget" in self.server.run("job", number).stdout, lambda: self.server.run("job", number).stdout)
+        # Who waits for it is told, too.
+        self.wait_waits("high", f"job {number}, of lower priority, would give way, and cannot be stopped now: it is to leave its place, and a "
+                                "PodDisruptionBudget does not allow it")
         self.assertNotIn("deletionTimestamp", self.cluster.pod("low-1")["metadata"], "its budget forbids it")
-        self.cluster.delete(f"{budgets}/b")
-        self.cluster.wait_until(lambda: self.cluster.pod("low-1") is None, lambda: f"it is not evicted: {self.server.why(number)}", 60)
+        self.assertEqual(self.server.job(number)["phase"], "running")
+        self.cluster.delete(f"{BUDGETS}/low")
+        self.cluster.wait_until(lambda: self.cluster.pod("low-1") is None, lambda: f"it is not evicted: {self.server.why(number)}", 90)
         self.assertEqual(placed(self.cluster.wait_pod("high", phase="Running")), [gpu])
         self.assertEqual(self.cluster.pod("kept")["status"]["phase"], "Running")
         self.cluster.add_pod("low-2", priorityClassName="low", owner=("Job", "low"))

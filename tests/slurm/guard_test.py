@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import pwd
 import re
 import signal
 import subprocess
@@ -12,8 +11,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 
-from cluster import PATIENCE, REPOSITORY, as_user  # noqa: E402
+from cluster import PATIENCE, REPOSITORY  # noqa: E402
 from engine_test import ServeTest, USER  # noqa: E402
+from postgres import POSTGRES, start_postgres  # noqa: E402
 from program import PROGRAM, Speaker  # noqa: E402
 
 # With a share of the SMs of its own a job that was evicted would be tried beside the same one with fewer of them.
@@ -94,31 +94,12 @@ class GuardTest(ServeTest):
             raise AssertionError(f"{what}: {self.server.run('job', str(number)).stdout}\n{self.cluster.output(number)}\n{self.server.said()}") from late
 
 
-POSTGRES = next((str(path.parent) for path in sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)), None)
-
-
 @unittest.skipUnless(POSTGRES and os.geteuid() == 0, "no PostgreSQL here, or not root")
 class Agents(GuardTest):
     OPTIONS = {"scripts": True, "nodes": {"n1": ("V100", 1), "n2": ("V100", 1)}}
 
-    def database(self):
-        """A PostgreSQL server of this test's own; its address."""
-        place = self.cluster.folder / "pg"
-        place.mkdir()
-        account = pwd.getpwnam("postgres")
-        os.chown(place, account.pw_uid, account.pw_gid)
-        quiet = {"cwd": place, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **as_user("postgres")}
-        subprocess.run([f"{POSTGRES}/initdb", "-D", place / "data", "-A", "trust", "-U", "me", "-E", "UTF8", "--no-locale", "--no-sync"],
-                       check=True, timeout=PATIENCE, **quiet)
-        process = subprocess.Popen([f"{POSTGRES}/postgres", "-D", place / "data", "-k", place, "-c", "listen_addresses=", "-c", "fsync=off"], **quiet)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.send_signal, signal.SIGINT)
-        address = f"postgresql://me@/postgres?host={place}"
-        self.cluster.wait_until(lambda: self.cluster.run(f"{POSTGRES}/psql", "-qc", "SELECT 1", address).returncode == 0, "no database")
-        return address
-
     def test_jobs_share_gpus_only_on_nodes_where_an_agent_is_heard(self):
-        store = self.database()
+        store = start_postgres(self)
         self.serve(store=store)
         self.assertIn("no agent is heard on n1, n2", self.server.said_in.read_text(encoding="utf-8"))
         numbers = [self.submit("--gres=gpu:1", SMALL, seconds=300) for _ in range(3)]

@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 """The commands of docs/operations.md: back up and restore, upgrade, move to PostgreSQL."""
 
-import glob
 import os
 import pathlib
-import pwd
 import shutil
-import signal
 import sqlite3
 import subprocess
-import tempfile
-import time
 import unittest
 
 from house import ALICE, PATIENCE, PROGRAM, ROOT, Server, TrustTest
+from postgres import POSTGRES, start_postgres
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -107,40 +103,15 @@ class Upgrade(OperationsTest):
         self.assertNotIn("somebody else", self.serve().said())
 
 
-def postgres():
-    return next((os.path.dirname(path) for path in sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), reverse=True)), None)
-
-
-@unittest.skipUnless(postgres() and shutil.which("psql"), "no PostgreSQL here")
+@unittest.skipUnless(POSTGRES and shutil.which("psql"), "no PostgreSQL here")
 class Move(OperationsTest):
-    def database(self):
-        """A PostgreSQL server of this test's own; its address."""
-        place = tempfile.mkdtemp(prefix="sharewell-pg-")
-        self.addCleanup(subprocess.run, ["rm", "-rf", place], check=False)
-        account = pwd.getpwnam("postgres")
-        os.chown(place, account.pw_uid, account.pw_gid)
-        quiet = {"cwd": place, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL,
-                 "user": account.pw_uid, "group": account.pw_gid}
-        subprocess.run([postgres() + "/initdb", "-D", place + "/data", "-A", "trust", "-U", "me", "-E", "UTF8", "--no-locale", "--no-sync"],
-                       check=True, timeout=PATIENCE, **quiet)
-        process = subprocess.Popen([postgres() + "/postgres", "-D", place + "/data", "-k", place, "-c", "listen_addresses=", "-c", "fsync=off"],
-                                   **quiet)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.send_signal, signal.SIGINT)
-        address = f"postgresql://me@/postgres?host={place}"
-        end = time.monotonic() + PATIENCE
-        while subprocess.run(["psql", "-qc", "SELECT 1", address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
-        return address
-
     def test_move_to_postgresql(self):
         server = self.serve()
         over, held = self.two_jobs(server)
         running = server.submit(ALICE, "--", "sleep", "300")
         server.wait_until(running, "running")
         server.stop()
-        address = self.database()
+        address = start_postgres(self)
         make = f"sharewell profiles --store {ADDRESS}"
         copy = f"packaging/store_to_postgres.py /var/lib/sharewell/store.db | psql -q -1 -v ON_ERROR_STOP=1 {ADDRESS}"
         self.sh(make, address=address)

@@ -70,6 +70,14 @@ void Loop::Write(const engine::Observation& observed) {
     snapshot_.SetPaused(paused.job, paused.where);
     if (news) changes_.push_back({Change::Kind::kStopped, paused.job});  // of its host memory
   }
+  for (const auto& staying : observed.stays) {
+    if (staying.where) snapshot_.TakeBack(staying.job, *staying.where, staying.since);
+    if (snapshot_.job(staying.job).state != JobState::kRunning) continue;
+    snapshot_.SetStays(staying.job, staying.stays);
+    // A plan may have had it elsewhere.
+    changes_.push_back(
+        {staying.where ? Change::Kind::kMoved : Change::Kind::kStarted, staying.job});
+  }
 }
 
 void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& where) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "control/loop/loop.h"
+#include "core/numbers/random.h"
 #include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/random_case.h"
@@ -206,14 +207,43 @@ struct Course {
 
 constexpr int kMostTurns = 100000;
 
-Course RunCase(const Case& c, const std::string& name, policy::Options options = {}) {
+// Says by chance of those who run that they cannot be stopped now, or can be again.
+class Unwilling : public engine::Engine {
+ public:
+  Unwilling(engine::Engine& inner, const core::Snapshot& snapshot)
+      : inner_(inner), snapshot_(snapshot) {}
+  bool Observe(std::optional<Seconds> wake, engine::Observation& out) override {
+    const bool more = inner_.Observe(wake, out);
+    for (const JobId id : snapshot_.running()) {
+      if (snapshot_.job(id).cpu_only()) continue;
+      const double chance = core::Uniform(core::HashOf({turn_, id.value}));
+      if (chance < (snapshot_.job(id).stays ? 0.5 : 0.2)) {
+        out.stays.push_back({id, !snapshot_.job(id).stays});
+      }
+    }
+    ++turn_;
+    return more;
+  }
+  void Apply(const core::Plan& plan, engine::Observation& out) override { inner_.Apply(plan, out); }
+
+ private:
+  engine::Engine& inner_;
+  const core::Snapshot& snapshot_;
+  std::uint64_t turn_ = 1;
+};
+
+Course RunCase(const Case& c, const std::string& name, policy::Options options = {},
+               bool unwilling = false) {
   options.interference = &c.interference;
   TwiceDecided policy(fixtures::MakePolicy(name, options));
   fixtures::SimulatedCase simulated(c);
   core::Snapshot snapshot(c.cluster, Seconds(30));
   CaseEstimator estimator(c);
   Decisions decisions;
-  Loop loop(snapshot, policy, simulated.engine, estimator, decisions);
+  Unwilling refuses(simulated.engine, snapshot);
+  engine::Engine* engine = &simulated.engine;
+  if (unwilling) engine = &refuses;
+  Loop loop(snapshot, policy, *engine, estimator, decisions);
   Course run;
   for (int turn = 0;; ++turn) {
     const auto more = loop.Turn();
@@ -274,6 +304,20 @@ TEST_P(EveryPolicy, KeepsTheLawsOnRandomCases) {
     SCOPED_TRACE(fmt::format("case {}", seed));
     const Case c = RandomCase(seed);
     ExpectLawful(c, GetParam(), RunCase(c, GetParam()));
+    if (HasFailure()) return;
+  }
+}
+
+// The check refuses a plan that stops or moves who keeps its place.
+TEST_P(EveryPolicy, NobodyIsStoppedWhoCannotBe) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("case {}", seed));
+    Case c = RandomCase(seed);
+    for (std::size_t j = 0; j < c.jobs.size(); ++j) {
+      c.jobs[j].keeps_place = c.specs[j].keeps_place = j % 3 == 0;
+      c.jobs[j].preempts = c.specs[j].preempts = j % 2 == 0;
+    }
+    ExpectLawful(c, GetParam(), RunCase(c, GetParam(), {}, seed % 2 == 0));
     if (HasFailure()) return;
   }
 }

@@ -151,6 +151,7 @@ struct Service::Impl final : Estimator, Recorder {
   void TakeNodeKept(const engine::RunEvent& note);
   void TakeTerms(const engine::RunEvent& note);
   void PutTerms(const LiveJob& job, core::Job& to) const;
+  void TakeRefusedStop(LiveJob& job, const engine::RunEvent& note);
   void TakeCores(LiveJob& job, const engine::RunEvent& note);
   void TakeEnd(const engine::Ended& ended);
   void LookAtPaces();
@@ -189,12 +190,13 @@ struct Service::Impl final : Estimator, Recorder {
   PlaceInLine line;
 
   std::vector<std::int64_t> enqueued;
-  std::vector<std::int64_t> look_again;     // held jobs: see LookAgain
-  std::vector<engine::RunEvent> foreign;    // kSubmitted that are not stored yet
-  core::Seconds foreign_pause;              // until they are tried again
-  std::vector<core::JobId> reserved_gpus;   // by GpuId; not valid: it may be used
-  std::vector<core::JobId> reserved_nodes;  // by NodeId, likewise: their cores
-  std::vector<bool> node_is_down;           // by NodeId
+  std::vector<std::int64_t> look_again;            // held jobs: see LookAgain
+  std::vector<engine::RunEvent> foreign;           // kSubmitted that are not stored yet
+  core::Seconds foreign_pause;                     // until they are tried again
+  std::vector<core::JobId> reserved_gpus;          // by GpuId; not valid: it may be used
+  std::vector<core::JobId> reserved_nodes;         // by NodeId, likewise: their cores
+  std::map<core::NodeId, std::string> not_shared;  // why each GPU of a node is one job's
+  std::vector<bool> node_is_down;                  // by NodeId
   std::vector<Owed> answers;
   std::int64_t next_number = 1;
   WallTime wall;

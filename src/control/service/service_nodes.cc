@@ -74,12 +74,20 @@ void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
   const auto node = NodeNamed(cluster, note.node.name);
   if (!node) return;
   const core::Node& known = cluster.node(*node);
-  if (known.reserved == note.node.reserved && known.exclusive == note.node.exclusive) return;
   const bool reserves = known.reserved != note.node.reserved;
+  if (!reserves && note.node.exclusive && !note.message.empty()) {
+    not_shared[*node] = note.message;
+  } else if (!note.node.exclusive) {
+    not_shared.erase(*node);
+  }
+  const bool same = !reserves && known.exclusive == note.node.exclusive;
+  if (same && note.message.empty()) return;
   KeepNode(*node, note.node);
   const char* how = reserves ? (note.node.reserved ? "node.reserved" : "node.free")
                              : (note.node.exclusive ? "node.exclusive" : "node.shared");
-  Say(how, 0, fmt::format("node {}: {}", note.node.name, note.message));
+  if (!note.message.empty()) {
+    Say(how, 0, fmt::format("node {}: {}", note.node.name, note.message));
+  }
   engine.Wake();
 }
 

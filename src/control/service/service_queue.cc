@@ -93,6 +93,10 @@ void Service::Impl::TellWaits(const core::Plan& plan) {
     LiveJob* job = live.Find(id);
     if (job == nullptr || !job->waits || job->record.phase != Phase::kWaiting) return;
     std::string reason = words.Of(*job->waits);
+    const core::Submission& asked = job->record.asked;
+    if (!asked.exclusive && asked.gpus == 1) {
+      reason += WhyNotShared(*job->waits, cluster, not_shared);
+    }
     if (reason == job->record.reason) return;
     job->record.reason = std::move(reason);
     board.Put(job->record);
@@ -166,6 +170,7 @@ bool Service::Impl::SubmitEnqueued() {
       continue;
     }
     engine::RunRequest request = RequestOf(job->record);
+    request.id.attempt = job->attempts();
     core::Job queued = JobOf(job->record, live.GiveId(*job));
     PutTerms(*job, queued);
     engine.Submit(std::move(queued), std::move(request));

@@ -252,6 +252,8 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   std::sort(where.gpus.begin(), where.gpus.end());
   core::Job seated = JobOf(record, live.GiveId(job));
   job.adopted = true;
+  job.terms = run.terms;
+  PutTerms(job, seated);
   const bool here = where.gpus.size() == given.size();
   const bool full = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
     return snapshot.residents(gpu).count() >= core::kMaxJobsOnGpu;

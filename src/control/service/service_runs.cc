@@ -63,6 +63,7 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
   if (note.kind == Kind::kHostTaken) return TakeHostTaken(note);
   if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
   LiveJob* job = live.Find(note.id.job);
+  if (job != nullptr && note.kind == Kind::kStopRefused) return TakeRefusedStop(*job, note);
   if (job == nullptr || job->record.attempt != note.id.attempt) return;
   JobRecord& record = job->record;
   if (note.kind == Kind::kPaused || note.kind == Kind::kResumed ||
@@ -91,6 +92,28 @@ void Service::Impl::TakeNote(const engine::RunEvent& note) {
     Say("job.started", record.number, fmt::format("job {} runs", record.number));
   }
   outbox.Touch(*job);
+}
+
+// It runs where it ran, whatever the plan said: the snapshot has it there again. An attempt
+// elsewhere that was decided on is not made.
+void Service::Impl::TakeRefusedStop(LiveJob& job, const engine::RunEvent& note) {
+  JobRecord& record = job.record;
+  if (record.cancelled || core::IsOver(record.phase) || !job.id.valid()) return;
+  if (record.attempt != note.id.attempt) {
+    job.unmade = std::exchange(record.attempt, note.id.attempt);
+    const core::Allocation& there = snapshot.job(job.id).allocation;
+    record.gpus.clear();
+    for (const core::GpuId gpu : there.gpus) record.gpus.push_back(gpus.gpu(gpu));
+    record.cores = there.cores;
+    record.sm_share = there.sm_share;
+    record.resumed.reset();  // kStarted follows
+    record.beside = JobsOn(there.gpus, job.id, snapshot, live);
+  }
+  record.phase = record.resumed ? Phase::kRunning : Phase::kStarting;
+  record.reason = "it keeps its place for now";
+  record.note = note.message;
+  Say("job.kept", record.number, fmt::format("job {}: {}", record.number, note.message));
+  outbox.Touch(job);
 }
 
 // What the manager gave is what is taken, whatever it was told.

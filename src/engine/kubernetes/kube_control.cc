@@ -198,6 +198,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
     problem_ = before;
   } else {
     TellExpected();
+    TellWatched();
     TellNodes(false);
     AdvanceRuns();
     TellSteps();
@@ -239,7 +240,8 @@ Seconds KubeControl::NextDue() const {
   });
   const bool more = failed_ || no_numbers_ || !to_write_.empty() || !event_turns_.empty();
   if (awaited || more) return now_ + kLookSoon;
-  return now_ + (options_.steps && !runs_.empty() ? options_.steps_every : kLookAnyway);
+  const bool asks = options_.watched || (options_.steps && !runs_.empty());
+  return now_ + (asks ? options_.steps_every : kLookAnyway);
 }
 
 void KubeControl::AnswerList() {

@@ -59,6 +59,9 @@ struct KubeControlOptions {
       predict = {};
   StepsOfRuns steps = {};        // empty: nobody watches the nodes
   core::Seconds steps_every{1};  // it is asked
+  // Whether an agent is at work on that node; absent: not known yet. Without one nobody would see
+  // who slows whom, so its GPUs are not shared. Empty: nobody asks for agents. It must not wait.
+  std::function<std::optional<bool>(const std::string& node)> watched = {};
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Whether new jobs may have numbers up to `last`, as no other server gives them out; asked again
   // with the next Cycle. Empty: they may.
@@ -118,6 +121,7 @@ class KubeControl : public ClusterControl {
     std::optional<KubePod> last;         // as it was seen last, once it is gone
     std::optional<core::Seconds> asked;  // its binding, its eviction
     std::string version;                 // of the pod, when its binding was asked for
+    bool kept = false;                   // its eviction is not allowed now
   };
   struct Run {
     RunRequest request;
@@ -161,6 +165,7 @@ class KubeControl : public ClusterControl {
     std::map<std::string, core::Seconds> resting;  // claims of nobody, since
     KubeClaims freed;                              // claims of ours that can go at once
     std::optional<core::Seconds> dead_since;       // there are claims to be removed
+    bool told_silent = false;                      // no agent is heard there
   };
   struct HostUse {
     double cores = 0;
@@ -240,15 +245,19 @@ class KubeControl : public ClusterControl {
   void SayBindings();
   void AdvanceBinding(std::int64_t job);
 
+  // kube_control_watched.cc
+  void TellSteps();
+  void TellWatched();
+
   // kube_control_runs.cc
   void AdvanceRuns();
   void AdvanceBefore(std::int64_t job);
   bool LosesPod(std::int64_t job, const std::vector<std::string>& uids);
   void AdvanceBound(std::int64_t job);
-  void TellSteps();
   void SayStops();
   void TakeStopAnswer(const KubeRequest& request, std::int64_t job, std::size_t member,
                       const core::Result<KubeAnswer>& answer);
+  void KeepRun(Run& run, const std::string& why);
   bool AllOver(const Run& run) const;
   RunEnd EndOf(const Run& run) const;
   void EndRun(std::int64_t job, RunEnd end);
@@ -261,7 +270,7 @@ class KubeControl : public ClusterControl {
 
   const KubeControlOptions options_;
   core::Seconds now_;
-  std::optional<core::Seconds> steps_asked_;
+  std::optional<core::Seconds> steps_asked_, watched_asked_;
   std::vector<RunEvent>* out_ = nullptr;  // of the Cycle under way
   bool current_ = false, leads_ = true, opened_ = false;
   bool newest_eviction_ = true;

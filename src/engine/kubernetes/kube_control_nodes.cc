@@ -135,6 +135,7 @@ std::vector<RunnerNode> KubeControl::Open(Seconds now) {
   now_ = now;
   std::vector<RunEvent> none;
   out_ = &none;
+  TellWatched();
   TellNodes(true);
   opened_ = true;
   return Nodes();

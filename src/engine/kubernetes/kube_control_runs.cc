@@ -224,39 +224,6 @@ void KubeControl::AdvanceRuns() {
   }
 }
 
-// Agents name a GPU by its number on the node, which is its place in the node's list.
-void KubeControl::TellSteps() {
-  if (!options_.steps || (steps_asked_ && now_ < *steps_asked_ + options_.steps_every)) return;
-  steps_asked_ = now_;
-  std::map<std::int64_t, WatchedRun> running;
-  for (const auto& [job, run] : runs_) {
-    if (run.step != Step::kRunning) continue;
-    WatchedRun& one = running[job];
-    for (const Member& member : run.members) {
-      one.nodes.push_back(member.node);
-      one.names.push_back("pod/" + member.uid);  // of this attempt alone
-      const auto here = nodes_.find(member.node);
-      if (here == nodes_.end()) continue;
-      for (const std::string& uuid : member.claim.gpus) {
-        const auto number = here->second.numbers.find(uuid);
-        if (number == here->second.numbers.end()) continue;
-        one.gpus[uuid] = fmt::format("{}/{}", member.node, number->second);
-      }
-    }
-  }
-  for (const auto& [job, told] : options_.steps(running)) {
-    const auto found = runs_.find(job);
-    if (found == runs_.end() || told.steps <= found->second.steps) continue;
-    found->second.steps = told.steps;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kProgress;
-    event.id = found->second.request.id;
-    event.steps = told.steps;
-    event.age = told.age;
-    out_->push_back(std::move(event));
-  }
-}
-
 void KubeControl::SayStops() {
   for (auto& [job, run] : runs_) {
     if (run.wanted == Wanted::kNothing || run.step == Step::kBind) continue;
@@ -282,6 +249,7 @@ void KubeControl::SayStops() {
       if (pod->deleting) continue;
       if (member.asked && now_ < *member.asked + options_.again_after) continue;
       member.asked = now_;
+      member.kept = false;
       const bool evict = run.wanted == Wanted::kStop;
       ++(evict ? written_.evictions : written_.deletes);
       Put(evict ? EvictRequest(*pod, newest_eviction_) : DeleteRequest(*pod),
@@ -314,12 +282,36 @@ void KubeControl::TakeStopAnswer(const KubeRequest& request, std::int64_t job, s
     return;
   }
   const std::string words = RefusedInWords(request, *answer);
+  // A server that has too much to do says 429 as well, and 500 is said of a pod with two budgets.
+  const bool budget = words.find("disruption budget") != std::string::npos ||
+                      words.find("DisruptionBudget") != std::string::npos;
   const std::string told =
-      status == 429
-          ? "it is to leave its place, and a PodDisruptionBudget does not allow it: " + words
-          : "it is to leave its place, and the API server refuses: " + words;
+      budget ? "it is to leave its place, and a PodDisruptionBudget does not allow it: " + words
+             : "it is to leave its place, and the API server refuses: " + words;
+  if (run.wanted == Wanted::kStop && (budget || status == 403)) {
+    member.kept = true;
+    return KeepRun(run, told);
+  }
   if (std::exchange(run.stuck, told) == told) return;
   TellEvent(RunEvent::Kind::kNote, run.request.id, told);
+}
+
+// Who decides may choose another one. Of several pods some may be on their way out already: then
+// the others are to follow them.
+void KubeControl::KeepRun(Run& run, const std::string& why) {
+  const bool all = std::all_of(run.members.begin(), run.members.end(),
+                               [](const Member& member) { return member.kept; });
+  if (!all) {
+    if (std::exchange(run.stuck, why) != why) TellEvent(RunEvent::Kind::kNote, run.request.id, why);
+    return;
+  }
+  run.wanted = Wanted::kNothing;
+  run.stuck.clear();
+  for (Member& member : run.members) {
+    member.kept = false;
+    member.asked.reset();
+  }
+  TellEvent(RunEvent::Kind::kStopRefused, run.request.id, why);
 }
 
 // By the claims, which users cannot write. Pods that are bound without one are strangers.
@@ -349,6 +341,7 @@ std::vector<RunRequest> KubeControl::Recover() {
     request.id = id;
     request.user = foreign.user;
     request.asked = foreign.asked;
+    request.terms = foreign.terms;
     for (const Member& member : run.members) {
       const KubeClaim& claim = member.claim;
       auto& nodes = request.nodes;

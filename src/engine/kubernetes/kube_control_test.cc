@@ -323,7 +323,7 @@ TEST_F(KubeControlTest, AnEvictedPodThatNobodyMakesAgainIsWithdrawn) {
   EXPECT_TRUE(Last(Kind::kEnded).end.stopped);
 }
 
-TEST_F(KubeControlTest, ADisruptionBudgetIsRespectedAndToldOnce) {
+TEST_F(KubeControlTest, APodWhoseBudgetForbidsItsEvictionRunsOnUntilItIsStoppedAgain) {
   kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
   Begin();
   Live(0.5);
@@ -332,13 +332,81 @@ TEST_F(KubeControlTest, ADisruptionBudgetIsRespectedAndToldOnce) {
   kube_.budgets = {"team/a"};
   control_->Stop({1, 1});
   Live(40);
-  const auto notes = Told(Kind::kNote);
-  ASSERT_EQ(notes.size(), 1U);
-  EXPECT_THAT(notes[0].message, HasSubstr("PodDisruptionBudget"));
+  ASSERT_EQ(Told(Kind::kStopRefused).size(), 1U);
+  EXPECT_THAT(Last(Kind::kStopRefused).message, HasSubstr("PodDisruptionBudget"));
+  EXPECT_EQ(control_->written().evictions, 1) << "it is not asked again unless it is told to";
+  control_->Stop({1, 1});
+  Live(1);
+  EXPECT_EQ(Told(Kind::kStopRefused).size(), 2U) << "at once";
   EXPECT_THAT(Told(Kind::kEnded), IsEmpty());
   kube_.budgets.clear();
+  Live(40);
+  EXPECT_THAT(Told(Kind::kEnded), IsEmpty());
+  control_->Stop({1, 1});
+  Live(5);
+  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+}
+
+TEST_F(KubeControlTest, OfAGroupThatIsLeavingTheRestIsToFollow) {
+  const std::map<std::string, std::string> group{{"pod-group", "g"}, {"pod-group-size", "2"}};
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x", .annotations = group});
+  kube_.AddPod("b", {.lasts = Seconds(500), .owner = "x", .annotations = group});
+  Begin();
+  Live(0.5);
+  control_->Start(RunOf(1, "n0", {"GPU-0", "GPU-1"}));
+  Live(2);
+  kube_.budgets = {"team/b"};
+  control_->Stop({1, 1});
+  Live(20);
+  EXPECT_THAT(Told(Kind::kStopRefused), IsEmpty()) << "one of them has gone";
+  EXPECT_THAT(Last(Kind::kNote).message, HasSubstr("PodDisruptionBudget"));
+  EXPECT_THAT(Told(Kind::kWithdrawn), IsEmpty());
+  kube_.budgets.clear();
+  Live(30);
+  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+}
+
+TEST_F(KubeControlTest, AServerThatHasTooMuchToDoIsAskedAgain) {
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  Begin();
+  Live(0.5);
+  control_->Start(RunOf(1, "n0", {"GPU-0"}));
+  Live(1);
+  kube_.refuse = {{"/eviction", 429}};
+  control_->Stop({1, 1});
+  Live(20);
+  EXPECT_THAT(Told(Kind::kStopRefused), IsEmpty());
+  kube_.refuse.clear();
   Live(20);
   EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+}
+
+TEST_F(KubeControlTest, GpusAreNotSharedWhereNoAgentIsHeard) {
+  std::map<std::string, std::optional<bool>> heard{{"n0", std::nullopt}, {"n1", true}};
+  options_ = [&heard](FakeKube& kube) {
+    KubeControlOptions options = FakeKubeRunner::Options(kube);
+    options.watched = [&heard](const std::string& node) { return heard[node]; };
+    return options;
+  };
+  Begin();
+  for (const RunnerNode& node : control_->Nodes()) {
+    EXPECT_EQ(node.exclusive, node.name == "n0") << "until it is known";
+  }
+  Live(2);
+  EXPECT_THAT(Told(Kind::kNodeKept), IsEmpty());
+  heard["n0"] = false;
+  Live(2);
+  ASSERT_EQ(Told(Kind::kNodeKept).size(), 1U) << "once, to say why";
+  EXPECT_TRUE(Last(Kind::kNodeKept).node.exclusive);
+  EXPECT_THAT(Last(Kind::kNodeKept).message, HasSubstr("no agent is heard there"));
+  heard = {{"n0", true}, {"n1", false}};
+  Live(2);
+  const auto told = Told(Kind::kNodeKept);
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[1].node.name, "n0");
+  EXPECT_FALSE(told[1].node.exclusive);
+  EXPECT_THAT(told[1].message, HasSubstr("pods may share its GPUs"));
+  EXPECT_TRUE(told[2].node.exclusive);
 }
 
 TEST_F(KubeControlTest, DeletedByItsUser) {

@@ -48,7 +48,9 @@ bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
     ready = in.runs.TellProfiled(out) || ready || in.runs.Owes() || (wake && out.now >= *wake);
     if (!ready && !more) return false;
   }
+  in.runs.TakeBackStaying();
   in.runs.TellEnds(out);
+  in.runs.TellStaying(out);
   in.runs.TellProgress(out);
   in.runs.TellPaused(out);
   return true;

@@ -261,6 +261,104 @@ TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
   EXPECT_THAT(Ends(), ElementsAre("1.1 requeued"));
 }
 
+TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoTheQueue) {
+  runner_.now = Seconds(100);
+  const JobId a = Running({0}), b = Submit();
+  runner_.events = {EventOf(Kind::kStarted, {1, 1})};
+  Observe();
+  engine_.TakeNotes();
+  core::Plan plan;
+  plan.stops.push_back({a, {}});
+  plan.starts.push_back({b, fixtures::OnGpus({0}), {}, {}});
+  runner_.now = Seconds(150);
+  Apply(plan);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
+  RunEvent refused = EventOf(Kind::kStopRefused, {1, 1});
+  refused.message = "a budget forbids it";
+  runner_.events = {refused};
+  Observe();
+  EXPECT_THAT(seen_.requeued, ElementsAre(b));
+  ASSERT_THAT(seen_.stays, SizeIs(1));
+  EXPECT_EQ(seen_.stays[0].job, a);
+  EXPECT_TRUE(seen_.stays[0].stays);
+  ASSERT_TRUE(seen_.stays[0].where);
+  EXPECT_EQ(seen_.stays[0].where->gpus, fixtures::OnGpus({0}).gpus);
+  EXPECT_EQ(seen_.stays[0].since, Seconds(100)) << "it has run all the while";
+  EXPECT_THAT(runner_.TakeCalls(), IsEmpty());
+  const auto ends = engine_.TakeEnded();
+  ASSERT_THAT(ends, SizeIs(1));
+  EXPECT_EQ(ends[0].run, (RunId{2, 1}));
+  EXPECT_EQ(ends[0].end.message,
+            "job 1 was to leave its place for it, and does not: a budget forbids it");
+  const auto notes = engine_.TakeNotes();
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_EQ(notes[0].kind, Kind::kStopRefused);
+  // It may be asked again after a while, and later each time.
+  Observe(100);
+  ASSERT_THAT(seen_.stays, SizeIs(1));
+  EXPECT_FALSE(seen_.stays[0].stays);
+  EXPECT_EQ(seen_.now, Seconds(165));
+  Stop(a);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
+  runner_.events = {refused};
+  Observe();
+  ASSERT_THAT(seen_.stays, SizeIs(1));
+  Observe(100);
+  EXPECT_EQ(seen_.now, Seconds(195));
+  // Its end is its own.
+  runner_.events = {EndOf({1, 1}, 0)};
+  EXPECT_THAT(Observe().finished, ElementsAre(a));
+}
+
+TEST_F(LiveEngineTest, AMoveThatIsRefusedLeavesItWhereItWasAsTheSameAttempt) {
+  const JobId a = Running({0}), b = Running({1});
+  runner_.events = {EventOf(Kind::kStarted, {1, 1}), EventOf(Kind::kStarted, {2, 1})};
+  Observe();
+  engine_.TakeNotes();
+  core::Plan plan;
+  plan.moves.push_back({a, fixtures::OnGpus({1}), false, {}});
+  plan.moves.push_back({b, fixtures::OnGpus({0}), false, {}});
+  Apply(plan);
+  runner_.TakeCalls();
+  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  Observe();
+  EXPECT_THAT(seen_.requeued, ElementsAre(a, b)) << "neither is where the plan had it";
+  ASSERT_THAT(seen_.stays, SizeIs(1));
+  EXPECT_EQ(seen_.stays[0].job, a);
+  std::vector<Kind> kinds;
+  for (const RunEvent& note : engine_.TakeNotes()) kinds.push_back(note.kind);
+  EXPECT_THAT(kinds, ElementsAre(Kind::kStopRefused, Kind::kStarted));
+  EXPECT_THAT(Ends(), ElementsAre("2.2 requeued"));
+  runner_.events = {EndOf({2, 1}, 143, 15)};
+  Observe(1);
+  EXPECT_THAT(Ends(), ElementsAre("2.1 requeued"));
+  // The attempt that was not made has had its number.
+  runner_.now = Seconds(60);
+  Observe();
+  plan = {};
+  plan.moves.push_back({a, fixtures::OnGpus({1}), false, {}});
+  Apply(plan);
+  runner_.events = {EndOf({1, 1}, 143, 15)};
+  Observe();
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "start 1.3 1 shared"));
+}
+
+TEST_F(LiveEngineTest, WhoSharesBadlyIsToldToLeaveUntilItMay) {
+  const JobId a = Running({0});
+  engine_.Requeue(a);
+  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  Observe();
+  EXPECT_THAT(seen_.stays, IsEmpty());
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
+  Observe(20);
+  Observe(20);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
+  engine_.Cancel(a);
+  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  Observe(100);
+  EXPECT_THAT(runner_.TakeCalls(), ElementsAre("cancel 1.1 within 7"));
+}
+
 TEST_F(LiveEngineTest, WhatEndedBeforeItWasStoppedKeepsItsEnd) {
   const JobId a = Running({0}), b = Running({1});
   core::Plan plan;

@@ -37,6 +37,7 @@ bool LiveRuns::Wait(std::optional<Seconds> until) {
   std::vector<RunEvent> events;
   const bool more = runner_.Wait(until, events);
   for (const RunEvent& event : events) Take(event);
+  StopAgainWhatIsDue();
   if (!starts_.empty()) BeginWhatCan();  // one that was refused may have waited for long enough
   return more;
 }
@@ -61,6 +62,8 @@ void LiveRuns::Take(const RunEvent& event) {
     case Kind::kGpuTaken:
     case Kind::kHostTaken:
       return Note(event);
+    case Kind::kStopRefused:
+      return TakeRefusedStop(event);
     case Kind::kGpuLost:
       return TakeLostGpu(event);
     case Kind::kGpuBack:
@@ -89,7 +92,7 @@ void LiveRuns::TakeStart(const RunEvent& event) {
   if (found == runs_.end()) return;  // it has ended: this comes late
   Entry& job = jobs_.at(found->second);
   if (std::exchange(job.run->started, true)) return;
-  job.refusals = 0;
+  job.refusals = job.refused_stops = 0;
   if (event.cores > 0) job.run->request.cores = event.cores;
   Note(event);
   notes_.back().kind = RunEvent::Kind::kStarted;  // a list says so by the way
@@ -140,6 +143,8 @@ Outcome LiveRuns::OutcomeOf(const Entry& job, const RunEnd& end) const {
     return over || *job.run->leaves == Why::kFail ? Outcome::kFailed : Outcome::kRequeued;
   }
   if (end.refused) return Outcome::kRequeued;
+  // It was not to leave any more, and the manager had heard otherwise.
+  if (end.stopped && job.run->was_told && !request.asked.terminal) return Outcome::kRequeued;
   // By a server before this one, or as the machine was shut down: it may have saved its work.
   if (end.lost || end.stopped) return request.asked.requeue ? Outcome::kRequeued : Outcome::kFailed;
   if (end.timed_out) return Outcome::kFailed;

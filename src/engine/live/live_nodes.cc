@@ -109,7 +109,7 @@ void LiveRuns::TakeList(const RunList& list) {
   for (const RunList::Item& item : list.runs) there[item.id] = &item;
   RunEvent event;
   for (const auto& [run_id, id] : std::map<RunId, JobId>(runs_)) {
-    const Run& run = *jobs_.at(id).run;
+    Run& run = *jobs_.at(id).run;
     if (run.command > list.token) continue;  // it was started after that
     event = {};
     event.id = run_id;
@@ -124,7 +124,7 @@ void LiveRuns::TakeList(const RunList& list) {
       TakeEnd(event);
     } else {
       if (found->second->started) TakeStart(event);
-      if (run.leaves) SendStop(run);  // again: it may not have arrived
+      if (run.leaves && run.refused.empty()) SendStop(run);  // again: it may not have arrived
     }
   }
   for (const RunList::Item& item : list.runs) {

@@ -29,6 +29,7 @@ core::Allocation LiveRuns::PlaceOf(const Run& run) const {
   place.gpus = run.gpus;
   place.node = run.node;
   place.cores = run.request.cores;
+  place.sm_share = run.request.thread_share.value_or(1);
   return place;
 }
 

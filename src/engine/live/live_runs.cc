@@ -193,11 +193,12 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   }
 }
 
-void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome) {
+void LiveRuns::GiveUp(JobId id, Entry& job, Outcome outcome, const std::string& why) {
   RunEnd end;
   end.signal = 15;
   end.exit_code = 128 + end.signal;
-  end.message = "it was stopped before it began";
+  end.refused = !why.empty();
+  end.message = why.empty() ? "it was stopped before it began" : why;
   ended_.push_back({id, job.next->request.id, std::move(end), outcome, job.run.has_value()});
   std::erase(starts_, id);
   job.next.reset();
@@ -219,8 +220,10 @@ void LiveRuns::Leave(Entry& job, Why why) {
   SendStop(*job.run);
 }
 
-void LiveRuns::SendStop(const Run& run) {
+void LiveRuns::SendStop(Run& run) {
   touched_ = true;
+  run.was_told = true;
+  run.stop_again.reset();
   if (run.leaves == Why::kFail) {
     runner_.Cancel(run.request.id, options_.grace);
   } else {
@@ -320,18 +323,22 @@ std::optional<Seconds> LiveRuns::NextDue() const {
     if (job.Runs() && job.run->profiled_at) also(*job.run->profiled_at);
     const bool waits = (job.next && !job.run) || (job.run && job.run->wanted_back);
     if (waits && job.not_before > runner_.Now()) also(job.not_before);
+    if (job.run && job.run->stays_until) also(*job.run->stays_until);
+    if (job.run && job.run->stop_again) also(*job.run->stop_again);
   }
   return next;
 }
 
 bool LiveRuns::Owes() const {
+  const Seconds now = runner_.Now();
   if (news_ || !paused_.empty() || !finished_.empty() || !failed_.empty() ||
       !out_of_memory_.empty() || !requeued_.empty()) {
     return true;
   }
   return std::any_of(live_.begin(), live_.end(), [&](JobId id) {
     const Entry& job = jobs_.at(id);
-    return job.due && job.Runs();
+    const bool may_stop = job.run && job.run->stays_until && now >= *job.run->stays_until;
+    return (job.due && job.Runs()) || may_stop || (job.run && !job.run->refused.empty());
   });
 }
 

@@ -57,6 +57,9 @@ class LiveRuns {
   bool Owes() const;  // there is something to tell that is worth a turn
   void TellEnds(Observation& out);
   bool TellProfiled(Observation& out);
+  // As LiveEngine has them: live_stays.cc.
+  void TakeBackStaying();              // before TellEnds: who was to have their place does not
+  void TellStaying(Observation& out);  // after it
   void TellProgress(Observation& out);
   void TellPaused(Observation& out);
   std::vector<Ended> TakeEnded();
@@ -89,6 +92,11 @@ class LiveRuns {
     Paused paused = Paused::kNo;
     bool asked_to_pause = false;  // somebody asked, no plan: the loop counts it as running
     bool wanted_back = false;     // it is to be resumed when its place is free
+    bool was_told = false;        // to leave, whatever became of it
+    std::string refused;          // why it does not leave; empty: nobody said so
+    bool taken_back = false;      // the loop is to be told that it runs
+    std::optional<core::Seconds> stays_until;  // it is not stopped again; told as JobView::stays
+    std::optional<core::Seconds> stop_again;   // it is to leave all the same
   };
   struct Entry {
     RunRequest request;  // as it was submitted; its id is that of the last attempt
@@ -98,6 +106,7 @@ class LiveRuns {
     bool over = false;      // finished or failed, told or about to be
     int ooms = 0;
     int refusals = 0;             // one after the other
+    int refused_stops = 0;        // likewise
     core::Seconds not_before;     // it is not started again
     std::optional<Run> run;       // its process is there, or on its way
     std::optional<Run> next;      // to be started when its place is free
@@ -139,9 +148,9 @@ class LiveRuns {
   void Begin(core::JobId id, Entry& job);
   void BeginWhatCan();
   // The loop had it started, but its process never was.
-  void GiveUp(core::JobId id, Entry& job, Outcome outcome);
+  void GiveUp(core::JobId id, Entry& job, Outcome outcome, const std::string& why = {});
   void Leave(Entry& job, Why why);
-  void SendStop(const Run& run);
+  void SendStop(Run& run);
   void Over(core::JobId id, Entry& job, std::vector<core::JobId>& told);
   Outcome OutcomeOf(const Entry& job, const RunEnd& end) const;
 
@@ -159,6 +168,10 @@ class LiveRuns {
   bool EndParked(const RunEvent& event);
   void LeaveGpus(core::JobId id, const Run& run);
   core::Allocation PlaceOf(const Run& run) const;
+  // live_stays.cc
+  void TakeRefusedStop(const RunEvent& event);
+  void GiveUpStartsOn(const Run& run);
+  void StopAgainWhatIsDue();
   // live_nodes.cc
   void TakeLostGpu(const RunEvent& event);
   void TakeGpuBack(const RunEvent& event);

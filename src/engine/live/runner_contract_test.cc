@@ -35,6 +35,7 @@ FakeRunnerOptions OptionsOf(Kind kind, std::uint64_t seed) {
   options.fail = 0.2;
   if (kind == Kind::kCalm) return options;
   options.refuse = 0.1;
+  options.keep = 0.3;
   options.twice = 0.2;
   options.late = 0.4;
   options.list_every = Seconds(30);
@@ -72,11 +73,15 @@ class RunnerContract : public ::testing::TestWithParam<Kind> {
 };
 
 TEST_P(RunnerContract, NobodyIsLostRunTwiceOrOverCommitted) {
+  std::size_t kept = 0;
   for (std::uint64_t seed = 1; seed <= Histories(); ++seed) {
     const auto history = History(seed);
     history->Live(kJobs, false);
     ASSERT_EQ(history->wrong(), "") << "history " << seed;
+    kept += history->kept();
   }
+  const bool keeps = GetParam() == Kind::kLate || GetParam() == Kind::kLossy;
+  EXPECT_EQ(kept > 20, keeps) << kept << " stops were refused";
 }
 
 TEST_P(RunnerContract, F13_NobodyIsLostWhenIdsAreGivenAnew) {

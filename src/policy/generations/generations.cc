@@ -45,7 +45,8 @@ std::vector<JobId> LiveJobs(const Snapshot& snapshot) {
     for (const auto& on : view.estimate.on) runs_somewhere = runs_somewhere || on.rate > 0;
     if (!runs_somewhere) return {};
     if (!MayShare(view) || !view.estimate.duration || !view.job.allowed_models.empty() ||
-        view.job.priority != 0 || view.job.sm_share || !view.job.allowed_nodes.empty()) {
+        view.job.priority != 0 || view.job.sm_share || !view.job.allowed_nodes.empty() ||
+        !view.may_stop()) {
       return {};
     }
   }

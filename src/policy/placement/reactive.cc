@@ -32,7 +32,7 @@ class Reactive : public Placement {
     std::vector<JobId> ready;
     for (JobId id : snapshot.running()) {
       const JobView& view = snapshot.job(id);
-      if (view.profiled && view.restarts == 0 && MayShare(view) &&
+      if (view.profiled && view.restarts == 0 && MayShare(view) && view.may_stop() &&
           std::abs((snapshot.now() - view.since - kProfile).value) < 1e-6) {
         ready.push_back(id);
       }

@@ -6,6 +6,7 @@
 // are over (Renumber).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,7 @@ namespace sharewell::control {
 
 struct LiveJob {
   core::JobRecord record;
+  int unmade = 0;        // the last attempt that was decided on and never made; 0: none
   core::JobId id;        // in the snapshot; not valid: held, or not queued yet
   bool alone = true;     // nobody shared with it in this attempt
   bool adopted = false;  // it ran before this server did: what went before was not seen
@@ -34,6 +36,8 @@ struct LiveJob {
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows
   engine::StartTerms terms = {};      // of its manager
+
+  int attempts() const { return std::max(record.attempt, unmade); }  // that have a number
 };
 
 class LiveJobs {

@@ -47,7 +47,7 @@ class Changes {
     record->phase = Phase::kStarting;
     record->beside = Beside(id, to);
     if (record->paused) return;  // it goes on where it was, as the same attempt
-    ++record->attempt;
+    record->attempt = live_.Find(id)->attempts() + 1;
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
     record->cores = to.cores;

@@ -97,6 +97,21 @@ std::string WaitWords::GpusTaken() const {
   return text;
 }
 
+std::string WhyNotShared(const core::Reason& reason, const core::Cluster& cluster,
+                         const std::map<core::NodeId, std::string>& why) {
+  using Kind = core::ReasonKind;
+  const bool lacks_gpu = reason.kind == Kind::kNoIdleGpu || reason.kind == Kind::kNoRoom ||
+                         reason.kind == Kind::kNoGoodNeighbour || reason.kind == Kind::kNoMemory;
+  if (!lacks_gpu || why.empty()) return {};
+  const auto& [node, words] = *why.begin();
+  std::string text = fmt::format("; node {}: {}", cluster.node(node).name, words);
+  if (why.size() > 1) {
+    text += fmt::format("; the same holds for {}",
+                        core::Count(why.size() - 1, "other node", "other nodes"));
+  }
+  return text;
+}
+
 std::string WaitWords::Of(const core::Reason& reason) {
   std::string other = live_.NameOf(reason.job);
   if (reason.kind == core::ReasonKind::kNoCores && reason.node.valid()) {
@@ -119,7 +134,12 @@ std::string WaitWords::Of(const core::Reason& reason) {
   } else if (reason.kind == core::ReasonKind::kNoIdleGpu && reason.b < reason.a) {
     other = GpusTaken();
   }
-  return core::InWords(reason, other) + gpus_.UnusableText();
+  std::string words = core::InWords(reason, other);
+  if (reason.kind == core::ReasonKind::kOthersStay) {
+    const LiveJob* stays = live_.Find(reason.job);
+    if (stays != nullptr && !stays->record.note.empty()) words += ": " + stays->record.note;
+  }
+  return words + gpus_.UnusableText();
 }
 
 }  // namespace sharewell::control

@@ -43,4 +43,9 @@ class WaitWords {
   std::map<core::NodeId, std::string> cores_said_, memory_said_;
 };
 
+// "; node n1: no agent is heard there": of a job that waits because GPUs are not shared that could
+// be. `why`: by node. Empty: there is no such node, or it waits for something else.
+std::string WhyNotShared(const core::Reason& reason, const core::Cluster& cluster,
+                         const std::map<core::NodeId, std::string>& why);
+
 }  // namespace sharewell::control

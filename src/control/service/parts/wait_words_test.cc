@@ -84,6 +84,16 @@ TEST_F(WaitWordsTest, CountsWhatThePlanGivesAndWhatKeepsAGpuUnusedIsNobody) {
             "job 3 of bob; GPU 1 is drained");
 }
 
+TEST_F(WaitWordsTest, SaysWhichNodesDoNotShareTheirGpus) {
+  const core::Cluster& cluster = s_->cluster();
+  const Reason no_gpu{ReasonKind::kNoIdleGpu, {}, 1, 0}, no_cores{ReasonKind::kNoCores, {}, 1, 0};
+  EXPECT_EQ(WhyNotShared(no_gpu, cluster, {}), "");
+  const std::map<core::NodeId, std::string> one{{core::NodeId(0), "no agent is heard there"}};
+  EXPECT_EQ(WhyNotShared(no_gpu, cluster, one),
+            "; node " + cluster.nodes()[0].name + ": no agent is heard there");
+  EXPECT_EQ(WhyNotShared(no_cores, cluster, one), "") << "it waits for something else";
+}
+
 TEST(WaitWordsMemory, NamesWhoHasTheHostMemory) {
   SnapshotBuilder s(fixtures::ClusterBuilder().Node(2).Memory(64).Build());
   const JobId id = s.Running({.asked_host_gib = 40}, {0});

@@ -1,4 +1,4 @@
-#include "server/slurm_agents.h"
+#include "server/cluster_agents.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,22 +17,26 @@ constexpr core::UnixMillis kAgentIsSilentAfter = 60'000;  // it writes every 5 s
 
 }  // namespace
 
-struct SlurmAgents::Impl {
-  explicit Impl(SlurmAgentsOptions chosen) : options(std::move(chosen)) {}
+struct ClusterAgents::Impl {
+  explicit Impl(ClusterAgentsOptions chosen) : options(std::move(chosen)) {}
 
-  const SlurmAgentsOptions options;
+  const ClusterAgentsOptions options;
   platform::Mutex store_mutex;  // of one Look at a time
   std::unique_ptr<store::Store> store SHAREWELL_GUARDED_BY(store_mutex);
 
   mutable platform::Mutex mutex;
   std::condition_variable_any wake;
-  std::map<std::string, bool> seen SHAREWELL_GUARDED_BY(mutex);  // by node
-  std::string next SHAREWELL_GUARDED_BY(mutex);                  // to be looked at
+  std::map<std::string, std::optional<bool>> seen SHAREWELL_GUARDED_BY(mutex);  // by node
+  std::string next SHAREWELL_GUARDED_BY(mutex);                                 // to be looked at
   std::jthread thread;  // the last: it uses all of the above
 
-  // In turn, so that many nodes are no burden.
+  // In turn, so that many nodes are no burden; but all that were not looked at yet.
   std::vector<std::string> Some() SHAREWELL_REQUIRES(mutex) {
     std::vector<std::string> some;
+    for (const auto& [node, on] : seen) {
+      if (!on) some.push_back(node);
+    }
+    if (!some.empty()) return some;
     auto at = seen.lower_bound(next);
     while (some.size() < std::min(options.at_a_time, seen.size())) {
       if (at == seen.end()) at = seen.begin();
@@ -44,7 +48,7 @@ struct SlurmAgents::Impl {
   }
 };
 
-SlurmAgents::SlurmAgents(SlurmAgentsOptions options)
+ClusterAgents::ClusterAgents(ClusterAgentsOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {
   if (impl_->options.every.value <= 0) return;
   impl_->thread = std::jthread([this](const std::stop_token& stop) {
@@ -62,18 +66,18 @@ SlurmAgents::SlurmAgents(SlurmAgentsOptions options)
   });
 }
 
-SlurmAgents::~SlurmAgents() {
+ClusterAgents::~ClusterAgents() {
   impl_->thread.request_stop();
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-bool SlurmAgents::On(const std::string& node) {
+std::optional<bool> ClusterAgents::On(const std::string& node) {
   const platform::MutexLock lock(impl_->mutex);
-  return impl_->seen.try_emplace(node, false).first->second;
+  return impl_->seen.try_emplace(node).first->second;
 }
 
 // What goes wrong with the store is told by whoever reads what jobs do from it.
-void SlurmAgents::Look(const std::vector<std::string>& nodes) {
+void ClusterAgents::Look(const std::vector<std::string>& nodes) {
   Impl& in = *impl_;
   if (nodes.empty()) return;
   const platform::MutexLock one_at_a_time(in.store_mutex);

@@ -1,4 +1,4 @@
-#include "server/slurm_agents.h"
+#include "server/cluster_agents.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@ namespace {
 
 constexpr core::UnixMillis kStart = 1'700'002'800'000;  // a round minute
 
-TEST(SlurmAgents, AreSeenByWhatTheyWroteWithinTheLastMinute) {
+TEST(ClusterAgents, AreSeenByWhatTheyWroteWithinTheLastMinute) {
   const platform::TestFolder folder;
   const std::string place = folder.Path("s.db");
   core::UnixMillis now = kStart;
-  SlurmAgentsOptions options;
+  ClusterAgentsOptions options;
   options.open = [&] { return store::Open(place); };
   options.wall = [&] { return now; };
   options.every = core::Seconds(0);
@@ -27,29 +27,29 @@ TEST(SlurmAgents, AreSeenByWhatTheyWroteWithinTheLastMinute) {
     ASSERT_TRUE((*agent)->Append(node, batch));
     ASSERT_TRUE((*agent)->Sync());
   };
-  SlurmAgents agents(std::move(options));
-  EXPECT_FALSE(agents.On("n1")) << "it was not looked at yet";
+  ClusterAgents agents(std::move(options));
+  EXPECT_EQ(agents.On("n1"), std::nullopt) << "it was not looked at yet";
   writes("n1");
   agents.Look({"n1", "n2"});
-  EXPECT_TRUE(agents.On("n1"));
-  EXPECT_FALSE(agents.On("n2"));
+  EXPECT_EQ(agents.On("n1"), true);
+  EXPECT_EQ(agents.On("n2"), false);
   now += 61'000;
   writes("n2");
   agents.Look({"n1", "n2"});
-  EXPECT_FALSE(agents.On("n1")) << "it fell silent";
-  EXPECT_TRUE(agents.On("n2"));
+  EXPECT_EQ(agents.On("n1"), false) << "it fell silent";
+  EXPECT_EQ(agents.On("n2"), true);
 }
 
-TEST(SlurmAgents, OfAStoreThatDoesNotAnswerNothingIsSeen) {
-  SlurmAgentsOptions options;
+TEST(ClusterAgents, OfAStoreThatDoesNotAnswerNothingIsSeen) {
+  ClusterAgentsOptions options;
   options.open = []() -> core::Result<std::unique_ptr<store::Store>> {
     return core::FailedError("no route to it");
   };
   options.wall = [] { return kStart; };
   options.every = core::Seconds(0);
-  SlurmAgents agents(std::move(options));
+  ClusterAgents agents(std::move(options));
   agents.Look({"n2"});
-  EXPECT_FALSE(agents.On("n2"));
+  EXPECT_EQ(agents.On("n2"), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// What agents on the nodes (`sharewell monitor`) tell of pods, and where none is heard.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/kubernetes/kube_control.h"
+
+namespace sharewell::engine {
+
+// Agents name a GPU by its number on the node, which is its place in the node's list.
+void KubeControl::TellSteps() {
+  if (!options_.steps || (steps_asked_ && now_ < *steps_asked_ + options_.steps_every)) return;
+  steps_asked_ = now_;
+  std::map<std::int64_t, WatchedRun> running;
+  for (const auto& [job, run] : runs_) {
+    if (run.step != Step::kRunning) continue;
+    WatchedRun& one = running[job];
+    for (const Member& member : run.members) {
+      one.nodes.push_back(member.node);
+      one.names.push_back("pod/" + member.uid);  // of this attempt alone
+      const auto here = nodes_.find(member.node);
+      if (here == nodes_.end()) continue;
+      for (const std::string& uuid : member.claim.gpus) {
+        const auto number = here->second.numbers.find(uuid);
+        if (number == here->second.numbers.end()) continue;
+        one.gpus[uuid] = fmt::format("{}/{}", member.node, number->second);
+      }
+    }
+  }
+  for (const auto& [job, told] : options_.steps(running)) {
+    const auto found = runs_.find(job);
+    if (found == runs_.end() || told.steps <= found->second.steps) continue;
+    found->second.steps = told.steps;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kProgress;
+    event.id = found->second.request.id;
+    event.steps = told.steps;
+    event.age = told.age;
+    out_->push_back(std::move(event));
+  }
+}
+
+// A node that is new comes as it is; of the others once in a while.
+void KubeControl::TellWatched() {
+  if (!options_.watched) return;
+  const bool due = !watched_asked_ || now_ >= *watched_asked_ + options_.steps_every;
+  if (due) watched_asked_ = now_;
+  for (auto& [name, here] : nodes_) {
+    if (!here.usable || (!due && here.told_up)) continue;
+    const auto heard = options_.watched(name);
+    const bool alone = !heard.value_or(false), silent = heard && !*heard;
+    const bool same = std::exchange(here.node.exclusive, alone) == alone;
+    if (!here.told_up) {
+      here.told_silent = false;
+      continue;
+    }
+    const bool was_silent = std::exchange(here.told_silent, silent);
+    if (same && was_silent == silent) continue;
+    RunEvent event;
+    event.kind = RunEvent::Kind::kNodeKept;
+    event.node = here.node;
+    if (silent) {
+      event.message = "no agent is heard there: each of its GPUs is given to one pod at a time";
+    } else if (was_silent) {
+      event.message = "its agent is heard: pods may share its GPUs";
+    }
+    out_->push_back(std::move(event));
+  }
+}
+
+}  // namespace sharewell::engine
