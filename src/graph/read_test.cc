@@ -50,7 +50,7 @@ TEST(Read, GoesByTheContents) {
 // The same models, exported to both formats.
 TEST(Read, Pt2AndOnnxAgree) {
   for (const char* name :
-       {"bilstm_256x2", "dqn_atari", "enc_256x2", "gcn_128x3_207", "lstm_256x1", "ncf_1e6",
+       {"bilstm_256x2", "enc_256x2", "gcn_128x3_207", "lstm_256x1", "ncf_1e6",
         "timm_mixer_s32_224_224", "tv_resnet34_224", "tv_shufflenet_v2_x0_5_224"}) {
     const Graph pt2 = ReadFile("data/h200/pt2/"s + name + ".pt2", 32);
     const Graph onnx = ReadFile("data/h200/onnx/"s + name + ".onnx", 32);

@@ -19,6 +19,8 @@ constexpr double kChannelsLastWalk = 0.2;  // cuDNN's kernels, over those for ch
 // How much the operator table counts beside the rates, where it has nothing near and where it has.
 constexpr double kLeastTrust = 0.4, kMostTrust = 0.9;
 
+constexpr double kAcross = 2;  // what a copy into another order takes, over one that keeps it
+
 constexpr double kClearing = 0.35;  // of the seconds that as many bytes take to gather
 
 // What the rates are asked for, one operator after the other.
@@ -154,6 +156,21 @@ StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost
   return out;
 }
 
+// The copies that come before operators that want their operands in order, forward and back.
+void AddCopies(StepWork& work, const Query& query) {
+  const std::vector<double> copied = CopiedBefore(*query.graph);
+  for (const double elements : copied) {
+    if (!(elements > 0)) continue;
+    StepWork::Op copy;
+    copy.of = OpClass::kMove;
+    copy.bytes[kForward] = kAcross * 2 * elements * (work.half ? 2 : 4);
+    if (query.run.training) copy.bytes[kBackward] = copy.bytes[kForward];
+    copy.kernels = query.run.training ? 2 : 1;
+    work.pointwise += copy.kernels;
+    work.ops.push_back(copy);
+  }
+}
+
 }  // namespace
 
 bool Computes(const core::GpuModel& gpu, graph::Precision precision) {
@@ -234,13 +251,15 @@ double StepWork::Host(const Rates& rates) const {
 }
 
 double StepWork::Load(const Rates& rates) const {
-  return (batch * rates.load_sample + float_inputs * rates.load_float +
-          other_inputs * rates.load_other) *
-         host_time;
+  const double sample = other_inputs > 0 ? inputs * rates.load_tensor : rates.load_sample;
+  const double crowd = 1 + rates.load_crowd * std::max(0, workers - 1);
+  return (batch * sample + float_inputs * rates.load_float + other_inputs * rates.load_other) *
+         crowd * host_time;
 }
 
+// Copies go by the memory, which is as fast on a day when launches are slow.
 double StepWork::Pin(const Rates& rates) const {
-  return (float_inputs * rates.pin_float + other_inputs * rates.pin_other) * host_time;
+  return float_inputs * rates.pin_float + other_inputs * rates.pin_other;
 }
 
 double StepWork::Step(const Rates& rates, double gpu_seconds) const {
@@ -275,6 +294,7 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   const std::vector<bool> last = ChannelsLast(*query.graph);
   graph::Work backward;
   work.ops.reserve(query.graph->ops.size());
+  AddCopies(work, query);
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
     const graph::Op& op = query.graph->ops[i];
     AddHost(work, *query.graph, op, cost.ops[i]);
@@ -314,6 +334,7 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
     const graph::Tensor& tensor = query.graph->tensors[static_cast<std::size_t>(id)];
     (tensor.dtype == graph::DType::kFloat ? work.float_inputs : work.other_inputs) +=
         Elements(tensor);
+    ++work.inputs;
   }
   work.workers = query.workers;
   work.host_time = query.host_time;

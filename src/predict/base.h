@@ -79,7 +79,8 @@ struct StepWork {
   // What the host does: calls by kind.
   double forward = 0, pointwise = 0, backward = 0, view_calls = 0, casts = 0, convs = 0, norms = 0,
          recurrent_steps = 0, weights = 0;
-  double batch = 1, float_inputs = 0, other_inputs = 0;
+  double batch = 1, float_inputs = 0, other_inputs = 0;  // elements
+  double inputs = 0;                                     // tensors
   int workers = 0;
   double host_time = 1;
   double copy_bytes = 0;  // that a step brings to the GPU

@@ -12,4 +12,9 @@ namespace sharewell::predict {
 // By tensor.
 std::vector<bool> ChannelsLast(const graph::Graph& graph);
 
+// By operator: elements of operands that a framework copies into order first, because a transpose
+// has left them in another and the operator (a product with a weight, a norm, a softmax, a reshape)
+// cannot read them so; or that it reads across the order of the other operand.
+std::vector<double> CopiedBefore(const graph::Graph& graph);
+
 }  // namespace sharewell::predict

@@ -132,6 +132,15 @@ std::size_t OperatorTable::GroupOf(const OperatorShape& shape, std::size_t pass)
 
 void OperatorTable::Build() {
   groups_.assign(kOpClasses * kKinds * kArithmetics * 2, {});
+  std::vector<std::size_t> sizes(groups_.size(), 0);
+  for (const Cell& cell : cells_) {
+    if (cell.shape.of == OpClass::kNone) continue;
+    for (const std::size_t pass : {kForward, kBackward}) ++sizes[GroupOf(cell.shape, pass)];
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    groups_[g].places.reserve(sizes[g]);
+    groups_[g].over.reserve(sizes[g]);
+  }
   for (const Cell& cell : cells_) {
     for (const std::size_t pass : {kForward, kBackward}) {
       if (!(cell.seconds[pass] > 0) || cell.shape.of == OpClass::kNone) continue;
@@ -270,6 +279,8 @@ std::optional<double> ShortNumber(std::string_view word) {
 core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
   constexpr std::size_t kNumbers = 16, kMostCells = 200'000;
   std::vector<Cell> cells;
+  const auto named = static_cast<std::size_t>(std::count(text.begin(), text.end(), ';'));
+  cells.reserve(std::min(named, kMostCells));
   Roofline roofline;
   bool first = true;
   while (!text.empty()) {

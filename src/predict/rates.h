@@ -40,10 +40,12 @@ struct Rates {
   double host_backward = 0, host_view = 0, host_cast = 0, host_conv = 0, host_norm = 0;
   double host_recurrent_step = 0;
   double host_weight = 0;  // the optimizer's walk over the weights
-  double load_sample = 0;
-  double load_float = 0;  // crop, flip, scale: an element
+  double load_sample = 0;  // of numbers, which are scaled or the like
+  double load_tensor = 0;  // of a sample that has whole numbers among its inputs: looked up as is
+  double load_float = 0;   // crop, flip, scale: an element
   double load_other = 0, pin_float = 0, pin_other = 0;
-  double overlap = 3;  // the norm that joins what overlaps: 1 adds, infinity hides all
+  double load_crowd = 0;  // by how much each further loader process slows the others
+  double overlap = 3;     // the norm that joins what overlaps: 1 adds, infinity hides all
 };
 
 // Fitted to all profiles of data/h200 without an operator table, by FitRates().

@@ -74,6 +74,10 @@ core::Result<LearnerSpec> Chosen(const TrainOptions& options, Figure figure,
 // familiar models less would (sharewell evaluate).
 constexpr double kTimeTrust = 0.5;
 
+// What one row of times says beyond this is not believed, as a logarithm: its loop does things that
+// its graph does not say.
+constexpr double kMostBelieved = 0.4;
+
 double Trust(Figure figure) { return FollowsTime(figure) ? kTimeTrust : 1; }
 
 struct Prepared {
@@ -134,8 +138,9 @@ learn::Table TableOf(std::span<const Prepared> rows, std::span<const std::size_t
   table.features = FeatureNames(figure);
   std::vector<double> weights;
   for (const std::size_t i : chosen) {
-    const auto target = Target(rows[i], figure);
+    auto target = Target(rows[i], figure);
     if (!target) continue;
+    if (FollowsTime(figure)) target = std::clamp(*target, -kMostBelieved, kMostBelieved);
     const double gpu_seconds =
         rows[i].row->measured[Index(Figure::kBusySeconds)].value_or(rows[i].base.gpu);
     table.Add(FeaturesOf(figure, rows[i].row->query, rows[i].base, gpu_seconds),

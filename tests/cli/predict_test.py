@@ -69,8 +69,8 @@ class Inspect(ModelTest):
                     self.assertEqual(found["params"], params)
 
     def test_an_export_is_the_same_model_in_either_format(self):
-        onnx = json.loads(self.succeed("inspect", str(DATA / "onnx" / "dqn_atari.onnx"), "--json"))
-        pt2 = json.loads(self.succeed("inspect", ARCHIVE, "--json"))
+        onnx = json.loads(self.succeed("inspect", str(DATA / "onnx" / "ncf_1e6.onnx"), "--json"))
+        pt2 = json.loads(self.succeed("inspect", str(DATA / "pt2" / "ncf_1e6.pt2"), "--json"))
         self.assertEqual(onnx["macs_forward_per_sample"], pt2["macs_forward_per_sample"])
 
     def test_the_batch_scales_the_step_and_not_the_sample(self):

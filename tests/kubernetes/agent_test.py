@@ -79,7 +79,7 @@ class Published:
 
     def test_a_nodes_gpus_and_their_memory_are_what_pods_ask_for(self):
         self.cluster.add_node("n1")
-        done = self.publish("admin")
+        done = self.publish("agent")  # the DaemonSet's own account
         self.assertEqual(done.returncode, 0, done.stderr)
         node = self.cluster.get("/api/v1/nodes/n1")
         self.assertRegex(node["metadata"]["annotations"][OURS + "gpus"], r"^H200 GPU-\S+$")
@@ -87,7 +87,7 @@ class Published:
         self.assertEqual(node["status"]["allocatable"][OURS + "gpu-memory"], str(memory))
         self.assertIn("says already", self.publish("admin").stderr)
         if self.REAL:
-            refused = self.publish("agent")  # the DaemonSet's own account may not
+            refused = self.publish("nobody")
             self.assertEqual(refused.returncode, 1, refused.stderr)
             self.assertIn("nodes", refused.stderr)
         # What one asks for is not left for the next.

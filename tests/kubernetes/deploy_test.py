@@ -19,9 +19,9 @@ class Deploy(KubeTest):
         super().setUpClass()
         cls.cluster.apply(REPOSITORY / BASE)
 
-    def allowed(self, method, path, body=None, kind="application/json"):
+    def allowed(self, method, path, body=None, kind="application/json", user="scheduler"):
         """Whether the scheduler's account may; what is not there, or conflicts, was allowed."""
-        status, answer = self.cluster.request(method, path, body, user="scheduler", kind=kind)
+        status, answer = self.cluster.request(method, path, body, user=user, kind=kind)
         self.assertNotEqual(status, 401, answer)
         return status != 403
 
@@ -78,8 +78,23 @@ class Deploy(KubeTest):
                 ("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler", None, "application/json"),
                 ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {"metadata": {"name": "x"}}, "application/json")):
             self.assertFalse(self.allowed(method, path, body, kind), f"{method} {path}")
-        status, _ = self.cluster.request("GET", "/api/v1/pods", user="agent")
-        self.assertEqual(status, 403, "the agent has no rights at all")
+
+    def test_the_agent_may_say_what_a_node_has_and_nothing_else(self):
+        merge, node = "application/merge-patch+json", "/api/v1/nodes/n3"
+        self.cluster.add_node("n3")
+        self.assertTrue(self.allowed("GET", node, user="agent"))
+        self.assertTrue(self.allowed("PATCH", node, {"metadata": {"annotations": {"sharewell.io/gpus": "H200 GPU-1"}}}, merge, "agent"))
+        self.assertTrue(self.allowed("PATCH", node + "/status", {"status": {"capacity": {"sharewell.io/gpu-memory": "1"}}}, merge, "agent"))
+        for method, path in (("GET", "/api/v1/nodes"), ("GET", "/api/v1/pods"), ("GET", "/api/v1/secrets"), ("DELETE", node), ("PUT", node),
+                             ("POST", "/api/v1/namespaces/default/pods"), ("GET", LEASES + "/sharewell")):
+            self.assertFalse(self.allowed(method, path, {} if method in ("PUT", "POST") else None, user="agent"), f"{method} {path}")
+
+    def test_only_the_init_container_of_the_agent_has_a_token(self):
+        spec = self.cluster.get(f"/apis/apps/v1/namespaces/{SPACE}/daemonsets/sharewell-agent")["spec"]["template"]["spec"]
+        self.assertIs(spec["automountServiceAccountToken"], False)
+        (token,) = [volume["name"] for volume in spec["volumes"] if "projected" in volume]
+        self.assertEqual([container["name"] for container in spec["initContainers"] + spec["containers"]
+                          if token in [mount["name"] for mount in container["volumeMounts"]]], ["publish-gpus"])
 
 
 if __name__ == "__main__":

@@ -121,9 +121,10 @@ class Guide(KubeTest):
     def kubectl_delete(self, words, _):
         if words[2] == "-k":
             self.assertEqual(words[3], "deploy/kubernetes/base")
-            for path in ("/apis/rbac.authorization.k8s.io/v1/clusterroles/sharewell-scheduler",
-                         "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/sharewell-scheduler", "/api/v1/namespaces/sharewell-system"):
-                self.cluster.delete(path)
+            for kind in ("clusterroles", "clusterrolebindings"):
+                for name in ("sharewell-scheduler", "sharewell-agent"):
+                    self.cluster.delete(f"/apis/rbac.authorization.k8s.io/v1/{kind}/{name}")
+            self.cluster.delete("/api/v1/namespaces/sharewell-system")
             self.assertEqual(self.server.end(), 0)
         else:
             for name in words[3:]:

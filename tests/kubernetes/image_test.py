@@ -31,9 +31,10 @@ def libraries(program):
 def template(kind, name):
     """The pod's spec of a manifest, and its one container of that name."""
     for document in manifests(REPOSITORY / "deploy/kubernetes/base"):
-        if document["kind"] == kind and document["spec"]["template"]["spec"]["containers"][0]["name"] == name:
-            spec = document["spec"]["template"]["spec"]
-            return spec, spec["containers"][0]
+        spec = document["spec"]["template"]["spec"] if document["kind"] == kind else {}
+        for container in spec.get("initContainers", []) + spec.get("containers", []):
+            if container["name"] == name:
+                return spec, container
     raise AssertionError(f"no {kind} with a container {name}")
 
 
@@ -109,6 +110,15 @@ class Image(KubeTest):
             words += ["--env", f"{variable['name']}={variable['value']}"] if "value" in variable else []
         return words, container["args"]
 
+    def account(self, token):
+        """What the kubelet gives a container by which it speaks to the API server."""
+        secrets = self.place / token
+        secrets.mkdir()
+        (secrets / "token").write_text(token, encoding="utf-8")
+        shutil.copy(self.cluster.ca, secrets / "ca.crt")
+        address = self.cluster.url().removeprefix("https://").split(":")
+        return ["-v", f"{secrets}:{SECRETS}:ro", "--env", f"KUBERNETES_SERVICE_HOST={address[0]}", "--env", f"KUBERNETES_SERVICE_PORT={address[1]}"]
+
     def start(self, words, log):
         with open(self.place / log, "w", encoding="utf-8") as said:
             process = subprocess.Popen(self.podman_words(*words), stdin=subprocess.DEVNULL, stdout=said, stderr=said, preexec_fn=die_with_parent)
@@ -141,13 +151,8 @@ class Image(KubeTest):
 
     def test_the_scheduler_binds_a_pod_as_the_deployment_runs_it(self):
         self.cluster.add_node("n1", annotations={OURS + "gpus": " ".join(["H200", *gpus_of("n1", 1)])})
-        secrets = self.place / "secrets"
-        secrets.mkdir()
-        (secrets / "token").write_text("scheduler-token", encoding="utf-8")
-        shutil.copy(self.cluster.ca, secrets / "ca.crt")
         words, args = self.like("Deployment", "sharewell", network="host")
-        address = self.cluster.url().removeprefix("https://").split(":")
-        words += ["-v", f"{secrets}:{SECRETS}:ro", "--env", f"KUBERNETES_SERVICE_HOST={address[0]}", "--env", f"KUBERNETES_SERVICE_PORT={address[1]}"]
+        words += self.account("scheduler-token")
         self.start([*words, IMAGE, *args], "scheduler.log")
         self.cluster.wait_until(lambda: "this replica leads" in self.said("scheduler.log"), lambda: self.said("scheduler.log"))
         self.cluster.add_pod("a", annotations={OURS + "may-evict": "true"})
@@ -157,6 +162,24 @@ class Image(KubeTest):
             raise AssertionError(f"{error}\n{self.said('scheduler.log')}") from error
         self.assertEqual(placed(pod), gpus_of("n1", 1))
         self.assertNotIn("scheduler-token", self.said("scheduler.log"))
+
+    def test_a_node_says_which_gpus_it_has_as_the_daemon_set_runs_it(self):
+        """Its GPUs are a recording of NVML; all else is as in the manifest."""
+        self.cluster.add_node("gpu-node")
+        self.addCleanup(self.cluster.delete, "/api/v1/nodes/gpu-node")
+        words, args = self.like("DaemonSet", "publish-gpus", network="host")
+        at = words.index("-v")  # the volume with the token is the only one
+        self.assertTrue(words[at + 1].endswith(f":{SECRETS}:ro"), words[at + 1])
+        del words[at:at + 2]
+        words += [*self.account("agent-token"), "-v", f"{RELEASE}/libfake_nvml.so:/nvml.so:ro", "-v",
+                  f"{REPOSITORY}/tests/fixtures/nvml/h200-idle.json:/nvml.json:ro", "--env", "SHAREWELL_NVML_LIBRARY=/nvml.so",
+                  "--env", "SHAREWELL_FAKE_NVML=/nvml.json"]
+        done = self.podman(*words, IMAGE, *[arg.replace("$(NODE)", "gpu-node") for arg in args])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        node = self.cluster.get("/api/v1/nodes/gpu-node")
+        self.assertRegex(node["metadata"]["annotations"][OURS + "gpus"], r"^H200 GPU-\S+$")
+        self.assertIn(OURS + "gpu-memory", node["status"]["allocatable"])
+        self.assertNotIn("agent-token", done.stdout + done.stderr)
 
     def test_the_agent_tells_of_its_node_as_the_daemon_set_runs_it(self):
         words, args = self.like("DaemonSet", "agent", network="host")

@@ -17,7 +17,8 @@ from postgres import POSTGRES, start_postgres  # noqa: E402
 from program import PROGRAM, Speaker  # noqa: E402
 
 # With a share of the SMs of its own a job that was evicted would be tried beside the same one with fewer of them.
-MODEL = f"sharewell sm_share=100 model={REPOSITORY}/fuzz/corpus/onnx/enc_256x2.onnx batch=8"
+# So small a batch that two of it are foreseen to share a P100 too.
+MODEL = f"sharewell sm_share=100 model={REPOSITORY}/fuzz/corpus/onnx/enc_256x2.onnx batch=2"
 SMALL = f"--comment=sharewell model={REPOSITORY}/fuzz/corpus/onnx/enc_256x2.onnx batch=8"
 # A training loop: so many steps a second alone, and so many while another job is on its GPU. Who is there stands in a folder for each GPU.
 # A file that is made anew for each run says where a job would run twice at once.

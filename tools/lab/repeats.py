@@ -4,7 +4,7 @@
 
 Rows with the same workload, batch, precision, workers and optimizer, as often as they were measured. The differences are of each row from the mean
 of its fellows (of logarithms), times sqrt(n / (n - 1)): the deviation of one measurement. Beside it what a prediction of one would err by that knew the true mean
-of this workload. "host taken out": step times over `host_time`, which an evaluation tells the base. Standard library only.
+of this workload. "host taken out": step times over `host_time`, which an evaluation tells the base, and utilisation times it. Standard library only.
 """
 import collections
 import csv
@@ -32,6 +32,7 @@ def main():
     again = [rows for rows in groups.values() if len(rows) > 1]
     kinds = {
         'utilisation, RMSLE': lambda r: math.log1p(float(r['gpu_util'])),
+        'utilisation, host taken out': lambda r: math.log1p(min(100, float(r['gpu_util']) * float(r.get('host_time') or 1))),
         'GPU seconds a step': lambda r: math.log(float(r['gpu_util']) / float(r['steps_per_s'])),
         'step time': lambda r: -math.log(float(r['steps_per_s'])),
         'step time, host taken out': lambda r: -math.log(float(r['steps_per_s'])) - math.log(float(r.get('host_time') or 1)),

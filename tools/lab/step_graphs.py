@@ -11,7 +11,7 @@ are written as real ones, and on made ones), and Q-learning has a target network
 import argparse
 import os
 
-GAN, TWINS = 'gan_', ('impala_',)         # dqn_atari stays one network: tests hold it to its torch.export archive
+GAN, TWINS = 'gan_', ('impala_', 'dqn_')
 NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO = 1, 5, 11, 12, 13      # fields of GraphProto
 GRAPH, METADATA = 7, 14                                              # of ModelProto
 

@@ -169,8 +169,9 @@ Result<KubeGpus> ParseKubeGpus(std::string_view text) {
     right = right && words[i].starts_with("GPU-");
   }
   if (right && !gpus.uuids.empty()) {
+    gpus.places = static_cast<int>(words.size()) - 1;
     if (!near) return gpus;
-    const auto all = core::GpuIslands::Parse(*near, static_cast<int>(words.size()) - 1);
+    const auto all = core::GpuIslands::Parse(*near, gpus.places);
     if (!all) {
       return FailedError("its annotation sharewell.io/gpus ends with {}: {}",
                          Quoted(fmt::format("{}{}", kNear, *near)), all.error().message);

@@ -47,6 +47,7 @@ struct KubeGpus {
   std::string model;
   std::vector<std::string> uuids;
   std::vector<int> numbers;  // as NVML counts them, for each uuid
+  int places = 0;            // with those that are not for pods
   core::GpuIslands islands;  // by the order of the uuids
 };
 inline constexpr std::string_view kNear = "near:";

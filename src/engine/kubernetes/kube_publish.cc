@@ -39,6 +39,31 @@ Result<KubeAnswer> AskForNode(KubeDriver& driver, const std::string& node,
   return core::FailedError("node {}: {}", node, RefusedInWords(request, *answer));
 }
 
+// Takes out of `gpus` what the node's annotation leaves out, and gives their numbers.
+std::vector<int> LeaveOut(const std::string& annotation, PublishedGpus& gpus) {
+  const auto found = ParseKubeGpus(gpus.words), before = ParseKubeGpus(annotation);
+  if (!found || !before || before->model != found->model) return {};
+  const auto is_named = [](const KubeGpus& in, int number) {
+    return std::binary_search(in.numbers.begin(), in.numbers.end(), number);
+  };
+  std::vector<int> left_out;
+  std::string words = found->model;
+  for (int number = 0, next = 0; number < found->places; ++number) {
+    const bool is_there = is_named(*found, number);
+    const bool out = number < before->places && !is_named(*before, number);
+    words += is_there && !out ? " " + found->uuids[static_cast<std::size_t>(next)] : " -";
+    if (is_there && out) left_out.push_back(number);
+    next += is_there ? 1 : 0;
+  }
+  const auto all = static_cast<double>(found->uuids.size());
+  const double rest = all - static_cast<double>(left_out.size());
+  if (left_out.empty() || rest < 1) return {};  // all: those that were named are not there any more
+  const auto near = gpus.words.find(fmt::format(" {}", kNear));
+  gpus.words = words + (near == std::string::npos ? "" : gpus.words.substr(near));
+  gpus.memory = gpus.memory * (rest / all);
+  return left_out;
+}
+
 }  // namespace
 
 Result<std::string> FormatKubeGpus(const std::string& model, const std::vector<std::string>& uuids,
@@ -52,8 +77,8 @@ Result<std::string> FormatKubeGpus(const std::string& model, const std::vector<s
   return text;
 }
 
-Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
-                             const PublishedGpus& gpus) {
+Result<PublishedNode> PublishKubeGpus(KubeDriver& driver, const std::string& node,
+                                      PublishedGpus gpus) {
   if (!IsNodeName(node)) {
     return core::UsageError("{} is no name of a node; `kubectl get nodes` lists them",
                             core::Quoted(node));
@@ -63,6 +88,9 @@ Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
   RETURN_IF_ERROR(answer);
   const auto there = ParseKubeNode(answer->body);
   RETURN_IF_ERROR(there);
+  PublishedNode out;
+  out.left_out = LeaveOut(there->gpus, gpus);
+  out.words = gpus.words;
   // These alone, whatever others change there meanwhile; of the same node object. The kubelet makes
   // of a capacity what can be allocated; both are written, so that nobody has to wait for that.
   std::vector<KubeRequest> writes;
@@ -86,7 +114,8 @@ Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
     const auto written = AskForNode(driver, node, write);
     RETURN_IF_ERROR(written);
   }
-  return !writes.empty();
+  out.changed = !writes.empty();
+  return out;
 }
 
 }  // namespace sharewell::engine

@@ -25,9 +25,15 @@ core::Result<std::string> FormatKubeGpus(const std::string& model,
                                          const std::vector<std::string>& uuids,
                                          const core::GpuIslands& islands);
 
-// Whether anything was written: not where the node says so already. Errors say what to do: no such
-// node, a right that is missing, no answer. It can be called again at any time.
-core::Result<bool> PublishKubeGpus(KubeDriver& driver, const std::string& node,
-                                   const PublishedGpus& gpus);
+struct PublishedNode {
+  bool changed = false;       // false: the node said so already, and nothing was written
+  std::string words;          // as they stand there now
+  std::vector<int> left_out;  // by number: the node's annotation says that they are not for pods
+};
+
+// What somebody has left out on the node (a "-" in its place) stays left out. Errors say what to
+// do: no such node, a right that is missing, no answer. It can be called again at any time.
+core::Result<PublishedNode> PublishKubeGpus(KubeDriver& driver, const std::string& node,
+                                            PublishedGpus gpus);
 
 }  // namespace sharewell::engine

@@ -1,5 +1,6 @@
 #include "engine/kubernetes/kube_publish.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "engine/kubernetes/scripted_kube.h"
@@ -34,7 +35,7 @@ TEST(KubePublish, WhatIsWrittenIsWhatTheSchedulerReads) {
 
 TEST(KubePublish, WritesTheAnnotationAndTheResourceAloneOfTheSameNode) {
   ScriptedKube kube = Answers(200, kNode);
-  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1 GPU-2", core::GiB(2)}).value());
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1 GPU-2", core::GiB(2)})->changed);
   ASSERT_EQ(kube.asked.size(), 3U);
   for (int i : {1, 2}) {
     EXPECT_EQ(kube.asked[i].method, "PATCH");
@@ -51,10 +52,29 @@ TEST(KubePublish, WritesTheAnnotationAndTheResourceAloneOfTheSameNode) {
 
 TEST(KubePublish, WhatTheNodeSaysAlreadyIsNotWritten) {
   ScriptedKube kube = Answers(200, kNode);
-  EXPECT_FALSE(PublishKubeGpus(kube, "n1", kSame).value());
+  EXPECT_FALSE(PublishKubeGpus(kube, "n1", kSame)->changed);
   EXPECT_EQ(kube.asked.size(), 1U);
-  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1", core::GiB(2)}).value());
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1", core::GiB(2)})->changed);
   EXPECT_EQ(kube.asked.size(), 3U) << "the resource alone";
+}
+
+TEST(KubePublish, WhatSomebodyHasLeftOutStaysLeftOut) {
+  const auto published = [](const std::string& annotation, const std::string& words) {
+    ScriptedKube kube =
+        Answers(200, fmt::format(R"({{"metadata":{{"name":"n1","uid":"u-1","annotations":)"
+                                 R"({{"sharewell.io/gpus":"{}"}}}}}})",
+                                 annotation));
+    return PublishKubeGpus(kube, "n1", {words, core::GiB(4)}).value();
+  };
+  const auto some = published("H200 GPU-1 - GPU-3 -", "H200 GPU-1 GPU-2 GPU-3 GPU-4 near:0,1|2,3");
+  EXPECT_EQ(some.words, "H200 GPU-1 - GPU-3 - near:0,1|2,3");
+  EXPECT_THAT(some.left_out, ::testing::ElementsAre(1, 3));
+  EXPECT_EQ(published("H200 - GPU-2", "H200 - GPU-2 GPU-3").words, "H200 - GPU-2 GPU-3")
+      << "one that has come";
+  EXPECT_EQ(published("A100 - GPU-2", "H200 GPU-1 GPU-2").words, "H200 GPU-1 GPU-2")
+      << "another machine";
+  EXPECT_EQ(published("H200 - GPU-2", "H200 GPU-1").words, "H200 GPU-1")
+      << "the only one that is there";
 }
 
 TEST(KubePublish, RefusalsSayWhatToDo) {

@@ -81,10 +81,16 @@ Result<ExitCode> PublishGpus(const PublishGpusFlags& flags) {
   RETURN_IF_ERROR(access);
   const auto http = engine::NewKubeHttp(std::move(*access));
   RETURN_IF_ERROR(http);
-  const auto changed = engine::PublishKubeGpus(**http, flags.node, *found);
-  RETURN_IF_ERROR(changed);
+  const auto node = engine::PublishKubeGpus(**http, flags.node, *found);
+  RETURN_IF_ERROR(node);
+  for (const int number : node->left_out) {
+    SayLine(
+        fmt::format("GPU {} stays left out, as the node's annotation has it; to publish all of "
+                    "them: kubectl annotate node {} sharewell.io/gpus- , then this again",
+                    number, flags.node));
+  }
   SayLine(fmt::format("node {}: {} {}", flags.node,
-                      *changed ? "written:" : "says already:", found->words));
+                      node->changed ? "written:" : "says already:", node->words));
   return kOk;
 }
 

@@ -72,16 +72,16 @@ void ExpectQuoted(const Evaluation& evaluation, std::size_t column) {
 
 TEST(EvaluationAcceptance, FamiliesHeldOut) {
   const Evaluation out = OnOurs(HoldBack::kFamily);
-  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.185);        // today 0.172
-  EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.13);  // today 0.115
-  EXPECT_LE(Told(out, "busy_seconds").mape.value_or(1), 0.12);  // today 0.101
-  EXPECT_LE(Told(out, "cores").mape.value_or(1), 0.10);         // today 0.091
-  EXPECT_LE(Told(out, "power").mape.value_or(1), 0.12);         // today 0.116
+  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.175);        // today 0.165
+  EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.13);  // today 0.118
+  EXPECT_LE(Told(out, "busy_seconds").mape.value_or(1), 0.12);  // today 0.090
+  EXPECT_LE(Told(out, "cores").mape.value_or(1), 0.10);         // today 0.074
+  EXPECT_LE(Told(out, "power").mape.value_or(1), 0.12);         // today 0.107
   const FigureErrors memory = Told(out, "gpu_memory");
-  EXPECT_LE(memory.mape.value_or(1), 0.065);         // today 0.054
-  EXPECT_GE(memory.p95_coverage.value_or(0), 0.94);  // today 0.944
+  EXPECT_LE(memory.mape.value_or(1), 0.065);         // today 0.055
+  EXPECT_GE(memory.p95_coverage.value_or(0), 0.94);  // today 0.949
   EXPECT_LE(memory.p95_coverage.value_or(1), 0.97);
-  EXPECT_LE(memory.over_reservation.value_or(1), 0.16);  // today 0.126
+  EXPECT_LE(memory.over_reservation.value_or(1), 0.16);  // today 0.131
   ExpectQuoted(out, 4);
   // Yeung et al.'s own predictor on the same rows.
   const double theirs = Told(out, "busy", 1).rmsle.value_or(0);
@@ -91,7 +91,7 @@ TEST(EvaluationAcceptance, FamiliesHeldOut) {
 
 TEST(EvaluationAcceptance, RowsHeldOutAtRandom) {
   const Evaluation out = OnOurs(HoldBack::kRandom);
-  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.150);        // today 0.138
+  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.145);        // today 0.135
   EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.12);  // today 0.104
   EXPECT_LE(Told(out, "gpu_memory").mape.value_or(1), 0.045);   // today 0.038
   ExpectQuoted(out, 3);
