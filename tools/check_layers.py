@@ -38,7 +38,7 @@ ALLOWED = {
     "control": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "policy/policy.h",
                 "predict/predictor.h", "collect/collector.h",
                 "store/store.h", "store/job_store.h", "engine/engine.h", "engine/check_plan.h",
-                "engine/runner.h", "engine/live/live_engine.h"),
+                "engine/runner.h", "engine/runner_node.h", "engine/live/live_engine.h"),
     "study": _BELOW_STUDY,
     # The results of studies are plain data.
     "report": ("core", "store", "study/measure/doctor/health.h",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "engine/runner_node.h"
 
 namespace sharewell::server {
 
@@ -27,20 +28,13 @@ core::Result<MachineHere> ClusterMachine(const std::vector<engine::RunnerNode>& 
   }
   std::vector<core::Node> ours;
   for (const engine::RunnerNode& node : nodes) {
-    core::Node one;
-    one.name = node.name;
-    one.gpus = static_cast<int>(node.gpus.size());
-    one.cores = node.cores;
-    one.memory = node.memory;
-    one.islands = node.islands;
-    one.exclusive = node.exclusive;
-    one.reserved = node.reserved;
+    core::GpuModelId its;
     for (std::size_t m = 0; m < known.size(); ++m) {
       if (!node.gpus.empty() && known[m].name == node.gpus.front().model) {
-        one.model = core::GpuModelId(m);
+        its = core::GpuModelId(m);
       }
     }
-    ours.push_back(std::move(one));
+    ours.push_back(engine::ClusterNode(node, its));
     for (const core::GivenGpu& gpu : node.gpus) {
       control::GpuView view;
       view.gpu = gpu;

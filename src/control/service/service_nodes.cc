@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "control/service/service_impl.h"
+#include "engine/runner_node.h"
 
 namespace sharewell::control {
 
@@ -120,16 +121,7 @@ void Service::Impl::AddNode(const engine::RunnerNode& node) {
                            "knows, and the first is {}",
                            node.name, node.gpus[0].model));
   }
-  core::Node added;
-  added.name = node.name;
-  added.model = *model;
-  added.gpus = static_cast<int>(node.gpus.size());
-  added.cores = node.cores;
-  added.memory = node.memory;
-  added.islands = node.islands;
-  added.exclusive = node.exclusive;
-  added.reserved = node.reserved;
-  cluster.Add(std::move(added));
+  cluster.Add(engine::ClusterNode(node, *model));
   cluster_copy = nullptr;
   for (const core::GivenGpu& gpu : node.gpus) {
     GpuView added_gpu;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/kubernetes/kube_control.h"
+#include "engine/told_steps.h"
 
 namespace sharewell::engine {
 
@@ -27,17 +28,7 @@ void KubeControl::TellSteps() {
       }
     }
   }
-  for (const auto& [job, told] : options_.steps(running)) {
-    const auto found = runs_.find(job);
-    if (found == runs_.end() || told.steps <= found->second.steps) continue;
-    found->second.steps = told.steps;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kProgress;
-    event.id = found->second.request.id;
-    event.steps = told.steps;
-    event.age = told.age;
-    out_->push_back(std::move(event));
-  }
+  TellNewSteps(options_.steps(running), runs_, *out_);
 }
 
 // A node that is new comes as it is; of the others once in a while.

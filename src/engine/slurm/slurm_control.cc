@@ -9,6 +9,7 @@
 #include "core/text/quoted.h"
 #include "engine/slurm/slurm_read.h"
 #include "engine/slurm/slurm_submission.h"
+#include "engine/told_steps.h"
 
 namespace sharewell::engine {
 
@@ -350,17 +351,7 @@ void SlurmControl::TellSteps() {
     if (run.step != Step::kRunning || !run.told_started) continue;
     running.emplace(job, WatchedRun{run.began, run.request.nodes});
   }
-  for (const auto& [job, told] : options_.steps(running)) {
-    const auto found = runs_.find(job);
-    if (found == runs_.end() || told.steps <= found->second.steps) continue;
-    found->second.steps = told.steps;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kProgress;
-    event.id = found->second.request.id;
-    event.steps = told.steps;
-    event.age = told.age;
-    out_->push_back(std::move(event));
-  }
+  TellNewSteps(options_.steps(running), runs_, *out_);
 }
 
 // GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
