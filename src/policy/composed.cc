@@ -333,14 +333,16 @@ class Composed : public Policy {
     }
   }
 
-  // Where this one found no place, the other finds none either.
+  // Where this one found no place, the other finds none either. One of more GPUs may find one:
+  // those that no node is large enough for may span nodes.
   static bool AsHardToPlace(const JobView& refused, const JobView& other) {
     const core::Job &a = refused.job, &b = other.job;
-    return b.gpus >= a.gpus && b.priority <= a.priority && other.estimate == refused.estimate &&
-           b.exclusive == a.exclusive && b.gpus_a_node == a.gpus_a_node && b.cores == a.cores &&
-           b.host_memory == a.host_memory && b.allowed_models == a.allowed_models &&
-           b.allowed_nodes == a.allowed_nodes && b.max_slowdown == a.max_slowdown &&
-           b.sm_share == a.sm_share && other.ooms == refused.ooms;
+    return b.gpus == a.gpus && b.priority <= a.priority && other.estimate == refused.estimate &&
+           b.exclusive == a.exclusive && b.cores_fixed == a.cores_fixed &&
+           b.gpus_a_node == a.gpus_a_node && b.cores == a.cores && b.host_memory == a.host_memory &&
+           b.allowed_models == a.allowed_models && b.allowed_nodes == a.allowed_nodes &&
+           b.max_slowdown == a.max_slowdown && b.sm_share == a.sm_share &&
+           other.ooms == refused.ooms && other.profiled == refused.profiled;
   }
 
   void PushOutInTurn(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {

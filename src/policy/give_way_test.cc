@@ -132,6 +132,22 @@ TEST_P(GiveWay, NobodyIsHeldUpByThoseBeforeItThatFindNoPlace) {
   EXPECT_EQ(plan.starts[0].job, single);
 }
 
+TEST_P(GiveWay, AGangThatSpansNodesIsTriedBehindASmallerOneThatFindsNone) {
+  // Four GPUs are only on the node where somebody stays; five are its other three and a whole node.
+  SnapshotBuilder world(ClusterBuilder().Node(4).Node(2).Build());
+  world.Running(JobSpec{.exclusive = true, .priority = 1, .keeps_place = true}, {0});
+  std::vector<JobId> low;
+  for (std::size_t gpu = 4; gpu < 6; ++gpu) {
+    low.push_back(world.Running(JobSpec{.exclusive = true, .priority = 1}, {gpu}));
+  }
+  world.At(100);
+  for (const int gpus : {4, 5}) {
+    world.Waiting(
+        JobSpec{.submit = 50, .gpus = gpus, .exclusive = true, .priority = 9, .preempts = true});
+  }
+  EXPECT_EQ(Stopped(Decide(GetParam(), world)), low);
+}
+
 TEST_P(GiveWay, AnotherGoesForOneThatCannotBeStoppedNow) {
   SnapshotBuilder world(ClusterBuilder().Node(3).Build());
   const JobId stays = world.Running(JobSpec{.exclusive = true, .priority = 1}, {0});

@@ -38,10 +38,8 @@ enum Policy : int { kPower = 0, kThermal = 1, kSyncBoost = 2, kBoard = 3, kRelia
 enum Ecc : int { kCorrected = 0, kUncorrected = 1 };
 enum PcieWay : int { kSent = 0, kReceived = 1 };
 enum ComputeMode : int { kProhibited = 2 };
-enum Ancestor : int {
-  kPcieSwitches = 20,
-  kProcessor = 40
-};                                     // what two GPUs have in common, at most
+// What two GPUs have in common: up to 20 PCIe switches, up to 40 one processor.
+enum Ancestor : int { kPcieSwitches = 20, kProcessor = 40 };
 inline constexpr int kOverNvLink = 2;  // a way from GPU to GPU
 inline constexpr int kWayIsOpen = 0;
 inline constexpr Unsigned kMemoryTemperatureField = 82;

@@ -189,7 +189,10 @@ std::vector<HealthRow> CheckGpus(const MachinePlaces& places) {
   }
   if (const auto islands = collect::IslandsOf(*gpus); islands.known()) {
     rows.push_back({"GPUs", "gpu islands", Soundness::kWorks,
-                    islands.Text() + " are near each other; jobs of several GPUs get such", ""});
+                    islands.Text() +
+                        ": GPUs of one island are near each other, and jobs of several GPUs get "
+                        "those where they can",
+                    ""});
   }
   rows.push_back(CheckMps(places));
   return rows;
