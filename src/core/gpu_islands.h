@@ -29,7 +29,6 @@ class GpuIslands {
   GpuIslands Of(const std::vector<int>& gpus) const;
 
   bool known() const { return !levels_.empty(); }
-  int levels() const { return static_cast<int>(levels_.size()); }
   // How many levels divide them: 0 in one island of the nearest level.
   int Distance(int a, int b) const;
   // What Parse reads; empty where nothing is known.

@@ -15,7 +15,6 @@ GpuIslands Read(std::string_view text, int gpus) {
 
 TEST(GpuIslandsTest, DistanceCountsTheLevelsThatDivide) {
   const GpuIslands islands = Read("0,1|2,3|4,5|6,7/0-3|4-7", 8);
-  EXPECT_EQ(islands.levels(), 2);
   EXPECT_EQ(islands.Distance(0, 1), 0);
   EXPECT_EQ(islands.Distance(1, 2), 1);
   EXPECT_EQ(islands.Distance(3, 4), 2);

@@ -38,6 +38,16 @@ class ClusterControl {
   virtual void Forget(RunId id) = 0;
 };
 
+// The end of a run that was told to end.
+inline RunEnd StoppedEnd(std::string message) {
+  RunEnd end;
+  end.signal = 15;
+  end.exit_code = 128 + end.signal;
+  end.stopped = true;
+  end.message = std::move(message);
+  return end;
+}
+
 // The answer to List. Runs are kept by job, each with its request and whether it was told that it
 // has started.
 template <class Run>

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "http/http_reader.h"
 #include "http/http_server.h"
 #include "http/meter.h"
 #include "http/test_client.h"
@@ -261,21 +260,6 @@ TEST_F(HostileClientsTest, F19_APortThatAnotherHoldsIsTriedAgain) {
   EXPECT_THAT(Ask(Client(port)), HasSubstr("200 OK"));
   (*server)->Stop();
   EXPECT_EQ(said.size(), 1U);
-}
-
-TEST(RequestReader, ALineBetweenChunksHasAnEnd) {
-  RequestReader reader(1000);
-  reader.Add("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
-  ASSERT_EQ(reader.Step(), RequestReader::State::kHead);
-  reader.TakeBody(100);
-  auto state = RequestReader::State::kMore;
-  int pieces = 0;
-  for (; pieces < 100 && state == RequestReader::State::kMore; ++pieces) {
-    reader.Add(pieces == 0 ? "1;extension=" : std::string(100, 'x'));
-    state = reader.Step();
-  }
-  EXPECT_EQ(state, RequestReader::State::kBroken);
-  EXPECT_LT(pieces, 20);
 }
 
 }  // namespace

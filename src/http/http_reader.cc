@@ -12,6 +12,14 @@ namespace sharewell::http {
 
 namespace http = boost::beast::http;
 
+namespace {
+
+// The shortest end of a body in chunks, "0\r\n\r\n". Beast takes it as a whole, and asserts that
+// there are so many bytes when it looks at a first and last chunk again.
+constexpr std::size_t kLeastEndOfChunks = 5;
+
+}  // namespace
+
 struct RequestReader::Parser {
   http::request_parser<http::string_body> parser;
 };
@@ -53,6 +61,9 @@ RequestReader::State RequestReader::Step() {
   while (!parser.is_done()) {
     if (parser.is_header_done() && !parser.eager()) return State::kHead;
     if (taken_ == bytes_.size()) return State::kMore;
+    if (parser.is_header_done() && parser.chunked() && waiting() < kLeastEndOfChunks) {
+      return State::kMore;
+    }
     boost::system::error_code error;
     taken_ += parser.put(boost::asio::const_buffer(bytes_.data() + taken_, bytes_.size() - taken_),
                          error);

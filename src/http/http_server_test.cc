@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "http/http_reader.h"
 #include "http/routes.h"
 #include "http/test_client.h"
 #include "platform/files/test_folder.h"
@@ -342,29 +341,6 @@ TEST_F(HttpServerTest, APortThatIsTaken) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().kind, core::ErrorKind::kFailed);
   EXPECT_THAT(second.error().message, HasSubstr("cannot listen on 127.0.0.1:"));
-}
-
-TEST(RequestReader, ByteByByteIsTheSameAsAtOnce) {
-  const std::string text =
-      "POST /a/b?x=1 HTTP/1.1\r\nHost: h\r\nLast-Event-ID: 7\r\nContent-Length: 3\r\n\r\nabc"
-      "GET / HTTP/1.0\r\n\r\n";
-  for (const std::size_t at_once : {std::size_t{1}, std::size_t{7}, text.size()}) {
-    RequestReader reader(8192);
-    std::vector<HttpRequest> requests;
-    for (std::size_t i = 0; i < text.size(); i += at_once) {
-      reader.Add(std::string_view(text).substr(i, at_once));
-      for (auto state = reader.Step(); state != RequestReader::State::kMore;
-           state = reader.Step()) {
-        ASSERT_NE(state, RequestReader::State::kBroken) << reader.words();
-        if (state == RequestReader::State::kHead) reader.TakeBody(100);
-        if (state == RequestReader::State::kWhole) requests.push_back(reader.Take());
-      }
-    }
-    ASSERT_EQ(requests.size(), 2U);
-    EXPECT_EQ(requests[0].path + requests[0].query + requests[0].body + requests[0].last_event_id,
-              "/a/bx=1abc7");
-    EXPECT_EQ(requests[1].path, "/");
-  }
 }
 
 TEST(RouteTable, PartsAndMethods) {

@@ -15,15 +15,6 @@ namespace {
 
 constexpr Seconds kClaimWithin(15);  // as long as a pod may be bound after it
 
-RunEnd KubeStopped(std::string message) {
-  RunEnd end;
-  end.signal = 15;
-  end.exit_code = 128 + end.signal;
-  end.stopped = true;
-  end.message = std::move(message);
-  return end;
-}
-
 }  // namespace
 
 const KubePod* KubeControl::PodOf(const Member& member) const {
@@ -57,7 +48,7 @@ void KubeControl::Refuse(std::int64_t job, std::string why) {
   RunEvent event;
   event.kind = RunEvent::Kind::kEnded;
   event.id = id;
-  event.end = ended_[id] = KubeStopped("it was stopped before it began");
+  event.end = ended_[id] = StoppedEnd("it was stopped before it began");
   out_->push_back(std::move(event));
 }
 
@@ -99,7 +90,7 @@ void KubeControl::TakeOver(std::int64_t job, const std::string& how) {
     Withdraw(party->second, runs_.at(job).request.id, how + ": it runs without Sharewell");
   }
   runs_.at(job).wanted = Wanted::kNothing;
-  EndRun(job, KubeStopped(how));
+  EndRun(job, StoppedEnd(how));
 }
 
 bool KubeControl::AllOver(const Run& run) const {
@@ -134,7 +125,7 @@ RunEnd KubeControl::EndOf(const Run& run) const {
       end.stopped = run.wanted != Wanted::kNothing;
       continue;
     }
-    end = KubeStopped(run.wanted == Wanted::kNothing ? "its pod was deleted in Kubernetes" : "");
+    end = StoppedEnd(run.wanted == Wanted::kNothing ? "its pod was deleted in Kubernetes" : "");
     end.lost = run.wanted != Wanted::kCancel && IsLost(member.node);
     if (end.lost) end.message = fmt::format("node {} was lost", member.node);
   }
@@ -167,7 +158,7 @@ void KubeControl::AdvanceBefore(std::int64_t job) {
     const auto is_gone = [&](const std::string& uid) { return !pods_.contains(uid); };
     if (party == parties_.end() ||
         std::all_of(party->second.members.begin(), party->second.members.end(), is_gone)) {
-      EndRun(job, KubeStopped("it was cancelled before it began"));
+      EndRun(job, StoppedEnd("it was cancelled before it began"));
     }
     return;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text/quoted.h"
 #include "engine/kubernetes/kube_claims.h"
@@ -26,6 +27,17 @@ bool IsNodeName(const std::string& name) {
          std::all_of(name.begin(), name.end(), is_plain);
 }
 
+std::string WithoutSpaces(std::string model) {
+  std::replace(model.begin(), model.end(), ' ', '-');
+  return model;
+}
+
+// How many there are for pods.
+std::ptrdiff_t CountOf(const std::vector<std::string>& uuids) {
+  return std::count_if(uuids.begin(), uuids.end(),
+                       [](const std::string& uuid) { return !uuid.empty(); });
+}
+
 Result<KubeAnswer> AskForNode(KubeDriver& driver, const std::string& node,
                               const KubeRequest& request) {
   auto answer = driver.Ask(request, kPublishWithin);
@@ -41,37 +53,31 @@ Result<KubeAnswer> AskForNode(KubeDriver& driver, const std::string& node,
 
 // Takes out of `gpus` what the node's annotation leaves out, and gives their numbers.
 std::vector<int> LeaveOut(const std::string& annotation, PublishedGpus& gpus) {
-  const auto found = ParseKubeGpus(gpus.words), before = ParseKubeGpus(annotation);
-  if (!found || !before || before->model != found->model) return {};
-  const auto is_named = [](const KubeGpus& in, int number) {
-    return std::binary_search(in.numbers.begin(), in.numbers.end(), number);
-  };
+  const auto before = ParseKubeGpus(annotation);
+  if (!before || before->model != WithoutSpaces(gpus.model)) return {};
+  std::vector<std::string> rest = gpus.uuids;
   std::vector<int> left_out;
-  std::string words = found->model;
-  for (int number = 0, next = 0; number < found->places; ++number) {
-    const bool is_there = is_named(*found, number);
-    const bool out = number < before->places && !is_named(*before, number);
-    words += is_there && !out ? " " + found->uuids[static_cast<std::size_t>(next)] : " -";
-    if (is_there && out) left_out.push_back(number);
-    next += is_there ? 1 : 0;
+  const auto places = std::min(before->places, static_cast<int>(rest.size()));
+  for (int number = 0; number < places; ++number) {
+    std::string& uuid = rest[static_cast<std::size_t>(number)];
+    if (uuid.empty() || std::count(before->numbers.begin(), before->numbers.end(), number) > 0) {
+      continue;
+    }
+    uuid.clear();
+    left_out.push_back(number);
   }
-  const auto all = static_cast<double>(found->uuids.size());
-  const double rest = all - static_cast<double>(left_out.size());
-  if (left_out.empty() || rest < 1) return {};  // all: those that were named are not there any more
-  const auto near = gpus.words.find(fmt::format(" {}", kNear));
-  gpus.words = words + (near == std::string::npos ? "" : gpus.words.substr(near));
-  gpus.memory = gpus.memory * (rest / all);
+  // All: those that were named are not there any more.
+  if (CountOf(rest) == 0) return {};
+  gpus.uuids = std::move(rest);
   return left_out;
 }
 
 }  // namespace
 
-Result<std::string> FormatKubeGpus(const std::string& model, const std::vector<std::string>& uuids,
-                                   const core::GpuIslands& islands) {
-  std::string text = model;
-  std::replace(text.begin(), text.end(), ' ', '-');
-  for (const std::string& uuid : uuids) text += uuid.empty() ? " -" : " " + uuid;
-  if (islands.known()) text += fmt::format(" {}{}", kNear, islands.Text());
+Result<std::string> FormatKubeGpus(const PublishedGpus& gpus) {
+  std::string text = WithoutSpaces(gpus.model);
+  for (const std::string& uuid : gpus.uuids) text += uuid.empty() ? " -" : " " + uuid;
+  if (gpus.islands.known()) text += fmt::format(" {}{}", kNear, gpus.islands.Text());
   auto read = ParseKubeGpus(text);
   RETURN_IF_ERROR(read);
   return text;
@@ -90,7 +96,9 @@ Result<PublishedNode> PublishKubeGpus(KubeDriver& driver, const std::string& nod
   RETURN_IF_ERROR(there);
   PublishedNode out;
   out.left_out = LeaveOut(there->gpus, gpus);
-  out.words = gpus.words;
+  auto words = FormatKubeGpus(gpus);
+  RETURN_IF_ERROR(words);
+  out.words = std::move(*words);
   // These alone, whatever others change there meanwhile; of the same node object. The kubelet makes
   // of a capacity what can be allocated; both are written, so that nobody has to wait for that.
   std::vector<KubeRequest> writes;
@@ -99,11 +107,12 @@ Result<PublishedNode> PublishKubeGpus(KubeDriver& driver, const std::string& nod
                       fmt::format(R"({{"metadata":{{"uid":{}{}}})", KubeQuoted(there->uid), rest),
                       "application/merge-patch+json"});
   };
-  if (there->gpus != gpus.words) {
+  if (there->gpus != out.words) {
     patch(path,
-          fmt::format(R"(,"annotations":{{"sharewell.io/gpus":{}}}}})", KubeQuoted(gpus.words)));
+          fmt::format(R"(,"annotations":{{"sharewell.io/gpus":{}}}}})", KubeQuoted(out.words)));
   }
-  const auto mebibytes = static_cast<std::int64_t>(gpus.memory.value / (1 << 20));
+  const auto mebibytes =
+      CountOf(gpus.uuids) * static_cast<std::int64_t>(gpus.memory.value / (1 << 20));
   const auto counted = there->allocatable.find(std::string(kKubeGpuMemory));
   if (counted == there->allocatable.end() || counted->second != mebibytes) {
     const std::string amount = fmt::format(R"({{"{}":"{}"}})", kKubeGpuMemory, mebibytes);

@@ -14,16 +14,15 @@
 namespace sharewell::engine {
 
 struct PublishedGpus {
-  std::string words;     // the annotation
-  core::Bytes memory{};  // of all of them
+  std::string model;
+  std::vector<std::string> uuids;  // by number; empty: that GPU is not for pods
+  core::GpuIslands islands;        // by the same numbers
+  core::Bytes memory{};            // of each of them
 };
 
-// "H200 GPU-8f2a... - GPU-77aa... near:0,2": what ParseKubeGpus reads; an empty uuid is a GPU that
-// is not for pods, and `islands` go by the same numbers. A model's spaces become dashes, which the
-// catalogue takes for the same. An error: it could not be read back.
-core::Result<std::string> FormatKubeGpus(const std::string& model,
-                                         const std::vector<std::string>& uuids,
-                                         const core::GpuIslands& islands);
+// "H200 GPU-8f2a... - GPU-77aa... near:0,2": what ParseKubeGpus reads. A model's spaces become
+// dashes, which the catalogue takes for the same. An error: it could not be read back.
+core::Result<std::string> FormatKubeGpus(const PublishedGpus& gpus);
 
 struct PublishedNode {
   bool changed = false;       // false: the node said so already, and nothing was written

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "engine/kubernetes/scripted_kube.h"
 
 namespace sharewell::engine {
@@ -13,7 +15,7 @@ using ::testing::HasSubstr;
 constexpr const char* kNode = R"({"metadata":{"name":"n1","uid":"u-1","resourceVersion":"7",)"
                               R"("annotations":{"sharewell.io/gpus":"H200 GPU-1"}},)"
                               R"("status":{"allocatable":{"sharewell.io/gpu-memory":"1024"}}})";
-const PublishedGpus kSame = {"H200 GPU-1", core::GiB(1)};
+const PublishedGpus kSame = {"H200", {"GPU-1"}, {}, core::GiB(1)};
 
 ScriptedKube Answers(int status, const std::string& body) {
   ScriptedKube kube;
@@ -22,20 +24,24 @@ ScriptedKube Answers(int status, const std::string& body) {
 }
 
 TEST(KubePublish, WhatIsWrittenIsWhatTheSchedulerReads) {
-  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2"}, {}).value(), "H200 GPU-1 GPU-2");
-  EXPECT_EQ(FormatKubeGpus("RTX 4090", {"GPU-1"}, {}).value(), "RTX-4090 GPU-1");
-  EXPECT_EQ(FormatKubeGpus("H200", {"", "GPU-1"}, {}).value(), "H200 - GPU-1");
-  const auto islands = core::GpuIslands::Parse("0,2|1,3", 4).value();
-  EXPECT_EQ(FormatKubeGpus("H200", {"GPU-1", "GPU-2", "", "GPU-3"}, islands).value(),
+  const auto words = [](const std::string& model, const std::vector<std::string>& uuids,
+                        const std::string& near = "") {
+    const auto islands = core::GpuIslands::Parse(near, static_cast<int>(uuids.size()));
+    return FormatKubeGpus({model, uuids, near.empty() ? core::GpuIslands() : islands.value(), {}});
+  };
+  EXPECT_EQ(words("H200", {"GPU-1", "GPU-2"}).value(), "H200 GPU-1 GPU-2");
+  EXPECT_EQ(words("RTX 4090", {"GPU-1"}).value(), "RTX-4090 GPU-1");
+  EXPECT_EQ(words("H200", {"", "GPU-1"}).value(), "H200 - GPU-1");
+  EXPECT_EQ(words("H200", {"GPU-1", "GPU-2", "", "GPU-3"}, "0,2|1,3").value(),
             "H200 GPU-1 GPU-2 - GPU-3 near:0,2|1,3");
-  EXPECT_FALSE(FormatKubeGpus("H200", {}, {}).has_value());
-  EXPECT_FALSE(FormatKubeGpus("H200", {"GPU-1", "GPU-1"}, {}).has_value());
-  EXPECT_FALSE(FormatKubeGpus("H200", {"MIG-1"}, {}).has_value());
+  EXPECT_FALSE(words("H200", {}).has_value());
+  EXPECT_FALSE(words("H200", {"GPU-1", "GPU-1"}).has_value());
+  EXPECT_FALSE(words("H200", {"MIG-1"}).has_value());
 }
 
 TEST(KubePublish, WritesTheAnnotationAndTheResourceAloneOfTheSameNode) {
   ScriptedKube kube = Answers(200, kNode);
-  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1 GPU-2", core::GiB(2)})->changed);
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200", {"GPU-1", "GPU-2"}, {}, core::GiB(1)})->changed);
   ASSERT_EQ(kube.asked.size(), 3U);
   for (int i : {1, 2}) {
     EXPECT_EQ(kube.asked[i].method, "PATCH");
@@ -54,26 +60,33 @@ TEST(KubePublish, WhatTheNodeSaysAlreadyIsNotWritten) {
   ScriptedKube kube = Answers(200, kNode);
   EXPECT_FALSE(PublishKubeGpus(kube, "n1", kSame)->changed);
   EXPECT_EQ(kube.asked.size(), 1U);
-  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200 GPU-1", core::GiB(2)})->changed);
+  EXPECT_TRUE(PublishKubeGpus(kube, "n1", {"H200", {"GPU-1"}, {}, core::GiB(2)})->changed);
   EXPECT_EQ(kube.asked.size(), 3U) << "the resource alone";
 }
 
 TEST(KubePublish, WhatSomebodyHasLeftOutStaysLeftOut) {
-  const auto published = [](const std::string& annotation, const std::string& words) {
+  const auto published = [](const std::string& annotation, const PublishedGpus& gpus) {
     ScriptedKube kube =
         Answers(200, fmt::format(R"({{"metadata":{{"name":"n1","uid":"u-1","annotations":)"
                                  R"({{"sharewell.io/gpus":"{}"}}}}}})",
                                  annotation));
-    return PublishKubeGpus(kube, "n1", {words, core::GiB(4)}).value();
+    auto node = PublishKubeGpus(kube, "n1", gpus).value();
+    const auto left = std::count(node.words.begin(), node.words.end(), 'U');  // of "GPU-"
+    EXPECT_THAT(kube.asked.back().body, HasSubstr(fmt::format(R"("{}")", 1024 * left)));
+    return node;
   };
-  const auto some = published("H200 GPU-1 - GPU-3 -", "H200 GPU-1 GPU-2 GPU-3 GPU-4 near:0,1|2,3");
+  const auto four = core::GpuIslands::Parse("0,1|2,3", 4).value();
+  const auto some = published("H200 GPU-1 - GPU-3 -",
+                              {"H200", {"GPU-1", "GPU-2", "GPU-3", "GPU-4"}, four, core::GiB(1)});
   EXPECT_EQ(some.words, "H200 GPU-1 - GPU-3 - near:0,1|2,3");
   EXPECT_THAT(some.left_out, ::testing::ElementsAre(1, 3));
-  EXPECT_EQ(published("H200 - GPU-2", "H200 - GPU-2 GPU-3").words, "H200 - GPU-2 GPU-3")
+  EXPECT_EQ(published("H200 - GPU-2", {"H200", {"", "GPU-2", "GPU-3"}, {}, core::GiB(1)}).words,
+            "H200 - GPU-2 GPU-3")
       << "one that has come";
-  EXPECT_EQ(published("A100 - GPU-2", "H200 GPU-1 GPU-2").words, "H200 GPU-1 GPU-2")
+  EXPECT_EQ(published("A100 - GPU-2", {"H200", {"GPU-1", "GPU-2"}, {}, core::GiB(1)}).words,
+            "H200 GPU-1 GPU-2")
       << "another machine";
-  EXPECT_EQ(published("H200 - GPU-2", "H200 GPU-1").words, "H200 GPU-1")
+  EXPECT_EQ(published("H200 - GPU-2", {"H200", {"GPU-1"}, {}, core::GiB(1)}).words, "H200 GPU-1")
       << "the only one that is there";
 }
 

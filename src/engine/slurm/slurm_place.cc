@@ -298,13 +298,4 @@ RunEnd EndOf(const SlurmJob& job) {
   return end;
 }
 
-RunEnd StoppedEnd(std::string message) {
-  RunEnd end;
-  end.signal = 15;
-  end.exit_code = 128 + end.signal;
-  end.stopped = true;
-  end.message = std::move(message);
-  return end;
-}
-
 }  // namespace sharewell::engine

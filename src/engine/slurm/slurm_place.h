@@ -69,7 +69,4 @@ std::string SlurmTime(core::Seconds time);
 // How it ended. REQUIRES: it is over.
 RunEnd EndOf(const SlurmJob& job);
 
-// Of a run that was told to end.
-RunEnd StoppedEnd(std::string message);
-
 }  // namespace sharewell::engine

@@ -16,8 +16,6 @@ Result<engine::PublishedGpus> GpusToPublish(const std::vector<collect::GpuFacts>
                                             const catalogue::GpuCatalogue& catalogue,
                                             std::vector<std::string>& remarks) {
   engine::PublishedGpus found;
-  std::string model;
-  std::vector<std::string> uuids;  // in their places; empty: left out
   for (const collect::GpuFacts& gpu : gpus) {
     if (gpu.name.empty() || gpu.uuid.empty()) {
       remarks.push_back(
@@ -37,27 +35,25 @@ Result<engine::PublishedGpus> GpusToPublish(const std::vector<collect::GpuFacts>
           gpu.index, core::Quoted(gpu.name)));
       continue;
     }
-    if (!model.empty() && known->name != model) {
+    if (!found.model.empty() && known->name != found.model) {
       return core::FailedError(
           "this machine has GPUs of several models, {} and {}: Sharewell uses nodes of one model, "
           "so write those of one of them by hand: kubectl annotate node NAME "
           "sharewell.io/gpus='{} GPU-...'",
-          core::Quoted(model), core::Quoted(known->name), model);
+          core::Quoted(found.model), core::Quoted(known->name), found.model);
     }
-    model = known->name;
-    found.memory = found.memory + known->memory;
-    uuids.resize(static_cast<std::size_t>(gpu.index));
-    uuids.push_back(gpu.uuid);
+    found.model = known->name;
+    found.memory = known->memory;
+    found.uuids.resize(static_cast<std::size_t>(gpu.index));
+    found.uuids.push_back(gpu.uuid);
   }
-  if (uuids.empty()) {
+  if (found.uuids.empty()) {
     return core::FailedError("this machine has no GPU that pods can be given: {}",
                              fmt::join(remarks, "; "));
   }
-  const std::vector<collect::GpuFacts> in_words(
-      gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(uuids.size()));
-  auto words = engine::FormatKubeGpus(model, uuids, collect::IslandsOf(in_words));
-  RETURN_IF_ERROR(words);
-  found.words = std::move(*words);
+  const std::vector<collect::GpuFacts> named(
+      gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(found.uuids.size()));
+  found.islands = collect::IslandsOf(named);
   return found;
 }
 
@@ -74,7 +70,9 @@ Result<ExitCode> PublishGpus(const PublishGpusFlags& flags) {
   RETURN_IF_ERROR(found);
   for (const std::string& remark : remarks) SayLine(remark);
   if (flags.print) {
-    RETURN_IF_ERROR(WriteOut(found->words + "\n"));
+    const auto words = engine::FormatKubeGpus(*found);
+    RETURN_IF_ERROR(words);
+    RETURN_IF_ERROR(WriteOut(*words + "\n"));
     return kOk;
   }
   auto access = engine::FindKubeAccess({.kubeconfig = flags.kubeconfig, .context = flags.context});

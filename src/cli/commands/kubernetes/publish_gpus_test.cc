@@ -22,20 +22,23 @@ class GpusOfANode : public ::testing::Test {
   core::Result<engine::PublishedGpus> Of(const std::vector<collect::GpuFacts>& gpus) {
     return GpusToPublish(gpus, catalogue::GpuCatalogue::Builtin(), remarks_);
   }
+  std::string WordsOf(const std::vector<collect::GpuFacts>& gpus) {
+    return engine::FormatKubeGpus(Of(gpus).value()).value();
+  }
   std::vector<std::string> remarks_;
 };
 
 TEST_F(GpusOfANode, AreTheModelByItsShortNameAndTheUuidsInOrder) {
-  const auto two = Of({Gpu(0, "NVIDIA H200"), Gpu(1, "NVIDIA H200")}).value();
-  EXPECT_EQ(two.words, "H200 GPU-0 GPU-1");
-  EXPECT_EQ(two.memory, catalogue::GpuCatalogue::Builtin().Find("H200")->memory * 2);
+  const std::vector<collect::GpuFacts> two = {Gpu(0, "NVIDIA H200"), Gpu(1, "NVIDIA H200")};
+  EXPECT_EQ(WordsOf(two), "H200 GPU-0 GPU-1");
+  EXPECT_EQ(Of(two)->memory, catalogue::GpuCatalogue::Builtin().Find("H200")->memory);
   EXPECT_THAT(remarks_, IsEmpty());
 }
 
 TEST_F(GpusOfANode, ThoseThatCannotBeGivenAreLeftOutAndNamed) {
   collect::GpuFacts cut = Gpu(1, "NVIDIA H200");
   cut.mig = true;
-  EXPECT_EQ(Of({Gpu(0, ""), cut, Gpu(2, "Voodoo 2"), Gpu(3, "NVIDIA H200")})->words,
+  EXPECT_EQ(WordsOf({Gpu(0, ""), cut, Gpu(2, "Voodoo 2"), Gpu(3, "NVIDIA H200")}),
             "H200 - - - GPU-3");
   EXPECT_THAT(remarks_, ElementsAre(HasSubstr("GPU 0 does not answer"), HasSubstr("MIG"),
                                     HasSubstr("'Voodoo 2'")));
@@ -47,9 +50,9 @@ TEST_F(GpusOfANode, WhichAreNearEachOtherIsToldOfThoseThatAreNamed) {
     gpus.push_back(Gpu(i, "NVIDIA H200"));
     for (int j = 0; j < 4; ++j) gpus.back().distances.push_back(i % 2 == j % 2 ? 0 : 3);
   }
-  EXPECT_EQ(Of(gpus)->words, "H200 GPU-0 GPU-1 GPU-2 GPU-3 near:0,2|1,3");
+  EXPECT_EQ(WordsOf(gpus), "H200 GPU-0 GPU-1 GPU-2 GPU-3 near:0,2|1,3");
   gpus[3].mig = true;
-  EXPECT_EQ(Of(gpus)->words, "H200 GPU-0 GPU-1 GPU-2 near:0,2|1");
+  EXPECT_EQ(WordsOf(gpus), "H200 GPU-0 GPU-1 GPU-2 near:0,2|1");
 }
 
 TEST_F(GpusOfANode, NoneLeftOrSeveralModelsIsAnError) {
