@@ -27,11 +27,22 @@ double Log(double value) { return std::log(std::max(value, 1.0)); }
 
 bool IsProduct(OpClass of) { return of <= OpClass::kAttention || of == OpClass::kRecurrent; }
 
+// What of a place differs by pass.
+void SetPass(const OperatorShape& shape, std::size_t pass, OperatorTable::Place& place) {
+  place[0] = Log(shape.flops[pass]);
+  place[1] = Log(shape.bytes[pass]);
+}
+
 OperatorTable::Place PlaceOf(const OperatorShape& shape, std::size_t pass) {
-  return {Log(shape.flops[pass]),        Log(shape.bytes[pass]),
-          Log(shape.contraction),        Log(shape.outputs),
-          Log(shape.channels),           Log(shape.window),
-          shape.dilation > 1 ? 1.0 : 0.0};
+  OperatorTable::Place place = {0,
+                                0,
+                                Log(shape.contraction),
+                                Log(shape.outputs),
+                                Log(shape.channels),
+                                Log(shape.window),
+                                shape.dilation > 1 ? 1.0 : 0.0};
+  SetPass(shape, pass, place);
+  return place;
 }
 
 // A plain limit that grows smoothly, so that logarithms of ratios to it are smooth.
@@ -142,10 +153,13 @@ void OperatorTable::Build() {
     groups_[g].over.reserve(sizes[g]);
   }
   for (const Cell& cell : cells_) {
+    if (cell.shape.of == OpClass::kNone) continue;
+    Place place = PlaceOf(cell.shape, kForward);
     for (const std::size_t pass : {kForward, kBackward}) {
-      if (!(cell.seconds[pass] > 0) || cell.shape.of == OpClass::kNone) continue;
+      if (pass == kBackward) SetPass(cell.shape, pass, place);
+      if (!(cell.seconds[pass] > 0)) continue;
       Group& group = groups_[GroupOf(cell.shape, pass)];
-      group.places.push_back(PlaceOf(cell.shape, pass));
+      group.places.push_back(place);
       group.over.push_back(std::log(cell.seconds[pass] / Least(cell.shape, pass, roofline_)));
     }
   }
@@ -166,7 +180,7 @@ void OperatorTable::Build() {
       for (std::size_t i = 0; i < kFeatures; ++i) {
         const double a = group.places[k][i] - group.middle[i];
         slope[i] += a * (group.over[k] - group.level);
-        for (std::size_t j = 0; j < kFeatures; ++j) {
+        for (std::size_t j = 0; j <= i; ++j) {
           squares[i * kFeatures + j] += a * (group.places[k][j] - group.middle[j]);
         }
       }
@@ -244,34 +258,44 @@ std::string OperatorTable::Write() const {
 
 namespace {
 
-// As Write() writes them: "1.179e+06". A table has a hundred thousand of them, and whoever predicts
-// reads them each time.
-std::optional<double> ShortNumber(std::string_view word) {
+// Takes the number that `text` begins with, as Write() writes it: "1.179e+06". A table has a
+// hundred thousand of them, and whoever predicts reads them each time.
+std::optional<double> TakeNumber(std::string_view& text) {
   constexpr std::array<double, 11> kTens = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
   constexpr std::size_t kMostDigits = 9;
+  const auto digit = [&](std::size_t at) { return static_cast<unsigned>(text[at] - '0'); };
+  const auto ends = [&](std::size_t at) {
+    return at == text.size() || text[at] == ' ' || text[at] == ';';
+  };
   std::int64_t digits = 0;
-  std::size_t at = 0, count = 0, behind = 0;
-  for (bool point = false; at < word.size(); ++at) {
-    if (word[at] == '.' && !point) {
-      point = true;
-    } else if (word[at] >= '0' && word[at] <= '9') {
-      digits = digits * 10 + (word[at] - '0');
-      ++count;
-      if (point) ++behind;
+  std::size_t at = 0;
+  std::size_t point = std::string_view::npos;  // where it is
+  for (; at < text.size(); ++at) {
+    if (digit(at) <= 9 && at <= kMostDigits) {
+      digits = digits * 10 + digit(at);
+    } else if (text[at] == '.' && point == std::string_view::npos) {
+      point = at;
     } else {
       break;
     }
   }
-  const bool power = word.size() == at + 4 && word[at] == 'e' && word[at + 2] == '0';
-  if (count == 0 || count > kMostDigits || (at < word.size() && !power)) {
-    return core::FiniteNumber(word);
+  const bool pointed = point != std::string_view::npos;
+  double value = static_cast<double>(digits) / kTens[pointed ? at - point - 1 : 0];
+  bool plain = at > (pointed ? 1U : 0U);
+  if (plain && at + 4 <= text.size() && text[at] == 'e' && text[at + 2] == '0' &&
+      digit(at + 3) <= 9 && (text[at + 1] == '+' || text[at + 1] == '-')) {
+    const double ten = kTens[digit(at + 3)];
+    value = text[at + 1] == '+' ? value * ten : value / ten;
+    at += 4;
   }
-  const double value = static_cast<double>(digits) / kTens[behind];
-  if (!power) return value;
-  const char sign = word[at + 1], last = word[at + 3];
-  if ((sign != '+' && sign != '-') || last < '0' || last > '9') return core::FiniteNumber(word);
-  const double ten = kTens[static_cast<std::size_t>(last - '0')];
-  return sign == '+' ? value * ten : value / ten;
+  plain = plain && ends(at);
+  if (plain) {
+    text.remove_prefix(at);
+    return value;
+  }
+  const std::string_view word = text.substr(0, text.find_first_of(" ;"));
+  text.remove_prefix(word.size());
+  return core::FiniteNumber(word);
 }
 
 }  // namespace
@@ -279,22 +303,20 @@ std::optional<double> ShortNumber(std::string_view word) {
 core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
   constexpr std::size_t kNumbers = 16, kMostCells = 200'000;
   std::vector<Cell> cells;
-  const auto named = static_cast<std::size_t>(std::count(text.begin(), text.end(), ';'));
-  cells.reserve(std::min(named, kMostCells));
+  // No cell is shorter than this; what is reserved in vain is never touched.
+  cells.reserve(std::min(text.size() / (2 * kNumbers), kMostCells));
   Roofline roofline;
   bool first = true;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
     std::array<double, kNumbers> numbers{};
     std::size_t count = 0;
-    bool good = true;
-    while (!line.empty() && good) {
-      const std::string_view word = line.substr(0, line.find(' '));
-      line.remove_prefix(std::min(line.size(), word.size() + 1));
-      const auto number = ShortNumber(word);
+    bool good = true, more = true;
+    while (more && good) {
+      const auto number = TakeNumber(text);
       good = number && *number >= 0 && *number < 1e30 && count < kNumbers;
       if (good) numbers[count++] = *number;
+      more = text.starts_with(' ');
+      if (!text.empty()) text.remove_prefix(1);
     }
     good = good && count == (first ? 4 : kNumbers) && cells.size() < kMostCells;
     if (good && first) {

@@ -134,6 +134,26 @@ TEST(OperatorTable, IsReadAsItWasWritten) {
   EXPECT_EQ(read->cells().size(), TestTable().cells().size());
 }
 
+TEST(OperatorTable, ReadsNumbersHoweverTheyAreWritten) {
+  const auto read = OperatorTable::Read(
+      "1e+14 4e14 1000000000000000 4.8e12;"
+      "0 0 2 1.5e-12 10 0.5 12345678901 1.179e+06 7. 1 1 1 1e-06 2E-6 1234567.25 0.000000125");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->roofline(), (Roofline{{1e14, 4e14, 1e15}, 4.8e12}));
+  ASSERT_EQ(read->cells().size(), 1U);
+  const OperatorTable::Cell& cell = read->cells()[0];
+  EXPECT_EQ(cell.shape.flops, (std::array{1.5e-12, 10.0}));
+  EXPECT_EQ(cell.shape.bytes, (std::array{0.5, 12345678901.0}));
+  EXPECT_EQ(cell.shape.contraction, 1'179'000);
+  EXPECT_EQ(cell.shape.outputs, 7);
+  EXPECT_EQ(cell.seconds, (std::array{1e-6, 2e-6}));
+  EXPECT_EQ(cell.shape.walk, (std::array{1234567.25, 0.000000125}));
+  const std::string good = TestTable().Write();
+  for (const char* more : {" ", "; ", ";;", ";.", ";1.2.3", ";-1", ";1e", ";nan", "e"}) {
+    EXPECT_FALSE(OperatorTable::Read(good + more)) << more;
+  }
+}
+
 TEST(OperatorTable, DamagedTextIsRefused) {
   const std::string text = TestTable().Write();
   for (const std::string& bad : {text.substr(0, text.rfind(' ')), text + ";1 2 3", text + ";x",

@@ -7,15 +7,15 @@
 #include "core/result.h"
 #include "predict/colocation/colocation_file.h"
 #include "predict/features.h"
-#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
+#include "predict/learn/json_value.h"
 #include "predict/learn/serialize.h"
 
 namespace sharewell::predict {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using nlohmann::json;
+using learn::JsonValue;
 
 constexpr int kVersion = 1;
 constexpr int kLocalVersion = 2;  // with corrections by a machine's own runs
@@ -28,24 +28,16 @@ Json Numbers(const Figures& figures) {
   return out;
 }
 
-Figures FiguresFrom(learn::Reader& reader, const json& value, const std::string& key) {
+Figures FiguresFrom(learn::Reader& reader, const JsonValue& value, std::string_view key) {
   Figures out;
-  const json& list = reader.At(value, key);
-  if (list.is_binary()) {  // all of them are numbers
-    const auto all = reader.Numbers(value, key, kFigures, -learn::kLargest, learn::kLargest);
-    std::copy(all.begin(), all.end(), out.begin());
-    return out;
-  }
-  reader.Expect(list.is_array() && list.size() == kFigures, "\"{}\" has not {} numbers", key,
-                kFigures);
+  const auto list = reader.List(value, key, kFigures);
+  reader.Expect(list.size() == kFigures, "\"{}\" has not {} numbers", key, kFigures);
   if (reader.failed()) return out;
   for (std::size_t f = 0; f < kFigures; ++f) {
     if (list[f].is_null()) continue;
-    const bool good = list[f].is_number() && std::isfinite(list[f].get<double>()) &&
-                      std::abs(list[f].get<double>()) < learn::kLargest;
-    reader.Expect(good, "\"{}\" holds something that is no number", key);
-    if (reader.failed()) return out;
-    out[f] = list[f].get<double>();
+    out[f] = list[f].Number();
+    reader.Expect(out[f] && std::abs(*out[f]) < learn::kLargest,
+                  "\"{}\" holds something that is no number", key);
   }
   return out;
 }
@@ -95,29 +87,27 @@ class PredictorFile {
     }
   }
 
-  static core::Result<Predictor> Take(const json& value) {
+  static core::Result<Predictor> Take(const JsonValue& value) {
     learn::Reader reader("trained model");
     Predictor out;
     const std::size_t places = FeatureNames(Figure::kBusySeconds).size();
-    const json& gpus = reader.At(value, "gpus");
-    reader.Expect(gpus.is_array() && gpus.size() <= kMostKnown, "\"gpus\" is no list");
+    const auto gpus = reader.List(value, "gpus", kMostKnown);
     out.means_ = reader.Numbers(value, "means", places, -learn::kLargest, learn::kLargest);
     out.factors_ = reader.Numbers(value, "factors", places, -learn::kLargest, learn::kLargest);
     out.far_ = reader.Bounded(value, "far", 1e-9, 1e9);
-    const json& figures = reader.At(value, "figures");
-    const json& known = reader.At(value, "known");
-    reader.Expect(known.is_array() && known.size() <= kMostKnown, "\"known\" is no list");
-    if (reader.failed()) return reader.Error();
-    for (const json& gpu : gpus) {
-      reader.Expect(gpu.is_string(), "\"gpus\" holds something that is no name");
-      if (reader.failed()) return reader.Error();
-      out.gpus_.push_back(gpu.get<std::string>());
+    const JsonValue figures = reader.At(value, "figures");
+    const auto known = reader.List(value, "known", kMostKnown);
+    for (const JsonValue& gpu : gpus) {
+      const auto name = gpu.Text();
+      reader.Expect(name.has_value(), "\"gpus\" holds something that is no name");
+      out.gpus_.emplace_back(name.value_or(""));
     }
+    if (reader.failed()) return reader.Error();
     for (std::size_t f = 0; f < kFigures; ++f) {
       const std::string name(kFigureNames[f]);
-      const json& figure = reader.At(figures, name);
-      const json& residual = reader.At(figure, "residual");
-      const json& interval = reader.At(figure, "interval");
+      const JsonValue figure = reader.At(figures, name);
+      const JsonValue residual = reader.At(figure, "residual");
+      const JsonValue interval = reader.At(figure, "interval");
       if (reader.failed()) return reader.Error();
       if (!residual.is_null()) {
         auto read = learn::RegressorFromJson(residual);
@@ -132,7 +122,7 @@ class PredictorFile {
         RETURN_IF_ERROR(read);
         out.learned_[f].interval = std::move(*read);
       }
-      if (const auto local = figure.find("local"); local != figure.end()) {
+      if (const auto local = figure.Find("local")) {
         auto read = learn::RegressorFromJson(*local);
         RETURN_IF_ERROR(read);
         reader.Expect(read->features() == FeatureNames(static_cast<Figure>(f)),
@@ -141,20 +131,21 @@ class PredictorFile {
         out.learned_[f].local = std::move(*read);
       }
     }
-    if (const auto rates = value.find("rates"); rates != value.end()) {
+    if (const auto rates = value.Find("rates")) {
       out.rates_ = PlausibleRates();
       for (const Rate& rate : RatesOf(*out.rates_)) {
         *rate.value = reader.Bounded(*rates, rate.name, 1e-15, rate.most * 1.001);
       }
       if (reader.failed()) return reader.Error();
     }
-    if (value.contains("operators")) {
+    if (value.Has("operators")) {
       auto read = OperatorTable::Read(reader.Text(value, "operators"));
       if (reader.failed()) return reader.Error();
       RETURN_IF_ERROR(read);
       out.operators_ = std::make_shared<OperatorTable>(std::move(*read));
     }
-    for (const json& item : known) {
+    out.known_.reserve(known.size());
+    for (const JsonValue& item : known) {
       Known row;
       row.workload = reader.Text(item, "workload");
       row.batch = static_cast<std::int64_t>(reader.Bounded(item, "batch", 0, 1e12));
@@ -165,7 +156,7 @@ class PredictorFile {
       row.place = reader.Numbers(item, "place", places, -learn::kLargest, learn::kLargest);
       row.measured = FiguresFrom(reader, item, "measured");
       row.held_out = FiguresFrom(reader, item, "held_out");
-      row.local = item.contains("local") && item["local"] == true;
+      row.local = item.Find("local").value_or(JsonValue()).is_true();
       if (reader.failed()) return reader.Error();
       out.known_.push_back(std::move(row));
     }
@@ -186,11 +177,11 @@ std::string Write(const Trained& trained) {
 
 namespace {
 
-core::Result<Predictor> PredictorFrom(const json& value) {
+core::Result<Predictor> PredictorFrom(const JsonValue& value) {
   learn::Reader reader("trained model");
   reader.Expect(value.is_object(), "it is no JSON object");
   if (reader.failed()) return reader.Error();
-  const std::string format = reader.Text(value, "format");
+  const std::string_view format = reader.Text(value, "format");
   reader.Expect(format == "sharewell-model", "its format is \"{}\", not \"sharewell-model\"",
                 format);
   const double version = reader.Bounded(value, "version", 0, 1e6);
@@ -204,16 +195,16 @@ core::Result<Predictor> PredictorFrom(const json& value) {
 }  // namespace
 
 core::Result<Predictor> ReadPredictor(std::string_view text) {
-  return PredictorFrom(learn::ParsePacked(text));
+  return PredictorFrom(learn::ParsedJson(text).value());
 }
 
 core::Result<Trained> ReadTrained(std::string_view text) {
-  const json value = learn::ParsePacked(text);
-  auto predictor = PredictorFrom(value);
+  const learn::ParsedJson parsed(text);
+  auto predictor = PredictorFrom(parsed.value());
   RETURN_IF_ERROR(predictor);
   Trained out{std::move(*predictor), std::nullopt};
   learn::Reader reader("trained model");
-  const json& together = reader.At(value, "together");
+  const JsonValue together = reader.At(parsed.value(), "together");
   if (reader.failed()) return reader.Error();
   if (!together.is_null()) {
     auto read = ColocationFromJson(together);

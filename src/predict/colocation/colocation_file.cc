@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/result.h"
-#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
+#include "predict/learn/json_value.h"
 #include "predict/learn/serialize.h"
 
 namespace sharewell::predict {
@@ -54,7 +54,7 @@ json Json(const learn::Conformal& bounds) {
   return bounds.levels.empty() ? json() : json::parse(learn::Write(bounds));
 }
 
-Resident ResidentFrom(const json& value, learn::Reader& reader) {
+Resident ResidentFrom(const learn::JsonValue& value, learn::Reader& reader) {
   reader.Only(value, {"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
                       "step", "kernel", "sm_share"});
   Resident out;
@@ -68,20 +68,23 @@ Resident ResidentFrom(const json& value, learn::Reader& reader) {
   out.demand.dram = reader.Bounded(value, "dram", 0, 1);
   out.demand.cpu_cores = reader.Bounded(value, "cores", 0, kLargestCount);
   out.step = core::Seconds(reader.Bounded(value, "step", 0, kLargestCount));
-  if (value.contains("kernel")) {
+  if (value.Has("kernel")) {
     out.demand.kernel_time = core::Seconds(reader.Bounded(value, "kernel", 0, kLargestCount));
   }
-  if (value.contains("sm_share")) out.sm_share = reader.Bounded(value, "sm_share", 0, 1);
+  if (value.Has("sm_share")) out.sm_share = reader.Bounded(value, "sm_share", 0, 1);
   return out;
 }
 
-ColocationState::Measured ColocationFrom(const json& value, std::size_t residents,
+ColocationState::Measured ColocationFrom(const learn::JsonValue& value, std::size_t residents,
                                          learn::Reader& reader) {
   reader.Only(value, {"who", "speeds", "times"});
   ColocationState::Measured out;
-  const std::size_t count = reader.Length(value, "who", kMostOnOneGpu);
+  const auto who = reader.Numbers(value, "who", 0, kLargestCount);
+  const std::size_t count = who.size();
+  reader.Expect(count <= kMostOnOneGpu, "a co-location of it has {} jobs; there may be {}", count,
+                kMostOnOneGpu);
   reader.Expect(count >= 1, "a co-location of it has no jobs");
-  for (const double place : reader.Numbers(value, "who", count, 0, kLargestCount)) {
+  for (const double place : who) {
     reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,
                   "a co-location of it names resident {} of {}", place, residents);
     if (!reader.failed()) out.who.push_back(static_cast<std::size_t>(place));
@@ -93,7 +96,7 @@ ColocationState::Measured ColocationFrom(const json& value, std::size_t resident
   return out;
 }
 
-core::Result<learn::Conformal> BoundsFrom(const json& value) {
+core::Result<learn::Conformal> BoundsFrom(const learn::JsonValue& value) {
   if (value.is_null()) return learn::Conformal();
   auto bounds = learn::ConformalFromJson(value);
   if (bounds && bounds->levels != std::vector<core::Ratio>{0.05, 0.95}) {
@@ -125,7 +128,7 @@ std::string Write(const ColocationModel& together) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-core::Result<ColocationModel> ColocationFromJson(const json& value) {
+core::Result<ColocationModel> ColocationFromJson(const learn::JsonValue& value) {
   learn::Reader reader("part of the model about speeds beside others");
   reader.Only(value, {"format", "version", "coefficients", "repeat", "residents", "companies",
                       "of_measured", "of_predicted"});
@@ -133,19 +136,19 @@ core::Result<ColocationModel> ColocationFromJson(const json& value) {
   reader.Expect(reader.Count(value, "version", 1'000'000) == 2,
                 "it was written by another version");
   ColocationState state;
-  const json& coefficients = reader.At(value, "coefficients");
+  const learn::JsonValue coefficients = reader.At(value, "coefficients");
   for (const auto& [name, member] : kCoefficients) {
     state.coefficients.*member = reader.Bounded(coefficients, name, 0, kLargestCoefficient);
   }
   state.repeat = reader.Bounded(value, "repeat", 0, 1);
-  for (const json& one : reader.List(value, "residents", kMostResidents)) {
+  for (const learn::JsonValue& one : reader.List(value, "residents", kMostResidents)) {
     state.residents.push_back(ResidentFrom(one, reader));
   }
-  for (const json& one : reader.List(value, "companies", kMostGroups)) {
+  for (const learn::JsonValue& one : reader.List(value, "companies", kMostGroups)) {
     state.groups.push_back(ColocationFrom(one, state.residents.size(), reader));
   }
-  const json& of_measured = reader.At(value, "of_measured");
-  const json& of_predicted = reader.At(value, "of_predicted");
+  const learn::JsonValue of_measured = reader.At(value, "of_measured");
+  const learn::JsonValue of_predicted = reader.At(value, "of_predicted");
   if (reader.failed()) return reader.Error();
   auto measured = BoundsFrom(of_measured);
   RETURN_IF_ERROR(measured);
@@ -157,7 +160,7 @@ core::Result<ColocationModel> ColocationFromJson(const json& value) {
 }
 
 core::Result<ColocationModel> ReadColocations(std::string_view text) {
-  return ColocationFromJson(learn::ParseFast(text));
+  return ColocationFromJson(learn::ParsedJson(text).value());
 }
 
 }  // namespace sharewell::predict

@@ -10,18 +10,21 @@
 //  "of_measured": C, "of_predicted": C}, with C a calibration (learn/serialize.h), or null
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
 #include "predict/colocation/colocation.h"
 
+namespace sharewell::predict::learn {
+class JsonValue;
+}
+
 namespace sharewell::predict {
 
 std::string Write(const ColocationModel& together);
 core::Result<ColocationModel> ReadColocations(std::string_view text);
 // The same from JSON that is parsed already, as part of a larger file.
-core::Result<ColocationModel> ColocationFromJson(const nlohmann::json& json);
+core::Result<ColocationModel> ColocationFromJson(const learn::JsonValue& value);
 
 }  // namespace sharewell::predict

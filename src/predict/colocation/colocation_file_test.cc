@@ -38,7 +38,7 @@ ColocationModel Fitted() {
 nlohmann::json Parsed() { return nlohmann::json::parse(Write(Fitted())); }
 
 std::string ErrorOf(const nlohmann::json& json) {
-  const auto read = ColocationFromJson(json);
+  const auto read = ReadColocations(json.dump());
   return read ? "no error" : read.error().message;
 }
 

@@ -7,16 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/result.h"
+#include "predict/learn/json_value.h"
 
 namespace sharewell::predict::learn {
 
@@ -41,108 +40,89 @@ class Reader {
   }
 
   // An object with these keys and no others.
-  void Only(const nlohmann::json& value, std::initializer_list<std::string_view> keys) {
-    Expect(value.is_object(), "a part of it is {} where an object was expected",
-           std::string(value.type_name()));
-    if (failed()) return;
-    for (const auto& item : value.items()) {
-      Expect(std::find(keys.begin(), keys.end(), item.key()) != keys.end(),
-             "it has a key \"{}\" that means nothing", item.key());
+  void Only(const JsonValue& value, std::initializer_list<std::string_view> keys) {
+    Expect(value.is_object(), "a part of it is {} where an object was expected", value.type_name());
+    for (const auto& [key, field] : value.Fields()) {
+      Expect(std::find(keys.begin(), keys.end(), key) != keys.end(),
+             "it has a key \"{}\" that means nothing", key);
     }
   }
 
-  const nlohmann::json& At(const nlohmann::json& value, const std::string& key) {
-    const auto found = value.is_object() ? value.find(key) : value.end();
-    const bool there = value.is_object() && found != value.end();
-    Expect(there, "it has no \"{}\"", key);
-    return there ? *found : null_;
+  // Null where it is not there.
+  JsonValue At(const JsonValue& value, std::string_view key) {
+    const auto found = value.Find(key);
+    Expect(found.has_value(), "it has no \"{}\"", key);
+    return found.value_or(JsonValue());
   }
 
-  std::string Text(const nlohmann::json& value, const std::string& key) {
-    const nlohmann::json& text = At(value, key);
-    Expect(text.is_string(), "its \"{}\" is no text", key);
-    return text.is_string() ? text.get<std::string>() : std::string();
+  // Valid as long as `value` is.
+  std::string_view Text(const JsonValue& value, std::string_view key) {
+    const auto text = At(value, key).Text();
+    Expect(text.has_value(), "its \"{}\" is no text", key);
+    return text.value_or("");
   }
 
-  const nlohmann::json& List(const nlohmann::json& value, const std::string& key,
-                             std::size_t most) {
-    const nlohmann::json& list = At(value, key);
+  std::vector<JsonValue> List(const JsonValue& value, std::string_view key, std::size_t most) {
+    const JsonValue list = At(value, key);
     Expect(list.is_array(), "its \"{}\" is no list", key);
-    Expect(list.size() <= most, "its \"{}\" has {} entries; there may be {}", key, list.size(),
+    auto items = list.Items();
+    Expect(items.size() <= most, "its \"{}\" has {} entries; there may be {}", key, items.size(),
            most);
-    return failed() ? none_ : list;
+    if (failed()) items.clear();
+    return items;
   }
 
-  double Bounded(const nlohmann::json& value, const std::string& key, double low, double high) {
-    const nlohmann::json& number = At(value, key);
-    Expect(number.is_number(), "its \"{}\" is no number", key);
+  double Bounded(const JsonValue& value, std::string_view key, double low, double high) {
+    const auto number = At(value, key).Number();
+    Expect(number.has_value(), "its \"{}\" is no number", key);
     if (failed()) return 0;
-    const double out = number.get<double>();
-    Expect(out >= low && out <= high, "its \"{}\" is {}; it must be from {} to {}", key, out, low,
-           high);
-    return failed() ? 0 : out;
+    Expect(*number >= low && *number <= high, "its \"{}\" is {}; it must be from {} to {}", key,
+           *number, low, high);
+    return failed() ? 0 : *number;
   }
 
-  std::size_t Count(const nlohmann::json& value, const std::string& key, std::size_t most) {
+  std::size_t Count(const JsonValue& value, std::string_view key, std::size_t most) {
     const double count = Bounded(value, key, 0, static_cast<double>(most));
     Expect(std::floor(count) == count, "its \"{}\" is {}, which is no count", key, count);
     return static_cast<std::size_t>(count);
   }
 
-  // How many there are of a list that may be packed (json_parse.h).
-  std::size_t Length(const nlohmann::json& value, const std::string& key, std::size_t most) {
-    const nlohmann::json& list = At(value, key);
-    if (!list.is_binary()) return List(value, key, most).size();
-    const std::size_t count = list.get_binary().size() / sizeof(double);
-    Expect(count <= most, "its \"{}\" has {} entries; there may be {}", key, count, most);
-    return failed() ? 0 : count;
+  // Numbers from `low` to `high`, as many as there are.
+  std::vector<double> Numbers(const JsonValue& value, std::string_view key, double low,
+                              double high) {
+    const JsonValue list = At(value, key);
+    auto numbers = list.Numbers();
+    Expect(numbers.has_value(), "its \"{}\" is no list", key);
+    if (failed()) return {};
+    const auto wrong = std::find_if_not(numbers->begin(), numbers->end(),
+                                        [&](double x) { return x >= low && x <= high; });
+    if (wrong == numbers->end()) return *std::move(numbers);
+    const JsonValue entry = list.Items()[static_cast<std::size_t>(wrong - numbers->begin())];
+    Expect(false, "an entry of its \"{}\" is {}; it must be from {} to {}", key,
+           entry.is_number() ? fmt::format("{}", *wrong) : std::string(entry.type_name()), low,
+           high);
+    return {};
   }
 
-  // Any finite numbers, as many as there are.
-  std::vector<double> Numbers(const nlohmann::json& value, const std::string& key) {
+  // Any finite ones.
+  std::vector<double> Numbers(const JsonValue& value, std::string_view key) {
     const double any = std::numeric_limits<double>::max();
-    const std::size_t count = Length(value, key, std::numeric_limits<std::size_t>::max());
-    return Numbers(value, key, count, -any, any);
+    return Numbers(value, key, -any, any);
   }
 
-  // Exactly `count` numbers from `low` to `high`.
-  std::vector<double> Numbers(const nlohmann::json& value, const std::string& key,
-                              std::size_t count, double low, double high) {
-    const std::size_t length = Length(value, key, std::numeric_limits<std::size_t>::max());
-    Expect(length == count, "its \"{}\" has {} entries; there must be {}", key, length, count);
-    std::vector<double> out;
-    if (failed()) return out;
-    const nlohmann::json& list = At(value, key);
-    if (list.is_binary()) {
-      out.resize(count);
-      std::memcpy(out.data(), list.get_binary().data(), count * sizeof(double));
-      const auto wrong =
-          std::find_if_not(out.begin(), out.end(), [&](double x) { return x >= low && x <= high; });
-      if (wrong == out.end()) return out;
-      Expect(false, "an entry of its \"{}\" is {}; it must be from {} to {}", key, *wrong, low,
-             high);
-      return {};
-    }
-    out.reserve(count);
-    for (const nlohmann::json& number : list) {
-      const double x =
-          number.is_number() ? number.get<double>() : std::numeric_limits<double>::quiet_NaN();
-      if (!(x >= low && x <= high)) {  // its text is made here alone: there are 100,000 numbers
-        Expect(false, "an entry of its \"{}\" is {}; it must be from {} to {}", key,
-               number.is_number() ? fmt::format("{}", x) : std::string(number.type_name()), low,
-               high);
-        return {};
-      }
-      out.push_back(x);
-    }
-    return out;
+  // Exactly `count`.
+  std::vector<double> Numbers(const JsonValue& value, std::string_view key, std::size_t count,
+                              double low, double high) {
+    auto numbers = Numbers(value, key, low, high);
+    Expect(numbers.size() == count, "its \"{}\" has {} entries; there must be {}", key,
+           numbers.size(), count);
+    if (failed()) numbers.clear();
+    return numbers;
   }
 
  private:
   std::string what_;
   std::string wrong_;
-  const nlohmann::json null_;
-  const nlohmann::json none_ = nlohmann::json::array();
 };
 
 }  // namespace sharewell::predict::learn

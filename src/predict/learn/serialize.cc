@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "predict/learn/json_parse.h"
 #include "predict/learn/json_reading.h"
+#include "predict/learn/json_value.h"
 
 namespace sharewell::predict::learn {
 namespace {
@@ -117,7 +117,7 @@ void WriteModel(Writer& out, const MeanModel& model) {
 
 // A tree of `features` features whose splits and leaves add up: each split, in order, takes the
 // next two nodes as its children.
-Tree ReadTree(Reader& in, const json& value, std::size_t features) {
+Tree ReadTree(Reader& in, const JsonValue& value, std::size_t features) {
   in.Only(value, {"feature", "value"});
   const auto codes = in.Numbers(value, "feature");
   const auto values = in.Numbers(value, "value");
@@ -152,13 +152,13 @@ Tree ReadTree(Reader& in, const json& value, std::size_t features) {
   return tree;
 }
 
-TreeEnsemble ReadTrees(Reader& in, const json& value, std::size_t features) {
+TreeEnsemble ReadTrees(Reader& in, const JsonValue& value, std::size_t features) {
   in.Only(value, {"kind", "base", "members", "importance", "trees"});
   TreeEnsemble model;
   model.base = in.Bounded(value, "base", -kLargest, kLargest);
   model.members = in.Count(value, "members", kMostTrees);
   model.importance = in.Numbers(value, "importance", features, 0, 1 + 1e-9);
-  for (const json& tree : in.List(value, "trees", kMostTrees)) {
+  for (const JsonValue& tree : in.List(value, "trees", kMostTrees)) {
     if (in.failed()) return model;
     model.trees.push_back(ReadTree(in, tree, features));
   }
@@ -168,12 +168,12 @@ TreeEnsemble ReadTrees(Reader& in, const json& value, std::size_t features) {
   return model;
 }
 
-Scaler ReadScaler(Reader& in, const json& value, std::size_t features) {
+Scaler ReadScaler(Reader& in, const JsonValue& value, std::size_t features) {
   return {in.Numbers(value, "means", features, -kLargest, kLargest),
           in.Numbers(value, "factors", features, 0, kLargest)};
 }
 
-Linear ReadLinear(Reader& in, const json& value, std::size_t features) {
+Linear ReadLinear(Reader& in, const JsonValue& value, std::size_t features) {
   in.Only(value, {"kind", "means", "factors", "intercept", "coefficients"});
   Linear model;
   model.scaler = ReadScaler(in, value, features);
@@ -182,11 +182,11 @@ Linear ReadLinear(Reader& in, const json& value, std::size_t features) {
   return model;
 }
 
-Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
+Gaussian ReadGaussian(Reader& in, const JsonValue& value, std::size_t features) {
   in.Only(value, {"kind", "kernel", "means", "factors", "inverse_lengths", "noise", "signal",
                   "mean", "rows", "targets", "weights", "solution"});
   GaussianState state;
-  const std::string kernel = in.Text(value, "kernel");
+  const std::string_view kernel = in.Text(value, "kernel");
   in.Expect(kernel == "rbf" || kernel == "matern52", "there is no kernel \"{}\"", kernel);
   state.kernel = kernel == "rbf" ? Kernel::kRbf : Kernel::kMatern52;
   state.scaler = ReadScaler(in, value, features);
@@ -194,12 +194,14 @@ Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
   state.noise = in.Bounded(value, "noise", 1e-12, kLargest);
   state.signal = in.Bounded(value, "signal", 0, kLargest);
   state.mean = in.Bounded(value, "mean", -kLargest, kLargest);
-  const std::size_t rows = in.Length(value, "targets", kMostGaussianRows);
-  state.targets = in.Numbers(value, "targets", rows, -kLargest, kLargest);
+  state.targets = in.Numbers(value, "targets", -kLargest, kLargest);
+  const std::size_t rows = state.targets.size();
+  in.Expect(rows <= kMostGaussianRows, "its \"targets\" has {} entries; there may be {}", rows,
+            kMostGaussianRows);
   state.weights = in.Numbers(value, "weights", rows, 1e-12, kLargest);
   state.rows = in.Numbers(value, "rows", rows * features, -kLargest, kLargest);
   // Models of older programs have none: it follows from the rest, and takes most of the reading.
-  if (value.is_object() && value.contains("solution")) {
+  if (value.Has("solution")) {
     auto solution = in.Numbers(value, "solution", rows, -kLargest, kLargest);
     if (in.failed()) return {};
     return Gaussian::FromSolved(std::move(state), std::move(solution));
@@ -210,8 +212,8 @@ Gaussian ReadGaussian(Reader& in, const json& value, std::size_t features) {
   return gaussian ? std::move(*gaussian) : Gaussian();
 }
 
-Regressor::Model ReadModel(Reader& in, const json& value, std::size_t features) {
-  const std::string kind = in.Text(value, "kind");
+Regressor::Model ReadModel(Reader& in, const JsonValue& value, std::size_t features) {
+  const std::string_view kind = in.Text(value, "kind");
   if (kind == "trees") return ReadTrees(in, value, features);
   if (kind == "linear") return ReadLinear(in, value, features);
   if (kind == "gaussian") return ReadGaussian(in, value, features);
@@ -219,11 +221,11 @@ Regressor::Model ReadModel(Reader& in, const json& value, std::size_t features) 
   MeanModel model;
   if (in.failed()) return model;
   in.Only(value, {"kind", "members"});
-  const json& members = in.List(value, "members", 100);
+  const auto members = in.List(value, "members", 100);
   in.Expect(!members.empty(), "a mean has no members");
-  for (const json& member : members) {
+  for (const JsonValue& member : members) {
     // Not by recursion: a mean of means of means could go as deep as the text is long.
-    const std::string inner = in.Text(member, "kind");
+    const std::string_view inner = in.Text(member, "kind");
     in.Expect(inner == "trees" || inner == "linear" || inner == "gaussian",
               "a mean has a member of kind \"{}\"", inner);
     if (in.failed()) return model;
@@ -264,25 +266,25 @@ std::string Write(const Conformal& conformal) {
 }
 
 core::Result<Regressor> ReadRegressor(std::string_view text) {
-  return RegressorFromJson(ParseFast(text));
+  return RegressorFromJson(ParsedJson(text).value());
 }
 core::Result<Conformal> ReadConformal(std::string_view text) {
-  return ConformalFromJson(ParseFast(text));
+  return ConformalFromJson(ParsedJson(text).value());
 }
 
-core::Result<Regressor> RegressorFromJson(const json& value) {
+core::Result<Regressor> RegressorFromJson(const JsonValue& value) {
   Reader in("learned model");
   in.Only(value, {"format", "version", "features", "model"});
-  const std::string format = in.Text(value, "format");
+  const std::string_view format = in.Text(value, "format");
   in.Expect(format == kFormat, "its format is \"{}\", not \"{}\"", format, kFormat);
   const double version = in.Bounded(value, "version", 0, kLargest);
   in.Expect(version == kVersion, "it is of version {}; this program reads version {}", version,
             kVersion);
   std::vector<std::string> features;
-  for (const json& name : in.List(value, "features", kMostFeatures)) {
-    in.Expect(name.is_string(), "a feature's name is no text");
-    if (in.failed()) break;
-    features.push_back(name.get<std::string>());
+  for (const JsonValue& feature : in.List(value, "features", kMostFeatures)) {
+    const auto name = feature.Text();
+    in.Expect(name.has_value(), "a feature's name is no text");
+    features.emplace_back(name.value_or(""));
   }
   in.Expect(!features.empty(), "it has no features");
   if (in.failed()) return in.Error();
@@ -291,20 +293,20 @@ core::Result<Regressor> RegressorFromJson(const json& value) {
   return Regressor(std::move(features), std::move(model));
 }
 
-core::Result<Conformal> ConformalFromJson(const json& value) {
+core::Result<Conformal> ConformalFromJson(const JsonValue& value) {
   Reader in("calibration");
   in.Only(value, {"levels", "pooled", "families"});
   Conformal out;
-  const std::size_t levels = in.Length(value, "levels", 1000);
+  out.levels = in.Numbers(value, "levels", 0, 1);
+  const std::size_t levels = out.levels.size();
   in.Expect(levels > 0, "it has no levels");
-  out.levels = in.Numbers(value, "levels", levels, 0, 1);
   in.Expect(std::is_sorted(out.levels.begin(), out.levels.end()), "its levels do not ascend");
   out.pooled = in.Numbers(value, "pooled", levels, -kLargest, kLargest);
-  const json& families = in.At(value, "families");
+  const JsonValue families = in.At(value, "families");
   in.Expect(families.is_object(), "its families are no object");
   if (in.failed()) return in.Error();
-  for (const auto& family : families.items()) {
-    out.family[family.key()] = in.Numbers(families, family.key(), levels, -kLargest, kLargest);
+  for (const auto& [name, offsets] : families.Fields()) {
+    out.family[std::string(name)] = in.Numbers(families, name, levels, -kLargest, kLargest);
   }
   if (in.failed()) return in.Error();
   return out;

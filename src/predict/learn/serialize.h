@@ -17,7 +17,6 @@
 // not written: their places follow from the order.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -27,6 +26,8 @@
 
 namespace sharewell::predict::learn {
 
+class JsonValue;
+
 std::string Write(const Regressor& regressor);
 // {"levels": [...], "pooled": [...], "families": {name: [...], ...}}
 std::string Write(const Conformal& conformal);
@@ -35,7 +36,7 @@ core::Result<Regressor> ReadRegressor(std::string_view text);
 core::Result<Conformal> ReadConformal(std::string_view text);
 
 // The same from JSON that is parsed already, as part of a larger file.
-core::Result<Regressor> RegressorFromJson(const nlohmann::json& json);
-core::Result<Conformal> ConformalFromJson(const nlohmann::json& json);
+core::Result<Regressor> RegressorFromJson(const JsonValue& value);
+core::Result<Conformal> ConformalFromJson(const JsonValue& value);
 
 }  // namespace sharewell::predict::learn

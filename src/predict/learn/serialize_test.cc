@@ -59,7 +59,7 @@ TEST_P(RoundTrip, DamageIsRefusedOrHarmless) {
                               json(true), json::array(), json::object()}) {
       json damaged = whole.unflatten();
       damaged[json::json_pointer(item.key())] = other;
-      const auto read = RegressorFromJson(damaged);
+      const auto read = ReadRegressor(damaged.dump());
       if (!read) {
         EXPECT_THAT(read.error().message, HasSubstr("`sharewell train` makes a new one"));
         EXPECT_EQ(read.error().kind, core::ErrorKind::kUsage);
@@ -80,7 +80,7 @@ json Step() {
 }
 
 std::string Complaint(const json& value) {
-  const auto read = RegressorFromJson(value);
+  const auto read = ReadRegressor(value.dump());
   return read ? "nothing is wrong" : read.error().message;
 }
 
@@ -183,7 +183,7 @@ TEST(Serialize, AGaussianOfAnOlderProgramHasNoSolutionAndAnswersTheSameBits) {
   ASSERT_TRUE(regressor);
   json text = json::parse(Write(*regressor));
   ASSERT_EQ(text["model"].erase("solution"), 1u);
-  const auto older = RegressorFromJson(text);
+  const auto older = ReadRegressor(text.dump());
   ASSERT_TRUE(older) << older.error().message;
   const Table other = Friedman(50, 5, 9);
   for (std::size_t i = 0; i < other.rows(); ++i) {
