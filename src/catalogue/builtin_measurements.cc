@@ -2,6 +2,8 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "catalogue/groups_file.h"
@@ -25,6 +27,15 @@ std::vector<core::PairMeasurement> LaterPairs() {
       .pairs;
 }
 
+// Those of workloads that are not there yet.
+void AddNew(std::string_view text, const std::string& name, std::vector<core::Profile>& profiles) {
+  std::set<core::Workload> known;
+  for (const core::Profile& profile : profiles) known.insert(profile.workload);
+  for (core::Profile& profile : Own(ReadProfilesText(text, "the built-in data/h200/" + name))) {
+    if (!known.contains(profile.workload)) profiles.push_back(std::move(profile));
+  }
+}
+
 using Both = std::pair<core::Workload, core::Workload>;
 
 Both BothOf(const core::PairMeasurement& pair) {
@@ -45,14 +56,9 @@ core::Measurements FirstSitting() {
 core::Measurements BuiltinMeasurements() {
   core::Measurements out = FirstSitting();
   out.stand_ins = out.profiles.size();
-  std::set<core::Workload> workloads;
-  for (const auto& profile : out.profiles) workloads.insert(profile.workload);
   std::set<Both> pairs;
   for (const auto& pair : out.pairs) pairs.insert(BothOf(pair));
-  for (auto& profile : Own(ReadProfilesText(platform::EmbeddedH200Profiles2(),
-                                            "the built-in data/h200/profiles-2.csv"))) {
-    if (!workloads.contains(profile.workload)) out.profiles.push_back(std::move(profile));
-  }
+  AddNew(platform::EmbeddedH200Profiles2(), "profiles-2.csv", out.profiles);
   for (auto& pair : LaterPairs()) {
     if (!pairs.contains(BothOf(pair))) out.pairs.push_back(std::move(pair));
   }
@@ -92,7 +98,8 @@ std::vector<MeasuredGroup> BuiltinMeasuredGroups() {
                                    std::pair(platform::EmbeddedH200Pairs2(), "pairs-2.csv"),
                                    std::pair(platform::EmbeddedH200Triples(), "triples.csv"),
                                    std::pair(platform::EmbeddedH200Shares(), "shares.csv"),
-                                   std::pair(platform::EmbeddedH200Groups(), "groups.csv")}) {
+                                   std::pair(platform::EmbeddedH200Groups(), "groups.csv"),
+                                   std::pair(platform::EmbeddedH200Groups2(), "groups-2.csv")}) {
     for (MeasuredGroup& group :
          Own(ReadMeasuredGroups(text, std::string("the built-in data/h200/") + name))) {
       for (GroupMember& member : group) {
@@ -101,6 +108,14 @@ std::vector<MeasuredGroup> BuiltinMeasuredGroups() {
       out.push_back(std::move(group));
     }
   }
+  return out;
+}
+
+std::vector<core::Profile> ProfilesOfMeasuredGroups() {
+  std::vector<core::Profile> out = BuiltinMeasurements().profiles;
+  AddNew(platform::EmbeddedH200Profiles3(), "profiles-3.csv", out);
+  AddNew(platform::EmbeddedH200Profiles4(), "profiles-4.csv", out);
+  AddNew(platform::EmbeddedH200Profiles5(), "profiles-5.csv", out);
   return out;
 }
 

@@ -21,7 +21,12 @@ core::Measurements BuiltinMeasurements();
 std::vector<core::GroupMeasurement> BuiltinGroups();
 
 // All of them that have a rate alone, with the shares of the SMs that jobs were limited to: those
-// above, then data/h200/shares.csv and groups.csv.
+// above, then data/h200/shares.csv, groups.csv and groups-2.csv.
 std::vector<MeasuredGroup> BuiltinMeasuredGroups();
+
+// The workloads of those groups, each alone: the profiles of BuiltinMeasurements(), then those that
+// only profiles-3.csv to profiles-5.csv have. The simulator and its jobs know nothing of the
+// latter.
+std::vector<core::Profile> ProfilesOfMeasuredGroups();
 
 }  // namespace sharewell::catalogue

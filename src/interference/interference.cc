@@ -19,6 +19,10 @@ double OwnStretch(const Demand& demand, Ratio sm_share, const Coefficients& c) {
   return 1 + c.narrow * width * width * (1 / std::max(sm_share, kSlowest) - 1);
 }
 
+// Seconds: of a job that keeps all SMs active, and the shortest that is assumed of anybody.
+constexpr double kFullKernel = 300e-6;
+constexpr double kShortKernel = 8e-6;
+
 double Fourth(double x) { return (x * x) * (x * x); }
 
 // How much longer a step takes when its parts on the host and on the GPU are stretched so.
@@ -36,7 +40,10 @@ Ratio SpeedAlone(const Demand& demand, Ratio sm_share, const Coefficients& coeff
                   kSlowest);
 }
 
-double Interference::LogLength() const { return std::log(1 + coefficients_.length); }
+core::Seconds LikelyKernelTime(const Demand& demand) {
+  if (demand.kernel_time && demand.kernel_time->value > 0) return *demand.kernel_time;
+  return core::Seconds(std::max(kShortKernel, kFullKernel * demand.sm * demand.sm));
+}
 
 double Interference::Slowdown(std::span<const Resident> residents, std::size_t i) const {
   const Coefficients& c = coefficients_;
@@ -45,8 +52,7 @@ double Interference::Slowdown(std::span<const Resident> residents, std::size_t i
   const double host = 1 + c.host * neighbours;
   if (self.busy <= 0) return host;
   const double own = OwnStretch(self, residents[i].sm_share, c);
-  const bool timed = self.kernel_time && self.kernel_time->value > 0;
-  const double per_kernel = timed ? c.length / (self.kernel_time->value * own) : 0;
+  const double per_kernel = c.length / (LikelyKernelTime(self).value * own);
   double dram = 0;
   double wait = 0;  // for the neighbours' kernels
   for (std::size_t j = 0; j < residents.size(); ++j) {
@@ -57,9 +63,7 @@ double Interference::Slowdown(std::span<const Resident> residents, std::size_t i
     const double sm = std::min(other.sm, share);
     if (sm <= 0) continue;
     // A kernel of the neighbour's, against one of this job's.
-    const double longer = timed && other.kernel_time
-                              ? std::log(1 + other.kernel_time->value * per_kernel)
-                              : log_length_;
+    const double longer = std::log(1 + LikelyKernelTime(other).value * per_kernel);
     const double blocked = sm * std::sqrt(sm) * longer;
     wait += share < 1 ? blocked / (1 + c.room * (1 - share)) : blocked;
   }

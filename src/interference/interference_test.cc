@@ -57,15 +57,26 @@ TEST(Interference, IsTheModelOfTheHeader) {
 
 TEST(Interference, WhoseKernelsAreShortWaitsLonger) {
   std::vector<Demand> two{Of(0.8, 0.4, 0.1), Of(1, 0.9, 0.2)};
-  const double unknown = Interference().Speed(kModel, Residents(two), 0);
-  two[1].kernel_time = core::Seconds(80e-6);
-  EXPECT_EQ(Interference().Speed(kModel, Residents(two), 0), unknown) << "of one alone";
-  two[0].kernel_time = core::Seconds(80e-6);
-  EXPECT_NEAR(Interference().Speed(kModel, Residents(two), 0), unknown, 1e-12) << "taken for equal";
+  two[0].kernel_time = two[1].kernel_time = core::Seconds(80e-6);
+  const double equal = Interference().Speed(kModel, Residents(two), 0);
   two[0].kernel_time = core::Seconds(8e-6);
-  EXPECT_LT(Interference().Speed(kModel, Residents(two), 0), 0.7 * unknown);
+  EXPECT_LT(Interference().Speed(kModel, Residents(two), 0), 0.7 * equal);
   two[0].kernel_time = core::Seconds(800e-6);
-  EXPECT_GT(Interference().Speed(kModel, Residents(two), 0), unknown);
+  EXPECT_GT(Interference().Speed(kModel, Residents(two), 0), equal);
+}
+
+TEST(Interference, TakesWideKernelsForLongOnesWhereTheirTimeIsNotKnown) {
+  std::vector<Demand> two{Of(0.8, 0.4, 0.1), Of(1, 0.9, 0.2)};
+  EXPECT_NEAR(LikelyKernelTime(two[0]).value, 48e-6, 1e-12);
+  EXPECT_NEAR(LikelyKernelTime(two[1]).value, 243e-6, 1e-12);
+  EXPECT_NEAR(LikelyKernelTime(Of(0.2, 0.1, 0)).value, 8e-6, 1e-12);
+  const double unknown = Interference().Speed(kModel, Residents(two), 0);
+  two[1].kernel_time = core::Seconds(243e-6);
+  EXPECT_NEAR(Interference().Speed(kModel, Residents(two), 0), unknown, 1e-12);
+  two[0].kernel_time = core::Seconds(48e-6);
+  EXPECT_NEAR(Interference().Speed(kModel, Residents(two), 0), unknown, 1e-12);
+  two[0].kernel_time = core::Seconds(0);
+  EXPECT_NEAR(Interference().Speed(kModel, Residents(two), 0), unknown, 1e-12) << "no time at all";
 }
 
 TEST(Interference, ALoopThatWaitsForItsHostFeelsLittleOfAStretchedGpu) {

@@ -32,11 +32,15 @@ SHAREWELL_EMBED(sharewell_embedded_h200_kernels, "h200/kernels.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_packing, "h200/packing.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles, "h200/profiles.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles_2, "h200/profiles-2.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_profiles_3, "h200/profiles-3.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_profiles_4, "h200/profiles-4.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_profiles_5, "h200/profiles-5.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs, "h200/pairs.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_shares, "h200/shares.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_groups, "h200/groups.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_groups_2, "h200/groups-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_reproduce_page, "papers/reproduce.md.in");
 SHAREWELL_EMBED(sharewell_embedded_slurm_lua, "../packaging/slurm/job_submit.lua");
 SHAREWELL_EMBED(sharewell_embedded_slurm_prolog, "../packaging/slurm/prolog.sh");
@@ -88,6 +92,18 @@ std::string_view EmbeddedH200Profiles2() {
   return {sharewell_embedded_h200_profiles_2_begin, sharewell_embedded_h200_profiles_2_end};
 }
 
+std::string_view EmbeddedH200Profiles3() {
+  return {sharewell_embedded_h200_profiles_3_begin, sharewell_embedded_h200_profiles_3_end};
+}
+
+std::string_view EmbeddedH200Profiles4() {
+  return {sharewell_embedded_h200_profiles_4_begin, sharewell_embedded_h200_profiles_4_end};
+}
+
+std::string_view EmbeddedH200Profiles5() {
+  return {sharewell_embedded_h200_profiles_5_begin, sharewell_embedded_h200_profiles_5_end};
+}
+
 std::string_view EmbeddedH200Pairs() {
   return {sharewell_embedded_h200_pairs_begin, sharewell_embedded_h200_pairs_end};
 }
@@ -102,6 +118,10 @@ std::string_view EmbeddedH200Shares() {
 
 std::string_view EmbeddedH200Groups() {
   return {sharewell_embedded_h200_groups_begin, sharewell_embedded_h200_groups_end};
+}
+
+std::string_view EmbeddedH200Groups2() {
+  return {sharewell_embedded_h200_groups_2_begin, sharewell_embedded_h200_groups_2_end};
 }
 
 std::string_view EmbeddedH200Triples() {

@@ -16,11 +16,15 @@ std::string_view EmbeddedH200Operators();    // data/h200/operators.csv
 std::string_view EmbeddedH200Packing();      // data/h200/packing.csv
 std::string_view EmbeddedH200Profiles();     // data/h200/profiles.csv
 std::string_view EmbeddedH200Profiles2();    // data/h200/profiles-2.csv
+std::string_view EmbeddedH200Profiles3();    // data/h200/profiles-3.csv
+std::string_view EmbeddedH200Profiles4();    // data/h200/profiles-4.csv
+std::string_view EmbeddedH200Profiles5();    // data/h200/profiles-5.csv
 std::string_view EmbeddedH200Pairs();        // data/h200/pairs.csv
 std::string_view EmbeddedH200Pairs2();       // data/h200/pairs-2.csv
 std::string_view EmbeddedH200Triples();      // data/h200/triples.csv
 std::string_view EmbeddedH200Shares();       // data/h200/shares.csv
 std::string_view EmbeddedH200Groups();       // data/h200/groups.csv
+std::string_view EmbeddedH200Groups2();      // data/h200/groups-2.csv
 std::string_view EmbeddedReproducePage();    // data/papers/reproduce.md.in
 std::string_view EmbeddedSlurmLua();         // packaging/slurm/job_submit.lua
 std::string_view EmbeddedSlurmProlog();      // packaging/slurm/prolog.sh

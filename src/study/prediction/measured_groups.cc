@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "catalogue/builtin_measurements.h"
 #include "interference/carry_over.h"
 
 namespace sharewell::study {
@@ -146,6 +147,11 @@ core::Result<MeasuredColocations> ColocationsOf(std::span<const catalogue::Measu
   }
   for (predict::Colocation& alone : limited) out.groups.push_back(std::move(alone));
   return out;
+}
+
+core::Result<MeasuredColocations> BuiltinColocations(const predict::Predictor* predictor) {
+  return ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::ProfilesOfMeasuredGroups(),
+                       predictor);
 }
 
 }  // namespace sharewell::study

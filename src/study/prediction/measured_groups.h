@@ -35,4 +35,7 @@ core::Result<MeasuredColocations> ColocationsOf(std::span<const catalogue::Measu
                                                 std::span<const core::Profile> profiles,
                                                 const predict::Predictor* predictor = nullptr);
 
+// Those that are inside the program (catalogue/builtin_measurements.h).
+core::Result<MeasuredColocations> BuiltinColocations(const predict::Predictor* predictor = nullptr);
+
 }  // namespace sharewell::study

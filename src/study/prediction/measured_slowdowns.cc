@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "catalogue/builtin_measurements.h"
 #include "catalogue/groups_file.h"
 #include "core/numbers/statistics.h"
 #include "platform/files/embedded.h"
@@ -42,8 +41,7 @@ void Add(const std::vector<MeasuredJob>& group, std::vector<MeasuredSlowdown>& o
 }  // namespace
 
 core::Result<std::vector<MeasuredSlowdown>> MeasuredSlowdowns() {
-  const auto groups =
-      ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::BuiltinMeasurements().profiles);
+  const auto groups = BuiltinColocations();
   RETURN_IF_ERROR(groups);
   std::vector<MeasuredSlowdown> out;
   for (const predict::Colocation& group : groups->groups) {

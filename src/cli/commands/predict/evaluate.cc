@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "catalogue/builtin_measurements.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/out_folder.h"
 #include "cli/args/values.h"
@@ -243,9 +242,7 @@ class EvaluateCommand : public Command {
   Result<ExitCode> Pairs(std::size_t folds) const {
     const auto trained = study::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
-    const auto groups =
-        study::ColocationsOf(catalogue::BuiltinMeasuredGroups(),
-                             catalogue::BuiltinMeasurements().profiles, &trained->predictor);
+    const auto groups = study::BuiltinColocations(&trained->predictor);
     RETURN_IF_ERROR(groups);
     const auto ours = study::EvaluatePairs(groups->groups, {.folds = folds});
     if (!ours) return tl::unexpected(core::Error(ours.error()).Within("--pairs"));

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "catalogue/builtin_measurements.h"
 #include "platform/files/test_folder.h"
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/prediction.h"
@@ -23,9 +22,7 @@ void Tell(const std::string& what, const SpeedErrors& errors) {
 TEST(EvaluatePairs, KeepsTheBarsOnOurOwn) {
   const auto trained = BuiltinModel();
   ASSERT_TRUE(trained) << trained.error().message;
-  const auto measured =
-      ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::BuiltinMeasurements().profiles,
-                    &trained->predictor);
+  const auto measured = BuiltinColocations(&trained->predictor);
   ASSERT_TRUE(measured) << measured.error().message;
   const auto found = EvaluatePairs(measured->groups);
   ASSERT_TRUE(found) << found.error().message;
@@ -50,8 +47,7 @@ TEST(EvaluatePairs, KeepsTheBarsOnOurOwn) {
 
 // What the header says, and the policies use, is what `sharewell train` finds.
 TEST(Interference, HasTheCoefficientsThatTheMeasurementsGive) {
-  const auto measured =
-      ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::BuiltinMeasurements().profiles);
+  const auto measured = BuiltinColocations();
   ASSERT_TRUE(measured) << measured.error().message;
   const interference::Coefficients found =
       predict::FitCoefficients(predict::Averaged(measured->groups));

@@ -6,15 +6,13 @@
 #include <cmath>
 #include <string>
 
-#include "catalogue/builtin_measurements.h"
 #include "study/prediction/measured_groups.h"
 
 namespace sharewell::study {
 namespace {
 
 TEST(Triples, TheModelIsNearerThanTheRuleOfThumb) {
-  const auto measured =
-      ColocationsOf(catalogue::BuiltinMeasuredGroups(), catalogue::BuiltinMeasurements().profiles);
+  const auto measured = BuiltinColocations();
   ASSERT_TRUE(measured) << measured.error().message;
   double error = 0, bias = 0, plain = 0;
   int count = 0;
