@@ -156,7 +156,7 @@ std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, s
     if (place && !refuse_updates.empty()) return refuse_updates;
     if (key == "NumCPUs" && refuse_cores) return "Requested node configuration is not available";
     if (key == "ReqNodeList") {
-      slurm.required_nodes = Split(value, ',');
+      slurm.required_nodes = value.empty() ? std::vector<std::string>{} : Split(value, ',');
     } else if (key == "TresPerNode" && value.empty()) {
       slurm.slots.clear();
       slurm.gres.clear();

@@ -225,6 +225,7 @@ class SlurmControl : public ClusterControl {
   // slurm_control_watch.cc
   core::Result<void> SayLimits();
   core::Result<void> LookAtBegun(const std::vector<std::int64_t>& released);
+  bool LostItsPlace(const SlurmJob& job, const JobNote& given) const;
   core::Result<void> TakeBack(std::int64_t job);
 
   SlurmPlaceOptions place_options() const { return {options_.admin}; }

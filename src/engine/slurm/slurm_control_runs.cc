@@ -213,6 +213,11 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   // As its user does: a job that an admin holds is left alone by the watchdog.
   std::vector<std::string> lines = {"uhold " + name};
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
+  if (const Run& run = runs_.at(job); run.place == Place::kWrong) {
+    // Its note may be lost: then nodes that we had set would be taken for its user's wish.
+    lines.push_back(
+        fmt::format("update JobId={} ReqNodeList={}", name, fmt::join(run.note.ask.nodes, ",")));
+  }
   // Whoever has it next, plain Slurm too, finds what its user asked for.
   const auto known_job = known_.find(job);
   if (known_job != known_.end() && known_job->second.job && known_job->second.note) {

@@ -320,6 +320,39 @@ TEST_F(SlurmControlTest, AFaultAtAnyStepOfAPlacementLosesAndDoublesNothing) {
   EXPECT_EQ(slurm_.wrong, "");
 }
 
+// A slurmctld that was killed forgets its last seconds, all of them or those before one of two
+// commands, and carries out a release that waited for it.
+TEST_F(SlurmControlTest, AJobThatRunsWithoutItsGpuAsSlurmForgotItIsTakenBack) {
+  struct Case {
+    bool nodes, note;  // what is left of the place
+    bool taken_back;
+  };
+  for (const Case& left :
+       {Case{false, false, true}, Case{true, false, true}, Case{true, true, false}}) {
+    slurm_.starts_jobs = false;
+    const auto job = slurm_.Submit(1, {Seconds(30)});
+    Hear(2);
+    const std::string before = slurm_.job(job).admin_comment;
+    runner_->Start(Request(job, "n1/g0"));
+    Hear(2);
+    ASSERT_EQ(slurm_.log.back(), fmt::format("release {}", job));
+    slurm_.job(job).slots.clear();
+    if (!left.nodes) slurm_.job(job).required_nodes.clear();
+    if (!left.note) slurm_.job(job).admin_comment = before;
+    slurm_.starts_jobs = true;
+    const auto told = Hear(20);
+    EXPECT_EQ(Kinds(told, job), std::vector{left.taken_back ? Kind::kRefused : Kind::kStarted})
+        << left.nodes << left.note;
+    if (left.taken_back) {
+      EXPECT_EQ(slurm_.job(job).priority, 0) << "it is held again";
+      EXPECT_THAT(slurm_.job(job).required_nodes, IsEmpty()) << "nobody asked for that node";
+      EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("forgot its place"));
+    }
+    slurm_.Purge(job);
+    Restart();
+  }
+}
+
 TEST_F(SlurmControlTest, AServerThatIsKilledAtAnyStepFindsAllAgain) {
   for (std::size_t calls = 1; calls < 12; ++calls) {
     const auto job = slurm_.Submit(1, {Seconds(30)});

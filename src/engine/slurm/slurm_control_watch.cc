@@ -1,6 +1,7 @@
 // What is looked after beside placing: time limits, and places that Slurm forgot.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/result.h"
@@ -43,6 +44,22 @@ Result<void> SlurmControl::SayLimits() {
   return {};
 }
 
+// Whether it was given GPUs and runs without any because slurmctld forgot them. What somebody else
+// has set is not undone: nodes of theirs, or GPUs that they took while our note stands there.
+bool SlurmControl::LostItsPlace(const SlurmJob& job, const JobNote& given) const {
+  if (!given.put || given.put->nodes.front().slots.empty()) return false;
+  if (!job.slots.empty() || !job.gres.empty()) return false;
+  if (job.required_nodes.empty()) return true;
+  const auto note = NoteIn(job, place_options().admin);
+  const auto is_ours = [&](const std::string& node) {
+    return std::any_of(given.put->nodes.begin(), given.put->nodes.end(),
+                       [&](const JobNote::OnNode& on) { return on.node == node; });
+  };
+  // Of a hold and a clearing one may have come before slurmctld was killed and one after it.
+  return note && !note->put &&
+         std::all_of(job.required_nodes.begin(), job.required_nodes.end(), is_ours);
+}
+
 // A slurmctld that was killed between a check and the release may have forgotten the place and yet
 // carry the release out: commands wait for one that comes back. So what has begun is read once.
 Result<void> SlurmControl::LookAtBegun(const std::vector<std::int64_t>& released) {
@@ -65,11 +82,7 @@ Result<void> SlurmControl::LookAtBegun(const std::vector<std::int64_t>& released
   for (const SlurmJob& job : *read) {
     if (job.phase != SlurmPhase::kRunning || !runs_.contains(job.id)) continue;
     Run& run = runs_.at(job.id);
-    // What somebody else has set is not undone.
-    const auto& put = run.note.put;
-    const bool gone = put && !put->nodes.front().slots.empty() && job.slots.empty() &&
-                      job.gres.empty() && job.required_nodes.empty();
-    run.place = gone ? Place::kWrong : Place::kRight;
+    run.place = LostItsPlace(job, run.note) ? Place::kWrong : Place::kRight;
   }
   return {};
 }
