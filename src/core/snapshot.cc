@@ -113,7 +113,7 @@ double Snapshot::usage(UserId user) const {
   if (user.index() >= usage_.size()) return 0;
   const Usage& used = usage_[user.index()];
   const double steady = used.gpus * kUsageHalfLife.value / std::numbers::ln2;
-  return steady + (used.gpu_seconds - steady) * std::exp2(-((now_ - used.at) / kUsageHalfLife));
+  return steady + (used.gpu_seconds - steady) * std::pow(2, -((now_ - used.at) / kUsageHalfLife));
 }
 
 int Snapshot::gpus_held(UserId user) const {

@@ -56,7 +56,8 @@ Seconds Rated(const StepWork& work, const StepWork::Op& op, const Rates& rates) 
   const double pace = op.of == OpClass::kDepthwise ? rates.depthwise_walk : rates.norm_walk;
   for (const std::size_t pass : {kForward, kBackward}) {
     const double arithmetic = op.tensor && rate > 0 ? op.flops[pass] / rate : 0;
-    const double traffic = std::hypot(op.bytes[pass] / stream, op.walk[pass] * pace);
+    const double streamed = op.bytes[pass] / stream, walked = op.walk[pass] * pace;
+    const double traffic = std::sqrt(streamed * streamed + walked * walked);
     (arithmetic > traffic ? seconds.compute : seconds.bandwidth) += std::max(arithmetic, traffic);
   }
   seconds.launch += op.kernels * of.kernel;

@@ -50,7 +50,8 @@ double Least(const OperatorShape& shape, std::size_t pass, const Roofline& roofl
   const double rate = roofline.flops[static_cast<std::size_t>(shape.arithmetic)];
   const double arithmetic = IsProduct(shape.of) && rate > 0 ? shape.flops[pass] / rate : 0;
   const double traffic = shape.bytes[pass] / std::max(roofline.bandwidth, 1e9);
-  return arithmetic + std::hypot(traffic, shape.walk[pass]) + kLaunch;
+  const double walk = shape.walk[pass];
+  return arithmetic + std::sqrt(traffic * traffic + walk * walk) + kLaunch;
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ void Service::Impl::RestoreUsage(const std::vector<JobRecord>& over,
     const double used = ran.value * record.asked.gpus;
     if (used <= 0) return;
     snapshot.AddUsage(live.UserIdOf(record.user.name),
-                      used * std::exp2(-(ago / core::kUsageHalfLife)));
+                      used * std::pow(2, -(ago / core::kUsageHalfLife)));
   };
   for (const JobRecord& record : over) add(record, record.run_time, record.ended.value_or(0));
   for (const JobRecord& record : live_ones) {
