@@ -3,6 +3,7 @@
 #
 # Where several suites are run by one test (${suites_a_test} > 1) it is named NAME.1, NAME.2, ...: neighbours, which are often
 # alike in length, go to different ones.
+
 # A list of names needs no search for leaks.
 execute_process(COMMAND env ASAN_OPTIONS=detect_leaks=0 ${program} --gtest_list_tests
   OUTPUT_VARIABLE listed RESULT_VARIABLE failed WORKING_DIRECTORY ${folder})
@@ -32,13 +33,15 @@ endforeach()
 foreach(test RANGE 1 ${tests})
   set(processors 1)
   set(cost 0)
+  set(timeout 300)
   if(suites_a_test GREATER 1)
     set(name_${test} "${name}.${test}")
     set(processors 2)  # so that fewer run beside tests that mostly wait (tools/run_ctest)
     set(cost 50)       # some take minutes: not last
+    set(timeout 900)
   endif()
   add_test("${name_${test}}" ${program} "--gtest_filter=${filter_${test}}" --gtest_brief=1)
-  set_tests_properties("${name_${test}}" PROPERTIES LABELS unit TIMEOUT 900 PROCESSORS ${processors}
+  set_tests_properties("${name_${test}}" PROPERTIES LABELS unit TIMEOUT ${timeout} PROCESSORS ${processors}
     COST ${cost} WORKING_DIRECTORY ${folder})
   unset(filter_${test})
   unset(name_${test})

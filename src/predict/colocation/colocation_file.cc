@@ -79,10 +79,8 @@ ColocationState::Measured ColocationFrom(const learn::JsonValue& value, std::siz
                                          learn::Reader& reader) {
   reader.Only(value, {"who", "speeds", "times"});
   ColocationState::Measured out;
-  const auto who = reader.Numbers(value, "who", 0, kLargestCount);
+  const auto who = reader.NumbersUpTo(kMostOnOneGpu, value, "who", 0, kLargestCount);
   const std::size_t count = who.size();
-  reader.Expect(count <= kMostOnOneGpu, "a co-location of it has {} jobs; there may be {}", count,
-                kMostOnOneGpu);
   reader.Expect(count >= 1, "a co-location of it has no jobs");
   for (const double place : who) {
     reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,

@@ -110,6 +110,16 @@ class Reader {
     return Numbers(value, key, -any, any);
   }
 
+  // As many as there may be.
+  std::vector<double> NumbersUpTo(std::size_t most, const JsonValue& value, std::string_view key,
+                                  double low, double high) {
+    auto numbers = Numbers(value, key, low, high);
+    Expect(numbers.size() <= most, "its \"{}\" has {} entries; there may be {}", key,
+           numbers.size(), most);
+    if (failed()) numbers.clear();
+    return numbers;
+  }
+
   // Exactly `count`.
   std::vector<double> Numbers(const JsonValue& value, std::string_view key, std::size_t count,
                               double low, double high) {

@@ -22,6 +22,7 @@ constexpr double kVersion = 1;
 constexpr std::size_t kMostTrees = 1'000'000;
 // Conditioning on rows takes their cube in time.
 constexpr std::size_t kMostGaussianRows = 5'000;
+constexpr std::size_t kMostLevels = 1'000;
 
 class Writer {
  public:
@@ -194,10 +195,8 @@ Gaussian ReadGaussian(Reader& in, const JsonValue& value, std::size_t features) 
   state.noise = in.Bounded(value, "noise", 1e-12, kLargest);
   state.signal = in.Bounded(value, "signal", 0, kLargest);
   state.mean = in.Bounded(value, "mean", -kLargest, kLargest);
-  state.targets = in.Numbers(value, "targets", -kLargest, kLargest);
+  state.targets = in.NumbersUpTo(kMostGaussianRows, value, "targets", -kLargest, kLargest);
   const std::size_t rows = state.targets.size();
-  in.Expect(rows <= kMostGaussianRows, "its \"targets\" has {} entries; there may be {}", rows,
-            kMostGaussianRows);
   state.weights = in.Numbers(value, "weights", rows, 1e-12, kLargest);
   state.rows = in.Numbers(value, "rows", rows * features, -kLargest, kLargest);
   // Models of older programs have none: it follows from the rest, and takes most of the reading.
@@ -297,7 +296,7 @@ core::Result<Conformal> ConformalFromJson(const JsonValue& value) {
   Reader in("calibration");
   in.Only(value, {"levels", "pooled", "families"});
   Conformal out;
-  out.levels = in.Numbers(value, "levels", 0, 1);
+  out.levels = in.NumbersUpTo(kMostLevels, value, "levels", 0, 1);
   const std::size_t levels = out.levels.size();
   in.Expect(levels > 0, "it has no levels");
   in.Expect(std::is_sorted(out.levels.begin(), out.levels.end()), "its levels do not ascend");

@@ -172,6 +172,10 @@ TEST(ReadConformal, SaysWhatIsDamaged) {
   const auto message = [](std::string_view text) { return ReadConformal(text).error().message; };
   EXPECT_THAT(message("{}"), HasSubstr("calibration is damaged: it has no \"levels\""));
   EXPECT_THAT(message(R"({"levels": [], "pooled": [], "families": {}})"), HasSubstr("no levels"));
+  std::string many = "0";
+  for (int i = 0; i < 1000; ++i) many += ",1";
+  EXPECT_THAT(message("{\"levels\": [" + many + "], \"pooled\": [], \"families\": {}}"),
+              HasSubstr("its \"levels\" has 1001 entries; there may be 1000"));
   EXPECT_THAT(message(R"({"levels": [0.5, 0.1], "pooled": [1, 2], "families": {}})"),
               HasSubstr("do not ascend"));
   EXPECT_THAT(message(R"({"levels": [0.5], "pooled": [1], "families": {"a": []}})"),
