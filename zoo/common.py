@@ -30,12 +30,13 @@ class Task:
     `split` names parts of the model that have optimizers of their own, and `step(model, optimizers, batch, autocast)` replaces the
     usual step then; `side` are modules that are not trained. Where a step runs more than the model once, `whole` is a module whose
     forward is all that it runs, and its example inputs: that is the graph to export. What runs without gradients has weights of its
-    own there that want none.
+    own there that want none. `varies`: the shapes of its convolutions differ from step to step, so that cuDNN is not to try out
+    algorithms for each.
     """
 
-    def __init__(self, model, example, data, loss, split=None, step=None, side=(), whole=None):
+    def __init__(self, model, example, data, loss, split=None, step=None, side=(), whole=None, varies=False):
         self.model, self.example, self.data, self.loss, self.split, self.step, self.side = model, example, data, loss, split, step, side
-        self.whole = whole or (model, example)
+        self.whole, self.varies = whole or (model, example), varies
         self.loader = None
 
 
@@ -88,7 +89,7 @@ def steps(t, precision, optimizer, device):
     """Trains the task for ever, a step at a time; yields how many are done. Every second step has waited for the device."""
     cuda = device == 'cuda'
     if cuda:
-        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.benchmark = not t.varies
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != 'fp32'
     model = t.model.to(device).train()
     for m in t.side:

@@ -57,7 +57,7 @@ def task(kind, rest, batch):
     if kind == 'boxes':
         return Task(Boxed(m, size), example, feeds.Things(size), lost)
     if kind == 'mask':
-        return Task(Boxed(f'maskrcnn_{m}_fpn', size), example, feeds.Instances(size), lost)
+        return Task(Boxed(f'maskrcnn_{m}_fpn', size), example, feeds.Instances(size), lost, varies=True)
     raise AssertionError(kind)
 
 

@@ -1,31 +1,13 @@
 #include "server/dashboard.h"
 
-// Through the assembler, as platform/files/embedded.cc does it and for its reasons. The build
-// defines SHAREWELL_WEB_DIR, the folder that tools/web filled.
+#include "platform/files/embed.h"
+
+// The build defines SHAREWELL_WEB_DIR, the folder that tools/web filled.
 #ifdef SHAREWELL_WEB_DIR
 
-#define SHAREWELL_PAGE_PART(symbol, file)                    \
-  __asm__(                                                   \
-      ".pushsection .rodata\n"                               \
-      ".hidden " #symbol                                     \
-      "_begin\n"                                             \
-      ".hidden " #symbol                                     \
-      "_end\n"                                               \
-      ".global " #symbol                                     \
-      "_begin\n"                                             \
-      ".global " #symbol                                     \
-      "_end\n"                                               \
-      ".balign 16\n" #symbol                                 \
-      "_begin:\n"                                            \
-      ".incbin \"" SHAREWELL_WEB_DIR "/" file "\"\n" #symbol \
-      "_end:\n"                                              \
-      ".byte 0\n"                                            \
-      ".popsection\n");                                      \
-  extern "C" const char symbol##_begin[], symbol##_end[]
-
-#define SHAREWELL_PAGE_FILE(symbol, file) \
-  SHAREWELL_PAGE_PART(symbol, file);      \
-  SHAREWELL_PAGE_PART(symbol##_gzip, file ".gz")
+#define SHAREWELL_PAGE_FILE(symbol, file)              \
+  SHAREWELL_EMBED_OF(symbol, SHAREWELL_WEB_DIR, file); \
+  SHAREWELL_EMBED_OF(symbol##_gzip, SHAREWELL_WEB_DIR, file ".gz")
 
 SHAREWELL_PAGE_FILE(sharewell_page_index, "index.html");
 SHAREWELL_PAGE_FILE(sharewell_page_script, "app.js");

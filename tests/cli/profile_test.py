@@ -112,7 +112,7 @@ value = lambda flag: words[words.index(flag) + 1]
 command = words[words.index("--log-file") + 2:]
 code = subprocess.run(command, check=False).returncode
 table = pathlib.Path({table!r}).read_text()
-enough = int(value("--launch-skip")) <= {launches}
+enough = value("--profile-from-start") == "on" or {warm}
 pathlib.Path(value("--log-file")).write_text(table if enough else "==WARNING== No kernels were profiled.\\n")
 sys.exit(code)
 """
@@ -121,11 +121,11 @@ sys.exit(code)
 class Kernels(ProfileTest):
     """--kernels: the job once more under Nsight Compute, played by a script that writes what a real one wrote."""
 
-    def nsight(self, table=FIXTURE, launches=10_000):
+    def nsight(self, table=FIXTURE, warm=True):
         (self.folder / "bin").mkdir(exist_ok=True)
         self.said = self.folder / "said"
         path = self.folder / "bin" / "ncu"
-        path.write_text(NCU.format(python=sys.executable, said=str(self.said), table=str(table), launches=launches))
+        path.write_text(NCU.format(python=sys.executable, said=str(self.said), table=str(table), warm=warm))
         path.chmod(0o755)
         self.environment["PATH"] = f"{path.parent}:{self.environment['PATH']}"
 
@@ -136,21 +136,22 @@ class Kernels(ProfileTest):
         self.assertEqual(done.stdout, b"out\n", "the second run's output is not shown")
         said = self.said.read_text()
         self.assertIn("--clock-control none", said, "the card's settings stay as they are")
-        self.assertIn("--launch-skip 5000 --launch-count 20 --kill yes", said)
+        self.assertIn("--profile-from-start off --launch-count 20 --kill yes", said)
         self.assertTrue(said.endswith("sh -c echo out; sleep 1\n"), said)
         self.assertGreater(len(record["kernels"]), 0)
         self.assertIn("count 20 kernels with Nsight Compute", done.stderr)
         self.assertRegex(done.stderr, r"kernel +launches")
-        self.assertTrue(any("behind the first 5000 launches" in note for note in record["notes"]), record["notes"])
+        self.assertTrue(any("10 s after it had begun to use the GPU" in note for note in record["notes"]), record["notes"])
         stored = subprocess.run([PROGRAM, "profiles", "show", "1", "--json"], env=self.environment, cwd=self.folder,
                                 capture_output=True, timeout=PATIENCE, check=True)
         self.assertEqual(json.loads(stored.stdout)["profiles"][0]["kernels"], record["kernels"])
 
-    def test_a_job_of_few_launches_is_run_again(self):
-        self.nsight(launches=40)
+    def test_a_job_that_ends_before_it_is_warm_is_run_again(self):
+        self.nsight(warm=False)
         _, record = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
         self.assertGreater(len(record["kernels"]), 0)
-        self.assertEqual(re.findall(r"--launch-skip (\d+)", self.said.read_text()), ["5000", "500", "0"])
+        self.assertEqual(re.findall(r"--profile-from-start (\w+)", self.said.read_text()), ["off", "on"])
+        self.assertTrue(any("ended before it was warm" in note for note in record["notes"]), record["notes"])
 
     def test_what_nsight_compute_refuses_is_said_and_the_rest_is_kept(self):
         refused = self.folder / "refused.csv"
@@ -163,7 +164,9 @@ class Kernels(ProfileTest):
         self.assertIn("stored as profile 1", done.stderr)
 
     def test_no_kernel_at_all(self):
-        self.nsight(launches=-1)
+        nothing = self.folder / "nothing.csv"
+        nothing.write_text("==WARNING== No kernels were profiled.\n")
+        self.nsight(table=nothing)
         done, _ = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
         self.assertIn("saw no kernel: the job uses no GPU", done.stderr)
 

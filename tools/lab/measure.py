@@ -40,6 +40,18 @@ def deviation(x):
     return (sum((v - m) ** 2 for v in x) / len(x)) ** 0.5
 
 
+def sample_seconds(data, batch, seconds=0.1):
+    """What one loader process takes over one sample, put into its batch: of batches of 64 at most, on one thread."""
+    batch = min(batch, 64)
+    loader = iter(torch.utils.data.DataLoader(data, batch_size=batch, num_workers=0))
+    next(loader)
+    began, samples = time.perf_counter(), 0
+    while samples == 0 or time.perf_counter() - began < seconds:
+        next(loader)
+        samples += batch
+    return float(f'{(time.perf_counter() - began) / samples:.3g}')
+
+
 class Gpu:
     def __init__(self):
         nv.nvmlInit()
@@ -94,11 +106,13 @@ class Job:
             self.built = workloads.build(self.w[0], self.w[1], self.w[3])
             torch.set_num_threads(threads)
             self.start.wait()
+            self.before_training()
 
             def tell(what, v, waited):
                 if what == 'steady':
                     self.params.value = v
                     self.steady.set()
+                    self.when_steady()
                     return
                 self.steps.value += 1
                 self.mem.value = v
@@ -113,6 +127,12 @@ class Job:
             self.steady.set()
         os._exit(1)
 
+    def before_training(self):
+        pass
+
+    def when_steady(self):
+        pass
+
     def between_steps(self):
         if self.stop.is_set():
             torch.cuda.synchronize()
@@ -125,7 +145,7 @@ class Job:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the loader complains that its workers died
             for worker in getattr(self.built.fed, '_workers', []):
                 worker.kill()
-            self.probe.value = json.dumps(probe.short()).encode()
+            self.probe.value = json.dumps(probe.short() | {'sample_s': sample_seconds(self.built.data, self.w[1])}).encode()
         except Exception as e:
             self.probe.value = json.dumps({'error': repr(e)[:200]}).encode()
         self.probed.set()

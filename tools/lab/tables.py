@@ -10,7 +10,7 @@ import re
 
 PROFILE = ('workload batch precision workers gpu seconds gpu_util mem_util power_w mem_used_bytes gpm_graphics gpm_sm gpm_occupancy gpm_tensor gpm_dram '
            'pcie_tx_mib_s pcie_rx_mib_s steps_per_s cpu_cores host_rss_bytes reserved_bytes params onnx optimizer family sitting steps_rel_std').split()
-PROBE = 'python_loops_per_s launches_per_s launch_waits_per_s pipe_trips_per_s copy_bytes_per_s loader_items_per_s'.split()
+PROBE = 'python_loops_per_s launches_per_s launch_waits_per_s pipe_trips_per_s copy_bytes_per_s loader_items_per_s sample_s'.split()
 SIDE = 'workload batch precision workers steps_per_s cpu_cores'.split()
 PAIR = ([f'{c}_a' for c in SIDE] + [f'{c}_b' for c in SIDE] + 'mps gpu_util mem_util power_w mem_used_bytes gpm_sm gpm_occupancy gpm_tensor gpm_dram '
         'alone_steps_per_s_a alone_steps_per_s_b sitting pass'.split())
@@ -58,7 +58,7 @@ def known(x):
 
 
 def common(r):
-    return dict(gpu_util=r['gpu_util'], mem_util=r['mem_util'], power_w=r['power'], mem_used_bytes=r['mem_used'],
+    return dict(gpu_util=r['gpu_util'], mem_util=r['mem_util'], power_w=r['power'], mem_used_bytes=known(r['mem_used']),
                 **{f'gpm_{k}': r['gpm'][k] for k in ('graphics', 'sm', 'occupancy', 'tensor', 'dram')})
 
 
@@ -102,7 +102,7 @@ def main():
     for row in pairs:
         for i, x in enumerate('ab'):
             row[f'alone_steps_per_s_{x}'] = known(alone.get(json.dumps(row['jobs'][i])))
-    names = PROFILE + (PROBE if any(p['launches_per_s'] != '' for p in profiles) else [])
+    names = PROFILE + [name for name in PROBE if any(p[name] != '' for p in profiles)]
     profiles.sort(key=lambda p: (p['workload'], p['batch'], p['precision'], p['workers'], p['optimizer']))
     write(f'{a.data}/profiles{a.suffix}.csv', names, profiles)
     if pairs:

@@ -1,29 +1,11 @@
 #include "platform/files/embedded.h"
 
-// The assembler copies the files in: no generator, no copy in the build folder, and the same for
-// GCC and clang on ELF, x86_64 and aarch64. SHAREWELL_DATA_DIR comes from the build and stays out
-// of the program. The symbols are hidden, so that a static link into a library does not export
-// them.
-#define SHAREWELL_EMBED(symbol, file)                         \
-  __asm__(                                                    \
-      ".pushsection .rodata\n"                                \
-      ".hidden " #symbol                                      \
-      "_begin\n"                                              \
-      ".hidden " #symbol                                      \
-      "_end\n"                                                \
-      ".global " #symbol                                      \
-      "_begin\n"                                              \
-      ".global " #symbol                                      \
-      "_end\n"                                                \
-      ".balign 16\n" #symbol                                  \
-      "_begin:\n"                                             \
-      ".incbin \"" SHAREWELL_DATA_DIR "/" file "\"\n" #symbol \
-      "_end:\n"                                               \
-      ".byte 0\n"                                             \
-      ".popsection\n");                                       \
-  extern "C" const char symbol##_begin[], symbol##_end[]
+#include "platform/files/embed.h"
+
+#define SHAREWELL_EMBED(symbol, file) SHAREWELL_EMBED_OF(symbol, SHAREWELL_DATA_DIR, file)
 
 SHAREWELL_EMBED(sharewell_embedded_model, "h200/model.json");
+SHAREWELL_EMBED_OF(sharewell_embedded_profiler, SHAREWELL_BUILD_DIR, "libsharewell-profiler.so");
 SHAREWELL_EMBED(sharewell_embedded_openapi, "../docs/openapi.json");
 SHAREWELL_EMBED(sharewell_embedded_gpus, "gpus.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_cores, "h200/cores.csv");
@@ -35,6 +17,7 @@ SHAREWELL_EMBED(sharewell_embedded_h200_profiles_2, "h200/profiles-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles_3, "h200/profiles-3.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles_4, "h200/profiles-4.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_profiles_5, "h200/profiles-5.csv");
+SHAREWELL_EMBED(sharewell_embedded_h200_profiles_9, "h200/profiles-9.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs, "h200/pairs.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_pairs_2, "h200/pairs-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_triples, "h200/triples.csv");
@@ -55,6 +38,10 @@ SHAREWELL_EMBED(sharewell_embedded_feeds, "../zoo/feeds.py");
 SHAREWELL_EMBED(sharewell_embedded_h200_operators, "h200/operators.csv");
 
 namespace sharewell::platform {
+
+std::string_view EmbeddedProfilerLibrary() {
+  return {sharewell_embedded_profiler_begin, sharewell_embedded_profiler_end};
+}
 
 std::string_view EmbeddedModel() {
   return {sharewell_embedded_model_begin, sharewell_embedded_model_end};
@@ -102,6 +89,10 @@ std::string_view EmbeddedH200Profiles4() {
 
 std::string_view EmbeddedH200Profiles5() {
   return {sharewell_embedded_h200_profiles_5_begin, sharewell_embedded_h200_profiles_5_end};
+}
+
+std::string_view EmbeddedH200Profiles9() {
+  return {sharewell_embedded_h200_profiles_9_begin, sharewell_embedded_h200_profiles_9_end};
 }
 
 std::string_view EmbeddedH200Pairs() {

@@ -6,6 +6,7 @@
 
 namespace sharewell::platform {
 
+std::string_view EmbeddedProfilerLibrary();  // what process/profiler_start.cc became
 std::string_view EmbeddedModel();            // data/h200/model.json
 std::string_view EmbeddedOpenApi();          // docs/openapi.json
 std::string_view EmbeddedGpus();             // data/gpus.csv
@@ -19,6 +20,7 @@ std::string_view EmbeddedH200Profiles2();    // data/h200/profiles-2.csv
 std::string_view EmbeddedH200Profiles3();    // data/h200/profiles-3.csv
 std::string_view EmbeddedH200Profiles4();    // data/h200/profiles-4.csv
 std::string_view EmbeddedH200Profiles5();    // data/h200/profiles-5.csv
+std::string_view EmbeddedH200Profiles9();    // data/h200/profiles-9.csv
 std::string_view EmbeddedH200Pairs();        // data/h200/pairs.csv
 std::string_view EmbeddedH200Pairs2();       // data/h200/pairs-2.csv
 std::string_view EmbeddedH200Triples();      // data/h200/triples.csv

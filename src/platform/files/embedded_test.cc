@@ -18,6 +18,7 @@ TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedH200Profiles3(), TestFolder::Read("data/h200/profiles-3.csv"));
   EXPECT_EQ(EmbeddedH200Profiles4(), TestFolder::Read("data/h200/profiles-4.csv"));
   EXPECT_EQ(EmbeddedH200Profiles5(), TestFolder::Read("data/h200/profiles-5.csv"));
+  EXPECT_EQ(EmbeddedH200Profiles9(), TestFolder::Read("data/h200/profiles-9.csv"));
   EXPECT_EQ(EmbeddedH200Pairs(), TestFolder::Read("data/h200/pairs.csv"));
   EXPECT_EQ(EmbeddedH200Pairs2(), TestFolder::Read("data/h200/pairs-2.csv"));
   EXPECT_EQ(EmbeddedH200Triples(), TestFolder::Read("data/h200/triples.csv"));

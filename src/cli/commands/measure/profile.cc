@@ -284,7 +284,9 @@ class ProfileCommand : public Command {
   std::string CountKernels(core::ProfileRecord& record) const {
     WriteErr(fmt::format("running it once more to count {} with Nsight Compute ...\n",
                          core::Count(static_cast<std::size_t>(kernel_count_), "kernel")));
-    auto counted = study::MeasureKernels({command_, ncu_, kernel_count_});
+    study::NsightRun run{command_, ncu_, kernel_count_};
+    run.warm = std::max(run.warm, record.warmup);
+    auto counted = study::MeasureKernels(run);
     if (!counted) {
       record.notes.push_back("kernels were not counted: " + counted.error().message);
       return {};
