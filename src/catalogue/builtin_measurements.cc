@@ -116,6 +116,7 @@ std::vector<core::Profile> ProfilesOfMeasuredGroups() {
   AddNew(platform::EmbeddedH200Profiles3(), "profiles-3.csv", out);
   AddNew(platform::EmbeddedH200Profiles4(), "profiles-4.csv", out);
   AddNew(platform::EmbeddedH200Profiles5(), "profiles-5.csv", out);
+  AddNew(platform::EmbeddedH200Profiles9(), "profiles-9.csv", out);
   return out;
 }
 

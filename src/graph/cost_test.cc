@@ -79,6 +79,32 @@ TEST(Flow, MixedPrecisionCopiesDataAndWeightsOnceEach) {
   EXPECT_EQ(flow.width[3], 2);  // relu keeps what it is given
 }
 
+// x (8x4x16) times the cosine of t (4x16): a rotary embedding's table, among the file's weights.
+Graph Turned() {
+  Graph graph;
+  graph.batch = 8;
+  graph.tensors = {{"t", DType::kFloat, Role::kWeight, Dims{4, 16}},
+                   {"c", DType::kFloat, Role::kActivation, Dims{4, 16}},
+                   {"x", DType::kFloat, Role::kInput, Dims{8, 4, 16}},
+                   {"y", DType::kFloat, Role::kActivation, Dims{8, 4, 16}}};
+  graph.inputs = {2};
+  graph.outputs = {3};
+  graph.ops = {Made(Kind::kActivation, "Cos", {0}, 1), Made(Kind::kElementwise, "Mul", {2, 1}, 3)};
+  return graph;
+}
+
+TEST(Flow, WavesThatAreTheSameForAllSamplesAreNotTrained) {
+  const Graph graph = Turned();
+  EXPECT_EQ(FlowOf(graph, {}).needs_grad, (std::vector<bool>{true, false, false, false}));
+  EXPECT_EQ(CostUnder(graph, {}).backward.flops, 0);
+}
+
+TEST(Flow, WavesOfWhatAModelMakesOfASampleAre) {
+  Graph graph = TwoLayers();
+  graph.ops[1].type = "Sin";
+  EXPECT_TRUE(FlowOf(graph, {}).needs_grad[3]);
+}
+
 TEST(Flow, AViewSharesItsMemory) {
   Graph graph = TwoLayers();
   graph.tensors.push_back({"z", DType::kFloat, Role::kActivation, Dims{80}});

@@ -15,6 +15,11 @@ bool WidensToFloat(const Op& op) {
   return op.kind == Kind::kSoftmax || (op.kind == Kind::kNorm && !IsBatchNorm(op));
 }
 
+bool IsSine(const Op& op) {
+  return op.type == "Sin" || op.type == "Cos" || op.type.find("aten.sin") != std::string::npos ||
+         op.type.find("aten.cos") != std::string::npos;
+}
+
 }  // namespace
 
 bool IsHalf(const Op& op, const Run& run) {
@@ -68,18 +73,21 @@ Flow FlowOf(const Graph& graph, const Run& run) {
     flow.needs_grad[i] = run.training && tensor.role == Role::kWeight;
     flow.storage[i] = static_cast<TensorId>(i);
   }
+  std::vector<bool> sampled(tensors, false);  // depends on what the model is given
+  for (std::size_t i = 0; i < tensors; ++i) sampled[i] = graph.tensors[i].role == Role::kInput;
   std::vector<bool> cast_already(tensors, false);  // autocast keeps the half copy of a weight
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
     if (op.kind == Kind::kHost) continue;
     const bool half = IsHalf(op, run);
-    bool grad = false;
+    bool grad = false, of_samples = false;
     int widest = 0;
     for (const TensorId id : op.inputs) {
       if (id == kAbsent) continue;
       const auto t = static_cast<std::size_t>(id);
       ++flow.consumers[t];
       grad = grad || flow.needs_grad[t];
+      of_samples = of_samples || sampled[t];
       const Tensor& tensor = graph.tensors[t];
       if (!IsFloat(tensor.dtype)) continue;
       if (tensor.role == Role::kActivation || tensor.role == Role::kInput) {
@@ -94,9 +102,13 @@ Flow FlowOf(const Graph& graph, const Run& run) {
         }
       }
     }
+    // Waves that are the same for all samples are of positions, which nobody trains, though files
+    // keep what they are made of among the weights.
+    if (IsSine(op) && !of_samples) grad = false;
     for (const TensorId id : op.outputs) {
       if (id == kAbsent) continue;
       const auto t = static_cast<std::size_t>(id);
+      sampled[t] = of_samples;
       if (!IsFloat(graph.tensors[t].dtype)) continue;
       flow.needs_grad[t] = grad;
       if (half) {

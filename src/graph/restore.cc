@@ -76,7 +76,7 @@ void FuseKernels(Graph& graph) {
         FuseNorm(rewriter, i);
         break;
       case Kind::kNorm:
-        FuseScaledNorm(rewriter, i);
+        if (!FuseStatistics(rewriter, i)) FuseScaledNorm(rewriter, i);
         break;
       case Kind::kMatMul:
         FuseBias(rewriter, i);

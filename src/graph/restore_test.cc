@@ -279,6 +279,39 @@ TEST(Restore, ANormWhoseMeanIsReadElsewhereStaysSpelledOut) {
   EXPECT_THAT(Restored(model).ops, SizeIs(7));
 }
 
+// As torch.onnx writes a batch norm in training: of a weight that is standardised, here.
+TEST(Restore, ABatchNormComputesItsStatisticsItself) {
+  TestModel model;
+  model.graph()
+      .Input("x", TestDims("batch", 4, 6))
+      .Weight("scale", {4})
+      .Weight("shift", {4})
+      .Node("ReduceMean", {"x"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("ReduceMean", {"x"}, {"m"}, {Ints("axes", {0, 2})})
+      .Node("Sub", {"x", "m"}, {"d"})
+      .Node("Mul", {"d", "d"}, {"q"})
+      .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
+      .Output("y");
+  const Graph graph = Restored(model);
+  ASSERT_THAT(Types(graph), ElementsAre("BatchNormalization"));
+  EXPECT_THAT(Operands(graph, graph.ops[0]), ElementsAre("x", "scale", "shift"));
+}
+
+TEST(Restore, StatisticsThatAreReadElsewhereStay) {
+  TestModel model;
+  model.graph()
+      .Input("x", TestDims("batch", 4, 6))
+      .Weight("scale", {4})
+      .Weight("shift", {4})
+      .Node("ReduceMean", {"x"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("ReduceMean", {"x"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
+      .Output("y")
+      .Output("mean");
+  EXPECT_THAT(Types(Restored(model)), ElementsAre("ReduceMean", "BatchNormalization"));
+}
+
 TEST(Restore, ABiasBelongsToItsProduct) {
   TestModel model;
   model.graph()

@@ -53,7 +53,9 @@ Seconds Rated(const StepWork& work, const StepWork::Op& op, const Rates& rates) 
   const double rate =
       (op.tensor ? work.peak : work.plain) * reach * Saturation(op, rates, work.tensor_units);
   const double stream = work.bandwidth * (work.half ? of.half_bytes : of.full_bytes);
-  const double pace = op.of == OpClass::kDepthwise ? rates.depthwise_walk : rates.norm_walk;
+  const double pace = op.of == OpClass::kDepthwise ? rates.depthwise_walk
+                      : op.of == OpClass::kNorm    ? rates.norm_walk
+                                                   : 1;
   for (const std::size_t pass : {kForward, kBackward}) {
     const double arithmetic = op.tensor && rate > 0 ? op.flops[pass] / rate : 0;
     const double streamed = op.bytes[pass] / stream, walked = op.walk[pass] * pace;

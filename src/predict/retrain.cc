@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "core/numbers/statistics.h"
 #include "core/result.h"
 #include "core/text/words.h"
 #include "predict/features.h"
+#include "predict/repeats.h"
 
 namespace sharewell::predict {
-
-// Runs of one workload as one: the middle of what was measured. Retrainer holds some, so that it
-// cannot be in the nameless namespace.
-struct MergedRun {
-  Row row;
-  std::size_t runs = 0;
-};
 
 namespace {
 
@@ -35,44 +28,18 @@ constexpr std::size_t kMostKnownAdded = 2000;
 constexpr double kDrifts = 1.5, kLeastDrift = 0.05;
 constexpr std::size_t kFewestDrifting = 15;
 
-auto KeyOf(const Row& row) {
-  return std::tuple(row.workload, row.query.graph->batch, row.precision_word,
-                    static_cast<int>(row.query.run.optimizer), row.query.workers,
-                    row.query.gpu->name);
-}
-
-// In the order of their last runs; the newest `most`.
-std::vector<MergedRun> Merge(std::span<const Row> runs, std::size_t most) {
-  std::map<decltype(KeyOf(runs[0])), std::vector<std::size_t>> by_key;
-  for (std::size_t i = 0; i < runs.size(); ++i) by_key[KeyOf(runs[i])].push_back(i);
-  std::vector<std::vector<std::size_t>> groups;
-  groups.reserve(by_key.size());
-  for (auto& [key, group] : by_key) groups.push_back(std::move(group));
-  std::sort(groups.begin(), groups.end(),
-            [](const auto& a, const auto& b) { return a.back() < b.back(); });
-  if (groups.size() > most) {
-    groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(most));
-  }
-  std::vector<MergedRun> out;
-  for (const auto& group : groups) {
-    MergedRun one{runs[group.back()], group.size()};
-    for (std::size_t f = 0; f < kFigures; ++f) {
-      std::vector<double> values;
-      for (const std::size_t i : group) {
-        if (runs[i].measured[f]) values.push_back(*runs[i].measured[f]);
-      }
-      one.row.measured[f] = core::Quantile(values, 0.5);
-    }
-    out.push_back(std::move(one));
-  }
-  return out;
+// The newest `most`.
+std::vector<Row> Newest(std::span<const Row> runs, std::size_t most) {
+  std::vector<Row> rows = MergeRepeats(runs);
+  if (rows.size() > most) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(most));
+  return rows;
 }
 
 // Of every workload what a predictor says, once: predictions take longer than all else here.
-std::vector<Prediction> Predictions(const Predictor& predictor, std::span<const MergedRun> rows) {
+std::vector<Prediction> Predictions(const Predictor& predictor, std::span<const Row> rows) {
   std::vector<Prediction> out;
   out.reserve(rows.size());
-  for (const MergedRun& merged : rows) out.push_back(predictor.Predict(merged.row.query));
+  for (const Row& row : rows) out.push_back(predictor.Predict(row.query));
   return out;
 }
 
@@ -146,8 +113,8 @@ class Retrainer {
       : shipped_(shipped), in_use_(in_use), options_(options) {
     const auto held = static_cast<std::size_t>(static_cast<double>(runs.size()) * options.held_out);
     const auto learnt = runs.first(runs.size() - held);
-    learn_ = Merge(learnt, options.most_workloads);
-    judge_ = Merge(runs.last(held), options.most_workloads);
+    learn_ = Newest(learnt, options.most_workloads);
+    judge_ = Newest(runs.last(held), options.most_workloads);
     out_.runs = learnt.size();
     out_.held_out = held;
     out_.workloads = learn_.size();
@@ -194,7 +161,7 @@ class Retrainer {
     std::vector<std::size_t> rows;
     std::vector<double> targets;
     for (std::size_t i = 0; i < learn_.size(); ++i) {
-      const auto residual = Residual(learn_[i].row, said_[i], figure);
+      const auto residual = Residual(learn_[i], said_[i], figure);
       if (!residual || !std::isfinite(*residual)) continue;
       rows.push_back(i);
       targets.push_back(*residual);
@@ -205,7 +172,7 @@ class Retrainer {
     for (const double target : targets) off.push_back(std::abs(target - middle));
     const double far = std::max(kLeastFar, kFar * kNormalMad * *core::Quantile(off, 0.5));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Query& query = learn_[rows[i]].row.query;
+      const Query& query = learn_[rows[i]].query;
       table.Add(FeaturesOf(figure, query, BaseOf(shipped_.Own(query)),
                            said_[rows[i]].unlearnt_busy_seconds),
                 std::clamp(targets[i], middle - far, middle + far));
@@ -219,7 +186,7 @@ class Retrainer {
              std::vector<learn::Residual>& left) const {
     std::vector<double> shipped, in_use, retrained;
     for (std::size_t i = 0; i < judge_.size(); ++i) {
-      const Row& row = judge_[i].row;
+      const Row& row = judge_[i];
       const auto residual = Residual(row, shipped_said_[i], figure);
       const auto now = Residual(row, in_use_said_[i], figure);
       if (!residual || !now) continue;
@@ -268,7 +235,7 @@ class Retrainer {
   void Remember(Predictor& fresh) const {
     std::map<std::string, std::size_t> met;
     for (std::size_t i = 0; i < learn_.size(); ++i) {
-      const Row& row = learn_[i].row;
+      const Row& row = learn_[i];
       ++met[row.query.gpu->name];
       Known known;
       known.workload = row.workload;
@@ -304,7 +271,7 @@ class Retrainer {
   const Predictor& shipped_;
   const Predictor& in_use_;
   const RetrainOptions& options_;
-  std::vector<MergedRun> learn_, judge_;
+  std::vector<Row> learn_, judge_;
   std::vector<Prediction> said_;                        // by the shipped one, of learn_
   std::vector<Prediction> shipped_said_, in_use_said_;  // of judge_
   Retrained out_;
@@ -340,13 +307,13 @@ std::optional<double> ErrorOn(const Predictor& predictor, std::span<const Row> r
 Drift FindDrift(const Predictor& in_use, const std::array<std::optional<double>, kFigures>& judged,
                 std::span<const Row> newest) {
   Drift out;
-  const std::vector<MergedRun> rows = Merge(newest, newest.size());
+  const std::vector<Row> rows = MergeRepeats(newest);
   const std::vector<Prediction> said = Predictions(in_use, rows);
   for (std::size_t f = 0; f < kFigures; ++f) {
     const auto figure = static_cast<Figure>(f);
     std::vector<double> errors;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (const auto left = Residual(rows[i].row, said[i], figure)) {
+      if (const auto left = Residual(rows[i], said[i], figure)) {
         errors.push_back(Capped(*left));
       }
     }

@@ -1,6 +1,7 @@
 #include "predict/walk.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/flow.h"
 
@@ -42,6 +43,23 @@ std::array<double, 2> Depthwise(const Walked& walked, double plain_tflops) {
           (inputs * (kInput + kInputTap * walked.window) + walks * kWeightTap) * slower};
 }
 
+// Tiles of the output, and of the input's gradient.
+std::array<double, 2> Tiles(const Walked& walked, double plain_tflops) {
+  constexpr double kTile = 128, kSeconds = 1.2e-6, kMultiprocessors = 132;
+  if (walked.input.size() < 2 || walked.output.size() < 2) return {};
+  const bool channels_first = walked.of == OpClass::kPointwise;
+  const auto columns = [&](const graph::Dims& dims) {
+    return static_cast<double>(channels_first ? dims[1] : dims.back());
+  };
+  const double slower = kPlainTflops / std::max(plain_tflops, 0.1);
+  const auto seconds = [&](double rows, double of) {
+    return std::ceil(rows / kTile) * std::ceil(of / kTile) / kMultiprocessors * kSeconds * slower;
+  };
+  const double in = columns(walked.input), out = columns(walked.output);
+  return {seconds(Product(walked.output, 0) / std::max(out, 1.0), out),
+          seconds(Product(walked.input, 0) / std::max(in, 1.0), in)};
+}
+
 }  // namespace
 
 std::array<double, 2> WalkOf(const Walked& walked, double plain_tflops) {
@@ -49,12 +67,16 @@ std::array<double, 2> WalkOf(const Walked& walked, double plain_tflops) {
   if (walked.of == OpClass::kDepthwise && !walked.transposed) {
     return Depthwise(walked, plain_tflops);
   }
+  if (walked.weighted && (walked.of == OpClass::kMatMul || walked.of == OpClass::kPointwise)) {
+    return Tiles(walked, plain_tflops);
+  }
   return {};
 }
 
 std::array<double, 2> WalkOf(const graph::Graph& graph, const graph::Op& op, OpClass of,
                              const graph::Run& run, const core::GpuModel& gpu) {
-  if (of != OpClass::kNorm && of != OpClass::kDepthwise) return {};
+  const bool product = of == OpClass::kMatMul || of == OpClass::kPointwise;
+  if (of != OpClass::kNorm && of != OpClass::kDepthwise && !product) return {};
   if (op.inputs.empty() || op.inputs[0] == graph::kAbsent || op.outputs.empty() ||
       op.outputs[0] == graph::kAbsent) {
     return {};
@@ -66,6 +88,7 @@ std::array<double, 2> WalkOf(const graph::Graph& graph, const graph::Op& op, OpC
   walked.of = of;
   walked.batch_norm = graph::IsBatchNorm(op);
   walked.transposed = op.kind == graph::Kind::kDeconv;
+  walked.weighted = product && op.inputs.size() > 1 && graph::IsWeight(graph, op.inputs[1]);
   walked.half = run.mixed();
   walked.input = *in.dims;
   walked.output = *out.dims;

@@ -1,6 +1,7 @@
-// Walk: what an operator takes whose kernel gives each channel to one block, however much of the
-// GPU is left: batch norms over images, and convolutions with a channel a group. Few channels keep
-// few multiprocessors busy, so neither arithmetic nor bandwidth tells how long they take.
+// Walk: what an operator takes that neither arithmetic nor bandwidth tells of. Batch norms over
+// images and convolutions with a channel a group give each channel to one block, however much of
+// the GPU is left. Products go tile by tile, and a tile takes its time however short the sums are
+// and however few of its columns there are.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@ namespace sharewell::predict {
 struct Walked {
   OpClass of = OpClass::kNone;
   bool batch_norm = false, transposed = false, half = false;
+  bool weighted = false;  // a product with a weight
   graph::Dims input, output;
   double window = 1;
 };

@@ -69,6 +69,33 @@ TEST(Walk, ASlowerGpuTakesLongerOverWhatFillsIt) {
   EXPECT_DOUBLE_EQ(WalkOf(walked, kH200 / 2)[0], 2 * WalkOf(walked, kH200)[0]);
 }
 
+// Talking heads mix four maps by a weight of four by four: 88 us forward (data/h200/operators.csv,
+// 32x196x196x4 in tf32), where bandwidth alone would say 8.
+TEST(Walk, AProductTakesATileAtATimeHoweverNarrowItIs) {
+  Walked heads;
+  heads.of = OpClass::kMatMul;
+  heads.weighted = true;
+  heads.input = heads.output = {32, 196, 196, 4};
+  const auto narrow = WalkOf(heads, kH200);
+  EXPECT_NEAR(narrow[0], 88e-6, 5e-6);
+  EXPECT_EQ(narrow[0], narrow[1]);
+  heads.output = {32, 196, 196, 256};
+  EXPECT_DOUBLE_EQ(WalkOf(heads, kH200)[0], 2 * narrow[0]);
+  EXPECT_EQ(WalkOf(heads, kH200)[1], narrow[1]) << "the input's gradient is as narrow as before";
+  heads.weighted = false;
+  EXPECT_EQ(WalkOf(heads, kH200)[0], 0) << "many small products have tiles of other sizes";
+}
+
+TEST(Walk, AConvolutionOfOnePlaceIsAProductOfItsChannels) {
+  Walked walked;
+  walked.of = OpClass::kPointwise;
+  walked.weighted = true;
+  walked.input = {64, 24, 56, 56};
+  walked.output = {64, 144, 56, 56};
+  const auto walk = WalkOf(walked, kH200);
+  EXPECT_DOUBLE_EQ(walk[0], 2 * walk[1]);
+}
+
 TEST(Layout, ATransposedViewHasItsChannelsInnermostAndSoHasWhatIsMadeOfIt) {
   graph::Graph graph;
   const auto tensor = [&](graph::Dims dims) {

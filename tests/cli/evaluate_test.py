@@ -26,7 +26,7 @@ class Evaluate(ProgramTest):
         text = self.succeed("evaluate", self.profiles(), "--learner", "analytic,boosted", "--folds", "3",
                             "--json", "--out", "results")
         document = json.loads(text)
-        self.assertEqual(list(document), ["schema", "profiles", "split", "folds", "search", "rows",
+        self.assertEqual(list(document), ["schema", "profiles", "split", "folds", "search", "rows", "rows_measured",
                                           "rows_without_graph", "families", "gpu_models", "learners",
                                           "importance"])
         self.assertEqual((document["schema"], document["rows"], document["families"]), (1, 12, 4))

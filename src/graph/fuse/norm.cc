@@ -168,6 +168,20 @@ bool FuseNorm(Rewriter& rewriter, OpIndex at) {
   return true;
 }
 
+bool FuseStatistics(Rewriter& rewriter, OpIndex at) {
+  const Op& norm = rewriter.At(at);
+  if (norm.type != "BatchNormalization" || norm.inputs.size() != 5) return false;
+  for (const TensorId id : {norm.inputs[3], norm.inputs[4]}) {
+    const OpIndex maker = rewriter.Maker(id);
+    if (maker == kNoOp || rewriter.At(maker).type != "ReduceMean") return false;
+  }
+  Op fused = norm;
+  fused.inputs.resize(3);
+  const OpIndex parts[] = {at};
+  rewriter.Replace(parts, at, std::move(fused));
+  return true;
+}
+
 bool FuseScaledNorm(Rewriter& rewriter, OpIndex at) {
   const Op& norm = rewriter.At(at);
   if (norm.type != "InstanceNormalization" || norm.outputs.size() != 1 || norm.inputs.empty()) {

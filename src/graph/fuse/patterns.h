@@ -19,6 +19,10 @@ bool FuseActivation(Rewriter& rewriter, OpIndex at);
 // kNorm of x, scale?, bias?.
 bool FuseNorm(Rewriter& rewriter, OpIndex at);
 
+// Batch normalisation whose mean and variance the graph computes beside it, as exporters write what
+// a training framework's kernel does itself. Becomes kNorm of x, scale, bias.
+bool FuseStatistics(Rewriter& rewriter, OpIndex at);
+
 // Instance normalisation with a scale and a shift of its own behind it: how group norms come.
 bool FuseScaledNorm(Rewriter& rewriter, OpIndex at);
 

@@ -73,7 +73,10 @@ void Rewriter::Sweep(TensorId start) {
     const OpIndex maker = Maker(id);
     if (maker == kNoOp || gone_[Index(maker)] || At(maker).macs > 0) continue;
     const Kind kind = At(maker).kind;
-    if (kind != Kind::kView && kind != Kind::kHost && kind != Kind::kElementwise) continue;
+    if (kind != Kind::kView && kind != Kind::kHost && kind != Kind::kElementwise &&
+        kind != Kind::kReduction) {
+      continue;
+    }
     const bool wanted =
         std::any_of(At(maker).outputs.begin(), At(maker).outputs.end(), [&](TensorId output) {
           return output != kAbsent && (output_[Index(output)] || !readers_[Index(output)].empty());

@@ -57,8 +57,12 @@ std::string HowSplit(const Evaluation& in) {
 }  // namespace
 
 std::string EvaluationTable(const Evaluation& in) {
+  const std::string times =
+      in.measured > in.rows.size()
+          ? fmt::format(" ({}, whose medians are taken)", core::Count(in.measured, "row"))
+          : "";
   std::string text =
-      fmt::format("{} of {} on {}; {}{}\n", core::Count(in.rows.size(), "workload"),
+      fmt::format("{}{} of {} on {}; {}{}\n", core::Count(in.rows.size(), "workload"), times,
                   core::Count(in.families, "family", "families"), core::Count(in.gpus, "GPU model"),
                   HowSplit(in), in.search ? ", learners' options searched" : "");
   if (in.without_graph > 0) {
@@ -88,6 +92,7 @@ std::string EvaluationJson(const Evaluation& in, const std::vector<std::string>&
   json["folds"] = in.folds;
   json["search"] = in.search;
   json["rows"] = in.rows.size();
+  json["rows_measured"] = std::max(in.measured, in.rows.size());
   json["rows_without_graph"] = in.without_graph;
   json["families"] = in.families;
   json["gpu_models"] = in.gpus;

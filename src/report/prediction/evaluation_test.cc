@@ -72,6 +72,7 @@ TEST(EvaluationJson, IsThisDocument) {
   "folds": 2,
   "search": false,
   "rows": 2,
+  "rows_measured": 2,
   "rows_without_graph": 3,
   "families": 2,
   "gpu_models": 1,

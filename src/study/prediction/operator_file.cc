@@ -58,6 +58,8 @@ predict::Walked WalkedOf(std::string_view operands, std::string_view type,
   out.of = shape.of;
   out.batch_norm = type.find("atch") != std::string_view::npos;
   out.transposed = type.find("ranspose") != std::string_view::npos;
+  const std::string_view rest = operands.substr(std::min(first.size() + 1, operands.size()));
+  out.weighted = rest.substr(0, rest.find(' ')).find('w') != std::string_view::npos;
   out.half = shape.arithmetic == 2;
   out.input = *input;
   out.output = output;

@@ -75,8 +75,9 @@ core::Result<MeasuredColocations> AllGroups(const TrainAsk& ask,
 
 core::Result<TrainReport> TrainModel(const TrainAsk& ask,
                                      const catalogue::GpuCatalogue& catalogue) {
-  const auto set = ReadTrainingSet(ask.profiles, catalogue);
+  auto set = ReadTrainingSet(ask.profiles, catalogue);
   RETURN_IF_ERROR(set);
+  MergeRepeats(*set);
   TrainReport report;
   report.rows = set->rows.size();
   report.without_graph = set->without_graph;

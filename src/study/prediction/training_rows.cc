@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
+#include "predict/repeats.h"
 #include "study/prediction/model_file.h"
 
 namespace sharewell::study {
@@ -184,6 +185,11 @@ class Reading {
 };
 
 }  // namespace
+
+void MergeRepeats(TrainingSet& set) {
+  set.measured = set.rows.size();
+  set.rows = predict::MergeRepeats(set.rows);
+}
 
 core::Result<TrainingSet> ReadTrainingSet(const std::vector<std::string>& paths,
                                           const catalogue::GpuCatalogue& catalogue) {

@@ -156,10 +156,11 @@ class EvaluateCommand : public Command {
   Result<ExitCode> Profiles(study::EvaluationOptions options) const {
     const auto catalogue = CatalogueWith(catalogue_);
     RETURN_IF_ERROR(catalogue);
-    const auto set = study::ReadTrainingSet(profiles_, *catalogue);
+    auto set = study::ReadTrainingSet(profiles_, *catalogue);
     RETURN_IF_ERROR(set);
     ProgressBar bar;
     if (yeung_) return BesideYeung(*set, options.folds, bar);
+    study::MergeRepeats(*set);
     std::optional<predict::OperatorTable> operators;
     if (!operators_.empty()) {
       auto read = study::ReadOperatorFiles(operators_, *catalogue);

@@ -272,6 +272,7 @@ core::Result<Evaluation> Evaluate(const TrainingSet& set, const EvaluationOption
   out.folds = evaluator.folds();
   out.search = options.search;
   out.without_graph = set.without_graph;
+  out.measured = set.measured;
   std::set<std::string> families, gpus;
   for (const predict::Row& row : set.rows) {
     families.insert(row.family);

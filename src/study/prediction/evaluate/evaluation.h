@@ -93,6 +93,7 @@ struct Evaluation {
   std::size_t folds = 0;
   bool search = false;
   std::size_t families = 0, gpus = 0, without_graph = 0;
+  std::size_t measured = 0;  // rows that `rows` are the medians of; 0: each is one
   std::vector<EvaluatedRow> rows;
   std::vector<LearnerErrors> learners;
   std::vector<HeldOutValue> values;
