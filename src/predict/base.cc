@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -174,6 +176,18 @@ void AddCopies(StepWork& work, const Query& query) {
   }
 }
 
+// Forward and, where it returns, backward together; as sure as the less sure of the two.
+std::optional<OperatorTable::Told> Told(const OperatorTable& table, const OperatorShape& shape,
+                                        bool returns, const Roofline& roofline) {
+  auto told = table.Seconds(shape, kForward, roofline);
+  if (!told || !returns) return told;
+  const auto back = table.Seconds(shape, kBackward, roofline);
+  if (!back) return std::nullopt;
+  told->seconds += back->seconds;
+  told->support = std::min(told->support, back->support);
+  return told;
+}
+
 }  // namespace
 
 bool Computes(const core::GpuModel& gpu, graph::Precision precision) {
@@ -296,6 +310,8 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   const Roofline roofline = RooflineOf(*query.gpu);
   const std::vector<bool> last = ChannelsLast(*query.graph);
   graph::Work backward;
+  // Most networks repeat their layers, and to ask the table is most of the work here.
+  std::map<std::pair<OperatorShape, bool>, std::optional<OperatorTable::Told>> told;
   work.ops.reserve(query.graph->ops.size());
   AddCopies(work, query);
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
@@ -315,14 +331,12 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
     if (query.operators == nullptr || other_kernels || of == OpClass::kRecurrent) continue;
     OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
     shape.walk = work.ops.back().walk;
-    const auto forward = query.operators->Seconds(shape, kForward, roofline);
     const bool returns = cost.ops[i].backward.kernels > 0;
-    const auto back = returns ? query.operators->Seconds(shape, kBackward, roofline)
-                              : std::optional(OperatorTable::Told{0, 1});
-    if (!forward || !back) continue;
-    work.ops.back().seconds = forward->seconds + back->seconds;
-    work.ops.back().trust =
-        kLeastTrust + (kMostTrust - kLeastTrust) * std::min(forward->support, back->support);
+    const auto [known, first] = told.try_emplace({shape, returns});
+    if (first) known->second = Told(*query.operators, shape, returns, roofline);
+    if (!known->second) continue;
+    work.ops.back().seconds = known->second->seconds;
+    work.ops.back().trust = kLeastTrust + (kMostTrust - kLeastTrust) * known->second->support;
   }
   work.sum_bytes = cost.backward.bytes - backward.bytes;
   work.sum_kernels = cost.backward.kernels - backward.kernels;

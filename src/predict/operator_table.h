@@ -36,6 +36,7 @@ struct OperatorShape {
   double window = 1;
   double dilation = 1;
   std::array<double, 2> walk{};  // walk.h, on the GPU in question
+  friend auto operator<=>(const OperatorShape&, const OperatorShape&) = default;
 };
 
 OperatorShape ShapeOf(const graph::Graph& graph, const graph::Op& op, const graph::OpCost& cost,
