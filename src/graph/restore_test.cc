@@ -305,11 +305,27 @@ TEST(Restore, StatisticsThatAreReadElsewhereStay) {
       .Weight("scale", {4})
       .Weight("shift", {4})
       .Node("ReduceMean", {"x"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("ReduceMean", {"x"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("Mul", {"x", "x"}, {"q"})
+      .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
       .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
       .Output("y")
       .Output("mean");
   EXPECT_THAT(Types(Restored(model)), ElementsAre("ReduceMean", "BatchNormalization"));
+}
+
+TEST(Restore, MeansOfSomethingElseAreNoStatistics) {
+  TestModel model;
+  model.graph()
+      .Input("x", TestDims("batch", 4, 6))
+      .Input("z", TestDims("batch", 4, 6))
+      .Weight("scale", {4})
+      .Weight("shift", {4})
+      .Node("ReduceMean", {"z"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("Mul", {"z", "z"}, {"q"})
+      .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
+      .Output("y");
+  EXPECT_THAT(Restored(model).ops, SizeIs(4));
 }
 
 TEST(Restore, ABiasBelongsToItsProduct) {

@@ -13,7 +13,7 @@ namespace {
 auto KeyOf(const Row& row) {
   return std::tuple(row.workload, row.query.graph->batch, row.precision_word,
                     static_cast<int>(row.query.run.optimizer), row.query.workers,
-                    row.query.gpu->name);
+                    row.query.gpu->name, row.query.graph->ops.size());
 }
 
 template <class Of>

@@ -9,8 +9,9 @@
 
 namespace sharewell::predict {
 
-// The same workload, batch, precision, optimizer, loader processes and GPU model make one row: the
-// median of every figure and of the host's speed. In the order of their last rows.
+// The same workload, batch, precision, optimizer, loader processes, GPU model and number of
+// operators make one row: the median of every figure and of the host's speed. In the order of their
+// last rows.
 std::vector<Row> MergeRepeats(std::span<const Row> rows);
 
 }  // namespace sharewell::predict

@@ -48,17 +48,19 @@ TEST_F(RepeatsTest, WhatOneRowKnowsAndTheOtherDoesNotIsKept) {
   EXPECT_FALSE(merged[0].measured[Index(Figure::kPower)]);
 }
 
-TEST_F(RepeatsTest, AnotherBatchPrecisionOptimizerLoaderOrGpuIsAnotherWorkload) {
+TEST_F(RepeatsTest, AnotherBatchPrecisionOptimizerLoaderGpuOrGraphIsAnotherWorkload) {
   const graph::Graph other_batch = TestGraph(RecurrentList(8), 8);
   core::GpuModel other_gpu = TestGpu();
   other_gpu.name = "T2";
-  std::vector<Row> rows(6, Measured("a", 1, 1));
+  const graph::Graph other = TestGraph(TokenList(8, 2), 4);
+  std::vector<Row> rows(7, Measured("a", 1, 1));
   rows[1].query.graph = &other_batch;
   rows[2].precision_word = "bf16";
   rows[3].query.run.optimizer = graph::Optimizer::kAdam;
   rows[4].query.workers = 0;
   rows[5].query.gpu = &other_gpu;
-  EXPECT_EQ(MergeRepeats(rows).size(), 6U);
+  rows[6].query.graph = &other;
+  EXPECT_EQ(MergeRepeats(rows).size(), 7U);
   EXPECT_TRUE(MergeRepeats({}).empty());
 }
 

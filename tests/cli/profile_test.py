@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """profile: a job runs as if nobody watched, and its profile is printed and stored."""
 
+import ast
 import json
 import os
 import pathlib
@@ -108,6 +109,7 @@ NCU = """#!{python}
 import os, pathlib, subprocess, sys
 words = sys.argv[1:]
 pathlib.Path({said!r}).open("a").write(" ".join(words) + "\\n")
+pathlib.Path({said!r} + ".env").open("a").write(repr([os.environ.get(name) for name in ("LD_PRELOAD", "SHAREWELL_PROFILE_AFTER")]) + "\\n")
 value = lambda flag: words[words.index(flag) + 1]
 command = words[words.index("--log-file") + 2:]
 code = subprocess.run(command, check=False).returncode
@@ -151,6 +153,10 @@ class Kernels(ProfileTest):
         _, record = self.record(*QUICK, "--kernels", "20", "--", "sleep", "1")
         self.assertGreater(len(record["kernels"]), 0)
         self.assertEqual(re.findall(r"--profile-from-start (\w+)", self.said.read_text()), ["off", "on"])
+        warm, first = (ast.literal_eval(line) for line in pathlib.Path(f"{self.said}.env").read_text().splitlines())
+        self.assertTrue(warm[0].split(":")[0].endswith("/profiler.so"), warm)
+        self.assertEqual(float(warm[1]), 10)
+        self.assertEqual(first[1], None, "nothing is loaded into it then")
         self.assertTrue(any("ended before it was warm" in note for note in record["notes"]), record["notes"])
 
     def test_what_nsight_compute_refuses_is_said_and_the_rest_is_kept(self):

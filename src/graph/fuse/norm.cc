@@ -93,6 +93,17 @@ TensorId Centred(const Rewriter& rewriter, TensorId id, std::vector<OpIndex>& pa
   return x;
 }
 
+// What it is a view of.
+TensorId Viewed(const Rewriter& rewriter, TensorId id) {
+  for (OpIndex maker = rewriter.Maker(id);
+       maker != kNoOp && rewriter.At(maker).kind == Kind::kView &&
+       !rewriter.At(maker).inputs.empty();
+       maker = rewriter.Maker(id)) {
+    id = rewriter.At(maker).inputs[0];
+  }
+  return id;
+}
+
 }  // namespace
 
 bool FuseNorm(Rewriter& rewriter, OpIndex at) {
@@ -170,11 +181,21 @@ bool FuseNorm(Rewriter& rewriter, OpIndex at) {
 
 bool FuseStatistics(Rewriter& rewriter, OpIndex at) {
   const Op& norm = rewriter.At(at);
-  if (norm.type != "BatchNormalization" || norm.inputs.size() != 5) return false;
-  for (const TensorId id : {norm.inputs[3], norm.inputs[4]}) {
-    const OpIndex maker = rewriter.Maker(id);
-    if (maker == kNoOp || rewriter.At(maker).type != "ReduceMean") return false;
+  if (norm.type != "BatchNormalization" || norm.inputs.size() != 5 || norm.outputs.size() != 1) {
+    return false;
   }
+  const auto averaged = [&](TensorId id) {
+    const OpIndex maker = rewriter.Maker(id);
+    const bool mean = maker != kNoOp && rewriter.At(maker).type == "ReduceMean";
+    return mean ? rewriter.At(maker).inputs[0] : kAbsent;
+  };
+  const TensorId mean_of = averaged(norm.inputs[3]), variance_of = averaged(norm.inputs[4]);
+  if (mean_of == kAbsent || variance_of == kAbsent ||
+      Viewed(rewriter, mean_of) != Viewed(rewriter, norm.inputs[0])) {
+    return false;
+  }
+  const OpIndex square = rewriter.Maker(variance_of);
+  if (square == kNoOp || rewriter.At(square).kind != Kind::kElementwise) return false;
   Op fused = norm;
   fused.inputs.resize(3);
   const OpIndex parts[] = {at};

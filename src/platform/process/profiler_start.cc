@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <atomic>
+
 namespace {
 
 // Of the CUDA driver's interface.
@@ -20,6 +22,9 @@ using GetState = int (*)(int device, unsigned* flags, int* active);
 using Retain = int (*)(void** context, int device);
 using SetCurrent = int (*)(void* context);
 using Start = int (*)();
+
+double after = 0;                // seconds of using the GPU
+std::atomic<bool> found{false};  // the driver's library: a child may not use its contexts
 
 void Sleep(double seconds) {
   timespec left{
@@ -48,7 +53,7 @@ int DeviceInUse(void* driver) {
   return -1;
 }
 
-void* Wait(void* after) {
+void* Wait(void*) {
   constexpr double kLook = 0.1;
   void* driver = nullptr;
   int device = -1;
@@ -56,9 +61,10 @@ void* Wait(void* after) {
     Sleep(kLook);
     // Never loaded by us: a process without it uses no GPU.
     if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    if (driver != nullptr) device = DeviceInUse(driver);
+    found = driver != nullptr;
+    if (found) device = DeviceInUse(driver);
   }
-  Sleep(*static_cast<double*>(after));
+  Sleep(after);
   const auto retain = Find<Retain>(driver, "cuDevicePrimaryCtxRetain");
   const auto current = Find<SetCurrent>(driver, "cuCtxSetCurrent");
   const auto start = Find<Start>(driver, "cuProfilerStart");
@@ -70,18 +76,28 @@ void* Wait(void* after) {
   return nullptr;
 }
 
-__attribute__((constructor)) void Begin() {
-  static double after = 0;
-  const char* const text = getenv("SHAREWELL_PROFILE_AFTER");
-  if (text == nullptr) return;
-  after = strtod(text, nullptr);
-  if (!(after >= 0 && after < 86400)) return;
+void StartThread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the job's signals are for its own threads
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, Wait, &after) == 0) pthread_detach(thread);
+  if (pthread_create(&thread, nullptr, Wait, nullptr) == 0) pthread_detach(thread);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A launcher forks, and its child uses the GPU: threads do not go with it. Children of those who
+// use it already, such as loaders, are left alone.
+void InChild() {
+  if (!found) StartThread();
+}
+
+__attribute__((constructor)) void Begin() {
+  const char* const text = getenv("SHAREWELL_PROFILE_AFTER");
+  if (text == nullptr) return;
+  after = strtod(text, nullptr);
+  if (!(after >= 0 && after < 86400)) return;
+  StartThread();
+  pthread_atfork(nullptr, nullptr, InChild);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ int InAProcess(const std::string& library) {
   if (::dlopen(library.c_str(), RTLD_NOW) == nullptr) return 2;
   std::this_thread::sleep_for(milliseconds(500));
   if (starts() != 0) return 3;  // no GPU is used yet
-  use_gpu();
   const auto began = Clock::now();
+  use_gpu();
   while (starts() == 0 && Clock::now() - began < std::chrono::seconds(20)) {
     std::this_thread::sleep_for(milliseconds(5));
   }

@@ -45,7 +45,7 @@ std::string Cell(const LearnerErrors& learner, const Column& column) {
 std::string HowSplit(const Evaluation& in) {
   switch (in.split) {
     case HoldBack::kRandom:
-      return fmt::format("a fifth of the rows held out at random, {} times", in.folds);
+      return fmt::format("a fifth of them held out at random, {} times", in.folds);
     case HoldBack::kFamily:
       return fmt::format("whole families held out, in {} folds", in.folds);
     case HoldBack::kGpu:
@@ -57,14 +57,14 @@ std::string HowSplit(const Evaluation& in) {
 }  // namespace
 
 std::string EvaluationTable(const Evaluation& in) {
-  const std::string times =
-      in.measured > in.rows.size()
-          ? fmt::format(" ({}, whose medians are taken)", core::Count(in.measured, "row"))
-          : "";
   std::string text =
-      fmt::format("{}{} of {} on {}; {}{}\n", core::Count(in.rows.size(), "workload"), times,
+      fmt::format("{} of {} on {}; {}{}\n", core::Count(in.rows.size(), "workload"),
                   core::Count(in.families, "family", "families"), core::Count(in.gpus, "GPU model"),
                   HowSplit(in), in.search ? ", learners' options searched" : "");
+  if (in.measured > in.rows.size()) {
+    text += fmt::format("{} in all; a workload that has several counts once, with their medians\n",
+                        core::Count(in.measured, "row"));
+  }
   if (in.without_graph > 0) {
     text += fmt::format("{} more name no graph and are left out\n", in.without_graph);
   }

@@ -62,6 +62,14 @@ TEST(EvaluationTable, FitsAScreenAndSaysWhatItMeans) {
   }
 }
 
+TEST(EvaluationTable, SaysWhereRowsWereMerged) {
+  study::Evaluation evaluation = Example();
+  evaluation.measured = 5;
+  EXPECT_THAT(EvaluationTable(evaluation),
+              HasSubstr("in 2 folds\n5 rows in all; a workload that has several counts once, with "
+                        "their medians\n3 more name"));
+}
+
 TEST(EvaluationJson, IsThisDocument) {
   EXPECT_EQ(EvaluationJson(Example(), {"p.csv"}), R"({
   "schema": 1,

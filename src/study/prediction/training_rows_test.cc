@@ -98,6 +98,17 @@ TEST_F(TrainingRowsTest, RowsThatNameNoGraphAreCounted) {
   EXPECT_EQ(set.without_graph, 1U);
 }
 
+TEST_F(TrainingRowsTest, RowsOfOneWorkloadBecomeOne) {
+  TrainingSet set = Rows(
+      "workload,batch,gpu,model,steps_per_s,host_time\n"
+      "a,8,H200,net.json,10,1\nb,8,H200,net.json,4,1\na,8,H200,net.json,5,1.5\n");
+  MergeRepeats(set);
+  EXPECT_EQ(set.measured, 3U);
+  ASSERT_EQ(set.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(*set.rows[1].measured[predict::Index(Figure::kStepSeconds)], 0.15);
+  EXPECT_EQ(set.rows[1].query.host_time, 1.25);
+}
+
 TEST_F(TrainingRowsTest, AGraphIsLookedForBesideTheProfilesThenInOnnx) {
   std::filesystem::create_directory(folder.Path("onnx"));
   folder.Write("onnx/other.json", kTinyNet);

@@ -14,7 +14,7 @@
 namespace sharewell::study::reproduce {
 namespace {
 
-// A loop of ours for each of the paper's benchmarks; null: measured for none yet.
+// A loop of ours for each of the paper's benchmarks; null: none is inside the program yet.
 struct OurLoop {
   const char* workload;
   int batch;
@@ -52,7 +52,8 @@ PaperGrid Utilisation(const core::Measurements& all) {
                                  "-",       InPercent(type.busy),
                                  "-",       fmt::format("{:.1f}", type.busy / type.cpu)};
     if (loop.workload == nullptr) {
-      row.insert(row.end(), {"-", "-", "-", fmt::format("not measured yet: {}", loop.stands_for)});
+      row.insert(row.end(),
+                 {"-", "-", "-", fmt::format("not in this table yet: {}", loop.stands_for)});
     } else {
       const core::Profile* p =
           Measured(all, {loop.workload, loop.batch, loop.precision, loop.workers});

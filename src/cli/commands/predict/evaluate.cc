@@ -158,9 +158,9 @@ class EvaluateCommand : public Command {
     RETURN_IF_ERROR(catalogue);
     auto set = study::ReadTrainingSet(profiles_, *catalogue);
     RETURN_IF_ERROR(set);
+    study::MergeRepeats(*set);
     ProgressBar bar;
     if (yeung_) return BesideYeung(*set, options.folds, bar);
-    study::MergeRepeats(*set);
     std::optional<predict::OperatorTable> operators;
     if (!operators_.empty()) {
       auto read = study::ReadOperatorFiles(operators_, *catalogue);

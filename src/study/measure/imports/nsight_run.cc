@@ -69,10 +69,13 @@ std::string Preloaded(const std::string& library) {
   return others != nullptr && *others != 0 ? fmt::format("{}:{}", library, others) : library;
 }
 
+struct Pass {
+  std::string text;   // Nsight Compute's log, with the table if it has one
+  bool late = false;  // the job was ended by us
+};
 // Whether anything was counted is told by the table alone: a job that ends before it is warm is no
 // error to Nsight Compute. `library`: what tells it that the job is warm; empty: from the start.
-Result<std::string> RunOnce(const NsightRun& run, const std::string& library,
-                            const std::string& log) {
+Result<Pass> RunOnce(const NsightRun& run, const std::string& library, const std::string& log) {
   platform::ChildOptions options;
   options.command = {run.program,
                      "--csv",
@@ -107,7 +110,7 @@ Result<std::string> RunOnce(const NsightRun& run, const std::string& library,
   const auto begin = std::chrono::steady_clock::now();
   const auto over = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >
-           run.limit.value;
+           run.limit.value + (library.empty() ? 0 : run.warm.value);
   };
   bool late = false;
   std::optional<int> signal;
@@ -125,12 +128,7 @@ Result<std::string> RunOnce(const NsightRun& run, const std::string& library,
         "Nsight Compute wrote nothing{}; run the same command by hand with ncu before it",
         late ? fmt::format(" within {:.0f} min", run.limit.value / 60) : "");
   }
-  std::string text(file->text());
-  if (late && text.find(kHeading) == std::string::npos) {
-    return core::FailedError("no kernel was counted within {:.0f} min, and the job was ended",
-                             run.limit.value / 60);
-  }
-  return text;
+  return Pass{std::string(file->text()), late};
 }
 
 // Before Hopper the counters are one program's, and DCGM's service may be that program. Later GPUs
@@ -153,16 +151,22 @@ Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
   }
   const std::string library = folder.path() + "/profiler.so";
   RETURN_IF_ERROR(platform::WriteFile(library, platform::EmbeddedProfilerLibrary()));
+  bool reached = true;
   for (const bool warm : {true, false}) {
-    const auto text = RunOnce(run, warm ? library : "",
+    const auto pass = RunOnce(run, warm ? library : "",
                               fmt::format("{}/{}.csv", folder.path(), warm ? "warm" : "first"));
-    RETURN_IF_ERROR(text);
-    const std::string_view said = ErrorIn(*text);
-    if (text->find(kHeading) == std::string::npos) {
+    RETURN_IF_ERROR(pass);
+    const std::string_view said = ErrorIn(pass->text);
+    if (pass->text.find(kHeading) == std::string::npos) {
       if (!said.empty()) return tl::unexpected(Refused(said));
+      if (warm) reached = !pass->late;
+      if (!warm && pass->late) {
+        return core::FailedError("no kernel was counted within {:.0f} min, and the job was ended",
+                                 run.limit.value / 60);
+      }
       continue;
     }
-    auto read = imports::ReadNcuText(*text, "Nsight Compute's table");
+    auto read = imports::ReadNcuText(pass->text, "Nsight Compute's table");
     RETURN_IF_ERROR(read);
     if (read->kernels.empty()) continue;
     read->source = "ncu";
@@ -175,8 +179,9 @@ Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
             ? fmt::format("kernels were counted in a run of their own, {:.0f} s after it had begun "
                           "to use the GPU",
                           run.warm.value)
-            : std::string("kernels were counted in a run of their own from the first one on, as "
-                          "it ended before it was warm"));
+            : fmt::format("kernels were counted in a run of their own from the first one on, as {}",
+                          reached ? "it ended before it was warm"
+                                  : "Nsight Compute could not be told when it was warm"));
     if (!said.empty())
       read->notes.push_back("not all of them were: " + core::Quoted(std::string(said)));
     return std::move(*read);

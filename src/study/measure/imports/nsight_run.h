@@ -17,13 +17,14 @@ struct NsightRun {
   std::string program;           // ncu, as platform::FindProgram found it
   int kernels = 200;             // that are counted; then the job is ended
   core::Seconds warm{10};        // of using the GPU that come before: algorithms are tried in them
-  core::Seconds limit{20 * 60};  // then it is ended all the same
+  core::Seconds limit{10 * 60};  // beyond these seconds it is ended all the same
 };
 
 // DCGM's service leaves the counters of GPUs before Hopper alone meanwhile.
-// Kernels, figures and notes, as `sharewell import ncu` has them. A job that ends before it is warm
-// is run again and counted from its first kernel on, and a note says so. What the job writes is not
-// shown. An error says what Nsight Compute said and what to do.
+// Kernels, figures and notes, as `sharewell import ncu` has them. A job that ends before it is
+// warm, or that the library does not reach (in a container, say), is run again and counted from its
+// first kernel on, and a note says so. What the job writes is not shown. An error says what Nsight
+// Compute said and what to do.
 core::Result<core::ProfileRecord> MeasureKernels(const NsightRun& run);
 
 }  // namespace sharewell::study

@@ -21,9 +21,9 @@ namespace {
 
 Evaluation OnOurs(HoldBack split) {
   const auto catalogue = catalogue::GpuCatalogue::Builtin();
-  const auto set =
-      ReadTrainingSet({"data/h200/profiles.csv", "data/h200/profiles-2.csv"}, catalogue);
+  auto set = ReadTrainingSet({"data/h200/profiles.csv", "data/h200/profiles-2.csv"}, catalogue);
   EXPECT_TRUE(set) << set.error().message;
+  if (set) MergeRepeats(*set);
   EvaluationOptions options;
   options.split = split;
   options.learners = {"mean", "yeung-forest", "yeung-boosted"};
@@ -72,7 +72,7 @@ void ExpectQuoted(const Evaluation& evaluation, std::size_t column) {
 
 TEST(EvaluationAcceptance, FamiliesHeldOut) {
   const Evaluation out = OnOurs(HoldBack::kFamily);
-  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.175);        // today 0.165
+  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.175);        // today 0.164
   EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.13);  // today 0.118
   EXPECT_LE(Told(out, "busy_seconds").mape.value_or(1), 0.12);  // today 0.090
   EXPECT_LE(Told(out, "cores").mape.value_or(1), 0.10);         // today 0.074
@@ -85,15 +85,16 @@ TEST(EvaluationAcceptance, FamiliesHeldOut) {
   ExpectQuoted(out, 4);
   // Yeung et al.'s own predictor on the same rows.
   const double theirs = Told(out, "busy", 1).rmsle.value_or(0);
-  EXPECT_GE(theirs, 0.50);  // today 0.53
+  EXPECT_GE(theirs, 0.50);  // today 0.54
   EXPECT_LE(theirs, 0.58);
 }
 
 TEST(EvaluationAcceptance, RowsHeldOutAtRandom) {
   const Evaluation out = OnOurs(HoldBack::kRandom);
-  EXPECT_LE(Told(out, "busy").rmsle.value_or(1), 0.145);        // today 0.135
-  EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.12);  // today 0.104
-  EXPECT_LE(Told(out, "gpu_memory").mape.value_or(1), 0.045);   // today 0.038
+  EXPECT_LE(Told(out, "busy").rmsle.value_or(1),
+            0.154);  // today 0.147; what the paper has on its own rows
+  EXPECT_LE(Told(out, "step_seconds").mape.value_or(1), 0.12);  // today 0.114
+  EXPECT_LE(Told(out, "gpu_memory").mape.value_or(1), 0.045);   // today 0.040
   ExpectQuoted(out, 3);
   const double theirs = Told(out, "busy", 1).rmsle.value_or(0);
   EXPECT_GE(theirs, 0.33);  // today 0.37; in the paper, on its own rows, 0.154

@@ -30,7 +30,7 @@ std::vector<PaperItem> TakayamaItems() {
       {"Table VI", "mean GPU utilisation, and CPU utilisation per socket, of the nine", kPartly,
        "Seven loops of the same kinds on an H200, which a job fills less than a V100. Ours is of "
        "all 16 cores, the paper's of a socket of 20. Mask R-CNN and the recurrent translator are "
-       "not measured yet (tools/lab/QUEUE.md).",
+       "measured, but not in this table yet (tools/lab/QUEUE.md).",
        "sharewell reproduce takayama"},
       {"Table VII", "the two machines of the GPU comparison", kNoFigures,
        "Their GPUs are in our catalogue; the host is not modelled.", "sharewell gpus"},
