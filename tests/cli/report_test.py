@@ -150,7 +150,7 @@ class Report(ProgramTest):
         self.addCleanup(server.stop)
         bad = "<script>alert(1)</script>"
         done = self.run_program("submit", "--wait", "--name", bad, "--gpu-memory", "1GB", "--server",
-                                str(server.socket), "--", "sh", "-c", f"echo '{bad}'; echo 'to err' >&2; exit 3")
+                                str(server.socket), "--", "sh", "-c", f"echo '{bad}'; echo 'to err' >&2; sleep 0.5; exit 3")
         self.assertEqual(done.returncode, 3, done.stderr)
         asked = ("--server", str(server.socket))
         self.assertEqual(self.succeed("report", "job", "1", *asked, "--store", "s.db"), "written to report-job-1.html\n")
