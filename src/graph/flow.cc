@@ -63,6 +63,7 @@ Flow FlowOf(const Graph& graph, const Run& run) {
   flow.storage.resize(tensors);
   flow.casts.assign(graph.ops.size(), 0);
   flow.weight_casts.assign(graph.ops.size(), 0);
+  std::vector<bool> sampled(tensors);  // depends on what the model is given
   for (std::size_t i = 0; i < tensors; ++i) {
     const Tensor& tensor = graph.tensors[i];
     // A file saved in half precision trains in what the run says.
@@ -70,9 +71,8 @@ Flow FlowOf(const Graph& graph, const Run& run) {
         IsFloat(tensor.dtype) && tensor.dtype != DType::kDouble ? 4 : BytesOf(tensor.dtype);
     flow.needs_grad[i] = run.training && tensor.role == Role::kWeight;
     flow.storage[i] = static_cast<TensorId>(i);
+    sampled[i] = tensor.role == Role::kInput;
   }
-  std::vector<bool> sampled(tensors, false);  // depends on what the model is given
-  for (std::size_t i = 0; i < tensors; ++i) sampled[i] = graph.tensors[i].role == Role::kInput;
   std::vector<bool> cast_already(tensors, false);  // autocast keeps the half copy of a weight
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];

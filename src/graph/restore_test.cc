@@ -279,53 +279,38 @@ TEST(Restore, ANormWhoseMeanIsReadElsewhereStaysSpelledOut) {
   EXPECT_THAT(Restored(model).ops, SizeIs(7));
 }
 
-// As torch.onnx writes a batch norm in training: of a weight that is standardised, here.
-TEST(Restore, ABatchNormComputesItsStatisticsItself) {
-  TestModel model;
-  model.graph()
-      .Input("x", TestDims("batch", 4, 6))
-      .Weight("scale", {4})
-      .Weight("shift", {4})
-      .Node("ReduceMean", {"x"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("ReduceMean", {"x"}, {"m"}, {Ints("axes", {0, 2})})
-      .Node("Sub", {"x", "m"}, {"d"})
-      .Node("Mul", {"d", "d"}, {"q"})
-      .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
-      .Output("y");
-  const Graph graph = Restored(model);
-  ASSERT_THAT(Types(graph), ElementsAre("BatchNormalization"));
-  EXPECT_THAT(Operands(graph, graph.ops[0]), ElementsAre("x", "scale", "shift"));
-}
-
-TEST(Restore, StatisticsThatAreReadElsewhereStay) {
-  TestModel model;
-  model.graph()
-      .Input("x", TestDims("batch", 4, 6))
-      .Weight("scale", {4})
-      .Weight("shift", {4})
-      .Node("ReduceMean", {"x"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("Mul", {"x", "x"}, {"q"})
-      .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
-      .Output("y")
-      .Output("mean");
-  EXPECT_THAT(Types(Restored(model)), ElementsAre("ReduceMean", "BatchNormalization"));
-}
-
-TEST(Restore, MeansOfSomethingElseAreNoStatistics) {
+// A batch norm of x in training, as torch.onnx writes it, with the mean and variance of `of`.
+TestModel WithStatistics(const std::string& of) {
   TestModel model;
   model.graph()
       .Input("x", TestDims("batch", 4, 6))
       .Input("z", TestDims("batch", 4, 6))
       .Weight("scale", {4})
       .Weight("shift", {4})
-      .Node("ReduceMean", {"z"}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
-      .Node("Mul", {"z", "z"}, {"q"})
+      .Node("ReduceMean", {of}, {"mean"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
+      .Node("ReduceMean", {of}, {"m"}, {Ints("axes", {0, 2})})
+      .Node("Sub", {of, "m"}, {"d"})
+      .Node("Mul", {"d", "d"}, {"q"})
       .Node("ReduceMean", {"q"}, {"variance"}, {Ints("axes", {0, 2}), Int("keepdims", 0)})
       .Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y"})
       .Output("y");
-  EXPECT_THAT(Restored(model).ops, SizeIs(4));
+  return model;
+}
+
+TEST(Restore, ABatchNormComputesItsStatisticsItself) {
+  const Graph graph = Restored(WithStatistics("x"));
+  ASSERT_THAT(Types(graph), ElementsAre("BatchNormalization"));
+  EXPECT_THAT(Operands(graph, graph.ops[0]), ElementsAre("x", "scale", "shift"));
+}
+
+TEST(Restore, StatisticsThatAreReadElsewhereStay) {
+  TestModel model = WithStatistics("x");
+  model.graph().Output("mean");
+  EXPECT_THAT(Types(Restored(model)), ElementsAre("ReduceMean", "BatchNormalization"));
+}
+
+TEST(Restore, MeansOfSomethingElseAreNoStatistics) {
+  EXPECT_THAT(Restored(WithStatistics("z")).ops, SizeIs(6));
 }
 
 TEST(Restore, ABiasBelongsToItsProduct) {

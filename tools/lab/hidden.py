@@ -67,6 +67,11 @@ def errors(row, told):
         'gpu_seconds_in': f('busy_seconds_per_step_p05') <= util / 100 / rate <= f('busy_seconds_per_step_p95'), 'busy': util >= BUSY}
 
 
+def heading():
+    print('| | rows | utilisation, RMSLE | GPU seconds a step, rms log | memory | step time | step time, busy | in bounds: utilisation | memory | below its p95 | step time | GPU seconds |')
+    print('|---|---|---|---|---|---|---|---|---|---|---|---|')
+
+
 def line(name, found):
     percent = lambda key: 100 * mean([abs(e[key]) for e in found if e[key] is not None])
     share = lambda key: 100 * mean([e[key] for e in found if e[key] is not None])
@@ -96,8 +101,7 @@ def main():
     if not rows:
         sys.exit('hidden: no row with a graph is left')
     found = [errors(row, told) for row, told in zip(rows, predicted(a.sharewell, rows, a.trained))]
-    print('| | rows | utilisation, RMSLE | GPU seconds a step, rms log | memory | step time | step time, busy | in bounds: utilisation | memory | below its p95 | step time | GPU seconds |')
-    print('|---|---|---|---|---|---|---|---|---|---|---|---|')
+    heading()
     line('all', found)
     for name, which in (('families that it knows', True), ('other families', False)):
         part = [e for row, e in zip(rows, found) if (row.get('family') in familiar) == which]

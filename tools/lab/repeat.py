@@ -1,4 +1,4 @@
-"""Measure loops alone as measure.py does, in half the time: several are warmed up, then measured one after the other.
+"""Measure loops alone as measure.py does, several at a time: they are warmed up first, then measured one after the other.
 
   repeat.py PLAN.json OUT.jsonl [--seconds S] [--group 6] [--alone 1.8] [--settle 0.4] [--patience 15]
 

@@ -95,13 +95,12 @@ TensorId Centred(const Rewriter& rewriter, TensorId id, std::vector<OpIndex>& pa
 
 // What it is a view of.
 TensorId Viewed(const Rewriter& rewriter, TensorId id) {
-  for (OpIndex maker = rewriter.Maker(id);
-       maker != kNoOp && rewriter.At(maker).kind == Kind::kView &&
-       !rewriter.At(maker).inputs.empty();
-       maker = rewriter.Maker(id)) {
+  while (true) {
+    const OpIndex maker = rewriter.Maker(id);
+    if (maker == kNoOp || rewriter.At(maker).kind != Kind::kView) return id;
+    if (rewriter.At(maker).inputs.empty()) return id;
     id = rewriter.At(maker).inputs[0];
   }
-  return id;
 }
 
 }  // namespace

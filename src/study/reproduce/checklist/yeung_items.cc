@@ -19,10 +19,9 @@ std::vector<PaperItem> YeungItems() {
       {"Table 3",
        "RMSLE of each learner: the random forest, 0.154, is better than gradient boosting", kShown,
        "On our 205 workloads the paper's forest has 0.377 with rows held out at random and 0.538 "
-       "by "
-       "family; boosting has 0.387 and 0.549, so the two are alike here. Ours has 0.147 "
-       "and 0.164, on a base that was fitted to all these rows; prediction.md has the fair "
-       "figures, 0.176 and 0.221. Of the learners the text names the forest and boosting.",
+       "by family; boosting has 0.387 and 0.549, so the two are alike here. Ours has 0.147 and "
+       "0.164, on a base that was fitted to all these rows; prediction.md has the fair figures, "
+       "0.176 and 0.221. Of the learners the text names the forest and boosting.",
        "sharewell reproduce yeung --part predictor"},
       {"Table 4", "GPU utilisation, makespan and JCT of the three schedulers", kShown,
        "Simulated on 12 H200, and twenty real loops on one H200 through the server (mix.md). "
