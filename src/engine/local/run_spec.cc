@@ -49,6 +49,7 @@ void EachField(Request& r, F&& field) {
   field("asked_umask", asked.umask);
   field("asked_profile", asked.profile);
   field("asked_array", asked.array);
+  field("asked_array_at_once", asked.array_at_once);
 }
 
 template <class Needs, class F>
@@ -77,6 +78,9 @@ void EachNeed(Needs& needs, F&& field) {
   field("needs_gpu_memory_upper", needs.gpu_memory_upper);
   field("needs_cores_upper", needs.cores_upper);
   field("needs_duration", needs.duration);
+  field("needs_graph", needs.graph);
+  field("needs_optimizer", needs.optimizer);
+  field("needs_retrained", needs.retrained);
 }
 
 template <class F>

@@ -7,23 +7,25 @@
 #include <thread>
 
 #include "store/job_store.h"
-#include "store/jobs/test_jobs.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 #include "store/test_place.h"
 #include "store/test_process.h"
+#include "testing/job_records.h"
 
 namespace sharewell::store {
 namespace {
 
 using core::Phase;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::SizeIs;
+using sharewell::testing::FullJob;
+using sharewell::testing::PlainJob;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
-class JobContract : public testing::Test {
+class JobContract : public ::testing::Test {
  protected:
   JobContract() : place_(NewTestPlace()), store_(Again()) {}
 

@@ -10,15 +10,16 @@
 
 #include "platform/files/test_folder.h"
 #include "store/jobs/sql_job_store.h"
-#include "store/jobs/test_jobs.h"
 #include "store/sqlite/sqlite_database.h"
 #include "store/test_process.h"
+#include "testing/job_records.h"
 
 namespace sharewell::store {
 namespace {
 
-using testing::HasSubstr;
-using testing::SizeIs;
+using sharewell::testing::PlainJob;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 TEST(JobFaults, AFullDiskTakesNothingOfAChangeAndGoesOnLater) {
   const platform::TestFolder folder;

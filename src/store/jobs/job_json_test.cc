@@ -9,13 +9,14 @@
 
 #include "store/job_store.h"
 #include "store/jobs/json_text.h"
-#include "store/jobs/test_jobs.h"
+#include "testing/job_records.h"
 
 namespace sharewell::store {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using sharewell::testing::FullJob;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 std::string ErrorOf(const std::string& text) {
@@ -74,11 +75,12 @@ TEST(JobJson, IsTheApisJob) {
   EXPECT_EQ(job["gpus"][1]["index"], 3);
   EXPECT_EQ(job["needs"]["source"], "measured");
   EXPECT_EQ(job["needs"]["gpu_memory_bytes"], 9.0 * 1024 * 1024 * 1024);
-  EXPECT_EQ(job["needs_given"]["busy"], nullptr);
+  EXPECT_EQ(job["needs_given"]["optimizer"], "adam");
   EXPECT_EQ(job["command"][4]["bytes"], "//4gcmF3");
   EXPECT_EQ(job["environment"]["PATH"], "/bin");
   EXPECT_EQ(job["environment_bytes"][0][0], "Tv8=");
   const Json bare = Json::parse(JobToJson({}));
+  EXPECT_EQ(bare["needs"]["busy"], nullptr);
   for (const char* key :
        {"cores_asked", "gpu_memory_asked_bytes", "memory_asked_bytes", "max_slowdown",
         "time_limit_seconds", "image", "umask", "profile", "array", "array_at_once", "needs_given",

@@ -1,18 +1,44 @@
-// For tests: records of jobs.
+// Submissions and records of jobs.
 #pragma once
 
 #include <string>
 
 #include "core/job_record.h"
 
-namespace sharewell::store {
+namespace sharewell::testing {
 
-// Every member says something.
-inline core::JobRecord FullJob(std::int64_t number) {
-  core::JobRecord job;
-  job.number = number;
-  job.user = {"ann", 1000, 1001, true};
-  core::Submission& asked = job.asked;
+// Every field of these differs from its default: a format that forgets one does not bring it back.
+inline core::Needs FullNeeds() {
+  core::Needs needs;
+  needs.source = core::Source::kMeasured;
+  needs.from = "profile resnet50";
+  needs.profile.workload = {"tv:resnet50@224", 64, "bf16", 4};
+  needs.profile.gpu = "H200";
+  needs.profile.steps_per_second = 12.25;
+  needs.profile.busy = 0.9;
+  needs.profile.sm = 0.5;
+  needs.profile.dram = 0.1;
+  needs.profile.gpu_memory = core::GiB(9);
+  needs.profile.pcie = core::GBps(1.5);
+  needs.profile.cpu_cores = 2.5;
+  needs.profile.host_memory = core::GiB(3);
+  needs.profile.host_bandwidth = core::GBps(4);
+  needs.profile.power = core::Watts(512.5);
+  needs.profile.kernel_time = core::Seconds(2.5e-5);
+  needs.profile.kernels = 941;
+  needs.profile.cpu_curve = {{1, 0.5}, {4, 1}};
+  needs.gpu_memory_upper = core::GiB(11);
+  needs.cores_upper = 3.25;
+  needs.duration = core::Seconds(3600.125);
+  needs.graph = "5f3a";
+  needs.optimizer = "adam";
+  needs.retrained = true;
+  return needs;
+}
+
+// Some text of it is no UTF-8.
+inline core::Submission FullSubmission() {
+  core::Submission asked;
   asked.name = "resnet \"50\" \xc3\xa9t\xc3\xa9";
   asked.command = {"python", "train.py", "", "line\nbreak\ttab", "\xff\xfe raw"};
   asked.folder = "/home/\xe9nn";
@@ -37,29 +63,18 @@ inline core::JobRecord FullJob(std::int64_t number) {
   asked.profile = "resnet50";
   asked.array = "17_3";
   asked.array_at_once = 4;
-  asked.needs = core::Needs{};
-  asked.needs->from = "a guess";
-  core::Needs& needs = job.believed;
-  needs.source = core::Source::kMeasured;
-  needs.from = "profile resnet50";
-  needs.profile.workload = {"tv:resnet50@224", 64, "bf16", 4};
-  needs.profile.gpu = "H200";
-  needs.profile.steps_per_second = 12.25;
-  needs.profile.busy = 0.9;
-  needs.profile.sm = 0.5;
-  needs.profile.dram = 0.1;
-  needs.profile.gpu_memory = core::GiB(9);
-  needs.profile.pcie = core::GBps(1.5);
-  needs.profile.cpu_cores = 2.5;
-  needs.profile.host_memory = core::GiB(3);
-  needs.profile.host_bandwidth = core::GBps(4);
-  needs.profile.power = core::Watts(512.5);
-  needs.profile.kernel_time = core::Seconds(2.5e-5);
-  needs.profile.kernels = 941;
-  needs.profile.cpu_curve = {{1, 0.5}, {4, 1}};
-  needs.gpu_memory_upper = core::GiB(11);
-  needs.cores_upper = 3.25;
-  needs.duration = core::Seconds(3600.125);
+  asked.needs = FullNeeds();
+  asked.needs->from = "resnet50.onnx at batch 64";
+  asked.needs->source = core::Source::kPredicted;
+  return asked;
+}
+
+inline core::JobRecord FullJob(std::int64_t number) {
+  core::JobRecord job;
+  job.number = number;
+  job.user = {"ann", 1000, 1001, true};
+  job.asked = FullSubmission();
+  job.believed = FullNeeds();
   job.phase = core::Phase::kRunning;
   job.submitted = 1'700'000'000'000;
   job.started = 1'700'000'001'000;
@@ -109,4 +124,4 @@ inline core::JobRecord PlainJob(std::int64_t number, const std::string& user = "
   return job;
 }
 
-}  // namespace sharewell::store
+}  // namespace sharewell::testing
