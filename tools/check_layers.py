@@ -13,7 +13,7 @@ import sys
 
 PURE = ("core", "graph", "interference", "predict", "policy", "sim")
 
-_BELOW_STUDY = ("core", "graph", "interference", "predict", "policy", "sim", "platform", "catalogue",
+_BELOW_STUDY = ("core", "graph", "interference", "predict", "policy", "sim", "platform", "json", "catalogue",
                 "collect", "stress", "import", "store", "trace", "engine", "control")
 
 # What a module may include. "engine/engine.h" allows that header alone (a face of its module), and a
@@ -26,15 +26,16 @@ ALLOWED = {
     "sim": ("core", "interference"),
     "predict": ("core", "graph", "interference"),
     "platform": ("core",),
+    "json": ("core",),
     "catalogue": ("core", "platform"),
     "collect": ("core", "platform"),
     "stress": ("core", "platform"),
     "import": ("core", "platform", "collect/metrics/*"),
-    "store": ("core", "platform"),
+    "store": ("core", "platform", "json"),
     # Traces name workloads as our own files do, and Gavel's two files are read by one reader.
     "trace": ("core", "platform", "catalogue"),
-    "engine": ("core", "platform"),
-    "engine/simulated": ("core", "platform", "sim"),
+    "engine": ("core", "platform", "json"),
+    "engine/simulated": ("core", "platform", "json", "sim"),
     "control": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "policy/policy.h",
                 "predict/predictor.h", "collect/collector.h",
                 "store/store.h", "store/job_store.h", "engine/engine.h", "engine/check_plan.h",

@@ -6,16 +6,18 @@
 #include <charconv>
 #include <concepts>
 
+#include "json/submission_fields.h"
+
 namespace sharewell::engine {
 namespace {
 
 using core::Quantity;
 using engine::JobSpec;
 
-// One function names all fields; it is called with one that writes them and with one that reads.
+// One function names all fields of the request but those of the submission, which has a list of
+// its own; it is called with one that writes them and with one that reads.
 template <class Request, class F>
-void EachField(Request& r, F&& field) {
-  auto& asked = r.asked;
+void EachGivenField(Request& r, F&& field) {
   field("job", r.id.job);
   field("attempt", r.id.attempt);
   field("user", r.user.name);
@@ -26,61 +28,6 @@ void EachField(Request& r, F&& field) {
   field("thread_share", r.thread_share);
   field("gpu_memory", r.gpu_memory);
   field("shares", r.shares);
-  field("asked_name", asked.name);
-  field("asked_word", asked.command);
-  field("asked_folder", asked.folder);
-  field("asked_env", asked.environment);
-  field("asked_gpus", asked.gpus);
-  field("asked_cores", asked.cores);
-  field("asked_gpu_memory", asked.gpu_memory);
-  field("asked_memory", asked.memory);
-  field("asked_gpu_model", asked.gpu_models);
-  field("asked_exclusive", asked.exclusive);
-  field("asked_max_slowdown", asked.max_slowdown);
-  field("asked_priority", asked.priority);
-  field("asked_sm_share", asked.sm_share);
-  field("asked_latency_sensitive", asked.latency_sensitive);
-  field("asked_time_limit", asked.time_limit);
-  field("asked_image", asked.image);
-  field("asked_after", asked.after);
-  field("asked_held", asked.held);
-  field("asked_requeue", asked.requeue);
-  field("asked_terminal", asked.terminal);
-  field("asked_umask", asked.umask);
-  field("asked_profile", asked.profile);
-  field("asked_array", asked.array);
-  field("asked_array_at_once", asked.array_at_once);
-}
-
-template <class Needs, class F>
-void EachNeed(Needs& needs, F&& field) {
-  auto& profile = needs.profile;
-  field("needs_source", needs.source);
-  field("needs_from", needs.from);
-  field("needs_workload", profile.workload.name);
-  field("needs_batch", profile.workload.batch);
-  field("needs_precision", profile.workload.precision);
-  field("needs_workers", profile.workload.workers);
-  field("needs_gpu", profile.gpu);
-  field("needs_steps_per_second", profile.steps_per_second);
-  field("needs_busy", profile.busy);
-  field("needs_sm", profile.sm);
-  field("needs_dram", profile.dram);
-  field("needs_gpu_memory", profile.gpu_memory);
-  field("needs_pcie", profile.pcie);
-  field("needs_cpu_cores", profile.cpu_cores);
-  field("needs_host_memory", profile.host_memory);
-  field("needs_host_bandwidth", profile.host_bandwidth);
-  field("needs_power", profile.power);
-  field("needs_kernel_time", profile.kernel_time);
-  field("needs_kernels", profile.kernels);
-  field("needs_cpu_curve", profile.cpu_curve);
-  field("needs_gpu_memory_upper", needs.gpu_memory_upper);
-  field("needs_cores_upper", needs.cores_upper);
-  field("needs_duration", needs.duration);
-  field("needs_graph", needs.graph);
-  field("needs_optimizer", needs.optimizer);
-  field("needs_retrained", needs.retrained);
 }
 
 template <class F>
@@ -123,6 +70,14 @@ struct Writer {
   }
   void operator()(std::string_view key, const std::pair<double, double>& point) {
     spec.Put(key, fmt::format("{} {}", point.first, point.second));
+  }
+  template <class T>
+  void operator()(const json::Field& field, const T& value) {
+    (*this)(std::string_view(field.spec), value);
+  }
+  // Its fields stand for it; its source is always there.
+  void operator()(const json::Field&, const std::optional<core::Needs>& needs) {
+    if (needs) json::EachField(*needs, *this);
   }
 };
 
@@ -189,24 +144,31 @@ struct Reader {
       if (FromText(text, value)) out.push_back(std::move(value));
     }
   }
+  template <class T>
+  void operator()(const json::Field& field, T& out) const {
+    (*this)(std::string_view(field.spec), out);
+  }
+  void operator()(const json::Field&, std::optional<core::Needs>& needs) const {
+    if (spec.Get("needs_source")) json::EachField(needs.emplace(), *this);
+  }
 };
 
 }  // namespace
 
 bool PutRequest(const RunRequest& request, JobSpec& spec) {
   Writer writer{spec};
-  EachField(request, writer);
+  EachGivenField(request, writer);
+  json::EachField(request.asked, writer);
   for (const core::GivenGpu& gpu : request.gpus) EachGpu(writer, gpu);
-  if (request.asked.needs) EachNeed(*request.asked.needs, writer);
   return writer.plain;
 }
 
 RunRequest RequestIn(const JobSpec& spec) {
   RunRequest request;
-  EachField(request, Reader{spec});
+  EachGivenField(request, Reader{spec});
+  json::EachField(request.asked, Reader{spec});
   request.gpus.resize(spec.All("given_uuid").size());
   for (std::size_t i = 0; i < request.gpus.size(); ++i) EachGpu(Reader{spec, i}, request.gpus[i]);
-  if (spec.Get("needs_source")) EachNeed(request.asked.needs.emplace(), Reader{spec});
   return request;
 }
 

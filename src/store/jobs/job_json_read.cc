@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/sm_share.h"
 #include "core/text/quoted.h"
+#include "json/submission_fields.h"
 #include "store/job_store.h"
 #include "store/jobs/json_text.h"
 #include "store/jobs/object_reader.h"
@@ -15,15 +15,11 @@ namespace {
 
 using JobJson = ObjectReader::Json;
 
-// What a client may send. Longer words than the kernel's 128 KiB are refused by exec, with the
-// kernel's own message; these bounds keep one request from filling memory and disk.
-constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20, kMostWords = 65'536;
-constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20, kMostVariables = 10'000;
-constexpr std::size_t kMostJobName = 200, kMostPath = 4096, kMostModels = 64, kMostAfter = 100,
-                      kMostAfterWords = 1000, kMostCurve = 1000;
-constexpr std::int64_t kMostGpusOfJob = 64, kMostPriority = 1'000'000, kMostAtOnce = 1'000'000;
-constexpr Within kBytesWithin{1, 1e15}, kRatesWithin{0, 1e15}, kShareWithin{0, 1},
-    kCoresWithin{0.01, 4096}, kSecondsWithin{0.001, 1e9};
+// What a client may send beside the bounds of each field: these keep one request from filling
+// memory and disk.
+constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostAfter = 100;
 
 void ReadSource(ObjectReader& reader, core::Source& source) {
   const JobJson* json = reader.Member("source");
@@ -40,8 +36,8 @@ void ReadSource(ObjectReader& reader, core::Source& source) {
   }
 }
 
-void ReadCurve(ObjectReader& reader, core::CpuCurve& curve) {
-  reader.Each("cpu_curve", kMostCurve, [&](const JobJson& point) {
+void ReadCurve(ObjectReader& reader, std::size_t most, core::CpuCurve& curve) {
+  reader.Each("cpu_curve", most, [&](const JobJson& point) {
     if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number()) {
       return reader.Fail("cpu_curve", "its entries are [CORES, SHARE]");
     }
@@ -56,48 +52,9 @@ void ReadCurve(ObjectReader& reader, core::CpuCurve& curve) {
   });
 }
 
-core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust,
-                      std::string& error) {
-  core::Needs needs;
-  core::Profile& profile = needs.profile;
-  ObjectReader reader(json, place, trust, error);
-  ReadSource(reader, needs.source);
-  reader.Text("from", needs.from, kMostJobName);
-  reader.Text("workload", profile.workload.name, kMostJobName);
-  reader.Whole("batch", profile.workload.batch, 0, 1'000'000'000);
-  reader.Text("precision", profile.workload.precision, kMostJobName);
-  reader.Whole("workers", profile.workload.workers, 0, 1'000'000);
-  reader.Text("gpu", profile.gpu, kMostJobName);
-  reader.Number("busy", profile.busy, kShareWithin);
-  reader.Number("sm", profile.sm, kShareWithin);
-  reader.Number("dram", profile.dram, kShareWithin);
-  reader.Number("gpu_memory_bytes", profile.gpu_memory, kRatesWithin);
-  reader.Number("gpu_memory_upper_bytes", needs.gpu_memory_upper, kRatesWithin);
-  reader.Number("cpu_cores", profile.cpu_cores, {0, 4096});
-  reader.Number("cores_upper", needs.cores_upper, {0, 4096});
-  reader.Number("host_memory_bytes", profile.host_memory, kRatesWithin);
-  reader.Number("pcie_bytes_per_second", profile.pcie, kRatesWithin);
-  reader.Number("host_bandwidth_bytes_per_second", profile.host_bandwidth, kRatesWithin);
-  reader.Number("power_watts", profile.power, {0, 1e6});
-  reader.Number("kernel_seconds", profile.kernel_time, {0, 1e6});
-  reader.Number("kernels_per_step", profile.kernels, {0, 1e12});
-  reader.Number("steps_per_second", profile.steps_per_second, {0, 1e9});
-  reader.Number("duration_seconds", needs.duration, kSecondsWithin);
-  reader.Text("graph", needs.graph, kMostJobName);
-  reader.Text("optimizer", needs.optimizer, kMostJobName);
-  reader.Flag("retrained", needs.retrained);
-  ReadCurve(reader, profile.cpu_curve);
-  reader.RefuseOthers();
-  return needs;
-}
+using Variables = std::vector<std::pair<std::string, std::string>>;
 
-void ReadGivenNeeds(ObjectReader& reader, const char* key, std::optional<core::Needs>& needs,
-                    std::string& error) {
-  const JobJson* json = reader.Member(key);
-  if (json != nullptr) needs = ReadNeeds(*json, std::string(key) + ".", reader.trust(), error);
-}
-
-void AddVariable(ObjectReader& reader, core::Submission& asked, std::string name,
+void AddVariable(ObjectReader& reader, Variables& environment, std::string name,
                  std::string value) {
   const char* why = name.empty()                            ? "has no name"
                     : name.find('=') != std::string::npos   ? "has a '=' in its name"
@@ -107,19 +64,19 @@ void AddVariable(ObjectReader& reader, core::Submission& asked, std::string name
   if (why != nullptr) {
     reader.Fail("environment", fmt::format("{} {}", core::Quoted(name), why));
   }
-  asked.environment.emplace_back(std::move(name), std::move(value));
+  environment.emplace_back(std::move(name), std::move(value));
 }
 
-void ReadEnvironment(ObjectReader& reader, core::Submission& asked) {
+void ReadEnvironment(ObjectReader& reader, std::size_t most, Variables& environment) {
   if (const JobJson* json = reader.Member("environment")) {
     if (!json->is_object()) return reader.Fail("environment", "is no object of names and values");
     for (const auto& [name, value] : json->items()) {
       auto bytes = reader.BytesOf("environment." + name, value);
       if (!bytes) return;
-      AddVariable(reader, asked, name, std::move(*bytes));
+      AddVariable(reader, environment, name, std::move(*bytes));
     }
   }
-  reader.Each("environment_bytes", kMostVariables, [&](const JobJson& entry) {
+  reader.Each("environment_bytes", most, [&](const JobJson& entry) {
     std::optional<std::string> name, value;
     if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
       name = FromBase64(entry[0].get_ref<const std::string&>());
@@ -129,26 +86,25 @@ void ReadEnvironment(ObjectReader& reader, core::Submission& asked) {
       return reader.Fail("environment_bytes",
                          "its entries are [NAME, VALUE] in base64, of names that are no UTF-8");
     }
-    AddVariable(reader, asked, std::move(*name), std::move(*value));
+    AddVariable(reader, environment, std::move(*name), std::move(*value));
   });
   std::size_t bytes = 0;
-  for (const auto& [name, value] : asked.environment) bytes += name.size() + value.size() + 2;
+  for (const auto& [name, value] : environment) bytes += name.size() + value.size() + 2;
   if (reader.trust() == Trust::kSent &&
-      (bytes > kMostEnvironmentBytes || asked.environment.size() > kMostVariables)) {
+      (bytes > kMostEnvironmentBytes || environment.size() > most)) {
     reader.Fail("environment", fmt::format("has {} variables with {} bytes in all, and {} with {} "
                                            "are the most; leave out what the job does not need",
-                                           asked.environment.size(), bytes, kMostVariables,
-                                           kMostEnvironmentBytes));
+                                           environment.size(), bytes, most, kMostEnvironmentBytes));
   }
 }
 
-void ReadCommand(ObjectReader& reader, core::Submission& asked) {
+void ReadCommand(ObjectReader& reader, std::size_t most, std::vector<std::string>& command) {
   std::size_t bytes = 0;
-  reader.Each("command", kMostWords, [&](const JobJson& word) {
+  reader.Each("command", most, [&](const JobJson& word) {
     auto text = reader.BytesOf("command", word);
     if (!text) return;
     bytes += text->size() + 1;
-    asked.command.push_back(std::move(*text));
+    command.push_back(std::move(*text));
   });
   if (reader.trust() == Trust::kStored) return;
   if (bytes > kMostCommandBytes) {
@@ -159,18 +115,17 @@ void ReadCommand(ObjectReader& reader, core::Submission& asked) {
 }
 
 // Each once: many equal ones are one question.
-void ReadAfter(ObjectReader& reader, core::Submission& asked) {
-  reader.Each("after", kMostAfterWords, [&](const JobJson& number) {
+void ReadAfter(ObjectReader& reader, std::size_t most, std::vector<std::int64_t>& after) {
+  reader.Each("after", most, [&](const JobJson& number) {
     const auto whole = reader.JobNumberOf("after", number);
-    const auto& have = asked.after;
-    if (whole && std::find(have.begin(), have.end(), *whole) == have.end()) {
-      asked.after.push_back(*whole);
+    if (whole && std::find(after.begin(), after.end(), *whole) == after.end()) {
+      after.push_back(*whole);
     }
   });
-  if (reader.trust() == Trust::kSent && asked.after.size() > kMostAfter) {
+  if (reader.trust() == Trust::kSent && after.size() > kMostAfter) {
     reader.Fail("after", fmt::format("names {} jobs, and {} are the most; let the job come after "
                                      "one that comes after them",
-                                     asked.after.size(), kMostAfter));
+                                     after.size(), kMostAfter));
   }
 }
 
@@ -187,50 +142,95 @@ void ReadUmask(ObjectReader& reader, std::optional<std::uint32_t>& umask) {
   umask = mask;
 }
 
-// Both objects have these under the same names.
-void ReadAsked(ObjectReader& reader, core::Submission& asked) {
-  reader.Text("name", asked.name, kMostJobName);
-  ReadCommand(reader, asked);
-  if (const JobJson* folder = reader.Member("folder")) {
-    asked.folder = reader.BytesOf("folder", *folder).value_or("");
-    if (reader.trust() == Trust::kSent && !asked.folder.empty() &&
-        (asked.folder.front() != '/' || asked.folder.size() > kMostPath)) {
-      reader.Fail("folder", fmt::format("{} is no absolute path of at most {} bytes",
-                                        core::Quoted(asked.folder), kMostPath));
-    }
+void ReadFolder(ObjectReader& reader, const json::Field& field, std::string& folder) {
+  const JobJson* json = reader.Member(field.key);
+  if (json == nullptr) return;
+  folder = reader.BytesOf(field.key, *json).value_or("");
+  if (reader.trust() == Trust::kSent && !folder.empty() &&
+      (folder.front() != '/' || static_cast<double>(folder.size()) > field.within.most)) {
+    reader.Fail(field.key, fmt::format("{} is no absolute path of at most {} bytes",
+                                       core::Quoted(folder), field.within.most));
   }
-  ReadEnvironment(reader, asked);
-  reader.Each("gpu_models", kMostModels, [&](const JobJson& model) {
-    if (auto text = reader.TextOf("gpu_models", model, kMostJobName)) {
-      asked.gpu_models.push_back(std::move(*text));
-    }
-  });
-  reader.Flag("exclusive", asked.exclusive);
-  reader.Number("max_slowdown", asked.max_slowdown, {1, 100});
-  reader.Whole("priority", asked.priority, -kMostPriority, kMostPriority);
-  reader.Flag("latency_sensitive", asked.latency_sensitive);
-  reader.Number("time_limit_seconds", asked.time_limit, kSecondsWithin);
-  reader.Text("image", asked.image, kMostPath);
-  ReadAfter(reader, asked);
-  reader.Flag("held", asked.held);
-  reader.Flag("requeue", asked.requeue);
-  reader.Flag("terminal", asked.terminal);
-  ReadUmask(reader, asked.umask);
-  // Whoever sat at it is gone by then.
-  if (asked.terminal) asked.requeue = false;
-  reader.Text("profile", asked.profile, kMostJobName);
-  reader.Text("array", asked.array, kMostJobName);
-  reader.Whole("array_at_once", asked.array_at_once, 1, kMostAtOnce);
 }
 
-// A share is kept by MPS, which serves jobs of one GPU that others may be on.
-void ReadAskedShare(ObjectReader& reader, core::Submission& asked) {
-  reader.Number("sm_share", asked.sm_share, {core::kLeastSmShare, 1});
-  if (asked.sm_share && (asked.gpus != 1 || asked.exclusive)) {
-    reader.Fail("sm_share",
-                "is for a job that may share its one GPU; leave it out, or ask for one "
-                "GPU that is not exclusive");
+core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust,
+                      std::string& error);
+
+// Takes what a field is out of the object, by its type.
+class FieldReader {
+ public:
+  // Of a job some fields have other keys than of a submission.
+  FieldReader(ObjectReader& reader, bool of_job, std::string& error)
+      : reader_(reader), of_job_(of_job), error_(error) {}
+
+  void operator()(const json::Field& field, std::string& text) {
+    if (field.bytes) return ReadFolder(reader_, field, text);
+    reader_.Text(KeyOf(field), text, MostOf(field));
   }
+  void operator()(const json::Field& field, bool& flag) { reader_.Flag(KeyOf(field), flag); }
+  void operator()(const json::Field& field, int& whole) { ReadWhole(field, whole); }
+  void operator()(const json::Field& field, std::optional<int>& whole) { ReadWhole(field, whole); }
+  template <class Number>
+  void operator()(const json::Field& field, std::optional<Number>& number) {
+    reader_.Number(KeyOf(field), number, field.within);
+  }
+  void operator()(const json::Field&, std::optional<std::uint32_t>& umask) {
+    ReadUmask(reader_, umask);
+  }
+  void operator()(const json::Field&, core::Source& source) { ReadSource(reader_, source); }
+  void operator()(const json::Field& field, core::CpuCurve& curve) {
+    ReadCurve(reader_, MostOf(field), curve);
+  }
+  void operator()(const json::Field& field, Variables& environment) {
+    ReadEnvironment(reader_, MostOf(field), environment);
+  }
+  void operator()(const json::Field& field, std::vector<std::int64_t>& after) {
+    ReadAfter(reader_, MostOf(field), after);
+  }
+  void operator()(const json::Field& field, std::vector<std::string>& texts) {
+    if (field.bytes) return ReadCommand(reader_, MostOf(field), texts);
+    reader_.Each(KeyOf(field), MostOf(field), [&](const JobJson& entry) {
+      auto text = reader_.TextOf(KeyOf(field), entry, static_cast<std::size_t>(json::kMostName));
+      if (text) texts.push_back(std::move(*text));
+    });
+  }
+  void operator()(const json::Field& field, std::optional<core::Needs>& needs) {
+    const JobJson* json = reader_.Member(KeyOf(field));
+    if (json == nullptr) return;
+    needs = ReadNeeds(*json, std::string(KeyOf(field)) + ".", reader_.trust(), error_);
+  }
+
+ private:
+  const char* KeyOf(const json::Field& field) const {
+    return of_job_ && field.job_key != nullptr ? field.job_key : field.key;
+  }
+  static std::size_t MostOf(const json::Field& field) {
+    return static_cast<std::size_t>(field.within.most);
+  }
+  template <class Whole>
+  void ReadWhole(const json::Field& field, Whole& whole) {
+    reader_.Whole(KeyOf(field), whole, static_cast<std::int64_t>(field.within.least),
+                  static_cast<std::int64_t>(field.within.most));
+  }
+
+  ObjectReader& reader_;
+  const bool of_job_;
+  std::string& error_;
+};
+
+core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust,
+                      std::string& error) {
+  core::Needs needs;
+  ObjectReader reader(json, place, trust, error);
+  json::EachField(needs, FieldReader(reader, false, error));
+  reader.RefuseOthers();
+  return needs;
+}
+
+void ReadAsked(ObjectReader& reader, bool of_job, core::Submission& asked, std::string& error) {
+  json::EachField(asked, FieldReader(reader, of_job, error));
+  // Whoever sat at it is gone by then.
+  if (asked.terminal) asked.requeue = false;
 }
 
 void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error) {
@@ -258,7 +258,6 @@ void ReadSeen(ObjectReader& reader, core::SeenFigures& seen, std::string& error)
 
 core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   core::JobRecord record;
-  core::Submission& asked = record.asked;
   ObjectReader reader(json, "", Trust::kStored, error);
   reader.Whole("number", record.number);
   reader.Text("user", record.user.name, 0);
@@ -272,16 +271,10 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   } else {
     reader.Fail("phase", core::Quoted(phase) + " is none that this program knows");
   }
-  ReadAsked(reader, asked);
-  reader.Whole("gpus_asked", asked.gpus, 0, 100'000);
-  reader.Number("cores_asked", asked.cores, {});
-  reader.Number("gpu_memory_asked_bytes", asked.gpu_memory, {});
-  reader.Number("memory_asked_bytes", asked.memory, {});
-  reader.Number("sm_share_asked", asked.sm_share, {});
+  ReadAsked(reader, true, record.asked, error);
   if (const JobJson* needs = reader.Member("needs")) {
     record.believed = ReadNeeds(*needs, "needs.", Trust::kStored, error);
   }
-  ReadGivenNeeds(reader, "needs_given", asked.needs, error);
   reader.Whole("submitted_ms", record.submitted);
   reader.Whole("started_ms", record.started);
   reader.Whole("resumed_ms", record.resumed);
@@ -329,13 +322,13 @@ core::Result<core::Submission> SubmissionFromJson(std::string_view text) {
   if (const auto json = ParseObject(text, error)) {
     core::Submission asked;
     ObjectReader reader(*json, "", Trust::kSent, error);
-    ReadAsked(reader, asked);
-    reader.Whole("gpus", asked.gpus, 0, kMostGpusOfJob);
-    reader.Number("cores", asked.cores, kCoresWithin);
-    reader.Number("gpu_memory_bytes", asked.gpu_memory, kBytesWithin);
-    reader.Number("memory_bytes", asked.memory, kBytesWithin);
-    ReadAskedShare(reader, asked);
-    ReadGivenNeeds(reader, "needs", asked.needs, error);
+    ReadAsked(reader, false, asked, error);
+    // A share is kept by MPS, which serves jobs of one GPU that others may be on.
+    if (asked.sm_share && (asked.gpus != 1 || asked.exclusive)) {
+      reader.Fail("sm_share",
+                  "is for a job that may share its one GPU; leave it out, or ask for one "
+                  "GPU that is not exclusive");
+    }
     reader.RefuseOthers();
     if (asked.command.empty() || asked.command.front().empty()) {
       reader.Fail("command", "is missing: give the program and its arguments as a list of texts");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "json/submission_fields.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
 #include "store/jobs/json_text.h"
@@ -118,82 +119,93 @@ void AppendEnvironment(std::string& out, JobWriter& writer,
   out += ']';
 }
 
-// Both objects have these under the same names.
-void AppendAsked(std::string& out, JobWriter& writer, const core::Submission& asked,
-                 bool with_environment) {
-  writer.Array("command", asked.command, [&](const std::string& word) { AppendBytes(out, word); });
-  AppendBytes(writer.Key("folder"), asked.folder);
-  if (with_environment) {
-    AppendEnvironment(out, writer, asked.environment);
-  } else {
-    writer.Key("environment") += "{}";
-  }
-  writer.Array("gpu_models", asked.gpu_models,
-               [&](const std::string& model) { AppendText(out, model); });
-  writer.Field("exclusive", asked.exclusive);
-  writer.Field("max_slowdown", asked.max_slowdown);
-  writer.Field("priority", asked.priority);
-  writer.Field("latency_sensitive", asked.latency_sensitive);
-  writer.Field("time_limit_seconds", asked.time_limit);
-  writer.TextOrNull("image", asked.image);
-  writer.Numbers("after", asked.after);
-  writer.Field("held", asked.held);
-  writer.Field("requeue", asked.requeue);
-  writer.Field("terminal", asked.terminal);
-  writer.TextOrNull("umask", asked.umask ? fmt::format("{:04o}", *asked.umask) : "");
-  writer.TextOrNull("profile", asked.profile);
-  writer.TextOrNull("array", asked.array);
-  writer.Field("array_at_once", asked.array_at_once);
-}
+std::string UmaskText(std::uint32_t umask) { return fmt::format("{:04o}", umask); }
 
-void AppendGiven(std::string& out, JobWriter& writer, std::string_view name,
-                 const std::optional<core::Needs>& needs) {
-  if (!needs) return writer.Null(name);
-  writer.Key(name);
-  AppendNeedsAs(out, *needs, writer.form());
-}
+// Writes what a field is into the object, by its type.
+class FieldWriter {
+ public:
+  // Of `job` some fields have other keys than of a submission; null: it is none.
+  FieldWriter(std::string& out, JobWriter& writer, const core::JobRecord* job,
+              bool with_environment)
+      : out_(out), writer_(writer), job_(job), with_environment_(with_environment) {}
 
-void AppendNeedsAs(std::string& out, const core::Needs& needs, Form form) {
-  const core::Profile& profile = needs.profile;
-  const core::Workload& workload = profile.workload;
-  const auto known = [](int count) { return count == 0 ? std::nullopt : std::optional(count); };
-  JobWriter writer(out, form);
-  writer.Text("source", core::NameOf(needs.source));
-  writer.Text("from", needs.from);
-  writer.TextOrNull("workload", workload.name);
-  writer.Field("batch", known(workload.batch));
-  writer.TextOrNull("precision", workload.precision);
-  writer.Field("workers", known(workload.workers));
-  writer.TextOrNull("gpu", profile.gpu);
-  writer.Field("busy", profile.busy);
-  writer.Field("sm", profile.sm);
-  writer.Field("dram", profile.dram);
-  writer.Field("gpu_memory_bytes", profile.gpu_memory);
-  writer.Field("gpu_memory_upper_bytes", needs.gpu_memory_upper);
-  writer.Field("cpu_cores", profile.cpu_cores);
-  writer.Field("cores_upper", needs.cores_upper);
-  writer.Field("host_memory_bytes", profile.host_memory);
-  writer.Field("pcie_bytes_per_second", profile.pcie);
-  writer.Field("host_bandwidth_bytes_per_second", profile.host_bandwidth);
-  writer.Field("power_watts", profile.power);
-  writer.Field("kernel_seconds", profile.kernel_time);
-  writer.Field("kernels_per_step", profile.kernels);
-  writer.Field("steps_per_second", profile.steps_per_second);
-  writer.Field("duration_seconds", needs.duration);
-  if (!needs.graph.empty()) {
-    writer.Text("graph", needs.graph);
-    writer.TextOrNull("optimizer", needs.optimizer);
-    writer.Field("retrained", needs.retrained);
+  void operator()(const json::Field& field, const std::string& text) {
+    if (!field.written || (job_ != nullptr && &text == &job_->asked.name)) return;
+    if (field.bytes) {
+      AppendBytes(writer_.Key(KeyOf(field)), text);
+    } else if (field.empty_is_null) {
+      writer_.TextOrNull(KeyOf(field), text);
+    } else {
+      writer_.Text(KeyOf(field), text);
+    }
   }
-  if (!profile.cpu_curve.empty()) {
-    writer.Array("cpu_curve", profile.cpu_curve, [&](const auto& point) {
-      out += '[';
-      writer.Number(point.first);
-      out += ',';
-      writer.Number(point.second);
-      out += ']';
+  void operator()(const json::Field& field, bool flag) {
+    if (field.written) writer_.Field(KeyOf(field), flag);
+  }
+  void operator()(const json::Field& field, int whole) {
+    if (field.empty_is_null && whole == 0) return writer_.Null(KeyOf(field));
+    writer_.Field(KeyOf(field), whole);
+  }
+  template <class Number>
+  void operator()(const json::Field& field, const std::optional<Number>& number) {
+    writer_.Field(KeyOf(field), number);
+  }
+  void operator()(const json::Field& field, const std::optional<std::uint32_t>& umask) {
+    writer_.TextOrNull(KeyOf(field), umask ? UmaskText(*umask) : "");
+  }
+  void operator()(const json::Field& field, core::Source source) {
+    writer_.Text(KeyOf(field), core::NameOf(source));
+  }
+  void operator()(const json::Field& field, const core::CpuCurve& curve) {
+    if (!field.written) return;
+    writer_.Array(KeyOf(field), curve, [&](const auto& point) {
+      out_ += '[';
+      writer_.Number(point.first);
+      out_ += ',';
+      writer_.Number(point.second);
+      out_ += ']';
     });
   }
+  void operator()(const json::Field& field,
+                  const std::vector<std::pair<std::string, std::string>>& environment) {
+    if (with_environment_) {
+      AppendEnvironment(out_, writer_, environment);
+    } else {
+      writer_.Key(KeyOf(field)) += "{}";
+    }
+  }
+  void operator()(const json::Field& field, const std::vector<std::int64_t>& numbers) {
+    writer_.Numbers(KeyOf(field), numbers);
+  }
+  void operator()(const json::Field& field, const std::vector<std::string>& texts) {
+    writer_.Array(KeyOf(field), texts, [&](const std::string& text) {
+      field.bytes ? AppendBytes(out_, text) : AppendText(out_, text);
+    });
+  }
+  void operator()(const json::Field& field, const std::optional<core::Needs>& needs) {
+    if (job_ != nullptr) {
+      writer_.Key("needs");
+      AppendNeedsAs(out_, job_->believed, writer_.form());
+    }
+    if (!needs) return writer_.Null(KeyOf(field));
+    writer_.Key(KeyOf(field));
+    AppendNeedsAs(out_, *needs, writer_.form());
+  }
+
+ private:
+  const char* KeyOf(const json::Field& field) const {
+    return job_ != nullptr && field.job_key != nullptr ? field.job_key : field.key;
+  }
+
+  std::string& out_;
+  JobWriter& writer_;
+  const core::JobRecord* const job_;
+  const bool with_environment_;
+};
+
+void AppendNeedsAs(std::string& out, const core::Needs& needs, Form form) {
+  JobWriter writer(out, form);
+  json::EachField(needs, FieldWriter(out, writer, nullptr, false));
   writer.End();
 }
 
@@ -210,24 +222,15 @@ void AppendSeen(std::string& out, const core::SeenFigures& seen, Form form) {
 
 void AppendJobAs(std::string& out, const core::JobRecord& record, bool with_environment,
                  Form form) {
-  const core::Submission& asked = record.asked;
   JobWriter writer(out, form);
   writer.Field("number", record.number);
-  writer.Text("name", core::DisplayName(asked));
+  writer.Text("name", core::DisplayName(record.asked));
   writer.Text("user", record.user.name);
   writer.Field("uid", std::int64_t{record.user.uid});
   writer.Field("gid", std::int64_t{record.user.gid});
   if (record.user.admin) writer.Field("admin", true);
   writer.Text("phase", core::NameOf(record.phase));
-  AppendAsked(out, writer, asked, with_environment);
-  writer.Field("gpus_asked", asked.gpus);
-  writer.Field("cores_asked", asked.cores);
-  writer.Field("gpu_memory_asked_bytes", asked.gpu_memory);
-  writer.Field("memory_asked_bytes", asked.memory);
-  writer.Field("sm_share_asked", asked.sm_share);
-  writer.Key("needs");
-  AppendNeedsAs(out, record.believed, form);
-  AppendGiven(out, writer, "needs_given", asked.needs);
+  json::EachField(record.asked, FieldWriter(out, writer, &record, with_environment));
   writer.Field("submitted_ms", record.submitted);
   writer.Field("started_ms", record.started);
   writer.Field("resumed_ms", record.resumed);
@@ -296,14 +299,7 @@ std::string SubmissionToJson(const core::Submission& submission) {
   std::string out;
   out.reserve(1024);
   JobWriter writer(out);
-  writer.Text("name", submission.name);
-  AppendAsked(out, writer, submission, true);
-  writer.Field("gpus", submission.gpus);
-  writer.Field("cores", submission.cores);
-  writer.Field("gpu_memory_bytes", submission.gpu_memory);
-  writer.Field("memory_bytes", submission.memory);
-  writer.Field("sm_share", submission.sm_share);
-  AppendGiven(out, writer, "needs", submission.needs);
+  json::EachField(submission, FieldWriter(out, writer, nullptr, true));
   writer.End();
   return out;
 }

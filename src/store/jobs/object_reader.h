@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "json/submission_fields.h"
 
 namespace sharewell::store {
 
@@ -21,9 +22,7 @@ namespace sharewell::store {
 // have members that a newer program wrote.
 enum class Trust : std::uint8_t { kSent, kStored };
 
-struct Within {
-  double least = -1e300, most = 1e300;
-};
+using json::Within;
 
 class ObjectReader {
  public:
