@@ -85,6 +85,9 @@ void ReadTold(const Json& needs, RealJob& job, std::string& problem, const std::
   if (const Number v = amount("power_watts")) job.told.power = core::Watts(*v);
   if (const Number v = amount("pcie_bytes_per_second")) job.told.pcie = core::BytesPerSecond(*v);
   job.told_duration = in.Maybe("duration_seconds", 0, kLongest);
+  if (const Json* source = in.Find("source"); source != nullptr) {
+    job.told_measured = *source == "measured";
+  }
   if (problem.empty()) problem = in.problem();
 }
 

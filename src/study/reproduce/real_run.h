@@ -20,6 +20,8 @@ struct RealJob {
   int attempts = 1;
   bool finished = false;
   core::Profile told;  // as the server was told; without figures: nothing
+  // Those figures were measured on the workload itself; false: predicted. Empty: nothing was told.
+  std::optional<bool> told_measured;
   std::optional<double> told_duration;
 };
 

@@ -201,6 +201,31 @@ void AddReal(const RealRun& run, const RealRun* slot, Experiment& out) {
   add("started_again", {}, again, "count", "evicted, or out of memory");
 }
 
+// What the policies went by. The paper's scheduler predicts utilisation; the server of a mix is
+// told what was measured of each workload, and a prediction only where nothing was.
+void DescribeNeeds(const std::vector<RealRun>& runs, Experiment& out) {
+  int measured = 0, predicted = 0;
+  for (const RealRun& run : runs) {
+    for (const RealJob& job : run.jobs) {
+      if (job.told_measured) ++(*job.told_measured ? measured : predicted);
+    }
+  }
+  const char* by = "measured and predicted utilisation";
+  if (predicted == 0) by = "measured utilisation";
+  if (measured == 0) by = "predicted utilisation";
+  if (measured + predicted == 0) by = "utilisation of unknown source";
+  out.title = fmt::format("co-location by {}, on a real machine", by);
+  if (measured > 0) {
+    out.assumptions.emplace_back(
+        predicted == 0
+            ? "What each job needs had been measured and was told to the server; the paper's "
+              "scheduler predicts it."
+            : "What some jobs need had been measured, what others need was predicted, and the "
+              "server "
+              "was told both; the paper's scheduler predicts all of it.");
+  }
+}
+
 }  // namespace
 
 Result<Experiment> YeungReal(const std::vector<std::string>& files) {
@@ -227,7 +252,7 @@ Result<Experiment> YeungReal(const std::vector<std::string>& files) {
   }
   Experiment out;
   out.name = "yeung";
-  out.title = "co-location by predicted utilisation, on a real machine";
+  DescribeNeeds(runs, out);
   const bool stub = std::any_of(runs.begin(), runs.end(), [](const auto& r) { return r.stub; });
   if (stub) {
     out.assumptions.emplace_back(

@@ -88,6 +88,28 @@ TEST(YeungReal, SetsARealRunBesideThePaperAndTheSimulator) {
   }
 }
 
+TEST(YeungReal, TitleSaysWhetherNeedsWereMeasuredOrPredicted) {
+  const TestFolder folder;
+  const auto title = [&folder](const std::string& first, const std::string& others) {
+    std::string text = Record(kShared);
+    const std::string needs = R"("needs":{)";
+    auto at = text.find(needs);
+    for (std::string source = first; at != text.npos; source = others) {
+      if (!source.empty()) text.insert(at + needs.size(), R"("source":")" + source + R"(",)");
+      at = text.find(needs, at + 1);
+    }
+    const auto made = YeungReal({folder.Write("one.json", text)});
+    return made ? made->title : made.error().message;
+  };
+  EXPECT_EQ(title("measured", "measured"),
+            "co-location by measured utilisation, on a real machine");
+  EXPECT_EQ(title("predicted", "predicted"),
+            "co-location by predicted utilisation, on a real machine");
+  EXPECT_EQ(title("measured", "predicted"),
+            "co-location by measured and predicted utilisation, on a real machine");
+  EXPECT_EQ(title("", ""), "co-location by utilisation of unknown source, on a real machine");
+}
+
 TEST(YeungReal, CountsJobsSlowedBeyondTheBound) {
   const TestFolder folder;
   // 18 s of steps alone, 25 s beside others: both are slowed 1.39 times.
@@ -104,6 +126,7 @@ TEST(YeungReal, TheMixOnAnH200KeepsItsBars) {
   const auto made =
       YeungReal({folder + "slot.json", folder + "pack.json", folder + "sharewell.json"});
   ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->title, "co-location by measured utilisation, on a real machine");
   EXPECT_LT(OursOf(*made, "makespan_vs_slot_sharewell"), -0.335);
   EXPECT_LT(OursOf(*made, "jct_mean_vs_slot_sharewell"), 0);
   EXPECT_LT(OursOf(*made, "slowdown_mean_sharewell"), 1.25);
