@@ -34,7 +34,7 @@ SPARE = ('enc:256x2', 32, 'bf16', 1, 'sgd')                # what starts and end
 SETTLE, ALONE, GAP, BESIDE = 0.8, 2.4, 2.2, 2.0            # seconds: before a window alone, that window, between stops, windows before and after a stop
 RUN, HOLD, ALLOCATE, END = range(4)
 MOST = 40000                                               # steps that are recorded
-COLUMNS = ('stop sharing method stop_s running workload role alone_steps_per_s before_steps_per_s first_half_second_steps_per_s during_steps_per_s '
+COLUMNS = ('stop sharing method stop_s running meanwhile workload role alone_steps_per_s before_steps_per_s first_half_second_steps_per_s during_steps_per_s '
            'after_steps_per_s longest_gap_s frozen_within_s steps_while_frozen first_steps_after_s mem_before_bytes mem_during_bytes').split()
 now = time.monotonic
 
@@ -106,6 +106,9 @@ class Loop(m.Job):
             time.sleep(0.002)
         if self.order.value == END:
             torch.cuda.synchronize()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the loader complains that its workers died
+            for worker in getattr(self.built.fed, '_workers', []):
+                worker.kill()                              # they hold its connection to the MPS server, and would notice after 5 s that it has ended
             os._exit(0)
 
     def hold(self):
@@ -221,8 +224,8 @@ class Sitting:
             self.wait(ALONE)
             self.alone[name].append({'steps_per_s': loop.rate(began, now()), 'gpu_util': self.watch.mean(2, began, now())})
 
-    def stop(self, running, frozen, seconds, method, gap=GAP, meanwhile=None):
-        """One stop; `meanwhile` is called once it holds. Then all go on for `gap` seconds."""
+    def stop(self, running, frozen, seconds, method, gap=GAP, what='', meanwhile=None):
+        """One stop; `meanwhile`, which is called `what`, is done once it holds. Then all go on for `gap` seconds."""
         began = now()
         for name in frozen:
             self.loops[name].freeze(method)
@@ -237,7 +240,8 @@ class Sitting:
             thawed = now()
             for name in frozen:
                 self.loops[name].thaw(method)
-        self.stops.append(dict(running=list(running), frozen=list(frozen), seconds=seconds, method=method, began=began, held=held, thawed=thawed))
+        self.stops.append(dict(running=list(running), frozen=list(frozen), seconds=seconds, method=method, meanwhile=what, began=began, held=held,
+                               thawed=thawed))
         self.wait(gap)
         return self.stops[-1]
 
@@ -250,8 +254,9 @@ class Sitting:
                 loop, frozen = self.loops[name], name in stop['frozen']
                 after = loop.marks_in(thawed, thawed + GAP)
                 yield dict(
-                    stop=number, sharing=self.sharing, method=stop['method'], stop_s=stop['seconds'], running='+'.join(stop['running']), workload=loop.w[0],
-                    role='frozen' if frozen else 'neighbour', alone_steps_per_s=alone.get(name), before_steps_per_s=loop.rate(began - BESIDE, began),
+                    stop=number, sharing=self.sharing, method=stop['method'], stop_s=stop['seconds'], running='+'.join(stop['running']),
+                    meanwhile=stop['meanwhile'], workload=loop.w[0], role='frozen' if frozen else 'neighbour',
+                    alone_steps_per_s=alone.get(name), before_steps_per_s=loop.rate(began - BESIDE, began),
                     first_half_second_steps_per_s=None if frozen else loop.rate(held, held + 0.5),
                     during_steps_per_s=None if frozen else loop.rate(held, thawed), after_steps_per_s=loop.rate(thawed, thawed + BESIDE),
                     longest_gap_s=None if frozen else loop.longest_gap(began, thawed + 1), frozen_within_s=held - began if frozen else None,
@@ -323,15 +328,17 @@ def while_stopped(s, method, spares):
         began, spare.order.value = now(), END
         while spare.p.is_alive() and now() < began + 4:
             time.sleep(0.002)
-        return now() - began if not spare.p.is_alive() else None
+        gone = now() - began if not spare.p.is_alive() else None
+        time.sleep(0.5)                                    # the server notices
+        return {'gone_after_s': gone, 'mps_clients_left': mps_clients()}
 
     seen['allocate_s'] = {'nobody_frozen': allocate()}
     s.wait(1)
-    s.stop(everybody, ['resnet50', 'bert'], 3, method, meanwhile=lambda: seen['allocate_s'].update(others_frozen=allocate()))
+    s.stop(everybody, ['resnet50', 'bert'], 3, method, what='allocate', meanwhile=lambda: seen['allocate_s'].update(others_frozen=allocate()))
     seen['start'] = {'nobody_frozen': start(spares[0])}
-    s.stop(everybody, ['resnet50', 'bert'], 5, method, meanwhile=lambda: seen['start'].update(two_frozen=start(spares[1])))
-    seen['end_s'] = {'nobody_frozen': end(spares[0])}
-    s.stop(everybody, ['lstm'], 3, method, meanwhile=lambda: seen['end_s'].update(lstm_frozen=end(spares[1])))
+    s.stop(everybody, ['resnet50', 'bert'], 5, method, what='start', meanwhile=lambda: seen['start'].update(two_frozen=start(spares[1])))
+    seen['end'] = {'nobody_frozen': end(spares[0])}
+    s.stop(everybody, ['lstm'], 3, method, what='end', meanwhile=lambda: seen['end'].update(lstm_frozen=end(spares[1])))
     began = now()                                          # a loop that is stopped while it connects to the MPS server
     spares[2].start.set()
     s.wait(0.15)
