@@ -20,7 +20,9 @@ add_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wsuggest-override -Wduplicated-cond -Wduplicated-branches -Wlogical-op
     # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
-    -Wno-restrict)
+    -Wno-restrict
+    # On aarch64 it notes where GCC 10 passed an argument otherwise: all of this is built by one compiler.
+    -Wno-psabi)
 else()
   add_compile_options(-Wthread-safety -Wsuggest-override)
 endif()

@@ -146,6 +146,103 @@ class CheckLayers(unittest.TestCase):
         self.write("src/helpers/util.h", "")
         self.assert_breach("src/helpers:1:")
 
+    def except_for(self, *lines):
+        self.write(check_layers.Exceptions.FILE, "".join(line + "\n" for line in lines))
+
+    def test_nothing_is_decided_by_words_of_ours(self):
+        for read in ('job.reason.starts_with("held")', "old->note.find(kCancelledBy)", 'error.message.contains("within")',
+                     'error().message.ends_with("x")', 'why.rfind(word)', "problem_.starts_with(word)"):
+            with self.subTest(read=read):
+                self.source("control/service.cc", f"\nconst bool held = {read};\n")
+                self.assert_breach("src/control/service.cc:2:", "decides by the words")
+        for read in (r"note.find('\n')", "names.find(reason)", 'text.starts_with("MB:")', 'reasons.find(kind)',
+                     'true;  // reason.find("x")', '"reason.find(x)"'):
+            with self.subTest(read=read):
+                self.source("control/service.cc", f"const auto held = {read};\n")
+                self.assert_clean()
+        self.source("control/service.cc", "")
+        self.source("control/service_test.cc", 'const bool held = reason.starts_with("held");\n')
+        self.source("testing/fake.h", 'const bool held = reason.starts_with("held");\n')
+        self.assert_clean()
+
+    def test_words_of_other_programs_are_read(self):
+        self.source("engine/slurm.cc", 'const bool held = reason.starts_with("QOS");\n')
+        self.except_for("foreign src/engine/slurm.cc  # squeue's")
+        self.assert_clean()
+        self.source("engine/slurm.cc", "")
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "not there any more")
+
+    def test_the_list_of_words_only_shrinks(self):
+        self.source("control/service.cc", "const bool a = reason.find(x);\nconst bool b = note.find(x);\n")
+        self.except_for("", "words src/control/service.cc 2")
+        self.assert_clean()
+        self.except_for("words src/control/service.cc 1")
+        self.assertEqual(len(check_layers.check_tree(self.root)[1]), 2)
+        self.except_for("words src/control/service.cc 3")
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "write 2")
+        self.source("control/service.cc", "")
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "take the line away")
+
+    def test_a_source_has_at_most_450_lines(self):
+        self.source("sim/world.cc", "\n" * 450)
+        self.source("sim/world_test.cc", "\n" * 1000)
+        self.source("testing/world.cc", "\n" * 1000)
+        self.assert_clean()
+        self.source("sim/world.cc", "\n" * 451)
+        self.assert_breach("src/sim/world.cc:451:", "451 lines")
+        self.except_for("lines src/sim/world.cc 451")
+        self.assert_clean()
+        self.source("sim/world.cc", "\n" * 460)
+        self.assert_breach("src/sim/world.cc:460:")
+        self.source("sim/world.cc", "\n" * 400)
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "take the line away")
+
+    def test_a_class_has_at_most_25_methods_and_20_fields(self):
+        methods, fields = "  void F(int a, int b) const;\n", "  int a_ = 0;\n"
+        self.source("sim/world.h", f"class World {{\n{methods * 25}{fields * 20}}};\n")
+        self.assert_clean()
+        self.source("sim/world.h", f"\nclass World {{\n{methods * 26}}};\n")
+        self.assert_breach("src/sim/world.h:2:", "World has 26 methods and 0 fields")
+        self.source("sim/world.h", f"struct Outer::World final : Base {{\n{methods * 9}{fields * 21}}};\n")
+        self.assert_breach("src/sim/world.h:1:", "Outer::World has 9 methods and 21 fields")
+        self.except_for("class src/sim/world.h Outer::World 9 21")
+        self.assert_clean()
+        self.except_for("class src/sim/world.h Outer::World 10 21")
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "write 9 21")
+        self.source("sim/world.h", f"struct Record {{\n{methods}{fields * 30}}};\n")
+        self.assert_breach(check_layers.Exceptions.FILE + ":1:", "not there any more")
+
+    def test_members_are_counted(self):
+        text = """
+template <class T> class Mixed : public Base<int> {
+ public:
+  Mixed() : a_{1}, b_{2} {}
+  ~Mixed() override = default;
+  bool operator==(const Mixed&) const = default;
+  friend bool Same(const Mixed&);
+  using Map = std::map<int, int>;
+  template <class U> U As() const { return U{a_}; }
+  static constexpr int kMost = 3;
+  enum class Kind { kA, kB };
+  struct Inner { int x; int y; };
+  std::function<void(int)> call_ = [](int) { };
+ private:
+  int a_ = Zero(1, 2), b_{0};
+  std::map<int, std::pair<int, int>> of_ SHAREWELL_GUARDED_BY(mutex_);
+  int (*pointer_)(int, int) = nullptr;
+};
+"""
+        found = {name: counts for _, name, *counts in check_layers.count_members.classes(text)}
+        self.assertEqual(found, {"Mixed": [4, 5], "Inner": [0, 2]})
+
+    def test_programs_of_tools_can_be_run(self):
+        self.write("tools/thing", "#!/bin/sh\n")
+        self.assert_breach("tools/thing:1:", "chmod +x")
+        (self.root / "tools/thing").chmod(0o755)
+        self.assert_clean()
+        self.write("tools/thing", "words\n")
+        self.assert_breach("tools/thing:1:", "chmod -x")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,15 +1,27 @@
 #!/usr/bin/env python3
-"""Checks that src/ keeps to the layers of ARCHITECTURE.md, and says file:line, what, and what to do.
+"""Checks that src/ keeps to the layers of ARCHITECTURE.md and to what CONTRIBUTING.md says of sizes and of words, and says file:line, what, and
+what to do.
 
-Four things are checked: each #include against the table below; the pure modules for clocks, files,
-threads and chance; each module's DEPS in its CMakeLists.txt against the same table; and that every
-source, benchmark and fuzzer stands in a CMakeLists.txt, so that no test exists that nobody runs.
+- each #include against the table below;
+- the pure modules for clocks, files, threads and chance;
+- each module's DEPS in its CMakeLists.txt against the same table;
+- that every source, benchmark and fuzzer stands in a CMakeLists.txt, so that no test exists that nobody runs;
+- that nothing is decided by the words of a reason, note or message of ours;
+- that a source has at most 450 lines, and a class at most 25 methods and 20 fields by a simple count (tests and testing/ excepted);
+- that a tool with a #! line can be run, and one that can be run has it.
+
+tools/check_layers_exceptions.txt lists what is larger, with its size, and who else's words are read. That list only shrinks: what has
+become smaller than its entry must have the entry lowered.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import sys
+
+sys.dont_write_bytecode = True
+import count_members  # noqa: E402
 
 PURE = ("core", "graph", "interference", "predict", "policy", "sim")
 
@@ -86,6 +98,15 @@ UNEQUAL_CALLS = re.compile(r"\bstd::(?:hypot|exp2)\b")
 # CHECK must say what failed before it ends the program.
 MAY_PRINT = {"core/result.h"}
 
+# Reasons, notes and messages are made for people, at the edge; what is decided is a value. A character, as in find('\\n'), is layout and not words.
+WORDS_READ = re.compile(r"\b(?:reason|note|message|words|why|problem|missing)_?(?:\(\))?\s*(?:\.|->)\s*(?:starts_with|ends_with|find|rfind|contains)\s*\((?!\s*')")
+
+MOST_LINES = 450
+MOST_METHODS = 25
+MOST_FIELDS = 20
+# A struct with few methods is a record: it has as many fields as what it describes.
+RECORD_METHODS = 8
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
@@ -123,8 +144,8 @@ def describe(module, rules):
 def check_file(path, module, inner):
     text = path.read_text(encoding="utf-8", errors="replace")
     rules = rules_for(module, inner)
-    is_test = path.name.endswith("_test.cc")
-    pure = module in PURE and not is_test
+    of_tests = path.name.endswith("_test.cc")
+    pure = module in PURE and not of_tests
     for match in INCLUDE.finditer(blank(text, strings=False)):
         line = line_of(text, match.start())
         quoted, target = match[1] == '"', match[2]
@@ -134,7 +155,7 @@ def check_file(path, module, inner):
             if first == module:
                 continue
             if first == "testing":
-                if not is_test:
+                if not of_tests:
                     yield line, f'includes "{target}" outside a test', \
                         "testing/ is for *_test.cc files; move what is needed into a module below"
             elif not permits(rules, target):
@@ -147,7 +168,7 @@ def check_file(path, module, inner):
             if f"{module}/{inner.as_posix()}" not in MAY_PRINT or target not in ("cstdio", "stdio.h"):
                 yield line, f"{module} is pure and includes <{target}>", \
                     "take time, seed and bytes as arguments; do the I/O in platform or above"
-        elif module == "core" and not is_test and "/" in target and first not in ("fmt", "tl"):
+        elif module == "core" and not of_tests and "/" in target and first not in ("fmt", "tl"):
             yield line, f"core includes <{target}>", \
                 "core has the standard library, fmt and tl::expected only; move this to an adapter"
     if pure:
@@ -157,6 +178,95 @@ def check_file(path, module, inner):
         for match in UNEQUAL_CALLS.finditer(blank(text, strings=True)):
             yield line_of(text, match.start()), f"{module} is pure and uses {match[0]}, which differs between x86_64 and aarch64", \
                 "write std::sqrt(a * a + b * b), or std::pow(2, x)"
+
+
+def is_test(path):
+    """Tests, and the headers that only they include."""
+    return path.name.endswith("_test.cc") or path.name.startswith("test_") or "testing" in path.parts
+
+
+class Exceptions:
+    """What tools/check_layers_exceptions.txt allows. Every entry must still be needed, and no larger than it must be."""
+
+    FILE = "tools/check_layers_exceptions.txt"
+
+    def __init__(self, root):
+        self.entries = {}  # (kind, file, name) to (line, sizes)
+        path = root / self.FILE
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        for number, line in enumerate(lines, 1):
+            fields = line.split("#")[0].split()
+            if fields:
+                kind, file, *rest = fields
+                name = rest.pop(0) if kind == "class" else ""
+                self.entries[kind, file, name] = (number, tuple(int(size) for size in rest))
+        self.seen = set()
+
+    def judge(self, kind, file, name, sizes, limits):
+        """None where it is as allowed; else what is wrong with it. The sizes are above the limits, or there may be an entry."""
+        key = (kind, file, name)
+        over = any(size > limit for size, limit in zip(sizes, limits))
+        if key not in self.entries:
+            return "above" if over else None
+        self.seen.add(key)
+        _, allowed = self.entries[key]
+        if any(size > most for size, most in zip(sizes, allowed)):
+            return "grown"
+        return None if over and sizes == allowed else "lower"
+
+    def place(self, kind, file, name=""):
+        return self.entries[kind, file, name][0]
+
+    def unused(self):
+        return [(number, kind, file, name) for (kind, file, name), (number, _) in self.entries.items() if (kind, file, name) not in self.seen]
+
+
+def check_words_and_sizes(path, file, text, exceptions):
+    """(where, line, what, what to do) for words that are read and for what is too large; where is None for the file itself."""
+    blanked = blank(text, strings=True)
+    read = [line_of(text, found.start()) for found in WORDS_READ.finditer(blanked)]
+    if ("foreign", file, "") in exceptions.entries:
+        if read:
+            exceptions.seen.add(("foreign", file, ""))
+    else:
+        verdict = exceptions.judge("words", file, "", (len(read),), (0,))
+        if verdict == "lower":
+            yield exceptions.FILE, exceptions.place("words", file), f"{file} reads words in {len(read)} places now", \
+                f"write {len(read)}" if read else "take the line away"
+        elif verdict:
+            for line in read:
+                yield None, line, "decides by the words of a reason, note or message", \
+                    "make it a value of core, and words of it in report and api; what another program says: list the file as foreign in " + exceptions.FILE
+    lines = text.count("\n")
+    verdict = exceptions.judge("lines", file, "", (lines,), (MOST_LINES,))
+    if verdict == "lower":
+        yield exceptions.FILE, exceptions.place("lines", file), f"{file} has {lines} lines now", \
+            f"write {lines}" if lines > MOST_LINES else "take the line away"
+    elif verdict:
+        yield None, lines, f"has {lines} lines", f"a source has at most {MOST_LINES}: move one of its ideas into a file of its own"
+    for offset, name, methods, fields in count_members.classes(blanked):
+        limits = (MOST_METHODS, MOST_FIELDS if methods > RECORD_METHODS else fields)
+        verdict = exceptions.judge("class", file, name, (methods, fields), limits)
+        if verdict == "lower":
+            still = methods > limits[0] or fields > limits[1]
+            yield exceptions.FILE, exceptions.place("class", file, name), f"{name} has {methods} methods and {fields} fields now", \
+                f"write {methods} {fields}" if still else "take the line away"
+        elif verdict:
+            yield None, line_of(text, offset), f"{name} has {methods} methods and {fields} fields", \
+                f"a class has one noun, and at most {MOST_METHODS} methods and {MOST_FIELDS} fields: split it"
+
+
+def check_run_bits(root):
+    """Tools that are programs can be run as such."""
+    for path in sorted((root / "tools").rglob("*")) if (root / "tools").is_dir() else []:
+        if not path.is_file() or "__pycache__" in path.parts:
+            continue
+        with path.open("rb") as file:
+            program = file.read(2) == b"#!"
+        if program and not os.access(path, os.X_OK):
+            yield path, 1, "has a #! line and cannot be run", "chmod +x, or take the line away"
+        elif not program and os.access(path, os.X_OK):
+            yield path, 1, "can be run and has no #! line", "chmod -x, or say who runs it"
 
 
 def check_cmake(root, module):
@@ -200,6 +310,7 @@ def check_tree(root):
         found.append(f"{path.relative_to(root).as_posix()}:{line}: {what}: {remedy}")
 
     files = 0
+    exceptions = Exceptions(root)
     for folder in sorted(p for p in (root / "src").iterdir() if p.is_dir()):
         module = folder.name
         if module not in ALLOWED:
@@ -212,8 +323,17 @@ def check_tree(root):
             files += 1
             for breach in check_file(path, module, path.relative_to(folder)):
                 add(path, *breach)
+            if is_test(path.relative_to(root)):
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for where, *breach in check_words_and_sizes(path, path.relative_to(root).as_posix(), text, exceptions):
+                add(root / where if where else path, *breach)
         for breach in check_cmake(root, module):
             add(*breach)
+    for line, kind, file, name in exceptions.unused():
+        add(root / exceptions.FILE, line, f"{kind} {file}{' ' + name if name else ''} is not there any more", "take the line away")
+    for breach in check_run_bits(root):
+        add(*breach)
     for breach in check_programs(root, "bench", "_bench.cc", "sharewell_bench"):
         add(*breach)
     for breach in check_programs(root, "fuzz", "_fuzzer.cc", "sharewell_fuzzer"):

@@ -5,8 +5,9 @@
     tools/tidy.py --changed    those that changed since what landed last
 
 A file is checked again when it, a header of ours that it reaches, its compile command, .clang-tidy or
-clang-tidy itself has changed. With --changed, sources that are compiled alike are first checked several at a time, since most
-of the time goes into the headers they share; where that finds something, each is checked by itself.
+clang-tidy itself has changed: what was clean is kept in $XDG_CACHE_HOME/sharewell (~/.cache/sharewell). With --changed,
+sources that are compiled alike are first checked several at a time, since most of the time goes into the headers they
+share; where that finds something, each is checked by itself.
 
 What landed last is $TIDY_BASE (a commit; hosted CI sets it), else where this branch left origin's main. A clone
 of main itself knows neither: there it is the newest commit that is six hours older than HEAD, which is more than
@@ -25,10 +26,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "lint"  # configured with clang, without precompiled headers
-CACHE = ROOT / "build" / "tidy"
+# Apart from build/, which is new in every checkout: one machine checks the same text once.
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "sharewell" / "tidy"
+CACHE_SECONDS = 60 * 24 * 3600
 BATCH = 10
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LANDING_SECONDS = 6 * 3600
@@ -206,11 +210,14 @@ def main():
     version += (ROOT / ".clang-tidy").read_bytes()
     work = []
     for path in sorted(chosen):
-        digest = hashlib.sha256(version + commands[path]["command"].encode() + (b"together" if only_changed else b""))
+        command = commands[path]["command"].replace(str(ROOT) + "/", "")
+        digest = hashlib.sha256(version + command.encode() + (b"together" if only_changed else b""))
         for part in sorted(reached(path, set())):
             digest.update(part.relative_to(ROOT).as_posix().encode() + b"\0" + part.read_bytes())
         mark = CACHE / digest.hexdigest()
-        if not mark.exists():
+        if mark.exists():
+            mark.touch()
+        else:
             work.append((path, mark))
 
     def run(build, path):
@@ -229,6 +236,9 @@ def main():
         return found
 
     CACHE.mkdir(parents=True, exist_ok=True)
+    for mark in CACHE.iterdir():
+        if mark.stat().st_mtime < time.time() - CACHE_SECONDS:
+            mark.unlink(missing_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         bad = [text for found in pool.map(check, batches(work, commands) if only_changed else [[item] for item in work]) for text in found]
     for text in bad:
