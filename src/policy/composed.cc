@@ -28,9 +28,10 @@ using core::JobView;
 using core::NodeId;
 using core::Plan;
 using core::Reason;
-using core::ReasonKind;
 using core::Seconds;
 using core::Snapshot;
+
+namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
 constexpr int kMostPushers = 4;          // in a decision: each looks at all who run
@@ -243,7 +244,7 @@ class Composed : public Policy {
     Choice choice = PlaceOf(snapshot, memo.ledger, memo, view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
       if (!tell) return false;
-      if (memo.ledger.any_closed()) *reason = {ReasonKind::kHeldBack, memo.kept_for, 0, 0};
+      if (memo.ledger.any_closed()) *reason = reason::HeldBack{memo.kept_for};
       if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
       if (view.job.preempts && snapshot.staying() > 0) {
         memo.may_push.emplace_back(id, *reason);
@@ -282,7 +283,7 @@ class Composed : public Policy {
       if (std::abs(to.cores - view.allocation.cores) < 0.5) continue;
       memo.ledger.Vacate(snapshot, id, view.allocation);
       memo.ledger.Occupy(snapshot, id, to);
-      plan.resizes.push_back({id, to.cores, {ReasonKind::kAfterProfile, {}, 0, 0}});
+      plan.resizes.push_back({id, to.cores, reason::MeasuredCores{}});
     }
   }
 
@@ -329,7 +330,7 @@ class Composed : public Policy {
   static void Blame(JobId other, JobId id, ComposedMemo& memo) {
     if (!other.valid()) return;
     for (auto& [waits, reason] : memo.may_push) {
-      if (waits == id) reason = {ReasonKind::kOthersStay, other, 0, 0};
+      if (waits == id) reason = reason::OthersStay{other};
     }
   }
 
@@ -385,12 +386,10 @@ class Composed : public Policy {
       }
       ++pushed;
       for (JobId id : way->stops) {
-        plan.stops.push_back({id, {ReasonKind::kPreempted, view.job.id, 0, 0}});
+        plan.stops.push_back({id, reason::Preempted{view.job.id}});
       }
-      plan.starts.push_back({view.job.id,
-                             std::move(way->place.to),
-                             way->place.profile,
-                             {ReasonKind::kOrder, {}, 0, 0}});
+      plan.starts.push_back(
+          {view.job.id, std::move(way->place.to), way->place.profile, reason::Order{}});
       memo.ledger = std::move(way->ledger);
     }
   }
@@ -477,7 +476,7 @@ class Composed : public Policy {
       kept.Vacate(snapshot, id, view.allocation);
       const bool pause = pauses && MayPause(snapshot, view) && kept.PausedFits(snapshot, view);
       if (pause) kept.HoldPaused(snapshot, view, +1);
-      plan.stops.push_back({id, {ReasonKind::kPreempted, pusher, 0, 0}, pause});
+      plan.stops.push_back({id, reason::Preempted{pusher}, pause});
     }
     std::sort(plan.stops.begin(), plan.stops.end(),
               [](const auto& a, const auto& b) { return a.job < b.job; });
@@ -489,7 +488,7 @@ class Composed : public Policy {
       if (!std::holds_alternative<Chosen>(again)) return false;
       auto& place = std::get<Chosen>(again);
       kept.Occupy(snapshot, id, place.to);
-      starts.push_back({id, std::move(place.to), place.profile, {ReasonKind::kOrder, {}, 0, 0}});
+      starts.push_back({id, std::move(place.to), place.profile, reason::Order{}});
     }
     plan.starts = std::move(starts);
     memo.ledger = std::move(kept);
@@ -508,8 +507,8 @@ class Composed : public Policy {
       const JobView& view = snapshot.job(entry.id);
       Choice choice = PlaceAnew(snapshot, anew, memo, view);
       if (const auto* reason = std::get_if<Reason>(&choice)) {
-        passed_over.emplace(entry.id.value,
-                            NoHostMemory(ContextOf(snapshot, anew, memo), view).value_or(*reason));
+        const auto memory = NoHostMemory(ContextOf(snapshot, anew, memo), view);
+        passed_over.emplace(entry.id.value, memory ? Reason(*memory) : *reason);
         continue;
       }
       chosen.emplace_back(entry.id, std::get<Chosen>(std::move(choice)));
@@ -525,7 +524,7 @@ class Composed : public Policy {
     if (!placed) {
       for (auto& [id, choice] : chosen) {
         const JobView& view = snapshot.job(id);
-        const Reason its_turn{ReasonKind::kOrder, {}, 0, 0};
+        const Reason its_turn = reason::Order{};
         if (view.state != JobState::kRunning) {
           plan.starts.push_back({id, std::move(choice.to), choice.profile, its_turn});
         } else if (view.allocation.gpus != choice.to.gpus) {

@@ -12,8 +12,9 @@ using core::JobId;
 using core::JobView;
 using core::NodeId;
 using core::Plan;
-using core::ReasonKind;
 using core::Snapshot;
+
+namespace reason = core::reason;
 
 namespace {
 
@@ -76,10 +77,9 @@ void SlowDown(const Snapshot& snapshot, Plan& plan) {
     std::sort(here.cpu_jobs.begin(), here.cpu_jobs.end());
     for (JobId id : here.cpu_jobs) {
       if (std::abs(snapshot.job(id).throttle - share) < 0.01) continue;
-      plan.throttles.push_back(
-          {id,
-           share,
-           {share < 1 ? ReasonKind::kGivesWay : ReasonKind::kResumes, here.who, share, 0}});
+      plan.throttles.push_back({id, share,
+                                share < 1 ? core::Reason(reason::GivesWay{here.who, share})
+                                          : core::Reason(reason::Resumes{here.who})});
     }
   }
 }
@@ -124,7 +124,7 @@ void MakeRoom(const Snapshot& snapshot, Ledger& ledger, Plan& plan) {
           (lacks_memory() && HostMemoryOn(snapshot.cluster().node(node), view, 0) > core::Bytes(0));
       if (!helps) continue;
       ledger.Vacate(snapshot, id, snapshot.job(id).allocation);
-      plan.stops.push_back({id, {ReasonKind::kPreempted, NewcomerOn(snapshot, node, plan), 0, 0}});
+      plan.stops.push_back({id, reason::Preempted{NewcomerOn(snapshot, node, plan)}});
     }
   }
 }
@@ -254,18 +254,19 @@ std::size_t PlaceCpuJobs(const Snapshot& snapshot, const CpuLine& line, Ledger& 
     if (!best.valid()) {
       if (told++ >= kMostTold) continue;  // its class is dropped: all of it asks for as much
       if (most_memory.valid()) {
-        const double wanted = HostMemoryOn(snapshot.cluster().node(most_memory), view, 0).value;
-        const double free = std::max(0.0, ledger.host_memory_free(snapshot, most_memory).value);
-        tell(id, {ReasonKind::kNoHostMemory, {}, wanted, free, most_memory, {}});
+        const core::Bytes wanted = HostMemoryOn(snapshot.cluster().node(most_memory), view, 0);
+        const core::Bytes free =
+            std::max(core::Bytes(0), ledger.host_memory_free(snapshot, most_memory));
+        tell(id, reason::NoHostMemory{wanted, free, most_memory});
         heads.Advance();
         continue;
       }
       const double free = most.valid() ? std::max(0.0, ledger.cores_free(snapshot, most)) : 0;
-      tell(id, {ReasonKind::kNoCores, {}, cores, free, most, {}});
+      tell(id, reason::NoCores{cores, free, most});
       heads.Advance();
       continue;
     }
-    core::Start start{id, {{}, best, cores}, {}, {ReasonKind::kFillsCores, {}, 0, 0}};
+    core::Start start{id, {{}, best, cores}, {}, reason::FillsCores{}};
     ledger.Occupy(snapshot, id, start.to);
     if (by_user) held[snapshot.job(id).job.user] += cores;
     plan.starts.push_back(std::move(start));

@@ -46,8 +46,7 @@ TEST_P(GiveWay, TheLowestPriorityGoesAndNobodyElse) {
       world.Waiting(JobSpec{.submit = 100, .exclusive = true, .priority = 9, .preempts = true});
   const core::Plan plan = Decide(GetParam(), world);
   EXPECT_THAT(Stopped(plan), ElementsAre(low));
-  EXPECT_EQ(plan.stops[0].reason.kind, core::ReasonKind::kPreempted);
-  EXPECT_EQ(plan.stops[0].reason.job, high);
+  EXPECT_EQ(plan.stops[0].reason, core::Reason(core::reason::Preempted{high}));
   ASSERT_THAT(plan.starts, SizeIs(1));
   EXPECT_EQ(plan.starts[0].job, high);
   EXPECT_EQ(plan.starts[0].to.gpus, fixtures::OnGpus({2}).gpus);
@@ -177,11 +176,11 @@ TEST_P(GiveWay, WhereNobodyElseCanGoItIsSaidWhoStays) {
   ASSERT_THAT(plan.waits, SizeIs(2));
   for (const core::Wait& wait : plan.waits) {
     const bool pushes = wait.job == high;
-    EXPECT_EQ(wait.reason.kind == core::ReasonKind::kOthersStay, pushes);
-    EXPECT_EQ(wait.reason.job, pushes ? stays : JobId());
+    EXPECT_EQ(std::holds_alternative<core::reason::OthersStay>(wait.reason), pushes);
+    EXPECT_EQ(core::OtherJob(wait.reason), pushes ? stays : JobId());
     EXPECT_TRUE(pushes || wait.job == polite);
   }
-  EXPECT_EQ(core::InWords({core::ReasonKind::kOthersStay, stays, 0, 0}, "job 7"),
+  EXPECT_EQ(core::InWords(core::reason::OthersStay{stays}, "job 7"),
             "job 7, of lower priority, would give way, and cannot be stopped now");
 }
 

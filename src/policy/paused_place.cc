@@ -6,8 +6,8 @@ namespace sharewell::policy {
 
 using core::GpuId;
 using core::JobView;
-using core::Reason;
-using core::ReasonKind;
+
+namespace reason = core::reason;
 
 Choice PausedPlace(const core::Snapshot& snapshot, const Ledger& ledger, const JobView& view) {
   const auto& to = view.allocation;
@@ -18,8 +18,7 @@ Choice PausedPlace(const core::Snapshot& snapshot, const Ledger& ledger, const J
   const auto free =
       std::count_if(to.gpus.begin(), to.gpus.end(), [&](GpuId gpu) { return !taken(gpu); });
   if (static_cast<std::size_t>(free) < to.gpus.size()) {
-    return Reason{
-        ReasonKind::kNoIdleGpu, {}, static_cast<double>(to.gpus.size()), static_cast<double>(free)};
+    return reason::NoIdleGpu{static_cast<int>(to.gpus.size()), static_cast<int>(free)};
   }
   for (std::size_t i = 0; i < to.gpus.size(); ++i) {
     const core::NodeId node = cluster.NodeOf(to.gpus[i]);
@@ -27,19 +26,17 @@ Choice PausedPlace(const core::Snapshot& snapshot, const Ledger& ledger, const J
     const double wanted = core::Snapshot::CoresOn(cluster, to, node);
     const double has = ledger.cores_for_training(snapshot, node);
     if (cluster.node(node).cores && wanted > has + 1e-9) {
-      return Reason{ReasonKind::kNoCores, {}, wanted, has, node};
+      return reason::NoCores{wanted, has, node};
     }
     const auto here = static_cast<int>(std::count_if(
         to.gpus.begin(), to.gpus.end(), [&](GpuId gpu) { return cluster.NodeOf(gpu) == node; }));
     if (!ledger.HostMemorySuffices(snapshot, view, node, here)) {
-      return Reason{ReasonKind::kNoHostMemory,
-                    {},
-                    core::HostMemoryOn(cluster.node(node), view, here).value,
-                    std::max(0.0, ledger.host_memory_free(snapshot, node).value),
-                    node};
+      return reason::NoHostMemory{core::HostMemoryOn(cluster.node(node), view, here),
+                                  std::max(core::Bytes(0), ledger.host_memory_free(snapshot, node)),
+                                  node};
     }
   }
-  return Chosen{to, {ReasonKind::kOrder, {}, 0, 0}, {}};
+  return Chosen{to, reason::Order{}, {}};
 }
 
 bool MayPause(const core::Snapshot& snapshot, const JobView& view) {

@@ -5,9 +5,42 @@
 namespace sharewell::fixtures {
 namespace {
 
+namespace reason = core::reason;
+
+// The figures of a kind, exactly: words round them.
+struct Figures {
+  template <class Kind>
+  std::string operator()(const Kind&) const {
+    return "";
+  }
+  std::string operator()(const reason::FirstFit& r) const { return Of(r.utilisation); }
+  std::string operator()(const reason::GoodNeighbour& r) const {
+    return Of(r.own_speed, r.slowest_neighbour);
+  }
+  std::string operator()(const reason::BetterModel& r) const { return Of(r.gain); }
+  std::string operator()(const reason::LeavesBetterModel& r) const { return Of(r.gain); }
+  std::string operator()(const reason::AfterProfile& r) const { return Of(r.utilisation); }
+  std::string operator()(const reason::Tail& r) const { return Of(r.remaining.value); }
+  std::string operator()(const reason::GivesWay& r) const { return Of(r.share); }
+  std::string operator()(const reason::Evicted& r) const { return Of(r.slowdown, r.bound); }
+  std::string operator()(const reason::NoMemory& r) const {
+    return Of(r.wanted.value, r.most_free.value);
+  }
+  std::string operator()(const reason::NoCores& r) const { return Of(r.wanted, r.most_free); }
+  std::string operator()(const reason::NoHostMemory& r) const {
+    return Of(r.wanted.value, r.most_free.value);
+  }
+
+ private:
+  static std::string Of(double a) { return fmt::format(" ({})", a); }
+  static std::string Of(double a, double b) { return fmt::format(" ({}, {})", a, b); }
+};
+
 std::string TextOf(const core::Reason& r) {
-  return fmt::format("because {} {} {} {}", static_cast<int>(r.kind),
-                     r.job.valid() ? fmt::format("j{}", r.job.value) : "-", r.a, r.b);
+  const core::JobId other = core::OtherJob(r);
+  return fmt::format("because {}{}",
+                     core::InWords(r, other.valid() ? fmt::format("j{}", other.value) : "-"),
+                     std::visit(Figures(), r));
 }
 
 std::string TextOf(std::optional<core::Seconds> time) {

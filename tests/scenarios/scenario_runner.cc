@@ -260,8 +260,11 @@ std::vector<std::string> ScheduleOf(const study::Scenario& scenario, const study
     std::string text = fmt::format("{} {} {}", Tenths(row.time.value), what, name(row.job));
     if (what == "start" || what == "move") text += Where(row.where);
     if (what == "resize") text += " cores " + Tenths(row.where.cores);
-    if (what == "throttle") text += fmt::format(" to {} %", Tenths(row.reason.a * 100));
-    text += ": " + core::InWords(row.reason, name(row.reason.job));
+    if (what == "throttle") {
+      const auto* slowed = std::get_if<core::reason::GivesWay>(&row.reason);
+      text += fmt::format(" to {} %", Tenths((slowed != nullptr ? slowed->share : 1) * 100));
+    }
+    text += ": " + core::InWords(row.reason, name(core::OtherJob(row.reason)));
     lines[{row.time.value, 1, k}] = Squeezed(text);
   }
   using End = sim::JobOutcome::End;

@@ -52,7 +52,7 @@ core::Plan Renumbered(core::Plan plan, const core::Renumbering& ids) {
   const auto all = [&](auto& list) {
     for (auto& entry : list) {
       entry.job = ids.Of(entry.job);
-      entry.reason.job = ids.Of(entry.reason.job);
+      if (JobId* other = core::OtherJobIn(entry.reason)) *other = ids.Of(*other);
     }
   };
   all(plan.stops);

@@ -173,8 +173,7 @@ void Service::Impl::AnswerSubmitted() {
     for (const std::int64_t number : waiting.numbers) {
       LiveJob* job = live.Find(number);
       if (job != nullptr && job->record.phase == Phase::kWaiting && job->record.reason.empty()) {
-        job->record.reason =
-            core::InWords({core::ReasonKind::kBehindOthers, {}, 0, 0}, "") + gpus.UnusableText();
+        job->record.reason = core::InWords(core::reason::BehindOthers{}, "") + gpus.UnusableText();
         board.Put(job->record);
       }
       if (JobPtr shown = board.Find(number)) told.push_back(std::move(shown));

@@ -124,13 +124,12 @@ class TwoPolicy final : public policy::Policy {
     for (const core::JobId id : waiting) {
       const bool exclusive = snapshot.job(id).job.exclusive;
       if (count >= 2 || alone || (exclusive && count > 0)) {
-        plan.waits.push_back({id, {core::ReasonKind::kOrder, {}, 0, 0}});
+        plan.waits.push_back({id, core::reason::Order{}});
         continue;
       }
       ++count;
       alone = exclusive;
-      plan.starts.push_back(
-          {id, fixtures::OnGpus({0}, 1), {}, {core::ReasonKind::kOrder, {}, 0, 0}});
+      plan.starts.push_back({id, fixtures::OnGpus({0}, 1), {}, core::reason::Order{}});
     }
     return plan;
   }

@@ -23,9 +23,10 @@ using core::JobId;
 using core::JobState;
 using core::JobView;
 using core::Plan;
-using core::ReasonKind;
 using core::Seconds;
 using core::Snapshot;
+
+namespace reason = core::reason;
 
 constexpr std::size_t kMostGpus = 64;
 constexpr std::size_t kMostJobs = 128;
@@ -152,16 +153,15 @@ core::Reason ReasonOf(const Snapshot& snapshot, const Options& options, JobId id
   if (beside.valid()) {
     const JobId pair[] = {id, beside};
     const Colocation group(snapshot, *options.interference, model, pair);
-    return {ReasonKind::kGoodNeighbour, beside, group.Speed(0), group.Speed(1)};
+    return reason::GoodNeighbour{beside, group.Speed(0), group.Speed(1)};
   }
   const JobView& view = snapshot.job(id);
   double fastest = 0;
   for (const auto& on : view.estimate.on) fastest = std::max(fastest, on.rate);
   const bool best = view.estimate.On(model).rate >= fastest;
-  return {best ? ReasonKind::kBetterModel : ReasonKind::kLeavesBetterModel,
-          {},
-          GainOf(snapshot, view),
-          0};
+  const double gain = GainOf(snapshot, view);
+  if (best) return reason::BetterModel{gain};
+  return reason::LeavesBetterModel{gain};
 }
 
 }  // namespace
@@ -240,9 +240,9 @@ std::optional<Plan> PlanGenerations(const Snapshot& snapshot, const Options& opt
     const JobView& view = snapshot.job(live[i]);
     if (gpu_of[i] != kNobody) continue;
     if (view.state == JobState::kRunning) {
-      plan.stops.push_back({live[i], {ReasonKind::kPreempted, {}, 0, 0}});
+      plan.stops.push_back({live[i], reason::Preempted{}});
     } else if (view.since == snapshot.now()) {
-      plan.waits.push_back({live[i], {ReasonKind::kNoGoodNeighbour, {}, 0, 0}});
+      plan.waits.push_back({live[i], reason::NoGoodNeighbour{}});
     }
   }
   plan.wake_at = snapshot.now() + kAgainAfter;

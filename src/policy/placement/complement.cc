@@ -8,7 +8,7 @@ namespace {
 
 using core::GpuId;
 using core::GpuModelId;
-using core::ReasonKind;
+namespace reason = core::reason;
 
 constexpr std::size_t kLeastLoadedTried = 16;
 
@@ -16,9 +16,9 @@ class Complement : public Placement {
  public:
   Choice Place(const Context& context, const core::JobView& view) const override {
     if (auto to = OnAnyIdleGpus(context, view)) {
-      return Chosen{std::move(*to), {ReasonKind::kIdleGpu, {}, 0, 0}, {}};
+      return Chosen{std::move(*to), reason::IdleGpu{}, {}};
     }
-    if (!MayShare(view)) return core::Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+    if (!MayShare(view)) return reason::NoIdleGpu{};
     std::optional<Chosen> best;
     double best_sum = 0;
     for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
@@ -36,14 +36,14 @@ class Complement : public Placement {
         auto to = Beside(context, view, gpu);
         if (!to) continue;
         best_sum = gain;
-        best = Chosen{
-            std::move(*to),
-            {ReasonKind::kGoodNeighbour, neighbour, group.Speed(group.size() - 1), group.Slowest()},
-            {}};
+        best =
+            Chosen{std::move(*to),
+                   reason::GoodNeighbour{neighbour, group.Speed(group.size() - 1), group.Slowest()},
+                   {}};
       }
     }
     if (best) return *std::move(best);
-    return core::Reason{ReasonKind::kNoGoodNeighbour, {}, 0, 0};
+    return reason::NoGoodNeighbour{};
   }
 };
 

@@ -15,7 +15,7 @@ using core::GpuModelId;
 using core::JobId;
 using core::JobView;
 using core::Reason;
-using core::ReasonKind;
+namespace reason = core::reason;
 using core::Snapshot;
 
 constexpr double kSlowerShare = 7.0 / 8;
@@ -118,17 +118,18 @@ class Match : public Placement {
                      snapshot.now() >= PatientUntil(context, view);
     if (any) {
       if (auto to = OnAnyIdleGpus(context, view)) {
-        return Chosen{std::move(*to), {ReasonKind::kIdleGpu, {}, 0, 0}, {}};
+        return Chosen{std::move(*to), reason::IdleGpu{}, {}};
       }
-      return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+      return reason::NoIdleGpu{};
     }
     if (auto to = OnIdleGpus(context, view, model)) {
       const bool best = view.estimate.On(model).rate * 1.0001 >= Best(snapshot, view);
-      return Chosen{std::move(*to),
-                    {best ? ReasonKind::kBetterModel : ReasonKind::kLeavesBetterModel, {}, gain, 0},
-                    {}};
+      return Chosen{
+          std::move(*to),
+          best ? Reason(reason::BetterModel{gain}) : Reason(reason::LeavesBetterModel{gain}),
+          {}};
     }
-    return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+    return reason::NoIdleGpu{};
   }
 
   std::optional<core::Seconds> WakeAt(const Context& context) const override {

@@ -11,9 +11,9 @@ class Pack : public Placement {
  public:
   Choice Place(const Context& context, const core::JobView& view) const override {
     if (auto to = OnAnyIdleGpus(context, view)) {
-      return Chosen{std::move(*to), {core::ReasonKind::kIdleGpu, {}, 0, 0}, {}};
+      return Chosen{std::move(*to), core::reason::IdleGpu{}, {}};
     }
-    if (!MayShare(view)) return core::Reason{core::ReasonKind::kNoIdleGpu, {}, 0, 0};
+    if (!MayShare(view)) return core::reason::NoIdleGpu{};
     for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
       const GpuModelId model(m);
       if (!Allowed(view, model)) continue;
@@ -34,12 +34,12 @@ class Pack : public Placement {
           continue;
         }
         return Chosen{std::move(*to),
-                      {core::ReasonKind::kFirstFit, context.ledger.residents(gpu).jobs().front(),
-                       context.ledger.load(gpu) + demand.busy, 0},
+                      core::reason::FirstFit{context.ledger.residents(gpu).jobs().front(),
+                                             context.ledger.load(gpu) + demand.busy},
                       {}};
       }
     }
-    return core::Reason{core::ReasonKind::kNoRoom, {}, 0, 0};
+    return core::reason::NoRoom{};
   }
 };
 

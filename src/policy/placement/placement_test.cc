@@ -14,7 +14,6 @@ namespace {
 
 using core::JobId;
 using core::Plan;
-using core::ReasonKind;
 using fixtures::ClusterBuilder;
 using fixtures::JobSpec;
 using fixtures::OnGpus;
@@ -22,6 +21,8 @@ using fixtures::OnNode;
 using fixtures::SnapshotBuilder;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+namespace reason = core::reason;
 
 const interference::Interference& Model() {
   static const auto model = fixtures::WithoutResidual();
@@ -42,17 +43,17 @@ std::vector<core::GpuId> PlaceOf(const Plan& plan, JobId id) {
   return {};
 }
 
-ReasonKind WhyStarted(const Plan& plan, JobId id) {
+core::Reason WhyStarted(const Plan& plan, JobId id) {
   for (const auto& start : plan.starts) {
-    if (start.job == id) return start.reason.kind;
+    if (start.job == id) return start.reason;
   }
   ADD_FAILURE() << "job " << id.value << " was not started";
   return {};
 }
 
-ReasonKind WhyWaits(const Plan& plan, JobId id) {
+core::Reason WhyWaits(const Plan& plan, JobId id) {
   for (const auto& wait : plan.waits) {
-    if (wait.job == id) return wait.reason.kind;
+    if (wait.job == id) return wait.reason;
   }
   ADD_FAILURE() << "job " << id.value << " has no reason to wait";
   return {};
@@ -67,8 +68,8 @@ TEST(Slot, TakesWholeGpusAndSharesNone) {
   const JobId second = s.Waiting({.busy = 0.1});
   const Plan plan = Decide(s, "slot");
   EXPECT_EQ(PlaceOf(plan, first), Gpus({1}));
-  EXPECT_EQ(WhyStarted(plan, first), ReasonKind::kIdleGpu);
-  EXPECT_EQ(WhyWaits(plan, second), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::IdleGpu>(WhyStarted(plan, first)));
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, second)));
 }
 
 TEST(Gangs, StayOnOneNodeWhereOneIsLargeEnough) {
@@ -83,7 +84,7 @@ TEST(Gangs, WaitForANodeRatherThanSpreading) {
   s.Running({}, {0});
   s.Running({}, {2});
   const JobId gang = s.Waiting({.gpus = 2});
-  EXPECT_EQ(WhyWaits(Decide(s, "slot"), gang), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(Decide(s, "slot"), gang)));
 }
 
 TEST(Gangs, LargerThanANodeTakeWholeNodesAndPartOfOneMore) {
@@ -182,8 +183,8 @@ TEST(Pack, IsFirstFitOnPredictedUtilisation) {
   const JobId job = s.Waiting({.busy = 0.4});
   const Plan plan = Decide(s, "pack");
   EXPECT_EQ(PlaceOf(plan, job), Gpus({1})) << "the first with room, not the emptiest";
-  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kFirstFit);
-  EXPECT_NEAR(plan.starts[0].reason.a, 0.9, 1e-12);
+  EXPECT_TRUE(std::holds_alternative<reason::FirstFit>(WhyStarted(plan, job)));
+  EXPECT_NEAR(std::get<reason::FirstFit>(plan.starts[0].reason).utilisation, 0.9, 1e-12);
 }
 
 TEST(Pack, TakesIdleGpusFirst) {
@@ -198,7 +199,7 @@ TEST(Pack, PutsThreeOnAGpuAtMost) {
   for (int k = 0; k < 4; ++k) s.Waiting({.busy = 0.1});
   const Plan plan = Decide(s, "pack");
   EXPECT_THAT(plan.starts, SizeIs(3));
-  EXPECT_EQ(WhyWaits(plan, JobId(3)), ReasonKind::kNoRoom);
+  EXPECT_TRUE(std::holds_alternative<reason::NoRoom>(WhyWaits(plan, JobId(3))));
   Options two;
   two.max_jobs_on_gpu = 2;
   EXPECT_THAT(Decide(s, "pack", two).starts, SizeIs(2));
@@ -208,7 +209,7 @@ TEST(Pack, ChecksPredictedMemory) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   s.Running({.busy = 0.1, .gib = 10}, {0});
   const JobId large = s.Waiting({.busy = 0.1, .gib = 7});
-  EXPECT_EQ(WhyWaits(Decide(s, "pack"), large), ReasonKind::kNoMemory);
+  EXPECT_TRUE(std::holds_alternative<reason::NoMemory>(WhyWaits(Decide(s, "pack"), large)));
 }
 
 TEST(Sharing, IsNotForGangsExclusiveJobsOrThoseThatRanOutOfMemory) {
@@ -223,7 +224,7 @@ TEST(Sharing, IsNotForGangsExclusiveJobsOrThoseThatRanOutOfMemory) {
     const JobId other = s.Waiting({.seconds = 500, .busy = 0.1});
     const Plan plan = Decide(s, name);
     for (JobId id : {gang, exclusive, burnt}) {
-      EXPECT_EQ(WhyWaits(plan, id), ReasonKind::kNoIdleGpu) << name;
+      EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, id))) << name;
     }
     EXPECT_EQ(PlaceOf(plan, other), Gpus({0})) << name << ": not beside the exclusive one";
   }
@@ -237,8 +238,8 @@ TEST(Reactive, ProfilesAloneFirst) {
   const Plan plan = Decide(s, "reactive");
   EXPECT_EQ(PlaceOf(plan, job), Gpus({1}));
   EXPECT_EQ(plan.starts[0].profile, core::Seconds(60));
-  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kProfileAlone);
-  EXPECT_EQ(WhyWaits(plan, next), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::ProfileAlone>(WhyStarted(plan, job)));
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, next)));
 }
 
 TEST(Reactive, MovesBesideOthersOnceWhenItsProfileEnds) {
@@ -254,8 +255,8 @@ TEST(Reactive, MovesBesideOthersOnceWhenItsProfileEnds) {
   // Both profiles end now; the one with the lower number goes first, and then the other stays.
   ASSERT_THAT(plan.moves, SizeIs(1));
   EXPECT_TRUE(plan.moves[0].free);
-  EXPECT_EQ(plan.moves[0].reason.kind, ReasonKind::kAfterProfile);
-  EXPECT_NEAR(plan.moves[0].reason.a, 0.9, 1e-12);
+  EXPECT_TRUE(std::holds_alternative<reason::AfterProfile>(plan.moves[0].reason));
+  EXPECT_NEAR(std::get<reason::AfterProfile>(plan.moves[0].reason).utilisation, 0.9, 1e-12);
   EXPECT_THAT(PlaceOf(plan, next), SizeIs(1)) << "what the move freed is used at once";
   s.At(61);
   EXPECT_THAT(Decide(s, "reactive").moves, IsEmpty()) << "not later";
@@ -268,14 +269,15 @@ TEST(Complement, ChoosesTheNeighbourThatLosesLeast) {
   const JobId job = s.Waiting({.busy = 0.5, .sm = 0.1, .dram = 0.3});
   const Plan plan = Decide(s, "complement");
   EXPECT_EQ(PlaceOf(plan, job), Gpus({1}));
-  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kGoodNeighbour);
+  EXPECT_TRUE(std::holds_alternative<reason::GoodNeighbour>(WhyStarted(plan, job)));
 }
 
 TEST(Complement, KeepsEverybodyAboveTheBound) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   s.Running({.busy = 1, .sm = 0.8}, {0});
   const JobId job = s.Waiting({.busy = 1, .sm = 0.8});
-  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour);
+  EXPECT_TRUE(
+      std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, "complement"), job)));
   Options lax;
   lax.max_slowdown = 4;
   EXPECT_EQ(PlaceOf(Decide(s, "complement", lax), job), Gpus({0}));
@@ -287,7 +289,8 @@ TEST(Complement, DoesNotShareWhereTwoGetLessDoneThanOne) {
   const JobId job = s.Waiting({.busy = 1, .sm = 1, .dram = 1});
   Options lax;
   lax.max_slowdown = 10;
-  EXPECT_EQ(WhyWaits(Decide(s, "complement", lax), job), ReasonKind::kNoGoodNeighbour);
+  EXPECT_TRUE(
+      std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, "complement", lax), job)));
 }
 
 TEST(Complement, LooksAtTheHostToo) {
@@ -295,9 +298,11 @@ TEST(Complement, LooksAtTheHostToo) {
     SnapshotBuilder s(ClusterBuilder().Node(1).MemoryBandwidth(20).Pcie(6).Build());
     s.Running({.busy = 0.1, .host_gbps = 12, .pcie_gbps = 3}, {0});
     const JobId hungry = s.Waiting({.busy = 0.1, .host_gbps = 9});
-    EXPECT_EQ(WhyWaits(Decide(s, name), hungry), ReasonKind::kNoGoodNeighbour) << name;
+    EXPECT_TRUE(std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, name), hungry)))
+        << name;
     const JobId wide = s.Waiting({.busy = 0.2, .pcie_gbps = 4});
-    EXPECT_EQ(WhyWaits(Decide(s, name), wide), ReasonKind::kNoGoodNeighbour) << name;
+    EXPECT_TRUE(std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, name), wide)))
+        << name;
     const JobId modest = s.Waiting({.busy = 0.3, .host_gbps = 7, .pcie_gbps = 2});
     EXPECT_EQ(PlaceOf(Decide(s, name), modest), Gpus({0})) << name;
   }
@@ -311,7 +316,7 @@ TEST(Complement, PacksMemoryOnItsUpperBound) {
     core::Estimate estimate = s->job(job).estimate;
     estimate.gpu_memory_upper = core::GiB(9);
     s->SetEstimate(job, estimate, false);
-    EXPECT_EQ(WhyWaits(Decide(s, name), job), ReasonKind::kNoMemory) << name;
+    EXPECT_TRUE(std::holds_alternative<reason::NoMemory>(WhyWaits(Decide(s, name), job))) << name;
   }
 }
 
@@ -319,7 +324,8 @@ TEST(Sharing, IsNotWithTheUnknownUnlessThePairWasMeasured) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   s.Running({.seconds = 1e5, .busy = 0.1, .workload = 0, .known = false}, {0});
   const JobId job = s.Waiting({.busy = 0.1, .workload = 1});
-  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour);
+  EXPECT_TRUE(
+      std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, "complement"), job)));
   interference::PairTable pairs(1, 2);
   pairs.Add(core::GpuModelId(0), core::WorkloadId(0), core::WorkloadId(1), 0.95, 0.95);
   const auto measured = fixtures::WithoutResidual(std::move(pairs));
@@ -337,7 +343,9 @@ TEST(Sharing, KeepsTheBoundThatAJobStatesForItself) {
       strict.max_slowdown = 1.05;
       s.Running(resident ? strict : even, {0});
       const JobId refused = s.Waiting(resident ? even : strict);
-      EXPECT_EQ(WhyWaits(Decide(s, name), refused), ReasonKind::kNoGoodNeighbour) << name;
+      EXPECT_TRUE(
+          std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, name), refused)))
+          << name;
     }
     SnapshotBuilder s(ClusterBuilder().Node(1).Build());
     JobSpec lax{.seconds = 1000, .busy = 1, .sm = 0.8, .max_slowdown = 4};
@@ -352,11 +360,12 @@ TEST(Share, ALongJobMayHaveAShortBadNeighbour) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   s.Running({.seconds = 50000, .busy = 1, .sm = 0.2}, {0});
   const JobId job = s.Waiting(bad);
-  EXPECT_EQ(WhyWaits(Decide(s, "complement"), job), ReasonKind::kNoGoodNeighbour)
+  EXPECT_TRUE(
+      std::holds_alternative<reason::NoGoodNeighbour>(WhyWaits(Decide(s, "complement"), job)))
       << "for a while the long one would run below the bound";
   const Plan plan = Decide(s, "share");
   EXPECT_EQ(PlaceOf(plan, job), Gpus({0})) << "over its lifetime it hardly feels it";
-  EXPECT_EQ(WhyStarted(plan, job), ReasonKind::kGoodNeighbour);
+  EXPECT_TRUE(std::holds_alternative<reason::GoodNeighbour>(WhyStarted(plan, job)));
 }
 
 TEST(Share, TheUnknownIsProfiledAndThenShared) {
@@ -400,16 +409,16 @@ TEST(Match, GivesTheBetterModelToWhoGainsMost) {
   const JobId high = s.Waiting({.rates = {1, 0.3}});
   const Plan plan = Decide(s, "match");
   EXPECT_EQ(PlaceOf(plan, high), Gpus({0}));
-  EXPECT_EQ(WhyStarted(plan, high), ReasonKind::kBetterModel);
+  EXPECT_TRUE(std::holds_alternative<reason::BetterModel>(WhyStarted(plan, high)));
   EXPECT_EQ(PlaceOf(plan, low), Gpus({1}));
-  EXPECT_EQ(WhyStarted(plan, low), ReasonKind::kLeavesBetterModel);
+  EXPECT_TRUE(std::holds_alternative<reason::LeavesBetterModel>(WhyStarted(plan, low)));
 }
 
 TEST(Match, WaitsForTheModelButNoLongerThanItsPatience) {
   SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(1, 1).Build());
   s.Running({.seconds = 1000, .rates = {1, 0.1}}, {0});
   const JobId job = s.Waiting({.seconds = 300, .rates = {1, 0.2}});
-  EXPECT_EQ(WhyWaits(Decide(s, "match"), job), ReasonKind::kWaitsForFaster);
+  EXPECT_TRUE(std::holds_alternative<reason::WaitsForFaster>(WhyWaits(Decide(s, "match"), job)));
   s.At(301);
   EXPECT_EQ(PlaceOf(Decide(s, "match"), job), Gpus({1}));
   Options stubborn;
@@ -435,9 +444,10 @@ TEST(Overtaken, AJobKeepsItsPlaceAfterADay) {
   const JobId late = s.Waiting({.seconds = 6000, .submit = kDay + 1000});
   const JobId short_one = s.Waiting({.seconds = 4000, .submit = kDay + 1000});
   const Plan plan = Decide(s, "slot");
-  EXPECT_EQ(WhyWaits(plan, late), ReasonKind::kHeldBack) << "would outlast the wait";
+  EXPECT_TRUE(std::holds_alternative<reason::HeldBack>(WhyWaits(plan, late)))
+      << "would outlast the wait";
   EXPECT_EQ(PlaceOf(plan, short_one), Gpus({1})) << "is gone before its turn: backfilled";
-  EXPECT_EQ(WhyWaits(plan, gang), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, gang)));
 }
 
 TEST(Overtaken, EvenOnTheOnlyGpu) {
@@ -460,7 +470,7 @@ TEST(Backfill, PassesOverWhoDoesNotFit) {
   const JobId small = s.Waiting({});
   const Plan plan = Decide(s, "slot");
   EXPECT_EQ(PlaceOf(plan, small), Gpus({1}));
-  EXPECT_EQ(WhyWaits(plan, gang), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, gang)));
 }
 
 TEST(Preempting, StopsTheLongerForTheShorterAndMovesNobody) {
@@ -471,7 +481,7 @@ TEST(Preempting, StopsTheLongerForTheShorterAndMovesNobody) {
   const Plan plan = Decide(s, "srtf");
   ASSERT_THAT(plan.stops, SizeIs(1));
   EXPECT_EQ(plan.stops[0].job, longest);
-  EXPECT_EQ(plan.stops[0].reason.kind, ReasonKind::kPreempted);
+  EXPECT_TRUE(std::holds_alternative<reason::Preempted>(plan.stops[0].reason));
   EXPECT_EQ(PlaceOf(plan, quick), Gpus({0}));
   EXPECT_THAT(plan.moves, IsEmpty()) << "job " << long_one.value << " stays where it is";
 }
@@ -526,7 +536,7 @@ TEST(Strangers, MakeNobodyInfeasibleAndLeaveRoomForWhatIsNotKnown) {
   const Plan plan = Decide(s, "sharewell");
   EXPECT_THAT(plan.infeasible, IsEmpty()) << "strangers go";
   EXPECT_THAT(plan.starts, IsEmpty());
-  EXPECT_EQ(WhyWaits(plan, large), ReasonKind::kNoIdleGpu);
+  EXPECT_TRUE(std::holds_alternative<reason::NoIdleGpu>(WhyWaits(plan, large)));
   SnapshotBuilder other(ClusterBuilder().Node(1).Build());
   other->SetForeignMemory(core::GpuId(0), core::GiB(1));
   const JobId unknown = other.Waiting({.gib = 16, .known = false});

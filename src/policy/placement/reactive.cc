@@ -17,12 +17,10 @@ class Reactive : public Placement {
  public:
   Choice Place(const Context& context, const JobView& view) const override {
     if (auto to = OnAnyIdleGpus(context, view)) {
-      if (!MayShare(view))
-        return Chosen{std::move(*to), {core::ReasonKind::kIdleGpu, {}, 0, 0}, {}};
-      return Chosen{
-          std::move(*to), {core::ReasonKind::kProfileAlone, {}, kProfile.value, 0}, kProfile};
+      if (!MayShare(view)) return Chosen{std::move(*to), core::reason::IdleGpu{}, {}};
+      return Chosen{std::move(*to), core::reason::ProfileAlone{kProfile}, kProfile};
     }
-    return core::Reason{core::ReasonKind::kNoIdleGpu, {}, 0, 0};
+    return core::reason::NoIdleGpu{};
   }
 
   void Rearrange(const Context& context, core::Plan& plan) const override {
@@ -59,10 +57,8 @@ class Reactive : public Placement {
         auto to = Beside(moved, view, gpu);
         if (!to) continue;
         plan.moves.push_back(
-            {id,
-             *to,
-             true,
-             {core::ReasonKind::kAfterProfile, jobs.front(), ledger.load(gpu) + demand.busy, 0}});
+            {id, *to, true,
+             core::reason::AfterProfile{jobs.front(), ledger.load(gpu) + demand.busy}});
         ledger.Vacate(snapshot, id, view.allocation);
         ledger.Occupy(snapshot, id, *to);
         break;

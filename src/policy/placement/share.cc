@@ -18,7 +18,7 @@ using core::GpuId;
 using core::GpuModelId;
 using core::JobView;
 using core::Reason;
-using core::ReasonKind;
+namespace reason = core::reason;
 
 constexpr std::size_t kCandidates = 16;
 constexpr double kLong = 60;  // seconds: nobody calls less long
@@ -38,10 +38,11 @@ class Share : public Placement {
       const IdleShare share = ShareOnIdle(context, view, model);
       to->sm_share = share.sm_share;
       return Chosen{std::move(*to),
-                    {tail ? ReasonKind::kTail : ReasonKind::kIdleGpu, share.room_for, left, 0},
+                    tail ? Reason(reason::Tail{share.room_for, core::Seconds(left)})
+                         : Reason(reason::IdleGpu{share.room_for}),
                     unknown && !view.profiled ? std::optional(kProfileUnknown) : std::nullopt};
     }
-    if (!MayShare(view)) return Reason{ReasonKind::kNoIdleGpu, {}, 0, 0};
+    if (!MayShare(view)) return reason::NoIdleGpu{};
     Best best;
     if (view.since == context.snapshot.now()) {
       for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
@@ -58,7 +59,7 @@ class Share : public Placement {
       }
     }
     if (best.chosen) return *std::move(best.chosen);
-    return Reason{ReasonKind::kNoGoodNeighbour, {}, 0, 0};
+    return reason::NoGoodNeighbour{};
   }
 
  private:
@@ -171,10 +172,8 @@ class Share : public Placement {
     to->sm_share = *share;
     group.Limit(self, *share);
     best.gain = most;
-    best.chosen =
-        Chosen{std::move(*to),
-               {ReasonKind::kGoodNeighbour, neighbour, group.Speed(self), group.Slowest()},
-               {}};
+    best.chosen = Chosen{
+        std::move(*to), reason::GoodNeighbour{neighbour, group.Speed(self), group.Slowest()}, {}};
   }
 };
 

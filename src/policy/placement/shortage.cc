@@ -11,14 +11,15 @@ using core::GpuId;
 using core::JobView;
 using core::NodeId;
 using core::Reason;
-using core::ReasonKind;
+
+namespace reason = core::reason;
 
 constexpr std::size_t kMostLookedAt = 64;
 
 // It has idle GPUs for it, and not the cores: the node where least is missing.
-std::optional<Reason> IdleWithoutCores(const Context& context, const JobView& view) {
+std::optional<reason::NoCores> IdleWithoutCores(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
-  std::optional<Reason> best;
+  std::optional<reason::NoCores> best;
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const NodeId id(n);
     const core::Node& node = cluster.node(id);
@@ -28,8 +29,8 @@ std::optional<Reason> IdleWithoutCores(const Context& context, const JobView& vi
     const double wanted = context.sizing.CoresAGpu(context.snapshot, view, node.model, 1) * here;
     const double free = std::max(0.0, context.ledger.cores_for_training(context.snapshot, id));
     if (free + 1e-9 >= wanted) continue;
-    if (!best || wanted - free < best->a - best->b) {
-      best = Reason{ReasonKind::kNoCores, {}, wanted, free, id, {}};
+    if (!best || wanted - free < best->wanted - best->most_free) {
+      best = reason::NoCores{wanted, free, id};
     }
   }
   return best;
@@ -57,19 +58,20 @@ int IdleGpusFor(const Context& context, const JobView& view) {
 
 // No GPU that others may join has the memory for it, by upper bounds or as predicted: the one with
 // the most.
-std::optional<Reason> NoMemoryBeside(const Context& context, const JobView& view, bool upper) {
+std::optional<reason::NoMemory> NoMemoryBeside(const Context& context, const JobView& view,
+                                               bool upper) {
   const auto& cluster = context.snapshot.cluster();
-  std::optional<Reason> best;
+  std::optional<reason::NoMemory> best;
   for (std::size_t g = 0; g < cluster.gpu_count(); ++g) {
     const GpuId gpu(g);
     const auto model = cluster.ModelOf(gpu);
     if (!Allowed(view, model) || !context.ledger.open(context.snapshot, gpu)) continue;
     const core::Bytes taken = upper ? context.ledger.memory_upper(gpu) : context.ledger.memory(gpu);
-    const double free = std::max(0.0, (cluster.model(model).memory - taken).value);
-    const double wanted = upper ? view.estimate.gpu_memory_upper.value
-                                : view.estimate.On(model).demand.gpu_memory.value;
+    const core::Bytes free = std::max(core::Bytes(0), cluster.model(model).memory - taken);
+    const core::Bytes wanted =
+        upper ? view.estimate.gpu_memory_upper : view.estimate.On(model).demand.gpu_memory;
     if (free >= wanted) return std::nullopt;
-    if (!best || free > best->b) best = Reason{ReasonKind::kNoMemory, {}, wanted, free, {}, gpu};
+    if (!best || free > best->most_free) best = reason::NoMemory{wanted, free, gpu};
   }
   return best;
 }
@@ -81,13 +83,14 @@ bool IsSmall(const core::Cluster& cluster) {
 
 }  // namespace
 
-std::optional<Reason> NoHostMemory(const Context& context, const JobView& view) {
+std::optional<reason::NoHostMemory> NoHostMemory(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
   if (!cluster.states_memory() || !IsSmall(cluster)) return std::nullopt;
-  std::optional<Reason> anywhere, idle;
+  std::optional<reason::NoHostMemory> anywhere, idle;
   bool found = false, found_idle = false;
-  const auto nearer = [](std::optional<Reason>& best, const Reason& other) {
-    if (!best || other.a - other.b < best->a - best->b) best = other;
+  const auto nearer = [](std::optional<reason::NoHostMemory>& best,
+                         const reason::NoHostMemory& other) {
+    if (!best || other.wanted - other.most_free < best->wanted - best->most_free) best = other;
   };
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const NodeId id(n);
@@ -100,10 +103,9 @@ std::optional<Reason> NoHostMemory(const Context& context, const JobView& view) 
       found_idle = found_idle || is_idle;
       continue;
     }
-    const double wanted = core::HostMemoryOn(node, view, here).value;
-    const double free =
-        std::max(0.0, context.ledger.host_memory_for_training(context.snapshot, id).value);
-    const Reason lacks{ReasonKind::kNoHostMemory, {}, wanted, free, id, {}};
+    const core::Bytes free =
+        std::max(core::Bytes(0), context.ledger.host_memory_for_training(context.snapshot, id));
+    const reason::NoHostMemory lacks{core::HostMemoryOn(node, view, here), free, id};
     nearer(anywhere, lacks);
     if (is_idle) nearer(idle, lacks);
   }
@@ -114,18 +116,16 @@ std::optional<Reason> NoHostMemory(const Context& context, const JobView& view) 
 Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   const auto& cluster = context.snapshot.cluster();
   const bool small = IsSmall(cluster);
-  if (said.kind == ReasonKind::kNoGoodNeighbour && IsUnknown(context, view)) {
-    said.kind = ReasonKind::kNoIdleGpu;
+  if (std::holds_alternative<reason::NoGoodNeighbour>(said) && IsUnknown(context, view)) {
+    said = reason::NoIdleGpu{};
   }
-  if (small && said.kind == ReasonKind::kNoIdleGpu) {
-    said.a = view.job.gpus;
-    said.b = IdleGpusFor(context, view);
-    if (said.b < said.a) return said;  // whatever else lacks, it would wait for these
+  if (auto* gpus = std::get_if<reason::NoIdleGpu>(&said); small && gpus != nullptr) {
+    *gpus = {view.job.gpus, IdleGpusFor(context, view)};
+    if (gpus->idle < gpus->wanted) return said;  // whatever else lacks, it would wait for these
   }
   if (const auto wanted = CoresLacking(context, view)) {
     const NodeId most = context.ledger.node_with_most_cores();
-    return {
-        ReasonKind::kNoCores, {}, *wanted, std::max(0.0, context.ledger.most_cores()), most, {}};
+    return reason::NoCores{*wanted, std::max(0.0, context.ledger.most_cores()), most};
   }
   if (!small) return said;
   if (const auto cores = IdleWithoutCores(context, view)) return *cores;
@@ -133,17 +133,14 @@ Reason ShortOf(const Context& context, const JobView& view, Reason said) {
   if (context.snapshot.any_foreign_memory() && IdleGpusFor(context, view) >= view.job.gpus &&
       !OnAnyIdleGpus(context, view)) {
     // Idle but for strangers, who hold too much of its memory.
-    return {ReasonKind::kNoIdleGpu,
-            {},
-            static_cast<double>(view.job.gpus),
-            static_cast<double>(IdleGpusFor(context, view))};
+    return reason::NoIdleGpu{view.job.gpus, IdleGpusFor(context, view)};
   }
   if (cluster.models().size() > 1 && OnAnyIdleGpus(context, view)) {
-    return {ReasonKind::kWaitsForFaster, {}, 0, 0};
+    return reason::WaitsForFaster{};
   }
-  if (said.kind == ReasonKind::kNoRoom || said.kind == ReasonKind::kNoGoodNeighbour) {
-    const bool upper = said.kind == ReasonKind::kNoGoodNeighbour;  // pack goes by predictions
-    return NoMemoryBeside(context, view, upper).value_or(said);
+  const bool upper = std::holds_alternative<reason::NoGoodNeighbour>(said);
+  if (upper || std::holds_alternative<reason::NoRoom>(said)) {  // pack goes by predictions
+    if (const auto memory = NoMemoryBeside(context, view, upper)) return *memory;
   }
   return said;
 }

@@ -15,6 +15,7 @@ core::Reason ShortOf(const Context& context, const core::JobView& view, core::Re
 
 // No node where it may run has the host memory for it, or none of those whose GPUs are idle: the
 // one where least is missing. Absent: it is not host memory that lacks, or the cluster is large.
-std::optional<core::Reason> NoHostMemory(const Context& context, const core::JobView& view);
+std::optional<core::reason::NoHostMemory> NoHostMemory(const Context& context,
+                                                       const core::JobView& view);
 
 }  // namespace sharewell::policy

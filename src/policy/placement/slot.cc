@@ -7,9 +7,9 @@ class Slot : public Placement {
  public:
   Choice Place(const Context& context, const core::JobView& view) const override {
     if (auto to = OnAnyIdleGpus(context, view)) {
-      return Chosen{std::move(*to), {core::ReasonKind::kIdleGpu, {}, 0, 0}, {}};
+      return Chosen{std::move(*to), core::reason::IdleGpu{}, {}};
     }
-    return core::Reason{core::ReasonKind::kNoIdleGpu, {}, 0, 0};
+    return core::reason::NoIdleGpu{};
   }
 };
 

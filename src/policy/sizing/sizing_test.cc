@@ -13,13 +13,15 @@ using core::GpuModelId;
 using core::JobId;
 using core::NodeId;
 using core::Plan;
-using core::ReasonKind;
+using core::Reason;
 using fixtures::ClusterBuilder;
 using fixtures::JobSpec;
 using fixtures::OnNode;
 using fixtures::SnapshotBuilder;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+namespace reason = core::reason;
 
 core::Cluster Node(int gpus, double cores) {
   return ClusterBuilder().Node(gpus).Cores(cores).Build();
@@ -118,7 +120,7 @@ TEST(CpuOnly, TakesTheNodeWithTheMostCoresLeftAfterTrainingJobs) {
   EXPECT_EQ(plan.starts[0].job, training);
   EXPECT_EQ(plan.starts[1].job, cpu);
   EXPECT_EQ(plan.starts[1].to, OnNode(0, 5));
-  EXPECT_EQ(plan.starts[1].reason.kind, ReasonKind::kFillsCores);
+  EXPECT_EQ(plan.starts[1].reason, Reason(reason::FillsCores{}));
 }
 
 TEST(CpuOnly, WaitsWhereNoNodeHasTheCores) {
@@ -144,7 +146,7 @@ TEST(CpuOnly, N3_SaysWhatItWaitsFor) {
   const Plan plan = Decide(s, "slot");
   ASSERT_THAT(plan.waits, SizeIs(1));
   EXPECT_EQ(plan.waits[0].job, id);
-  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoCores, {}, 4, 2, NodeId(0), {}}));
+  EXPECT_EQ(plan.waits[0].reason, Reason(reason::NoCores{4, 2, NodeId(0)}));
 }
 
 TEST(Short, N3_OfCoresOnTheNodeThatHasTheIdleGpu) {
@@ -154,7 +156,7 @@ TEST(Short, N3_OfCoresOnTheNodeThatHasTheIdleGpu) {
   s.Waiting({.cores = 4, .exclusive = true});
   const Plan plan = Decide(s, "slot");
   ASSERT_THAT(plan.waits, SizeIs(1));
-  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoCores, {}, 4, 1, NodeId(0), {}}))
+  EXPECT_EQ(plan.waits[0].reason, Reason(reason::NoCores{4, 1, NodeId(0)}))
       << "the other node has cores, and no GPU";
 }
 
@@ -164,7 +166,7 @@ TEST(Short, N3_OfIdleGpus) {
   s.Waiting({.gpus = 4});
   const Plan plan = Decide(s, "sharewell");
   ASSERT_THAT(plan.waits, SizeIs(1));
-  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoIdleGpu, {}, 4, 3}));
+  EXPECT_EQ(plan.waits[0].reason, Reason(reason::NoIdleGpu{4, 3}));
 }
 
 TEST(Short, N3_OfAnIdleGpuWhereNothingIsKnownOfWhatItNeeds) {
@@ -173,8 +175,7 @@ TEST(Short, N3_OfAnIdleGpuWhereNothingIsKnownOfWhatItNeeds) {
   s.Waiting({.known = false});
   const Plan plan = Decide(s, "sharewell");
   ASSERT_THAT(plan.waits, SizeIs(1));
-  EXPECT_EQ(plan.waits[0].reason, (core::Reason{ReasonKind::kNoIdleGpu, {}, 1, 0}))
-      << "cores would not help it";
+  EXPECT_EQ(plan.waits[0].reason, Reason(reason::NoIdleGpu{1, 0})) << "cores would not help it";
 }
 
 TEST(CpuOnly, GivesItsCoresToATrainingJobUnderSlimOnly) {
@@ -203,15 +204,14 @@ TEST(CpuOnly, IsSlowedWhileATrainingJobStarvesForMemoryBandwidth) {
   ASSERT_THAT(plan.throttles, SizeIs(1));
   EXPECT_EQ(plan.throttles[0].job, cpu);
   EXPECT_EQ(plan.throttles[0].share, 0.5);
-  EXPECT_EQ(plan.throttles[0].reason.kind, ReasonKind::kGivesWay);
-  EXPECT_EQ(plan.throttles[0].reason.job, training);
+  EXPECT_EQ(plan.throttles[0].reason, Reason(reason::GivesWay{training, 0.5}));
   s->SetThrottle(cpu, 0.5);
   EXPECT_THAT(Decide(s, "fifo+slim").throttles, IsEmpty()) << "said once";
   s->Finish(training, core::JobState::kFinished);
   plan = Decide(s, "fifo+slim");
   ASSERT_THAT(plan.throttles, SizeIs(1));
   EXPECT_EQ(plan.throttles[0].share, 1);
-  EXPECT_EQ(plan.throttles[0].reason.kind, ReasonKind::kResumes);
+  EXPECT_EQ(plan.throttles[0].reason, Reason(reason::Resumes{}));
   EXPECT_THAT(Decide(s, "fifo").throttles, IsEmpty()) << "who asked for cores keeps them";
 }
 
@@ -237,9 +237,10 @@ TEST(HostMemory, IsWaitedForUnderEveryPolicyAndSaid) {
     EXPECT_EQ(plan.starts[0].job, small) << name << ": there is room for it";
     ASSERT_THAT(plan.waits, SizeIs(1)) << name;
     EXPECT_EQ(plan.waits[0].job, large);
-    EXPECT_EQ(plan.waits[0].reason.kind, ReasonKind::kNoHostMemory) << name;
-    EXPECT_EQ(plan.waits[0].reason.a, core::GiB(20).value) << name;
-    EXPECT_EQ(plan.waits[0].reason.node, NodeId(0));
+    const auto* lacks = std::get_if<reason::NoHostMemory>(&plan.waits[0].reason);
+    ASSERT_NE(lacks, nullptr) << name;
+    EXPECT_EQ(lacks->wanted, core::GiB(20)) << name;
+    EXPECT_EQ(lacks->where, NodeId(0));
   }
 }
 
@@ -284,10 +285,8 @@ TEST(CpuOnly, WaitsForHostMemoryAndTakesTheNodeThatHasIt) {
   EXPECT_EQ(plan.starts[0].to, OnNode(1, 1));
   ASSERT_THAT(plan.waits, SizeIs(1));
   EXPECT_EQ(plan.waits[0].job, second);
-  EXPECT_EQ(
-      plan.waits[0].reason,
-      (core::Reason{
-          ReasonKind::kNoHostMemory, {}, core::GiB(40).value, core::GiB(24).value, NodeId(1), {}}));
+  EXPECT_EQ(plan.waits[0].reason,
+            Reason(reason::NoHostMemory{core::GiB(40), core::GiB(24), NodeId(1)}));
 }
 
 TEST(CpuOnly, GivesItsHostMemoryToATrainingJobUnderSlimOnly) {

@@ -79,11 +79,11 @@ std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& si
 std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation) {
   CsvText csv("time_seconds,job,what,gpus,cores,sm_share,beside,reason");
   for (const study::DecisionRow& row : simulation.decisions) {
-    const std::string other =
-        row.reason.job.valid() ? scenario.jobs[row.reason.job.index()].name : std::string();
+    const core::JobId named = core::OtherJob(row.reason);
+    const std::string other = named.valid() ? scenario.jobs[named.index()].name : std::string();
     // On an idle GPU it is whom its share leaves room for.
-    const bool alone =
-        row.reason.kind == core::ReasonKind::kIdleGpu || row.reason.kind == core::ReasonKind::kTail;
+    const bool alone = std::holds_alternative<core::reason::IdleGpu>(row.reason) ||
+                       std::holds_alternative<core::reason::Tail>(row.reason);
     const std::string beside = alone ? "" : other;
     const std::string_view what = row.what;
     const bool starts = what == "start" || what == "move";

@@ -111,23 +111,19 @@ TEST_F(SimulationCsv, TellsEachJobsFate) {
 }
 
 TEST_F(SimulationCsv, TellsEachDecision) {
-  using core::ReasonKind;
+  namespace reason = core::reason;
   simulation_.decisions = {
       {core::Seconds(15),
        core::JobId(0),
        "start",
        {{core::GpuId(1), core::GpuId(2)}, {}, 4.5},
-       {ReasonKind::kIdleGpu, {}, 0, 0}},
-      {core::Seconds(15),
-       core::JobId(1),
-       "wait",
-       {},
-       {ReasonKind::kHeldBack, core::JobId(0), 0, 0}},
+       reason::IdleGpu{}},
+      {core::Seconds(15), core::JobId(1), "wait", {}, reason::HeldBack{core::JobId(0)}},
       {core::Seconds(16),
        core::JobId(0),
        "start",
        {{core::GpuId(1)}, {}, 2, 0.8},
-       {ReasonKind::kIdleGpu, core::JobId(1), 0, 0}},
+       reason::IdleGpu{core::JobId(1)}},
   };
   EXPECT_EQ(DecisionsCsv(scenario_, simulation_),
             "time_seconds,job,what,gpus,cores,sm_share,beside,reason\n"

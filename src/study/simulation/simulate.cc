@@ -51,7 +51,7 @@ class Log : public control::Recorder {
     for (const auto& x : plan.starts) rows_.push_back({now, x.job, "start", x.to, x.reason});
     for (const auto& x : plan.waits) rows_.push_back({now, x.job, "wait", {}, x.reason});
     for (core::JobId id : plan.infeasible) {
-      rows_.push_back({now, id, "infeasible", {}, {core::ReasonKind::kInfeasible, {}, 0, 0}});
+      rows_.push_back({now, id, "infeasible", {}, core::reason::Infeasible{}});
     }
     return {};
   }

@@ -36,7 +36,7 @@ class Changes {
     kinds_.push_back(kind);
     changes_.jobs.push_back(job->record);
     JobRecord& record = changes_.jobs.back();
-    record.reason = core::InWords(reason, live_.NameOf(reason.job));
+    record.reason = core::InWords(reason, live_.NameOf(core::OtherJob(reason)));
     return &record;
   }
 
@@ -54,7 +54,7 @@ class Changes {
     record->sm_share = to.sm_share;
     const bool insisted = core::InsistedShare(snapshot_.job(id)).has_value();
     if (const std::string share =
-            core::ShareInWords(to.sm_share, insisted, live_.NameOf(reason.job));
+            core::ShareInWords(to.sm_share, insisted, live_.NameOf(core::OtherJob(reason)));
         !share.empty()) {
       record->reason += "; " + share;
     }
@@ -142,8 +142,7 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
     changes.Place(start.job, start.reason, "job.placed", start.to);
   }
   for (const core::JobId id : plan.infeasible) {
-    const core::Reason never{core::ReasonKind::kInfeasible, {}, 0, 0};
-    if (JobRecord* record = changes.Change(id, never, "job.failed")) {
+    if (JobRecord* record = changes.Change(id, core::reason::Infeasible{}, "job.failed")) {
       record->phase = Phase::kFailed;
       record->note = "it could never run here: " + record->reason;
       record->ended = now;

@@ -9,11 +9,12 @@ namespace {
 
 using core::JobId;
 using core::Phase;
-using core::ReasonKind;
 using fixtures::OnGpus;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+namespace reason = core::reason;
 
 class PlanRecordsTest : public ::testing::Test {
  protected:
@@ -46,7 +47,7 @@ TEST_F(PlanRecordsTest, AStartIsTheNextAttemptAtItsPlaceBesideWhoIsThere) {
   live_.Find(id)->record.attempt = 4;
   live_.Find(id)->record.resumed = 5;
   core::Plan plan;
-  plan.starts.push_back({id, OnGpus({1}, 3), {}, {ReasonKind::kGoodNeighbour, JobId(0), 1, 1}});
+  plan.starts.push_back({id, OnGpus({1}, 3), {}, reason::GoodNeighbour{JobId(0), 1, 1}});
   const auto changes = Records(plan);
   ASSERT_EQ(changes.jobs.size(), 1U);
   const core::JobRecord& record = changes.jobs[0];
@@ -70,8 +71,8 @@ TEST_F(PlanRecordsTest, AShareIsToldWithItsReason) {
   core::Plan plan;
   core::Allocation narrow = OnGpus({1}, 3);
   narrow.sm_share = 0.8;
-  plan.starts.push_back({comes, narrow, {}, {ReasonKind::kGoodNeighbour, there, 1, 1}});
-  plan.moves.push_back({moves, narrow, false, {ReasonKind::kOrder, {}, 0, 0}});
+  plan.starts.push_back({comes, narrow, {}, reason::GoodNeighbour{there, 1, 1}});
+  plan.moves.push_back({moves, narrow, false, reason::Order{}});
   auto changes = Records(plan);
   ASSERT_EQ(changes.jobs.size(), 2U);
   EXPECT_EQ(changes.jobs[0].sm_share, 0.8) << "a move has one too";
@@ -102,7 +103,7 @@ TEST_F(PlanRecordsTest, WhoStartsTogetherIsBesideEachOther) {
 TEST_F(PlanRecordsTest, WhoIsSlowedIsToldForWhomAndHowMuch) {
   const JobId starves = Job(0), slowed = Job(1);
   core::Plan plan;
-  plan.throttles.push_back({slowed, 0.25, {ReasonKind::kGivesWay, starves, 0.25, 0}});
+  plan.throttles.push_back({slowed, 0.25, reason::GivesWay{starves, 0.25}});
   const auto changes = Records(plan);
   ASSERT_EQ(changes.jobs.size(), 1U);
   EXPECT_EQ(changes.jobs[0].number, 11);
@@ -114,7 +115,7 @@ TEST_F(PlanRecordsTest, WhoIsSlowedIsToldForWhomAndHowMuch) {
 TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
   const JobId stopped = Job(0), resized = Job(1), never = Job(std::nullopt);
   core::Plan plan;
-  plan.stops.push_back({stopped, {ReasonKind::kPreempted, resized, 0, 0}});
+  plan.stops.push_back({stopped, reason::Preempted{resized}});
   plan.resizes.push_back({resized, 6, {}});
   plan.infeasible = {never};
   const auto changes = Records(plan);

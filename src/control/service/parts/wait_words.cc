@@ -10,6 +10,8 @@
 namespace sharewell::control {
 namespace {
 
+namespace reason = core::reason;
+
 constexpr std::size_t kMostNamed = 3;
 
 }  // namespace
@@ -75,6 +77,24 @@ std::string WaitWords::Held(const Holders& by_node, core::NodeId node,
          fmt::format(", {} {}", core::Count(others, "other has", "others have"), amount(rest));
 }
 
+const std::string& WaitWords::WhoHasCores(core::NodeId node) {
+  const auto [said, fresh] = cores_said_.try_emplace(node);
+  if (fresh) {
+    said->second = Held(cores_, node, [](double cores) { return fmt::format("{:g}", cores); });
+  }
+  return said->second;
+}
+
+const std::string& WaitWords::WhoHasMemory(core::NodeId node) {
+  const auto [said, fresh] = memory_said_.try_emplace(node);
+  if (fresh) {
+    said->second = Held(memory_, node, [](double bytes) {
+      return fmt::format("{:.1f} GiB", core::Bytes(bytes) / core::GiB(1));
+    });
+  }
+  return said->second;
+}
+
 std::string WaitWords::OnGpu(core::GpuId gpu) const {
   const auto found = on_.find(gpu);
   if (found == on_.end()) return {};
@@ -99,9 +119,10 @@ std::string WaitWords::GpusTaken() const {
 
 std::string WhyNotShared(const core::Reason& reason, const core::Cluster& cluster,
                          const std::map<core::NodeId, std::string>& why) {
-  using Kind = core::ReasonKind;
-  const bool lacks_gpu = reason.kind == Kind::kNoIdleGpu || reason.kind == Kind::kNoRoom ||
-                         reason.kind == Kind::kNoGoodNeighbour || reason.kind == Kind::kNoMemory;
+  const bool lacks_gpu = std::holds_alternative<reason::NoIdleGpu>(reason) ||
+                         std::holds_alternative<reason::NoRoom>(reason) ||
+                         std::holds_alternative<reason::NoGoodNeighbour>(reason) ||
+                         std::holds_alternative<reason::NoMemory>(reason);
   if (!lacks_gpu || why.empty()) return {};
   const auto& [node, words] = *why.begin();
   std::string text = fmt::format("; node {}: {}", cluster.node(node).name, words);
@@ -113,30 +134,19 @@ std::string WhyNotShared(const core::Reason& reason, const core::Cluster& cluste
 }
 
 std::string WaitWords::Of(const core::Reason& reason) {
-  std::string other = live_.NameOf(reason.job);
-  if (reason.kind == core::ReasonKind::kNoCores && reason.node.valid()) {
-    const auto [said, fresh] = cores_said_.try_emplace(reason.node);
-    if (fresh) {
-      said->second =
-          Held(cores_, reason.node, [](double cores) { return fmt::format("{:g}", cores); });
-    }
-    other = said->second;
-  } else if (reason.kind == core::ReasonKind::kNoHostMemory && reason.node.valid()) {
-    const auto [said, fresh] = memory_said_.try_emplace(reason.node);
-    if (fresh) {
-      said->second = Held(memory_, reason.node, [](double bytes) {
-        return fmt::format("{:.1f} GiB", core::Bytes(bytes) / core::GiB(1));
-      });
-    }
-    other = said->second;
-  } else if (reason.kind == core::ReasonKind::kNoMemory && reason.gpu.valid()) {
-    other = OnGpu(reason.gpu);
-  } else if (reason.kind == core::ReasonKind::kNoIdleGpu && reason.b < reason.a) {
-    other = GpusTaken();
+  std::string other = live_.NameOf(core::OtherJob(reason));
+  if (const auto* cores = std::get_if<reason::NoCores>(&reason)) {
+    other = WhoHasCores(cores->where);
+  } else if (const auto* memory = std::get_if<reason::NoHostMemory>(&reason)) {
+    other = WhoHasMemory(memory->where);
+  } else if (const auto* beside = std::get_if<reason::NoMemory>(&reason)) {
+    other = OnGpu(beside->where);
+  } else if (const auto* gpus = std::get_if<reason::NoIdleGpu>(&reason)) {
+    if (gpus->idle < gpus->wanted) other = GpusTaken();
   }
   std::string words = core::InWords(reason, other);
-  if (reason.kind == core::ReasonKind::kOthersStay) {
-    const LiveJob* stays = live_.Find(reason.job);
+  if (const auto* others = std::get_if<reason::OthersStay>(&reason)) {
+    const LiveJob* stays = live_.Find(others->who);
     if (stays != nullptr && !stays->record.note.empty()) words += ": " + stays->record.note;
   }
   return words + gpus_.UnusableText();

@@ -32,6 +32,8 @@ class WaitWords {
   using Holders = std::map<core::NodeId, std::vector<std::pair<double, core::JobId>>>;
   std::string Held(const Holders& by_node, core::NodeId node,
                    const std::function<std::string(double)>& amount) const;
+  const std::string& WhoHasCores(core::NodeId node);
+  const std::string& WhoHasMemory(core::NodeId node);
   std::string OnGpu(core::GpuId gpu) const;
   std::string GpusTaken() const;
 

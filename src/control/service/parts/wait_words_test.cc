@@ -9,9 +9,10 @@ namespace {
 
 using core::JobId;
 using core::Reason;
-using core::ReasonKind;
 using fixtures::ClusterBuilder;
 using fixtures::SnapshotBuilder;
+
+namespace reason = core::reason;
 
 class WaitWordsTest : public ::testing::Test {
  protected:
@@ -46,7 +47,7 @@ class WaitWordsTest : public ::testing::Test {
 TEST_F(WaitWordsTest, N3_NamesWhoHasTheCores) {
   Runs("alice", 0, 6);
   Runs("bob", 1, 1);
-  const Reason cores{ReasonKind::kNoCores, {}, 4, 1, core::NodeId(0), {}};
+  const Reason cores = reason::NoCores{4, 1, core::NodeId(0)};
   EXPECT_EQ(Of(cores), "needs 4 CPU cores; 1 is free: job 1 of alice has 6, job 2 of bob has 1");
   Runs("bob", 1, 0.5);
   Runs("bob", 0, 0.25);
@@ -59,11 +60,10 @@ TEST_F(WaitWordsTest, N3_NamesWhoHasTheCores) {
 TEST_F(WaitWordsTest, N3_NamesWhoIsOnTheGpus) {
   Runs("alice", 0, 1);
   Runs("bob", 0, 1);
-  EXPECT_EQ(Of({ReasonKind::kNoIdleGpu, {}, 2, 1}),
+  EXPECT_EQ(Of(reason::NoIdleGpu{2, 1}),
             "needs 2 idle GPUs; 1 is idle where it may run: GPU 0 has job 1 of alice and job 2 of "
             "bob");
-  const double gib = 1 << 30;
-  EXPECT_EQ(Of({ReasonKind::kNoMemory, {}, 40 * gib, 2 * gib, {}, core::GpuId(0)}),
+  EXPECT_EQ(Of(reason::NoMemory{core::GiB(40), core::GiB(2), core::GpuId(0)}),
             "may need 40.0 GiB of GPU memory; at most 2.0 GiB is free beside others: GPU 0 has job "
             "1 of alice and job 2 of bob");
 }
@@ -76,17 +76,18 @@ TEST_F(WaitWordsTest, CountsWhatThePlanGivesAndWhatKeepsAGpuUnusedIsNobody) {
   const JobId starts = s_.Waiting({});
   Name("bob", starts);
   plan_.starts.push_back({starts, fixtures::OnGpus({0}, 2), {}, {}});
-  EXPECT_EQ(Of({ReasonKind::kNoCores, {}, 4, 0, core::NodeId(0), {}}),
+  EXPECT_EQ(Of(reason::NoCores{4, 0, core::NodeId(0)}),
             "needs 4 CPU cores; 0 are free: job 1 of alice has 6, job 3 of bob has 2; GPU 1 is "
             "drained");
-  EXPECT_EQ(Of({ReasonKind::kNoIdleGpu, {}, 1, 0}),
+  EXPECT_EQ(Of(reason::NoIdleGpu{1, 0}),
             "needs an idle GPU, and none is idle where it may run: GPU 0 has job 1 of alice and "
             "job 3 of bob; GPU 1 is drained");
 }
 
 TEST_F(WaitWordsTest, SaysWhichNodesDoNotShareTheirGpus) {
   const core::Cluster& cluster = s_->cluster();
-  const Reason no_gpu{ReasonKind::kNoIdleGpu, {}, 1, 0}, no_cores{ReasonKind::kNoCores, {}, 1, 0};
+  const Reason no_gpu = reason::NoIdleGpu{1, 0};
+  const Reason no_cores = reason::NoCores{1, 0, {}};
   EXPECT_EQ(WhyNotShared(no_gpu, cluster, {}), "");
   const std::map<core::NodeId, std::string> one{{core::NodeId(0), "no agent is heard there"}};
   EXPECT_EQ(WhyNotShared(no_gpu, cluster, one),
@@ -103,9 +104,8 @@ TEST(WaitWordsMemory, NamesWhoHasTheHostMemory) {
   record.user.name = "ann";
   ASSERT_EQ(live.GiveId(live.Add(record)), id);
   const GpuTable gpus({GpuView(), GpuView()});
-  const double gib = 1 << 30;
   EXPECT_EQ(WaitWords(*s, {}, live, gpus)
-                .Of({ReasonKind::kNoHostMemory, {}, 64 * gib, 24 * gib, core::NodeId(0), {}}),
+                .Of(reason::NoHostMemory{core::GiB(64), core::GiB(24), core::NodeId(0)}),
             "no node has 64.0 GiB of host memory free; the most is 24.0 GiB: job 3 of ann has 40.0 "
             "GiB");
 }

@@ -147,7 +147,7 @@ class QueuePlayer {
       if (gpu.index() < gpus_.size()) told.gpus.push_back(gpus_[gpu.index()]);
     }
     if (played.reason) {
-      const JobId other = played.reason->job;
+      const JobId other = core::OtherJob(*played.reason);
       told.why =
           core::InWords(*played.reason,
                         other.valid() ? history_.scenario.jobs[other.index()].name : std::string());

@@ -13,7 +13,7 @@ core::Result<void> PlayRecorder::OnPlan(const core::Snapshot& snapshot, const co
     if (!jobs_[wait.job.index()].start) jobs_[wait.job.index()].reason = wait.reason;
   }
   for (const core::JobId id : plan.infeasible) {
-    jobs_[id.index()].reason = core::Reason{core::ReasonKind::kInfeasible, {}, 0, 0};
+    jobs_[id.index()].reason = core::reason::Infeasible{};
   }
   return {};
 }
