@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/api_impl.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
@@ -30,8 +30,15 @@ http::HttpResponse TooManyWait() {
 http::HttpResponse Problem(int status, const std::string& detail) {
   return {status,
           "application/problem+json",
-          fmt::format("{{\"type\":\"about:blank\",\"title\":{},\"status\":{},\"detail\":{}}}\n",
-                      JsonText(http::ReasonOf(status)), status, JsonText(detail)),
+          json::Write(json::Style::kLine,
+                      [&](json::Writer& writer) {
+                        writer.Object([&] {
+                          writer.Field("type", "about:blank");
+                          writer.Field("title", http::ReasonOf(status));
+                          writer.Field("status", status);
+                          writer.Field("detail", detail);
+                        });
+                      }),
           {}};
 }
 
@@ -233,21 +240,16 @@ bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRec
 }
 
 std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who) {
-  std::string out;
-  store::AppendJob(out, job, SeesEnvironment(who, job));
-  // A document of its own says which schema it is of.
-  out.insert(1, "\"schema\":1,");
-  return out;
+  return SchemaText([&](json::Writer& writer) {
+    store::WriteJobMembers(writer, job, SeesEnvironment(who, job));
+  });
 }
 
-std::string JobsText(const std::vector<control::JobPtr>& jobs,
-                     const std::optional<core::Account>& who) {
-  std::string out = "{\"schema\":1,\"jobs\":";
-  out.reserve(1024 + jobs.size() * 1400);
-  AppendList(out, jobs, [&](std::string& text, const control::JobPtr& job) {
-    store::AppendJob(text, *job, SeesEnvironment(who, *job));
+void WriteJobs(json::Writer& writer, const std::vector<control::JobPtr>& jobs,
+               const std::optional<core::Account>& who) {
+  writer.List("jobs", jobs, [&](const control::JobPtr& job) {
+    store::WriteJob(writer, *job, SeesEnvironment(who, *job));
   });
-  return out;
 }
 
 std::string QueryValue(const Query& query, std::string_view name) {

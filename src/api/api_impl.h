@@ -16,6 +16,7 @@
 #include "api/study_progress.h"
 #include "api/worker.h"
 #include "http/routes.h"
+#include "json/writer.h"
 #include "platform/mutex.h"
 
 namespace sharewell::api {
@@ -98,9 +99,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
 http::HttpResponse RefusalAnswer(const Refusal& refusal);
 bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job);
 std::string JobText(const core::JobRecord& job, const std::optional<core::Account>& who);
-// {"schema":1,"jobs":[...]} without its end; whole records.
-std::string JobsText(const std::vector<control::JobPtr>& jobs,
-                     const std::optional<core::Account>& who);
+// "jobs": whole records.
+void WriteJobs(json::Writer& writer, const std::vector<control::JobPtr>& jobs,
+               const std::optional<core::Account>& who);
 
 // Values behind the question mark.
 std::string QueryValue(const Query& query, std::string_view name);  // empty: not given

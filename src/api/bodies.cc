@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/result.h"
-#include "store/job_store.h"
-#include "store/jobs/object_reader.h"
+#include "json/reader.h"
+#include "store/jobs/job_json.h"
 
 namespace sharewell::api {
 
@@ -34,30 +34,23 @@ core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view bo
         "send its jobs in several requests",
         kMostValues);
   }
+  const auto parsed = store::ParseSent(body);
+  RETURN_IF_ERROR(parsed);
+  const json::Value root = parsed->root();
   std::vector<core::Submission> jobs;
-  // Most are one job: it is parsed once.
-  if (body.find("\"jobs\"") == std::string_view::npos) {
-    auto job = store::SubmissionFromJson(body);
+  if (!root.Has("jobs")) {
+    auto job = store::SubmissionFromJson(root);
     RETURN_IF_ERROR(job);
     jobs.push_back(std::move(*job));
     return jobs;
   }
-  std::string error;
-  const auto json = store::ParseObject(body, error);
-  if (!json) return UsageError("{}", error);
-  const auto list = json->find("jobs");
-  if (list == json->end()) {
-    auto job = store::SubmissionFromJson(body);
-    RETURN_IF_ERROR(job);
-    jobs.push_back(std::move(*job));
-    return jobs;
-  }
-  if (!list->is_array() || list->empty()) {
+  const json::Value list = root["jobs"];
+  if (!list.is_list() || list.empty()) {
     return UsageError("jobs: give a list of at least one submission");
   }
-  if (json->size() > 1) return UsageError("no other key may stand beside \"jobs\"");
-  for (const auto& entry : *list) {
-    auto job = store::SubmissionFromJson(entry.dump());
+  if (root.size() > 1) return UsageError("no other key may stand beside \"jobs\"");
+  for (const json::Value entry : list.items()) {
+    auto job = store::SubmissionFromJson(entry);
     if (!job) {
       return tl::unexpected(
           std::move(job.error()).Within("jobs[" + std::to_string(jobs.size()) + "]"));
@@ -68,18 +61,14 @@ core::Result<std::vector<core::Submission>> ParseSubmissions(std::string_view bo
 }
 
 core::Result<WhatIfAsked> ParseWhatIf(std::string_view body) {
+  const auto parsed = store::ParseSent(body);
+  RETURN_IF_ERROR(parsed);
   std::string error;
-  const auto json = store::ParseObject(body, error);
-  if (!json) return UsageError("{}", error);
   WhatIfAsked asked;
-  store::ObjectReader reader(*json, "", store::Trust::kSent, error);
+  json::Reader reader(parsed->root(), "", json::Trust::kSent, error);
   reader.Number("days", asked.days, {0.001, 3650});
   reader.Text("follow", asked.follow, 64);
-  reader.Each("policies", kMostPolicies, [&](const auto& entry) {
-    if (auto name = reader.TextOf("policies", entry, 200)) {
-      asked.policies.push_back(std::move(*name));
-    }
-  });
+  reader.Texts("policies", asked.policies, kMostPolicies, 200);
   reader.RefuseOthers();
   if (!error.empty()) return UsageError("{}", error);
   if (asked.policies.empty()) {
@@ -113,10 +102,10 @@ core::Result<SimulateAsked> SimulateAskedOf(
 
 core::Result<std::string> ParseTokenLabel(std::string_view body) {
   if (body.empty()) return std::string();
+  const auto parsed = store::ParseSent(body);
+  RETURN_IF_ERROR(parsed);
   std::string error, label;
-  const auto json = store::ParseObject(body, error);
-  if (!json) return UsageError("{}", error);
-  store::ObjectReader reader(*json, "", store::Trust::kSent, error);
+  json::Reader reader(parsed->root(), "", json::Trust::kSent, error);
   reader.Text("label", label, 200);
   reader.RefuseOthers();
   if (!error.empty()) return UsageError("{}", error);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/json_words.h"
+#include "json/writer.h"
 
 namespace sharewell::api {
 namespace {
@@ -18,11 +18,16 @@ constexpr std::size_t kLot = 256;
 }  // namespace
 
 std::string EventText(const core::Event& event) {
-  return fmt::format(
-      "id: {}\nevent: {}\ndata: "
-      "{{\"id\":{},\"time_ms\":{},\"kind\":{},\"job\":{},\"text\":{}}}\n\n",
-      event.id, event.kind, event.id, event.time, JsonText(event.kind), event.job,
-      JsonText(event.text));
+  std::string out = fmt::format("id: {}\nevent: {}\ndata: ", event.id, event.kind);
+  json::Writer writer(out);
+  writer.Object([&] {
+    writer.Field("id", event.id);
+    writer.Field("time_ms", event.time);
+    writer.Field("kind", event.kind);
+    writer.Field("job", event.job);
+    writer.Field("text", event.text);
+  });
+  return out + "\n\n";
 }
 
 EventStreams::EventStreams(http::HttpServer& server, control::EventHub& hub, Past past)

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/api_impl.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "api/logs.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
@@ -173,21 +173,24 @@ void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& wh
     next = jobs->back()->number;
   }
   api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) mutable {
-    std::string out = "{\"schema\":1,\"jobs\":[";
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      if (i > 0 && out.size() > kMostPageBytes) {
-        next = told[i - 1]->number;
-        break;
-      }
-      if (i > 0) out += ',';
-      store::AppendJob(out, Shortened(*told[i]), false);
-    }
-    out += "],\"counts\":{";
-    for (const auto& [phase, count] : api.service.board().Counts()) {
-      out += fmt::format("{}\"{}\":{}", out.back() == '{' ? "" : ",", core::NameOf(phase), count);
-    }
-    out += fmt::format("}},\"next\":{}}}", next ? std::to_string(*next) : "null");
-    return JsonAnswer(std::move(out));
+    return SchemaAnswer([&](json::Writer& writer) {
+      writer.Key("jobs");
+      writer.List([&] {
+        for (std::size_t i = 0; i < told.size(); ++i) {
+          if (i > 0 && writer.size() > kMostPageBytes) {
+            next = told[i - 1]->number;
+            break;
+          }
+          store::WriteJob(writer, Shortened(*told[i]), false);
+        }
+      });
+      writer.Object("counts", [&] {
+        for (const auto& [phase, count] : api.service.board().Counts()) {
+          writer.Field(core::NameOf(phase), count);
+        }
+      });
+      writer.Field("next", next);
+    });
   });
 }
 
@@ -250,28 +253,29 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
   return why;
 }
 
-std::string AheadText(const std::optional<control::JobsAhead>& ahead) {
-  if (!ahead) return "null";
-  std::string out = fmt::format("{{\"jobs\":{},\"of\":[", ahead->jobs);
-  for (const auto& group : ahead->groups) {
-    if (out.back() != '[') out += ',';
-    out += "{\"user\":";
-    store::AppendText(out, group.user);
-    out += fmt::format(",\"jobs\":{},\"because\":\"{}\"}}", group.jobs, control::NameOf(group.why));
-  }
-  return out + "]}";
+void WriteAhead(json::Writer& writer, const std::optional<control::JobsAhead>& ahead) {
+  if (!ahead) return writer.Null("ahead");
+  writer.Object("ahead", [&] {
+    writer.Field("jobs", ahead->jobs);
+    writer.List("of", ahead->groups, [&](const auto& group) {
+      writer.Object([&] {
+        writer.Field("user", group.user);
+        writer.Field("jobs", group.jobs);
+        writer.Field("because", control::NameOf(group.why));
+      });
+    });
+  });
 }
 
 http::HttpResponse Explain(const JobRecord& job, const control::ServiceView& view,
                            const std::optional<control::JobsAhead>& ahead) {
-  std::string out =
-      fmt::format("{{\"schema\":1,\"number\":{},\"phase\":\"{}\",\"why\":", job.number,
-                  core::NameOf(job.phase));
-  AppendList(out, WhyOf(job, view, ahead), store::AppendText);
-  const auto& start = job.expected_start;
-  out += fmt::format(",\"ahead\":{},\"expected_start_ms\":{}}}", AheadText(ahead),
-                     start ? std::to_string(*start) : "null");
-  return JsonAnswer(std::move(out));
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.Field("number", job.number);
+    writer.Field("phase", core::NameOf(job.phase));
+    writer.Field("why", WhyOf(job, view, ahead));
+    WriteAhead(writer, ahead);
+    writer.Field("expected_start_ms", job.expected_start);
+  });
 }
 
 // Answers come on the loop's thread, which must not be held up: what is written is written later.
@@ -335,9 +339,10 @@ http::HttpResponse ShowTerminal(const ApiImpl& api, const ApiImpl::Who& who, con
     return Problem(409, fmt::format("job {} is {}: it has a terminal while it runs", job.number,
                                     core::NameOf(job.phase)));
   }
-  std::string out = fmt::format("{{\"schema\":1,\"number\":{},\"path\":", job.number);
-  store::AppendText(out, api.studies.terminal(job.number, job.attempt));
-  return JsonAnswer(out + "}");
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.Field("number", job.number);
+    writer.Field("path", api.studies.terminal(job.number, job.attempt));
+  });
 }
 
 void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core::Account& who,

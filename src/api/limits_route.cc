@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/api_impl.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "control/service/parts/admission.h"
 #include "core/text/quoted.h"
 
@@ -37,25 +37,27 @@ std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string&
 http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http::HttpUse& use) {
   const core::AccountLimits limits = api.LimitsOf(who);
   const auto counted = UsedBy(api, who.name, use);
-  std::string out = fmt::format("{{\"schema\":1,\"user\":{},\"limits\":", JsonText(who.name));
   std::size_t i = 0;
-  AppendList(out, core::LimitKeys(), [&](std::string& text, const core::LimitKey& key) {
+  const auto write = [&](json::Writer& writer, const core::LimitKey& key) {
     const double limit = core::ValueOf(limits.limits, key);
     const auto found = counted.find(key.name);
     const auto used = found == counted.end() ? std::nullopt : std::optional(found->second);
-    const auto left = used ? std::optional(std::max(0.0, limit - *used)) : std::nullopt;
-    text += fmt::format(
-        "{{\"name\":{},\"what\":{},\"unit\":\"{}\",\"limit\":{},\"used\":{},\"left\":{},"
-        "\"from\":{}}}",
-        JsonText(key.name), JsonText(key.what),
-        key.is_bytes()            ? "bytes"
-        : key.member.index() == 2 ? "seconds_per_minute"
-                                  : "count",
-        JsonNumber(limit), JsonNumber(used), JsonNumber(left),
-        i < limits.from.size() ? JsonText(limits.from[i]) : "null");
+    writer.Field("name", key.name);
+    writer.Field("what", key.what);
+    writer.Field("unit", key.is_bytes()            ? "bytes"
+                         : key.member.index() == 2 ? "seconds_per_minute"
+                                                   : "count");
+    writer.Field("limit", limit);
+    writer.Field("used", used);
+    writer.Field("left", used ? std::optional(std::max(0.0, limit - *used)) : std::nullopt);
+    writer.Field("from", i < limits.from.size() ? std::optional(limits.from[i]) : std::nullopt);
     ++i;
+  };
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.Field("user", who.name);
+    writer.List("limits", core::LimitKeys(),
+                [&](const core::LimitKey& key) { writer.Object([&] { write(writer, key); }); });
   });
-  return JsonAnswer(out + "}");
 }
 
 // What the HTTP server counts is asked on its thread.

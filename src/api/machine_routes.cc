@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/api_impl.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "api/metrics/escape.h"
 #include "api/metrics/exposition.h"
 #include "core/text/quoted.h"
@@ -17,25 +17,29 @@ namespace {
 using control::GpuView;
 using control::ServiceView;
 
-void AppendGpu(std::string& out, const GpuView& view,
-               const std::map<std::string, GpuFigures>& figures) {
+void WriteMembers(json::Writer& writer, const GpuView& view,
+                  const std::map<std::string, GpuFigures>& figures) {
   GpuFigures now;
   if (const auto found = figures.find(view.gpu.uuid); found != figures.end()) now = found->second;
-  out += fmt::format(
-      "{{\"index\":{},\"uuid\":{},\"model\":{},\"memory_bytes\":{},\"simulated\":{},"
-      "\"drained\":{},\"problem\":{},\"jobs\":",
-      view.gpu.index, JsonText(view.gpu.uuid), JsonText(view.gpu.model),
-      JsonNumber(view.memory.value), view.simulated, view.drained, JsonText(view.problem));
-  AppendList(out, view.jobs,
-             [](std::string& text, std::int64_t job) { text += std::to_string(job); });
-  out += ",\"strangers\":";
-  AppendList(out, view.strangers, [](std::string& text, const control::Stranger& one) {
-    text += fmt::format("{{\"pid\":{},\"user\":{},\"memory_bytes\":{},\"busy\":{}}}", one.pid,
-                        JsonText(one.user), JsonNumber(one.memory.value), one.busy);
+  writer.Field("index", view.gpu.index);
+  writer.Field("uuid", view.gpu.uuid);
+  writer.Field("model", view.gpu.model);
+  writer.Field("memory_bytes", view.memory);
+  writer.Field("simulated", view.simulated);
+  writer.Field("drained", view.drained);
+  writer.Field("problem", view.problem);
+  writer.List("jobs", view.jobs, [&](std::int64_t job) { writer.Value(job); });
+  writer.List("strangers", view.strangers, [&](const control::Stranger& one) {
+    writer.Object([&] {
+      writer.Field("pid", one.pid);
+      writer.Field("user", one.user);
+      writer.Field("memory_bytes", one.memory);
+      writer.Field("busy", one.busy);
+    });
   });
-  out += fmt::format(",\"busy\":{},\"memory_used_bytes\":{},\"power_watts\":{}}}",
-                     JsonNumber(now.busy), JsonNumber(now.memory_used_bytes),
-                     JsonNumber(now.power_watts));
+  writer.Field("busy", now.busy);
+  writer.Field("memory_used_bytes", now.memory_used_bytes);
+  writer.Field("power_watts", now.power_watts);
 }
 
 std::map<std::string, GpuFigures> FiguresOf(const Studies& studies) {
@@ -43,11 +47,12 @@ std::map<std::string, GpuFigures> FiguresOf(const Studies& studies) {
 }
 
 http::HttpResponse AllGpus(const ServiceView& view, const Studies& studies) {
-  std::string out = "{\"schema\":1,\"gpus\":";
   const auto figures = FiguresOf(studies);
-  AppendList(out, view.gpus,
-             [&](std::string& text, const GpuView& gpu) { AppendGpu(text, gpu, figures); });
-  return JsonAnswer(out + "}");
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.List("gpus", view.gpus, [&](const GpuView& gpu) {
+      writer.Object([&] { WriteMembers(writer, gpu, figures); });
+    });
+  });
 }
 
 const GpuView* GpuNamed(const ServiceView& view, const std::string& name) {
@@ -68,22 +73,33 @@ std::optional<double> HostMemory(const ServiceView& view) {
   return all;
 }
 
-std::string MachineText(const Studies& studies) {
-  if (!studies.machine) return "null";
+void WriteMachine(json::Writer& writer, const Studies& studies) {
+  if (!studies.machine) return writer.Null("machine");
   const MachineFigures now = studies.machine();
-  return fmt::format("{{\"cpu_busy\":{},\"memory_bytes\":{},\"memory_used_bytes\":{}}}",
-                     JsonNumber(now.cpu_busy), JsonNumber(now.memory_bytes),
-                     JsonNumber(now.memory_used_bytes));
+  writer.Object("machine", [&] {
+    writer.Field("cpu_busy", now.cpu_busy);
+    writer.Field("memory_bytes", now.memory_bytes);
+    writer.Field("memory_used_bytes", now.memory_used_bytes);
+  });
 }
 
 http::HttpResponse Node(const ServiceView& view, const Studies& studies) {
-  return JsonAnswer(fmt::format(
-      "{{\"schema\":1,\"nodes\":[{{\"name\":{},\"cores\":{},\"cores_given\":{},"
-      "\"simulated_cores\":{},\"memory_bytes\":{},\"gpus\":{},"
-      "\"policy\":{},\"store_up\":{},\"store_problem\":{},\"machine\":{}}}]}}",
-      JsonText(view.node), JsonNumber(view.cores), JsonNumber(view.cores_given),
-      view.simulated_cores, JsonNumber(HostMemory(view)), view.gpus.size(), JsonText(view.policy),
-      view.store_up, JsonText(view.store_problem), MachineText(studies)));
+  const auto write = [&](json::Writer& writer) {
+    writer.Field("name", view.node);
+    writer.Field("cores", view.cores);
+    writer.Field("cores_given", view.cores_given);
+    writer.Field("simulated_cores", view.simulated_cores);
+    writer.Field("memory_bytes", HostMemory(view));
+    writer.Field("gpus", view.gpus.size());
+    writer.Field("policy", view.policy);
+    writer.Field("store_up", view.store_up);
+    writer.Field("store_problem", view.store_problem);
+    WriteMachine(writer, studies);
+  };
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.Key("nodes");
+    writer.List([&] { writer.Object([&] { write(writer); }); });
+  });
 }
 
 class Figures {
@@ -170,16 +186,15 @@ std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::si
 void ApiImpl::AddMachineRoutes() {
   Read("/api/v1", [this](const http::HttpRequest&, const Who&) {
     const ServiceView view = service.View();
-    return JsonAnswer(
-        fmt::format("{{\"schema\":1,\"version\":\"{}\",\"node\":{},\"policy\":{},\"since_ms\":{}}}",
-                    core::kVersion, JsonText(view.node), JsonText(view.policy), view.since));
+    return SchemaAnswer([&](json::Writer& writer) {
+      writer.Field("version", core::kVersion);
+      writer.Field("node", view.node);
+      writer.Field("policy", view.policy);
+      writer.Field("since_ms", view.since);
+    });
   });
   Read("/api/v1/routes", [this](const http::HttpRequest&, const Who&) {
-    std::string out = "{\"schema\":1,\"routes\":";
-    AppendList(out, server.Routes(), [](std::string& text, const auto& route) {
-      text += fmt::format("[{},{}]", JsonText(route.first), JsonText(route.second));
-    });
-    return JsonAnswer(out + "}");
+    return SchemaAnswer([&](json::Writer& writer) { writer.Field("routes", server.Routes()); });
   });
   Read("/api/v1/openapi.json", [this](const http::HttpRequest&, const Who&) {
     if (options.openapi.empty()) return Problem(501, "this server has no description of its API");
@@ -226,10 +241,9 @@ void ApiImpl::AddMachineRoutes() {
                             const ServiceView view = inside->service.View();
                             const GpuView* gpu = GpuNamed(view, name);
                             if (gpu == nullptr) return;  // 500: it was there a moment ago
-                            std::string out;
-                            AppendGpu(out, *gpu, FiguresOf(inside->studies));
-                            out.insert(1, "\"schema\":1,");
-                            responder.Answer(JsonAnswer(std::move(out)));
+                            responder.Answer(SchemaAnswer([&](json::Writer& writer) {
+                              WriteMembers(writer, *gpu, FiguresOf(inside->studies));
+                            }));
                           });
           });
   }

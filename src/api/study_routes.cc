@@ -6,7 +6,7 @@
 
 #include "api/api_impl.h"
 #include "api/bodies.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "core/text/quoted.h"
 
 namespace sharewell::api {
@@ -162,16 +162,16 @@ void ApiImpl::AddStudyRoutes() {
         [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
           // Not there yet, or over: no error, as whoever asks cannot know which.
           const auto state = progress.Find(request.parameters.front());
-          const auto known = [](const auto& number) {
-            return number ? fmt::to_string(*number) : std::string("null");
-          };
           using Count = std::optional<std::size_t>;
-          const char* word = !state ? "unknown" : state->done && state->of ? "running" : "waiting";
-          responder.Answer(JsonAnswer(fmt::format(
-              R"({{"schema":1,"state":"{}","policy":{},"policies":{},"jobs_done":{},"jobs":{}}})",
-              word, known(state ? Count(state->part) : Count()),
-              known(state ? Count(state->parts) : Count()), known(state ? state->done : Count()),
-              known(state ? state->of : Count()))));
+          responder.Answer(SchemaAnswer([&](json::Writer& writer) {
+            writer.Field("state", !state                     ? "unknown"
+                                  : state->done && state->of ? "running"
+                                                             : "waiting");
+            writer.Field("policy", state ? Count(state->part) : Count());
+            writer.Field("policies", state ? Count(state->parts) : Count());
+            writer.Field("jobs_done", state ? state->done : Count());
+            writer.Field("jobs", state ? state->of : Count());
+          }));
         });
   Route("GET", "/api/v1/usage",
         [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {

@@ -7,7 +7,7 @@
 
 #include "api/api_impl.h"
 #include "api/bodies.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "core/result.h"
 #include "platform/mutex.h"
 
@@ -35,7 +35,8 @@ void Submit(ApiImpl& api, std::vector<core::Submission> jobs, const core::Accoun
         }
         const bool many = submitted->size() > kWrittenAtOnce;
         const auto answer = [who, responder, jobs = std::move(*submitted)] {
-          responder.Answer(JsonAnswer(JobsText(jobs, who) + "}", 201));
+          responder.Answer(JsonAnswer(
+              SchemaText([&](json::Writer& writer) { WriteJobs(writer, jobs, who); }), 201));
         };
         if (inside && many) {
           inside->InBulk(who, responder, answer);
@@ -81,13 +82,19 @@ struct Considered {
 };
 
 core::Result<std::string> WithForecast(const Studies& studies, const Considered& considered) {
-  std::string out = JobsText(considered.records, considered.who) + ",\"forecast\":";
-  if (!studies.forecast) return out + "null}";
-  core::Submission job = considered.jobs.front();
-  if (!job.needs) job.needs = considered.records.front()->believed;
-  const auto forecast = studies.forecast(job);
-  RETURN_IF_ERROR(forecast);
-  return out + *forecast + "}";
+  std::string forecast = "null";
+  if (studies.forecast) {
+    core::Submission job = considered.jobs.front();
+    if (!job.needs) job.needs = considered.records.front()->believed;
+    auto made = studies.forecast(job);
+    RETURN_IF_ERROR(made);
+    forecast = std::move(*made);
+  }
+  return SchemaText([&](json::Writer& writer) {
+    WriteJobs(writer, considered.records, considered.who);
+    writer.Key("forecast");
+    writer.Raw(forecast);
+  });
 }
 
 void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Account& who,

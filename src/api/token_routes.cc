@@ -8,7 +8,7 @@
 #include "api/access/tokens.h"
 #include "api/api_impl.h"
 #include "api/bodies.h"
-#include "api/json_words.h"
+#include "api/json_answer.h"
 #include "core/text/quoted.h"
 #include "platform/clock/wall_clock.h"
 
@@ -17,11 +17,13 @@ namespace {
 
 constexpr std::ptrdiff_t kMostTokens = 100;  // of one user
 
-std::string TokenText(const Token& token) {
-  return fmt::format(
-      "{{\"id\":{},\"user\":{},\"uid\":{},\"admin\":{},\"created_ms\":{},\"label\":{}}}",
-      JsonText(token.id), JsonText(token.account.name), token.account.uid, token.account.admin,
-      token.created, JsonText(token.label));
+void WriteMembers(json::Writer& writer, const Token& token) {
+  writer.Field("id", token.id);
+  writer.Field("user", token.account.name);
+  writer.Field("uid", token.account.uid);
+  writer.Field("admin", token.account.admin);
+  writer.Field("created_ms", token.created);
+  writer.Field("label", token.label);
 }
 
 http::HttpResponse Create(const std::string& file, const core::Account& who,
@@ -41,9 +43,11 @@ http::HttpResponse Create(const std::string& file, const core::Account& who,
   account.admin = false;  // a token with more rights is root's to give
   const auto secret = CreateToken(file, account, *label, platform::UnixNow());
   if (!secret) return Problem(500, secret.error().message);
-  auto answer = JsonAnswer(fmt::format("{{\"schema\":1,\"id\":{},\"user\":{},\"secret\":{}}}",
-                                       JsonText(secret->substr(0, secret->find('.'))),
-                                       JsonText(who.name), JsonText(*secret)));
+  auto answer = SchemaAnswer([&](json::Writer& writer) {
+    writer.Field("id", secret->substr(0, secret->find('.')));
+    writer.Field("user", who.name);
+    writer.Field("secret", *secret);
+  });
   answer.status = 201;
   return answer;
 }
@@ -54,9 +58,10 @@ http::HttpResponse List(const std::string& file, const core::Account& who) {
   if (!who.admin) {
     std::erase_if(*tokens, [&](const Token& token) { return token.account.uid != who.uid; });
   }
-  std::string out = "{\"schema\":1,\"tokens\":";
-  AppendList(out, *tokens, [](std::string& text, const Token& token) { text += TokenText(token); });
-  return JsonAnswer(out + "}");
+  return SchemaAnswer([&](json::Writer& writer) {
+    writer.List("tokens", *tokens,
+                [&](const Token& token) { writer.Object([&] { WriteMembers(writer, token); }); });
+  });
 }
 
 http::HttpResponse Revoke(const std::string& file, const core::Account& who,
@@ -71,9 +76,7 @@ http::HttpResponse Revoke(const std::string& file, const core::Account& who,
   }
   const auto gone = RevokeToken(file, id);
   if (!gone) return Problem(500, gone.error().message);
-  std::string out = TokenText(*gone);
-  out.insert(1, "\"schema\":1,");
-  return JsonAnswer(std::move(out));
+  return SchemaAnswer([&](json::Writer& writer) { WriteMembers(writer, *gone); });
 }
 
 }  // namespace

@@ -10,17 +10,14 @@
 
 #include "core/sm_share.h"
 #include "core/submission.h"
+#include "json/within.h"
 
 namespace sharewell::json {
-
-// What a client may send: of a number its value, of a text its characters, of a list its entries.
-struct Within {
-  double least = -1e300, most = 1e300;
-};
 
 struct Field {
   const char* key = "";   // in JSON
   const char* spec = "";  // in the spec of a run
+  // What a client may send: of a number its value, of a text its characters, of a list its entries.
   Within within = {};
   const char* job_key = nullptr;  // in a job's JSON, which has what it was given at `key`
   bool bytes = false;             // any bytes but a zero one; other texts are UTF-8

@@ -16,6 +16,7 @@
 #include "engine/local/run/job_files.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/old_logs.h"
+#include "json/writer.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/write_file.h"
 #include "report/measure/profiles_list.h"
@@ -172,13 +173,13 @@ std::string LogsAreGone(std::int64_t number) {
 }
 
 // Pairs of cores and the share of its speed that a job has with them.
-std::string CoreCurve(const predict::Prediction& prediction) {
-  std::string text = "[";
-  for (const double cores : {0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0}) {
-    text += fmt::format("{}[{},{:.6g}]", text.size() > 1 ? "," : "", cores,
-                        1 / std::max(1.0, prediction.Stretch(cores)));
-  }
-  return text + "]";
+void WriteCoreCurve(json::Writer& writer, const predict::Prediction& prediction) {
+  writer.Key("core_curve");
+  writer.List([&] {
+    for (const double cores : {0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0}) {
+      writer.Raw(fmt::format("[{},{:.6g}]", cores, 1 / std::max(1.0, prediction.Stretch(cores))));
+    }
+  });
 }
 
 struct RemoveFile {
@@ -214,11 +215,17 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   const RemoveFile removed{ask.model};
   const auto needs = PredictAndKeep(*parts.learner, ask, *parts.catalogue, name);
   RETURN_IF_ERROR(needs);
-  std::string json = "{\"schema\":1,\"needs\":";
-  store::AppendNeeds(json, *needs);
   const auto row = study::PredictOne(ask, parts.learner->InUse()->predictor, *parts.catalogue);
   RETURN_IF_ERROR(row);
-  return json + ",\"core_curve\":" + CoreCurve(row->prediction) + "}";
+  std::string json;
+  json::Writer writer(json);
+  writer.Object([&] {
+    writer.Field("schema", 1);
+    writer.Key("needs");
+    store::WriteNeeds(writer, *needs);
+    WriteCoreCurve(writer, row->prediction);
+  });
+  return json;
 }
 
 }  // namespace

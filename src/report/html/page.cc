@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "core/text/utf8.h"
+#include "json/text.h"
 #include "report/text/format.h"
-#include "store/jobs/json_text.h"
 
 namespace sharewell::report {
 namespace {
@@ -166,7 +166,7 @@ void HtmlPage::Svg(std::string_view name, std::string_view caption, std::string_
   body_ += fmt::format(
       " <a class=\"d\" download=\"{}.csv\" href=\"data:text/csv;charset=utf-8;base64,{}\">data as "
       "CSV</a></figcaption>\n</figure>\n",
-      FileName(name), store::Base64(csv));
+      FileName(name), json::Base64(csv));
 }
 
 void HtmlPage::Chart(std::string_view name, std::string_view caption, const LineChart& chart) {

@@ -1,20 +1,33 @@
-// The JSON of jobs for those who write many: without a string for each.
+// The JSON of jobs and submissions for those who read or write many: without a string for each.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/job_record.h"
+#include "core/result.h"
+#include "json/value.h"
+#include "json/writer.h"
 
 namespace sharewell::store {
 
-// As JobToJson, at the end of `out`. Without `with_environment` it is an empty object: what others
-// than its owner may see.
-void AppendJob(std::string& out, const core::JobRecord& record, bool with_environment = true);
+// As JobToJson. Without `with_environment` it is an empty object: what others than its owner may
+// see.
+void WriteJob(json::Writer& writer, const core::JobRecord& record, bool with_environment = true);
+// What stands inside of it, for an object that has more.
+void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool with_environment);
 
 // As JobToJson, without the members that are null or an empty list: as the store keeps it.
 std::string StoredJob(const core::JobRecord& record);
 
 // The "needs" of a job or submission.
-void AppendNeeds(std::string& out, const core::Needs& needs);
+void WriteNeeds(json::Writer& writer, const core::Needs& needs);
+
+// What a client sent, nested no deeper than anything of ours.
+core::Result<json::Document> ParseSent(std::string_view text);
+
+core::Result<core::JobRecord> JobFromJson(json::Value json);
+core::Result<core::Submission> SubmissionFromJson(json::Value json);
+core::Result<core::Needs> NeedsFromJson(json::Value json);
 
 }  // namespace sharewell::store

@@ -5,26 +5,26 @@
 #include <charconv>
 
 #include "core/text/quoted.h"
+#include "json/reader.h"
 #include "json/submission_fields.h"
+#include "json/text.h"
 #include "store/job_store.h"
-#include "store/jobs/json_text.h"
-#include "store/jobs/object_reader.h"
+#include "store/jobs/job_json.h"
 
 namespace sharewell::store {
 namespace {
-
-using JobJson = ObjectReader::Json;
 
 // What a client may send beside the bounds of each field: these keep one request from filling
 // memory and disk.
 constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAfter = 100;
+constexpr std::size_t kDeepestJob = 16;
 
-void ReadSource(ObjectReader& reader, core::Source& source) {
-  const JobJson* json = reader.Member("source");
-  if (json == nullptr) return;
-  const std::string name = json->is_string() ? json->get<std::string>() : "";
+void ReadSource(json::Reader& reader, core::Source& source) {
+  const json::Value json = reader.Member("source");
+  if (json.is_null()) return;
+  const std::string_view name = json.Text().value_or("");
   if (name == "measured") {
     source = core::Source::kMeasured;
   } else if (name == "predicted") {
@@ -36,25 +36,25 @@ void ReadSource(ObjectReader& reader, core::Source& source) {
   }
 }
 
-void ReadCurve(ObjectReader& reader, std::size_t most, core::CpuCurve& curve) {
-  reader.Each("cpu_curve", most, [&](const JobJson& point) {
-    if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number()) {
+void ReadCurve(json::Reader& reader, std::size_t most, core::CpuCurve& curve) {
+  reader.Each("cpu_curve", most, [&](json::Value point) {
+    const auto cores = point.At(0).Number(), share = point.At(1).Number();
+    if (point.size() != 2 || !cores || !share) {
       return reader.Fail("cpu_curve", "its entries are [CORES, SHARE]");
     }
-    const auto cores = point[0].get<double>();
-    const auto share = point[1].get<double>();
     const bool rises =
-        curve.empty() || (cores > curve.back().first && share >= curve.back().second);
-    if (reader.trust() == Trust::kSent && (!rises || cores <= 0 || share < 0 || share > 1)) {
+        curve.empty() || (*cores > curve.back().first && *share >= curve.back().second);
+    if (reader.trust() == json::Trust::kSent &&
+        (!rises || *cores <= 0 || *share < 0 || *share > 1)) {
       return reader.Fail("cpu_curve", "its cores and shares (0 to 1) must rise");
     }
-    curve.emplace_back(cores, share);
+    curve.emplace_back(*cores, *share);
   });
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-void AddVariable(ObjectReader& reader, Variables& environment, std::string name,
+void AddVariable(json::Reader& reader, Variables& environment, std::string name,
                  std::string value) {
   const char* why = name.empty()                            ? "has no name"
                     : name.find('=') != std::string::npos   ? "has a '=' in its name"
@@ -67,30 +67,27 @@ void AddVariable(ObjectReader& reader, Variables& environment, std::string name,
   environment.emplace_back(std::move(name), std::move(value));
 }
 
-void ReadEnvironment(ObjectReader& reader, std::size_t most, Variables& environment) {
-  if (const JobJson* json = reader.Member("environment")) {
-    if (!json->is_object()) return reader.Fail("environment", "is no object of names and values");
-    for (const auto& [name, value] : json->items()) {
-      auto bytes = reader.BytesOf("environment." + name, value);
+void ReadEnvironment(json::Reader& reader, std::size_t most, Variables& environment) {
+  if (const json::Value json = reader.Member("environment"); !json.is_null()) {
+    if (!json.is_object()) return reader.Fail("environment", "is no object of names and values");
+    for (const auto& [name, value] : json.members()) {
+      auto bytes = reader.BytesOf(fmt::format("environment.{}", name), value);
       if (!bytes) return;
-      AddVariable(reader, environment, name, std::move(*bytes));
+      AddVariable(reader, environment, std::string(name), std::move(*bytes));
     }
   }
-  reader.Each("environment_bytes", most, [&](const JobJson& entry) {
-    std::optional<std::string> name, value;
-    if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
-      name = FromBase64(entry[0].get_ref<const std::string&>());
-      value = FromBase64(entry[1].get_ref<const std::string&>());
-    }
-    if (!name || !value || IsUtf8(*name)) {
+  reader.Each("environment_bytes", most, [&](json::Value entry) {
+    const auto name = json::FromBase64(entry.At(0).Text().value_or("?"));
+    const auto value = json::FromBase64(entry.At(1).Text().value_or("?"));
+    if (entry.size() != 2 || !name || !value || json::IsUtf8(*name)) {
       return reader.Fail("environment_bytes",
                          "its entries are [NAME, VALUE] in base64, of names that are no UTF-8");
     }
-    AddVariable(reader, environment, std::move(*name), std::move(*value));
+    AddVariable(reader, environment, *name, *value);
   });
   std::size_t bytes = 0;
   for (const auto& [name, value] : environment) bytes += name.size() + value.size() + 2;
-  if (reader.trust() == Trust::kSent &&
+  if (reader.trust() == json::Trust::kSent &&
       (bytes > kMostEnvironmentBytes || environment.size() > most)) {
     reader.Fail("environment", fmt::format("has {} variables with {} bytes in all, and {} with {} "
                                            "are the most; leave out what the job does not need",
@@ -98,15 +95,15 @@ void ReadEnvironment(ObjectReader& reader, std::size_t most, Variables& environm
   }
 }
 
-void ReadCommand(ObjectReader& reader, std::size_t most, std::vector<std::string>& command) {
+void ReadCommand(json::Reader& reader, std::size_t most, std::vector<std::string>& command) {
   std::size_t bytes = 0;
-  reader.Each("command", most, [&](const JobJson& word) {
+  reader.Each("command", most, [&](json::Value word) {
     auto text = reader.BytesOf("command", word);
     if (!text) return;
     bytes += text->size() + 1;
     command.push_back(std::move(*text));
   });
-  if (reader.trust() == Trust::kStored) return;
+  if (reader.trust() == json::Trust::kStored) return;
   if (bytes > kMostCommandBytes) {
     reader.Fail("command", fmt::format("has {} bytes in all, and {} are the most; pass what is so "
                                        "long in a file",
@@ -114,15 +111,19 @@ void ReadCommand(ObjectReader& reader, std::size_t most, std::vector<std::string
   }
 }
 
+json::Range JobNumbers(const json::Reader& reader) {
+  return reader.trust() == json::Trust::kSent ? json::Range{.least = 1} : json::Range{};
+}
+
 // Each once: many equal ones are one question.
-void ReadAfter(ObjectReader& reader, std::size_t most, std::vector<std::int64_t>& after) {
-  reader.Each("after", most, [&](const JobJson& number) {
-    const auto whole = reader.JobNumberOf("after", number);
+void ReadAfter(json::Reader& reader, std::size_t most, std::vector<std::int64_t>& after) {
+  reader.Each("after", most, [&](json::Value number) {
+    const auto whole = reader.WholeOf("after", number, JobNumbers(reader));
     if (whole && std::find(after.begin(), after.end(), *whole) == after.end()) {
       after.push_back(*whole);
     }
   });
-  if (reader.trust() == Trust::kSent && after.size() > kMostAfter) {
+  if (reader.trust() == json::Trust::kSent && after.size() > kMostAfter) {
     reader.Fail("after", fmt::format("names {} jobs, and {} are the most; let the job come after "
                                      "one that comes after them",
                                      after.size(), kMostAfter));
@@ -130,10 +131,10 @@ void ReadAfter(ObjectReader& reader, std::size_t most, std::vector<std::int64_t>
 }
 
 // As umask(1) has it: "0027".
-void ReadUmask(ObjectReader& reader, std::optional<std::uint32_t>& umask) {
-  const JobJson* json = reader.Member("umask");
-  if (json == nullptr) return;
-  const std::string text = json->is_string() ? json->get<std::string>() : "";
+void ReadUmask(json::Reader& reader, std::optional<std::uint32_t>& umask) {
+  const json::Value json = reader.Member("umask");
+  if (json.is_null()) return;
+  const std::string_view text = json.Text().value_or("");
   std::uint32_t mask = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), mask, 8);
   if (text.empty() || text.size() > 4 || read.ptr != text.data() + text.size() || mask > 0777) {
@@ -142,25 +143,25 @@ void ReadUmask(ObjectReader& reader, std::optional<std::uint32_t>& umask) {
   umask = mask;
 }
 
-void ReadFolder(ObjectReader& reader, const json::Field& field, std::string& folder) {
-  const JobJson* json = reader.Member(field.key);
-  if (json == nullptr) return;
-  folder = reader.BytesOf(field.key, *json).value_or("");
-  if (reader.trust() == Trust::kSent && !folder.empty() &&
+void ReadFolder(json::Reader& reader, const json::Field& field, std::string& folder) {
+  const json::Value json = reader.Member(field.key);
+  if (json.is_null()) return;
+  folder = reader.BytesOf(field.key, json).value_or("");
+  if (reader.trust() == json::Trust::kSent && !folder.empty() &&
       (folder.front() != '/' || static_cast<double>(folder.size()) > field.within.most)) {
     reader.Fail(field.key, fmt::format("{} is no absolute path of at most {} bytes",
                                        core::Quoted(folder), field.within.most));
   }
 }
 
-core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust,
+core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
                       std::string& error);
 
 // Takes what a field is out of the object, by its type.
 class FieldReader {
  public:
   // Of a job some fields have other keys than of a submission.
-  FieldReader(ObjectReader& reader, bool of_job, std::string& error)
+  FieldReader(json::Reader& reader, bool of_job, std::string& error)
       : reader_(reader), of_job_(of_job), error_(error) {}
 
   void operator()(const json::Field& field, std::string& text) {
@@ -189,15 +190,12 @@ class FieldReader {
   }
   void operator()(const json::Field& field, std::vector<std::string>& texts) {
     if (field.bytes) return ReadCommand(reader_, MostOf(field), texts);
-    reader_.Each(KeyOf(field), MostOf(field), [&](const JobJson& entry) {
-      auto text = reader_.TextOf(KeyOf(field), entry, static_cast<std::size_t>(json::kMostName));
-      if (text) texts.push_back(std::move(*text));
-    });
+    reader_.Texts(KeyOf(field), texts, MostOf(field), static_cast<std::size_t>(json::kMostName));
   }
   void operator()(const json::Field& field, std::optional<core::Needs>& needs) {
-    const JobJson* json = reader_.Member(KeyOf(field));
-    if (json == nullptr) return;
-    needs = ReadNeeds(*json, std::string(KeyOf(field)) + ".", reader_.trust(), error_);
+    const json::Value json = reader_.Member(KeyOf(field));
+    if (json.is_null()) return;
+    needs = ReadNeeds(json, std::string(KeyOf(field)) + ".", reader_.trust(), error_);
   }
 
  private:
@@ -209,34 +207,35 @@ class FieldReader {
   }
   template <class Whole>
   void ReadWhole(const json::Field& field, Whole& whole) {
-    reader_.Whole(KeyOf(field), whole, static_cast<std::int64_t>(field.within.least),
-                  static_cast<std::int64_t>(field.within.most));
+    reader_.Whole(KeyOf(field), whole,
+                  {static_cast<std::int64_t>(field.within.least),
+                   static_cast<std::int64_t>(field.within.most)});
   }
 
-  ObjectReader& reader_;
+  json::Reader& reader_;
   const bool of_job_;
   std::string& error_;
 };
 
-core::Needs ReadNeeds(const JobJson& json, const std::string& place, Trust trust,
+core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
                       std::string& error) {
   core::Needs needs;
-  ObjectReader reader(json, place, trust, error);
+  json::Reader reader(json, place, trust, error);
   json::EachField(needs, FieldReader(reader, false, error));
   reader.RefuseOthers();
   return needs;
 }
 
-void ReadAsked(ObjectReader& reader, bool of_job, core::Submission& asked, std::string& error) {
+void ReadAsked(json::Reader& reader, bool of_job, core::Submission& asked, std::string& error) {
   json::EachField(asked, FieldReader(reader, of_job, error));
   // Whoever sat at it is gone by then.
   if (asked.terminal) asked.requeue = false;
 }
 
-void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error) {
-  reader.Each("gpus", 0, [&](const JobJson& json) {
+void ReadGpus(json::Reader& reader, core::JobRecord& record, std::string& error) {
+  reader.Each("gpus", 0, [&](json::Value json) {
     core::GivenGpu gpu;
-    ObjectReader inner(json, "gpus.", Trust::kStored, error);
+    json::Reader inner(json, "gpus.", json::Trust::kStored, error);
     inner.Whole("index", gpu.index);
     inner.Text("uuid", gpu.uuid, 0);
     inner.Text("model", gpu.model, 0);
@@ -244,10 +243,10 @@ void ReadGpus(ObjectReader& reader, core::JobRecord& record, std::string& error)
   });
 }
 
-void ReadSeen(ObjectReader& reader, core::SeenFigures& seen, std::string& error) {
-  const JobJson* json = reader.Member("seen");
-  if (json == nullptr || json->is_null()) return;
-  ObjectReader inner(*json, "seen.", Trust::kStored, error);
+void ReadSeen(json::Reader& reader, core::SeenFigures& seen, std::string& error) {
+  const json::Value json = reader.Member("seen");
+  if (json.is_null()) return;
+  json::Reader inner(json, "seen.", json::Trust::kStored, error);
   inner.Number("cores", seen.cores, {});
   inner.Number("busy", seen.busy, {});
   inner.Number("sm", seen.sm, {});
@@ -256,9 +255,9 @@ void ReadSeen(ObjectReader& reader, core::SeenFigures& seen, std::string& error)
   inner.Number("power_watts", seen.power, {});
 }
 
-core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
+core::JobRecord ReadRecord(json::Value json, std::string& error) {
   core::JobRecord record;
-  ObjectReader reader(json, "", Trust::kStored, error);
+  json::Reader reader(json, "", json::Trust::kStored, error);
   reader.Whole("number", record.number);
   reader.Text("user", record.user.name, 0);
   reader.Whole("uid", record.user.uid);
@@ -272,8 +271,8 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
     reader.Fail("phase", core::Quoted(phase) + " is none that this program knows");
   }
   ReadAsked(reader, true, record.asked, error);
-  if (const JobJson* needs = reader.Member("needs")) {
-    record.believed = ReadNeeds(*needs, "needs.", Trust::kStored, error);
+  if (const json::Value needs = reader.Member("needs"); !needs.is_null()) {
+    record.believed = ReadNeeds(needs, "needs.", json::Trust::kStored, error);
   }
   reader.Whole("submitted_ms", record.submitted);
   reader.Whole("started_ms", record.started);
@@ -290,8 +289,8 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});
   reader.Number("sm_share", record.sm_share, {});
-  reader.Each("beside", 0, [&](const JobJson& number) {
-    if (const auto whole = reader.JobNumberOf("beside", number)) record.beside.push_back(*whole);
+  reader.Each("beside", 0, [&](json::Value number) {
+    if (const auto whole = reader.WholeOf("beside", number)) record.beside.push_back(*whole);
   });
   reader.Text("reason", record.reason, 0);
   reader.Text("note", record.note, 0);
@@ -309,33 +308,57 @@ core::JobRecord ReadRecord(const JobJson& json, std::string& error) {
 }  // namespace
 
 core::Result<core::JobRecord> JobFromJson(std::string_view text) {
+  auto parsed = ParseSent(text);
+  if (!parsed) return core::FailedError("the job is not one of ours: {}", parsed.error().message);
+  return JobFromJson(parsed->root());
+}
+
+core::Result<core::JobRecord> JobFromJson(json::Value json) {
   std::string error;
-  if (const auto json = ParseObject(text, error)) {
-    auto record = ReadRecord(*json, error);
-    if (error.empty()) return record;
+  auto record = ReadRecord(json, error);
+  if (!error.empty()) return core::FailedError("the job is not one of ours: {}", error);
+  return record;
+}
+
+core::Result<json::Document> ParseSent(std::string_view text) {
+  auto parsed = json::Document::Parse(text, kDeepestJob);
+  if (!parsed) {
+    return core::UsageError("this is no JSON (in UTF-8): {}: {}", parsed.error().message,
+                            core::Quoted(text));
   }
-  return core::FailedError("the job is not one of ours: {}", error);
+  return parsed;
 }
 
 core::Result<core::Submission> SubmissionFromJson(std::string_view text) {
+  const auto parsed = ParseSent(text);
+  RETURN_IF_ERROR(parsed);
+  return SubmissionFromJson(parsed->root());
+}
+
+core::Result<core::Submission> SubmissionFromJson(json::Value json) {
   std::string error;
-  if (const auto json = ParseObject(text, error)) {
-    core::Submission asked;
-    ObjectReader reader(*json, "", Trust::kSent, error);
-    ReadAsked(reader, false, asked, error);
-    // A share is kept by MPS, which serves jobs of one GPU that others may be on.
-    if (asked.sm_share && (asked.gpus != 1 || asked.exclusive)) {
-      reader.Fail("sm_share",
-                  "is for a job that may share its one GPU; leave it out, or ask for one "
-                  "GPU that is not exclusive");
-    }
-    reader.RefuseOthers();
-    if (asked.command.empty() || asked.command.front().empty()) {
-      reader.Fail("command", "is missing: give the program and its arguments as a list of texts");
-    }
-    if (error.empty()) return asked;
+  core::Submission asked;
+  json::Reader reader(json, "", json::Trust::kSent, error);
+  ReadAsked(reader, false, asked, error);
+  // A share is kept by MPS, which serves jobs of one GPU that others may be on.
+  if (asked.sm_share && (asked.gpus != 1 || asked.exclusive)) {
+    reader.Fail("sm_share",
+                "is for a job that may share its one GPU; leave it out, or ask for one "
+                "GPU that is not exclusive");
   }
-  return tl::unexpected(core::Error{core::ErrorKind::kUsage, error});
+  reader.RefuseOthers();
+  if (asked.command.empty() || asked.command.front().empty()) {
+    reader.Fail("command", "is missing: give the program and its arguments as a list of texts");
+  }
+  if (!error.empty()) return core::UsageError("{}", error);
+  return asked;
+}
+
+core::Result<core::Needs> NeedsFromJson(json::Value json) {
+  std::string error;
+  auto needs = ReadNeeds(json, "", json::Trust::kSent, error);
+  if (!error.empty()) return core::UsageError("{}", error);
+  return needs;
 }
 
 }  // namespace sharewell::store

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "store/job_store.h"
-#include "store/jobs/json_text.h"
 #include "testing/job_records.h"
 
 namespace sharewell::store {
@@ -89,7 +88,8 @@ TEST(JobJson, IsTheApisJob) {
     EXPECT_TRUE(bare.contains(key) && bare[key].is_null()) << key;
   }
   std::string others;
-  AppendJob(others, FullJob(17), /*with_environment=*/false);
+  json::Writer writer(others);
+  WriteJob(writer, FullJob(17), /*with_environment=*/false);
   EXPECT_EQ(Json::parse(others)["environment"], Json::object());
   EXPECT_FALSE(Json::parse(others).contains("environment_bytes"));
 
@@ -162,10 +162,11 @@ TEST(JobJson, WhatIsWrongIsNamed) {
         << mask;
   }
   EXPECT_EQ(ErrorWith(R"("umask":"0777")"), "read");
-  EXPECT_THAT(ErrorOf(std::string(100, '[')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(ErrorOf(std::string(100, '[') + std::string(100, ']')),
+              HasSubstr("nested deeper than 16 levels"));
   std::string many;
   for (int i = 0; i < 20'000; ++i) many += fmt::format("{}\"k{}\":\"\"", i == 0 ? "" : ",", i);
-  EXPECT_THAT(ErrorWith("\"environment\":{" + many + "}"), HasSubstr("more than 10100 keys"));
+  EXPECT_THAT(ErrorWith("\"environment\":{" + many + "}"), HasSubstr("has 20000 variables"));
   const std::string word = "\"" + std::string(1'000'000, 'x') + "\",";
   EXPECT_EQ(ErrorOf(R"({"command":[)" + word + word + word + R"("x"]})"), "read");
   EXPECT_THAT(ErrorOf(R"({"command":[)" + word + word + word + word + word + R"("x"]})"),
@@ -184,21 +185,14 @@ TEST(JobJson, ANewerProgramsRecordIsReadAndABentOneIsSaid) {
   EXPECT_FALSE(JobFromJson("null"));
 }
 
-TEST(JobJson, Base64IsExact) {
-  for (const char* text : {"", "a", "ab", "abc", "abcd", "\xff\xfe\xfd\x80"}) {
-    EXPECT_EQ(FromBase64(Base64(text)), text);
-  }
-  EXPECT_EQ(Base64("light w"), "bGlnaHQgdw==");
-  for (const char* wrong : {"=", "a", "ab", "abc", "a===", "ab=c", "QR==", "QQ==QQ==", "Q Q="}) {
-    EXPECT_FALSE(FromBase64(wrong)) << wrong;
-  }
-}
-
 TEST(JobJson, TenThousandJobsAreWrittenInNoTime) {
   const core::JobRecord job = FullJob(17);
   std::string out;
+  json::Writer writer(out);
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 10'000; ++i) AppendJob(out, job, false);
+  writer.List([&] {
+    for (int i = 0; i < 10'000; ++i) WriteJob(writer, job, false);
+  });
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1000));
   EXPECT_GT(out.size(), 10'000'000u);

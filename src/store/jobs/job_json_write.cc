@@ -1,122 +1,38 @@
-// Jobs as JSON, written by hand: ten thousand of them are listed at a time, and building a document
-// of each first takes ten times as long.
+// Jobs and submissions into JSON.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <iterator>
-
 #include "json/submission_fields.h"
+#include "json/text.h"
+#include "json/writer.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
-#include "store/jobs/json_text.h"
 
 namespace sharewell::store {
 namespace {
 
-// Whether members that are null or an empty list are written. Readers take them alike; what is read
-// by the ten thousand at every start is half as long without.
-enum class Form : std::uint8_t { kWhole, kShort };
-
-// Writes the members of one object; its keys are ours and need no escaping.
-class JobWriter {
- public:
-  explicit JobWriter(std::string& out, Form form = Form::kWhole) : out_(out), form_(form) {
-    out_ += '{';
-  }
-  Form form() const { return form_; }
-  void End() { out_ += '}'; }
-
-  std::string& Key(std::string_view name) {
-    out_ += first_ ? "\"" : ",\"";
-    first_ = false;
-    out_ += name;
-    out_ += "\":";
-    return out_;
-  }
-  void Field(std::string_view name, std::int64_t value) {
-    fmt::format_to(std::back_inserter(Key(name)), "{}", value);
-  }
-  void Field(std::string_view name, int value) { Field(name, std::int64_t{value}); }
-  void Field(std::string_view name, bool value) { Key(name) += value ? "true" : "false"; }
-  void Field(std::string_view name, double value) {
-    Key(name);
-    Number(value);
-  }
-  template <class Tag>
-  void Field(std::string_view name, core::Quantity<Tag> value) {
-    Field(name, value.value);
-  }
-  template <class T>
-  void Field(std::string_view name, const std::optional<T>& value) {
-    value ? Field(name, *value) : Null(name);
-  }
-  void Text(std::string_view name, std::string_view value) { AppendText(Key(name), value); }
-  void TextOrNull(std::string_view name, std::string_view value) {
-    value.empty() ? Null(name) : Text(name, value);
-  }
-  void Null(std::string_view name) {
-    if (form_ == Form::kWhole) Key(name) += "null";
-  }
-  template <class List, class Write>
-  void Array(std::string_view name, const List& values, Write write) {
-    if (form_ == Form::kShort && values.empty()) return;
-    Key(name) += '[';
-    bool first = true;
-    for (const auto& value : values) {
-      if (!first) out_ += ',';
-      first = false;
-      write(value);
+void WriteEnvironment(json::Writer& writer,
+                      const std::vector<std::pair<std::string, std::string>>& environment) {
+  bool all = true;
+  writer.Object("environment", [&] {
+    for (const auto& [name, value] : environment) {
+      if (!json::IsUtf8(name)) {
+        all = false;
+        continue;
+      }
+      writer.Key(name);
+      writer.Bytes(value);
     }
-    out_ += ']';
-  }
-  void Numbers(std::string_view name, const std::vector<std::int64_t>& values) {
-    Array(name, values,
-          [&](std::int64_t value) { fmt::format_to(std::back_inserter(out_), "{}", value); });
-  }
-  // JSON knows no infinity.
-  void Number(double value) {
-    if (std::isfinite(value)) {
-      fmt::format_to(std::back_inserter(out_), "{}", value);
-    } else {
-      out_ += "null";
-    }
-  }
-
- private:
-  std::string& out_;
-  const Form form_;
-  bool first_ = true;
-};
-
-void AppendNeedsAs(std::string& out, const core::Needs& needs, Form form);
-
-void AppendEnvironment(std::string& out, JobWriter& writer,
-                       const std::vector<std::pair<std::string, std::string>>& environment) {
-  writer.Key("environment") += '{';
-  bool first = true, all = true;
-  for (const auto& [name, value] : environment) {
-    if (!IsUtf8(name)) {
-      all = false;
-      continue;
-    }
-    if (!first) out += ',';
-    first = false;
-    AppendText(out, name);
-    out += ':';
-    AppendBytes(out, value);
-  }
-  out += '}';
+  });
   if (all) return;
   // A key of an object cannot be bytes.
-  writer.Key("environment_bytes") += '[';
-  first = true;
-  for (const auto& [name, value] : environment) {
-    if (IsUtf8(name)) continue;
-    if (!first) out += ',';
-    first = false;
-    out += fmt::format(R"(["{}","{}"])", Base64(name), Base64(value));
-  }
-  out += ']';
+  writer.Key("environment_bytes");
+  writer.List([&] {
+    for (const auto& [name, value] : environment) {
+      if (!json::IsUtf8(name)) {
+        writer.Value(std::pair(json::Base64(name), json::Base64(value)));
+      }
+    }
+  });
 }
 
 std::string UmaskText(std::uint32_t umask) { return fmt::format("{:04o}", umask); }
@@ -125,18 +41,18 @@ std::string UmaskText(std::uint32_t umask) { return fmt::format("{:04o}", umask)
 class FieldWriter {
  public:
   // Of `job` some fields have other keys than of a submission; null: it is none.
-  FieldWriter(std::string& out, JobWriter& writer, const core::JobRecord* job,
-              bool with_environment)
-      : out_(out), writer_(writer), job_(job), with_environment_(with_environment) {}
+  FieldWriter(json::Writer& writer, const core::JobRecord* job, bool with_environment)
+      : writer_(writer), job_(job), with_environment_(with_environment) {}
 
   void operator()(const json::Field& field, const std::string& text) {
     if (!field.written || (job_ != nullptr && &text == &job_->asked.name)) return;
     if (field.bytes) {
-      AppendBytes(writer_.Key(KeyOf(field)), text);
+      writer_.Key(KeyOf(field));
+      writer_.Bytes(text);
     } else if (field.empty_is_null) {
       writer_.TextOrNull(KeyOf(field), text);
     } else {
-      writer_.Text(KeyOf(field), text);
+      writer_.Field(KeyOf(field), text);
     }
   }
   void operator()(const json::Field& field, bool flag) {
@@ -154,42 +70,32 @@ class FieldWriter {
     writer_.TextOrNull(KeyOf(field), umask ? UmaskText(*umask) : "");
   }
   void operator()(const json::Field& field, core::Source source) {
-    writer_.Text(KeyOf(field), core::NameOf(source));
+    writer_.Field(KeyOf(field), core::NameOf(source));
   }
   void operator()(const json::Field& field, const core::CpuCurve& curve) {
-    if (!field.written) return;
-    writer_.Array(KeyOf(field), curve, [&](const auto& point) {
-      out_ += '[';
-      writer_.Number(point.first);
-      out_ += ',';
-      writer_.Number(point.second);
-      out_ += ']';
-    });
+    if (field.written) writer_.Field(KeyOf(field), curve);
   }
   void operator()(const json::Field& field,
                   const std::vector<std::pair<std::string, std::string>>& environment) {
-    if (with_environment_) {
-      AppendEnvironment(out_, writer_, environment);
-    } else {
-      writer_.Key(KeyOf(field)) += "{}";
-    }
+    if (with_environment_) return WriteEnvironment(writer_, environment);
+    writer_.Object(KeyOf(field), [] {});
   }
   void operator()(const json::Field& field, const std::vector<std::int64_t>& numbers) {
-    writer_.Numbers(KeyOf(field), numbers);
+    writer_.Field(KeyOf(field), numbers);
   }
   void operator()(const json::Field& field, const std::vector<std::string>& texts) {
-    writer_.Array(KeyOf(field), texts, [&](const std::string& text) {
-      field.bytes ? AppendBytes(out_, text) : AppendText(out_, text);
+    writer_.List(KeyOf(field), texts, [&](const std::string& text) {
+      field.bytes ? writer_.Bytes(text) : writer_.Value(text);
     });
   }
   void operator()(const json::Field& field, const std::optional<core::Needs>& needs) {
     if (job_ != nullptr) {
       writer_.Key("needs");
-      AppendNeedsAs(out_, job_->believed, writer_.form());
+      WriteNeeds(writer_, job_->believed);
     }
     if (!needs) return writer_.Null(KeyOf(field));
     writer_.Key(KeyOf(field));
-    AppendNeedsAs(out_, *needs, writer_.form());
+    WriteNeeds(writer_, *needs);
   }
 
  private:
@@ -197,40 +103,35 @@ class FieldWriter {
     return job_ != nullptr && field.job_key != nullptr ? field.job_key : field.key;
   }
 
-  std::string& out_;
-  JobWriter& writer_;
+  json::Writer& writer_;
   const core::JobRecord* const job_;
   const bool with_environment_;
 };
 
-void AppendNeedsAs(std::string& out, const core::Needs& needs, Form form) {
-  JobWriter writer(out, form);
-  json::EachField(needs, FieldWriter(out, writer, nullptr, false));
-  writer.End();
-}
-
-void AppendSeen(std::string& out, const core::SeenFigures& seen, Form form) {
-  JobWriter writer(out, form);
+void WriteSeen(json::Writer& writer, const core::SeenFigures& seen) {
   writer.Field("cores", seen.cores);
   writer.Field("busy", seen.busy);
   writer.Field("sm", seen.sm);
   writer.Field("gpu_memory_bytes", seen.gpu_memory);
   writer.Field("host_memory_bytes", seen.host_memory);
   writer.Field("power_watts", seen.power);
-  writer.End();
 }
 
-void AppendJobAs(std::string& out, const core::JobRecord& record, bool with_environment,
-                 Form form) {
-  JobWriter writer(out, form);
+}  // namespace
+
+void WriteNeeds(json::Writer& writer, const core::Needs& needs) {
+  writer.Object([&] { json::EachField(needs, FieldWriter(writer, nullptr, false)); });
+}
+
+void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool with_environment) {
   writer.Field("number", record.number);
-  writer.Text("name", core::DisplayName(record.asked));
-  writer.Text("user", record.user.name);
-  writer.Field("uid", std::int64_t{record.user.uid});
-  writer.Field("gid", std::int64_t{record.user.gid});
+  writer.Field("name", core::DisplayName(record.asked));
+  writer.Field("user", record.user.name);
+  writer.Field("uid", record.user.uid);
+  writer.Field("gid", record.user.gid);
   if (record.user.admin) writer.Field("admin", true);
-  writer.Text("phase", core::NameOf(record.phase));
-  json::EachField(record.asked, FieldWriter(out, writer, &record, with_environment));
+  writer.Field("phase", core::NameOf(record.phase));
+  json::EachField(record.asked, FieldWriter(writer, &record, with_environment));
   writer.Field("submitted_ms", record.submitted);
   writer.Field("started_ms", record.started);
   writer.Field("resumed_ms", record.resumed);
@@ -243,18 +144,18 @@ void AppendJobAs(std::string& out, const core::JobRecord& record, bool with_envi
   writer.Field("cancelled", record.cancelled);
   writer.Field("paused", record.paused);
   writer.Field("paused_ms", record.paused_at);
-  writer.Array("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
-    JobWriter inner(out);
-    inner.Field("index", gpu.index);
-    inner.Text("uuid", gpu.uuid);
-    inner.Text("model", gpu.model);
-    inner.End();
+  writer.List("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
+    writer.Object([&] {
+      writer.Field("index", gpu.index);
+      writer.Field("uuid", gpu.uuid);
+      writer.Field("model", gpu.model);
+    });
   });
   writer.Field("cores", record.cores);
   writer.Field("sm_share", record.sm_share);
-  writer.Numbers("beside", record.beside);
-  writer.Text("reason", record.reason);
-  writer.Text("note", record.note);
+  writer.Field("beside", record.beside);
+  writer.Field("reason", record.reason);
+  writer.Field("note", record.note);
   writer.Field("exit_code", record.exit_code);
   writer.Field("steps", record.steps);
   writer.Field("steps_per_second", record.steps_per_second);
@@ -262,45 +163,38 @@ void AppendJobAs(std::string& out, const core::JobRecord& record, bool with_envi
   if (record.seen == core::SeenFigures{}) {
     writer.Null("seen");
   } else {
-    writer.Key("seen");
-    AppendSeen(out, record.seen, form);
+    writer.Object("seen", [&] { WriteSeen(writer, record.seen); });
   }
   writer.Field("run_time_seconds", record.run_time);
   writer.Field("alone_time_seconds", record.alone_time);
   writer.Field("time_limit_extended_seconds", record.limit_extended);
-  writer.End();
 }
 
-}  // namespace
-
-void AppendNeeds(std::string& out, const core::Needs& needs) {
-  AppendNeedsAs(out, needs, Form::kWhole);
-}
-
-void AppendJob(std::string& out, const core::JobRecord& record, bool with_environment) {
-  AppendJobAs(out, record, with_environment, Form::kWhole);
+void WriteJob(json::Writer& writer, const core::JobRecord& record, bool with_environment) {
+  writer.Object([&] { WriteJobMembers(writer, record, with_environment); });
 }
 
 std::string StoredJob(const core::JobRecord& record) {
   std::string out;
   out.reserve(1024);
-  AppendJobAs(out, record, true, Form::kShort);
+  json::Writer writer(out, json::Style::kBrief);
+  WriteJob(writer, record);
   return out;
 }
 
 std::string JobToJson(const core::JobRecord& record) {
   std::string out;
   out.reserve(2048);
-  AppendJob(out, record);
+  json::Writer writer(out);
+  WriteJob(writer, record);
   return out;
 }
 
 std::string SubmissionToJson(const core::Submission& submission) {
   std::string out;
   out.reserve(1024);
-  JobWriter writer(out);
-  json::EachField(submission, FieldWriter(out, writer, nullptr, true));
-  writer.End();
+  json::Writer writer(out);
+  writer.Object([&] { json::EachField(submission, FieldWriter(writer, nullptr, true)); });
   return out;
 }
 

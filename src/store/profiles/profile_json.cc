@@ -1,291 +1,199 @@
 #include "store/profiles/profile_json.h"
 
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "core/text/quoted.h"
+#include "json/reader.h"
+#include "json/writer.h"
 
 namespace sharewell::store {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::size_t kDeepestProfile = 32;
 
-// Far below what a parser's recursion can bear.
-constexpr int kDeepest = 32;
+template <class T, class Is>
+concept Of = std::is_same_v<std::remove_const_t<T>, Is>;
 
-// One list of the fields for both ways: Writer puts them into an object, Reader takes them out.
-class Writer {
- public:
-  Json object = Json::object();
+// One list of the fields for both ways: FieldWriter writes them, FieldReader takes them.
 
-  void Field(const char* name, const std::string& value) { object[name] = value; }
-  void Field(const char* name, const std::int64_t& value) { object[name] = value; }
-  void Field(const char* name, const int& value) { object[name] = value; }
-  void Field(const char* name, const bool& value) { object[name] = value; }
-  void Field(const char* name, const double& value) {
-    if (std::isfinite(value)) object[name] = value;
-  }
-  template <class Tag>
-  void Field(const char* name, const core::Quantity<Tag>& value) {
-    Field(name, value.value);
-  }
-  template <class T>
-  void Field(const char* name, const std::optional<T>& value) {
-    if (value) Field(name, *value);
-  }
-  void Field(const char* name, const std::vector<std::string>& values) { object[name] = values; }
-  template <class A, class B>
-  void Field(const char* name, const std::vector<std::pair<A, B>>& values) {
-    Json& list = object[name] = Json::array();
-    for (const auto& [first, second] : values) {
-      if constexpr (std::is_same_v<A, double>) {
-        if (!std::isfinite(first) || !std::isfinite(second)) continue;
-      }
-      list.push_back(Json::array({first, second}));
-    }
-  }
-  template <class T>
-  void Field(const char* name, const std::vector<T>& values) {
-    Json& list = object[name] = Json::array();
-    for (const T& value : values) {
-      Writer inner;
-      Fields(inner, value);
-      list.push_back(std::move(inner.object));
-    }
-  }
-};
-
-class Reader {
- public:
-  Reader(const Json& object, std::string place, std::string& error)
-      : object_(object), place_(std::move(place)), error_(error) {
-    if (!object.is_object()) Fail("", "an object");
-  }
-
-  void Field(const char* name, std::string& value) {
-    Take(name, "text", [&](const Json& json) {
-      if (!json.is_string()) return false;
-      value = json.get<std::string>();
-      return true;
-    });
-  }
-  void Field(const char* name, std::int64_t& value) {
-    Take(name, "a whole number", [&](const Json& json) { return Whole(json, value); });
-  }
-  void Field(const char* name, int& value) {
-    Take(name, "a whole number", [&](const Json& json) {
-      std::int64_t whole = 0;
-      if (!Whole(json, whole) || whole < std::numeric_limits<int>::min() ||
-          whole > std::numeric_limits<int>::max()) {
-        return false;
-      }
-      value = static_cast<int>(whole);
-      return true;
-    });
-  }
-  void Field(const char* name, bool& value) {
-    Take(name, "true or false", [&](const Json& json) {
-      if (!json.is_boolean()) return false;
-      value = json.get<bool>();
-      return true;
-    });
-  }
-  void Field(const char* name, double& value) {
-    Take(name, "a number", [&](const Json& json) {
-      if (!json.is_number()) return false;
-      value = json.get<double>();
-      return true;
-    });
-  }
-  template <class Tag>
-  void Field(const char* name, core::Quantity<Tag>& value) {
-    Field(name, value.value);
-  }
-  template <class T>
-  void Field(const char* name, std::optional<T>& value) {
-    const auto found = object_.find(name);
-    if (found == object_.end() || found->is_null()) return;
-    Field(name, value.emplace());
-  }
-  void Field(const char* name, std::vector<std::string>& values) {
-    Items(name, [&](const Json& json) {
-      if (!json.is_string()) return false;
-      values.push_back(json.get<std::string>());
-      return true;
-    });
-  }
-  template <class A, class B>
-  void Field(const char* name, std::vector<std::pair<A, B>>& values) {
-    Items(name, [&](const Json& json) {
-      if (!json.is_array() || json.size() != 2) return false;
-      for (const Json& part : json) {
-        if (std::is_same_v<A, double> ? !part.is_number() : !part.is_string()) return false;
-      }
-      values.emplace_back(json[0].get<A>(), json[1].get<B>());
-      return true;
-    });
-  }
-  template <class T>
-  void Field(const char* name, std::vector<T>& values) {
-    Items(name, [&](const Json& json) {
-      Reader inner(json, place_ + name + "[].", error_);
-      if (error_.empty()) Fields(inner, values.emplace_back());
-      return true;
-    });
-  }
-
- private:
-  static bool Whole(const Json& json, std::int64_t& value) {
-    if (json.is_number_unsigned() &&
-        json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-      return false;
-    }
-    if (!json.is_number_integer()) return false;
-    value = json.get<std::int64_t>();
-    return true;
-  }
-  void Fail(const char* name, const char* wanted) {
-    if (error_.empty()) error_ = fmt::format("{}{} is not {}", place_, name, wanted);
-  }
-  template <class Taker>
-  void Take(const char* name, const char* wanted, const Taker& taker) {
-    if (!error_.empty()) return;
-    const auto found = object_.find(name);
-    if (found != object_.end() && !taker(*found)) Fail(name, wanted);
-  }
-  template <class Taker>
-  void Items(const char* name, const Taker& taker) {
-    Take(name, "a list of what belongs there", [&](const Json& json) {
-      if (!json.is_array()) return false;
-      for (const Json& item : json) {
-        if (!taker(item)) return false;
-      }
-      return true;
-    });
-  }
-
-  const Json& object_;
-  std::string place_;
-  std::string& error_;
-};
-
-template <class Visitor, class T>
-concept Of = std::is_same_v<std::remove_const_t<Visitor>, T>;
-
-void Visit(auto& v, Of<core::Figure> auto& figure) {
-  v.Field("metric", figure.metric);
-  v.Field("instance", figure.instance);
-  v.Field("unit", figure.unit);
-  v.Field("mean", figure.mean);
-  v.Field("least", figure.least);
-  v.Field("most", figure.most);
-  v.Field("median", figure.median);
-  v.Field("p95", figure.p95);
-  v.Field("deviation", figure.deviation);
-  v.Field("readings", figure.readings);
+void EachField(Of<core::Figure> auto& figure, auto& v) {
+  v("metric", figure.metric);
+  v("instance", figure.instance);
+  v("unit", figure.unit);
+  v("mean", figure.mean);
+  v("least", figure.least);
+  v("most", figure.most);
+  v("median", figure.median);
+  v("p95", figure.p95);
+  v("deviation", figure.deviation);
+  v("readings", figure.readings);
 }
 
-void Visit(auto& v, Of<core::KernelFigure> auto& kernel) {
-  v.Field("name", kernel.name);
-  v.Field("launches", kernel.launches);
-  v.Field("time_s", kernel.time);
-  v.Field("sm", kernel.sm);
-  v.Field("memory", kernel.memory);
-  v.Field("l2", kernel.l2);
-  v.Field("dram", kernel.dram);
-  v.Field("occupancy", kernel.occupancy);
-  v.Field("dram_read_bytes_per_s", kernel.dram_read);
-  v.Field("dram_write_bytes_per_s", kernel.dram_write);
-  v.Field("dram_read_share", kernel.dram_read_share);
-  v.Field("dram_write_share", kernel.dram_write_share);
+void EachField(Of<core::KernelFigure> auto& kernel, auto& v) {
+  v("name", kernel.name);
+  v("launches", kernel.launches);
+  v("time_s", kernel.time);
+  v("sm", kernel.sm);
+  v("memory", kernel.memory);
+  v("l2", kernel.l2);
+  v("dram", kernel.dram);
+  v("occupancy", kernel.occupancy);
+  v("dram_read_bytes_per_s", kernel.dram_read);
+  v("dram_write_bytes_per_s", kernel.dram_write);
+  v("dram_read_share", kernel.dram_read_share);
+  v("dram_write_share", kernel.dram_write_share);
 }
 
-void Visit(auto& v, Of<core::ProfileRecord> auto& record) {
-  v.Field("name", record.name);
-  v.Field("created_ms", record.created);
-  v.Field("source", record.source);
+void EachField(Of<core::ProfileRecord> auto& record, auto& v) {
+  v("name", record.name);
+  v("created_ms", record.created);
+  v("source", record.source);
   auto& profile = record.profile;
-  v.Field("workload", profile.workload.name);
-  v.Field("batch", profile.workload.batch);
-  v.Field("precision", profile.workload.precision);
-  v.Field("workers", profile.workload.workers);
-  v.Field("gpu", profile.gpu);
-  v.Field("steps_per_second", profile.steps_per_second);
-  v.Field("busy", profile.busy);
-  v.Field("sm", profile.sm);
-  v.Field("dram", profile.dram);
-  v.Field("gpu_memory_bytes", profile.gpu_memory);
-  v.Field("pcie_bytes_per_s", profile.pcie);
-  v.Field("cpu_cores", profile.cpu_cores);
-  v.Field("host_memory_bytes", profile.host_memory);
-  v.Field("host_bandwidth_bytes_per_s", profile.host_bandwidth);
-  v.Field("power_w", profile.power);
-  v.Field("kernel_s", profile.kernel_time);
-  v.Field("kernels_per_step", profile.kernels);
-  v.Field("cpu_curve", profile.cpu_curve);
-  v.Field("command", record.command);
-  v.Field("environment", record.environment);
-  v.Field("figures", record.figures);
-  v.Field("kernels", record.kernels);
-  v.Field("throughput_source", record.throughput_source);
-  v.Field("warmup_s", record.warmup);
-  v.Field("window_s", record.window);
-  v.Field("repeats", record.repeats);
-  v.Field("settled", record.settled);
-  v.Field("uncertainty", record.uncertainty);
-  v.Field("exit_code", record.exit_code);
-  v.Field("bound_by", record.bound_by);
-  v.Field("notes", record.notes);
+  v("workload", profile.workload.name);
+  v("batch", profile.workload.batch);
+  v("precision", profile.workload.precision);
+  v("workers", profile.workload.workers);
+  v("gpu", profile.gpu);
+  v("steps_per_second", profile.steps_per_second);
+  v("busy", profile.busy);
+  v("sm", profile.sm);
+  v("dram", profile.dram);
+  v("gpu_memory_bytes", profile.gpu_memory);
+  v("pcie_bytes_per_s", profile.pcie);
+  v("cpu_cores", profile.cpu_cores);
+  v("host_memory_bytes", profile.host_memory);
+  v("host_bandwidth_bytes_per_s", profile.host_bandwidth);
+  v("power_w", profile.power);
+  v("kernel_s", profile.kernel_time);
+  v("kernels_per_step", profile.kernels);
+  v("cpu_curve", profile.cpu_curve);
+  v("command", record.command);
+  v("environment", record.environment);
+  v("figures", record.figures);
+  v("kernels", record.kernels);
+  v("throughput_source", record.throughput_source);
+  v("warmup_s", record.warmup);
+  v("window_s", record.window);
+  v("repeats", record.repeats);
+  v("settled", record.settled);
+  v("uncertainty", record.uncertainty);
+  v("exit_code", record.exit_code);
+  v("bound_by", record.bound_by);
+  v("notes", record.notes);
 }
 
-template <class Visitor, class T>
-void Fields(Visitor& visitor, T& value) {
-  Visit(visitor, value);
-}
+template <class T>
+struct IsPair : std::false_type {};
+template <class A, class B>
+struct IsPair<std::pair<A, B>> : std::true_type {};
 
-bool TooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false, escaped = false;
-  for (const char c : text) {
-    if (in_string) {
-      if (escaped) {
-        escaped = false;
-      } else if (c == '\\') {
-        escaped = true;
-      } else if (c == '"') {
-        in_string = false;
-      }
-      continue;
-    }
-    if (c == '"') in_string = true;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    if (depth > kDeepest) return true;
+// What is not known is left out.
+struct ProfileFieldWriter {
+  json::Writer& writer;
+
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    writer.Field(key, value);
   }
-  return false;
-}
+  void operator()(const char* key, const double& value) {
+    if (std::isfinite(value)) writer.Field(key, value);
+  }
+  template <class Tag>
+  void operator()(const char* key, const core::Quantity<Tag>& value) {
+    (*this)(key, value.value);
+  }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) {
+    if (value) (*this)(key, *value);
+  }
+  void operator()(const char* key, const core::CpuCurve& curve) {
+    writer.Key(key);
+    writer.List([&] {
+      for (const auto& point : curve) {
+        if (std::isfinite(point.first) && std::isfinite(point.second)) writer.Value(point);
+      }
+    });
+  }
+  template <class T>
+  requires(!std::is_same_v<T, std::string> && !IsPair<T>::value) void operator()(
+      const char* key, const std::vector<T>& values) {
+    writer.List(key, values,
+                [&](const T& value) { writer.Object([&] { EachField(value, *this); }); });
+  }
+};
+
+struct ProfileFieldReader {
+  json::Reader& reader;
+  std::string& error;
+
+  void operator()(const char* key, std::string& value) { reader.Text(key, value); }
+  void operator()(const char* key, bool& value) { reader.Flag(key, value); }
+  template <std::integral T>
+  void operator()(const char* key, T& value) {
+    reader.Whole(key, value);
+  }
+  template <std::integral T>
+  void operator()(const char* key, std::optional<T>& value) {
+    reader.Whole(key, value);
+  }
+  template <class T>
+  void operator()(const char* key, T& value) {
+    reader.Number(key, value);
+  }
+  void operator()(const char* key, std::vector<std::string>& values) {
+    reader.Texts(key, values, json::Reader::kAnyLength);
+  }
+  template <class A, class B>
+  void operator()(const char* key, std::vector<std::pair<A, B>>& values) {
+    Entries(key, [&](json::Value entry) {
+      const json::Value first = entry.At(0), second = entry.At(1);
+      if constexpr (std::is_same_v<A, double>) {
+        const auto a = first.Number(), b = second.Number();
+        if (entry.size() == 2 && a && b) return void(values.emplace_back(*a, *b));
+      } else {
+        const auto a = first.Text(), b = second.Text();
+        if (entry.size() == 2 && a && b) return void(values.emplace_back(*a, *b));
+      }
+      reader.Fail(key, fmt::format("{} is no pair that belongs there", entry.Quoted()));
+    });
+  }
+  template <class T>
+  void operator()(const char* key, std::vector<T>& values) {
+    Entries(key, [&](json::Value entry) {
+      json::Reader inner(entry, fmt::format("{}[].", key), json::Trust::kStored, error);
+      ProfileFieldReader fields{inner, error};
+      EachField(values.emplace_back(), fields);
+    });
+  }
+  template <class F>
+  void Entries(const char* key, F take) {
+    reader.Each(key, json::Reader::kAnyLength, take);
+  }
+};
 
 }  // namespace
 
 std::string ProfileToJson(const core::ProfileRecord& record) {
-  Writer writer;
-  Fields(writer, record);
-  return writer.object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  json::Writer writer(out, json::Style::kFile);
+  ProfileFieldWriter fields{writer};
+  writer.Object([&] { EachField(record, fields); });
+  return out;
 }
 
 core::Result<core::ProfileRecord> ProfileFromJson(std::string_view text) {
-  if (TooDeep(text)) return core::FailedError("the profile is nested too deeply to be one of ours");
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) {
-    return core::FailedError("the profile is no JSON: it begins with {}", core::Quoted(text));
+  const auto parsed = json::Document::Parse(text, kDeepestProfile);
+  if (!parsed) {
+    return core::FailedError("the profile is no JSON: {}: it begins with {}",
+                             parsed.error().message, core::Quoted(text));
   }
   core::ProfileRecord record;
   std::string error;
-  Reader reader(json, "", error);
-  if (error.empty()) Fields(reader, record);
+  json::Reader reader(parsed->root(), "", json::Trust::kStored, error);
+  ProfileFieldReader fields{reader, error};
+  EachField(record, fields);
   if (!error.empty()) return core::FailedError("the profile is not one of ours: {}", error);
   return record;
 }

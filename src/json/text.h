@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace sharewell::store {
+namespace sharewell::json {
 
 bool IsUtf8(std::string_view text);
+bool IsPlainText(std::string_view text);  // it may stand between quotes as it is
 
 // In quotes; broken UTF-8 becomes U+FFFD. For what people read.
 void AppendText(std::string& out, std::string_view text);
@@ -20,4 +21,4 @@ std::string Base64(std::string_view bytes);
 // Absent: no base64, or one with anything behind it.
 std::optional<std::string> FromBase64(std::string_view text);
 
-}  // namespace sharewell::store
+}  // namespace sharewell::json

@@ -1,10 +1,10 @@
-#include "store/jobs/json_text.h"
+#include "json/text.h"
 
 #include <cstdint>
 
 #include "core/text/utf8.h"
 
-namespace sharewell::store {
+namespace sharewell::json {
 namespace {
 
 constexpr std::string_view kDigits =
@@ -23,6 +23,12 @@ void AppendEscaped(std::string& out, char c) {
       break;
     case '\\':
       out += "\\\\";
+      break;
+    case '\b':
+      out += "\\b";
+      break;
+    case '\f':
+      out += "\\f";
       break;
     case '\n':
       out += "\\n";
@@ -44,6 +50,13 @@ void AppendEscaped(std::string& out, char c) {
 }
 
 }  // namespace
+
+bool IsPlainText(std::string_view text) {
+  for (const char c : text) {
+    if (!IsPlain(c)) return false;
+  }
+  return true;
+}
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
@@ -134,4 +147,4 @@ std::optional<std::string> FromBase64(std::string_view text) {
   return out;
 }
 
-}  // namespace sharewell::store
+}  // namespace sharewell::json
