@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "core/units.h"
-#include "engine/runner.h"
+#include "engine/run_events.h"
+#include "engine/run_request.h"
 
 namespace sharewell::engine {
 
@@ -51,17 +52,16 @@ inline RunEnd StoppedEnd(std::string message) {
 // The answer to List. Runs are kept by job, each with its request and whether it was told that it
 // has started.
 template <class Run>
-RunEvent ListedEvent(std::uint64_t token, const std::map<std::int64_t, Run>& runs,
-                     const std::map<RunId, RunEnd>& ended, std::vector<RunnerNode> nodes) {
-  RunEvent event;
-  event.kind = RunEvent::Kind::kListed;
-  event.list.token = token;
+RunsListed ListRuns(std::uint64_t token, const std::map<std::int64_t, Run>& runs,
+                    const std::map<RunId, RunEnd>& ended, std::vector<RunnerNode> nodes) {
+  RunsListed list;
+  list.token = token;
   for (const auto& [job, run] : runs) {
-    event.list.runs.push_back({run.request.id, run.told_started, std::nullopt});
+    list.runs.push_back({run.request.id, run.told_started, std::nullopt});
   }
-  for (const auto& [id, end] : ended) event.list.runs.push_back({id, true, end});
-  event.list.nodes = std::move(nodes);
-  return event;
+  for (const auto& [id, end] : ended) list.runs.push_back({id, true, end});
+  list.nodes = std::move(nodes);
+  return list;
 }
 
 }  // namespace sharewell::engine

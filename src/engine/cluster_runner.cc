@@ -45,13 +45,9 @@ void ClusterRunner::Do(Command command) {
 }
 
 void ClusterRunner::Note(RunId id, std::string message) {
-  RunEvent note;
-  note.kind = RunEvent::Kind::kNote;
-  note.id = id;
-  note.message = std::move(message);
   {
     const platform::MutexLock lock(mutex_);
-    events_.push_back(std::move(note));
+    events_.push_back(RunNote{id, std::move(message)});
   }
   changed_.notify_all();
 }

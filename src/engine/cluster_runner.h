@@ -48,7 +48,7 @@ class ClusterRunner : public Runner {
   void SetOpened(std::vector<RunnerNode> nodes, std::vector<std::string> models,
                  std::vector<std::string> remarks);
   void Do(Command command);
-  void Note(RunId id, std::string message);  // kNote
+  void Note(RunId id, std::string message);  // RunNote
 
   void BeginWork();
   // The first thing that a destructor of such a runner does: Work has returned then.

@@ -36,11 +36,7 @@ class NotingControl : public ClusterControl {
 
  private:
   void Tell(const std::string& what, RunId id) {
-    RunEvent event;
-    event.kind = RunEvent::Kind::kNote;
-    event.id = id;
-    event.message = what + " " + std::to_string(id.job);
-    events.push_back(std::move(event));
+    events.push_back(RunNote{id, what + " " + std::to_string(id.job)});
   }
 };
 
@@ -68,23 +64,23 @@ class NotingRunner final : public ClusterRunner {
 };
 
 // Waits until there are so many; fewer where they do not come.
-std::vector<RunEvent> EventsOf(Runner& runner, std::size_t count,
-                               RunEvent::Kind kind = RunEvent::Kind::kNote) {
-  std::vector<RunEvent> kept;
+template <class Event>
+std::vector<Event> EventsOf(Runner& runner, std::size_t count) {
+  std::vector<Event> kept;
   const Seconds until = runner.Now() + kLong;
   while (kept.size() < count && runner.Now() < until) {
     std::vector<RunEvent> events;
     runner.Wait(until, events);
     for (RunEvent& event : events) {
-      if (event.kind == kind) kept.push_back(std::move(event));
+      if (auto* one = std::get_if<Event>(&event)) kept.push_back(std::move(*one));
     }
   }
   return kept;
 }
 
-std::vector<std::string> WordsOf(const std::vector<RunEvent>& events) {
+std::vector<std::string> WordsOf(const std::vector<RunNote>& events) {
   std::vector<std::string> words;
-  for (const RunEvent& event : events) words.push_back(event.message);
+  for (const RunNote& event : events) words.push_back(event.message);
   return words;
 }
 
@@ -100,7 +96,7 @@ TEST(ClusterRunner, CommandsAreCarriedOutInTheirOrder) {
   runner.Expect(5);
   runner.List(6);
   runner.Forget({7, 1});
-  EXPECT_THAT(WordsOf(EventsOf(runner, 7)),
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 7)),
               ElementsAre("start 1", "stop 2", "cancel 3", "cancel waiting 4", "expect 5", "list 6",
                           "forget 7"));
   EXPECT_THAT(runner.Problem(), HasSubstr("look "));
@@ -110,7 +106,7 @@ TEST(ClusterRunner, CommandsThatCameBeforeItsThreadAreNotLost) {
   NotingRunner runner;
   runner.Expect(5);
   runner.Recover();
-  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre("expect 5"));
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)), ElementsAre("expect 5"));
 }
 
 TEST(ClusterRunner, ManyCommandsWhileEventsAreTakenAllArrive) {
@@ -120,7 +116,7 @@ TEST(ClusterRunner, ManyCommandsWhileEventsAreTakenAllArrive) {
     for (int i = 0; i < 100; ++i) runner.Wake();
   });
   for (std::int64_t i = 0; i < 500; ++i) runner.Expect(i);
-  const auto events = EventsOf(runner, 500);
+  const auto events = EventsOf<RunNote>(runner, 500);
   other.join();
   ASSERT_THAT(events, SizeIs(500));
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -144,7 +140,7 @@ TEST(ClusterRunner, AWaitEndsInTimeOrWhenItIsWoken) {
 TEST(ClusterRunner, ANoteNeedsNoThread) {
   NotingRunner runner;
   runner.SetCores({3, 1}, 2);
-  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre("cores"));
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)), ElementsAre("cores"));
 }
 
 TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
@@ -162,9 +158,9 @@ TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
   ASSERT_THAT(runner.nodes(), SizeIs(1));
   EXPECT_THAT(runner.models(), ElementsAre("A"));
   EXPECT_THAT(runner.Recover(), SizeIs(0));
-  const auto submitted = EventsOf(runner, 1, RunEvent::Kind::kSubmitted);
+  const auto submitted = EventsOf<JobSubmitted>(runner, 1);
   ASSERT_THAT(submitted, SizeIs(1));
-  ASSERT_EQ(submitted[0].id.job, job);
+  ASSERT_EQ(submitted[0].job, job);
   RunRequest request;
   request.id = {job, 1};
   request.nodes = {"n0"};
@@ -172,8 +168,9 @@ TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
   request.cores = 1;
   runner.SetCores(request.id, 2);
   runner.Start(request);
-  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre(HasSubstr("cannot change the cores")));
-  const auto ended = EventsOf(runner, 1, RunEvent::Kind::kEnded);
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)),
+              ElementsAre(HasSubstr("cannot change the cores")));
+  const auto ended = EventsOf<RunEnded>(runner, 1);
   ASSERT_THAT(ended, SizeIs(1));
   EXPECT_EQ(ended[0].id, request.id);
   EXPECT_EQ(ended[0].end.exit_code, 3);
@@ -224,12 +221,13 @@ TEST(ClusterRunner, KubernetesAnswersAList) {
   EXPECT_THAT(runner.Recover(), SizeIs(0));
   for (const std::uint64_t token : {7U, 8U}) {
     runner.List(token);
-    const auto listed = EventsOf(runner, 1, RunEvent::Kind::kListed);
+    const auto listed = EventsOf<RunsListed>(runner, 1);
     ASSERT_THAT(listed, SizeIs(1));
-    EXPECT_EQ(listed[0].list.token, token);
+    EXPECT_EQ(listed[0].token, token);
   }
   runner.SetCores({1, 1}, 2);
-  EXPECT_THAT(WordsOf(EventsOf(runner, 1)), ElementsAre(HasSubstr("cannot change the CPUs")));
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)),
+              ElementsAre(HasSubstr("cannot change the CPUs")));
 }
 
 }  // namespace

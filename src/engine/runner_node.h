@@ -1,10 +1,30 @@
-// A node as a runner tells it, made one of the cluster that policies see.
+// A node as a runner reports it, and as one of the cluster that policies see.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "core/cluster.h"
-#include "engine/runner.h"
+#include "core/gpu_islands.h"
+#include "core/job_record.h"
+#include "core/units.h"
 
 namespace sharewell::engine {
+
+// Its GPUs are of one model, which is one of those that the cluster was opened with.
+struct RunnerNode {
+  std::string name;
+  double cores = 0;
+  std::optional<core::Bytes> memory;
+  std::vector<core::GivenGpu> gpus;
+  core::GpuIslands islands;  // of them, by their order here
+  core::Bytes gpu_memory{};  // of each
+  bool exclusive = false;    // none of its GPUs can be shared
+  bool reserved = false;     // only for jobs whose terms name it
+
+  friend bool operator==(const RunnerNode&, const RunnerNode&) = default;
+};
 
 // `model`: of its GPUs; meaningless where it has none.
 inline core::Node ClusterNode(const RunnerNode& node, core::GpuModelId model) {

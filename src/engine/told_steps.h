@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <vector>
 
-#include "engine/runner.h"
+#include "engine/run_events.h"
 #include "engine/watched_runs.h"
 
 namespace sharewell::engine {
@@ -20,12 +19,7 @@ void TellNewSteps(const std::map<std::int64_t, ToldSteps>& told, Runs& runs,
     const auto found = runs.find(job);
     if (found == runs.end() || news.steps <= found->second.steps) continue;
     found->second.steps = news.steps;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kProgress;
-    event.id = found->second.request.id;
-    event.steps = news.steps;
-    event.age = news.age;
-    out.push_back(std::move(event));
+    out.push_back(RunProgress{found->second.request.id, news.steps, news.age});
   }
 }
 

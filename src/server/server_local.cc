@@ -47,9 +47,10 @@ Result<void> Server::Parts::EndRuns() {
     std::vector<engine::RunEvent> events;
     runner->Wait(runner->Now() + core::Seconds(1), events);
     for (const engine::RunEvent& event : events) {
-      if (event.kind != engine::RunEvent::Kind::kEnded) continue;
-      options.say(fmt::format("job {} of another store was ended", event.id.job));
-      runner->Forget(event.id);
+      const auto* ended = std::get_if<engine::RunEnded>(&event);
+      if (ended == nullptr) continue;
+      options.say(fmt::format("job {} of another store was ended", ended->id.job));
+      runner->Forget(ended->id);
       --left;
     }
   }

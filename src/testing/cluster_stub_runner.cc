@@ -34,7 +34,9 @@ bool ClusterStubRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>
   if (std::exchange(asked_, false)) Look(out);
   if (refused) return false;
   // As stubs tell it: what has left is heard of before anybody's new pace.
-  const auto is_end = [](const RunEvent& event) { return event.kind == RunEvent::Kind::kEnded; };
+  const auto is_end = [](const RunEvent& event) {
+    return std::holds_alternative<engine::RunEnded>(event);
+  };
   if (std::any_of(out.begin(), out.end(), is_end)) return true;
   std::vector<RunEvent> told;
   bool known = false;  // all of it: the ends of those whom the cluster has stopped
@@ -48,7 +50,7 @@ bool ClusterStubRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>
     // Steps go from the nodes' agents to the store, past the cluster's manager.
     known = !told.empty() && !ends;
     for (const RunEvent& event : told) {
-      if (event.kind == RunEvent::Kind::kProgress) out.push_back(event);
+      if (std::holds_alternative<engine::RunProgress>(event)) out.push_back(event);
       known = known && is_end(event);
     }
   } while (known);
@@ -59,11 +61,12 @@ bool ClusterStubRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>
 bool ClusterStubRunner::TellEnds(const std::vector<RunEvent>& told) {
   bool any = false;
   for (const RunEvent& event : told) {
-    const auto found = running_.find(event.id.job);
-    if (event.kind != RunEvent::Kind::kEnded || found == running_.end()) continue;
-    if (found->second != event.id) continue;
+    const auto* ended = std::get_if<engine::RunEnded>(&event);
+    if (ended == nullptr) continue;
+    const auto found = running_.find(ended->id.job);
+    if (found == running_.end() || found->second != ended->id) continue;
     running_.erase(found);
-    EndThere(event.id.job, event.end.exit_code);
+    EndThere(ended->id.job, ended->end.exit_code);
     any = true;
   }
   return any;
@@ -79,8 +82,9 @@ void ClusterStubRunner::Look(std::vector<RunEvent>& out) {
     quiet = changed || Written() > written || out.size() > before ? 0 : quiet + 1;
   }
   for (const RunEvent& event : out) {
-    if (event.kind == RunEvent::Kind::kRefused) why = event.message;
-    refused = refused || event.kind == RunEvent::Kind::kRefused;
+    const auto* refusal = std::get_if<engine::StartRefused>(&event);
+    if (refusal != nullptr) why = refusal->why;
+    refused = refused || refusal != nullptr;
   }
   if (const std::string waits = WhyNotStarted(); !refused && !waits.empty()) {
     refused = true;
@@ -88,7 +92,8 @@ void ClusterStubRunner::Look(std::vector<RunEvent>& out) {
   }
   if (refused) out.clear();
   std::erase_if(out, [](const RunEvent& event) {
-    return event.kind == RunEvent::Kind::kSubmitted;  // whoever uses this submits by itself
+    return std::holds_alternative<engine::JobSubmitted>(
+        event);  // whoever uses this submits by itself
   });
 }
 

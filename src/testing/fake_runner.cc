@@ -19,13 +19,6 @@ FakeRunner::FakeRunner(std::vector<engine::RunnerNode> nodes, const FakeRunnerOp
 
 bool FakeRunner::Up(const std::string& node) const { return up_.contains(node); }
 
-RunEvent FakeRunner::Of(RunEvent::Kind kind, RunId id) const {
-  RunEvent event;
-  event.kind = kind;
-  event.id = id;
-  return event;
-}
-
 // Commands arrive in the order they were given.
 void FakeRunner::Send(Command command) {
   Seconds arrives = now_ + Seconds(dice_.Uniform(0, options_.command.value));
@@ -76,9 +69,8 @@ void FakeRunner::CarryOut(const StartCommand& start) {
   const bool up = std::all_of(request.nodes.begin(), request.nodes.end(),
                               [&](const std::string& node) { return Up(node); });
   if (!up || dice_.Chance(options_.refuse)) {
-    RunEvent refused = Of(RunEvent::Kind::kRefused, id);
-    refused.message = up ? "the queue of the manager is full" : "its node is down";
-    return Tell(refused);
+    const char* why = up ? "the queue of the manager is full" : "its node is down";
+    return Tell(engine::StartRefused{id, why});
   }
   for (const auto& [other, process] : running_) {
     if (other.job == id.job && wrong.empty()) {
@@ -93,7 +85,7 @@ void FakeRunner::CarryOut(const StartCommand& start) {
   const double lasts = dice_.LogUniform(options_.shortest.value, options_.longest.value);
   running_[id] = {request, now_ + Seconds(lasts), false};
   ++began_[id.job];
-  Tell(Of(RunEvent::Kind::kStarted, id));
+  Tell(engine::RunStarted{id});
 }
 
 void FakeRunner::CarryOut(const StopCommand& stop) {
@@ -101,9 +93,7 @@ void FakeRunner::CarryOut(const StopCommand& stop) {
   const auto found = running_.find(stop.id);
   if (found == running_.end() || found->second.told) return;
   if (dice_.Chance(options_.keep)) {
-    RunEvent kept = Of(RunEvent::Kind::kStopRefused, stop.id);
-    kept.message = "a budget does not allow it";
-    return Tell(kept);
+    return Tell(engine::StopRefused{stop.id, "a budget does not allow it"});
   }
   found->second.told = true;
   const Seconds leaves = now_ + stop.grace * dice_.Pick({0, 0, 0.5, 1});
@@ -111,28 +101,22 @@ void FakeRunner::CarryOut(const StopCommand& stop) {
 }
 
 void FakeRunner::CarryOut(const ListCommand& list) {
-  RunEvent event = Of(RunEvent::Kind::kListed, {});
-  event.list.token = list.token;
-  for (const auto& [id, process] : running_) event.list.runs.push_back({id, true, std::nullopt});
-  for (const auto& [id, end] : ended_) event.list.runs.push_back({id, true, end});
-  for (const auto& [name, node] : up_) event.list.nodes.push_back(node);
-  Tell(event);
+  engine::RunsListed listed{list.token};
+  for (const auto& [id, process] : running_) listed.runs.push_back({id, true, std::nullopt});
+  for (const auto& [id, end] : ended_) listed.runs.push_back({id, true, end});
+  for (const auto& [name, node] : up_) listed.nodes.push_back(node);
+  Tell(listed);
 }
 
 void FakeRunner::End(RunId id, RunEnd end) {
   running_.erase(id);
   ended_[id] = end;
-  RunEvent event = Of(RunEvent::Kind::kEnded, id);
-  event.end = std::move(end);
-  Tell(event);
+  Tell(engine::RunEnded{id, std::move(end)});
 }
 
 void FakeRunner::NodeGoes(const std::string& name) {
   if (up_.erase(name) == 0) return;
-  RunEvent went = Of(RunEvent::Kind::kNodeWent, {});
-  went.node.name = name;
-  went.message = "it does not answer";
-  Tell(went);
+  Tell(engine::NodeWent{name, "it does not answer"});
   std::vector<RunId> lost;
   for (const auto& [id, process] : running_) {
     const auto& nodes = process.request.nodes;
@@ -145,9 +129,7 @@ void FakeRunner::NodeGoes(const std::string& name) {
 
 void FakeRunner::NodeComes(const engine::RunnerNode& node) {
   up_[node.name] = node;
-  RunEvent came = Of(RunEvent::Kind::kNodeCame, {});
-  came.node = node;
-  Tell(came);
+  Tell(engine::NodeCame{node});
 }
 
 void FakeRunner::LoseRun(RunId id) {
@@ -173,9 +155,8 @@ void FakeRunner::FailGpu(const std::string& uuid) {
 
 void FakeRunner::SetGpuLost(const std::string& uuid, bool lost) {
   if (lost ? !lost_gpus_.insert(uuid).second : lost_gpus_.erase(uuid) == 0) return;
-  RunEvent event = Of(lost ? RunEvent::Kind::kGpuLost : RunEvent::Kind::kGpuBack, {});
-  event.gpu = uuid;
-  event.message = lost ? "it has fallen off the bus" : "";
+  RunEvent event = engine::GpuBack{uuid};
+  if (lost) event = engine::GpuLost{uuid, "it has fallen off the bus"};
   answers_.emplace(now_, std::move(event));
 }
 
@@ -195,13 +176,11 @@ std::vector<engine::RunRequest> FakeRunner::Recover() {
   std::vector<engine::RunRequest> found;
   for (const auto& [id, process] : running_) {
     found.push_back(process.request);
-    Tell(Of(RunEvent::Kind::kStarted, id));
+    Tell(engine::RunStarted{id});
   }
   for (const auto& [id, end] : ended_) {
     found.push_back(requests_.at(id));
-    RunEvent event = Of(RunEvent::Kind::kEnded, id);
-    event.end = end;
-    Tell(event);
+    Tell(engine::RunEnded{id, end});
   }
   return found;
 }

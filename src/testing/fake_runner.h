@@ -101,7 +101,6 @@ class FakeRunner : public engine::Runner {
   void CarryOut(const ListCommand& list);
   void End(engine::RunId id, engine::RunEnd end);
   void Tell(const engine::RunEvent& event);
-  engine::RunEvent Of(engine::RunEvent::Kind kind, engine::RunId id) const;
   bool Up(const std::string& node) const;
   std::optional<core::Seconds> Next() const;  // when something happens
   void Happen();                              // all that is due

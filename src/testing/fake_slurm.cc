@@ -516,11 +516,15 @@ bool FakeSlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& 
       } else {
         due_ = control.Cycle(Now(), out);
       }
+      const auto renumber = [](engine::RunnerNode& node) {
+        for (core::GivenGpu& gpu : node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
+      };
       for (RunEvent& event : out) {
         if (!gpu_numbers_) continue;
-        for (core::GivenGpu& gpu : event.node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
-        for (engine::RunnerNode& node : event.list.nodes) {
-          for (core::GivenGpu& gpu : node.gpus) gpu.uuid = fmt::format("GPU-{}", gpu.index);
+        if (auto* came = std::get_if<engine::NodeCame>(&event)) renumber(came->node);
+        auto* list = std::get_if<engine::RunsListed>(&event);
+        for (std::size_t i = 0; list != nullptr && i < list->nodes.size(); ++i) {
+          renumber(list->nodes[i]);
         }
       }
       if (!out.empty()) return true;

@@ -94,11 +94,7 @@ void AuditRunner::Start(const engine::RunRequest& request) {
   }
   if (refusals_ > 0) {
     --refusals_;
-    RunEvent refused;
-    refused.kind = RunEvent::Kind::kRefused;
-    refused.id = request.id;
-    refused.message = "no licence is free";
-    return Tell(std::move(refused));
+    return Tell(engine::StartRefused{request.id, "no licence is free"});
   }
   there_[request.id] = request;
   runner_.Start(request);
@@ -126,13 +122,13 @@ bool AuditRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
 }
 
 void AuditRunner::Hear(const RunEvent& event) {
-  if (event.kind == RunEvent::Kind::kEnded || event.kind == RunEvent::Kind::kRefused) {
-    there_.erase(event.id);
-  }
-  if (event.kind == RunEvent::Kind::kStopRefused) stopped_.erase(event.id);
-  if (event.kind != RunEvent::Kind::kListed) return;
-  std::set<RunId> gone = asked_.at(event.list.token);
-  for (const engine::RunList::Item& item : event.list.runs) {
+  if (const auto* ended = std::get_if<engine::RunEnded>(&event)) there_.erase(ended->id);
+  if (const auto* refused = std::get_if<engine::StartRefused>(&event)) there_.erase(refused->id);
+  if (const auto* kept = std::get_if<engine::StopRefused>(&event)) stopped_.erase(kept->id);
+  const auto* list = std::get_if<engine::RunsListed>(&event);
+  if (list == nullptr) return;
+  std::set<RunId> gone = asked_.at(list->token);
+  for (const engine::RunsListed::Item& item : list->runs) {
     if (!item.end) gone.erase(item.id);
   }
   for (const RunId& id : gone) there_.erase(id);
@@ -235,24 +231,30 @@ std::optional<core::Allocation> RunnerHistory::Room(const core::JobView& view) c
 }
 
 void RunnerHistory::Take(const RunEvent& note) {
-  using Kind = RunEvent::Kind;
-  if (note.kind == Kind::kGpuLost) lost_gpus_.insert(note.gpu);
-  if (note.kind == Kind::kGpuBack) lost_gpus_.erase(note.gpu);
-  if (note.kind != Kind::kNodeCame && note.kind != Kind::kNodeWent) return;
-  for (const core::GivenGpu& gpu : note.node.gpus) lost_gpus_.erase(gpu.uuid);
-  for (std::size_t i = 0; i < down_.size(); ++i) {
-    if (cluster_.nodes()[i].name != note.node.name) continue;
-    down_[i] = note.kind == Kind::kNodeWent;
-    return;
-  }
+  if (const auto* lost = std::get_if<engine::GpuLost>(&note)) lost_gpus_.insert(lost->gpu);
+  if (const auto* back = std::get_if<engine::GpuBack>(&note)) lost_gpus_.erase(back->gpu);
+  if (const auto* went = std::get_if<engine::NodeWent>(&note)) SetDown(went->node, true);
+  const auto* came = std::get_if<engine::NodeCame>(&note);
+  if (came == nullptr) return;
+  for (const core::GivenGpu& gpu : came->node.gpus) lost_gpus_.erase(gpu.uuid);
+  if (SetDown(came->node.name, false)) return;
   core::Node node;
-  node.name = note.node.name;
+  node.name = came->node.name;
   node.model = core::GpuModelId(0);
-  node.gpus = static_cast<int>(note.node.gpus.size());
+  node.gpus = static_cast<int>(came->node.gpus.size());
   cluster_.Add(node);
   snapshot_.Grow();
-  engine.AddNode(note.node);
+  engine.AddNode(came->node);
   down_.push_back(false);
+}
+
+bool RunnerHistory::SetDown(const std::string& name, bool down) {
+  for (std::size_t i = 0; i < down_.size(); ++i) {
+    if (cluster_.nodes()[i].name != name) continue;
+    down_[i] = down;
+    return true;
+  }
+  return false;
 }
 
 void RunnerHistory::Settle() {
@@ -269,11 +271,9 @@ void RunnerHistory::Settle() {
 // A GPU is lost or back; or a node goes, one that went comes, or a new one does.
 void RunnerHistory::Shake() {
   if (dice_.Chance(0.3)) {
-    RunEvent event;
-    event.gpu = fmt::format("GPU-{}", dice_.Between(0, 3));
-    event.kind =
-        lost_gpus_.contains(event.gpu) ? RunEvent::Kind::kGpuBack : RunEvent::Kind::kGpuLost;
-    return audit.Tell(std::move(event));
+    const std::string gpu = fmt::format("GPU-{}", dice_.Between(0, 3));
+    if (lost_gpus_.contains(gpu)) return audit.Tell(engine::GpuBack{gpu});
+    return audit.Tell(engine::GpuLost{gpu});
   }
   const auto node = static_cast<std::size_t>(dice_.Between(0, kMostNodes - 1));
   if (gone_.erase(node) != 0 || node >= down_.size()) return NodeComes(node);

@@ -146,6 +146,7 @@ class RunnerHistory {
   // What the service does with notes and ends.
   void Settle();
   void Take(const engine::RunEvent& note);
+  bool SetDown(const std::string& name, bool down);  // false: no node is called so
   std::optional<core::Allocation> Room(const core::JobView& view) const;
   void Shake();
   void Meddle();          // requeues, cancels and withdraws by chance

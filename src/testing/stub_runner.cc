@@ -44,16 +44,8 @@ void StubRunner::Start(const engine::RunRequest& request) {
   ++starts_;
 }
 
-void StubRunner::Tell(RunEvent::Kind kind, JobId job, RunEnd end) {
-  RunEvent event;
-  event.kind = kind;
-  event.id = running_.at(job).id;
-  event.end = std::move(end);
-  told_.push_back(std::move(event));
-}
-
 void StubRunner::End(JobId job, RunEnd end) {
-  Tell(RunEvent::Kind::kEnded, job, std::move(end));
+  told_.push_back(engine::RunEnded{running_.at(job).id, std::move(end)});
   running_.erase(job);
 }
 
@@ -79,10 +71,7 @@ void StubRunner::SetShare(RunId id, core::Ratio share) {
 }
 
 void StubRunner::NodeGoes(const std::string& name) {
-  RunEvent went;
-  went.kind = RunEvent::Kind::kNodeWent;
-  went.node.name = name;
-  told_.push_back(std::move(went));
+  told_.push_back(engine::NodeWent{name});
   std::vector<JobId> lost;
   for (const auto& [job, request] : running_) {
     const auto& nodes = request.nodes;
@@ -98,20 +87,16 @@ void StubRunner::NodeGoes(const std::string& name) {
 }
 
 void StubRunner::NodeComes(const engine::RunnerNode& node) {
-  RunEvent came;
-  came.kind = RunEvent::Kind::kNodeCame;
-  came.node = node;
-  told_.push_back(std::move(came));
+  told_.push_back(engine::NodeCame{node});
 }
 
 void StubRunner::TellProgress() {
   for (const JobId job : std::exchange(begun_, {})) {
-    if (running_.contains(job)) Tell(RunEvent::Kind::kStarted, job);
+    if (running_.contains(job)) told_.push_back(engine::RunStarted{running_.at(job).id});
   }
   for (const sim::Progress& p : events_.progress) {
     pace_(p.job, p.rate);
-    Tell(RunEvent::Kind::kProgress, p.job);
-    told_.back().steps = p.attained.value;
+    told_.push_back(engine::RunProgress{running_.at(p.job).id, p.attained.value});
   }
 }
 

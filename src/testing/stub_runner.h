@@ -47,7 +47,6 @@ class StubRunner : public engine::Runner {
  private:
   static constexpr int kMostIdleWakes = 10'000;
 
-  void Tell(engine::RunEvent::Kind kind, core::JobId job, engine::RunEnd end = {});
   void End(core::JobId job, engine::RunEnd end);
   void TellProgress();
 

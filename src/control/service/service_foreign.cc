@@ -22,8 +22,8 @@ constexpr core::Seconds kForeignAgain(1);  // where the store does not take them
 // A number that is over may come again: somebody put the job back into the manager's queue, or its
 // ids began anew. One that was cancelled here and is still there is cancelled there again: the
 // server may have been killed in between.
-Result<bool> Service::Impl::IsNews(const engine::RunEvent& event) {
-  const std::int64_t number = event.id.job;
+Result<bool> Service::Impl::IsNews(const engine::JobSubmitted& event) {
+  const std::int64_t number = event.job;
   if (live.Find(number) != nullptr) return false;
   store::JobFilter filter;
   filter.number = number;
@@ -31,22 +31,22 @@ Result<bool> Service::Impl::IsNews(const engine::RunEvent& event) {
   RETURN_IF_ERROR(found);
   for (const JobRecord& old : *found) {
     const bool here = old.note.starts_with(kCancelledBy);
-    if (!here || event.job->submitted > old.submitted) continue;
+    if (!here || event.as.submitted > old.submitted) continue;
     runner.CancelWaiting(number);
     return false;
   }
   return true;
 }
 
-JobRecord Service::Impl::ForeignRecord(const engine::RunEvent& event) {
-  const engine::ForeignJob& job = *event.job;
-  auto admitted = admission.Admit({&job.asked, 1}, job.user, event.id.job, job.submitted);
+JobRecord Service::Impl::ForeignRecord(const engine::JobSubmitted& event) {
+  const engine::ForeignJob& job = event.as;
+  auto admitted = admission.Admit({&job.asked, 1}, job.user, event.job, job.submitted);
   JobRecord record;
   if (admitted) {
     record = std::move(admitted->front());
   } else {
     // It is in the manager's queue whether we like it or not: so it is held, and says why.
-    record.number = event.id.job;
+    record.number = event.job;
     record.user = job.user;
     record.asked = job.asked;
     record.asked.held = true;
@@ -55,7 +55,7 @@ JobRecord Service::Impl::ForeignRecord(const engine::RunEvent& event) {
     record.reason = fmt::format(
         "held{}: {}; `sharewell release {}` tries it again, `sharewell cancel {}` ends it",
         advisor.Check(job.asked) ? "" : " until there are nodes for it", admitted.error().message,
-        event.id.job, event.id.job);
+        event.job, event.job);
   }
   record.note = job.remark;
   return record;
@@ -67,8 +67,8 @@ void Service::Impl::AdmitForeign() {
   if (outbox.owes_records() && !CommitAll()) return;  // they stay, and are tried again
   store::JobChanges changes;
   std::vector<std::int64_t> added;
-  std::vector<engine::RunEvent> later;
-  for (engine::RunEvent& event : std::exchange(foreign, {})) {
+  std::vector<engine::JobSubmitted> later;
+  for (engine::JobSubmitted& event : std::exchange(foreign, {})) {
     const auto news = IsNews(event);
     if (!news) later.push_back(event);
     if (!news || !*news) continue;
@@ -78,7 +78,7 @@ void Service::Impl::AdmitForeign() {
          fmt::format("job {} by {}: {}", record.number, core::Quoted(record.user.name),
                      core::Quoted(core::DisplayName(record.asked)))});
     added.push_back(record.number);
-    live.Add(record).terms = event.job->terms;
+    live.Add(record).terms = event.as.terms;
     changes.jobs.push_back(std::move(record));
     later.push_back(std::move(event));
   }
@@ -89,8 +89,8 @@ void Service::Impl::AdmitForeign() {
     Publish();  // that nothing can be stored
     return;
   }
-  std::erase_if(foreign, [&](const engine::RunEvent& event) {
-    return std::find(added.begin(), added.end(), event.id.job) != added.end();
+  std::erase_if(foreign, [&](const engine::JobSubmitted& event) {
+    return std::find(added.begin(), added.end(), event.job) != added.end();
   });
   for (const std::int64_t number : added) {
     next_number = std::max(next_number, number + 1);
@@ -98,22 +98,22 @@ void Service::Impl::AdmitForeign() {
   }
 }
 
-void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
-  std::erase_if(foreign, [&](const engine::RunEvent& one) { return one.id.job == note.id.job; });
-  LiveJob* job = live.Find(note.id.job);
+void Service::Impl::Handle(const engine::JobWithdrawn& event) {
+  std::erase_if(foreign, [&](const engine::JobSubmitted& one) { return one.job == event.job; });
+  LiveJob* job = live.Find(event.job);
   if (job == nullptr || core::IsOver(job->record.phase)) return;
   job->withdrawn = true;
   JobRecord& record = job->record;
   const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
   if (!waits) {  // how its run ended follows
     record.cancelled = true;
-    record.reason = note.message;
+    record.reason = event.why;
     return outbox.Touch(*job);
   }
   record.phase = Phase::kCancelled;
-  record.note = note.message;
+  record.note = event.why;
   record.ended = Wall();
-  Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, note.message));
+  Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, event.why));
   if (job->id.valid()) engine.Withdraw(live.TakeId(*job));
   gate.Forget(record.number);
   std::erase(enqueued, record.number);
@@ -121,20 +121,20 @@ void Service::Impl::TakeWithdrawn(const engine::RunEvent& note) {
 }
 
 // What a job may and may not is part of what it is seated with: it is queued anew.
-void Service::Impl::TakeTerms(const engine::RunEvent& note) {
-  for (engine::RunEvent& one : foreign) {
-    if (one.id.job == note.id.job) one.job->terms = note.terms;
+void Service::Impl::Handle(const engine::TermsChanged& event) {
+  for (engine::JobSubmitted& one : foreign) {
+    if (one.job == event.job) one.as.terms = event.terms;
   }
-  LiveJob* job = live.Find(note.id.job);
-  if (job == nullptr || job->terms == note.terms) return;
-  job->terms = note.terms;
+  LiveJob* job = live.Find(event.job);
+  if (job == nullptr || job->terms == event.terms) return;
+  job->terms = event.terms;
   if (job->record.phase != Phase::kWaiting) {  // it holds when it waits again
     job->queue_anew = job->id.valid();
     return;
   }
   if (job->id.valid()) engine.Withdraw(live.TakeId(*job));
-  gate.Forget(note.id.job);
-  std::erase(enqueued, note.id.job);
+  gate.Forget(event.job);
+  std::erase(enqueued, event.job);
   EnqueueIfItFits(*job);
   engine.Wake();
 }
@@ -156,12 +156,12 @@ void Service::Impl::PutTerms(const LiveJob& job, core::Job& to) const {
   }
 }
 
-void Service::Impl::TakeGpuTaken(const engine::RunEvent& note) {
-  const auto gpu = gpus.WithUuid(note.gpu);
+void Service::Impl::Handle(const engine::GpuTaken& event) {
+  const auto gpu = gpus.WithUuid(event.gpu);
   if (gpu && node_is_down[cluster.NodeOf(*gpu).index()]) return;  // it is gone with its node
-  if (!gpu || !gpus.SetProblem(*gpu, note.message)) return;
-  Say(note.message.empty() ? "gpu.back" : "gpu.taken", 0,
-      fmt::format("GPU {}: {}", note.gpu, note.message.empty() ? "it is free" : note.message));
+  if (!gpu || !gpus.SetProblem(*gpu, event.by)) return;
+  Say(event.by.empty() ? "gpu.back" : "gpu.taken", 0,
+      fmt::format("GPU {}: {}", event.gpu, event.by.empty() ? "it is free" : event.by));
   engine.Wake();  // decide with it, or without
 }
 

@@ -126,7 +126,7 @@ TEST_F(ServiceIdsTest, AJobThatIsHeldDoesNotCountAsRunning) {
     for (int i = 0; i < 3000 && !runner_.Started({number, attempt}); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    engine::RunEvent end = HandRunner::Of(engine::RunEvent::Kind::kEnded, {number, attempt});
+    engine::RunEnded end{{number, attempt}};
     end.end.lost = true;
     runner_.Tell(end);
   }

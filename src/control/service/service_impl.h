@@ -96,12 +96,12 @@ struct Service::Impl final : Estimator, Recorder {
   // Jobs that the users of a cluster's manager submit there: service_foreign.cc.
   void AdmitForeign();
   // Absent: the store cannot say. False: it is known, and nothing is to be done.
-  core::Result<bool> IsNews(const engine::RunEvent& event);
-  core::JobRecord ForeignRecord(const engine::RunEvent& event);
-  void TakeWithdrawn(const engine::RunEvent& note);
-  void TakeGpuTaken(const engine::RunEvent& note);
-  void TakeHostTaken(const engine::RunEvent& note);
-  void KeepNode(core::NodeId id, const engine::RunnerNode& as);
+  core::Result<bool> IsNews(const engine::JobSubmitted& event);
+  core::JobRecord ForeignRecord(const engine::JobSubmitted& event);
+  void Handle(const engine::JobSubmitted& event) { foreign.push_back(event); }
+  void Handle(const engine::JobWithdrawn& event);
+  void Handle(const engine::TermsChanged& event);
+  void Handle(const engine::GpuTaken& event);
   // Runs of jobs that the store does not know.
   core::Result<void> AdoptForeign(const std::map<engine::RunId, engine::RunRequest>& runs,
                                   std::vector<core::JobRecord>& records);
@@ -111,7 +111,21 @@ struct Service::Impl final : Estimator, Recorder {
   core::Result<void> Resume(LiveJob& job);
   core::Result<void> WhyNotPaused(const LiveJob& job);  // an error: it cannot be
   void TellGpuMemory(const LiveJob& job);               // to the engine
-  void TakePauseNote(LiveJob& job, const engine::RunEvent& note);
+  void Handle(const engine::RunPaused& event) { HandlePause(event); }
+  void Handle(const engine::RunResumed& event) { HandlePause(event); }
+  void Handle(const engine::PauseRefused& event) { HandlePause(event); }
+  void Handle(const engine::ResumeRefused& event) { HandlePause(event); }
+  template <class Event>
+  void HandlePause(const Event& event) {
+    LiveJob* job = JobOfRun(event.id);
+    if (job == nullptr) return;
+    WritePause(*job, event);
+    outbox.Touch(*job);
+  }
+  void WritePause(LiveJob& job, const engine::RunPaused& event);
+  void WritePause(LiveJob& job, const engine::RunResumed& event);
+  void WritePause(LiveJob& job, const engine::PauseRefused& event);
+  void WritePause(LiveJob& job, const engine::ResumeRefused& event);
   // What a server that was killed has left of a paused job. False: its process is gone.
   bool RestorePaused(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);
 
@@ -129,8 +143,13 @@ struct Service::Impl final : Estimator, Recorder {
   void Renumber(const core::Renumbering& ids);
 
   // GPUs and nodes that come and go: service_nodes.cc.
-  void TakeGpuNote(const engine::RunEvent& note);
-  void TakeNodeNote(const engine::RunEvent& note);
+  void Handle(const engine::GpuLost& event);
+  void Handle(const engine::GpuBack& event);
+  void Handle(const engine::NodeCame& event);
+  void Handle(const engine::NodeWent& event);
+  void Handle(const engine::NodeChanged& event);
+  void Handle(const engine::HostTaken& event);
+  void KeepNode(core::NodeId id, bool reserved, bool exclusive);
   void AddNode(const engine::RunnerNode& node);
   void TryHeldAgain();
   // Processes on the GPUs that are no jobs: their memory is not free, and where they keep a GPU
@@ -147,12 +166,19 @@ struct Service::Impl final : Estimator, Recorder {
   // What became of runs: service_runs.cc.
   void AfterTurn();
   void TakeNews();
-  void TakeNote(const engine::RunEvent& note);
-  void TakeNodeKept(const engine::RunEvent& note);
-  void TakeTerms(const engine::RunEvent& note);
+  LiveJob* JobOfRun(engine::RunId id);  // null: it has no such attempt now
+  void Handle(const engine::RunStarted& event);
+  void Handle(const engine::TimeLimitReached& event);
+  void Handle(const engine::StopRefused& event);
+  void Handle(const engine::RunNote& event);
+  void Handle(const engine::RunnerNote& event) { Say("gpu.note", 0, event.message); }
+  // The engine keeps these for itself (LiveEngine::TakeNotes).
+  void Handle(const engine::StartRefused&) {}
+  void Handle(const engine::RunProgress&) {}
+  void Handle(const engine::RunEnded&) {}
+  void Handle(const engine::RunsListed&) {}
   void PutTerms(const LiveJob& job, core::Job& to) const;
-  void TakeRefusedStop(LiveJob& job, const engine::RunEvent& note);
-  void TakeCores(LiveJob& job, const engine::RunEvent& note);
+  void TakeCores(LiveJob& job, const engine::RunStarted& started);
   void TakeEnd(const engine::Ended& ended);
   void LookAtPaces();
   std::vector<Standing> Standings();
@@ -191,7 +217,7 @@ struct Service::Impl final : Estimator, Recorder {
 
   std::vector<std::int64_t> enqueued;
   std::vector<std::int64_t> look_again;            // held jobs: see LookAgain
-  std::vector<engine::RunEvent> foreign;           // kSubmitted that are not stored yet
+  std::vector<engine::JobSubmitted> foreign;       // that are not stored yet
   core::Seconds foreign_pause;                     // until they are tried again
   std::vector<core::JobId> reserved_gpus;          // by GpuId; not valid: it may be used
   std::vector<core::JobId> reserved_nodes;         // by NodeId, likewise: their cores

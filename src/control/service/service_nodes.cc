@@ -37,65 +37,75 @@ std::optional<core::GpuModelId> ModelOf(const engine::RunnerNode& node,
 
 }  // namespace
 
-void Service::Impl::TakeGpuNote(const engine::RunEvent& note) {
-  const bool lost = note.kind == engine::RunEvent::Kind::kGpuLost;
-  const auto gpu = gpus.WithUuid(note.gpu);
-  if (!gpu || !gpus.SetProblem(*gpu, lost ? note.message : std::string())) return;
-  Say(lost ? "gpu.lost" : "gpu.back", 0,
-      fmt::format("GPU {}: {}", core::NameOf(gpus.gpu(*gpu)),
-                  lost ? note.message : "it answers again"));
+void Service::Impl::Handle(const engine::GpuLost& event) {
+  const auto gpu = gpus.WithUuid(event.gpu);
+  if (!gpu || !gpus.SetProblem(*gpu, event.why)) return;
+  Say("gpu.lost", 0, fmt::format("GPU {}: {}", core::NameOf(gpus.gpu(*gpu)), event.why));
 }
 
-void Service::Impl::TakeNodeNote(const engine::RunEvent& note) {
-  const std::string& name = note.node.name;
-  const bool went = note.kind == engine::RunEvent::Kind::kNodeWent;
-  const auto node = NodeNamed(cluster, name);
-  if (!node) return went ? void() : AddNode(note.node);
-  // One that went and came again as another machine: the next list tells it anew.
-  const auto has = static_cast<std::size_t>(cluster.node(*node).gpus);
-  if (!went && note.node.gpus.size() != has) return;
-  const std::string why = note.message.empty() ? "it is gone" : note.message;
-  node_is_down[node->index()] = went;
+void Service::Impl::Handle(const engine::GpuBack& event) {
+  const auto gpu = gpus.WithUuid(event.gpu);
+  if (!gpu || !gpus.SetProblem(*gpu, {})) return;
+  Say("gpu.back", 0, fmt::format("GPU {}: it answers again", core::NameOf(gpus.gpu(*gpu))));
+}
+
+void Service::Impl::Handle(const engine::NodeWent& event) {
+  const auto node = NodeNamed(cluster, event.node);
+  if (!node) return;
+  const std::string why =
+      fmt::format("node {}: {}", event.node, event.why.empty() ? "it is gone" : event.why);
+  node_is_down[node->index()] = true;
   const core::Node& known = cluster.node(*node);
-  if (!went && (known.reserved != note.node.reserved || known.exclusive != note.node.exclusive)) {
-    KeepNode(*node, note.node);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(known.gpus); ++i) {
+    gpus.SetProblem(core::GpuId(known.first_gpu.index() + i), why);
   }
-  const std::size_t first = cluster.node(*node).first_gpu.index();
-  for (std::size_t i = 0; i < has; ++i) {
-    const core::GpuId gpu(first + i);
-    if (!went) gpus.SetGpu(gpu, note.node.gpus[i]);
-    gpus.SetProblem(gpu, went ? fmt::format("node {}: {}", name, why) : std::string());
-  }
-  Say(went ? "node.lost" : "node.back", 0,
-      fmt::format("node {}: {}", name, went ? why : "it is back"));
-  engine.Wake();  // decide with it, or without
+  Say("node.lost", 0, why);
+  engine.Wake();  // decide without it
 }
 
-void Service::Impl::TakeNodeKept(const engine::RunEvent& note) {
-  const auto node = NodeNamed(cluster, note.node.name);
+void Service::Impl::Handle(const engine::NodeCame& event) {
+  const engine::RunnerNode& came = event.node;
+  const auto node = NodeNamed(cluster, came.name);
+  if (!node) return AddNode(came);
+  const core::Node& known = cluster.node(*node);
+  // One that went and came again as another machine: the next list tells it anew.
+  if (came.gpus.size() != static_cast<std::size_t>(known.gpus)) return;
+  node_is_down[node->index()] = false;
+  if (known.reserved != came.reserved || known.exclusive != came.exclusive) {
+    KeepNode(*node, came.reserved, came.exclusive);
+  }
+  for (std::size_t i = 0; i < came.gpus.size(); ++i) {
+    const core::GpuId gpu(known.first_gpu.index() + i);
+    gpus.SetGpu(gpu, came.gpus[i]);
+    gpus.SetProblem(gpu, {});
+  }
+  Say("node.back", 0, fmt::format("node {}: it is back", came.name));
+  engine.Wake();  // decide with it
+}
+
+void Service::Impl::Handle(const engine::NodeChanged& event) {
+  const auto node = NodeNamed(cluster, event.node);
   if (!node) return;
   const core::Node& known = cluster.node(*node);
-  const bool reserves = known.reserved != note.node.reserved;
-  if (!reserves && note.node.exclusive && !note.message.empty()) {
-    not_shared[*node] = note.message;
-  } else if (!note.node.exclusive) {
+  const bool reserves = known.reserved != event.reserved;
+  if (!reserves && event.exclusive && !event.why.empty()) {
+    not_shared[*node] = event.why;
+  } else if (!event.exclusive) {
     not_shared.erase(*node);
   }
-  const bool same = !reserves && known.exclusive == note.node.exclusive;
-  if (same && note.message.empty()) return;
-  KeepNode(*node, note.node);
-  const char* how = reserves ? (note.node.reserved ? "node.reserved" : "node.free")
-                             : (note.node.exclusive ? "node.exclusive" : "node.shared");
-  if (!note.message.empty()) {
-    Say(how, 0, fmt::format("node {}: {}", note.node.name, note.message));
-  }
+  const bool same = !reserves && known.exclusive == event.exclusive;
+  if (same && event.why.empty()) return;
+  KeepNode(*node, event.reserved, event.exclusive);
+  const char* how = reserves ? (event.reserved ? "node.reserved" : "node.free")
+                             : (event.exclusive ? "node.exclusive" : "node.shared");
+  if (!event.why.empty()) Say(how, 0, fmt::format("node {}: {}", event.node, event.why));
   engine.Wake();
 }
 
 // Who decides begins anew.
-void Service::Impl::KeepNode(core::NodeId id, const engine::RunnerNode& as) {
-  cluster.SetReserved(id, as.reserved);
-  cluster.SetExclusive(id, as.exclusive);
+void Service::Impl::KeepNode(core::NodeId id, bool reserved, bool exclusive) {
+  cluster.SetReserved(id, reserved);
+  cluster.SetExclusive(id, exclusive);
   cluster_copy = nullptr;
   // As it is now nobody has tried its GPUs.
   const core::Node& now = cluster.node(id);
@@ -106,10 +116,10 @@ void Service::Impl::KeepNode(core::NodeId id, const engine::RunnerNode& as) {
   loop->Follow(advisor.Policy());
 }
 
-void Service::Impl::TakeHostTaken(const engine::RunEvent& note) {
-  const auto node = NodeNamed(cluster, note.node.name);
+void Service::Impl::Handle(const engine::HostTaken& event) {
+  const auto node = NodeNamed(cluster, event.node);
   if (!node) return;
-  loop->SetForeignHost(*node, note.node.cores, note.node.memory.value_or(core::Bytes(0)));
+  loop->SetForeignHost(*node, event.cores, event.memory);
   engine.Wake();  // decide with it, or without
 }
 

@@ -16,7 +16,6 @@ namespace sharewell::control {
 namespace {
 
 using core::Phase;
-using engine::RunEvent;
 using ::testing::HasSubstr;
 
 engine::RunnerNode NodeOf(int number, const std::string& model = "A") {
@@ -60,12 +59,6 @@ class ServiceNodesTest : public ::testing::Test {
     const JobPtr job = service_->board().Find(number);
     return job != nullptr && job->phase == phase;
   }
-  void Tell(RunEvent::Kind kind, const engine::RunnerNode& node) {
-    RunEvent event = HandRunner::Of(kind, {});
-    event.node = node;
-    event.message = kind == RunEvent::Kind::kNodeWent ? "it does not answer" : "";
-    runner_.Tell(event);
-  }
 
   core::Cluster cluster_;
   PlainAdvisor advisor_{fixtures::MakePolicy("slot", {})};
@@ -79,8 +72,8 @@ TEST_F(ServiceNodesTest, ANodeThatJoinsIsUsedWithoutARestart) {
   Begin(runner_);
   Submit(1, 2);
   EXPECT_TRUE(Is(2, Phase::kWaiting));
-  Tell(RunEvent::Kind::kNodeCame, NodeOf(1));
-  Tell(RunEvent::Kind::kNodeCame, NodeOf(1));  // told twice
+  runner_.Tell(engine::NodeCame{NodeOf(1)});
+  runner_.Tell(engine::NodeCame{NodeOf(1)});  // told twice
   ASSERT_TRUE(Comes([&] { return Is(2, Phase::kRunning); }));
   EXPECT_EQ(service_->board().Find(2)->gpus.at(0).uuid, "GPU-1");
   const ServiceView view = service_->View();
@@ -95,7 +88,7 @@ TEST_F(ServiceNodesTest, ANodeOfAnUnknownModelIsNotUsed) {
   service_->events().Join(0, [&](const auto& event) {
     if (event->kind == "node.unusable") told = true;
   });
-  Tell(RunEvent::Kind::kNodeCame, NodeOf(1, "Z"));
+  runner_.Tell(engine::NodeCame{NodeOf(1, "Z")});
   EXPECT_TRUE(Comes([&] { return told.load(); }));
   EXPECT_EQ(service_->View().gpus.size(), 1U);
 }
@@ -104,12 +97,12 @@ TEST_F(ServiceNodesTest, WhatRanOnANodeThatWentWaitsUntilItComes) {
   Begin(runner_);
   Submit(1);
   ASSERT_TRUE(Comes([&] { return Is(1, Phase::kRunning); }));
-  Tell(RunEvent::Kind::kNodeWent, NodeOf(0));
+  runner_.Tell(engine::NodeWent{NodeOf(0).name, "it does not answer"});
   ASSERT_TRUE(Comes([&] { return Is(1, Phase::kWaiting); }));
   EXPECT_THAT(service_->View().gpus.at(0).problem, HasSubstr("node n0: it does not answer"));
   Submit(0);  // no cores there either
   EXPECT_TRUE(Is(2, Phase::kWaiting));
-  Tell(RunEvent::Kind::kNodeCame, NodeOf(0));
+  runner_.Tell(engine::NodeCame{NodeOf(0)});
   EXPECT_TRUE(Comes([&] { return Is(1, Phase::kRunning) && Is(2, Phase::kRunning); }));
   EXPECT_EQ(service_->View().gpus.at(0).problem, "");
   EXPECT_TRUE(runner_.Started({1, 2}));

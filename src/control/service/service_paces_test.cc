@@ -33,7 +33,7 @@ class PlayedRunner final : public engine::Runner {
   Seconds Now() override { return now; }
   void Start(const engine::RunRequest& request) override {
     runs[request.id] = {request, now, {}, 0};
-    Tell(RunEvent::Kind::kStarted, request.id);
+    events_.push_back(engine::RunStarted{request.id});
   }
   void Stop(RunId id, Seconds) override {
     if (runs.contains(id)) End(id, {.exit_code = 143, .stopped = true});
@@ -45,7 +45,7 @@ class PlayedRunner final : public engine::Runner {
     std::vector<engine::RunRequest> found;
     for (const auto& [id, run] : runs) {
       found.push_back(run.request);
-      Tell(RunEvent::Kind::kStarted, id);
+      events_.push_back(engine::RunStarted{id});
     }
     return found;
   }
@@ -72,15 +72,9 @@ class PlayedRunner final : public engine::Runner {
   Seconds now{1000};
 
  private:
-  RunEvent& Tell(RunEvent::Kind kind, RunId id) {
-    RunEvent& event = events_.emplace_back();
-    event.kind = kind;
-    event.id = id;
-    return event;
-  }
   void End(RunId id, engine::RunEnd end) {
     end.ran = now - runs.at(id).began;
-    Tell(RunEvent::Kind::kEnded, id).end = end;
+    events_.push_back(engine::RunEnded{id, end});
     runs.erase(id);
   }
   void Pass() {
@@ -90,7 +84,7 @@ class PlayedRunner final : public engine::Runner {
     for (auto& [id, run] : runs) {
       const Training& loop = loops[id.job];
       run.done += together ? loop.beside : 1;
-      if (loop.tells) Tell(RunEvent::Kind::kProgress, id).steps = run.done * 10;
+      if (loop.tells) events_.push_back(engine::RunProgress{id, run.done * 10});
       const auto limit = run.limit ? run.limit : run.request.asked.time_limit;
       if (run.done >= loop.seconds) {
         over.push_back(id);

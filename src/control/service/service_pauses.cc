@@ -99,57 +99,56 @@ Result<void> Service::Impl::Resume(LiveJob& job) {
   return FailedError("job {} is not paused: it is {}", record.number, core::NameOf(record.phase));
 }
 
-void Service::Impl::TakePauseNote(LiveJob& job, const engine::RunEvent& note) {
-  using Kind = engine::RunEvent::Kind;
+void Service::Impl::WritePause(LiveJob& job, const engine::RunPaused& event) {
   JobRecord& record = job.record;
-  const std::int64_t number = record.number;
-  switch (note.kind) {
-    case Kind::kPaused: {
-      record.paused_at = Wall();
-      if (record.cancelled) return;
-      if (note.host_memory.value > 0) record.seen.gpu_memory = note.host_memory;
-      Say("job.paused", number,
-          fmt::format("job {} is paused; {:.1f} GB of its memory went to the host", number,
-                      note.host_memory.value / 1e9));
-      if (record.phase != Phase::kStopping) return;  // wanted back already
-      record.phase = record.asked.held ? Phase::kHeld : Phase::kWaiting;
-      // One that the loop counts as running was paused by its user, or by an earlier server's plan.
-      if (!job.id.valid() || (record.phase == Phase::kWaiting &&
-                              snapshot.job(job.id).state != core::JobState::kRunning)) {
-        return;
-      }
-      engine.Park(live.TakeId(job));
-      if (record.phase == Phase::kWaiting) Enqueue(number);
-      return;
-    }
-    case Kind::kResumed:
-      if (record.cancelled || !std::exchange(record.paused, false)) return;
-      record.phase = Phase::kRunning;
-      if (monitor != nullptr && job.adopted) monitor->Began(record);
-      // What it ran for does not count the time in between.
-      if (record.resumed && record.paused_at) *record.resumed += Wall() - *record.paused_at;
-      Say("job.resumed", number, fmt::format("job {} goes on", number));
-      return;
-    case Kind::kPauseRefused: {
-      const bool by_hand = record.asked.held;
-      record.paused = record.asked.held = false;
-      if (record.cancelled) return;
-      record.note = "it could not be paused: " + note.message;
-      if (by_hand) {
-        record.phase = Phase::kRunning;
-        record.reason.clear();
-      } else {
-        record.note += "; so it is stopped, and begins anew";
-      }
-      Say("job.pause_refused", number, fmt::format("job {}: {}", number, record.note));
-      return;
-    }
-    default:
-      if (record.cancelled) return;
-      record.phase = Phase::kWaiting;
-      record.note = "it could not go on: " + note.message + "; it is tried again";
-      Say("job.resume_refused", number, fmt::format("job {}: {}", number, record.note));
+  record.paused_at = Wall();
+  if (record.cancelled) return;
+  if (event.host_memory.value > 0) record.seen.gpu_memory = event.host_memory;
+  Say("job.paused", record.number,
+      fmt::format("job {} is paused; {:.1f} GB of its memory went to the host", record.number,
+                  event.host_memory.value / 1e9));
+  if (record.phase != Phase::kStopping) return;  // wanted back already
+  record.phase = record.asked.held ? Phase::kHeld : Phase::kWaiting;
+  // One that the loop counts as running was paused by its user, or by an earlier server's plan.
+  if (!job.id.valid() ||
+      (record.phase == Phase::kWaiting && snapshot.job(job.id).state != core::JobState::kRunning)) {
+    return;
   }
+  engine.Park(live.TakeId(job));
+  if (record.phase == Phase::kWaiting) Enqueue(record.number);
+}
+
+void Service::Impl::WritePause(LiveJob& job, const engine::RunResumed& /*event*/) {
+  JobRecord& record = job.record;
+  if (record.cancelled || !std::exchange(record.paused, false)) return;
+  record.phase = Phase::kRunning;
+  if (monitor != nullptr && job.adopted) monitor->Began(record);
+  // What it ran for does not count the time in between.
+  if (record.resumed && record.paused_at) *record.resumed += Wall() - *record.paused_at;
+  Say("job.resumed", record.number, fmt::format("job {} goes on", record.number));
+}
+
+void Service::Impl::WritePause(LiveJob& job, const engine::PauseRefused& event) {
+  JobRecord& record = job.record;
+  const bool by_hand = record.asked.held;
+  record.paused = record.asked.held = false;
+  if (record.cancelled) return;
+  record.note = "it could not be paused: " + event.why;
+  if (by_hand) {
+    record.phase = Phase::kRunning;
+    record.reason.clear();
+  } else {
+    record.note += "; so it is stopped, and begins anew";
+  }
+  Say("job.pause_refused", record.number, fmt::format("job {}: {}", record.number, record.note));
+}
+
+void Service::Impl::WritePause(LiveJob& job, const engine::ResumeRefused& event) {
+  JobRecord& record = job.record;
+  if (record.cancelled) return;
+  record.phase = Phase::kWaiting;
+  record.note = "it could not go on: " + event.why + "; it is tried again";
+  Say("job.resume_refused", record.number, fmt::format("job {}: {}", record.number, record.note));
 }
 
 bool Service::Impl::RestorePaused(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {

@@ -208,7 +208,7 @@ TEST_F(ServicePausesTest, APausedJobThatIsCancelledIsEnded) {
 
 TEST_F(ServicePausesTest, APausedJobWhoseProcessEndsIsHeld) {
   Paused();
-  engine::RunEvent event = HandRunner::Of(engine::RunEvent::Kind::kEnded, {1, 1});
+  engine::RunEnded event{{1, 1}};
   event.end.lost = true;
   event.end.exit_code = 137;
   runner_->Tell(event);

@@ -41,7 +41,9 @@ void Service::Impl::OnObserved() {
 }
 
 void Service::Impl::TakeNews() {
-  for (const engine::RunEvent& note : engine.TakeNotes()) TakeNote(note);
+  for (const engine::RunEvent& note : engine.TakeNotes()) {
+    std::visit([this](const auto& event) { Handle(event); }, note);
+  }
   for (const engine::Ended& end : engine.TakeEnded()) TakeEnd(end);
 }
 
@@ -51,82 +53,84 @@ void Service::Impl::AfterTurn() {
   LookAtHost();
 }
 
-void Service::Impl::TakeNote(const engine::RunEvent& note) {
-  using Kind = engine::RunEvent::Kind;
-  if (note.kind == Kind::kGpuLost || note.kind == Kind::kGpuBack) return TakeGpuNote(note);
-  if (note.kind == Kind::kNodeCame || note.kind == Kind::kNodeWent) return TakeNodeNote(note);
-  if (note.kind == Kind::kSubmitted) return foreign.push_back(note);
-  if (note.kind == Kind::kWithdrawn) return TakeWithdrawn(note);
-  if (note.kind == Kind::kTerms) return TakeTerms(note);
-  if (note.kind == Kind::kNodeKept) return TakeNodeKept(note);
-  if (note.kind == Kind::kGpuTaken) return TakeGpuTaken(note);
-  if (note.kind == Kind::kHostTaken) return TakeHostTaken(note);
-  if (note.id.job == 0) return Say("gpu.note", 0, note.message);  // of the machine, of no run
-  LiveJob* job = live.Find(note.id.job);
-  if (job != nullptr && note.kind == Kind::kStopRefused) return TakeRefusedStop(*job, note);
-  if (job == nullptr || job->record.attempt != note.id.attempt) return;
+LiveJob* Service::Impl::JobOfRun(engine::RunId id) {
+  LiveJob* job = live.Find(id.job);
+  return job != nullptr && job->record.attempt == id.attempt ? job : nullptr;
+}
+
+void Service::Impl::Handle(const engine::RunNote& event) {
+  LiveJob* job = JobOfRun(event.id);
+  if (job == nullptr) return;
+  job->record.note = event.message;
+  outbox.Touch(*job);
+}
+
+void Service::Impl::Handle(const engine::TimeLimitReached& event) {
+  LiveJob* job = JobOfRun(event.id);
+  if (job == nullptr) return;
   JobRecord& record = job->record;
-  if (note.kind == Kind::kPaused || note.kind == Kind::kResumed ||
-      note.kind == Kind::kPauseRefused || note.kind == Kind::kResumeRefused) {
-    TakePauseNote(*job, note);
-  } else if (note.kind == Kind::kNote) {
-    record.note = note.message;
-  } else if (note.kind == Kind::kTimeIsOver) {
-    if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
-    record.phase = Phase::kStopping;
-    record.reason = TimeIsOver(record);
-    Say("job.stopping", record.number, fmt::format("job {}: {}", record.number, record.reason));
-  } else if (note.kind == Kind::kStarted) {
-    job->alone = record.beside.empty();
-    if (monitor != nullptr) monitor->Began(record);
-    TakeCores(*job, note);
-    if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
-    record.phase = Phase::kRunning;
-    record.resumed = Wall();
-    if (!record.started) {
-      record.started = record.resumed;
-      const core::UnixMillis waited =
-          std::max<core::UnixMillis>(*record.started - record.submitted, 0);
-      tally.CountWait(core::Seconds(static_cast<double>(waited) / 1e3));
-    }
-    Say("job.started", record.number, fmt::format("job {} runs", record.number));
+  if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
+  record.phase = Phase::kStopping;
+  record.reason = TimeIsOver(record);
+  Say("job.stopping", record.number, fmt::format("job {}: {}", record.number, record.reason));
+  outbox.Touch(*job);
+}
+
+void Service::Impl::Handle(const engine::RunStarted& event) {
+  LiveJob* job = JobOfRun(event.id);
+  if (job == nullptr) return;
+  JobRecord& record = job->record;
+  job->alone = record.beside.empty();
+  if (monitor != nullptr) monitor->Began(record);
+  TakeCores(*job, event);
+  if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
+  record.phase = Phase::kRunning;
+  record.resumed = Wall();
+  if (!record.started) {
+    record.started = record.resumed;
+    const core::UnixMillis waited =
+        std::max<core::UnixMillis>(*record.started - record.submitted, 0);
+    tally.CountWait(core::Seconds(static_cast<double>(waited) / 1e3));
   }
+  Say("job.started", record.number, fmt::format("job {} runs", record.number));
   outbox.Touch(*job);
 }
 
 // It runs where it ran, whatever the plan said: the snapshot has it there again. An attempt
 // elsewhere that was decided on is not made.
-void Service::Impl::TakeRefusedStop(LiveJob& job, const engine::RunEvent& note) {
-  JobRecord& record = job.record;
-  if (record.cancelled || core::IsOver(record.phase) || !job.id.valid()) return;
-  if (record.attempt != note.id.attempt) {
-    job.unmade = std::exchange(record.attempt, note.id.attempt);
-    const core::Allocation& there = snapshot.job(job.id).allocation;
+void Service::Impl::Handle(const engine::StopRefused& event) {
+  LiveJob* job = live.Find(event.id.job);
+  if (job == nullptr) return;
+  JobRecord& record = job->record;
+  if (record.cancelled || core::IsOver(record.phase) || !job->id.valid()) return;
+  if (record.attempt != event.id.attempt) {
+    job->unmade = std::exchange(record.attempt, event.id.attempt);
+    const core::Allocation& there = snapshot.job(job->id).allocation;
     record.gpus.clear();
     for (const core::GpuId gpu : there.gpus) record.gpus.push_back(gpus.gpu(gpu));
     record.cores = there.cores;
     record.sm_share = there.sm_share;
-    record.resumed.reset();  // kStarted follows
-    record.beside = JobsOn(there.gpus, job.id, snapshot, live);
+    record.resumed.reset();  // RunStarted follows
+    record.beside = JobsOn(there.gpus, job->id, snapshot, live);
   }
   record.phase = record.resumed ? Phase::kRunning : Phase::kStarting;
   record.reason = "it keeps its place for now";
-  record.note = note.message;
-  Say("job.kept", record.number, fmt::format("job {}: {}", record.number, note.message));
-  outbox.Touch(job);
+  record.note = event.why;
+  Say("job.kept", record.number, fmt::format("job {}: {}", record.number, event.why));
+  outbox.Touch(*job);
 }
 
 // What the manager gave is what is taken, whatever it was told.
-void Service::Impl::TakeCores(LiveJob& job, const engine::RunEvent& note) {
+void Service::Impl::TakeCores(LiveJob& job, const engine::RunStarted& started) {
   JobRecord& record = job.record;
-  if (!note.message.empty() && record.phase == Phase::kStarting) {
-    record.reason += "; " + note.message;
+  if (!started.message.empty() && record.phase == Phase::kStarting) {
+    record.reason += "; " + started.message;
   }
-  if (note.cores <= 0 || note.cores == record.cores) return;
-  record.cores = note.cores;
+  if (started.cores <= 0 || started.cores == record.cores) return;
+  record.cores = started.cores;
   outbox.Touch(job);
   if (job.id.valid() && snapshot.job(job.id).state == core::JobState::kRunning) {
-    loop->Resize(job.id, note.cores);
+    loop->Resize(job.id, started.cores);
   }
 }
 

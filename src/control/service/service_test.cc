@@ -18,7 +18,6 @@ namespace {
 
 using core::Phase;
 using core::Result;
-using engine::RunEvent;
 using engine::RunId;
 using engine::RunRequest;
 
@@ -274,10 +273,10 @@ TEST_F(ServiceTest, WhoseTimeIsOverIsOnItsWayOutAndWhy) {
   timed.time_limit = core::Seconds(90);
   ASSERT_TRUE(Submit({timed}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
-  runner_->Tell(HandRunner::Of(RunEvent::Kind::kTimeIsOver, {1, 1}));
+  runner_->Tell(engine::TimeLimitReached{{1, 1}});
   EXPECT_EQ(Comes(1, Phase::kStopping), Phase::kStopping);
   EXPECT_EQ(service_->board().Find(1)->reason, "its time limit (90 s) is over");
-  RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});
+  engine::RunEnded end{{1, 1}};
   end.end.exit_code = 143;
   end.end.timed_out = true;
   runner_->Tell(end);
@@ -335,17 +334,13 @@ TEST_F(ServiceTest, ADrainedGpuTakesNoNewJobs) {
 }
 
 TEST_F(ServiceTest, AGpuThatIsLostIsLikeADrainedOne) {
-  RunEvent lost = HandRunner::Of(RunEvent::Kind::kGpuLost, {});
-  lost.gpu = "GPU-0";
-  lost.message = "it has fallen off the bus";
-  runner_->Tell(lost);
+  runner_->Tell(engine::GpuLost{"GPU-0", "it has fallen off the bus"});
   for (int i = 0; i < 1000 && service_->View().gpus.at(0).problem.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ASSERT_TRUE(Submit({Job()}));
   EXPECT_EQ(service_->board().Find(1)->phase, Phase::kWaiting);
-  lost.kind = RunEvent::Kind::kGpuBack;
-  runner_->Tell(lost);
+  runner_->Tell(engine::GpuBack{"GPU-0"});
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
 }
 
@@ -619,7 +614,7 @@ TEST_F(ServiceTest, WhoComesAfterOneThatFailedGoesWithItAndSoOn) {
 TEST_F(ServiceTest, AskedToEndBySomebodyElseItIsQueuedAgain) {
   ASSERT_TRUE(Submit({Job()}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
-  RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, 1});
+  engine::RunEnded end{{1, 1}};
   end.end.stopped = true;  // a machine that is shut down; it saved its work and left with 0
   runner_->Tell(end);
   for (int i = 0; i < 1000 && !runner_->Started({1, 2}); ++i) {
@@ -655,7 +650,7 @@ TEST_F(ServiceTest, F10_AJobUnderWhichTheMachineGoesDownIsHeldAfterThreeTimes) {
     for (int i = 0; i < 3000 && !runner_->Started({1, attempt}); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    RunEvent end = HandRunner::Of(RunEvent::Kind::kEnded, {1, attempt});
+    engine::RunEnded end{{1, attempt}};
     end.end.lost = true;
     runner_->Tell(end);
   }

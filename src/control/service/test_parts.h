@@ -39,30 +39,29 @@ class HandRunner final : public engine::Runner {
     EXPECT_TRUE(started.insert(request.id).second) << "started twice";
     if (refuse > 0) {
       --refuse;
-      events_.push_back(Of(engine::RunEvent::Kind::kRefused, request.id));
-      events_.back().message = "no licence is free";
+      events_.push_back(engine::StartRefused{request.id, "no licence is free"});
       return;
     }
     running.insert(request.id);
-    events_.push_back(Of(engine::RunEvent::Kind::kStarted, request.id));
+    events_.push_back(engine::RunStarted{request.id});
   }
   void Stop(engine::RunId id, core::Seconds) override { End(id, 143); }
   bool Pause(engine::RunId id, std::optional<core::Bytes>) override {
     const std::lock_guard lock(mutex_);
     ++pauses;
     if (hold_pauses) return true;  // the test tells it, or never
-    const bool refused = !refuse_pause.empty();
-    events_.push_back(
-        Of(refused ? engine::RunEvent::Kind::kPauseRefused : engine::RunEvent::Kind::kPaused, id));
-    events_.back().message = refuse_pause;
-    events_.back().host_memory = core::Bytes(4.1e9);
+    if (refuse_pause.empty()) {
+      events_.push_back(engine::RunPaused{id, core::Bytes(4.1e9)});
+    } else {
+      events_.push_back(engine::PauseRefused{id, refuse_pause});
+    }
     changed_.notify_all();
     return true;
   }
   bool Resume(engine::RunId id) override {
     const std::lock_guard lock(mutex_);
     ++resumes;
-    events_.push_back(Of(engine::RunEvent::Kind::kResumed, id));
+    events_.push_back(engine::RunResumed{id});
     changed_.notify_all();
     return true;
   }
@@ -97,11 +96,11 @@ class HandRunner final : public engine::Runner {
            const std::optional<engine::Fall>& fall = {}) {
     const std::lock_guard lock(mutex_);
     if (running.erase(id) == 0) return;
-    engine::RunEvent event = Of(engine::RunEvent::Kind::kEnded, id);
-    event.end.exit_code = code;
-    event.end.out_of_memory = out_of_memory;
-    event.end.fall = fall;
-    events_.push_back(event);
+    engine::RunEnd end;
+    end.exit_code = code;
+    end.out_of_memory = out_of_memory;
+    end.fall = fall;
+    events_.push_back(engine::RunEnded{id, std::move(end)});
     changed_.notify_all();
   }
   bool Started(engine::RunId id) {
@@ -125,12 +124,6 @@ class HandRunner final : public engine::Runner {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
     changed_.notify_all();
-  }
-  static engine::RunEvent Of(engine::RunEvent::Kind kind, engine::RunId id) {
-    engine::RunEvent event;
-    event.kind = kind;
-    event.id = id;
-    return event;
   }
 
   std::set<engine::RunId> started, running, forgotten;

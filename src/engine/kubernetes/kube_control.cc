@@ -28,14 +28,6 @@ KubeControl::KubeControl(KubeControlOptions options)
     : options_(std::move(options)),
       next_number_(std::max<std::int64_t>(options_.first_number, 1)) {}
 
-void KubeControl::TellEvent(RunEvent::Kind kind, RunId id, std::string message) {
-  RunEvent event;
-  event.kind = kind;
-  event.id = id;
-  event.message = std::move(message);
-  out_->push_back(std::move(event));
-}
-
 void KubeControl::TakePods(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {
     if (change.kind == KubeChange::Kind::kGone) {
@@ -228,7 +220,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (problem_.empty() != before.empty()) {
     const std::string said = problem_.empty() ? "the API server answers again" : problem_;
     options_.say(said);
-    TellEvent(RunEvent::Kind::kNote, {}, said);
+    TellEvent(RunnerNote{said});
   }
   return NextDue();
 }
@@ -246,7 +238,7 @@ Seconds KubeControl::NextDue() const {
 
 void KubeControl::AnswerList() {
   const auto token = std::exchange(list_, std::nullopt);
-  if (token) out_->push_back(ListedEvent(*token, runs_, ended_, Nodes()));
+  if (token) TellEvent(ListRuns(*token, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

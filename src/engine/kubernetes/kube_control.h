@@ -181,7 +181,7 @@ class KubeControl : public ClusterControl {
   };
 
   // kube_control.cc
-  void TellEvent(RunEvent::Kind kind, RunId id, std::string message = {});
+  void TellEvent(RunEvent event) { out_->push_back(std::move(event)); }
   void AnswerList();
   void TakeComplaint(const KubeRequest& request, const KubeAnswer& answer);
   core::Seconds NextDue() const;

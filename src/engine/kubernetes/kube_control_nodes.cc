@@ -123,11 +123,12 @@ void KubeControl::TellNodes(bool first) {
     if (first) continue;
     for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);  // it is told anew
     host_taken_.erase(name);
-    RunEvent event;
-    event.kind = up ? RunEvent::Kind::kNodeCame : RunEvent::Kind::kNodeWent;
-    event.node = here.node;
-    if (!up) event.message = here.there ? here.kube.not_ready : "Kubernetes has it no more";
-    out_->push_back(std::move(event));
+    if (up) {
+      TellEvent(NodeCame{here.node});
+    } else {
+      TellEvent(
+          NodeWent{here.node.name, here.there ? here.kube.not_ready : "Kubernetes has it no more"});
+    }
   }
 }
 
@@ -202,22 +203,16 @@ void KubeControl::TellTaken() {
     if (who.empty()) continue;
     for (const core::GivenGpu& gpu : here.node.gpus) taken[gpu.uuid] = who;
   }
-  RunEvent event;
-  event.kind = RunEvent::Kind::kGpuTaken;
   for (const auto& [uuid, who] : taken) {
     const auto told = taken_.find(uuid);
     if (told != taken_.end() && told->second == who) continue;
-    event.gpu = uuid;
-    event.message = who;
-    out_->push_back(event);
+    TellEvent(GpuTaken{uuid, who});
   }
   for (const auto& [name, here] : nodes_) {
     if (!here.told_up) continue;  // with its node it is gone, not free
     for (const core::GivenGpu& gpu : here.node.gpus) {
       if (!taken_.contains(gpu.uuid) || taken.contains(gpu.uuid)) continue;
-      event.gpu = gpu.uuid;
-      event.message.clear();
-      out_->push_back(event);
+      TellEvent(GpuTaken{gpu.uuid});
     }
   }
   taken_ = std::move(taken);
@@ -245,12 +240,7 @@ void KubeControl::TellHostTaken() {
     HostUse& told = host_taken_[name];
     if (told == now) continue;
     told = now;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kHostTaken;
-    event.node.name = name;
-    event.node.cores = now.cores;
-    event.node.memory = core::Bytes(now.memory);
-    out_->push_back(std::move(event));
+    TellEvent(HostTaken{name, now.cores, core::Bytes(now.memory)});
   }
 }
 

@@ -170,7 +170,7 @@ bool KubeControl::PlaceOne(Run& run, MembersByNode& placed) {
   const std::int64_t job = run.request.id.job;
   const auto found = parties_.find(job);
   if (found == parties_.end()) {
-    TellEvent(RunEvent::Kind::kWithdrawn, run.request.id, "Kubernetes has no such pod");
+    TellEvent(JobWithdrawn{job, "Kubernetes has no such pod"});
     RunEnd end;
     end.stopped = true;
     end.exit_code = 143;

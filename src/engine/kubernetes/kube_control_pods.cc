@@ -217,7 +217,7 @@ void KubeControl::DropParty(std::int64_t number) {
 
 void KubeControl::Withdraw(Party& party, RunId id, std::string why) {
   if (party.told && !std::exchange(party.withdrawn, true)) {
-    TellEvent(RunEvent::Kind::kWithdrawn, id, std::move(why));
+    TellEvent(JobWithdrawn{id.job, std::move(why)});
   }
 }
 
@@ -231,8 +231,8 @@ void KubeControl::TellExpected() {
       dirty_.insert(number);
       continue;
     }
-    TellEvent(RunEvent::Kind::kWithdrawn, {number, 0},
-              "Kubernetes has no pod with this number any more: it was deleted, or made anew");
+    TellEvent(JobWithdrawn{
+        number, "Kubernetes has no pod with this number any more: it was deleted, or made anew"});
   }
 }
 
@@ -375,25 +375,20 @@ void KubeControl::TellOne(Party& party) {
     group_.try_emplace(party.group, party.number);
   StartTerms terms = TermsOf(party);
   if (party.told && party.terms == terms) return;
-  RunEvent event;
-  event.id = id;
-  event.kind = party.told ? RunEvent::Kind::kTerms : RunEvent::Kind::kSubmitted;
-  if (!party.told) {
-    event.job = SubmissionOf(pods_.at(party.members.front()), party.words, static_cast<int>(size));
-    event.job->terms = terms;
-    if (!party.words.model.empty() && options_.predict && event.job->asked.gpus > 0) {
-      auto needs = options_.predict(party.words, event.job->asked);
-      if (needs) {
-        event.job->asked.needs = *std::move(needs);
-      } else if (event.job->remark.empty()) {
-        event.job->remark = "what it needs is not known: " + needs.error().message;
-      }
+  party.terms = terms;
+  if (std::exchange(party.told, true)) return TellEvent(TermsChanged{id.job, std::move(terms)});
+  ForeignJob job =
+      SubmissionOf(pods_.at(party.members.front()), party.words, static_cast<int>(size));
+  job.terms = std::move(terms);
+  if (!party.words.model.empty() && options_.predict && job.asked.gpus > 0) {
+    auto needs = options_.predict(party.words, job.asked);
+    if (needs) {
+      job.asked.needs = *std::move(needs);
+    } else if (job.remark.empty()) {
+      job.remark = "what it needs is not known: " + needs.error().message;
     }
   }
-  event.terms = terms;
-  party.terms = std::move(terms);
-  party.told = true;
-  out_->push_back(std::move(event));
+  TellEvent(JobSubmitted{id.job, std::move(job)});
 }
 
 void KubeControl::TellWaiting() {

@@ -29,7 +29,7 @@ std::string KubeControl::NameOf(const Run& run) const {
 
 void KubeControl::TellStarted(Run& run) {
   if (std::exchange(run.told_started, true)) return;
-  TellEvent(RunEvent::Kind::kStarted, run.request.id);
+  TellEvent(RunStarted{run.request.id});
 }
 
 // Its pods wait on.
@@ -44,12 +44,8 @@ void KubeControl::Refuse(std::int64_t job, std::string why) {
   }
   runs_.erase(found);
   dirty_.insert(job);
-  if (wanted == Wanted::kNothing) return TellEvent(RunEvent::Kind::kRefused, id, std::move(why));
-  RunEvent event;
-  event.kind = RunEvent::Kind::kEnded;
-  event.id = id;
-  event.end = ended_[id] = StoppedEnd("it was stopped before it began");
-  out_->push_back(std::move(event));
+  if (wanted == Wanted::kNothing) return TellEvent(StartRefused{id, std::move(why)});
+  TellEvent(RunEnded{id, ended_[id] = StoppedEnd("it was stopped before it began")});
 }
 
 // Its pods are over or gone.
@@ -66,22 +62,15 @@ void KubeControl::EndRun(std::int64_t job, RunEnd end) {
     const bool again = left && (end.stopped || end.lost) && !party.withdrawn;
     if (again && !party.owner.uid.empty()) {
       AwaitOwner(party);
-      RunEvent event;
-      event.kind = RunEvent::Kind::kTerms;
-      event.id = run.request.id;
-      party.terms = event.terms = TermsOf(party);
-      out_->push_back(std::move(event));
+      party.terms = TermsOf(party);
+      TellEvent(TermsChanged{job, *party.terms});
     } else {
       if (again) Withdraw(party, run.request.id, "it was evicted, and nothing makes its pod again");
       DropParty(job);
     }
   }
-  RunEvent event;
-  event.kind = RunEvent::Kind::kEnded;
-  event.id = run.request.id;
-  ended_[event.id] = end;
-  event.end = std::move(end);
-  out_->push_back(std::move(event));
+  ended_[run.request.id] = end;
+  TellEvent(RunEnded{run.request.id, std::move(end)});
 }
 
 // It runs on without us.
@@ -199,7 +188,7 @@ void KubeControl::AdvanceBound(std::int64_t job) {
   if (AllOver(run)) return EndRun(job, EndOf(run));
   if (!stuck.empty() && run.wanted == Wanted::kNothing &&
       std::exchange(run.stuck, stuck) != stuck) {
-    TellEvent(RunEvent::Kind::kNote, run.request.id, "it does not begin: " + stuck);
+    TellEvent(RunNote{run.request.id, "it does not begin: " + stuck});
   }
 }
 
@@ -284,7 +273,7 @@ void KubeControl::TakeStopAnswer(const KubeRequest& request, std::int64_t job, s
     return KeepRun(run, told);
   }
   if (std::exchange(run.stuck, told) == told) return;
-  TellEvent(RunEvent::Kind::kNote, run.request.id, told);
+  TellEvent(RunNote{run.request.id, told});
 }
 
 // Who decides may choose another one. Of several pods some may be on their way out already: then
@@ -293,7 +282,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
   const bool all = std::all_of(run.members.begin(), run.members.end(),
                                [](const Member& member) { return member.kept; });
   if (!all) {
-    if (std::exchange(run.stuck, why) != why) TellEvent(RunEvent::Kind::kNote, run.request.id, why);
+    if (std::exchange(run.stuck, why) != why) TellEvent(RunNote{run.request.id, why});
     return;
   }
   run.wanted = Wanted::kNothing;
@@ -302,7 +291,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
     member.kept = false;
     member.asked.reset();
   }
-  TellEvent(RunEvent::Kind::kStopRefused, run.request.id, why);
+  TellEvent(StopRefused{run.request.id, why});
 }
 
 // By the claims, which users cannot write. Pods that are bound without one are strangers.

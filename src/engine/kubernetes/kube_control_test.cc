@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "testing/fake_kube.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
@@ -20,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
-using Kind = RunEvent::Kind;
 
 // Two nodes of two GPUs each.
 class KubeControlTest : public ::testing::Test {
@@ -48,16 +48,15 @@ class KubeControlTest : public ::testing::Test {
     kube_.Tell(*control_);
     control_->Cycle(kube_.now(), told_);
   }
-  std::vector<RunEvent> Told(Kind kind) const {
-    std::vector<RunEvent> some;
-    std::copy_if(told_.begin(), told_.end(), std::back_inserter(some),
-                 [&](const RunEvent& event) { return event.kind == kind; });
-    return some;
+  template <class Event>
+  std::vector<Event> Told() const {
+    return fixtures::AllOf<Event>(told_);
   }
   // The last of that kind; one that is empty where there is none.
-  RunEvent Last(Kind kind) const {
-    const auto some = Told(kind);
-    return some.empty() ? RunEvent() : some.back();
+  template <class Event>
+  Event Last() const {
+    const auto some = Told<Event>();
+    return some.empty() ? Event() : some.back();
   }
   static RunRequest RunOf(std::int64_t job, const std::string& node,
                           const std::vector<std::string>& gpus, int attempt = 1) {
@@ -115,13 +114,13 @@ TEST_F(KubeControlTest, PodsAreToldInTheOrderTheyWereMade) {
   kube_.AddPod("other", {.scheduler = "default-scheduler"});
   Begin();
   Live(1);
-  const auto told = Told(Kind::kSubmitted);
+  const auto told = Told<JobSubmitted>();
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0].id.job, 1);
-  EXPECT_EQ(told[0].job->asked.name, "b");
-  EXPECT_EQ(told[0].job->user.name, "team");
-  EXPECT_EQ(told[1].job->asked.name, "a");
-  EXPECT_THAT(told[1].job->remark, HasSubstr("may-evict"));
+  EXPECT_EQ(told[0].job, 1);
+  EXPECT_EQ(told[0].as.asked.name, "b");
+  EXPECT_EQ(told[0].as.user.name, "team");
+  EXPECT_EQ(told[1].as.asked.name, "a");
+  EXPECT_THAT(told[1].as.remark, HasSubstr("may-evict"));
 }
 
 TEST_F(KubeControlTest, AStartIsClaimedThenBoundInOneWrite) {
@@ -139,11 +138,11 @@ TEST_F(KubeControlTest, AStartIsClaimedThenBoundInOneWrite) {
   EXPECT_EQ(AnnotationOf("team/a", "memory-limit"), "0=8192M");
   EXPECT_EQ(AnnotationOf("team/a", "job"), "1");
   EXPECT_THAT(ClaimsOn("n1"), HasSubstr("1.1 GPU-3 sm:40 mem:8192 cores:1 shares limited"));
-  EXPECT_EQ(Last(Kind::kStarted).id, (RunId{1, 1}));
-  EXPECT_THAT(Told(Kind::kEnded), IsEmpty());
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{1, 1}));
+  EXPECT_THAT(Told<RunEnded>(), IsEmpty());
   Live(30);
-  EXPECT_EQ(Last(Kind::kEnded).end.exit_code, 0);
-  EXPECT_FALSE(Last(Kind::kEnded).end.stopped);
+  EXPECT_EQ(Last<RunEnded>().end.exit_code, 0);
+  EXPECT_FALSE(Last<RunEnded>().end.stopped);
   EXPECT_EQ(ClaimsOn("n1"), "") << "its claim went with it";
   EXPECT_EQ(Requests("/binding"), 1);
 }
@@ -168,8 +167,9 @@ TEST_F(KubeControlTest, AnAnswerThatGetsLostNeitherBindsTwiceNorLosesThePod) {
         control.Cycle(kube.now(), told);
       }
       EXPECT_EQ(kube.starts().at("team/a"), 1);
-      EXPECT_EQ(std::count_if(told.begin(), told.end(),
-                              [](const RunEvent& one) { return one.kind == Kind::kStarted; }),
+      EXPECT_EQ(std::count_if(
+                    told.begin(), told.end(),
+                    [](const RunEvent& one) { return std::holds_alternative<RunStarted>(one); }),
                 1);
       EXPECT_EQ(kube.wrong, "");
     }
@@ -201,9 +201,10 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadDoNotOverCommitAGpu) {
     other.Cycle(kube_.now(), heard);
   }
   EXPECT_EQ(kube_.Running().size(), 1U);
-  EXPECT_EQ(std::count_if(heard.begin(), heard.end(),
-                          [](const RunEvent& one) { return one.kind == Kind::kRefused; }),
-            1);
+  EXPECT_EQ(
+      std::count_if(heard.begin(), heard.end(),
+                    [](const RunEvent& one) { return std::holds_alternative<StartRefused>(one); }),
+      1);
 }
 
 // One binds the pod; the other gives up its own claim for it, and no other.
@@ -213,7 +214,7 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadClaimForTheSamePod) {
     kube_.AddPod(name, {.lasts = Seconds(500), .owner = "x"});
     Begin();
     Live(0.5);
-    const std::int64_t job = Last(Kind::kSubmitted).id.job;
+    const std::int64_t job = Last<JobSubmitted>().job;
     KubeControl other(FakeKubeRunner::Options(kube_));
     kube_.TellAll(other);
     other.Open(kube_.now());
@@ -252,13 +253,13 @@ TEST_F(KubeControlTest, WhatDoesNotFitTheNodeIsRefusedInWords) {
       {.lasts = Seconds(1e6), .scheduler = "other", .cpu = "10", .spec = {{"nodeName", "n0"}}});
   Begin();
   Live(0.5);
-  EXPECT_EQ(Last(Kind::kHostTaken).node.cores, 10);
+  EXPECT_EQ(Last<HostTaken>().cores, 10);
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   Live(0.5);
-  EXPECT_THAT(Last(Kind::kRefused).message, HasSubstr("6 CPUs left, and it asks for 10 CPUs"));
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("6 CPUs left, and it asks for 10 CPUs"));
   control_->Start(RunOf(1, "n1", {"GPU-2"}, 2));
   Live(1);
-  EXPECT_EQ(Last(Kind::kStarted).id, (RunId{1, 2}));
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{1, 2}));
 }
 
 TEST_F(KubeControlTest, AStopEvictsAndTheOwnersNextPodIsTheSameJob) {
@@ -271,16 +272,16 @@ TEST_F(KubeControlTest, AStopEvictsAndTheOwnersNextPodIsTheSameJob) {
   Live(1);
   control_->Stop({1, 1});
   Live(3);
-  EXPECT_THAT(Last(Kind::kTerms).terms.waits_for,
+  EXPECT_THAT(Last<TermsChanged>().terms.waits_for,
               HasSubstr("waits for the pod that Job 'x' makes"));
   Live(3);
-  EXPECT_TRUE(Last(Kind::kEnded).end.stopped);
-  EXPECT_THAT(Told(Kind::kWithdrawn), IsEmpty());
-  EXPECT_EQ(Last(Kind::kTerms).terms.waits_for, "") << "it is there";
-  EXPECT_EQ(Told(Kind::kSubmitted).size(), 1U);
+  EXPECT_TRUE(Last<RunEnded>().end.stopped);
+  EXPECT_THAT(Told<JobWithdrawn>(), IsEmpty());
+  EXPECT_EQ(Last<TermsChanged>().terms.waits_for, "") << "it is there";
+  EXPECT_EQ(Told<JobSubmitted>().size(), 1U);
   control_->Start(RunOf(1, "n1", {"GPU-2"}, 2));
   Live(1);
-  EXPECT_EQ(Last(Kind::kStarted).id, (RunId{1, 2}));
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{1, 2}));
 }
 
 // As the controllers of Jobs and ReplicaSets do.
@@ -290,7 +291,7 @@ TEST_F(KubeControlTest, TheNextPodMayComeBeforeTheEvictedOneIsGone) {
     kube_.AddPod(name, {.lasts = Seconds(500), .owner = "owner-" + name});
     Begin();
     Live(0.5);
-    const std::int64_t job = Last(Kind::kSubmitted).id.job;
+    const std::int64_t job = Last<JobSubmitted>().job;
     control_->Start(RunOf(job, "n0", {"GPU-0"}));
     Live(2);
     kube_.leaving = Seconds(gone ? 0 : 3);
@@ -302,7 +303,7 @@ TEST_F(KubeControlTest, TheNextPodMayComeBeforeTheEvictedOneIsGone) {
     Live(1);
     told_.clear();
     Live(5);
-    EXPECT_THAT(Told(Kind::kSubmitted), IsEmpty()) << "it is the same job";
+    EXPECT_THAT(Told<JobSubmitted>(), IsEmpty()) << "it is the same job";
     control_->Start(RunOf(job, "n1", {"GPU-2"}, 2));
     Live(2);
     EXPECT_EQ(kube_.pod("team/" + name + "-next")["spec"].value("nodeName", ""), "n1");
@@ -319,8 +320,8 @@ TEST_F(KubeControlTest, AnEvictedPodThatNobodyMakesAgainIsWithdrawn) {
   Live(1);
   control_->Stop({1, 1});
   Live(2);
-  EXPECT_THAT(Last(Kind::kWithdrawn).message, HasSubstr("nothing makes its pod again"));
-  EXPECT_TRUE(Last(Kind::kEnded).end.stopped);
+  EXPECT_THAT(Last<JobWithdrawn>().why, HasSubstr("nothing makes its pod again"));
+  EXPECT_TRUE(Last<RunEnded>().end.stopped);
 }
 
 TEST_F(KubeControlTest, APodWhoseBudgetForbidsItsEvictionRunsOnUntilItIsStoppedAgain) {
@@ -332,19 +333,19 @@ TEST_F(KubeControlTest, APodWhoseBudgetForbidsItsEvictionRunsOnUntilItIsStoppedA
   kube_.budgets = {"team/a"};
   control_->Stop({1, 1});
   Live(40);
-  ASSERT_EQ(Told(Kind::kStopRefused).size(), 1U);
-  EXPECT_THAT(Last(Kind::kStopRefused).message, HasSubstr("PodDisruptionBudget"));
+  ASSERT_EQ(Told<StopRefused>().size(), 1U);
+  EXPECT_THAT(Last<StopRefused>().why, HasSubstr("PodDisruptionBudget"));
   EXPECT_EQ(control_->written().evictions, 1) << "it is not asked again unless it is told to";
   control_->Stop({1, 1});
   Live(1);
-  EXPECT_EQ(Told(Kind::kStopRefused).size(), 2U) << "at once";
-  EXPECT_THAT(Told(Kind::kEnded), IsEmpty());
+  EXPECT_EQ(Told<StopRefused>().size(), 2U) << "at once";
+  EXPECT_THAT(Told<RunEnded>(), IsEmpty());
   kube_.budgets.clear();
   Live(40);
-  EXPECT_THAT(Told(Kind::kEnded), IsEmpty());
+  EXPECT_THAT(Told<RunEnded>(), IsEmpty());
   control_->Stop({1, 1});
   Live(5);
-  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+  EXPECT_EQ(Told<RunEnded>().size(), 1U);
 }
 
 TEST_F(KubeControlTest, OfAGroupThatIsLeavingTheRestIsToFollow) {
@@ -358,12 +359,12 @@ TEST_F(KubeControlTest, OfAGroupThatIsLeavingTheRestIsToFollow) {
   kube_.budgets = {"team/b"};
   control_->Stop({1, 1});
   Live(20);
-  EXPECT_THAT(Told(Kind::kStopRefused), IsEmpty()) << "one of them has gone";
-  EXPECT_THAT(Last(Kind::kNote).message, HasSubstr("PodDisruptionBudget"));
-  EXPECT_THAT(Told(Kind::kWithdrawn), IsEmpty());
+  EXPECT_THAT(Told<StopRefused>(), IsEmpty()) << "one of them has gone";
+  EXPECT_THAT(Last<RunNote>().message, HasSubstr("PodDisruptionBudget"));
+  EXPECT_THAT(Told<JobWithdrawn>(), IsEmpty());
   kube_.budgets.clear();
   Live(30);
-  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+  EXPECT_EQ(Told<RunEnded>().size(), 1U);
 }
 
 TEST_F(KubeControlTest, AServerThatHasTooMuchToDoIsAskedAgain) {
@@ -375,10 +376,10 @@ TEST_F(KubeControlTest, AServerThatHasTooMuchToDoIsAskedAgain) {
   kube_.refuse = {{"/eviction", 429}};
   control_->Stop({1, 1});
   Live(20);
-  EXPECT_THAT(Told(Kind::kStopRefused), IsEmpty());
+  EXPECT_THAT(Told<StopRefused>(), IsEmpty());
   kube_.refuse.clear();
   Live(20);
-  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+  EXPECT_EQ(Told<RunEnded>().size(), 1U);
 }
 
 TEST_F(KubeControlTest, GpusAreNotSharedWhereNoAgentIsHeard) {
@@ -393,20 +394,20 @@ TEST_F(KubeControlTest, GpusAreNotSharedWhereNoAgentIsHeard) {
     EXPECT_EQ(node.exclusive, node.name == "n0") << "until it is known";
   }
   Live(2);
-  EXPECT_THAT(Told(Kind::kNodeKept), IsEmpty());
+  EXPECT_THAT(Told<NodeChanged>(), IsEmpty());
   heard["n0"] = false;
   Live(2);
-  ASSERT_EQ(Told(Kind::kNodeKept).size(), 1U) << "once, to say why";
-  EXPECT_TRUE(Last(Kind::kNodeKept).node.exclusive);
-  EXPECT_THAT(Last(Kind::kNodeKept).message, HasSubstr("no agent is heard there"));
+  ASSERT_EQ(Told<NodeChanged>().size(), 1U) << "once, to say why";
+  EXPECT_TRUE(Last<NodeChanged>().exclusive);
+  EXPECT_THAT(Last<NodeChanged>().why, HasSubstr("no agent is heard there"));
   heard = {{"n0", true}, {"n1", false}};
   Live(2);
-  const auto told = Told(Kind::kNodeKept);
+  const auto told = Told<NodeChanged>();
   ASSERT_EQ(told.size(), 3U);
-  EXPECT_EQ(told[1].node.name, "n0");
-  EXPECT_FALSE(told[1].node.exclusive);
-  EXPECT_THAT(told[1].message, HasSubstr("pods may share its GPUs"));
-  EXPECT_TRUE(told[2].node.exclusive);
+  EXPECT_EQ(told[1].node, "n0");
+  EXPECT_FALSE(told[1].exclusive);
+  EXPECT_THAT(told[1].why, HasSubstr("pods may share its GPUs"));
+  EXPECT_TRUE(told[2].exclusive);
 }
 
 TEST_F(KubeControlTest, DeletedByItsUser) {
@@ -419,10 +420,10 @@ TEST_F(KubeControlTest, DeletedByItsUser) {
   kube_.DeletePod("team/waits");
   kube_.DeletePod("team/runs");
   Live(2);
-  const auto gone = Told(Kind::kWithdrawn);
+  const auto gone = Told<JobWithdrawn>();
   ASSERT_EQ(gone.size(), 2U);
-  EXPECT_THAT(gone[0].message, HasSubstr("deleted in Kubernetes"));
-  EXPECT_EQ(Told(Kind::kEnded).size(), 1U);
+  EXPECT_THAT(gone[0].why, HasSubstr("deleted in Kubernetes"));
+  EXPECT_EQ(Told<RunEnded>().size(), 1U);
 }
 
 TEST_F(KubeControlTest, CancelDeletesWhetherItRunsOrWaits) {
@@ -437,7 +438,7 @@ TEST_F(KubeControlTest, CancelDeletesWhetherItRunsOrWaits) {
   Live(3);
   EXPECT_FALSE(kube_.HasPod("team/a"));
   EXPECT_FALSE(kube_.HasPod("team/b"));
-  EXPECT_EQ(Last(Kind::kEnded).id, (RunId{1, 1}));
+  EXPECT_EQ(Last<RunEnded>().id, (RunId{1, 1}));
   EXPECT_EQ(Requests("/eviction"), 0);
 }
 
@@ -447,9 +448,9 @@ TEST_F(KubeControlTest, AFailureHasItsExitCode) {
   Live(0.5);
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   Live(8);
-  EXPECT_EQ(Last(Kind::kEnded).end.exit_code, 137);
-  EXPECT_EQ(Last(Kind::kEnded).end.signal, 9);
-  EXPECT_FALSE(Last(Kind::kEnded).end.stopped);
+  EXPECT_EQ(Last<RunEnded>().end.exit_code, 137);
+  EXPECT_EQ(Last<RunEnded>().end.signal, 9);
+  EXPECT_FALSE(Last<RunEnded>().end.stopped);
 }
 
 TEST_F(KubeControlTest, AGroupStartsTogetherOrNotAtAll) {
@@ -458,18 +459,18 @@ TEST_F(KubeControlTest, AGroupStartsTogetherOrNotAtAll) {
   kube_.AddPod("g-0", told);
   Begin();
   Live(0.5);
-  EXPECT_THAT(Last(Kind::kSubmitted).job->terms.waits_for, HasSubstr("1 of 2 pods are there"));
-  EXPECT_EQ(Last(Kind::kSubmitted).job->asked.gpus, 2);
+  EXPECT_THAT(Last<JobSubmitted>().as.terms.waits_for, HasSubstr("1 of 2 pods are there"));
+  EXPECT_EQ(Last<JobSubmitted>().as.asked.gpus, 2);
   kube_.AddPod("g-1", told);
   Live(0.5);
-  EXPECT_EQ(Last(Kind::kTerms).terms.waits_for, "");
-  EXPECT_EQ(Told(Kind::kSubmitted).size(), 1U) << "one job";
+  EXPECT_EQ(Last<TermsChanged>().terms.waits_for, "");
+  EXPECT_EQ(Told<JobSubmitted>().size(), 1U) << "one job";
   RunRequest run = RunOf(1, "n0", {"GPU-1", "GPU-2"});
   run.nodes = {"n0", "n1"};
   kube_.ChangeNode("n1", {{"spec", {{"unschedulable", true}}}});
   control_->Start(run);
   Live(2);
-  EXPECT_THAT(Last(Kind::kRefused).message, HasSubstr("cordoned"));
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("cordoned"));
   EXPECT_THAT(kube_.Running(), IsEmpty()) << "none";
   kube_.ChangeNode("n1", {{"spec", {{"unschedulable", nullptr}}}});
   run.id.attempt = 2;
@@ -480,8 +481,8 @@ TEST_F(KubeControlTest, AGroupStartsTogetherOrNotAtAll) {
   EXPECT_EQ(AnnotationOf("team/g-1", "gpu-ids"), "GPU-2");
   control_->Stop({1, 2});
   Live(4);
-  EXPECT_EQ(Last(Kind::kEnded).id, (RunId{1, 2}));
-  EXPECT_EQ(Last(Kind::kTerms).terms.waits_for, "") << "both were made again";
+  EXPECT_EQ(Last<RunEnded>().id, (RunId{1, 2}));
+  EXPECT_EQ(Last<TermsChanged>().terms.waits_for, "") << "both were made again";
 }
 
 TEST_F(KubeControlTest, AMemberThatIsReplacedBetweenTwoLooks) {
@@ -490,14 +491,14 @@ TEST_F(KubeControlTest, AMemberThatIsReplacedBetweenTwoLooks) {
   Begin();
   kube_.AddPod("a", told);
   Live(1);
-  EXPECT_THAT(Last(Kind::kSubmitted).terms.waits_for, HasSubstr("1 of 2 pods"));
+  EXPECT_THAT(Last<JobSubmitted>().as.terms.waits_for, HasSubstr("1 of 2 pods"));
   kube_.DeletePod("team/a");
   kube_.AddPod("b", told);
   kube_.AddPod("c", told);
   Live(1);
-  EXPECT_EQ(Told(Kind::kSubmitted).size(), 1U);
-  EXPECT_THAT(Told(Kind::kWithdrawn), IsEmpty());
-  EXPECT_EQ(Last(Kind::kTerms).terms.waits_for, "");
+  EXPECT_EQ(Told<JobSubmitted>().size(), 1U);
+  EXPECT_THAT(Told<JobWithdrawn>(), IsEmpty());
+  EXPECT_EQ(Last<TermsChanged>().terms.waits_for, "");
 }
 
 TEST_F(KubeControlTest, AStartMayComeBeforeItsPodIsRead) {
@@ -505,8 +506,8 @@ TEST_F(KubeControlTest, AStartMayComeBeforeItsPodIsRead) {
   kube_.AddPod("a", {.number = 7});
   control_->Start(RunOf(7, "n0", {"GPU-0"}));
   Live(2);
-  EXPECT_EQ(Last(Kind::kStarted).id, (RunId{7, 1}));
-  EXPECT_THAT(Told(Kind::kSubmitted), IsEmpty());
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{7, 1}));
+  EXPECT_THAT(Told<JobSubmitted>(), IsEmpty());
 }
 
 TEST_F(KubeControlTest, WhatCannotBeJudgedIsNeverBound) {
@@ -518,13 +519,13 @@ TEST_F(KubeControlTest, WhatCannotBeJudgedIsNeverBound) {
   kube_.AddPod("b", {.owner = "y", .annotations = {{"gpu-ids", "GPU-0"}}});
   Begin();
   Live(0.5);
-  const auto submitted = Told(Kind::kSubmitted);
+  const auto submitted = Told<JobSubmitted>();
   ASSERT_EQ(submitted.size(), 2U);
-  EXPECT_THAT(submitted[0].job->terms.waits_for, HasSubstr("spec.affinity.podAffinity"));
-  EXPECT_THAT(submitted[1].job->terms.waits_for, HasSubstr("sharewell.io/gpu-ids"));
+  EXPECT_THAT(submitted[0].as.terms.waits_for, HasSubstr("spec.affinity.podAffinity"));
+  EXPECT_THAT(submitted[1].as.terms.waits_for, HasSubstr("sharewell.io/gpu-ids"));
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   Live(1);
-  EXPECT_THAT(Last(Kind::kRefused).message, HasSubstr("spec.affinity.podAffinity"));
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("spec.affinity.podAffinity"));
   EXPECT_EQ(Requests("/binding"), 0);
 }
 
@@ -549,14 +550,14 @@ TEST_F(KubeControlTest, SelectorsTaintsAndVolumesSayWhere) {
   kube_.AddPod("f-late", {.owner = "f", .spec = with_claim("late")});
   Begin();
   Live(0.5);
-  const auto told = Told(Kind::kSubmitted);
+  const auto told = Told<JobSubmitted>();
   ASSERT_EQ(told.size(), 6U);
-  EXPECT_THAT(told[0].job->terms.nodes, IsEmpty()) << "any";
-  EXPECT_THAT(told[1].job->terms.nodes, ElementsAre("n0"));
-  EXPECT_THAT(told[2].job->terms.nodes, ElementsAre("n0"));
-  EXPECT_THAT(told[3].job->terms.waits_for, HasSubstr("n0: its nodeSelector wants 'disk=hdd'"));
-  EXPECT_THAT(told[4].job->terms.nodes, ElementsAre("n1"));
-  EXPECT_THAT(told[5].job->terms.waits_for, HasSubstr("'late' is bound"));
+  EXPECT_THAT(told[0].as.terms.nodes, IsEmpty()) << "any";
+  EXPECT_THAT(told[1].as.terms.nodes, ElementsAre("n0"));
+  EXPECT_THAT(told[2].as.terms.nodes, ElementsAre("n0"));
+  EXPECT_THAT(told[3].as.terms.waits_for, HasSubstr("n0: its nodeSelector wants 'disk=hdd'"));
+  EXPECT_THAT(told[4].as.terms.nodes, ElementsAre("n1"));
+  EXPECT_THAT(told[5].as.terms.waits_for, HasSubstr("'late' is bound"));
 }
 
 TEST_F(KubeControlTest, WordsStandInTheConditionWithTheNumber) {
@@ -624,17 +625,17 @@ TEST_F(KubeControlTest, ANodeThatIsSilentTakesNobodyAndIsLostLater) {
   Live(1);
   kube_.SetReady("n0", false);
   Live(5);
-  EXPECT_THAT(Last(Kind::kGpuTaken).message, HasSubstr("not ready"));
-  EXPECT_THAT(Told(Kind::kNodeWent), IsEmpty());
+  EXPECT_THAT(Last<GpuTaken>().by, HasSubstr("not ready"));
+  EXPECT_THAT(Told<NodeWent>(), IsEmpty());
   Live(60);
-  EXPECT_EQ(Last(Kind::kNodeWent).node.name, "n0");
-  EXPECT_THAT(Told(Kind::kEnded), IsEmpty()) << "it may still run there";
+  EXPECT_EQ(Last<NodeWent>().node, "n0");
+  EXPECT_THAT(Told<RunEnded>(), IsEmpty()) << "it may still run there";
   control_->Stop({1, 1});
   Live(10);
-  EXPECT_TRUE(Last(Kind::kEnded).end.lost);
+  EXPECT_TRUE(Last<RunEnded>().end.lost);
   kube_.SetReady("n0", true);
   Live(1);
-  EXPECT_EQ(Last(Kind::kNodeCame).node.name, "n0");
+  EXPECT_EQ(Last<NodeCame>().node.name, "n0");
 }
 
 TEST_F(KubeControlTest, AShortSilenceHarmsNobody) {
@@ -644,8 +645,8 @@ TEST_F(KubeControlTest, AShortSilenceHarmsNobody) {
   Live(5);
   kube_.SetReady("n0", true);
   Live(1);
-  EXPECT_EQ(Last(Kind::kGpuTaken).message, "") << "free again";
-  EXPECT_THAT(Told(Kind::kNodeWent), IsEmpty());
+  EXPECT_EQ(Last<GpuTaken>().by, "") << "free again";
+  EXPECT_THAT(Told<NodeWent>(), IsEmpty());
 }
 
 TEST_F(KubeControlTest, GpusOfTheStockPluginAreLeftAlone) {
@@ -659,10 +660,10 @@ TEST_F(KubeControlTest, GpusOfTheStockPluginAreLeftAlone) {
                 {"containers", {{{"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}}}}}});
   Live(1);
   std::set<std::string> taken;
-  for (const RunEvent& event : Told(Kind::kGpuTaken)) taken.insert(event.gpu);
+  for (const GpuTaken& event : Told<GpuTaken>()) taken.insert(event.gpu);
   EXPECT_THAT(taken, UnorderedElementsAre("GPU-2", "GPU-3"));
   Live(12);
-  EXPECT_EQ(Last(Kind::kGpuTaken).message, "");
+  EXPECT_EQ(Last<GpuTaken>().by, "");
 }
 
 TEST_F(KubeControlTest, ARestartReadsAllBack) {
@@ -697,13 +698,13 @@ TEST_F(KubeControlTest, ARestartReadsAllBack) {
   control_->Expect(3);
   control_->Expect(77);
   Live(1);
-  EXPECT_EQ(Told(Kind::kStarted).size(), 2U);
-  EXPECT_THAT(Told(Kind::kSubmitted), IsEmpty()) << "it has its number in its status";
-  EXPECT_EQ(Last(Kind::kWithdrawn).id.job, 77);
-  EXPECT_EQ(Last(Kind::kTerms).id.job, 3);
+  EXPECT_EQ(Told<RunStarted>().size(), 2U);
+  EXPECT_THAT(Told<JobSubmitted>(), IsEmpty()) << "it has its number in its status";
+  EXPECT_EQ(Last<JobWithdrawn>().job, 77);
+  EXPECT_EQ(Last<TermsChanged>().job, 3);
   kube_.AddPod("new", {.owner = "n"});
   Live(0.5);
-  EXPECT_EQ(Last(Kind::kSubmitted).id.job, 4);
+  EXPECT_EQ(Last<JobSubmitted>().job, 4);
 }
 
 TEST_F(KubeControlTest, KilledBetweenTheClaimAndTheBinding) {
@@ -725,13 +726,13 @@ TEST_F(KubeControlTest, KilledBetweenTheClaimAndTheBinding) {
   RunRequest other = RunOf(2, "n0", {"GPU-0"});
   control_->Start(other);
   Live(1);
-  EXPECT_THAT(Last(Kind::kRefused).message, HasSubstr("GPU-0 is claimed by job 1"));
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("GPU-0 is claimed by job 1"));
   Live(40);
   EXPECT_EQ(ClaimsOn("n0"), "") << "no reservation leaks";
   other.id.attempt = 2;
   control_->Start(other);
   Live(1);
-  EXPECT_EQ(Last(Kind::kStarted).id, (RunId{2, 2}));
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{2, 2}));
 }
 
 TEST_F(KubeControlTest, ARightThatIsMissingIsSaid) {
@@ -741,7 +742,7 @@ TEST_F(KubeControlTest, ARightThatIsMissingIsSaid) {
   kube_.refuse["/nodes/n0"] = 403;
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   Live(1);
-  EXPECT_THAT(Last(Kind::kRefused).message, HasSubstr("patch nodes"));
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("patch nodes"));
   EXPECT_THAT(control_->problem(), HasSubstr("patch nodes"));
 }
 
@@ -763,7 +764,7 @@ TEST_F(KubeControlTest, SomebodyElseBindsIt) {
   Live(0.5);
   kube_.ChangePod("team/a", {{"spec", {{"nodeName", "n1"}}}});
   Live(1);
-  EXPECT_THAT(Last(Kind::kWithdrawn).message, HasSubstr("somebody else bound pod 'team/a'"));
+  EXPECT_THAT(Last<JobWithdrawn>().why, HasSubstr("somebody else bound pod 'team/a'"));
 }
 
 TEST_F(KubeControlTest, SomebodyElseBindsItWhileItIsStarted) {
@@ -772,15 +773,15 @@ TEST_F(KubeControlTest, SomebodyElseBindsItWhileItIsStarted) {
     kube_.AddPod(name, {.lasts = Seconds(500), .owner = "x"});
     Begin();
     Live(0.5);
-    const std::int64_t job = Last(Kind::kSubmitted).id.job;
+    const std::int64_t job = Last<JobSubmitted>().job;
     control_->Start(RunOf(job, "n0", {"GPU-0"}));
     if (claimed) control_->Cycle(kube_.now(), told_);
     kube_.ChangePod("team/" + name,
                     {{"spec", {{"nodeName", "elsewhere"}}}, {"status", {{"phase", "Running"}}}});
     Live(1);
-    EXPECT_THAT(Last(Kind::kWithdrawn).message, HasSubstr("somebody else bound"));
-    EXPECT_EQ(Last(Kind::kEnded).id, (RunId{job, 1}));
-    EXPECT_THAT(Told(Kind::kRefused), IsEmpty()) << "it would be started again";
+    EXPECT_THAT(Last<JobWithdrawn>().why, HasSubstr("somebody else bound"));
+    EXPECT_EQ(Last<RunEnded>().id, (RunId{job, 1}));
+    EXPECT_THAT(Told<StartRefused>(), IsEmpty()) << "it would be started again";
     control_->CancelWaiting(job);
     Live(20);
     EXPECT_TRUE(kube_.HasPod("team/" + name)) << "it is not ours to delete";

@@ -47,15 +47,13 @@ void KubeControl::TellWatched() {
     }
     const bool was_silent = std::exchange(here.told_silent, silent);
     if (same && was_silent == silent) continue;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kNodeKept;
-    event.node = here.node;
+    NodeChanged event{here.node.name, here.node.reserved, here.node.exclusive};
     if (silent) {
-      event.message = "no agent is heard there: each of its GPUs is given to one pod at a time";
+      event.why = "no agent is heard there: each of its GPUs is given to one pod at a time";
     } else if (was_silent) {
-      event.message = "its agent is heard: pods may share its GPUs";
+      event.why = "its agent is heard: pods may share its GPUs";
     }
-    out_->push_back(std::move(event));
+    TellEvent(std::move(event));
   }
 }
 

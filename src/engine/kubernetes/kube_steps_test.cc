@@ -55,7 +55,7 @@ class KubeStepsTest : public ::testing::Test {
   std::vector<double> Progress() const {
     std::vector<double> steps;
     for (const RunEvent& event : told_) {
-      if (event.kind == RunEvent::Kind::kProgress) steps.push_back(event.steps);
+      if (const auto* told = std::get_if<RunProgress>(&event)) steps.push_back(told->steps);
     }
     return steps;
   }

@@ -93,8 +93,8 @@ class LiveEngine final : public Engine {
   // its next start, as the same attempt. Where it cannot be paused, it is stopped as any other.
   // What it has in GPU memory, for pauses; absent: not known.
   void SetGpuMemory(core::JobId job, std::optional<core::Bytes> memory);
-  // Somebody asks for it: a running job is paused. A note kPaused follows, then Park it; or
-  // kPauseRefused, and it runs on.
+  // Somebody asks for it: a running job is paused. RunPaused follows, then Park it; or
+  // PauseRefused, and it runs on.
   void Pause(core::JobId job);
   // A paused job leaves the queue, told as failed, and keeps its process. Submitted again, under
   // another id, it waits as a paused one.
@@ -116,9 +116,10 @@ class LiveEngine final : public Engine {
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
-  // kStarted, kTimeIsOver, kNote; kPaused, kResumed and their refusals; kGpuLost, kGpuBack;
-  // kNodeCame, kNodeWent: once each time it changed. kSubmitted, kWithdrawn, kGpuTaken as they
-  // come.
+  // RunStarted, TimeLimitReached, RunNote; RunPaused, RunResumed and their refusals; StopRefused;
+  // GpuLost, GpuBack, NodeCame, NodeWent: once each time it changed. All that a manager with users
+  // of its own tells (JobSubmitted and those after it) as it comes. Never StartRefused,
+  // RunProgress, RunEnded or RunsListed: they are Ended, steps, or found again.
   std::vector<RunEvent> TakeNotes();
 
   // Steps of the attempt under way; absent: none told.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "testing/builders.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
@@ -13,20 +14,12 @@ using core::Seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Kind = RunEvent::Kind;
 
-RunEvent EventOf(Kind kind, RunId id) {
-  RunEvent event;
-  event.kind = kind;
-  event.id = id;
-  return event;
-}
-
-RunEvent EndOf(RunId id, int code, int signal = 0) {
-  RunEvent event = EventOf(Kind::kEnded, id);
-  event.end.exit_code = code;
-  event.end.signal = signal;
-  return event;
+RunEnded EndOf(RunId id, int code, int signal = 0) {
+  RunEnd end;
+  end.exit_code = code;
+  end.signal = signal;
+  return {id, std::move(end)};
 }
 
 // Tells what the test says, and notes what it is told.
@@ -63,10 +56,7 @@ class HandRunner : public Runner {
   void Wake() override {}
   void Forget(RunId) override {}
 
-  void Progress(RunId id, double steps) {
-    events.push_back(EventOf(Kind::kProgress, id));
-    events.back().steps = steps;
-  }
+  void Progress(RunId id, double steps) { events.push_back(RunProgress{id, steps}); }
   std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
 
   Seconds now;
@@ -147,8 +137,8 @@ TEST_F(LiveEngineTest, TellsHowRunsEnd) {
   const JobId good = Running({0}), bad = Running({0}), late = Running({1}), lost = Running({1});
   runner_.events = {EndOf({4, 1}, 137, 9), EndOf({3, 1}, 143, 15), EndOf({2, 1}, 3),
                     EndOf({1, 1}, 0)};
-  runner_.events[0].end.lost = true;
-  runner_.events[1].end.timed_out = true;
+  std::get<RunEnded>(runner_.events[0]).end.lost = true;
+  std::get<RunEnded>(runner_.events[1]).end.timed_out = true;
   Observe();
   EXPECT_THAT(seen_.finished, ElementsAre(good));
   EXPECT_THAT(seen_.failed, ElementsAre(bad, late)) << "by job, whatever came first";
@@ -159,7 +149,7 @@ TEST_F(LiveEngineTest, TellsHowRunsEnd) {
   asked_.requeue = false;
   const JobId never_again = Running({0});
   runner_.events = {EndOf({5, 1}, 137, 9)};
-  runner_.events[0].end.lost = true;
+  std::get<RunEnded>(runner_.events[0]).end.lost = true;
   EXPECT_THAT(Observe().failed, ElementsAre(never_again));
 }
 
@@ -168,7 +158,7 @@ TEST_F(LiveEngineTest, WhoseTimeWasOverIsNotQueuedAgain) {
   engine_.Requeue(job);
   engine_.Requeue(other);
   runner_.events = {EndOf({1, 1}, 143, 15), EndOf({2, 1}, 143, 15)};
-  runner_.events[0].end.timed_out = true;
+  std::get<RunEnded>(runner_.events[0]).end.timed_out = true;
   Observe();
   EXPECT_THAT(seen_.failed, ElementsAre(job));
   EXPECT_THAT(seen_.requeued, ElementsAre(other));
@@ -205,13 +195,13 @@ TEST_F(LiveEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
   EXPECT_TRUE(runner_.last.shares);
   EXPECT_EQ(runner_.last.gpu_memory, core::GiB(4));
   runner_.events = {EndOf({1, 1}, 1)};
-  runner_.events[0].end.out_of_memory = true;
+  std::get<RunEnded>(runner_.events[0]).end.out_of_memory = true;
   EXPECT_THAT(Observe().out_of_memory, ElementsAre(job));
   Start(job, {0});
   EXPECT_FALSE(runner_.last.shares);
   EXPECT_EQ(runner_.last.gpu_memory, std::nullopt) << "a larger bound: none";
   runner_.events = {EndOf({1, 2}, 1)};
-  runner_.events[0].end.out_of_memory = true;
+  std::get<RunEnded>(runner_.events[0]).end.out_of_memory = true;
   EXPECT_THAT(Observe().failed, ElementsAre(job));
   EXPECT_THAT(Ends(), ElementsAre("1.1 out of memory", "1.2 failed"));
 }
@@ -252,7 +242,7 @@ TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
   Stop(b);
   EXPECT_THAT(Ends(), ElementsAre("2.1 requeued")) << "it never began";
   runner_.events = {EndOf({1, 1}, 0)};
-  runner_.events.back().end.stopped = true;
+  std::get<RunEnded>(runner_.events.back()).end.stopped = true;
   Observe();
   EXPECT_THAT(seen_.finished, IsEmpty()) << "it was told to end, and has saved its work";
   EXPECT_THAT(seen_.requeued, IsEmpty()) << "the loop knows";
@@ -264,7 +254,7 @@ TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
 TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoTheQueue) {
   runner_.now = Seconds(100);
   const JobId a = Running({0}), b = Submit();
-  runner_.events = {EventOf(Kind::kStarted, {1, 1})};
+  runner_.events = {RunStarted{{1, 1}}};
   Observe();
   engine_.TakeNotes();
   core::Plan plan;
@@ -273,9 +263,7 @@ TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoT
   runner_.now = Seconds(150);
   Apply(plan);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
-  RunEvent refused = EventOf(Kind::kStopRefused, {1, 1});
-  refused.message = "a budget forbids it";
-  runner_.events = {refused};
+  runner_.events = {StopRefused{{1, 1}, "a budget forbids it"}};
   Observe();
   EXPECT_THAT(seen_.requeued, ElementsAre(b));
   ASSERT_THAT(seen_.stays, SizeIs(1));
@@ -292,7 +280,7 @@ TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoT
             "job 1 was to leave its place for it, and does not: a budget forbids it");
   const auto notes = engine_.TakeNotes();
   ASSERT_THAT(notes, SizeIs(1));
-  EXPECT_EQ(notes[0].kind, Kind::kStopRefused);
+  EXPECT_EQ(fixtures::NameOf(notes[0]), fixtures::NameOf<StopRefused>());
   // It may be asked again after a while, and later each time.
   Observe(100);
   ASSERT_THAT(seen_.stays, SizeIs(1));
@@ -300,7 +288,7 @@ TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoT
   EXPECT_EQ(seen_.now, Seconds(165));
   Stop(a);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
-  runner_.events = {refused};
+  runner_.events = {StopRefused{{1, 1}, "a budget forbids it"}};
   Observe();
   ASSERT_THAT(seen_.stays, SizeIs(1));
   Observe(100);
@@ -312,7 +300,7 @@ TEST_F(LiveEngineTest, AStopThatIsRefusedIsTakenBackAndWhoWasToComeGoesBackIntoT
 
 TEST_F(LiveEngineTest, AMoveThatIsRefusedLeavesItWhereItWasAsTheSameAttempt) {
   const JobId a = Running({0}), b = Running({1});
-  runner_.events = {EventOf(Kind::kStarted, {1, 1}), EventOf(Kind::kStarted, {2, 1})};
+  runner_.events = {RunStarted{{1, 1}}, RunStarted{{2, 1}}};
   Observe();
   engine_.TakeNotes();
   core::Plan plan;
@@ -320,14 +308,12 @@ TEST_F(LiveEngineTest, AMoveThatIsRefusedLeavesItWhereItWasAsTheSameAttempt) {
   plan.moves.push_back({b, fixtures::OnGpus({0}), false, {}});
   Apply(plan);
   runner_.TakeCalls();
-  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  runner_.events = {StopRefused{{1, 1}}};
   Observe();
   EXPECT_THAT(seen_.requeued, ElementsAre(a, b)) << "neither is where the plan had it";
   ASSERT_THAT(seen_.stays, SizeIs(1));
   EXPECT_EQ(seen_.stays[0].job, a);
-  std::vector<Kind> kinds;
-  for (const RunEvent& note : engine_.TakeNotes()) kinds.push_back(note.kind);
-  EXPECT_THAT(kinds, ElementsAre(Kind::kStopRefused, Kind::kStarted));
+  EXPECT_EQ(fixtures::NamesOf(engine_.TakeNotes()), (fixtures::NamesOf<StopRefused, RunStarted>()));
   EXPECT_THAT(Ends(), ElementsAre("2.2 requeued"));
   runner_.events = {EndOf({2, 1}, 143, 15)};
   Observe(1);
@@ -346,7 +332,7 @@ TEST_F(LiveEngineTest, AMoveThatIsRefusedLeavesItWhereItWasAsTheSameAttempt) {
 TEST_F(LiveEngineTest, WhoSharesBadlyIsToldToLeaveUntilItMay) {
   const JobId a = Running({0});
   engine_.Requeue(a);
-  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  runner_.events = {StopRefused{{1, 1}}};
   Observe();
   EXPECT_THAT(seen_.stays, IsEmpty());
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
@@ -354,7 +340,7 @@ TEST_F(LiveEngineTest, WhoSharesBadlyIsToldToLeaveUntilItMay) {
   Observe(20);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7"));
   engine_.Cancel(a);
-  runner_.events = {EventOf(Kind::kStopRefused, {1, 1})};
+  runner_.events = {StopRefused{{1, 1}}};
   Observe(100);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("cancel 1.1 within 7"));
 }
@@ -373,7 +359,7 @@ TEST_F(LiveEngineTest, WhatEndedBeforeItWasStoppedKeepsItsEnd) {
   Stop(c);
   engine_.Cancel(c);
   runner_.events = {EndOf({3, 1}, 0)};
-  runner_.events.back().end.stopped = true;
+  std::get<RunEnded>(runner_.events.back()).end.stopped = true;
   EXPECT_THAT(Observe().failed, ElementsAre(c)) << "told so, though the loop has it in the queue";
   EXPECT_THAT(Ends(), ElementsAre("1.1 finished", "2.1 finished", "3.1 failed"));
 }
@@ -430,7 +416,7 @@ TEST_F(LiveEngineTest, AnInteractiveJobIsNeverStartedAgain) {
   engine_.Requeue(evicted);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "stop 2.1 within 7"));
   runner_.events = {EndOf({1, 1}, 0), EndOf({2, 1}, 129, 1)};
-  runner_.events[0].end.stopped = true;
+  std::get<RunEnded>(runner_.events[0]).end.stopped = true;
   EXPECT_THAT(Observe().failed, ElementsAre(moved, evicted));
   EXPECT_THAT(seen_.requeued, IsEmpty());
   EXPECT_THAT(runner_.TakeCalls(), IsEmpty());
@@ -439,7 +425,7 @@ TEST_F(LiveEngineTest, AnInteractiveJobIsNeverStartedAgain) {
   }
   const JobId full = Running({0});
   runner_.events = {EndOf({3, 1}, 1)};
-  runner_.events[0].end.out_of_memory = true;
+  std::get<RunEnded>(runner_.events[0]).end.out_of_memory = true;
   EXPECT_THAT(Observe().failed, ElementsAre(full));
 }
 
@@ -454,7 +440,7 @@ TEST_F(LiveEngineTest, CancelWithdrawAndRequeue) {
   engine_.Requeue(c);
   EXPECT_THAT(Observe().failed, IsEmpty());
   runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 0)};
-  runner_.events.back().end.stopped = true;
+  std::get<RunEnded>(runner_.events.back()).end.stopped = true;
   Observe();
   EXPECT_THAT(seen_.failed, ElementsAre(a));
   EXPECT_THAT(seen_.requeued, ElementsAre(c));
@@ -476,8 +462,7 @@ TEST_F(LiveEngineTest, ALostGpuEndsWhatIsOnIt) {
   const JobId a = Running({0, 1}), b = Running({1});
   asked_.requeue = false;
   const JobId c = Running({0});
-  runner_.events = {EventOf(Kind::kGpuLost, {})};
-  runner_.events[0].gpu = "GPU-0";
+  runner_.events = {GpuLost{"GPU-0"}};
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 1.1 within 7", "cancel 3.1 within 7"));
   runner_.events = {EndOf({1, 1}, 143, 15), EndOf({3, 1}, 143, 15)};
@@ -487,8 +472,7 @@ TEST_F(LiveEngineTest, ALostGpuEndsWhatIsOnIt) {
   Start(a, {0});
   EXPECT_THAT(runner_.TakeCalls(), IsEmpty()) << "nothing is started there";
   EXPECT_THAT(Observe(std::nullopt).requeued, ElementsAre(a));
-  runner_.events = {EventOf(Kind::kGpuBack, {})};
-  runner_.events[0].gpu = "GPU-0";
+  runner_.events = {GpuBack{"GPU-0"}};
   Observe();
   Start(a, {0});
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.3 0 shared"));

@@ -36,58 +36,20 @@ bool LiveRuns::Wait(std::optional<Seconds> until) {
   }
   std::vector<RunEvent> events;
   const bool more = runner_.Wait(until, events);
-  for (const RunEvent& event : events) Take(event);
+  for (const RunEvent& event : events) {
+    std::visit([this](const auto& one) { Handle(one); }, event);
+  }
   StopAgainWhatIsDue();
   if (!starts_.empty()) BeginWhatCan();  // one that was refused may have waited for long enough
   return more;
 }
 
-void LiveRuns::Take(const RunEvent& event) {
-  using Kind = RunEvent::Kind;
-  switch (event.kind) {
-    case Kind::kStarted:
-      return TakeStart(event);
-    case Kind::kRefused:
-      return TakeRefusal(event);
-    case Kind::kProgress:
-      return TakeProgress(event);
-    case Kind::kEnded:
-      return TakeEnd(event);
-    case Kind::kTimeIsOver:
-    case Kind::kNote:
-    case Kind::kSubmitted:
-    case Kind::kWithdrawn:
-    case Kind::kTerms:
-    case Kind::kNodeKept:
-    case Kind::kGpuTaken:
-    case Kind::kHostTaken:
-      return Note(event);
-    case Kind::kStopRefused:
-      return TakeRefusedStop(event);
-    case Kind::kGpuLost:
-      return TakeLostGpu(event);
-    case Kind::kGpuBack:
-      return TakeGpuBack(event);
-    case Kind::kNodeCame:
-      return TakeNodeCame(event);
-    case Kind::kNodeWent:
-      return TakeNodeWent(event);
-    case Kind::kListed:
-      return TakeList(event.list);
-    case Kind::kPaused:
-    case Kind::kResumed:
-    case Kind::kPauseRefused:
-    case Kind::kResumeRefused:
-      return TakePause(event);
-  }
-}
-
-void LiveRuns::Note(const RunEvent& event) {
-  notes_.push_back(event);
+void LiveRuns::Note(RunEvent event) {
+  notes_.push_back(std::move(event));
   news_ = true;
 }
 
-void LiveRuns::TakeStart(const RunEvent& event) {
+void LiveRuns::Handle(const RunStarted& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end()) return;  // it has ended: this comes late
   Entry& job = jobs_.at(found->second);
@@ -95,19 +57,18 @@ void LiveRuns::TakeStart(const RunEvent& event) {
   job.refusals = job.refused_stops = 0;
   if (event.cores > 0) job.run->request.cores = event.cores;
   Note(event);
-  notes_.back().kind = RunEvent::Kind::kStarted;  // a list says so by the way
 }
 
-void LiveRuns::TakeRefusal(const RunEvent& event) {
+void LiveRuns::Handle(const StartRefused& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end() || jobs_.at(found->second).run->started) return;
-  RunEvent end = event;
-  end.end.refused = true;
-  end.end.message = event.message;
-  TakeEnd(end);
+  RunEnd end;
+  end.refused = true;
+  end.message = event.why;
+  Handle(RunEnded{event.id, std::move(end)});
 }
 
-void LiveRuns::TakeProgress(const RunEvent& event) {
+void LiveRuns::Handle(const RunProgress& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end() || !std::isfinite(event.steps) || event.steps < 0) return;
   Entry& job = jobs_.at(found->second);
@@ -166,7 +127,7 @@ void LiveRuns::Over(JobId id, Entry& job, std::vector<JobId>& told) {
   if (!std::exchange(job.over, true)) told.push_back(id);
 }
 
-void LiveRuns::TakeEnd(const RunEvent& event) {
+void LiveRuns::Handle(const RunEnded& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end()) {  // no run of ours, or of a job that the loop does not have
     EndParked(event);

@@ -35,7 +35,7 @@ void LiveRuns::LeaveUnusable() {
   }
 }
 
-void LiveRuns::TakeLostGpu(const RunEvent& event) {
+void LiveRuns::Handle(const GpuLost& event) {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (gpus_[i].uuid == event.gpu) lost_.insert(GpuId(i));
   }
@@ -43,26 +43,27 @@ void LiveRuns::TakeLostGpu(const RunEvent& event) {
   Note(event);
 }
 
-void LiveRuns::TakeGpuBack(const RunEvent& event) {
+void LiveRuns::Handle(const GpuBack& event) {
   std::erase_if(lost_, [&](GpuId gpu) { return gpus_[gpu.index()].uuid == event.gpu; });
   Note(event);
 }
 
-void LiveRuns::TakeNodeWent(const RunEvent& event) {
+void LiveRuns::Handle(const NodeWent& event) {
   // One that came and went before anybody took it in is not spoken of.
-  if (offered_.erase(event.node.name) > 0) {
+  if (offered_.erase(event.node) > 0) {
     std::erase_if(notes_, [&](const RunEvent& note) {
-      return note.kind == RunEvent::Kind::kNodeCame && note.node.name == event.node.name;
+      const auto* came = std::get_if<NodeCame>(&note);
+      return came != nullptr && came->node.name == event.node;
     });
   }
-  KnownNode* node = NodeNamed(event.node.name);
+  KnownNode* node = NodeNamed(event.node);
   if (node == nullptr || !std::exchange(node->up, false)) return;
   for (std::size_t i = 0; i < node->gpus; ++i) lost_.insert(GpuId(node->first_gpu + i));
   LeaveUnusable();
   Note(event);
 }
 
-void LiveRuns::TakeNodeCame(const RunEvent& event) {
+void LiveRuns::Handle(const NodeCame& event) {
   KnownNode* node = NodeNamed(event.node.name);
   if (node == nullptr) {
     if (offered_.insert(event.node.name).second) Note(event);
@@ -85,49 +86,36 @@ void LiveRuns::AddNode(const RunnerNode& node) {
 }
 
 void LiveRuns::TakeNodes(const std::vector<RunnerNode>& up) {
-  RunEvent event;
   for (const KnownNode& node : nodes_) {
     const bool here = std::any_of(up.begin(), up.end(),
                                   [&](const RunnerNode& one) { return one.name == node.name; });
     if (here || !node.up) continue;
-    event.kind = RunEvent::Kind::kNodeWent;
-    event.node = {};
-    event.node.name = node.name;
-    event.message = "it is not among the nodes that are up";
-    TakeNodeWent(event);
+    Handle(NodeWent{node.name, "it is not among the nodes that are up"});
   }
-  event = {};
-  event.kind = RunEvent::Kind::kNodeCame;
-  for (const RunnerNode& node : up) {
-    event.node = node;
-    TakeNodeCame(event);
-  }
+  for (const RunnerNode& node : up) Handle(NodeCame{node});
 }
 
-void LiveRuns::TakeList(const RunList& list) {
-  std::map<RunId, const RunList::Item*> there;
-  for (const RunList::Item& item : list.runs) there[item.id] = &item;
-  RunEvent event;
+void LiveRuns::Handle(const RunsListed& list) {
+  std::map<RunId, const RunsListed::Item*> there;
+  for (const RunsListed::Item& item : list.runs) there[item.id] = &item;
   for (const auto& [run_id, id] : std::map<RunId, JobId>(runs_)) {
     Run& run = *jobs_.at(id).run;
     if (run.command > list.token) continue;  // it was started after that
-    event = {};
-    event.id = run_id;
     const auto found = there.find(run_id);
     if (found == there.end()) {
-      event.end.lost = run.started;
-      event.end.refused = !run.started;
-      event.end.message = run.started ? "nobody knows how it ended" : "its start never arrived";
-      TakeEnd(event);
+      RunEnd end;
+      end.lost = run.started;
+      end.refused = !run.started;
+      end.message = run.started ? "nobody knows how it ended" : "its start never arrived";
+      Handle(RunEnded{run_id, std::move(end)});
     } else if (found->second->end) {
-      event.end = *found->second->end;
-      TakeEnd(event);
+      Handle(RunEnded{run_id, *found->second->end});
     } else {
-      if (found->second->started) TakeStart(event);
+      if (found->second->started) Handle(RunStarted{run_id});
       if (run.leaves && run.refused.empty()) SendStop(run);  // again: it may not have arrived
     }
   }
-  for (const RunList::Item& item : list.runs) {
+  for (const RunsListed::Item& item : list.runs) {
     const auto parked = parked_.find(item.id.job);
     if (parked != parked_.end() && parked->second.run->request.id == item.id) continue;
     if (!item.end && !runs_.contains(item.id)) runner_.Cancel(item.id, options_.grace);  // nobody's

@@ -46,15 +46,13 @@ void LiveRuns::BeginPause(JobId id, Entry& job, bool asked) {
   job.run->paused = Paused::kPausing;
   job.run->asked_to_pause = asked;
   touched_ = true;
-  RunEvent refused;
-  refused.kind = RunEvent::Kind::kPauseRefused;
-  refused.id = job.run->request.id;
+  PauseRefused refused{job.run->request.id};
   if (job.run->request.shares) {
-    refused.message =
+    refused.why =
         "it shares its GPU through MPS, whose clients the driver cannot pause; submit it with "
         "--exclusive to have it alone on its GPU";
   } else if (!runner_.Pause(refused.id, job.gpu_memory)) {
-    refused.message = runner_.WhyNoPause();
+    refused.why = runner_.WhyNoPause();
   } else {
     return;
   }
@@ -84,7 +82,7 @@ void LiveRuns::Pause(JobId id) {
   BeginPause(id, found->second, true);
 }
 
-void LiveRuns::RefusePause(JobId id, Entry& job, const RunEvent& event) {
+void LiveRuns::RefusePause(JobId id, Entry& job, const PauseRefused& event) {
   Run& run = *job.run;
   run.paused = Paused::kNo;
   job.fresh = true;
@@ -92,9 +90,7 @@ void LiveRuns::RefusePause(JobId id, Entry& job, const RunEvent& event) {
   if (std::exchange(run.wanted_back, false)) {
     // It is wanted again already, and was never away.
     std::erase(starts_, id);
-    Note(event);
-    notes_.back().kind = RunEvent::Kind::kResumed;
-    return;
+    return Note(RunResumed{event.id});
   }
   // The plan gave its place to others: it is stopped as where nothing can be paused.
   paused_.push_back({id, std::nullopt});
@@ -114,11 +110,7 @@ void LiveRuns::BeginResume(JobId id, Entry& job) {
   job.fresh = job.due = true;
   touched_ = true;
   if (runner_.Resume(run.request.id)) return;
-  RunEvent refused;
-  refused.kind = RunEvent::Kind::kResumeRefused;
-  refused.id = run.request.id;
-  refused.message = runner_.WhyNoPause();
-  TakePause(refused);
+  Handle(ResumeRefused{run.request.id, runner_.WhyNoPause()});
 }
 
 void LiveRuns::ResumeFound(JobId id) {
@@ -127,36 +119,50 @@ void LiveRuns::ResumeFound(JobId id) {
   runner_.Resume(job.run->request.id);
 }
 
-void LiveRuns::TakePause(const RunEvent& event) {
-  using Kind = RunEvent::Kind;
-  const auto found = runs_.find(event.id);
-  if (found == runs_.end()) return;  // it has ended, or is parked
-  const JobId id = found->second;
-  Entry& job = jobs_.at(id);
-  Run& run = *job.run;
-  if (event.kind == Kind::kPauseRefused && run.paused == Paused::kPausing) {
-    RefusePause(id, job, event);
-  } else if (event.kind == Kind::kPaused && run.paused == Paused::kPausing) {
-    run.paused = Paused::kPaused;
-    LeaveGpus(id, run);
-    Note(event);
-    BeginWhatCan();
-  } else if (event.kind == Kind::kResumed && run.paused == Paused::kResuming) {
-    run.paused = Paused::kNo;
-    job.refusals = 0;
-    job.fresh = job.due = true;
-    Note(event);
-  } else if (event.kind == Kind::kResumeRefused && run.paused == Paused::kResuming) {
-    run.paused = Paused::kPaused;
-    LeaveGpus(id, run);
-    Note(event);
-    if (run.leaves) return;
-    job.not_before =
-        runner_.Now() + std::min(kPauseAgain * std::exp2(job.refusals++), kPauseAgainMost);
-    requeued_.push_back(id);
-    paused_.push_back({id, PlaceOf(run)});
-    BeginWhatCan();
-  }
+LiveRuns::Entry* LiveRuns::InState(RunId id, Paused state) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return nullptr;  // it has ended, or is parked
+  Entry& job = jobs_.at(found->second);
+  return job.run->paused == state ? &job : nullptr;
+}
+
+void LiveRuns::Handle(const PauseRefused& event) {
+  if (Entry* job = InState(event.id, Paused::kPausing))
+    RefusePause(runs_.at(event.id), *job, event);
+}
+
+void LiveRuns::Handle(const RunPaused& event) {
+  Entry* job = InState(event.id, Paused::kPausing);
+  if (job == nullptr) return;
+  job->run->paused = Paused::kPaused;
+  LeaveGpus(runs_.at(event.id), *job->run);
+  Note(event);
+  BeginWhatCan();
+}
+
+void LiveRuns::Handle(const RunResumed& event) {
+  Entry* job = InState(event.id, Paused::kResuming);
+  if (job == nullptr) return;
+  job->run->paused = Paused::kNo;
+  job->refusals = 0;
+  job->fresh = job->due = true;
+  Note(event);
+}
+
+void LiveRuns::Handle(const ResumeRefused& event) {
+  Entry* job = InState(event.id, Paused::kResuming);
+  if (job == nullptr) return;
+  const JobId id = runs_.at(event.id);
+  Run& run = *job->run;
+  run.paused = Paused::kPaused;
+  LeaveGpus(id, run);
+  Note(event);
+  if (run.leaves) return;
+  job->not_before =
+      runner_.Now() + std::min(kPauseAgain * std::exp2(job->refusals++), kPauseAgainMost);
+  requeued_.push_back(id);
+  paused_.push_back({id, PlaceOf(run)});
+  BeginWhatCan();
 }
 
 void LiveRuns::Park(JobId id) {
@@ -200,7 +206,7 @@ bool LiveRuns::CancelParked(std::int64_t number) {
   return true;
 }
 
-bool LiveRuns::EndParked(const RunEvent& event) {
+bool LiveRuns::EndParked(const RunEnded& event) {
   const auto found = parked_.find(event.id.job);
   if (found == parked_.end() || found->second.run->request.id != event.id) return false;
   ended_.push_back({JobId(), event.id, event.end, OutcomeOf(found->second, event.end)});

@@ -6,6 +6,7 @@
 
 #include "engine/live/live_engine.h"
 #include "testing/builders.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
@@ -14,7 +15,6 @@ using core::JobId;
 using core::Seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Kind = RunEvent::Kind;
 
 class HandRunner : public Runner {
  public:
@@ -41,13 +41,11 @@ class HandRunner : public Runner {
   void Wake() override {}
   void Forget(RunId) override {}
 
-  void Tell(Kind kind, RunId id, std::string message = {}) {
-    RunEvent event;
-    event.kind = kind;
-    event.id = id;
-    event.message = std::move(message);
-    event.end.exit_code = 143;  // as it was told to
-    events.push_back(event);
+  void Tell(RunEvent event) { events.push_back(std::move(event)); }
+  void TellEnd(RunId id) {
+    RunEnd end;
+    end.exit_code = 143;  // as it was told to
+    Tell(RunEnded{id, std::move(end)});
   }
   std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
 
@@ -94,17 +92,13 @@ class LivePausesTest : public ::testing::Test {
     const JobId job = Submit(number);
     Observe();
     Apply(StartOf(job));
-    runner_.Tell(Kind::kStarted, {number, 1});
+    runner_.Tell(RunStarted{{number, 1}});
     Observe();
     runner_.TakeCalls();
     engine_.TakeNotes();
     return job;
   }
-  std::vector<Kind> Notes() {
-    std::vector<Kind> kinds;
-    for (const RunEvent& note : engine_.TakeNotes()) kinds.push_back(note.kind);
-    return kinds;
-  }
+  std::vector<std::string> Notes() { return fixtures::NamesOf(engine_.TakeNotes()); }
 
   core::Cluster cluster_;
   HandRunner runner_;
@@ -120,11 +114,11 @@ TEST_F(LivePausesTest, AStartWaitsForThePauseAndThePausedOneForItsPlace) {
   plan.starts = StartOf(second).starts;
   Apply(plan);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1"));
-  runner_.Tell(Kind::kPaused, {1, 1});
+  runner_.Tell(RunPaused{{1, 1}});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1"));
-  EXPECT_THAT(Notes(), ElementsAre(Kind::kPaused));
-  runner_.Tell(Kind::kStarted, {2, 1});
+  EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<RunPaused>()));
+  runner_.Tell(RunStarted{{2, 1}});
   Observe();
   // Back again, while the other still leaves.
   plan = {};
@@ -132,23 +126,23 @@ TEST_F(LivePausesTest, AStartWaitsForThePauseAndThePausedOneForItsPlace) {
   plan.starts = StartOf(first).starts;
   Apply(plan);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 2.1"));
-  runner_.Tell(Kind::kEnded, {2, 1});
+  runner_.TellEnd({2, 1});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("resume 1.1"));
-  runner_.Tell(Kind::kResumed, {1, 1});
+  runner_.Tell(RunResumed{{1, 1}});
   Observe();
-  EXPECT_THAT(Notes(), ::testing::Contains(Kind::kResumed));
+  EXPECT_THAT(Notes(), ::testing::Contains(fixtures::NameOf<RunResumed>()));
 }
 
 TEST_F(LivePausesTest, WhatAPlanCannotPauseIsStopped) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(Kind::kPauseRefused, {1, 1}, "no");
+  runner_.Tell(PauseRefused{{1, 1}, "no"});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "stop 1.1"));
   ASSERT_EQ(seen_.paused.size(), 1U);
   EXPECT_FALSE(seen_.paused[0].where);  // it begins anew
-  runner_.Tell(Kind::kEnded, {1, 1});
+  runner_.TellEnd({1, 1});
   Observe();
   Apply(StartOf(job));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.2"));
@@ -158,7 +152,7 @@ TEST_F(LivePausesTest, ARunnerThatCannotIsToldLikeARefusal) {
   runner_.can = false;
   const JobId job = Running(1);
   engine_.Pause(job);
-  EXPECT_THAT(Notes(), ElementsAre(Kind::kPauseRefused));
+  EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<PauseRefused>()));
   Observe();
   EXPECT_THAT(seen_.failed, IsEmpty());
 }
@@ -167,9 +161,9 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
   const JobId job = Running(1);
   engine_.Pause(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1"));
-  runner_.Tell(Kind::kPaused, {1, 1});
+  runner_.Tell(RunPaused{{1, 1}});
   Observe();
-  EXPECT_THAT(Notes(), ElementsAre(Kind::kPaused));
+  EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<RunPaused>()));
   engine_.Park(job);
   EXPECT_THAT(Observe().failed, ElementsAre(job));
   // Its GPU is free meanwhile.
@@ -177,7 +171,7 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
   Observe();
   Apply(StartOf(other));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1"));
-  runner_.Tell(Kind::kEnded, {2, 1});
+  runner_.TellEnd({2, 1});
   Observe();
   const JobId again = Submit(1, 1);
   Observe();
@@ -192,13 +186,13 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
 TEST_F(LivePausesTest, AParkedOneThatEndsIsTold) {
   const JobId job = Running(1);
   engine_.Pause(job);
-  runner_.Tell(Kind::kPaused, {1, 1});
+  runner_.Tell(RunPaused{{1, 1}});
   Observe();
   engine_.Park(job);
   Observe();
   EXPECT_TRUE(engine_.CancelParked(1));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
-  runner_.Tell(Kind::kEnded, {1, 1});
+  runner_.TellEnd({1, 1});
   Observe();
   const auto ended = engine_.TakeEnded();
   ASSERT_EQ(ended.size(), 1U);
@@ -209,10 +203,10 @@ TEST_F(LivePausesTest, AParkedOneThatEndsIsTold) {
 TEST_F(LivePausesTest, AResumeThatIsRefusedWaitsAndIsTriedAgain) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(Kind::kPaused, {1, 1});
+  runner_.Tell(RunPaused{{1, 1}});
   Observe();
   Apply(StartOf(job));
-  runner_.Tell(Kind::kResumeRefused, {1, 1}, "the GPU is full");
+  runner_.Tell(ResumeRefused{{1, 1}, "the GPU is full"});
   Observe();
   EXPECT_THAT(seen_.requeued, ElementsAre(job));
   ASSERT_EQ(seen_.paused.size(), 1U);
@@ -228,11 +222,11 @@ TEST_F(LivePausesTest, AResumeThatIsRefusedWaitsAndIsTriedAgain) {
 TEST_F(LivePausesTest, APausedJobThatIsCancelledIsEnded) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(Kind::kPaused, {1, 1});
+  runner_.Tell(RunPaused{{1, 1}});
   Observe();
   engine_.Cancel(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
-  runner_.Tell(Kind::kEnded, {1, 1});
+  runner_.TellEnd({1, 1});
   EXPECT_THAT(Observe().failed, ElementsAre(job));
 }
 

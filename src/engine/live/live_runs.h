@@ -154,30 +154,43 @@ class LiveRuns {
   void Over(core::JobId id, Entry& job, std::vector<core::JobId>& told);
   Outcome OutcomeOf(const Entry& job, const RunEnd& end) const;
 
-  void Take(const RunEvent& event);
-  void Note(const RunEvent& event);
-  void TakeStart(const RunEvent& event);
-  void TakeRefusal(const RunEvent& event);
-  void TakeProgress(const RunEvent& event);
-  void TakeEnd(const RunEvent& event);
+  void Note(RunEvent event);
+  void Handle(const RunStarted& event);
+  void Handle(const StartRefused& event);
+  void Handle(const RunProgress& event);
+  void Handle(const RunEnded& event);
+  // Nothing here depends on these: they are for records and users.
+  void Handle(const TimeLimitReached& event) { Note(event); }
+  void Handle(const RunNote& event) { Note(event); }
+  void Handle(const RunnerNote& event) { Note(event); }
+  void Handle(const JobSubmitted& event) { Note(event); }
+  void Handle(const JobWithdrawn& event) { Note(event); }
+  void Handle(const TermsChanged& event) { Note(event); }
+  void Handle(const NodeChanged& event) { Note(event); }
+  void Handle(const GpuTaken& event) { Note(event); }
+  void Handle(const HostTaken& event) { Note(event); }
   // live_pauses.cc
   void BeginPause(core::JobId id, Entry& job, bool asked);
   void BeginResume(core::JobId id, Entry& job);
-  void RefusePause(core::JobId id, Entry& job, const RunEvent& event);
-  void TakePause(const RunEvent& event);
-  bool EndParked(const RunEvent& event);
+  void RefusePause(core::JobId id, Entry& job, const PauseRefused& event);
+  Entry* InState(RunId id, Paused state);  // null: that run is not, or not so
+  void Handle(const PauseRefused& event);
+  void Handle(const RunPaused& event);
+  void Handle(const RunResumed& event);
+  void Handle(const ResumeRefused& event);
+  bool EndParked(const RunEnded& event);
   void LeaveGpus(core::JobId id, const Run& run);
   core::Allocation PlaceOf(const Run& run) const;
   // live_stays.cc
-  void TakeRefusedStop(const RunEvent& event);
+  void Handle(const StopRefused& event);
   void GiveUpStartsOn(const Run& run);
   void StopAgainWhatIsDue();
   // live_nodes.cc
-  void TakeLostGpu(const RunEvent& event);
-  void TakeGpuBack(const RunEvent& event);
-  void TakeNodeCame(const RunEvent& event);
-  void TakeNodeWent(const RunEvent& event);
-  void TakeList(const RunList& list);
+  void Handle(const GpuLost& event);
+  void Handle(const GpuBack& event);
+  void Handle(const NodeCame& event);
+  void Handle(const NodeWent& event);
+  void Handle(const RunsListed& list);
   void TakeNodes(const std::vector<RunnerNode>& up);
   void LeaveUnusable();  // all whose GPU or node is lost
   KnownNode* NodeNamed(const std::string& name);

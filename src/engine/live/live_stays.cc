@@ -24,7 +24,7 @@ constexpr Seconds kStaysMost(60);
 
 // What it means is seen to when the loop is told next, and not while a plan is carried out: who
 // comes to its place with that plan must know that it is taken.
-void LiveRuns::TakeRefusedStop(const RunEvent& event) {
+void LiveRuns::Handle(const StopRefused& event) {
   const auto found = runs_.find(event.id);
   if (found == runs_.end()) return;
   Entry& job = jobs_.at(found->second);
@@ -35,14 +35,13 @@ void LiveRuns::TakeRefusedStop(const RunEvent& event) {
   const Seconds again =
       runner_.Now() + std::min(kStays * std::exp2(job.refused_stops++), kStaysMost);
   if (*run.leaves == Why::kPlan && !run.gpus.empty() && !job.over) {
-    run.refused = event.message.empty() ? "its manager does not allow it" : event.message;
+    run.refused = event.why.empty() ? "its manager does not allow it" : event.why;
     run.stays_until = again;
     return;
   }
   // It shares badly, or nobody waits for it: it is to leave as soon as it may.
   run.stop_again = again;
-  Note(event);
-  notes_.back().kind = RunEvent::Kind::kNote;
+  Note(RunNote{event.id, event.why});
 }
 
 void LiveRuns::StopAgainWhatIsDue() {
@@ -86,19 +85,13 @@ void LiveRuns::TakeBackStaying() {
     run.taken_back = true;
     job.settled = runner_.Now();
     job.fresh = job.due = true;
-    RunEvent note;
-    note.kind = RunEvent::Kind::kStopRefused;
-    note.id = run.request.id;
-    note.message = run.refused;
-    Note(note);
+    Note(StopRefused{run.request.id, run.refused});
     if (job.next) {
       // It had been given another place: that attempt is never made, and its number not used again.
       std::erase(starts_, id);
       job.next.reset();
       requeued_.push_back(id);
-      note.kind = RunEvent::Kind::kStarted;
-      note.message.clear();
-      if (run.started) Note(note);
+      if (run.started) Note(RunStarted{run.request.id});
     }
   }
   std::vector<const Run*> staying;

@@ -211,9 +211,8 @@ void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
   if (limit <= std::max(*run->request.asked.time_limit, engine::ReadLimit(run->folder))) return;
   const auto written = engine::WriteLimit(run->folder, limit);
   if (written || !in.told.insert("limit").second) return;
-  in.Tell(RunEvent::Kind::kNote, id).message =
-      "its time limit cannot be extended by what it loses beside others: " +
-      written.error().message;
+  in.Tell(RunNote{id, "its time limit cannot be extended by what it loses beside others: " +
+                          written.error().message});
 }
 
 // Besides its CPU time, where the machine can: what it moves hurts others more than what it
@@ -246,8 +245,8 @@ void LinuxRunner::SetShare(RunId id, core::Ratio share) {
                                                       : std::numeric_limits<double>::infinity()};
   if (run->group && run->group->Change(limits)) return;
   if (!in.told.insert("share").second) return;
-  in.Tell(RunEvent::Kind::kNote, id).message =
-      "it cannot be slowed down for others: CPU time is not bounded by a control group here";
+  in.Tell(RunNote{
+      id, "it cannot be slowed down for others: CPU time is not bounded by a control group here"});
 }
 
 std::vector<RunRequest> LinuxRunner::RunsIn(const std::string& state) {

@@ -99,16 +99,18 @@ TEST(LinuxRunnerCrash, ManyShortRunsLeaveNothing) {
       runner.Wait(runner.Now() + Seconds(30), events);
       ASSERT_FALSE(events.empty());
       for (const RunEvent& event : events) {
-        if (event.kind == RunEvent::Kind::kStarted) {
-          const std::chrono::duration<double> took = Clock::now() - begun[event.id];
+        if (const auto* start = std::get_if<RunStarted>(&event)) {
+          const std::chrono::duration<double> took = Clock::now() - begun[start->id];
           latencies.push_back(took.count());
         }
-        if (event.kind != RunEvent::Kind::kEnded) continue;
-        EXPECT_EQ(ends.count(event.id), 0U) << event.id.job;
-        ends[event.id] = event.end.exit_code;
-        const auto index = static_cast<std::size_t>(event.id.job - 1) % kinds.size();
-        EXPECT_EQ(event.end.exit_code, kinds[index].second) << event.id.job << event.end.message;
-        runner.Forget(event.id);
+        const auto* ended = std::get_if<RunEnded>(&event);
+        if (ended == nullptr) continue;
+        const auto& [id, end] = *ended;
+        EXPECT_EQ(ends.count(id), 0U) << id.job;
+        ends[id] = end.exit_code;
+        const auto index = static_cast<std::size_t>(id.job - 1) % kinds.size();
+        EXPECT_EQ(end.exit_code, kinds[index].second) << id.job << end.message;
+        runner.Forget(id);
         --running;
       }
     }
@@ -125,7 +127,7 @@ TEST(LinuxRunnerCrash, ManyShortRunsLeaveNothing) {
     runner.Wait(runner.Now() + Seconds(30), events);
     const std::chrono::duration<double> idle = Clock::now() - from;
     std::cout << "on an idle machine: " << idle.count() * 1e3 << " ms\n";
-    while (events.back().kind != RunEvent::Kind::kEnded)
+    while (!std::holds_alternative<RunEnded>(events.back()))
       runner.Wait(runner.Now() + Seconds(30), events);
     runner.Forget(alone);
     // Groups that were busy a moment longer go with the next look.
@@ -170,13 +172,14 @@ void Serve(const platform::TestFolder& folder, int jobs) {
     runner.Wait(runner.Now() + Seconds(30), events);
     if (events.empty()) ::_exit(3);
     for (const RunEvent& event : events) {
-      if (event.kind != RunEvent::Kind::kEnded) continue;
-      const std::int64_t job = event.id.job;
+      const auto* ended = std::get_if<RunEnded>(&event);
+      if (ended == nullptr) continue;
+      const std::int64_t job = ended->id.job;
       const bool known = ends.contains(job);
-      if (!known) append("ends", job, event.end.lost ? -1 : event.end.exit_code);
-      ends[job] = event.end.exit_code;
+      if (!known) append("ends", job, ended->end.lost ? -1 : ended->end.exit_code);
+      ends[job] = ended->end.exit_code;
       running.erase(job);
-      runner.Forget(event.id);
+      runner.Forget(ended->id);
     }
   }
   opened->reset();  // groups that were busy a moment longer go

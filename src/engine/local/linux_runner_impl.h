@@ -102,7 +102,7 @@ struct LinuxRunner::Impl {
   void TakeSignals(int timeout_ms);
   void Signal(const Run& run, core::Seconds grace);
   void RemoveFolder(const std::string& folder) const;
-  RunEvent& Tell(RunEvent::Kind kind, RunId id);
+  void Tell(RunEvent event) { pending.push_back(std::move(event)); }
 
   // linux_runner_pause.cc
   bool StartPauser(Run& run, bool pause);

@@ -63,8 +63,8 @@ std::string WhyNoRoom(Bytes wanted) {
 }  // namespace
 
 void LinuxRunner::Impl::Refuse(RunId id, bool pause, std::string why) {
-  Tell(pause ? RunEvent::Kind::kPauseRefused : RunEvent::Kind::kResumeRefused, id).message =
-      std::move(why);
+  if (pause) return Tell(PauseRefused{id, std::move(why)});
+  Tell(ResumeRefused{id, std::move(why)});
 }
 
 std::string LinuxRunner::WhyNoPause() {
@@ -160,10 +160,8 @@ void LinuxRunner::Impl::TellPause(const Pauser& done, int status) {
   });
   if (!paused && !pauses_again) SetMemory(*run, std::nullopt);
   if (well) {
-    RunEvent& event =
-        Tell(done.pause ? RunEvent::Kind::kPaused : RunEvent::Kind::kResumed, done.id);
-    event.host_memory = Bytes(static_cast<double>(state.bytes));
-    return;
+    if (!done.pause) return Tell(RunResumed{done.id});
+    return Tell(RunPaused{done.id, Bytes(static_cast<double>(state.bytes))});
   }
   if (done.killed) {
     // Wherever it was left: the next one brings it to an end.

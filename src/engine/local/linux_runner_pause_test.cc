@@ -19,7 +19,6 @@ namespace {
 using core::Bytes;
 using core::Seconds;
 using testing::HasSubstr;
-using Kind = RunEvent::Kind;
 
 std::string Beside(const char* name) {
   std::error_code error;
@@ -38,7 +37,7 @@ class LinuxRunnerPauseTest : public testing::Test {
     Set("slow", "0");
     for (const RunId id : started_) runner_->Stop(id, Seconds(0));
     for (const RunId id : started_) {
-      Until([&] { return Has(Kind::kEnded, id); });
+      Until([&] { return Has<RunEnded>(id); });
     }
     ::unsetenv("SHAREWELL_FAKE_CHECKPOINT");
     ::unsetenv("SHAREWELL_CUDA_LIBRARY");
@@ -85,9 +84,8 @@ class LinuxRunnerPauseTest : public testing::Test {
     request.asked.time_limit = limit;
     runner_->Start(request);
     started_.push_back(request.id);
-    Until([&] {
-      return Has(Kind::kStarted, request.id) && std::filesystem::exists(World() + "/ready");
-    });
+    Until(
+        [&] { return Has<RunStarted>(request.id) && std::filesystem::exists(World() + "/ready"); });
     return request.id;
   }
   template <class F>
@@ -100,11 +98,12 @@ class LinuxRunnerPauseTest : public testing::Test {
     }
     EXPECT_TRUE(done()) << Calls();
   }
-  bool Has(Kind kind, RunId id) {
-    for (const RunEvent& event : told_) {
-      if (event.kind == kind && event.id == id) return true;
-    }
-    return false;
+  template <class Event>
+  bool Has(RunId id) {
+    return std::any_of(told_.begin(), told_.end(), [&](const RunEvent& event) {
+      const auto* one = std::get_if<Event>(&event);
+      return one != nullptr && one->id == id;
+    });
   }
   // What the next answer says; empty: it was done.
   std::string Ask(RunId id, bool pause, std::optional<Bytes> memory = {}) {
@@ -113,11 +112,13 @@ class LinuxRunnerPauseTest : public testing::Test {
     return Answer(id, pause);
   }
   std::string Answer(RunId id, bool pause) {
-    const Kind done = pause ? Kind::kPaused : Kind::kResumed;
-    const Kind refused = pause ? Kind::kPauseRefused : Kind::kResumeRefused;
-    Until([&] { return Has(done, id) || Has(refused, id); });
+    return pause ? AnswerOf<RunPaused, PauseRefused>(id) : AnswerOf<RunResumed, ResumeRefused>(id);
+  }
+  template <class Done, class Refused>
+  std::string AnswerOf(RunId id) {
+    Until([&] { return Has<Done>(id) || Has<Refused>(id); });
     for (const RunEvent& event : told_) {
-      if (event.kind == refused) return event.message;
+      if (const auto* refused = std::get_if<Refused>(&event)) return refused->why;
     }
     return {};
   }
@@ -198,11 +199,12 @@ TEST_F(LinuxRunnerPauseTest, ThePauseDoesNotCountForTheTimeLimit) {
   EXPECT_EQ(Ask(id, true), "");
   const Seconds until = runner_->Now() + Seconds(4);
   Until([&] { return runner_->Now() >= until; });
-  EXPECT_FALSE(Has(Kind::kEnded, id));
+  EXPECT_FALSE(Has<RunEnded>(id));
   EXPECT_EQ(Ask(id, false), "");
-  Until([&] { return Has(Kind::kEnded, id); });
+  Until([&] { return Has<RunEnded>(id); });
   for (const RunEvent& event : told_) {
-    EXPECT_TRUE(event.kind != Kind::kEnded || event.end.timed_out);
+    const auto* ended = std::get_if<RunEnded>(&event);
+    EXPECT_TRUE(ended == nullptr || ended->end.timed_out);
   }
   started_.clear();
 }
@@ -211,7 +213,7 @@ TEST_F(LinuxRunnerPauseTest, APausedRunCanBeStopped) {
   const RunId id = Start();
   EXPECT_EQ(Ask(id, true), "");
   runner_->Stop(id, Seconds(1));
-  Until([&] { return Has(Kind::kEnded, id); });
+  Until([&] { return Has<RunEnded>(id); });
   started_.clear();
 }
 

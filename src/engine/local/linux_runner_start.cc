@@ -206,7 +206,7 @@ core::Result<void> LinuxRunner::Impl::PrepareCommand(const Run& run,
   const std::string own = ValueOf(environment, "HOME");
   if (request.asked.folder.empty() && own.starts_with('/')) spec.Put("home", own);
   if (!notes.empty()) {
-    Tell(RunEvent::Kind::kNote, request.id).message = fmt::format("{}", fmt::join(notes, "; "));
+    Tell(RunNote{request.id, fmt::format("{}", fmt::join(notes, "; "))});
   }
   return {};
 }

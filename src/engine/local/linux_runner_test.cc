@@ -32,7 +32,6 @@ using core::Seconds;
 using engine::LogStream;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Kind = RunEvent::Kind;
 
 // What became of one run.
 struct Told {
@@ -87,14 +86,15 @@ class LinuxRunnerTest : public testing::Test {
       std::vector<RunEvent> events;
       runner_->Wait(runner_->Now() + Seconds(0.1), events);
       for (const RunEvent& event : events) {
-        Told& told = told_[event.id];
-        told.started = told.started || event.kind == Kind::kStarted;
-        told.endings += event.kind == Kind::kTimeIsOver ? 1 : 0;
-        if (event.kind == Kind::kProgress) told.steps = event.steps;
-        if (event.kind == Kind::kNote) told.notes += event.message;
-        if (event.kind != Kind::kEnded) continue;
-        told.end = event.end;
-        ++told.ends;
+        if (const auto* start = std::get_if<RunStarted>(&event)) told_[start->id].started = true;
+        if (const auto* late = std::get_if<TimeLimitReached>(&event)) ++told_[late->id].endings;
+        if (const auto* step = std::get_if<RunProgress>(&event))
+          told_[step->id].steps = step->steps;
+        if (const auto* note = std::get_if<RunNote>(&event)) told_[note->id].notes += note->message;
+        if (const auto* ended = std::get_if<RunEnded>(&event)) {
+          told_[ended->id].end = ended->end;
+          ++told_[ended->id].ends;
+        }
       }
     }
     EXPECT_TRUE(done());
@@ -514,10 +514,8 @@ TEST_F(LinuxRunnerTest, AGpuThatIsLostAndComesBackIsToldOnceEach) {
   (*opened)->Recover();
   (*opened)->Wait((*opened)->Now(), events);
   ASSERT_EQ(events.size(), 2U);
-  EXPECT_EQ(events[0].kind, Kind::kGpuLost);
-  EXPECT_EQ(events[0].message, "fell off the bus");
-  EXPECT_EQ(events[1].kind, Kind::kGpuBack);
-  EXPECT_EQ(events[1].gpu, "GPU-a");
+  EXPECT_EQ(std::get<GpuLost>(events[0]).why, "fell off the bus");
+  EXPECT_EQ(std::get<GpuBack>(events[1]).gpu, "GPU-a");
 }
 
 // F12: a daemon that takes its time delays the runs that need it, and nothing else.

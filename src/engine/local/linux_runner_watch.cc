@@ -47,13 +47,6 @@ bool CountsSteps(const std::string& folder) {
 
 }  // namespace
 
-RunEvent& LinuxRunner::Impl::Tell(RunEvent::Kind kind, RunId id) {
-  RunEvent& event = pending.emplace_back();
-  event.kind = kind;
-  event.id = id;
-  return event;
-}
-
 void LinuxRunner::Impl::Watch(Run& run) {
   if (run.supervisor > 0) {
     run.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, run.supervisor, 0));
@@ -116,10 +109,10 @@ void LinuxRunner::Impl::LookAtStart(Run& run) {
     run.watch = -1;
   }
   if (run.forgotten) return;
-  Tell(RunEvent::Kind::kStarted, run.request.id);
+  Tell(RunStarted{run.request.id});
   if (!CountsSteps(run.folder)) {
-    Tell(RunEvent::Kind::kNote, run.request.id).message =
-        "its steps are not counted: an earlier version of the server started it";
+    Tell(RunNote{run.request.id,
+                 "its steps are not counted: an earlier version of the server started it"});
   }
 }
 
@@ -128,13 +121,13 @@ void LinuxRunner::Impl::LookAtProgress(Run& run) {
   const auto steps = engine::ReadSteps(run.folder);
   if (!steps || *steps == run.steps) return;
   run.steps = *steps;
-  Tell(RunEvent::Kind::kProgress, run.request.id).steps = *steps;
+  Tell(RunProgress{run.request.id, *steps});
 }
 
 void LinuxRunner::Impl::LookAtEnding(Run& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
   run.ending = ::access((run.folder + "/" + engine::kEndingFile).c_str(), F_OK) == 0;
-  if (run.ending && !run.forgotten) Tell(RunEvent::Kind::kTimeIsOver, run.request.id);
+  if (run.ending && !run.forgotten) Tell(TimeLimitReached{run.request.id});
 }
 
 RunEnd LinuxRunner::Impl::HowItEnded(Run& run) {
@@ -276,7 +269,7 @@ void LinuxRunner::Impl::JudgeFalls() {
 void LinuxRunner::Impl::TellEnd(Run& run, RunEnd end) {
   const RunId id = run.request.id;
   if (!run.forgotten) {
-    Tell(RunEvent::Kind::kEnded, id).end = std::move(end);
+    Tell(RunEnded{id, std::move(end)});
     return;
   }
   if (run.made) RemoveFolder(run.folder);
@@ -305,22 +298,15 @@ void LinuxRunner::Impl::Look() {
   if (options.lost_gpus) {
     const auto now_lost = options.lost_gpus();
     for (const auto& [gpu, why] : now_lost) {
-      if (lost.contains(gpu)) continue;
-      RunEvent& event = Tell(RunEvent::Kind::kGpuLost, {});
-      event.gpu = gpu;
-      event.message = why;
+      if (!lost.contains(gpu)) Tell(GpuLost{gpu, why});
     }
     for (const auto& [gpu, why] : lost) {
-      if (!now_lost.contains(gpu)) Tell(RunEvent::Kind::kGpuBack, {}).gpu = gpu;
+      if (!now_lost.contains(gpu)) Tell(GpuBack{gpu});
     }
     lost = now_lost;
   }
   if (!sharing) return;
-  for (GpuSharing::News& news : sharing->Look()) {
-    RunEvent& note = Tell(RunEvent::Kind::kNote, {});
-    note.gpu = std::move(news.gpu);
-    note.message = std::move(news.text);
-  }
+  for (GpuSharing::News& news : sharing->Look()) Tell(RunnerNote{std::move(news.text)});
 }
 
 void LinuxRunner::Impl::TakeSignals(int timeout_ms) {

@@ -34,14 +34,6 @@ SlurmControl::SlurmControl(SlurmClient& client, SlurmControlOptions options)
   if (options_.claim && !options_.dry_run) claim_.emplace(*options_.claim);
 }
 
-void SlurmControl::Tell(RunEvent::Kind kind, RunId id, std::string message) {
-  RunEvent event;
-  event.kind = kind;
-  event.id = id;
-  event.message = std::move(message);
-  out_->push_back(std::move(event));
-}
-
 void SlurmControl::Start(const RunRequest& request) {
   if (runs_.contains(request.id.job) || ended_.contains(request.id)) return;
   Run run;
@@ -86,7 +78,7 @@ Seconds SlurmControl::Fail(const std::string& message) {
                                                  : "nothing is placed any more: " + message;
   if (problem_.empty()) {
     options_.say(said + (other_server_.empty() ? "; it is asked again" : ""));
-    Tell(RunEvent::Kind::kNote, {}, said);
+    Tell(RunnerNote{said});
   }
   problem_ = said;
   return again_at_;
@@ -100,7 +92,7 @@ void SlurmControl::Well() {
                                : "Slurm answers again";
   problem_.clear();
   options_.say(said);
-  Tell(RunEvent::Kind::kNote, {}, said);
+  Tell(RunnerNote{said});
 }
 
 Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
@@ -225,7 +217,7 @@ Result<void> SlurmControl::LookAtGone() {
         how = "it ran in Slurm without Sharewell";
       else if (*shown)
         how = "it was taken to partition " + core::Quoted((*shown)->partition);
-      Tell(RunEvent::Kind::kWithdrawn, {id, 0}, std::move(how));
+      Tell(JobWithdrawn{id, std::move(how)});
     }
     known_.erase(id);
     cancel_waiting_.erase(id);
@@ -315,32 +307,28 @@ void SlurmControl::TellWaiting() {
     const bool seen = options_.dry_run || held;
     if (known.told && !held && !options_.dry_run) {
       known.told = false;
-      Tell(RunEvent::Kind::kWithdrawn, {id, 0},
-           job.phase == SlurmPhase::kCancelled
-               ? "it was cancelled in Slurm"
-               : "somebody else released it in Slurm: it runs without Sharewell");
+      Tell(JobWithdrawn{id, job.phase == SlurmPhase::kCancelled
+                                ? "it was cancelled in Slurm"
+                                : "somebody else released it in Slurm: it runs without Sharewell"});
       continue;
     }
     if (known.told && held && !options_.dry_run) TellTerms(id, known, facts);
     if (known.told || !known.note || !seen) continue;
     if (!options_.dry_run && !job.array_task && !job.array_tasks.empty()) continue;  // to be split
     known.told = true;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kSubmitted;
-    event.id = {id, 0};
-    event.job = SubmissionOf(job, *known.note, options_.model);
+    ForeignJob foreign = SubmissionOf(job, *known.note, options_.model);
     if (!options_.dry_run) {
-      known.terms = event.job->terms = TermsNow(known, facts);
+      known.terms = foreign.terms = TermsNow(known, facts);
       known.terms_version = terms_version_;
     }
-    KeepToLargeNodes(job, event.job->asked);
-    AskForWholeNodes(job, event.job->asked);
-    PutPrediction(known, *event.job);
-    KeepAloneWithoutRights(*event.job);
+    KeepToLargeNodes(job, foreign.asked);
+    AskForWholeNodes(job, foreign.asked);
+    PutPrediction(known, foreign);
+    KeepAloneWithoutRights(foreign);
     if (job.array && at_once_.contains(*job.array)) {
-      event.job->asked.array_at_once = at_once_.at(*job.array);
+      foreign.asked.array_at_once = at_once_.at(*job.array);
     }
-    out_->push_back(std::move(event));
+    Tell(JobSubmitted{id, std::move(foreign)});
   }
 }
 
@@ -357,30 +345,24 @@ void SlurmControl::TellSteps() {
 // GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
 void SlurmControl::TellTaken() {
   std::map<std::string, std::string> taken = Taken();
-  RunEvent event;
-  event.kind = RunEvent::Kind::kGpuTaken;
   for (const auto& [uuid, who] : taken) {
     const auto told = taken_.find(uuid);
     if (told != taken_.end() && told->second == who) continue;
-    event.gpu = uuid;
-    event.message = who;
-    out_->push_back(event);
+    Tell(GpuTaken{uuid, who});
   }
   for (const auto& [uuid, who] : taken_) {
     if (taken.contains(uuid)) continue;
-    // With its node it is gone, not free: kNodeCame says when it can be used.
+    // With its node it is gone, not free: NodeCame says when it can be used.
     const auto here = nodes_.find(uuid.substr(0, uuid.find('/')));
     if (here == nodes_.end() || !here->second.told_up) continue;
-    event.gpu = uuid;
-    event.message.clear();
-    out_->push_back(event);
+    Tell(GpuTaken{uuid});
   }
   taken_ = std::move(taken);
 }
 
 void SlurmControl::AnswerList() {
   const auto token = std::exchange(list_, std::nullopt);
-  if (token) out_->push_back(ListedEvent(*token, runs_, ended_, Nodes()));
+  if (token) Tell(ListRuns(*token, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -9,7 +9,7 @@
 // at any point and begin anew.
 //
 // Nothing is undone behind an admin's back: a job that somebody else has released, moved or changed
-// is theirs (kWithdrawn), and what they have is taken (kGpuTaken).
+// is theirs (JobWithdrawn), and what they have is taken (GpuTaken).
 #pragma once
 
 #include <cstdint>
@@ -156,7 +156,7 @@ class SlurmControl : public ClusterControl {
   void AnswerList();
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
-  void Tell(RunEvent::Kind kind, RunId id, std::string message = {});
+  void Tell(RunEvent event) { out_->push_back(std::move(event)); }
   core::Seconds Fail(const std::string& message);
   void Well();
 
@@ -246,7 +246,7 @@ class SlurmControl : public ClusterControl {
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid
   std::map<std::string, std::string> taken_;    // as told, by uuid
   SlurmStrangers strangers_;
-  std::map<std::string, HostTaken> host_taken_;  // as told, by node
+  std::map<std::string, StrangersUse> host_taken_;  // as told, by node
   std::map<std::string, SlurmReservation> reservations_;
   std::map<std::string, core::Seconds> partition_limits_;
   std::uint64_t terms_version_ = 1;

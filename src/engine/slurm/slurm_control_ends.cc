@@ -19,24 +19,17 @@ void SlurmControl::Refuse(std::int64_t job, std::string why) {
   // One that was told to end has ended.
   if (wanted != Wanted::kNothing) {
     ended_[id] = StoppedEnd("it was stopped before it began");
-    RunEvent event;
-    event.kind = RunEvent::Kind::kEnded;
-    event.id = id;
-    event.end = ended_[id];
-    return out_->push_back(std::move(event));
+    return Tell(RunEnded{id, ended_[id]});
   }
-  Tell(RunEvent::Kind::kRefused, id, std::move(why));
+  Tell(StartRefused{id, std::move(why)});
 }
 
 void SlurmControl::End(std::int64_t job, RunEnd end) {
-  RunEvent event;
-  event.kind = RunEvent::Kind::kEnded;
-  event.id = runs_.at(job).request.id;
-  limits_.erase(event.id);
+  const RunId id = runs_.at(job).request.id;
+  limits_.erase(id);
   runs_.erase(job);
-  ended_[event.id] = end;
-  event.end = std::move(end);
-  out_->push_back(std::move(event));
+  ended_[id] = end;
+  Tell(RunEnded{id, std::move(end)});
 }
 
 // Of a job that Slurm has forgotten (MinJobAge). Absent: it is not known how it ended, and
@@ -85,8 +78,7 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
       return {};  // the next look will have it
     }
     known->second.told = false;
-    Tell(RunEvent::Kind::kWithdrawn, run.request.id,
-         fmt::format("it was taken to partition {}", core::Quoted(now)));
+    Tell(JobWithdrawn{job, fmt::format("it was taken to partition {}", core::Quoted(now))});
     End(job, StoppedEnd("somebody else took it to another partition of Slurm"));
     return {};
   }
@@ -106,7 +98,7 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
       end.message.clear();
     }
     if (run.wanted != Wanted::kCancel) {
-      Tell(RunEvent::Kind::kWithdrawn, run.request.id, "it was cancelled in Slurm");
+      Tell(JobWithdrawn{job, "it was cancelled in Slurm"});
     }
   }
   if (over.started || over.phase == SlurmPhase::kCompleted) TellStarted(run);

@@ -44,11 +44,7 @@ Result<void> SlurmControl::ReadNodes(bool first) {
   for (auto& [name, here] : nodes_) {
     if (there.contains(name) || !here.told_up) continue;
     here.told_up = here.slurm.up = false;
-    RunEvent event;
-    event.kind = RunEvent::Kind::kNodeWent;
-    event.node.name = name;
-    event.message = "Slurm has it no more";
-    out_->push_back(std::move(event));
+    Tell(NodeWent{name, "Slurm has it no more"});
   }
   ReadReservations();
   ReadShares();
@@ -140,14 +136,10 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
   if (first) return;
   // Who has its GPUs is told anew.
   for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);
-  RunEvent event;
-  event.kind = here.slurm.up ? RunEvent::Kind::kNodeCame : RunEvent::Kind::kNodeWent;
-  event.node = here.node;
-  if (!here.slurm.up) {
-    event.message = fmt::format("{}{}{}", fmt::join(here.slurm.states, "+"),
-                                here.slurm.reason.empty() ? "" : ": ", here.slurm.reason);
-  }
-  out_->push_back(std::move(event));
+  if (here.slurm.up) return Tell(NodeCame{here.node});
+  Tell(NodeWent{here.node.name,
+                fmt::format("{}{}{}", fmt::join(here.slurm.states, "+"),
+                            here.slurm.reason.empty() ? "" : ": ", here.slurm.reason)});
 }
 
 std::vector<RunnerNode> SlurmControl::Nodes() const {
@@ -212,18 +204,13 @@ void SlurmControl::TellHostTaken() {
     if (nodes_read_ == now_) read.push_back(&here.slurm);
   }
   strangers_.Take(std::move(holders), read);
-  std::map<std::string, HostTaken> taken = strangers_.Taken();
+  std::map<std::string, StrangersUse> taken = strangers_.Taken();
   std::erase_if(taken, [&](const auto& one) {
     const auto here = nodes_.find(one.first);
     return here == nodes_.end() || !here->second.told_up;
   });
-  const auto tell = [&](const std::string& name, const HostTaken& now) {
-    RunEvent event;
-    event.kind = RunEvent::Kind::kHostTaken;
-    event.node.name = name;
-    event.node.cores = now.cpus;
-    event.node.memory = now.memory;
-    out_->push_back(std::move(event));
+  const auto tell = [&](const std::string& name, const StrangersUse& now) {
+    Tell(HostTaken{name, static_cast<double>(now.cpus), now.memory});
   };
   for (const auto& [name, now] : taken) {
     const auto told = host_taken_.find(name);

@@ -60,8 +60,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, 
   if (!held && !options_.dry_run) {
     // Between the decision and now somebody else has released it.
     known.told = false;
-    Tell(RunEvent::Kind::kWithdrawn, run.request.id,
-         "somebody else released it in Slurm: it runs without Sharewell");
+    Tell(JobWithdrawn{job, "somebody else released it in Slurm: it runs without Sharewell"});
     End(job, StoppedEnd("somebody else released it in Slurm"));
     return false;
   }

@@ -5,6 +5,7 @@
 
 #include "engine/slurm/slurm_control.h"
 #include "testing/fake_slurm.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
@@ -12,11 +13,12 @@ namespace {
 using core::Seconds;
 using fixtures::FakeSlurm;
 using fixtures::FakeSlurmRunner;
+using fixtures::NameOf;
+using fixtures::NamesOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Kind = RunEvent::Kind;
 
 class CountingSlurm : public FakeSlurm {
  public:
@@ -54,21 +56,16 @@ class SlurmPlaceSoonTest : public ::testing::Test {
     request.cores = 1;
     return request;
   }
-  std::vector<Kind> Look() {
+  std::vector<std::string> Look() {
     std::vector<RunEvent> told;
     control_->Cycle(slurm_.now(), told);
-    return KindsOf(told);
+    return NamesOf(told);
   }
-  std::vector<Kind> Do(std::optional<Seconds>* due = nullptr) {
+  std::vector<std::string> Do(std::optional<Seconds>* due = nullptr) {
     std::vector<RunEvent> told;
     const Seconds next = control_->DoNow(slurm_.now(), told);
     if (due != nullptr) *due = next;
-    return KindsOf(told);
-  }
-  static std::vector<Kind> KindsOf(const std::vector<RunEvent>& told) {
-    std::vector<Kind> kinds;
-    for (const RunEvent& event : told) kinds.push_back(event.kind);
-    return kinds;
+    return NamesOf(told);
   }
 
   CountingSlurm slurm_;
@@ -87,7 +84,7 @@ TEST_F(SlurmPlaceSoonTest, AStartBetweenTwoLooksIsReleasedWithoutReadingTheQueue
   EXPECT_THAT(slurm_.job(job).required_nodes, ElementsAre("n1"));
   EXPECT_GT(slurm_.job(job).priority, 0);
   slurm_.Advance(slurm_.now() + Seconds(1));
-  EXPECT_THAT(Look(), Contains(Kind::kStarted));
+  EXPECT_THAT(Look(), Contains(NameOf<RunStarted>()));
   EXPECT_EQ(slurm_.wrong, "");
 }
 
@@ -105,7 +102,7 @@ TEST_F(SlurmPlaceSoonTest, WhatWasCancelledSinceTheLookEnds) {
   Look();
   (void)slurm_.Cancel({std::to_string(job)});
   control_->Start(Request(job, "n1/g1"));
-  EXPECT_THAT(Do(), ElementsAre(Kind::kWithdrawn, Kind::kEnded));
+  EXPECT_THAT(Do(), ElementsAre(NameOf<JobWithdrawn>(), NameOf<RunEnded>()));
 }
 
 TEST_F(SlurmPlaceSoonTest, WhatAnAdminReleasedSinceTheLookIsTheirsAndIsNotTouched) {
@@ -115,7 +112,7 @@ TEST_F(SlurmPlaceSoonTest, WhatAnAdminReleasedSinceTheLookIsTheirsAndIsNotTouche
   slurm_.Do("release " + std::to_string(job));
   slurm_.log.clear();
   control_->Start(Request(job, "n1/g1"));
-  EXPECT_THAT(Do(), ElementsAre(Kind::kWithdrawn, Kind::kEnded));
+  EXPECT_THAT(Do(), ElementsAre(NameOf<JobWithdrawn>(), NameOf<RunEnded>()));
   EXPECT_THAT(slurm_.log, IsEmpty());
 }
 
@@ -136,8 +133,8 @@ TEST_F(SlurmPlaceSoonTest, WhatIsOverAndForgottenEndsAsItsAccountingSays) {
   next.Start(again);
   std::vector<RunEvent> told;
   next.Cycle(slurm_.now(), told);
-  ASSERT_EQ(KindsOf(told), (std::vector{Kind::kStarted, Kind::kEnded}));
-  EXPECT_EQ(told[1].end.exit_code, 3);
+  ASSERT_EQ(NamesOf(told), (NamesOf<RunStarted, RunEnded>()));
+  EXPECT_EQ(std::get<RunEnded>(told[1]).end.exit_code, 3);
 }
 
 // Between its decision and its place: the queue that is read has our partition's jobs alone.
@@ -148,7 +145,7 @@ TEST_F(SlurmPlaceSoonTest, WhatAnAdminTookToAnotherPartitionBeforeItWasPlacedIsT
   slurm_.job(job).partition = "other";
   slurm_.log.clear();
   control_->Start(Request(job, "n1/g1"));
-  EXPECT_THAT(Look(), ElementsAre(Kind::kWithdrawn, Kind::kEnded));
+  EXPECT_THAT(Look(), ElementsAre(NameOf<JobWithdrawn>(), NameOf<RunEnded>()));
   EXPECT_THAT(slurm_.log, IsEmpty());
 }
 
@@ -175,8 +172,8 @@ TEST_F(SlurmPlaceSoonTest, ANodeWithoutASlotThatItOnceHadIsRefused) {
   control_->Start(Request(job, "n1/g0"));
   std::vector<RunEvent> told;
   control_->DoNow(slurm_.now(), told);
-  ASSERT_EQ(KindsOf(told), std::vector{Kind::kRefused});
-  EXPECT_THAT(told[0].message, HasSubstr("node n1 has no such slot"));
+  ASSERT_EQ(NamesOf(told), NamesOf<StartRefused>());
+  EXPECT_THAT(std::get<StartRefused>(told[0]).why, HasSubstr("node n1 has no such slot"));
   EXPECT_THAT(slurm_.log, IsEmpty());
   RunRequest again = Request(job, "n2/g0");
   again.id.attempt = 2;

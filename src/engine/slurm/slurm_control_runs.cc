@@ -70,11 +70,13 @@ void SlurmControl::TellStarted(Run& run) {
   if (known != known_.end() && known->second.job && known->second.job->started) {
     run.began = *known->second.job->started;  // of an earlier server: what it told counts
   }
-  Tell(RunEvent::Kind::kStarted, run.request.id);
+  RunStarted started{run.request.id};
   const SlurmQueueLine* line = LineOf(run.request.id.job);
-  if (options_.dry_run || line == nullptr || line->cpus == 0 || !HasBegun(line->phase)) return;
-  out_->back().cores = line->cpus;
-  out_->back().message = CpusInWords(run.note, line->cpus);
+  if (!options_.dry_run && line != nullptr && line->cpus != 0 && HasBegun(line->phase)) {
+    started.cores = line->cpus;
+    started.message = CpusInWords(run.note, line->cpus);
+  }
+  Tell(std::move(started));
 }
 
 Result<std::vector<RunRequest>> SlurmControl::Recover() {
@@ -105,18 +107,11 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
     }
     requests.push_back(request);
     if (IsOver(job.phase)) {
-      RunEvent event;
-      event.id = request.id;
       if (job.phase == SlurmPhase::kCancelled) {
-        event.kind = RunEvent::Kind::kWithdrawn;
-        event.message = "it was cancelled in Slurm";
-        found_.push_back(event);
+        found_.push_back(JobWithdrawn{request.id.job, "it was cancelled in Slurm"});
       }
-      event.kind = RunEvent::Kind::kStarted;
-      found_.push_back(event);
-      event.kind = RunEvent::Kind::kEnded;
-      event.end = ended_[request.id] = EndOf(job);
-      found_.push_back(std::move(event));
+      found_.push_back(RunStarted{request.id});
+      found_.push_back(RunEnded{request.id, ended_[request.id] = EndOf(job)});
       continue;
     }
     Run run;
@@ -199,8 +194,7 @@ Result<void> SlurmControl::SayStops() {
   for (const std::int64_t job : stops) {
     Run& run = runs_.at(job);
     if (complaint->empty() || stops.size() > 1 || std::exchange(run.told_stuck, true)) continue;
-    Tell(RunEvent::Kind::kNote, run.request.id,
-         "it is to leave its place, and Slurm refuses: " + *complaint);
+    Tell(RunNote{run.request.id, "it is to leave its place, and Slurm refuses: " + *complaint});
   }
   const auto cancelled = client_.Cancel(names);
   RETURN_IF_ERROR(cancelled);
@@ -317,9 +311,9 @@ bool SlurmControl::TakenOver(std::int64_t job, const SlurmQueueLine& line) {
   Known& known = known_.at(job);
   known.told = false;
   known.job.reset();  // it is read again, for what it has
-  Tell(RunEvent::Kind::kWithdrawn, run.request.id,
-       fmt::format("somebody else moved it in Slurm, to {}: it runs without Sharewell",
-                   fmt::join(line.nodes, ",")));
+  Tell(JobWithdrawn{run.request.id.job,
+                    fmt::format("somebody else moved it in Slurm, to {}: it runs without Sharewell",
+                                fmt::join(line.nodes, ","))});
   End(job, StoppedEnd("somebody else moved it in Slurm"));
   return true;
 }

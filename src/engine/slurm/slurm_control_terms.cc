@@ -69,17 +69,11 @@ void SlurmControl::TellReserved(NodeHere& here) {
   ++terms_version_;
   if (out_ == nullptr) return;
   if (!here.told_up) return;
-  RunEvent event;
-  event.kind = RunEvent::Kind::kNodeKept;
-  event.node.name = here.slurm.name;
-  event.node.reserved = reserved;
-  event.node.exclusive = here.node.exclusive;
-  event.message = reserved ? fmt::format(
-                                 "it is reserved ({}): only jobs with that reservation run "
-                                 "there",
-                                 by.empty() ? "see `scontrol show reservation`" : by)
-                           : "it is not reserved any more";
-  out_->push_back(std::move(event));
+  Tell(NodeChanged{here.slurm.name, reserved, here.node.exclusive,
+                   reserved ? fmt::format("it is reserved ({}): only jobs with that reservation "
+                                          "run there",
+                                          by.empty() ? "see `scontrol show reservation`" : by)
+                            : "it is not reserved any more"});
 }
 
 void SlurmControl::TellWatched(NodeHere& here) {
@@ -87,16 +81,10 @@ void SlurmControl::TellWatched(NodeHere& here) {
   const bool alone = !options_.watched(here.slurm.name);
   if (std::exchange(here.node.exclusive, alone) == alone || out_ == nullptr) return;
   if (!here.told_up) return;
-  RunEvent event;
-  event.kind = RunEvent::Kind::kNodeKept;
-  event.node.name = here.slurm.name;
-  event.node.reserved = here.node.reserved;
-  event.node.exclusive = alone;
-  event.message = alone
-                      ? "no agent is heard there any more: each of its GPUs is given to one job at "
-                        "a time"
-                      : "its agent is heard: jobs may share its GPUs";
-  out_->push_back(std::move(event));
+  Tell(NodeChanged{here.slurm.name, here.node.reserved, alone,
+                   alone ? "no agent is heard there any more: each of its GPUs is given to one job "
+                           "at a time"
+                         : "its agent is heard: jobs may share its GPUs"});
 }
 
 SlurmFacts SlurmControl::Facts() const {
@@ -139,11 +127,7 @@ void SlurmControl::TellTerms(std::int64_t id, Known& known, const SlurmFacts& fa
   known.terms_until = TermsHoldUntil(*known.job, now_ < known.kept_until ? known.kept : "", facts);
   StartTerms terms = TermsNow(known, facts);
   if (known.terms.value_or(StartTerms()) != terms) {
-    RunEvent event;
-    event.kind = RunEvent::Kind::kTerms;
-    event.id = {id, 0};
-    event.terms = terms;
-    out_->push_back(std::move(event));
+    Tell(TermsChanged{id, terms});
   }
   known.terms = std::move(terms);
 }

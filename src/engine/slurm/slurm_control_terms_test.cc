@@ -7,6 +7,7 @@
 
 #include "engine/slurm/slurm_control.h"
 #include "testing/fake_slurm.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
@@ -16,7 +17,6 @@ using fixtures::FakeSlurm;
 using fixtures::FakeSlurmRunner;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Kind = RunEvent::Kind;
 
 class SlurmControlTermsTest : public ::testing::Test {
  protected:
@@ -44,9 +44,9 @@ class SlurmControlTermsTest : public ::testing::Test {
   static StartTerms TermsIn(const std::vector<RunEvent>& events, std::int64_t job) {
     StartTerms terms;
     for (const RunEvent& event : events) {
-      if (event.id.job != job) continue;
-      if (event.kind == Kind::kSubmitted) terms = event.job->terms;
-      if (event.kind == Kind::kTerms) terms = event.terms;
+      if (fixtures::JobOf(event) != job) continue;
+      if (const auto* submitted = std::get_if<JobSubmitted>(&event)) terms = submitted->as.terms;
+      if (const auto* changed = std::get_if<TermsChanged>(&event)) terms = changed->terms;
     }
     return terms;
   }
@@ -103,23 +103,21 @@ TEST_F(SlurmControlTermsTest, GpusOfANodeWithoutAnAgentAreOneJobsEach) {
   std::vector<RunEvent> told;
   control.Cycle(Seconds(10), told);
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].kind, Kind::kNodeKept);
-  EXPECT_EQ(told[0].node.name, "n1");
-  EXPECT_FALSE(told[0].node.exclusive);
+  EXPECT_EQ(std::get<NodeChanged>(told[0]).node, "n1");
+  EXPECT_FALSE(std::get<NodeChanged>(told[0]).exclusive);
   heard.clear();
   told.clear();
   control.Cycle(Seconds(20), told);
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_TRUE(told[1].node.exclusive);
-  EXPECT_THAT(told[1].message, HasSubstr("no agent is heard there any more"));
+  EXPECT_TRUE(std::get<NodeChanged>(told[1]).exclusive);
+  EXPECT_THAT(std::get<NodeChanged>(told[1]).why, HasSubstr("no agent is heard there any more"));
 }
 
 TEST_F(SlurmControlTermsTest, AJobOfWholeNodesHasTheirGpusAndNoShards) {
   const auto job = slurm_.Submit(1, {Seconds(1000)}, [](SlurmJob& one) { one.whole_nodes = true; });
   const auto told = Hear(3);
-  for (const RunEvent& event : told) {
-    if (event.kind != Kind::kSubmitted) continue;
-    EXPECT_EQ(event.job->asked.cores, 16) << "nobody else may be there";
+  for (const JobSubmitted& event : fixtures::AllOf<JobSubmitted>(told)) {
+    EXPECT_EQ(event.as.asked.cores, 16) << "nobody else may be there";
   }
   RunRequest request;
   for (const char* slot : {"n1/g0", "n2/g1"}) {

@@ -6,19 +6,23 @@
 
 #include "engine/slurm/slurm_submission.h"
 #include "testing/fake_slurm.h"
+#include "testing/run_event_text.h"
 
 namespace sharewell::engine {
 namespace {
 
 using core::Seconds;
+using fixtures::AllOf;
 using fixtures::FakeSlurm;
 using fixtures::FakeSlurmRunner;
+using fixtures::FirstOf;
+using fixtures::NameOf;
+using fixtures::NamesOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using Kind = RunEvent::Kind;
 using Fault = FakeSlurm::Fault;
 
 class SlurmControlTest : public ::testing::Test {
@@ -56,21 +60,6 @@ class SlurmControlTest : public ::testing::Test {
     }
     return all;
   }
-  static std::vector<Kind> Kinds(const std::vector<RunEvent>& events, std::int64_t job) {
-    std::vector<Kind> kinds;
-    for (const RunEvent& event : events) {
-      if (event.id.job == job) kinds.push_back(event.kind);
-    }
-    return kinds;
-  }
-  static const RunEvent& First(const std::vector<RunEvent>& events, Kind kind) {
-    static const RunEvent kNone;
-    for (const RunEvent& event : events) {
-      if (event.kind == kind) return event;
-    }
-    ADD_FAILURE() << "nothing of that kind was told";
-    return kNone;
-  }
 
   FakeSlurm slurm_;
   std::unique_ptr<FakeSlurmRunner> runner_;
@@ -85,9 +74,9 @@ TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
   });
   slurm_.Submit(1, {}, [](SlurmJob& other) { other.admin_comment = "a note of somebody else's"; });
   const auto told = Hear(5);
-  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
+  ASSERT_EQ(NamesOf(told, job), NamesOf<JobSubmitted>());
   EXPECT_THAT(told, ::testing::SizeIs(1)) << "the other one is not ours";
-  const ForeignJob& foreign = *told[0].job;
+  const ForeignJob& foreign = std::get<JobSubmitted>(told[0]).as;
   EXPECT_EQ(foreign.user, (core::Account{"ann", 1000, 1000, false}));
   EXPECT_EQ(foreign.asked.gpus, 1);
   EXPECT_EQ(foreign.asked.cores, 4);
@@ -103,12 +92,12 @@ TEST_F(SlurmControlTest, AJobThatDependsOnAnotherWaitsUntilThatIsOver) {
     one.dependency = fmt::format("afterany:{}(unfulfilled)", first);
   });
   const auto told = Hear(3);
-  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
-  EXPECT_THAT(told[1].job->terms.waits_for, HasSubstr("afterany"));
+  ASSERT_EQ(NamesOf(told, job), NamesOf<JobSubmitted>());
+  EXPECT_THAT(std::get<JobSubmitted>(told[1]).as.terms.waits_for, HasSubstr("afterany"));
   (void)slurm_.Cancel({std::to_string(first)});
   const auto later = Hear(3);
-  ASSERT_EQ(Kinds(later, job), std::vector{Kind::kTerms});
-  EXPECT_EQ(First(later, Kind::kTerms).terms, StartTerms());
+  ASSERT_EQ(NamesOf(later, job), NamesOf<TermsChanged>());
+  EXPECT_EQ(FirstOf<TermsChanged>(later).terms, StartTerms());
 }
 
 TEST(SlurmRequests, AreReadWhereNobodyWroteThemDown) {
@@ -153,33 +142,32 @@ TEST_F(SlurmControlTest, AJobOfOneNodeKeepsToModelsWithLargeEnoughNodes) {
   Restart();
   const auto four = slurm_.Submit(4), two = slurm_.Submit(2);
   const auto told = Hear(3);
-  for (const RunEvent& event : told) {
-    if (event.kind != Kind::kSubmitted) continue;
-    if (event.id.job == four) {
-      EXPECT_THAT(event.job->asked.gpu_models, ElementsAre("A"));
-    } else if (event.id.job == two) {
-      EXPECT_THAT(event.job->asked.gpu_models, IsEmpty());
+  for (const JobSubmitted& event : AllOf<JobSubmitted>(told)) {
+    if (event.job == four) {
+      EXPECT_THAT(event.as.asked.gpu_models, ElementsAre("A"));
+    } else if (event.job == two) {
+      EXPECT_THAT(event.as.asked.gpu_models, IsEmpty());
     }
   }
-  EXPECT_EQ(Kinds(told, four), std::vector{Kind::kSubmitted});
+  EXPECT_EQ(NamesOf(told, four), NamesOf<JobSubmitted>());
 }
 
 TEST_F(SlurmControlTest, TermsAreToldOnceAndAgainToTheNextServer) {
   const auto gang = slurm_.Submit(2, {}, [](SlurmJob& one) { one.nodes_wanted = 2; });
   const auto later = slurm_.Submit(1, {}, [](SlurmJob& one) { one.eligible = 1'010'000; });
   const auto told = Hear(3);
-  ASSERT_EQ(Kinds(told, gang), std::vector{Kind::kSubmitted});
-  EXPECT_EQ(told[0].job->terms.gpus_a_node, 1);
-  EXPECT_THAT(told[1].job->terms.waits_for, HasSubstr("it begins at"));
-  EXPECT_EQ(First(Hear(12), Kind::kTerms).id.job, later) << "it has begun";
+  ASSERT_EQ(NamesOf(told, gang), NamesOf<JobSubmitted>());
+  EXPECT_EQ(std::get<JobSubmitted>(told[0]).as.terms.gpus_a_node, 1);
+  EXPECT_THAT(std::get<JobSubmitted>(told[1]).as.terms.waits_for, HasSubstr("it begins at"));
+  EXPECT_EQ(FirstOf<TermsChanged>(Hear(12)).job, later) << "it has begun";
   EXPECT_THAT(Hear(5), IsEmpty());
   Restart();
   runner_->Expect(gang);
   runner_->Expect(later);
   const auto again = Hear(3);
-  EXPECT_EQ(Kinds(again, gang), std::vector{Kind::kTerms});
-  EXPECT_EQ(First(again, Kind::kTerms).terms.gpus_a_node, 1);
-  EXPECT_THAT(Kinds(again, later), IsEmpty()) << "it has none";
+  EXPECT_EQ(NamesOf(again, gang), NamesOf<TermsChanged>());
+  EXPECT_EQ(FirstOf<TermsChanged>(again).terms.gpus_a_node, 1);
+  EXPECT_THAT(NamesOf(again, later), IsEmpty()) << "it has none";
 }
 
 TEST_F(SlurmControlTest, FairShareIsReadEachMinuteAndComesInAsAWeight) {
@@ -187,11 +175,11 @@ TEST_F(SlurmControlTest, FairShareIsReadEachMinuteAndComesInAsAWeight) {
   Restart();
   const auto job = slurm_.Submit(1);
   const auto told = Hear(3);
-  EXPECT_LT(First(told, Kind::kSubmitted).job->terms.weight, 0.5);
+  EXPECT_LT(FirstOf<JobSubmitted>(told).as.terms.weight, 0.5);
   slurm_.shares.fair[{"ann", ""}] = 0.9;
   const auto later = Hear(70);
-  ASSERT_EQ(Kinds(later, job), std::vector{Kind::kTerms});
-  EXPECT_GT(First(later, Kind::kTerms).terms.weight, 0.7);
+  ASSERT_EQ(NamesOf(later, job), NamesOf<TermsChanged>());
+  EXPECT_GT(FirstOf<TermsChanged>(later).terms.weight, 0.7);
 }
 
 TEST_F(SlurmControlTest, GpusWithoutShardsAreGivenWholeAndItIsSaid) {
@@ -211,7 +199,7 @@ TEST_F(SlurmControlTest, GpusWithoutShardsAreGivenWholeAndItIsSaid) {
     other.nodes = {"old"};
     other.gres = "gres:gpu:1";
   });
-  EXPECT_EQ(First(Hear(3), Kind::kGpuTaken).gpu, "old/gpu1");
+  EXPECT_EQ(FirstOf<GpuTaken>(Hear(3)).gpu, "old/gpu1");
   RunRequest request = Request(job, "old/gpu0", 1, 8);
   runner_->Start(request);
   Hear(5);
@@ -220,9 +208,10 @@ TEST_F(SlurmControlTest, GpusWithoutShardsAreGivenWholeAndItIsSaid) {
   ASSERT_EQ(Restart().size(), 1U);
   runner_->Stop({job, 1}, Seconds(5));
   const auto told = Hear(8);
-  EXPECT_THAT(First(told, Kind::kTerms).terms.nodes, ElementsAre("old")) << "whole GPUs stay whole";
+  EXPECT_THAT(FirstOf<TermsChanged>(told).terms.nodes, ElementsAre("old"))
+      << "whole GPUs stay whole";
   runner_->Start(Request(job, "n1/g0", 2));
-  EXPECT_THAT(First(Hear(5), Kind::kRefused).message, HasSubstr("whole GPUs"));
+  EXPECT_THAT(FirstOf<StartRefused>(Hear(5)).why, HasSubstr("whole GPUs"));
 }
 
 TEST_F(SlurmControlTest, AGangIsRefusedOnFewerNodesThanItAskedFor) {
@@ -231,7 +220,7 @@ TEST_F(SlurmControlTest, AGangIsRefusedOnFewerNodesThanItAskedFor) {
   RunRequest request = Request(gang, "n1/g0");
   request.gpus.push_back({1, "n1/g1", "V100"});
   runner_->Start(request);
-  EXPECT_THAT(First(Hear(3), Kind::kRefused).message, HasSubstr("2 nodes"));
+  EXPECT_THAT(FirstOf<StartRefused>(Hear(3)).why, HasSubstr("2 nodes"));
   EXPECT_TRUE(IsHeldJob(slurm_.job(gang)));
 }
 
@@ -241,26 +230,26 @@ TEST_F(SlurmControlTest, WhatSlurmKeepsForAReasonOfItsOwnIsHeldAgainSoonAndTried
   Hear(2);
   runner_->Start(Request(job, "n1/g0"));
   const auto told = Hear(8);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kRefused, Kind::kTerms}));
-  EXPECT_THAT(First(told, Kind::kTerms).terms.waits_for, HasSubstr("Licenses"));
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<StartRefused, TermsChanged>()));
+  EXPECT_THAT(FirstOf<TermsChanged>(told).terms.waits_for, HasSubstr("Licenses"));
   EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
   slurm_.keeps.clear();
-  EXPECT_EQ(First(Hear(70), Kind::kTerms).terms, StartTerms());
+  EXPECT_EQ(FirstOf<TermsChanged>(Hear(70)).terms, StartTerms());
   runner_->Start(Request(job, "n1/g0", 2));
-  EXPECT_EQ(Kinds(Hear(20), job), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(NamesOf(Hear(20), job), (NamesOf<RunStarted, RunEnded>()));
 }
 
 TEST_F(SlurmControlTest, NodesOfAReservationAreKeptForItsJobs) {
   slurm_.reservations = {{"theirs", {"n1"}, 1'000'000, 1'060'000}};
   const auto told = Hear(7);
-  EXPECT_EQ(First(told, Kind::kNodeKept).node.name, "n1");
-  EXPECT_TRUE(First(told, Kind::kNodeKept).node.reserved);
+  EXPECT_EQ(FirstOf<NodeChanged>(told).node, "n1");
+  EXPECT_TRUE(FirstOf<NodeChanged>(told).reserved);
   const auto job = slurm_.Submit(1, {}, [](SlurmJob& one) { one.reservation = "theirs"; });
-  EXPECT_THAT(First(Hear(3), Kind::kSubmitted).job->terms.nodes, ElementsAre("n1"));
+  EXPECT_THAT(FirstOf<JobSubmitted>(Hear(3)).as.terms.nodes, ElementsAre("n1"));
   Restart();
   EXPECT_TRUE(runner_->control.Nodes().at(0).reserved);
   const auto over = Hear(60);
-  EXPECT_FALSE(First(over, Kind::kNodeKept).node.reserved);
+  EXPECT_FALSE(FirstOf<NodeChanged>(over).reserved);
   EXPECT_THAT(slurm_.job(job).nodes, IsEmpty());
 }
 
@@ -268,22 +257,22 @@ TEST_F(SlurmControlTest, WhatItsUserHoldsIsHeldHereToo) {
   const auto job =
       slurm_.Submit(1, {}, [](SlurmJob& one) { one.admin_comment = "sharewell1 ask=gpus:1,held"; });
   const auto told = Hear(3);
-  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
-  EXPECT_TRUE(told[0].job->asked.held);
+  ASSERT_EQ(NamesOf(told, job), NamesOf<JobSubmitted>());
+  EXPECT_TRUE(std::get<JobSubmitted>(told[0]).as.asked.held);
 }
 
 TEST_F(SlurmControlTest, StepsAreThoseOfTheRunAndOnlyRise) {
   const auto job = slurm_.Submit(1, {Seconds(100), 3});
   Hear(2);
   slurm_.steps[job] = 500;  // of nothing: it does not run yet
-  EXPECT_THAT(Kinds(Hear(3), job), Not(Contains(Kind::kProgress)));
+  EXPECT_THAT(NamesOf(Hear(3), job), Not(Contains(NameOf<RunProgress>())));
   runner_->Start(Request(job, "n2/g1"));
-  EXPECT_EQ(First(Hear(8), Kind::kProgress).steps, 500);
-  EXPECT_THAT(Kinds(Hear(8), job), IsEmpty()) << "said once";
+  EXPECT_EQ(FirstOf<RunProgress>(Hear(8)).steps, 500);
+  EXPECT_THAT(NamesOf(Hear(8), job), IsEmpty()) << "said once";
   slurm_.steps[job] = 400;  // an agent that was started again
-  EXPECT_THAT(Kinds(Hear(8), job), IsEmpty());
+  EXPECT_THAT(NamesOf(Hear(8), job), IsEmpty());
   slurm_.steps[job] = 600;
-  EXPECT_EQ(First(Hear(8), Kind::kProgress).steps, 600);
+  EXPECT_EQ(FirstOf<RunProgress>(Hear(8)).steps, 600);
 }
 
 TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
@@ -291,8 +280,8 @@ TEST_F(SlurmControlTest, ItIsPlacedCheckedReleasedRunsAndEnds) {
   Hear(2);
   runner_->Start(Request(job, "n2/g1", 1, 8));
   const auto told = Hear(20);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
-  EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 3);
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<RunStarted, RunEnded>()));
+  EXPECT_EQ(FirstOf<RunEnded>(told).end.exit_code, 3);
   ASSERT_EQ(slurm_.log.size(), 3U);
   EXPECT_THAT(slurm_.log[0], HasSubstr("put=1,n2:g1,shards:25")) << "before it has the slot";
   EXPECT_THAT(slurm_.log[1], HasSubstr("ReqNodeList=n2"));
@@ -311,10 +300,10 @@ TEST_F(SlurmControlTest, AFaultAtAnyStepOfAPlacementLosesAndDoublesNothing) {
       runner_->Start(Request(job, "n1/g0"));
       const auto told = Hear(60);
       slurm_.faults.clear();
-      EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}))
+      EXPECT_EQ(NamesOf(told, job), (NamesOf<RunStarted, RunEnded>()))
           << "fault " << static_cast<int>(fault) << " at call " << step;
       EXPECT_EQ(slurm_.starts[job], 1);
-      EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 0);
+      EXPECT_EQ(FirstOf<RunEnded>(told).end.exit_code, 0);
     }
   }
   EXPECT_EQ(slurm_.wrong, "");
@@ -341,12 +330,12 @@ TEST_F(SlurmControlTest, AJobThatRunsWithoutItsGpuAsSlurmForgotItIsTakenBack) {
     if (!left.note) slurm_.job(job).admin_comment = before;
     slurm_.starts_jobs = true;
     const auto told = Hear(20);
-    EXPECT_EQ(Kinds(told, job), std::vector{left.taken_back ? Kind::kRefused : Kind::kStarted})
+    EXPECT_EQ(NamesOf(told, job), left.taken_back ? NamesOf<StartRefused>() : NamesOf<RunStarted>())
         << left.nodes << left.note;
     if (left.taken_back) {
       EXPECT_EQ(slurm_.job(job).priority, 0) << "it is held again";
       EXPECT_THAT(slurm_.job(job).required_nodes, IsEmpty()) << "nobody asked for that node";
-      EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("forgot its place"));
+      EXPECT_THAT(FirstOf<StartRefused>(told).why, HasSubstr("forgot its place"));
     }
     slurm_.Purge(job);
     Restart();
@@ -364,14 +353,14 @@ TEST_F(SlurmControlTest, AServerThatIsKilledAtAnyStepFindsAllAgain) {
     const auto found = Restart();
     // Either it runs, or it waits and is told again.
     if (found.empty()) {
-      EXPECT_EQ(Kinds(Hear(3), job), std::vector{Kind::kSubmitted}) << calls;
+      EXPECT_EQ(NamesOf(Hear(3), job), NamesOf<JobSubmitted>()) << calls;
       runner_->Start(Request(job, "n2/g1", 2));
-      EXPECT_EQ(Kinds(Hear(50), job), (std::vector{Kind::kStarted, Kind::kEnded})) << calls;
+      EXPECT_EQ(NamesOf(Hear(50), job), (NamesOf<RunStarted, RunEnded>())) << calls;
     } else {
       ASSERT_EQ(found.size(), 1U);
       EXPECT_EQ(found[0].id, (RunId{job, 1}));
       EXPECT_EQ(found[0].gpus[0].uuid, "n1/g0");
-      EXPECT_EQ(Kinds(Hear(50), job), (std::vector{Kind::kStarted, Kind::kEnded})) << calls;
+      EXPECT_EQ(NamesOf(Hear(50), job), (NamesOf<RunStarted, RunEnded>())) << calls;
     }
     EXPECT_EQ(slurm_.starts[job], 1) << calls;
     slurm_.Purge(job);
@@ -388,8 +377,8 @@ TEST_F(SlurmControlTest, AnEndWhileTheServerWasGoneIsTold) {
   const auto found = Restart();
   ASSERT_EQ(found.size(), 1U);
   const auto told = Hear(2);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
-  EXPECT_EQ(First(told, Kind::kEnded).end.exit_code, 9);
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<RunStarted, RunEnded>()));
+  EXPECT_EQ(FirstOf<RunEnded>(told).end.exit_code, 9);
 }
 
 TEST_F(SlurmControlTest, CoresAreSetBeforeItIsReleasedAndWhatSlurmGaveIsTold) {
@@ -402,8 +391,8 @@ TEST_F(SlurmControlTest, CoresAreSetBeforeItIsReleasedAndWhatSlurmGaveIsTold) {
   const auto told = Hear(5);
   EXPECT_EQ(slurm_.job(slim).cpus, 3);
   EXPECT_THAT(slurm_.job(slim).admin_comment, HasSubstr("ask=gpus:1,cpus:8"));
-  EXPECT_EQ(First(told, Kind::kStarted).cores, 3);
-  EXPECT_THAT(First(told, Kind::kStarted).message, HasSubstr("3 of the 8 cores"));
+  EXPECT_EQ(FirstOf<RunStarted>(told).cores, 3);
+  EXPECT_THAT(FirstOf<RunStarted>(told).message, HasSubstr("3 of the 8 cores"));
   runner_->Stop({slim, 1}, Seconds(5));
   Hear(6);
   EXPECT_EQ(slurm_.job(slim).cpus, 8) << "for whoever has it next";
@@ -412,7 +401,7 @@ TEST_F(SlurmControlTest, CoresAreSetBeforeItIsReleasedAndWhatSlurmGaveIsTold) {
   slurm_.cpus_of_core = 2;
   request.id.attempt = 2;
   runner_->Start(request);
-  EXPECT_EQ(First(Hear(5), Kind::kStarted).cores, 4) << "whole cores";
+  EXPECT_EQ(FirstOf<RunStarted>(Hear(5)).cores, 4) << "whole cores";
   const auto found = Restart();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].cores, 4);
@@ -428,8 +417,8 @@ TEST_F(SlurmControlTest, ASlurmThatDoesNotTakeTheCoresStartsItAllTheSame) {
   request.cores = 3;
   runner_->Start(request);
   const auto told = Hear(20);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kStarted, Kind::kEnded}));
-  EXPECT_EQ(First(told, Kind::kStarted).cores, 8);
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<RunStarted, RunEnded>()));
+  EXPECT_EQ(FirstOf<RunStarted>(told).cores, 8);
 }
 
 TEST_F(SlurmControlTest, AnEndThatSlurmHasForgottenIsReadFromItsAccounts) {
@@ -442,8 +431,8 @@ TEST_F(SlurmControlTest, AnEndThatSlurmHasForgottenIsReadFromItsAccounts) {
     slurm_.Advance(slurm_.now() + Seconds(10));
     slurm_.Purge(job);
     const auto told = Hear(10);
-    ASSERT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
-    const RunEnd& end = First(told, Kind::kEnded).end;
+    ASSERT_EQ(NamesOf(told, job), NamesOf<RunEnded>());
+    const RunEnd& end = FirstOf<RunEnded>(told).end;
     if (accounts) {
       EXPECT_EQ(end.exit_code, 3);
       EXPECT_EQ(end.message, "");
@@ -460,8 +449,8 @@ TEST_F(SlurmControlTest, AccountsThatDoNotAnswerAreAskedAgainForAWhile) {
   runner_->Start(Request(job, "n1/g0"));
   Hear(2);
   slurm_.Purge(job);  // while they say that it runs
-  EXPECT_THAT(Kinds(Hear(30), job), IsEmpty());
-  EXPECT_THAT(First(Hear(60), Kind::kEnded).end.message, HasSubstr("accounting says RUNNING"));
+  EXPECT_THAT(NamesOf(Hear(30), job), IsEmpty());
+  EXPECT_THAT(FirstOf<RunEnded>(Hear(60)).end.message, HasSubstr("accounting says RUNNING"));
 }
 
 TEST_F(SlurmControlTest, TwoShareOneGpuByTheMemoryThatTheyNeedAndAThirdIsRefused) {
@@ -480,8 +469,8 @@ TEST_F(SlurmControlTest, TwoShareOneGpuByTheMemoryThatTheyNeedAndAThirdIsRefused
   EXPECT_THAT(slurm_.job(a).admin_comment, HasSubstr("sm:80"));
   runner_->Start(Request(c, "n1/g0", 1, 14));
   const auto told = Hear(3);
-  EXPECT_EQ(Kinds(told, c), std::vector{Kind::kRefused});
-  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("shards"));
+  EXPECT_EQ(NamesOf(told, c), NamesOf<StartRefused>());
+  EXPECT_THAT(FirstOf<StartRefused>(told).why, HasSubstr("shards"));
 }
 
 TEST_F(SlurmControlTest, WhatSlurmDoesNotStartInTimeIsHeldAgainAndRefused) {
@@ -490,13 +479,13 @@ TEST_F(SlurmControlTest, WhatSlurmDoesNotStartInTimeIsHeldAgainAndRefused) {
   Hear(2);
   runner_->Start(Request(job, "n1/g0"));
   const auto told = Hear(40);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kRefused});
-  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("Resources"));
+  EXPECT_EQ(NamesOf(told, job), NamesOf<StartRefused>());
+  EXPECT_THAT(FirstOf<StartRefused>(told).why, HasSubstr("Resources"));
   EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
   EXPECT_THAT(slurm_.job(job).slots, IsEmpty());
   slurm_.starts_jobs = true;
   runner_->Start(Request(job, "n2/g0", 2));
-  EXPECT_EQ(Kinds(Hear(30), job), (std::vector{Kind::kStarted, Kind::kEnded}));
+  EXPECT_EQ(NamesOf(Hear(30), job), (NamesOf<RunStarted, RunEnded>()));
 }
 
 TEST_F(SlurmControlTest, WhatSlurmRefusesIsToldInItsWordsAndStaysHeld) {
@@ -505,8 +494,8 @@ TEST_F(SlurmControlTest, WhatSlurmRefusesIsToldInItsWordsAndStaysHeld) {
   Hear(2);
   runner_->Start(Request(job, "n1/g0"));
   const auto told = Hear(5);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kRefused});
-  EXPECT_THAT(First(told, Kind::kRefused).message, HasSubstr("Invalid generic resource"));
+  EXPECT_EQ(NamesOf(told, job), NamesOf<StartRefused>());
+  EXPECT_THAT(FirstOf<StartRefused>(told).why, HasSubstr("Invalid generic resource"));
   EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
 }
 
@@ -517,8 +506,8 @@ TEST_F(SlurmControlTest, AStopPutsItBackAndTheNextStartGoesElsewhere) {
   Hear(3);
   runner_->Stop({job, 1}, Seconds(5));
   const auto told = Hear(6);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
-  EXPECT_TRUE(First(told, Kind::kEnded).end.stopped);
+  EXPECT_EQ(NamesOf(told, job), NamesOf<RunEnded>());
+  EXPECT_TRUE(FirstOf<RunEnded>(told).end.stopped);
   EXPECT_THAT(slurm_.job(job).slots, IsEmpty()) << "else the next GPU would be added to the first";
   runner_->Start(Request(job, "n2/g1", 2));
   Hear(3);
@@ -538,9 +527,9 @@ TEST_F(SlurmControlTest, ACancelledRunEndsAndACancelInSlurmIsTold) {
   (void)slurm_.Cancel({std::to_string(b), std::to_string(c)});
   runner_->CancelWaiting(d);
   const auto told = Hear(5);
-  EXPECT_EQ(Kinds(told, a), std::vector{Kind::kEnded});
-  EXPECT_EQ(Kinds(told, b), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
-  EXPECT_EQ(Kinds(told, c), std::vector{Kind::kWithdrawn});
+  EXPECT_EQ(NamesOf(told, a), NamesOf<RunEnded>());
+  EXPECT_EQ(NamesOf(told, b), (NamesOf<JobWithdrawn, RunEnded>()));
+  EXPECT_EQ(NamesOf(told, c), NamesOf<JobWithdrawn>());
   EXPECT_EQ(slurm_.job(d).phase, SlurmPhase::kCancelled);
 }
 
@@ -550,7 +539,7 @@ TEST_F(SlurmControlTest, AJobThatIsCancelledBetweenTheDecisionAndItsStartEnds) {
   (void)slurm_.Cancel({std::to_string(job)});
   runner_->Start(Request(job, "n1/g0"));
   const auto told = Hear(5);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<JobWithdrawn, RunEnded>()));
   EXPECT_EQ(slurm_.starts[job], 0);
 }
 
@@ -563,16 +552,16 @@ TEST_F(SlurmControlTest, WhatAnAdminReleasesIsTheirsAndItsGpuIsTaken) {
                   job));
   slurm_.Do(fmt::format("release {}", job));
   const auto told = Hear(3);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kWithdrawn});
-  EXPECT_EQ(First(told, Kind::kGpuTaken).gpu, "n1/g1");
+  EXPECT_EQ(NamesOf(told, job), NamesOf<JobWithdrawn>());
+  EXPECT_EQ(FirstOf<GpuTaken>(told).gpu, "n1/g1");
   const auto free = Hear(30);
-  EXPECT_EQ(First(free, Kind::kGpuTaken).message, "");
+  EXPECT_EQ(FirstOf<GpuTaken>(free).by, "");
 }
 
 TEST_F(SlurmControlTest, AJobThatWaitedAndIsGoneWhenTheServerComesBackIsTold) {
   Restart();
   runner_->Expect(77);
-  EXPECT_EQ(Kinds(Hear(2), 77), std::vector{Kind::kWithdrawn});
+  EXPECT_EQ(NamesOf(Hear(2), 77), NamesOf<JobWithdrawn>());
 }
 
 TEST_F(SlurmControlTest, WhatSlurmPutsBackAfterANodeFailedIsHeldAndToldAsStopped) {
@@ -582,12 +571,12 @@ TEST_F(SlurmControlTest, WhatSlurmPutsBackAfterANodeFailedIsHeldAndToldAsStopped
   Hear(3);
   slurm_.SetNode("n1", false, "DOWN");
   const auto told = Hear(10);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kEnded});
-  EXPECT_TRUE(First(told, Kind::kEnded).end.stopped);
+  EXPECT_EQ(NamesOf(told, job), NamesOf<RunEnded>());
+  EXPECT_TRUE(FirstOf<RunEnded>(told).end.stopped);
   EXPECT_TRUE(IsHeldJob(slurm_.job(job)));
-  EXPECT_EQ(First(told, Kind::kNodeWent).node.name, "n1");
+  EXPECT_EQ(FirstOf<NodeWent>(told).node, "n1");
   slurm_.SetNode("n1", true, "IDLE");
-  EXPECT_EQ(First(Hear(10), Kind::kNodeCame).node.gpus.size(), 2U);
+  EXPECT_EQ(FirstOf<NodeCame>(Hear(10)).node.gpus.size(), 2U);
 }
 
 TEST_F(SlurmControlTest, ADrainedNodeKeepsWhatRunsThere) {
@@ -597,11 +586,11 @@ TEST_F(SlurmControlTest, ADrainedNodeKeepsWhatRunsThere) {
   Hear(3);
   slurm_.SetNode("n1", false, "DRAIN");
   const auto told = Hear(10);
-  EXPECT_THAT(Kinds(told, job), IsEmpty());
-  EXPECT_THAT(First(told, Kind::kGpuTaken).message, HasSubstr("n1"));
+  EXPECT_THAT(NamesOf(told, job), IsEmpty());
+  EXPECT_THAT(FirstOf<GpuTaken>(told).by, HasSubstr("n1"));
   const auto later = Hear(40);
-  EXPECT_EQ(First(later, Kind::kNodeWent).node.name, "n1") << "once it is empty";
-  for (const RunEvent& event : later) EXPECT_NE(event.kind, Kind::kGpuTaken) << "none is free now";
+  EXPECT_EQ(FirstOf<NodeWent>(later).node, "n1") << "once it is empty";
+  EXPECT_THAT(AllOf<GpuTaken>(later), IsEmpty()) << "none is free now";
 }
 
 TEST_F(SlurmControlTest, WhileSlurmIsAwayItSaysSoOnceAndAsksEverMoreSeldom) {
@@ -609,7 +598,7 @@ TEST_F(SlurmControlTest, WhileSlurmIsAwayItSaysSoOnceAndAsksEverMoreSeldom) {
   const int before = slurm_.calls;
   const auto told = Hear(100);
   EXPECT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].kind, Kind::kNote);
+  EXPECT_EQ(NameOf(told[0]), NameOf<RunnerNote>());
   EXPECT_THAT(runner_->control.problem(), HasSubstr("slurmctld"));
   EXPECT_LT(slurm_.calls - before, 16);
   slurm_.chance_of_fault = 0;
@@ -641,13 +630,13 @@ TEST_F(SlurmControlTest, ADryRunDecidesOnWhatSlurmRunsAndTouchesNothing) {
   });
   std::vector<RunEvent> told;
   control.Cycle(slurm_.now(), told);
-  ASSERT_EQ(Kinds(told, job), std::vector{Kind::kSubmitted});
-  EXPECT_EQ(told[0].job->asked.gpus, 1);
-  EXPECT_THAT(told[0].job->asked.gpu_models, ElementsAre("v100"));
+  ASSERT_EQ(NamesOf(told, job), NamesOf<JobSubmitted>());
+  EXPECT_EQ(std::get<JobSubmitted>(told[0]).as.asked.gpus, 1);
+  EXPECT_THAT(std::get<JobSubmitted>(told[0]).as.asked.gpu_models, ElementsAre("v100"));
   control.Start(Request(job, "n2/g1"));
   told.clear();
   control.Cycle(slurm_.now(), told);
-  EXPECT_EQ(Kinds(told, job), std::vector{Kind::kStarted});
+  EXPECT_EQ(NamesOf(told, job), NamesOf<RunStarted>());
   EXPECT_THAT(said, Contains(HasSubstr("ReqNodeList=n2")));
   EXPECT_THAT(slurm_.log, IsEmpty()) << "nothing was done";
 }
@@ -662,7 +651,7 @@ TEST_F(SlurmControlTest, APlaceThatSlurmForgotWithItsReleaseIsWrittenAgain) {
   EXPECT_NE(slurm_.job(job).priority, 0) << "it was released";
   slurm_.job(job) = before;  // slurmctld was killed, and has its state of some seconds ago
   slurm_.starts_jobs = true;
-  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kStarted});
+  EXPECT_EQ(NamesOf(Hear(10), job), NamesOf<RunStarted>());
   EXPECT_THAT(slurm_.job(job).nodes, ElementsAre("n2"));
   EXPECT_THAT(slurm_.job(job).slots, ElementsAre(SlurmSlot{"g1", 100}));
 }
@@ -676,12 +665,12 @@ TEST_F(SlurmControlTest, AJobThatSlurmStartsWithoutItsPlaceComesBackAndIsPlacedA
   slurm_.job(job).slots.clear();  // it forgot what was set, and then heard the release
   slurm_.job(job).required_nodes.clear();
   slurm_.starts_jobs = true;
-  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kRefused});
+  EXPECT_EQ(NamesOf(Hear(10), job), NamesOf<StartRefused>());
   EXPECT_THAT(slurm_.wrong, HasSubstr("starts without g1"));
   slurm_.wrong.clear();
   EXPECT_EQ(slurm_.job(job).priority, 0);
   runner_->Start(Request(job, "n2/g1", 2));
-  EXPECT_EQ(Kinds(Hear(10), job), std::vector{Kind::kStarted});
+  EXPECT_EQ(NamesOf(Hear(10), job), NamesOf<RunStarted>());
   EXPECT_THAT(slurm_.job(job).slots, ElementsAre(SlurmSlot{"g1", 100}));
 }
 
@@ -731,8 +720,8 @@ TEST_F(SlurmControlTest, AJobThatSomebodyTakesToAnotherPartitionIsTheirs) {
   slurm_.job(job).partition = "other";
   std::vector<RunEvent> told;
   control.Cycle(Seconds(100), told);
-  EXPECT_EQ(Kinds(told, job), (std::vector{Kind::kWithdrawn, Kind::kEnded}));
-  EXPECT_THAT(First(told, Kind::kWithdrawn).message, HasSubstr("partition 'other'"));
+  EXPECT_EQ(NamesOf(told, job), (NamesOf<JobWithdrawn, RunEnded>()));
+  EXPECT_THAT(FirstOf<JobWithdrawn>(told).why, HasSubstr("partition 'other'"));
 }
 
 TEST_F(SlurmControlTest, TimeLimitsAreExtendedByWholeMinutes) {
@@ -764,7 +753,7 @@ TEST_F(SlurmControlTest, AJobWithATimeLimitSharesWithNobodyWhereTheLimitCannotBe
   ASSERT_TRUE(control.Open());
   std::vector<RunEvent> told;
   control.Cycle(Seconds(1), told);
-  const ForeignJob& foreign = *First(told, Kind::kSubmitted).job;
+  const ForeignJob& foreign = FirstOf<JobSubmitted>(told).as;
   EXPECT_EQ(foreign.asked.time_limit, Seconds(600)) << job;
   EXPECT_TRUE(foreign.asked.exclusive);
   EXPECT_THAT(foreign.remark, HasSubstr("time limit"));
@@ -778,7 +767,7 @@ TEST_F(SlurmControlTest, AListHasWhatRunsAndWhatEnded) {
   Hear(10);
   runner_->control.List(7);
   auto told = Hear(2);
-  const RunList& list = First(told, Kind::kListed).list;
+  const RunsListed& list = FirstOf<RunsListed>(told);
   EXPECT_EQ(list.token, 7U);
   EXPECT_EQ(list.nodes.size(), 2U);
   ASSERT_EQ(list.runs.size(), 2U);

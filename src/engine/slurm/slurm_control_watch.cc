@@ -32,10 +32,9 @@ Result<void> SlurmControl::SayLimits() {
       const auto complaint = client_.Control({line});
       RETURN_IF_ERROR(complaint);
       if (!complaint->empty()) {
-        Tell(RunEvent::Kind::kNote, id,
-             fmt::format("it shares its GPU, and Slurm refuses to extend its time limit to {} "
-                         "minutes: {}",
-                         minutes, *complaint));
+        Tell(RunNote{id, fmt::format("it shares its GPU, and Slurm refuses to extend its time "
+                                     "limit to {} minutes: {}",
+                                     minutes, *complaint)});
       }
     }
     found->second.limit_minutes = minutes;

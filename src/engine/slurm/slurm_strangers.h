@@ -15,11 +15,11 @@
 
 namespace sharewell::engine {
 
-struct HostTaken {
+struct StrangersUse {
   int cpus = 0;
   core::Bytes memory{};
 
-  friend bool operator==(const HostTaken&, const HostTaken&) = default;
+  friend bool operator==(const StrangersUse&, const StrangersUse&) = default;
 };
 
 class SlurmStrangers {
@@ -35,12 +35,12 @@ class SlurmStrangers {
   void Take(std::map<std::int64_t, Holder> holders, const std::vector<const SlurmNode*>& nodes);
 
   // By node; nodes of which nothing is taken are not there.
-  std::map<std::string, HostTaken> Taken() const;
+  std::map<std::string, StrangersUse> Taken() const;
 
  private:
   std::map<std::int64_t, Holder> holders_;
-  std::map<std::string, HostTaken> elsewhere_;  // by jobs that the queue does not tell of
-  bool gives_memory_ = false;                   // Slurm counts it (CR_Core_Memory)
+  std::map<std::string, StrangersUse> elsewhere_;  // by jobs that the queue does not tell of
+  bool gives_memory_ = false;                      // Slurm counts it (CR_Core_Memory)
 };
 
 }  // namespace sharewell::engine

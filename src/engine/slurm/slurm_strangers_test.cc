@@ -6,7 +6,7 @@ namespace sharewell::engine {
 namespace {
 
 using Holder = SlurmStrangers::Holder;
-using Taken = std::map<std::string, HostTaken>;
+using Taken = std::map<std::string, StrangersUse>;
 
 SlurmNode Used(const char* name, int cpus, double gib) {
   SlurmNode node;
