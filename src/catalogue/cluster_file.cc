@@ -1,12 +1,9 @@
 #include "catalogue/cluster_file.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <unordered_map>
@@ -14,8 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "catalogue/toml_table.h"
 #include "core/result.h"
-#include "core/text/suggest.h"
+#include "core/text/quoted.h"
 #include "platform/files/csv.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/text.h"
@@ -30,7 +28,7 @@ using core::Result;
 
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr std::int64_t kMostGpus = 1'000'000;
-constexpr std::size_t kLargestToml = std::size_t{16} << 20;
+constexpr std::size_t kLargestClusterFile = std::size_t{16} << 20;
 
 // Collects nodes, gives models their ids in order of first appearance, and holds the limits.
 class Builder {
@@ -183,73 +181,7 @@ Result<Cluster> FromOpenb(std::string_view text, const std::string& name,
   return std::move(builder).Build(name);
 }
 
-// One table of the TOML file. The first error sticks, as in CsvReader.
-class Table {
- public:
-  Table(const toml::table& table, const std::string& file, std::string where)
-      : table_(table), file_(file), where_(std::move(where)) {}
-
-  void AllowOnly(const std::vector<std::string>& keys) {
-    for (const auto& [key, node] : table_) {
-      if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
-      // Under a long list of keys the nearest one is all that helps.
-      Fail(key.source().begin.line,
-           fmt::format("unknown key {} in {}; the keys are {}{}", core::Quoted(key.str()), where_,
-                       fmt::join(keys, ", "), core::DidYouMean(key.str(), keys)));
-    }
-  }
-
-  std::optional<std::int64_t> Integer(const char* key, std::int64_t least, std::int64_t most) {
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) return std::nullopt;
-    const auto value = node->value_exact<std::int64_t>();
-    if (value && *value >= least && *value <= most) return value;
-    Fail(node->source().begin.line,
-         fmt::format("{} must be a whole number from {} to {}{}", key, least, most,
-                     value ? fmt::format(", not {}", *value) : std::string()));
-    return std::nullopt;
-  }
-
-  std::optional<double> Positive(const char* key, double most) {
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) return std::nullopt;
-    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
-    if (value && std::isfinite(*value) && *value > 0 && *value <= most) return value;
-    Fail(node->source().begin.line,
-         fmt::format("{} must be a number above 0 and at most {}{}", key, most,
-                     value ? fmt::format(", not {}", *value) : std::string()));
-    return std::nullopt;
-  }
-
-  std::optional<std::string> Text(const char* key) {
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) return std::nullopt;
-    auto value = node->value_exact<std::string>();
-    if (value && !platform::Trimmed(*value).empty()) return value;
-    Fail(node->source().begin.line, fmt::format("{} must be a text in quotes, not empty", key));
-    return std::nullopt;
-  }
-
-  void Fail(const char* key, const std::string& problem) {
-    const toml::node* node = table_.get(key);
-    Fail(node != nullptr ? node->source().begin.line : table_.source().begin.line, problem);
-  }
-  void Fail(toml::source_index line, const std::string& problem) {
-    if (!error_) {
-      error_ = core::Error{core::ErrorKind::kUsage,
-                           fmt::format("{}: line {}: {}", file_, line, problem)};
-    }
-  }
-  const std::optional<core::Error>& error() const { return error_; }
-
- private:
-  const toml::table& table_;
-  const std::string& file_;
-  std::string where_;
-  std::optional<core::Error> error_;
-};
-
-std::optional<core::BytesPerSecond> Speed(Table& table, const char* key) {
+std::optional<core::BytesPerSecond> Speed(TomlTable& table, const char* key) {
   const auto value = table.Positive(key, 1e6);
   if (!value) return std::nullopt;
   return core::GBps(*value);
@@ -258,7 +190,8 @@ std::optional<core::BytesPerSecond> Speed(Table& table, const char* key) {
 // Adds the nodes of one [[nodes]] table.
 std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& file,
                                     Builder& builder) {
-  Table table(toml, file, "[[nodes]]");
+  std::optional<core::Error> error;
+  TomlTable table(toml, file, "[[nodes]]", error);
   table.AllowOnly({"name", "count", "gpus", "gpu", "cores", "memory_gb", "memory_bandwidth_gbs",
                    "pcie_gbs", "network_gbs", "gpu_islands"});
   Node node;
@@ -272,7 +205,7 @@ std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& 
   node.memory_bandwidth = Speed(table, "memory_bandwidth_gbs");
   node.pcie = Speed(table, "pcie_gbs");
   node.network = Speed(table, "network_gbs");
-  if (table.error()) return table.error();
+  if (error) return error;
 
   if (!gpus) {
     table.Fail("gpus",
@@ -280,13 +213,13 @@ std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& 
   } else if (*gpus > 0 && !gpu) {
     table.Fail("gpu", "this [[nodes]] has GPUs but does not say which; add `gpu = \"H200\"`");
   }
-  if (table.error()) return table.error();
+  if (error) return error;
   node.gpus = static_cast<int>(*gpus);
   if (gpu && *gpus > 0) {
     const auto model = builder.Model(*gpu);
     if (!model) {
       table.Fail("gpu", model.error().message);
-      return table.error();
+      return error;
     }
     node.model = *model;
   }
@@ -294,20 +227,21 @@ std::optional<core::Error> AddNodes(const toml::table& toml, const std::string& 
     auto read = core::GpuIslands::Parse(*islands, node.gpus);
     if (!read) {
       table.Fail("gpu_islands", read.error().message);
-      return table.error();
+      return error;
     }
     node.islands = *std::move(read);
   }
   if (const auto added = builder.Add(node, count); !added)
     table.Fail("count", added.error().message);
-  return table.error();
+  return error;
 }
 
 Result<Cluster> FromToml(const toml::table& root, const std::string& name,
                          const GpuCatalogue& catalogue) {
-  Table top(root, name, "a cluster file");
+  std::optional<core::Error> error;
+  TomlTable top(root, name, "a cluster file", error);
   top.AllowOnly({"nodes"});
-  if (top.error()) return tl::unexpected(*top.error());
+  if (error) return tl::unexpected(*std::move(error));
   const toml::node* nodes = root.get("nodes");
   if (nodes == nullptr) {
     return core::UsageError("{}: lists no nodes; begin each kind of node with [[nodes]]", name);
@@ -315,17 +249,16 @@ Result<Cluster> FromToml(const toml::table& root, const std::string& name,
   const toml::array* list = nodes->as_array();
   if (list == nullptr) {
     top.Fail("nodes", "nodes must be a list of tables; write [[nodes]] with double brackets");
-    return tl::unexpected(*top.error());
+    return tl::unexpected(*std::move(error));
   }
   Builder builder(catalogue);
   for (const toml::node& entry : *list) {
     const toml::table* table = entry.as_table();
     if (table == nullptr) {
-      top.Fail(entry.source().begin.line,
-               "nodes must hold tables; write [[nodes]] and keys below it");
-      return tl::unexpected(*top.error());
+      top.FailAt(entry, "nodes must hold tables; write [[nodes]] and keys below it");
+      return tl::unexpected(*std::move(error));
     }
-    if (auto error = AddNodes(*table, name, builder)) return tl::unexpected(*std::move(error));
+    if (auto wrong = AddNodes(*table, name, builder)) return tl::unexpected(*std::move(wrong));
   }
   return std::move(builder).Build(name);
 }
@@ -357,21 +290,15 @@ Result<Cluster> ReadCluster(const std::string& spec, const GpuCatalogue& catalog
 Result<Cluster> ReadClusterText(std::string_view text, const std::string& name,
                                 const GpuCatalogue& catalogue) {
   if (IsOpenb(text)) return FromOpenb(text, name, catalogue);
-  if (text.size() > kLargestToml) {
+  if (text.size() > kLargestClusterFile) {
     return core::UsageError("{}: is larger than 16 MiB, which no cluster file is", name);
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return core::UsageError("{}: is empty; list the nodes with [[nodes]]", name);
   }
-  try {
-    const toml::table root = toml::parse(text, name);
-    return FromToml(root, name, catalogue);
-  } catch (const toml::parse_error& error) {
-    return core::UsageError("{}: line {}: not TOML: {}", name, error.source().begin.line,
-                            error.description());
-  } catch (const std::exception& error) {
-    return core::FailedError("{}: cannot be read: {}", name, error.what());
-  }
+  const auto root = ParseToml(text, name, kLargestClusterFile);
+  RETURN_IF_ERROR(root);
+  return FromToml(*root, name, catalogue);
 }
 
 }  // namespace sharewell::catalogue

@@ -129,10 +129,14 @@ core::Result<void> GpuCatalogue::ExtendFrom(std::string_view text, const std::st
   return {};
 }
 
-core::Result<GpuModel> GpuCatalogue::Find(std::string_view name) const {
+const GpuModel* GpuCatalogue::Lookup(std::string_view name) const {
   // The longest name that can be in the catalogue is far below this; do not fold a whole file.
   const auto it = name.size() > 1000 ? by_key_.end() : by_key_.find(Folded(name));
-  if (it != by_key_.end()) return models_[it->second];
+  return it == by_key_.end() ? nullptr : &models_[it->second];
+}
+
+core::Result<GpuModel> GpuCatalogue::Find(std::string_view name) const {
+  if (const GpuModel* known = Lookup(name)) return *known;
   std::vector<std::string> known;
   for (const auto& model : models_) {
     known.push_back(model.name);

@@ -26,6 +26,9 @@ class GpuCatalogue {
   // By name or alias; case, and the difference between ' ', '-' and '_', do not matter. Unknown: a
   // usage error that names the nearest model and says how to add one.
   core::Result<core::GpuModel> Find(std::string_view name) const;
+  // The same for who has no use for the error: null where it is unknown. Valid until it is
+  // extended.
+  const core::GpuModel* Lookup(std::string_view name) const;
 
   const std::vector<core::GpuModel>& models() const& { return models_; }  // in the files' order
 

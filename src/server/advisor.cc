@@ -13,18 +13,18 @@
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
-#include "control/loop/seen_needs.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "engine/local/container.h"
+#include "estimate/needs_estimate.h"
+#include "estimate/seen_needs.h"
 #include "interference/interference.h"
 #include "policy/registry.h"
 #include "server/fits_here.h"
 #include "server/learning_rows.h"
 #include "server/pair_memory.h"
 #include "server/run_memory.h"
-#include "study/simulation/replay/needs_estimate.h"
 
 namespace sharewell::server {
 namespace {
@@ -153,7 +153,7 @@ struct ServerAdvisor::Impl {
 
   std::optional<Needs> Brought(const Submission& submission) {
     if (submission.needs) {
-      Needs needs = study::AsBrought(*submission.needs);
+      Needs needs = estimate::AsBrought(*submission.needs);
       // What has learnt from runs here is not corrected by them once more.
       if (needs.source == core::Source::kPredicted && !needs.retrained) runs.Correct(needs);
       if (needs.from.empty()) needs.from = "the submission";
@@ -278,7 +278,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     const ProfileRecord* record = by_key[text];
     inside->runs.Restore(*key, *record);
     if (const auto it = predicted.find(text); it != predicted.end()) {
-      inside->runs.Compare(*key, study::AsBrought(*it->second->asked.needs).profile,
+      inside->runs.Compare(*key, estimate::AsBrought(*it->second->asked.needs).profile,
                            record->profile);
     }
   }
@@ -308,11 +308,11 @@ Needs ServerAdvisor::NeedsOf(const Submission& submission) {
                         (runs->profile.busy || submission.gpus == 0);
   if (measured && (!brought || brought->source != core::Source::kMeasured)) {
     Needs needs = *runs;
-    if (brought) study::FillFrom(needs, *brought);
+    if (brought) estimate::FillFrom(needs, *brought);
     return needs;
   }
   if (brought) {
-    if (runs) study::FillFrom(*brought, *runs);
+    if (runs) estimate::FillFrom(*brought, *runs);
     return *std::move(brought);
   }
   if (runs) {
@@ -330,7 +330,9 @@ Needs ServerAdvisor::NeedsOf(const Submission& submission) {
 }
 
 core::Estimate ServerAdvisor::EstimateOf(const core::JobRecord& record) {
-  return study::EstimateFor(record.believed, record.asked, impl_->cluster, impl_->catalogue);
+  return estimate::EstimateFor(
+      record.believed, record.asked, impl_->cluster,
+      [&models = impl_->catalogue](const std::string& name) { return models.Lookup(name); });
 }
 
 core::WorkloadId ServerAdvisor::WorkloadOf(const Submission& submission) {
@@ -369,14 +371,14 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
   profile.workload = record.believed.profile.workload;
   if (!record.gpus.empty()) profile.gpu = record.gpus.front().model;
   if (profile.cpu_cores) {
-    profile.cpu_cores = control::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
+    profile.cpu_cores = estimate::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
   }
   const bool timed = record.alone_time.value > 0;
   impl_->runs.Add(key, record.number, profile,
                   timed ? std::optional(record.alone_time) : std::nullopt);
   const auto& asked = record.asked.needs;
   if (asked && asked->source == core::Source::kPredicted && !asked->retrained) {
-    impl_->runs.Compare(key, study::AsBrought(*asked).profile, seen);
+    impl_->runs.Compare(key, estimate::AsBrought(*asked).profile, seen);
   }
   impl_->Keep(key, record);
   if (!impl_->options.learn) return;

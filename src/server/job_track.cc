@@ -4,7 +4,7 @@
 
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
-#include "study/measure/steady.h"
+#include "core/numbers/steady.h"
 
 namespace sharewell::server {
 namespace {
@@ -36,7 +36,7 @@ std::optional<double> KeptFigure::Steady() const {
   std::vector<double> values = values_;
   if (values.size() > 2 * kLeastKeptValues) values.pop_back();
   if (values.size() < kLeastKeptValues) return std::nullopt;
-  study::SteadyRules rules;
+  core::SteadyRules rules;
   rules.interval = core::Seconds(each_);
   const std::size_t from = WarmupEnd(values, rules).value_or(values.size() / 4);
   double sum = 0;

@@ -1,16 +1,12 @@
 #include "server/job_watch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <set>
 #include <stop_token>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -20,6 +16,7 @@
 #include "collect/metrics/host_metrics.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
+#include "core/job_label.h"
 #include "platform/mutex.h"
 #include "server/job_track.h"
 #include "server/stranger_track.h"
@@ -29,14 +26,6 @@ namespace {
 
 constexpr int kLostAfter = 5;              // looks
 constexpr std::size_t kMostRemoved = 100;  // jobs that are remembered after their end
-
-std::string WatchName(std::int64_t number) { return fmt::format("job {}", number); }
-
-std::int64_t NumberOf(std::string_view name) {
-  std::int64_t number = -1;
-  if (name.starts_with("job ")) std::from_chars(name.data() + 4, name.data() + name.size(), number);
-  return number;
-}
 
 }  // namespace
 
@@ -86,6 +75,8 @@ struct JobWatch::Impl {
   mutable platform::Mutex mutex;
   std::condition_variable_any wake;
   std::map<std::int64_t, JobTrack> running SHAREWELL_GUARDED_BY(mutex);
+  // Numbers of those running, by what stands in Reading::job.
+  std::map<std::string, std::int64_t> by_label SHAREWELL_GUARDED_BY(mutex);
   // The latest last.
   std::deque<std::pair<std::int64_t, JobTrack>> removed SHAREWELL_GUARDED_BY(mutex);
   std::map<std::string, GpuNow> now SHAREWELL_GUARDED_BY(mutex);  // by instance
@@ -120,8 +111,8 @@ struct JobWatch::Impl {
     const core::Seconds time(static_cast<double>(batch.time) / 1e3);
     for (const core::Reading& reading : batch.readings) {
       if (!reading.job.empty()) {
-        const auto it = running.find(NumberOf(reading.job));
-        if (it != running.end()) it->second.Take(reading, time);
+        const auto it = by_label.find(reading.job);
+        if (it != by_label.end()) running.at(it->second).Take(reading, time);
       } else if (reading.instance.empty()) {
         TakeMachine(reading);
       } else {
@@ -224,7 +215,7 @@ JobWatch::~JobWatch() {
 void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
                    const std::vector<std::string>& gpus) {
   Impl& in = *impl_;
-  in.source.Add(WatchName(number), {pid, cgroup});
+  in.source.Add(core::JobLabel(number), {pid, cgroup});
   std::set<std::string> instances;
   std::string model;
   for (const std::string& uuid : gpus) {
@@ -237,6 +228,7 @@ void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
     const platform::MutexLock lock(in.mutex);
     in.running.insert_or_assign(number,
                                 JobTrack(std::move(instances), std::move(model), gpus.size()));
+    in.by_label.insert_or_assign(core::JobLabel(number), number);
     if (!gpus.empty()) in.Colocation();
   }
   in.wake.notify_all();
@@ -244,7 +236,7 @@ void JobWatch::Add(std::int64_t number, int pid, const std::string& cgroup,
 
 void JobWatch::Remove(std::int64_t number) {
   Impl& in = *impl_;
-  in.source.Remove(WatchName(number));
+  in.source.Remove(core::JobLabel(number));
   const platform::MutexLock lock(in.mutex);
   const auto it = in.running.find(number);
   if (it == in.running.end()) return;
@@ -252,6 +244,7 @@ void JobWatch::Remove(std::int64_t number) {
   if (in.removed.size() > kMostRemoved) in.removed.pop_front();
   const bool on_gpus = !it->second.gpus().empty();
   in.running.erase(it);
+  in.by_label.erase(core::JobLabel(number));
   if (on_gpus) in.Colocation();
 }
 

@@ -63,7 +63,7 @@ class JobWatch {
   JobWatch& operator=(const JobWatch&) = delete;
 
   // `pid`: the root of its process tree; `cgroup`: its own control group's folder, empty: none;
-  // `gpus`: by uuid. Under Reading::job it is "job NUMBER". A number that is there is begun anew.
+  // `gpus`: by uuid. Under Reading::job it is core::JobLabel. A number that is there is begun anew.
   void Add(std::int64_t number, int pid, const std::string& cgroup,
            const std::vector<std::string>& gpus);
   void Remove(std::int64_t number);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "control/loop/seen_needs.h"
+#include "estimate/seen_needs.h"
 #include "graph/graph_file.h"
 #include "graph/run.h"
 
@@ -60,7 +60,7 @@ std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const cor
   kept.profile.cpu_curve.clear();
   // Of one that used all it was given nobody knows what it needs.
   if (seen.cpu_cores &&
-      control::CoresNeeded(*seen.cpu_cores, record.cores, record.asked.gpus) > *seen.cpu_cores) {
+      estimate::CoresNeeded(*seen.cpu_cores, record.cores, record.asked.gpus) > *seen.cpu_cores) {
     kept.profile.cpu_cores.reset();
   }
   kept.environment = {{kOptimizerFact, needs->optimizer.empty() ? "sgd" : needs->optimizer}};

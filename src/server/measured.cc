@@ -11,6 +11,7 @@
 
 #include "catalogue/builtin_measurements.h"
 #include "collect/metrics/job_metrics.h"
+#include "core/job_label.h"
 #include "platform/clock/wall_clock.h"
 #include "report/html/job_report.h"
 #include "report/measure/sample_charts.h"
@@ -62,7 +63,7 @@ std::vector<store::SeriesFilter> FiltersFor(const core::JobRecord& job, const st
   }
   store::SeriesFilter own;
   if (!node.empty()) own.node = node;
-  own.job = fmt::format("job {}", job.number);
+  own.job = core::JobLabel(job.number);
   filters.push_back(std::move(own));
   return filters;
 }

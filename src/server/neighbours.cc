@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collect/metrics/job_metrics.h"
+#include "core/job_label.h"
 #include "core/numbers/statistics.h"
 #include "core/text/parse_number.h"
 #include "platform/clock/wall_clock.h"
@@ -72,7 +73,7 @@ core::Batch NeighboursNow(const control::ServiceView& view, const control::JobBo
   for (const auto& [number, others] : beside) {
     const control::JobPtr job = board.Find(number);
     if (job == nullptr || job->phase != core::Phase::kRunning) continue;
-    const std::string name = fmt::format("job {}", number);
+    const std::string name = core::JobLabel(number);
     if (job->slowdown && *job->slowdown > 0) {
       batch.readings.push_back({&collect::kJobSpeed, {}, name, 1 / *job->slowdown});
     }
@@ -147,7 +148,7 @@ core::Result<std::string> NeighboursJson(const std::string& place, const core::J
   RETURN_IF_ERROR(store);
   const store::TimeRange range = report::JobRange(job, platform::UnixNow());
   store::SeriesFilter filter;
-  filter.job = fmt::format("job {}", job.number);
+  filter.job = core::JobLabel(job.number);
   const auto listed = (*store)->List(filter);
   RETURN_IF_ERROR(listed);
   NeighbourBuckets buckets;

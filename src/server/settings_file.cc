@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "catalogue/toml_table.h"
+#include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/trusted_path.h"
-#include "study/measure/grid/grid_spec_table.h"
 
 namespace sharewell::server {
 namespace {
@@ -32,7 +33,7 @@ const std::vector<std::string>& KeyNames() {
 std::optional<double> ValueIn(const toml::node& node, const core::LimitKey& key) {
   if (key.is_bytes()) {
     if (const auto text = node.value_exact<std::string>()) {
-      const auto size = study::ParseMemory(*text);
+      const auto size = core::ParseMemory(*text);
       return size ? std::optional(size->value) : std::nullopt;
     }
     const auto whole = node.value_exact<std::int64_t>();
@@ -47,7 +48,7 @@ std::optional<double> ValueIn(const toml::node& node, const core::LimitKey& key)
   return fits ? value : std::nullopt;
 }
 
-void ReadLimits(study::SpecTable& table, GivenLimits& given) {
+void ReadLimits(catalogue::TomlTable& table, GivenLimits& given) {
   for (std::size_t i = 0; i < core::LimitKeys().size(); ++i) {
     const core::LimitKey& key = core::LimitKeys()[i];
     const toml::node* node = table.table().get(key.name);
@@ -61,11 +62,11 @@ void ReadLimits(study::SpecTable& table, GivenLimits& given) {
 }
 
 // [limits.user.NAME] and [limits.group.NAME].
-void ReadNamed(study::SpecTable& limits, const char* kind,
+void ReadNamed(catalogue::TomlTable& limits, const char* kind,
                std::map<std::string, GivenLimits>& tables) {
   const toml::table* named = limits.Table(kind);
   if (named == nullptr) return;
-  study::SpecTable all(*named, limits.file(), fmt::format("[limits.{}]", kind), limits.error());
+  catalogue::TomlTable all(*named, limits.file(), fmt::format("[limits.{}]", kind), limits.error());
   for (const auto& [name, node] : all.InOrder()) {
     const toml::table* table = node->as_table();
     if (table == nullptr) {
@@ -73,8 +74,8 @@ void ReadNamed(study::SpecTable& limits, const char* kind,
                                     core::Quoted(name), kind));
       return;
     }
-    study::SpecTable inner(*table, limits.file(), fmt::format("[limits.{}.NAME]", kind),
-                           limits.error());
+    catalogue::TomlTable inner(*table, limits.file(), fmt::format("[limits.{}.NAME]", kind),
+                               limits.error());
     inner.AllowOnly(KeyNames());
     ReadLimits(inner, tables.try_emplace(name, GivenLimits(KeyNames().size())).first->second);
   }
@@ -85,13 +86,13 @@ void ReadNamed(study::SpecTable& limits, const char* kind,
 Result<SettingsFile> ParseSettings(std::string_view text, const std::string& name) {
   SettingsFile settings;
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return settings;
-  const auto root = study::ParseSpec(text, name);
+  const auto root = catalogue::ParseToml(text, name);
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
-  study::SpecTable top(*root, name, "sharewell.toml", error);
+  catalogue::TomlTable top(*root, name, "sharewell.toml", error);
   top.AllowOnly({"limits"});
   if (const toml::table* given = top.Table("limits")) {
-    study::SpecTable limits(*given, name, "[limits]", error);
+    catalogue::TomlTable limits(*given, name, "[limits]", error);
     std::vector<std::string> keys = KeyNames();
     keys.insert(keys.end(), {"user", "group"});
     limits.AllowOnly(keys);

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/loop/seen_needs.h"
 #include "control/service/parts/plan_records.h"
 #include "control/service/parts/wait_words.h"
 #include "control/service/service_impl.h"
+#include "estimate/seen_needs.h"
 
 namespace sharewell::control {
 
@@ -36,8 +36,8 @@ core::Estimate Service::Impl::Measured(const core::Job& job) {
   if (found == nullptr) return advisor.EstimateOf({});
   if (monitor != nullptr) {
     JobRecord& record = found->record;
-    record.believed =
-        SeenNeeds(record.believed, monitor->Seen(record.number), record.cores, record.asked.gpus);
+    record.believed = estimate::SeenNeeds(record.believed, monitor->Seen(record.number),
+                                          record.cores, record.asked.gpus);
     outbox.Touch(*found);
   }
   core::Estimate estimate = advisor.EstimateOf(found->record);

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/loop/seen_needs.h"
 #include "control/service/parts/eviction_words.h"
 #include "control/service/parts/plan_records.h"
 #include "control/service/parts/run_end.h"
 #include "control/service/parts/time_given.h"
 #include "control/service/service_impl.h"
 #include "core/sm_share.h"
+#include "estimate/seen_needs.h"
 
 namespace sharewell::control {
 
@@ -196,7 +196,8 @@ void Service::Impl::LearnRun(const LiveJob& job) {
       profile.steps_per_second = *job.record.steps / job.record.run_time.value;
     }
   }
-  if (job.record.sm_share < 1 && !job.record.asked.sm_share) profile = WithoutPace(profile);
+  if (job.record.sm_share < 1 && !job.record.asked.sm_share)
+    profile = estimate::WithoutPace(profile);
   if (profile.gpu.empty() && !job.record.gpus.empty()) profile.gpu = job.record.gpus.front().model;
   advisor.LearnRun(job.record, profile);
 }
@@ -232,7 +233,7 @@ std::vector<Standing> Service::Impl::Standings() {
       const core::GivenGpu& gpu = job->record.gpus.front();
       const JobReading reading = monitor->Now(job->record.number, gpu.uuid);
       standing.sm = reading.sm;
-      standing.sm_alone = SmAlone(job->record.believed, gpu.model, reading.gpu_memory);
+      standing.sm_alone = estimate::SmAlone(job->record.believed, gpu.model, reading.gpu_memory);
     }
     running.push_back(std::move(standing));
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "core/units.h"
 
 namespace sharewell::core {
 
@@ -17,5 +18,8 @@ std::optional<double> FiniteNumber(std::string_view text);
 Result<double> ParseNumber(std::string_view flag, std::string_view text, double least, double most);
 Result<std::uint64_t> ParseWhole(std::string_view flag, std::string_view text, std::uint64_t least,
                                  std::uint64_t most);
+
+// "8GB", "512 MiB", or bytes; absent: it is none.
+std::optional<Bytes> ParseMemory(std::string_view text);
 
 }  // namespace sharewell::core

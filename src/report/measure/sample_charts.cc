@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/job_label.h"
+
 namespace sharewell::report {
 namespace {
 
@@ -158,7 +160,7 @@ std::span<const SampleChartKind> TakayamaCharts() { return kTakayama; }
 std::span<const SampleChartKind> OtherCharts() { return kOthers; }
 
 bool IsOfJob(const core::JobRecord& job, const store::SeriesKey& key) {
-  if (!key.job.empty()) return key.job == fmt::format("job {}", job.number);
+  if (!key.job.empty()) return key.job == core::JobLabel(job.number);
   if (!key.metric.starts_with("gpu_")) return true;
   return std::any_of(job.gpus.begin(), job.gpus.end(), [&](const core::GivenGpu& gpu) {
     return key.instance == fmt::format("{}", gpu.index) || key.instance == gpu.uuid;

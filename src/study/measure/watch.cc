@@ -177,7 +177,7 @@ class Watcher {
     window_ = Span{ticks_[from], to};
     settled_ = true;
     for (const auto& job : jobs_) {
-      const Settling settling = SettlingOf(*job, *window_);
+      const core::Settling settling = SettlingOf(*job, *window_);
       settled_ = settled_ && settling.settled;
       if (settling.uncertainty) {
         uncertainty_ = std::max(uncertainty_.value_or(0), *settling.uncertainty);
@@ -191,13 +191,13 @@ class Watcher {
     return static_cast<std::size_t>(std::distance(ticks_.begin(), it));
   }
 
-  Settling SettlingOf(const WatchJob& job, Span window) const {
+  core::Settling SettlingOf(const WatchJob& job, Span window) const {
     const Signal signal = job.Primary(options_);
     const std::size_t from = std::max(TickAt(window.from), signal.first) - signal.first;
     const std::size_t to = std::min(TickAt(window.to) - std::min(TickAt(window.to), signal.first),
                                     signal.values.size());
     if (to <= from) return {};
-    Settling settling = Settle(signal.values.subspan(from, to - from), signal.rules);
+    core::Settling settling = Settle(signal.values.subspan(from, to - from), signal.rules);
     settling.settled = settling.settled && job.EnoughArrivals(window);
     return settling;
   }
@@ -236,7 +236,7 @@ class Watcher {
     watched.interrupted = interrupted_ || end_ == End::kInterrupted;
     for (const auto& job : jobs_) {
       if (job->MemoryKilled()) watched.memory_killed.insert(job->spec().name);
-      Settling settling = SettlingOf(*job, *window_);
+      core::Settling settling = SettlingOf(*job, *window_);
       settling.settled = settling.settled && steady;
       AddNotes(*job, steady, settling);
       watched.records.push_back(job->Record(sampler_->series(),
@@ -258,7 +258,7 @@ class Watcher {
     return {from, std::max(from, to)};
   }
 
-  void AddNotes(WatchJob& job, bool steady, const Settling& settling) {
+  void AddNotes(WatchJob& job, bool steady, const core::Settling& settling) {
     const Seconds life = ticks_.back() - Start();
     if (!steady && end_ == End::kTooLong) {
       job.AddNote(fmt::format("no steady state in {:.0f} s: these are figures of the second half",

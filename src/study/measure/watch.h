@@ -79,7 +79,7 @@ using CollectorFactory =
 
 struct WatchOptions {
   core::Seconds interval{1};
-  std::optional<core::Seconds> warmup = {};  // absent: found by itself (study/measure/steady.h)
+  std::optional<core::Seconds> warmup = {};  // absent: found by itself (core/numbers/steady.h)
   Until until = Until::kSettled;
   // kFor. Without `warmup` six readings at least, without steps 15 s: a steady state is not seen in
   // fewer.

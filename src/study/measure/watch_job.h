@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/numbers/steady.h"
 #include "core/profile_record.h"
 #include "platform/process/cgroup_limits.h"
 #include "study/measure/profile_series.h"
-#include "study/measure/steady.h"
 #include "study/measure/throughput.h"
 #include "study/measure/watch.h"
 #include "study/measure/watch_world.h"
@@ -22,7 +22,7 @@ namespace sharewell::study {
 struct Signal {
   std::size_t first = 0;
   std::span<const double> values;
-  SteadyRules rules;
+  core::SteadyRules rules;
 };
 
 class WatchJob {
@@ -55,7 +55,7 @@ class WatchJob {
     core::Seconds start;  // of all of them
     Span window, life;
     std::optional<core::UnixMillis> created;
-    Settling settling;
+    core::Settling settling;
     bool only = true;  // no other job was watched beside it
   };
   core::ProfileRecord Record(const ProfileSeries& series, const Outcome& outcome,

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "study/measure/steady.h"
+#include "core/numbers/steady.h"
 #include "study/measure/watch.h"
 
 namespace sharewell::study {
@@ -116,7 +116,7 @@ ProfileRecord MergeRepeats(std::span<const ProfileRecord> records) {
       }
     }
   }
-  if (rates.size() == records.size()) merged.uncertainty = Uncertainty(rates);
+  if (rates.size() == records.size()) merged.uncertainty = core::Uncertainty(rates);
   return merged;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/result.h"
+#include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "platform/files/mapped_file.h"
@@ -15,6 +16,7 @@
 namespace sharewell::study {
 namespace {
 
+using catalogue::TomlTable;
 using core::Quoted;
 
 constexpr std::size_t kMostWorkloads = 100;
@@ -27,7 +29,7 @@ std::optional<int> WholeOf(const std::string& text, int most) {
   return value <= most ? std::optional(value) : std::nullopt;
 }
 
-void ReadFacts(SpecTable& table, ColocatedWorkload& out) {
+void ReadFacts(TomlTable& table, ColocatedWorkload& out) {
   WorkloadTemplate facts;
   ReadWorkload(table, facts);
   out.workload.name = facts.name.empty() ? out.name : facts.name;
@@ -42,15 +44,15 @@ void ReadFacts(SpecTable& table, ColocatedWorkload& out) {
   out.workload.workers = *workers;
 }
 
-std::optional<core::Bytes> ReadMemory(SpecTable& table) {
+std::optional<core::Bytes> ReadMemory(TomlTable& table) {
   const auto text = table.TextOrNumber("memory");
   if (!text) return std::nullopt;
-  const auto memory = ParseMemory(*text);
+  const auto memory = core::ParseMemory(*text);
   if (!memory) table.Fail("memory", "memory must be a size: \"8GB\", \"512MiB\"");
   return memory;
 }
 
-ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) {
+ColocatedWorkload ReadWorkloadTable(TomlTable& table, const ColocateSpec& spec) {
   table.AllowOnly({"name", "command", "environment", "workload", "cpus", "memory", "sm_percent",
                    "gpu", "numa_node", "throughput", "progress_regex", "rate_regex"});
   ColocatedWorkload out;
@@ -95,7 +97,7 @@ ColocatedWorkload ReadWorkloadTable(SpecTable& table, const ColocateSpec& spec) 
   return out;
 }
 
-void ReadWorkloads(SpecTable& top, ColocateSpec& spec) {
+void ReadWorkloads(TomlTable& top, ColocateSpec& spec) {
   const toml::array* list = top.Array("workloads");
   if (list == nullptr || list->empty()) {
     top.Fail("workloads", "lists no workloads; begin each with [[workloads]]");
@@ -109,7 +111,7 @@ void ReadWorkloads(SpecTable& top, ColocateSpec& spec) {
                              kMostWorkloads));
       return;
     }
-    SpecTable inner(*table, top.file(), "[[workloads]]", top.error());
+    TomlTable inner(*table, top.file(), "[[workloads]]", top.error());
     spec.workloads.push_back(ReadWorkloadTable(inner, spec));
     if (top.error()) return;
   }
@@ -132,7 +134,7 @@ void AddAll(ColocateSpec& spec, std::size_t size, bool with_itself) {
   extend(extend, 0);
 }
 
-void ReadSet(SpecTable& top, const toml::node& entry, ColocateSpec& spec) {
+void ReadSet(TomlTable& top, const toml::node& entry, ColocateSpec& spec) {
   std::vector<std::string> names;
   for (const ColocatedWorkload& workload : spec.workloads) names.push_back(workload.name);
   const toml::array* members = entry.as_array();
@@ -156,7 +158,7 @@ void ReadSet(SpecTable& top, const toml::node& entry, ColocateSpec& spec) {
   spec.sets.push_back(std::move(set));
 }
 
-void ReadSets(SpecTable& top, ColocateSpec& spec) {
+void ReadSets(TomlTable& top, ColocateSpec& spec) {
   const bool with_itself = top.Flag("with_itself").value_or(false);
   const toml::node* node = top.table().get("sets");
   const auto word =
@@ -188,10 +190,10 @@ core::Result<ColocateSpec> ReadColocateSpec(const std::string& path) {
 }
 
 core::Result<ColocateSpec> ReadColocateSpecText(std::string_view text, const std::string& name) {
-  const auto root = ParseSpec(text, name);
+  const auto root = catalogue::ParseToml(text, name);
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
-  SpecTable top(*root, name, "a co-location", error);
+  TomlTable top(*root, name, "a co-location", error);
   std::vector<std::string> keys = {"name", "workloads", "sets", "with_itself",
                                    "mps",  "again",     "cpus", "memory"};
   keys.insert(keys.end(), MeasuringKeys().begin(), MeasuringKeys().end());

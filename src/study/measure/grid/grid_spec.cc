@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 
+#include "core/text/parse_number.h"
 #include "study/measure/grid/grid_spec_template.h"
 
 namespace sharewell::study {
@@ -63,7 +62,7 @@ GridCell CellAt(const SweepSpec& spec, const GridPoint& point) {
     if (axis.name == "cpus") cell.cpus = static_cast<int>(*value.number);
     if (axis.name == "threads") cell.threads = static_cast<int>(*value.number);
     if (axis.name == "gpus") cell.gpus = static_cast<int>(*value.number);
-    if (axis.name == "memory") cell.memory = ParseMemory(value.text);
+    if (axis.name == "memory") cell.memory = core::ParseMemory(value.text);
   }
   for (const std::string& part : run.command) cell.command.push_back(Filled(part, cell.axes));
   for (const auto& [name, value] : run.environment) {
@@ -105,23 +104,6 @@ std::string Filled(std::string_view text,
       });
   SHAREWELL_CHECK(problem.empty());
   return out;
-}
-
-std::optional<core::Bytes> ParseMemory(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || !(value > 0) || value > 1e18) return std::nullopt;
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-      {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1 << 30}, {"TiB", 1099511627776.0}};
-  for (const auto& [name, size] : kUnits) {
-    if (unit == name && value * size <= 1e18 && value * size >= 1) {
-      return core::Bytes(std::floor(value * size));
-    }
-  }
-  return std::nullopt;
 }
 
 std::string KeyOf(const std::vector<std::string>& parts) {

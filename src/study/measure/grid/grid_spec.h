@@ -93,9 +93,6 @@ struct GridCell {
 };
 GridCell CellAt(const SweepSpec& spec, const GridPoint& point);
 
-// "8GB", "512MiB", or bytes; absent: it is none.
-std::optional<core::Bytes> ParseMemory(std::string_view text);
-
 // `text` with {name} replaced and {{, }} made single. REQUIRES: every name is among the axes.
 std::string Filled(std::string_view text,
                    const std::vector<std::pair<std::string, AxisValue>>& axes);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/result.h"
+#include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "platform/files/mapped_file.h"
@@ -15,6 +16,7 @@
 namespace sharewell::study {
 namespace {
 
+using catalogue::TomlTable;
 using core::Quoted;
 
 constexpr std::size_t kMostRuns = 1000;
@@ -82,7 +84,7 @@ std::optional<std::string> WholeNumberProblem(const RunTemplate& run, const char
 }
 
 // Axes that mean something must hold what can be applied.
-void CheckMeaning(SpecTable& table, const toml::node& node, const Axis& axis) {
+void CheckMeaning(TomlTable& table, const toml::node& node, const Axis& axis) {
   const auto all = [&](double least, double most) {
     return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
       return value.number && *value.number >= least && *value.number <= most &&
@@ -97,17 +99,17 @@ void CheckMeaning(SpecTable& table, const toml::node& node, const Axis& axis) {
   }
   if (axis.name == "memory") {
     for (const AxisValue& value : axis.values) {
-      if (ParseMemory(value.text)) continue;
+      if (core::ParseMemory(value.text)) continue;
       table.FailAt(node, fmt::format("axis memory: {} is no size; write \"8GB\" or \"512MiB\"",
                                      Quoted(value.text)));
     }
   }
 }
 
-void ReadAxes(SpecTable& table, std::vector<Axis>& axes) {
+void ReadAxes(TomlTable& table, std::vector<Axis>& axes) {
   const toml::table* given = table.Table("axes");
   if (given == nullptr) return;
-  SpecTable inner(*given, table.file(), "[axes]", table.error());
+  TomlTable inner(*given, table.file(), "[axes]", table.error());
   for (const auto& [name, node] : inner.InOrder()) {
     Axis axis{name, {}};
     if (!IsPlainName(name)) {
@@ -149,7 +151,7 @@ void ReadAxes(SpecTable& table, std::vector<Axis>& axes) {
   }
 }
 
-void ReadSkip(SpecTable& table, std::vector<SkipRule>& skip) {
+void ReadSkip(TomlTable& table, std::vector<SkipRule>& skip) {
   const toml::array* rules = table.Array("skip");
   if (rules == nullptr) return;
   for (const toml::node& entry : *rules) {
@@ -160,7 +162,7 @@ void ReadSkip(SpecTable& table, std::vector<SkipRule>& skip) {
     }
     SkipRule read;
     for (const auto& [axis, node] :
-         SpecTable(*rule, table.file(), "skip", table.error()).InOrder()) {
+         TomlTable(*rule, table.file(), "skip", table.error()).InOrder()) {
       const toml::array* list = node->as_array();
       std::vector<AxisValue> values;
       for (std::size_t i = 0; i < (list != nullptr ? list->size() : 1); ++i) {
@@ -179,7 +181,7 @@ void ReadSkip(SpecTable& table, std::vector<SkipRule>& skip) {
 }
 
 // What can stand at the top, for all runs, as well as in [[runs]].
-void ReadRun(SpecTable& table, RunTemplate& run) {
+void ReadRun(TomlTable& table, RunTemplate& run) {
   if (auto command = table.Texts("command", kMostArguments)) run.command = *std::move(command);
   ReadEnvironment(table, run.environment);
   ReadAxes(table, run.axes);
@@ -189,7 +191,7 @@ void ReadRun(SpecTable& table, RunTemplate& run) {
 }
 
 // What can be known only once top and [[runs]] are put together.
-void CheckRun(SpecTable& table, RunTemplate& run, const std::string& name) {
+void CheckRun(TomlTable& table, RunTemplate& run, const std::string& name) {
   if (run.command.empty() || run.command.front().empty()) {
     table.Fail("command", "no command is given; add `command = [\"python3\", \"train.py\"]`");
     return;
@@ -240,7 +242,7 @@ std::vector<std::string> RunKeys() {
   return keys;
 }
 
-void ReadRuns(SpecTable& top, const RunTemplate& shared, SweepSpec& spec) {
+void ReadRuns(TomlTable& top, const RunTemplate& shared, SweepSpec& spec) {
   const toml::array* runs = top.Array("runs");
   if (runs == nullptr) {
     spec.runs.push_back(shared);
@@ -254,7 +256,7 @@ void ReadRuns(SpecTable& top, const RunTemplate& shared, SweepSpec& spec) {
                  fmt::format("runs must be tables: write [[runs]], at most {} times", kMostRuns));
       return;
     }
-    SpecTable inner(*table, top.file(), "[[runs]]", top.error());
+    TomlTable inner(*table, top.file(), "[[runs]]", top.error());
     inner.AllowOnly(RunKeys());
     RunTemplate run = shared;
     ReadRun(inner, run);
@@ -289,10 +291,10 @@ core::Result<SweepSpec> ReadSweepSpec(const std::string& path) {
 }
 
 core::Result<SweepSpec> ReadSweepSpecText(std::string_view text, const std::string& name) {
-  const auto root = ParseSpec(text, name);
+  const auto root = catalogue::ParseToml(text, name);
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
-  SpecTable top(*root, name, "a sweep", error);
+  TomlTable top(*root, name, "a sweep", error);
   std::vector<std::string> keys = RunKeys();
   keys.insert(keys.begin(), {"name", "runs"});
   top.AllowOnly(keys);

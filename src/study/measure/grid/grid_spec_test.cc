@@ -146,14 +146,5 @@ TEST(SweepSpec, RefusesAGridThatIsTooLarge) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("more than 100000 cells"));
 }
 
-TEST(ParseMemory, KnowsItsUnits) {
-  EXPECT_EQ(ParseMemory("8GB"), core::Bytes(8e9));
-  EXPECT_EQ(ParseMemory("512 MiB"), core::Bytes(512.0 * 1024 * 1024));
-  EXPECT_EQ(ParseMemory("4096"), core::Bytes(4096));
-  for (const char* wrong : {"", "GB", "-1GB", "8gb", "nan", "1e30", "0.1"}) {
-    EXPECT_FALSE(ParseMemory(wrong)) << wrong;
-  }
-}
-
 }  // namespace
 }  // namespace sharewell::study

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/numbers/statistics.h"
+#include "core/numbers/steady.h"
 #include "study/measure/sensitivity/sensitivity_result.h"
-#include "study/measure/steady.h"
 
 namespace sharewell::study {
 namespace {
@@ -19,8 +19,8 @@ std::optional<double> AloneOf(const PressurePhase& phase) {
 std::optional<core::Ratio> UncertaintyOf(const PressurePhase& phase) {
   std::vector<double> base = phase.before.parts;
   base.insert(base.end(), phase.after.parts.begin(), phase.after.parts.end());
-  const auto under = Uncertainty(phase.rate.parts);
-  const auto without = Uncertainty(base);
+  const auto under = core::Uncertainty(phase.rate.parts);
+  const auto without = core::Uncertainty(base);
   if (!under || !without || !phase.speed) return std::nullopt;
   return *phase.speed * std::sqrt(*under * *under + *without * *without);
 }

@@ -5,9 +5,9 @@
 
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
+#include "core/numbers/steady.h"
 #include "core/result.h"
 #include "study/measure/profile_figures.h"
-#include "study/measure/steady.h"
 
 namespace sharewell::study {
 namespace {
@@ -106,7 +106,7 @@ PhasedRun::State PhasedRun::Advance(Seconds time) {
 
 PhasedRun::State PhasedRun::WarmUp(const std::optional<Seconds>& given, Seconds at_most) {
   if (given) return Advance(*given);
-  SteadyRules rules;
+  core::SteadyRules rules;
   rules.interval = options_.interval;
   std::vector<double> rates;
   Seconds from = world_.Now();

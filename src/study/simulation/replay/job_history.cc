@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "catalogue/gpu_catalogue.h"
-#include "study/simulation/replay/needs_estimate.h"
+#include "estimate/needs_estimate.h"
 
 namespace sharewell::study {
 namespace {
@@ -145,7 +145,8 @@ class HistoryBuilder {
       return;
     }
     core::Estimate estimate =
-        EstimateFor(record.believed, asked, out_.scenario.cluster, catalogue_);
+        estimate::EstimateFor(record.believed, asked, out_.scenario.cluster,
+                              [this](const std::string& name) { return catalogue_.Lookup(name); });
     auto work = WorkOf(record, estimate);
     if (!work) {
       if (core::IsOver(record.phase)) {

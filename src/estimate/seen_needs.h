@@ -7,7 +7,7 @@
 
 #include "core/submission.h"
 
-namespace sharewell::control {
+namespace sharewell::estimate {
 
 // The cores a GPU that a job needs, by what it kept busy of what it was given in all: one that used
 // (nearly) all of them may well have needed more.
@@ -28,4 +28,4 @@ core::Profile WithoutPace(core::Profile seen);
 std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::string& model,
                                    std::optional<core::Bytes> held);
 
-}  // namespace sharewell::control
+}  // namespace sharewell::estimate

@@ -1,8 +1,8 @@
-#include "control/loop/seen_needs.h"
+#include "estimate/seen_needs.h"
 
 #include <algorithm>
 
-namespace sharewell::control {
+namespace sharewell::estimate {
 namespace {
 
 constexpr core::Ratio kStarved = 0.9;  // of the cores given: it would have used more
@@ -82,4 +82,4 @@ std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::strin
   return known && held && *held >= *known * kTrains ? believed.profile.sm : std::nullopt;
 }
 
-}  // namespace sharewell::control
+}  // namespace sharewell::estimate

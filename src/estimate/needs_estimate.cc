@@ -1,11 +1,11 @@
-#include "study/simulation/replay/needs_estimate.h"
+#include "estimate/needs_estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "interference/carry_over.h"
 
-namespace sharewell::study {
+namespace sharewell::estimate {
 namespace {
 
 using core::Bytes;
@@ -37,7 +37,7 @@ void DropUnlessSane(std::optional<T>& figure, double most) {
 
 // The model that the figures are of; the cluster's first where nobody says.
 GpuModel ModelMeasuredOn(const std::string& name, const core::Cluster& cluster,
-                         const catalogue::GpuCatalogue& catalogue) {
+                         const FindGpuModel& find) {
   const auto& models = cluster.models();
   const auto here = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
     return model.name == name ||
@@ -45,12 +45,12 @@ GpuModel ModelMeasuredOn(const std::string& name, const core::Cluster& cluster,
   });
   if (here != models.end()) return *here;
   if (!name.empty()) {
-    if (auto known = catalogue.Find(name)) {
+    if (const GpuModel* known = find(name)) {
       // The same model may be known here with what it really has.
       for (const GpuModel& model : models) {
         if (model.name == known->name) return model;
       }
-      return *std::move(known);
+      return *known;
     }
   }
   return models.front();
@@ -196,14 +196,14 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
 }
 
 core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& asked,
-                           const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue) {
+                           const core::Cluster& cluster, const FindGpuModel& find) {
   const auto& models = cluster.models();
   if (asked.gpus == 0 || models.empty()) return OfCpuOnlyJob(needs, asked, cluster);
   core::Estimate estimate;
   estimate.source = needs.source;
   Demand measured = interference::DemandOf(needs.profile);
   if (needs.source == core::Source::kAssumed) measured.known = false;
-  const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, catalogue);
+  const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, find);
   for (const GpuModel& to : models)
     estimate.on.push_back(interference::CarryOver(measured, from, to));
   const core::Ratio reference = estimate.on.front().rate;
@@ -215,4 +215,4 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
   return estimate;
 }
 
-}  // namespace sharewell::study
+}  // namespace sharewell::estimate

@@ -1,8 +1,8 @@
-#include "control/loop/seen_needs.h"
+#include "estimate/seen_needs.h"
 
 #include <gtest/gtest.h>
 
-namespace sharewell::control {
+namespace sharewell::estimate {
 namespace {
 
 using core::GiB;
@@ -92,4 +92,4 @@ TEST(SeenNeeds, ARunWithFewerSmsTellsWhatItHoldsAndNotHowFastItIs) {
 }
 
 }  // namespace
-}  // namespace sharewell::control
+}  // namespace sharewell::estimate

@@ -1,4 +1,4 @@
-#include "study/measure/steady.h"
+#include "core/numbers/steady.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace sharewell::study {
+namespace sharewell::core {
 namespace {
 
 constexpr std::size_t kLeastValues = 5;
@@ -122,11 +122,11 @@ Settling Settle(std::span<const double> steady, const SteadyRules& rules) {
   return settling;
 }
 
-std::optional<core::Ratio> Uncertainty(std::span<const double> values) {
+std::optional<Ratio> Uncertainty(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
   const double mean = std::abs(MomentsOf(values).mean);
   if (mean == 0) return std::nullopt;
   return HalfInterval(values) / mean;
 }
 
-}  // namespace sharewell::study
+}  // namespace sharewell::core

@@ -1,11 +1,11 @@
-#include "study/measure/steady.h"
+#include "core/numbers/steady.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-namespace sharewell::study {
+namespace sharewell::core {
 namespace {
 
 using Values = std::vector<double>;
@@ -35,8 +35,8 @@ TEST(Steady, TooFewValuesAreNoSteadyState) {
   EXPECT_FALSE(WarmupEnd({}, {}));
   EXPECT_FALSE(WarmupEnd(Values(4, 1), {}));
   // 5 s are 50 values of a tenth.
-  EXPECT_FALSE(WarmupEnd(Values(49, 1), {.interval = core::Seconds(0.1)}));
-  EXPECT_EQ(WarmupEnd(Values(50, 1), {.interval = core::Seconds(0.1)}), 0U);
+  EXPECT_FALSE(WarmupEnd(Values(49, 1), {.interval = Seconds(0.1)}));
+  EXPECT_EQ(WarmupEnd(Values(50, 1), {.interval = Seconds(0.1)}), 0U);
 }
 
 TEST(Steady, CompilationAtTheBeginningIsCutOff) {
@@ -174,4 +174,4 @@ TEST(Uncertainty, OfRepeatedRuns) {
 }
 
 }  // namespace
-}  // namespace sharewell::study
+}  // namespace sharewell::core

@@ -12,13 +12,13 @@
 
 #include "core/units.h"
 
-namespace sharewell::study {
+namespace sharewell::core {
 
 struct SteadyRules {
-  core::Seconds interval{1};     // between values
-  core::Seconds least{5};        // no window is shorter, and none has fewer than 5 values
-  core::Ratio precision = 0.02;  // half the 95 % interval over the mean
-  double floor = 0;              // half the interval is small enough below this, whatever the mean
+  Seconds interval{1};     // between values
+  Seconds least{5};        // no window is shorter, and none has fewer than 5 values
+  Ratio precision = 0.02;  // half the 95 % interval over the mean
+  double floor = 0;        // half the interval is small enough below this, whatever the mean
 };
 
 // How many values the least window has.
@@ -29,7 +29,7 @@ std::optional<std::size_t> WarmupEnd(std::span<const double> values, const Stead
 
 struct Settling {
   bool settled = false;
-  std::optional<core::Ratio> uncertainty;  // absent: too few values, or a mean of 0
+  std::optional<Ratio> uncertainty;  // absent: too few values, or a mean of 0
 };
 
 // Of the steady part.
@@ -37,6 +37,6 @@ Settling Settle(std::span<const double> steady, const SteadyRules& rules);
 
 // Half the 95 % interval of the mean of independent values, over the mean; absent below two values
 // or for a mean of 0.
-std::optional<core::Ratio> Uncertainty(std::span<const double> values);
+std::optional<Ratio> Uncertainty(std::span<const double> values);
 
-}  // namespace sharewell::study
+}  // namespace sharewell::core

@@ -2,18 +2,25 @@
 // model of the cluster, with the user's own bounds. Pure.
 #pragma once
 
-#include "catalogue/gpu_catalogue.h"
+#include <functional>
+#include <string>
+
 #include "core/cluster.h"
 #include "core/estimate.h"
+#include "core/gpu_model.h"
 #include "core/submission.h"
 
-namespace sharewell::study {
+namespace sharewell::estimate {
+
+// The GPU model of that name or alias; null: unknown. The catalogue's, as a rule.
+using FindGpuModel = std::function<const core::GpuModel*(const std::string& name)>;
 
 // What is not known is assumed cautiously: a job of unknown busy share or memory fills its GPU, and
 // one of unknown cores gets what the user asked for, else its GPU's part of the host. No belief
-// goes beyond the user's own bounds (cores, GPU memory).
+// goes beyond the user's own bounds (cores, GPU memory). `find` is asked about a GPU model that the
+// cluster does not have under that name.
 core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& asked,
-                           const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue);
+                           const core::Cluster& cluster, const FindGpuModel& find);
 
 // As a client may bring them: figures that can be none are left out, and nothing is believed to be
 // measured because a client says so.
@@ -22,4 +29,4 @@ core::Needs AsBrought(core::Needs needs);
 // `needs` with what `rest` knows and it does not.
 void FillFrom(core::Needs& needs, const core::Needs& rest);
 
-}  // namespace sharewell::study
+}  // namespace sharewell::estimate
