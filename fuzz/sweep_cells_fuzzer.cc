@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto& cell = row.cell;
     if (row.workload.empty() || cell.setting.gpu.empty() || cell.setting.batch < 1)
       __builtin_trap();
-    if (!(cell.samples.p50 > 0) || !std::isfinite(cell.samples.p50)) __builtin_trap();
+    if (!(cell.samples.median > 0) || !std::isfinite(cell.samples.median)) __builtin_trap();
     if (cell.setting.cores && !(*cell.setting.cores > 0)) __builtin_trap();
   }
   return 0;

@@ -33,8 +33,8 @@ void Ask(const predict::Predictor& predictor) {
   query.graph = &Net();
   query.gpu = &gpu;
   const predict::Prediction prediction = predictor.Predict(query);
-  for (const predict::Value& value : prediction.figures) {
-    if (!(value.p05 <= value.p50 && value.p50 <= value.p95)) __builtin_trap();
+  for (const core::Estimated<>& value : prediction.figures) {
+    if (!(value.low <= value.median && value.median <= value.high)) __builtin_trap();
   }
   for (const auto figure : {predict::Figure::kMemory, predict::Figure::kCores}) {
     if (!(predictor.UpperOverMedian(figure) >= 1)) __builtin_trap();
@@ -48,7 +48,7 @@ void Ask(const predict::ColocationModel& together) {
   residents[1].step = core::Seconds(0.1);
   if (!together.state().residents.empty()) residents[2] = together.state().residents[0];
   for (const auto& speed : together.Speeds(residents)) {
-    if (!(speed.p05 <= speed.p50 && speed.p50 <= speed.p95)) __builtin_trap();
+    if (!(speed.low <= speed.median && speed.median <= speed.high)) __builtin_trap();
   }
 }
 

@@ -5,18 +5,6 @@
 
 namespace sharewell::core {
 
-std::string_view NameOf(Source source) {
-  switch (source) {
-    case Source::kMeasured:
-      return "measured";
-    case Source::kPredicted:
-      return "predicted";
-    case Source::kAssumed:
-      break;
-  }
-  return "assumed";
-}
-
 Ratio Throughput(const CpuCurve& curve, double wanted, double cores) {
   if (curve.empty()) return wanted <= 0 ? 1 : std::clamp(cores / wanted, 0.0, 1.0);
   double x0 = 0;

@@ -2,18 +2,15 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "core/demand.h"
 #include "core/ids.h"
 #include "core/profile.h"
+#include "core/source.h"
 #include "core/units.h"
 
 namespace sharewell::core {
-
-enum class Source { kAssumed, kPredicted, kMeasured };
-std::string_view NameOf(Source source);  // "measured", "predicted", "assumed"
 
 // The job alone on one GPU model.
 struct ModelEstimate {

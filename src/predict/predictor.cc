@@ -20,7 +20,7 @@ constexpr double kL2OverDram = 1.5;
 // Reading, cropping, copying and pinning touch each byte of a batch about six times: a guess.
 constexpr double kHostPasses = 6;
 
-Value Assumed(double value) { return {value, value / 2, value * 2, core::Source::kAssumed}; }
+Value Assumed(double value) { return {{value, value / 2, value * 2}, core::Source::kAssumed}; }
 
 Bound BoundOf(const Base& base, double gpu_seconds) {
   const double load = base.Load();
@@ -59,21 +59,20 @@ std::vector<std::pair<double, std::size_t>> DistancesTo(const std::vector<Known>
 void KeepToWhatCanBe(const Query& query, Prediction& out) {
   if (query.gpu->power_limit) {
     Value& power = out.figures[Index(Figure::kPower)];
-    for (double* watts : {&power.p05, &power.p50, &power.p95}) {
-      *watts = std::min(*watts, query.gpu->power_limit->value);
-    }
+    const double limit = query.gpu->power_limit->value;
+    power = core::Changed(power, [limit](double watts) { return std::min(watts, limit); });
   }
   if (!HasMatrixUnits(*query.gpu, query.run.precision)) {
     Value& tensor = out.figures[Index(Figure::kTensor)];
-    tensor.p50 = tensor.p05 = tensor.p95 = 0;
+    tensor = core::Changed(tensor, [](double) { return 0.0; });
   }
   // No SM works while no kernel runs, and no matrix unit while its SM does not.
   const auto within = [&](Figure part, Figure whole) {
     Value& inner = out.figures[Index(part)];
     const Value& outer = out.figures[Index(whole)];
-    inner.p05 = std::min(inner.p05, outer.p05);
-    inner.p50 = std::min(inner.p50, outer.p50);
-    inner.p95 = std::min(inner.p95, outer.p95);
+    inner.low = std::min(inner.low, outer.low);
+    inner.median = std::min(inner.median, outer.median);
+    inner.high = std::min(inner.high, outer.high);
   };
   within(Figure::kSm, Figure::kBusy);
   within(Figure::kTensor, Figure::kSm);
@@ -86,14 +85,15 @@ void AddDerived(const Query& query, const Base& base, double step_seconds, Predi
       base.cost.forward.bytes + base.cost.backward.bytes + base.cost.update.bytes;
   out.l2 = Assumed(std::min(
       1.0, traffic / step_seconds / (kL2OverDram * std::max(query.gpu->bandwidth.value, 1e9))));
-  out.l2.p95 = std::min(out.l2.p95, 1.0);
+  out.l2.high = std::min(out.l2.high, 1.0);
   out.host_bandwidth = Assumed(kHostPasses * base.cost.input_bytes / step_seconds);
   // Images lie on disk as bytes, other data as it is; compressed files are smaller.
   out.disk = Assumed((base.float_inputs + 8 * base.other_inputs) / step_seconds);
   const Value& power = out[Figure::kPower];
   const Value& step = out[Figure::kStepSeconds];
   out.kernels = base.cost.forward.kernels + base.cost.backward.kernels + base.cost.update.kernels;
-  out.energy = {power.p50 * step.p50, power.p05 * step.p05, power.p95 * step.p95, power.source};
+  out.energy = {{power.median * step.median, power.low * step.low, power.high * step.high},
+                power.source};
 }
 
 }  // namespace
@@ -177,20 +177,20 @@ Prediction Predictor::Predict(const Query& asked) const {
     }
     const learn::Conformal& interval = learned_[f].interval;
     Value& value = out.figures[f];
-    value.p50 = FromScale(figure, scaled);
-    value.p05 = value.p95 = value.p50;
+    value.median = FromScale(figure, scaled);
+    value.low = value.high = value.median;
     value.source = known_.empty() ? core::Source::kAssumed : core::Source::kPredicted;
     if (interval.levels.size() > kHigh) {
       const double low = std::min(0.0, interval.Offset(kLow, "") * widen);
       const double high = std::max(0.0, interval.Offset(kHigh, "") * widen);
-      value.p05 = FromScale(figure, scaled + low);
-      value.p95 = FromScale(figure, scaled + high);
+      value.low = FromScale(figure, scaled + low);
+      value.high = FromScale(figure, scaled + high);
     }
   }
   KeepToWhatCanBe(query, out);
   out.unlearnt_busy_seconds = busy_seconds;
   const auto learnt = [&](Figure figure, double before) {
-    return IsLocal(figure) ? std::max(out[figure].p50, 1e-6) : before;
+    return IsLocal(figure) ? std::max(out[figure].median, 1e-6) : before;
   };
   out.cpu_seconds = base.host + base.pin + base.worker * query.workers + base.inline_load;
   AddDerived(query, base, learnt(Figure::kStepSeconds, step_seconds), out);
@@ -204,12 +204,12 @@ bool Predictor::AnyLocal() const {
 }
 
 double Prediction::Stretch(double cores) const {
-  const double step = (*this)[Figure::kStepSeconds].p50;
+  const double step = (*this)[Figure::kStepSeconds].median;
   return step > 0 && cores > 0 ? Overlapping(step, cpu_seconds / cores) / step : 1;
 }
 
 core::Seconds Prediction::KernelTime() const {
-  return core::Seconds(kernels > 0 ? (*this)[Figure::kBusySeconds].p50 / kernels : 0);
+  return core::Seconds(kernels > 0 ? (*this)[Figure::kBusySeconds].median / kernels : 0);
 }
 
 double Predictor::UpperOverMedian(Figure figure) const {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/estimate.h"
+#include "core/interval.h"
 #include "core/result.h"
 #include "predict/base.h"
 #include "predict/figure.h"
@@ -20,11 +20,7 @@
 
 namespace sharewell::predict {
 
-// p05 and p95 bound it: nine in ten lie between them.
-struct Value {
-  double p50 = 0, p05 = 0, p95 = 0;
-  core::Source source = core::Source::kPredicted;
-};
+using Value = core::Estimated<>;
 
 enum class Bound { kCompute, kMemory, kLaunch, kLoader };
 std::string_view NameOf(Bound bound);  // "compute", "memory", "launch", "loader"

@@ -47,7 +47,7 @@ std::vector<Prediction> Predictions(const Predictor& predictor, std::span<const 
 std::optional<double> Residual(const Row& row, const Prediction& prediction, Figure figure) {
   const auto& measured = row.measured[Index(figure)];
   if (!measured || !std::isfinite(*measured)) return std::nullopt;
-  return ToScale(figure, *measured) - ToScale(figure, prediction[figure].p50);
+  return ToScale(figure, *measured) - ToScale(figure, prediction[figure].median);
 }
 
 double Capped(double residual) { return std::min(std::abs(residual), kMostError); }
@@ -251,7 +251,7 @@ class Retrainer {
         known.place.push_back(std::round(std::clamp(scaled, -4.0, 4.0) * 1000) / 1000);
       }
       known.measured = row.measured;
-      for (std::size_t f = 0; f < kFigures; ++f) known.held_out[f] = said_[i].figures[f].p50;
+      for (std::size_t f = 0; f < kFigures; ++f) known.held_out[f] = said_[i].figures[f].median;
       known.local = true;
       fresh.known_.push_back(std::move(known));
     }

@@ -86,8 +86,8 @@ TEST(Retrain, AFigureThatNobodyMeasuredStaysAsItIs) {
   ASSERT_TRUE(result.predictor);
   EXPECT_FALSE(result.predictor->IsLocal(Figure::kTensor));
   const Query& query = Home().rows[0].query;
-  EXPECT_EQ(result.predictor->Predict(query)[Figure::kTensor].p50,
-            ShippedOne().Predict(query)[Figure::kTensor].p50);
+  EXPECT_EQ(result.predictor->Predict(query)[Figure::kTensor].median,
+            ShippedOne().Predict(query)[Figure::kTensor].median);
 }
 
 TEST(Retrain, WhatTheNewestRunsDoNotShowIsRefused) {
@@ -116,10 +116,10 @@ TEST(Retrain, WhatWasLearntSurvivesItsFile) {
   ASSERT_TRUE(read) << read.error().message;
   const Query& query = Home().rows[3].query;
   for (const Figure figure : kJudged) {
-    EXPECT_EQ(read->predictor.Predict(query)[figure].p50,
-              result.predictor->Predict(query)[figure].p50);
-    EXPECT_EQ(read->predictor.Predict(query)[figure].p95,
-              result.predictor->Predict(query)[figure].p95);
+    EXPECT_EQ(read->predictor.Predict(query)[figure].median,
+              result.predictor->Predict(query)[figure].median);
+    EXPECT_EQ(read->predictor.Predict(query)[figure].high,
+              result.predictor->Predict(query)[figure].high);
   }
 }
 

@@ -295,7 +295,7 @@ core::Result<HeldOut> HoldOutPrepared(std::span<Prepared> rows,
     for (const std::size_t i : split.test) {
       const Prediction prediction = predictor->Predict(rows[i].row->query);
       Figures figures;
-      for (std::size_t f = 0; f < kFigures; ++f) figures[f] = prediction.figures[f].p50;
+      for (std::size_t f = 0; f < kFigures; ++f) figures[f] = prediction.figures[f].median;
       out.of[i] = figures;
     }
     if (options.progress) options.progress(++done, splits.size());

@@ -37,14 +37,14 @@ graph::Graph Stranger() {
 }
 
 double Width(Figure figure, const Value& value) {
-  return ToScale(figure, value.p95) - ToScale(figure, value.p50);
+  return ToScale(figure, value.high) - ToScale(figure, value.median);
 }
 
 TEST(Train, LearnsWhatTheArithmeticErrsBy) {
   const graph::Graph graph = TestGraph(ImageList(64, 3), 48);
   const Query query = TestQuery(graph, World().gpu);
   const double base = BaseOf(query).gpu;
-  const double learnt = Taught().Predict(query)[Figure::kBusySeconds].p50;
+  const double learnt = Taught().Predict(query)[Figure::kBusySeconds].median;
   EXPECT_GT(learnt, 1.1 * base) << "the world is 1.5 times as slow as the arithmetic";
   EXPECT_LT(learnt, 1.5 * base) << "of times only a part of what was learnt is believed";
 }
@@ -55,9 +55,9 @@ TEST(Train, TheAnalyticLearnerIsTheArithmeticAlone) {
   const Query query = TestQuery(graph, World().gpu);
   const Prediction prediction = predictor.Predict(query);
   const Base base = BaseOf(query);
-  EXPECT_NEAR(prediction[Figure::kBusySeconds].p50 / base.gpu, 1, 1e-12);
-  EXPECT_NEAR(prediction[Figure::kStepSeconds].p50 / base.Step(base.gpu), 1, 1e-12);
-  EXPECT_GT(prediction[Figure::kBusySeconds].p95, 1.4 * base.gpu)
+  EXPECT_NEAR(prediction[Figure::kBusySeconds].median / base.gpu, 1, 1e-12);
+  EXPECT_NEAR(prediction[Figure::kStepSeconds].median / base.Step(base.gpu), 1, 1e-12);
+  EXPECT_GT(prediction[Figure::kBusySeconds].high, 1.4 * base.gpu)
       << "its bounds still are what it was seen to err by";
 }
 
@@ -72,7 +72,7 @@ TEST(Train, EveryKindOfLearnerLearns) {
   const double base = BaseOf(query).gpu;
   for (const char* learner : {"boosted", "forest", "extra", "linear", "gaussian", "mean"}) {
     const Predictor predictor = Learnt(World().rows, {.learner = learner, .folds = 2});
-    EXPECT_GT(predictor.Predict(query)[Figure::kBusySeconds].p50, 1.1 * base) << learner;
+    EXPECT_GT(predictor.Predict(query)[Figure::kBusySeconds].median, 1.1 * base) << learner;
   }
 }
 
@@ -92,8 +92,8 @@ TEST(Train, AFigureThatNobodyMeasuredIsTheArithmeticsWithoutBounds) {
   EXPECT_EQ(predictor.residual(Figure::kPower), nullptr);
   EXPECT_NE(predictor.residual(Figure::kMemory), nullptr);
   const Prediction prediction = predictor.Predict(world.rows[0].query);
-  EXPECT_EQ(prediction[Figure::kPower].p95, prediction[Figure::kPower].p50);
-  EXPECT_GT(prediction[Figure::kMemory].p95, prediction[Figure::kMemory].p50);
+  EXPECT_EQ(prediction[Figure::kPower].high, prediction[Figure::kPower].median);
+  EXPECT_GT(prediction[Figure::kMemory].high, prediction[Figure::kMemory].median);
 }
 
 TEST(Train, NoisyRowsCountForLess) {
@@ -106,7 +106,7 @@ TEST(Train, NoisyRowsCountForLess) {
     }
     return Learnt(world.rows, {.learner = "linear", .folds = 2})
         .Predict(TestQuery(graph, world.gpu, graph::Precision::kBf16))[Figure::kMemory]
-        .p50;
+        .median;
   };
   EXPECT_LT(memory(0.001), memory(1));
 }
@@ -180,13 +180,13 @@ TEST(Predictor, BoundsAreInOrderAndFiniteWhateverIsAsked) {
           std::vector<Value> values(p.figures.begin(), p.figures.end());
           values.insert(values.end(), {p.l2, p.host_bandwidth, p.disk, p.energy});
           for (std::size_t v = 0; v < values.size(); ++v) {
-            EXPECT_LE(values[v].p05, values[v].p50) << v;
-            EXPECT_LE(values[v].p50, values[v].p95) << v;
-            EXPECT_GE(values[v].p05, 0) << v;
-            EXPECT_TRUE(std::isfinite(values[v].p95)) << v;
+            EXPECT_LE(values[v].low, values[v].median) << v;
+            EXPECT_LE(values[v].median, values[v].high) << v;
+            EXPECT_GE(values[v].low, 0) << v;
+            EXPECT_TRUE(std::isfinite(values[v].high)) << v;
           }
-          EXPECT_LE(p[Figure::kBusy].p95, 1);
-          EXPECT_LE(p.l2.p95, 1);
+          EXPECT_LE(p[Figure::kBusy].high, 1);
+          EXPECT_LE(p.l2.high, 1);
         }
       }
     }
@@ -215,7 +215,7 @@ TEST(Predictor, OnAnotherGpuModelTheBoundsAreTwiceAsWideAndItSaysSo) {
   EXPECT_TRUE(here.gpu_known && here.model_known);
   EXPECT_FALSE(there.gpu_known);
   for (const Figure figure : {Figure::kStepSeconds, Figure::kMemory, Figure::kCores}) {
-    EXPECT_EQ(there[figure].p50, here[figure].p50) << "facts count, names do not";
+    EXPECT_EQ(there[figure].median, here[figure].median) << "facts count, names do not";
     EXPECT_GT(Width(figure, here[figure]), 0);
     EXPECT_NEAR(Width(figure, there[figure]), 2 * Width(figure, here[figure]), 1e-9);
   }
@@ -242,7 +242,7 @@ TEST(Predictor, F24_NoMatrixUnitsNoActivityOfThem) {
   const graph::Graph& graph = World().graphs[0];
   using P = graph::Precision;
   const auto tensor = [&](const core::GpuModel& gpu, P precision) {
-    return Taught().Predict(TestQuery(graph, gpu, precision))[Figure::kTensor].p95;
+    return Taught().Predict(TestQuery(graph, gpu, precision))[Figure::kTensor].high;
   };
   for (const P precision : {P::kFp32, P::kFp16, P::kBf16}) EXPECT_EQ(tensor(plain, precision), 0);
   EXPECT_GT(tensor(volta, P::kFp16), 0);
@@ -258,9 +258,9 @@ TEST(Predictor, F24_TheGpuIsNotBusyForLongerThanTheStepTakes) {
   for (const core::GpuModel& gpu : {World().gpu, slow}) {
     for (const graph::Graph& graph : World().graphs) {
       const Prediction p = Taught().Predict(TestQuery(graph, gpu));
-      EXPECT_LE(p[Figure::kBusySeconds].p05, p[Figure::kStepSeconds].p05);
-      EXPECT_LE(p[Figure::kBusySeconds].p50, p[Figure::kStepSeconds].p50);
-      EXPECT_LE(p[Figure::kBusySeconds].p95, p[Figure::kStepSeconds].p95);
+      EXPECT_LE(p[Figure::kBusySeconds].low, p[Figure::kStepSeconds].low);
+      EXPECT_LE(p[Figure::kBusySeconds].median, p[Figure::kStepSeconds].median);
+      EXPECT_LE(p[Figure::kBusySeconds].high, p[Figure::kStepSeconds].high);
     }
   }
 }

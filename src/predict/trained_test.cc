@@ -61,9 +61,9 @@ std::string After(Change change) {
 }
 
 void ExpectSameBits(const Value& a, const Value& b) {
-  EXPECT_EQ(a.p50, b.p50);
-  EXPECT_EQ(a.p05, b.p05);
-  EXPECT_EQ(a.p95, b.p95);
+  EXPECT_EQ(a.median, b.median);
+  EXPECT_EQ(a.low, b.low);
+  EXPECT_EQ(a.high, b.high);
   EXPECT_EQ(a.source, b.source);
 }
 

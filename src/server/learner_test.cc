@@ -72,10 +72,10 @@ class LearnerTest : public ::testing::Test {
     record.asked.needs->graph = learner->KeepGraph(graph);
     record.asked.needs->profile.workload = {"net", static_cast<int>(batch), "fp32", 4};
     core::Profile seen;
-    const double step = said[predict::Figure::kStepSeconds].p50 * slower *
+    const double step = said[predict::Figure::kStepSeconds].median * slower *
                         (1 + 0.02 * std::sin(static_cast<double>(job)));
     seen.steps_per_second = 1 / step;
-    seen.busy = said[predict::Figure::kBusy].p50;
+    seen.busy = said[predict::Figure::kBusy].median;
     auto run = RunToKeep(record, seen);
     ASSERT_TRUE(run);
     learner->KeepRun(*std::move(run));
@@ -102,7 +102,7 @@ class LearnerTest : public ::testing::Test {
     predict::Query query;
     query.graph = &graph;
     query.gpu = &gpu;
-    return learner->InUse()->predictor.Predict(query)[predict::Figure::kStepSeconds].p50;
+    return learner->InUse()->predictor.Predict(query)[predict::Figure::kStepSeconds].median;
   }
 
   platform::TestFolder folder;

@@ -358,13 +358,14 @@ std::vector<Ratio> ColocationModel::Found(std::span<const Resident> residents) c
 
 std::vector<ColocationModel::Speed> ColocationModel::Speeds(
     std::span<const Resident> residents) const {
-  std::vector<Speed> out(residents.size());
+  std::vector<Speed> out(residents.size(), {{1, 1, 1}});
   if (residents.empty() || (residents.size() == 1 && residents[0].sm_share >= 1)) return out;
   const std::vector<Ratio> found = Found(residents);
   if (!found.empty()) {
     for (std::size_t i = 0; i < residents.size(); ++i) {
-      out[i] = {Clamped(found[i] - state_.repeat), Clamped(found[i]),
-                Clamped(found[i] + state_.repeat), true};
+      out[i] = {
+          {Clamped(found[i]), Clamped(found[i] - state_.repeat), Clamped(found[i] + state_.repeat)},
+          core::Source::kMeasured};
     }
     return out;
   }
@@ -373,11 +374,11 @@ std::vector<ColocationModel::Speed> ColocationModel::Speeds(
   const learn::Conformal& bounds = predicted ? state_.of_predicted : state_.of_measured;
   for (std::size_t i = 0; i < residents.size(); ++i) {
     const Guess guess = GuessAt(residents, i);
-    out[i] = {guess.speed, guess.speed, guess.speed, false};
+    out[i] = {{guess.speed, guess.speed, guess.speed}};
     if (bounds.levels.empty()) continue;
-    out[i].p05 = std::min(
+    out[i].low = std::min(
         guess.speed, Clamped(guess.speed + kWiderBounds * bounds.Offset(kLower, "", guess.spread)));
-    out[i].p95 = std::max(
+    out[i].high = std::max(
         guess.speed, Clamped(guess.speed + kWiderBounds * bounds.Offset(kUpper, "", guess.spread)));
   }
   return out;

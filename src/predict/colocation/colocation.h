@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "core/interval.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "interference/interference.h"
@@ -94,10 +95,8 @@ struct ColocationState {
 
 class ColocationModel {
  public:
-  struct Speed {
-    core::Ratio p05 = 1, p50 = 1, p95 = 1;  // ascending, from interference::kSlowest to 1
-    bool measured = false;                  // this very co-location was
-  };
+  // From interference::kSlowest to 1; measured: this very co-location was.
+  using Speed = core::Estimated<core::Ratio>;
 
   // Averages repeats, fits the coefficients and calibrates. An error where there is no co-location
   // of two or more, or one has not as many speeds as residents or a speed that is no number above
@@ -106,7 +105,7 @@ class ColocationModel {
   // The same, with what PredictUnseen tells of each group: for many fits in a row.
   static core::Result<ColocationModel> Fit(std::span<const Colocation> groups,
                                            std::span<const UnseenSpeeds> unseen);
-  // Without bounds (p05 and p95 are p50).
+  // Without bounds (they are the median).
   static core::Result<ColocationModel> FitUncalibrated(std::span<const Colocation> groups);
   // REQUIRES a state as Fit leaves it: places that are there, a speed for each.
   static core::Result<ColocationModel> From(ColocationState state);

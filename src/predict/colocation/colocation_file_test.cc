@@ -50,8 +50,8 @@ TEST(ColocationFile, WrittenAndReadItAnswersTheSameBits) {
   EXPECT_EQ(read->state(), fitted.state());
   EXPECT_EQ(Write(*read), text);
   const std::vector<Resident> pair{Job("x", 0.33), Job("b1", 0.5)};
-  EXPECT_EQ(read->Speeds(pair)[0].p50, fitted.Speeds(pair)[0].p50);
-  EXPECT_EQ(read->Speeds(pair)[1].p05, fitted.Speeds(pair)[1].p05);
+  EXPECT_EQ(read->Speeds(pair)[0].median, fitted.Speeds(pair)[0].median);
+  EXPECT_EQ(read->Speeds(pair)[1].low, fitted.Speeds(pair)[1].low);
 }
 
 TEST(ColocationFile, WithoutCalibrationItIsReadToo) {

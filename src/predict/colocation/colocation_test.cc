@@ -53,8 +53,8 @@ TEST(ColocationModel, AloneIsFullSpeed) {
   ASSERT_TRUE(together) << together.error().message;
   const auto speeds = together->Speeds(std::vector{Job("x", 1, 1)});
   ASSERT_EQ(speeds.size(), 1U);
-  EXPECT_EQ(speeds[0].p05, 1);
-  EXPECT_EQ(speeds[0].p50, 1);
+  EXPECT_EQ(speeds[0].low, 1);
+  EXPECT_EQ(speeds[0].median, 1);
   EXPECT_TRUE(together->Speeds({}).empty());
 }
 
@@ -63,9 +63,9 @@ TEST(ColocationModel, FitsTheModelForJobsNeverMeasured) {
   ASSERT_TRUE(together);
   const std::vector<Resident> pair{Job("", 0.6, 0.4), Job("", 0.5, 0.3)};
   const auto speeds = together->Speeds(pair);
-  EXPECT_NEAR(speeds[0].p50, Modelled(pair, 0) - 0.1, 0.03);
-  EXPECT_FALSE(speeds[0].measured);
-  EXPECT_EQ(speeds[0].p50, ModelledSpeed(pair, 0, together->state().coefficients));
+  EXPECT_NEAR(speeds[0].median, Modelled(pair, 0) - 0.1, 0.03);
+  EXPECT_EQ(speeds[0].source, core::Source::kPredicted);
+  EXPECT_EQ(speeds[0].median, ModelledSpeed(pair, 0, together->state().coefficients));
 }
 
 TEST(ColocationModel, AWorkloadThatWasMeasuredProfitsFromThat) {
@@ -82,8 +82,8 @@ TEST(ColocationModel, AWorkloadThatWasMeasuredProfitsFromThat) {
   stranger.workload.name = "stranger";
   const auto known = together->Speeds(std::vector{odd, fresh})[0];
   const auto unknown = together->Speeds(std::vector{stranger, fresh})[0];
-  EXPECT_LT(known.p50, unknown.p50 - 0.1);
-  EXPECT_LT(known.p50 - known.p05, unknown.p50 - unknown.p05) << "and is surer";
+  EXPECT_LT(known.median, unknown.median - 0.1);
+  EXPECT_LT(known.median - known.low, unknown.median - unknown.low) << "and is surer";
 }
 
 TEST(ColocationModel, SharesAreToldApart) {
@@ -97,14 +97,14 @@ TEST(ColocationModel, SharesAreToldApart) {
   const auto together = ColocationModel::Fit(world);
   ASSERT_TRUE(together) << together.error().message;
   const auto limited = together->Speeds(std::vector{a, b});
-  EXPECT_TRUE(limited[0].measured);
-  EXPECT_NEAR(limited[0].p50, 0.6, 1e-12);
-  EXPECT_NEAR(together->Speeds(std::vector{b})[0].p50, 0.77, 1e-12) << "alone with its share";
+  EXPECT_EQ(limited[0].source, core::Source::kMeasured);
+  EXPECT_NEAR(limited[0].median, 0.6, 1e-12);
+  EXPECT_NEAR(together->Speeds(std::vector{b})[0].median, 0.77, 1e-12) << "alone with its share";
   b.sm_share = 0.6;
-  EXPECT_FALSE(together->Speeds(std::vector{a, b})[0].measured);
-  EXPECT_LT(together->Speeds(std::vector{b})[0].p50, 0.8);
+  EXPECT_EQ(together->Speeds(std::vector{a, b})[0].source, core::Source::kPredicted);
+  EXPECT_LT(together->Speeds(std::vector{b})[0].median, 0.8);
   b.sm_share = 1;
-  EXPECT_NEAR(together->Speeds(std::vector{a, b})[0].p50, 0.3, 1e-12);
+  EXPECT_NEAR(together->Speeds(std::vector{a, b})[0].median, 0.3, 1e-12);
 }
 
 TEST(PredictUnseen, NobodyOfAGroupWasFitted) {
@@ -130,12 +130,12 @@ TEST(ColocationModel, AMeasuredCompanyIsAnsweredWithTheMeasurementInAnyOrder) {
   const auto together = ColocationModel::Fit(world);
   ASSERT_TRUE(together);
   const auto speeds = together->Speeds(std::vector{b, a});
-  EXPECT_TRUE(speeds[0].measured);
-  EXPECT_NEAR(speeds[0].p50, 0.85, 1e-12);
-  EXPECT_NEAR(speeds[1].p50, 0.35, 1e-12);
-  EXPECT_LT(speeds[1].p05, 0.35);
-  EXPECT_GT(speeds[1].p95, 0.35);
-  EXPECT_FALSE(together->Speeds(std::vector{b, a, a})[0].measured);
+  EXPECT_EQ(speeds[0].source, core::Source::kMeasured);
+  EXPECT_NEAR(speeds[0].median, 0.85, 1e-12);
+  EXPECT_NEAR(speeds[1].median, 0.35, 1e-12);
+  EXPECT_LT(speeds[1].low, 0.35);
+  EXPECT_GT(speeds[1].high, 0.35);
+  EXPECT_EQ(together->Speeds(std::vector{b, a, a})[0].source, core::Source::kPredicted);
 }
 
 TEST(ColocationModel, MeasurementsOfOnesOwnNeighbourPullMoreThanThoseOfAStranger) {
@@ -150,8 +150,8 @@ TEST(ColocationModel, MeasurementsOfOnesOwnNeighbourPullMoreThanThoseOfAStranger
   const Resident fresh = Job("fresh", 0.55, 0.3);
   Resident stranger = loud;
   stranger.workload.name = "stranger";
-  EXPECT_LT(together->Speeds(std::vector{fresh, loud})[0].p50,
-            together->Speeds(std::vector{fresh, stranger})[0].p50 - 0.05);
+  EXPECT_LT(together->Speeds(std::vector{fresh, loud})[0].median,
+            together->Speeds(std::vector{fresh, stranger})[0].median - 0.05);
 }
 
 TEST(ColocationModel, BoundsAreInOrderAndWiderWhereDemandsArePredicted) {
@@ -163,14 +163,14 @@ TEST(ColocationModel, BoundsAreInOrderAndWiderWhereDemandsArePredicted) {
   const auto predicted = together->Speeds(pair);
   for (const auto& speeds : {measured, predicted}) {
     for (const auto& speed : speeds) {
-      EXPECT_LT(speed.p05, speed.p50);
-      EXPECT_GT(speed.p95, speed.p50);
-      EXPECT_GE(speed.p05, interference::kSlowest);
-      EXPECT_LE(speed.p95, 1);
+      EXPECT_LT(speed.low, speed.median);
+      EXPECT_GT(speed.high, speed.median);
+      EXPECT_GE(speed.low, interference::kSlowest);
+      EXPECT_LE(speed.high, 1);
     }
   }
-  EXPECT_EQ(predicted[0].p50, measured[0].p50);
-  EXPECT_GT(predicted[0].p95 - predicted[0].p05, measured[0].p95 - measured[0].p05);
+  EXPECT_EQ(predicted[0].median, measured[0].median);
+  EXPECT_GT(predicted[0].high - predicted[0].low, measured[0].high - measured[0].low);
 }
 
 TEST(ColocationModel, TheSameMeasurementsGiveTheSameState) {

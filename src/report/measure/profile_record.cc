@@ -210,11 +210,11 @@ std::string PredictedBeside(const ProfileRecord& record, const study::Prediction
     return value ? std::optional(value->value) : std::nullopt;
   };
   const auto& step = row.StepSeconds();
-  const predict::Value rate{.p50 = 1 / step.p50, .p05 = 1 / step.p95, .p95 = 1 / step.p05};
+  const core::Interval<> rate{1 / step.median, 1 / step.high, 1 / step.low};
   const struct {
     const char *name, *unit;
     std::optional<double> measured;
-    predict::Value predicted;
+    core::Interval<> predicted;
   } figures[] = {
       {"steps/s", "1", profile.steps_per_second, rate},
       {"GPU busy", "ratio", profile.busy, row.prediction[Figure::kBusy]},
@@ -230,11 +230,11 @@ std::string PredictedBeside(const ProfileRecord& record, const study::Prediction
                {"predicted", Align::kRight},
                {"nine in ten between", Align::kLeft}});
   for (const auto& figure : figures) {
-    if (!figure.measured || !std::isfinite(figure.predicted.p50)) continue;
+    if (!figure.measured || !std::isfinite(figure.predicted.median)) continue;
     table.Row({figure.name, InUnit(*figure.measured, figure.unit),
-               InUnit(figure.predicted.p50, figure.unit),
-               fmt::format("{} and {}", InUnit(figure.predicted.p05, figure.unit),
-                           InUnit(figure.predicted.p95, figure.unit))});
+               InUnit(figure.predicted.median, figure.unit),
+               fmt::format("{} and {}", InUnit(figure.predicted.low, figure.unit),
+                           InUnit(figure.predicted.high, figure.unit))});
   }
   return table.Text();
 }

@@ -92,7 +92,7 @@ TEST(ProfileRecordsJson, HasUnitsInItsKeysAndNullForUnknown) {
 
 TEST(PredictedBeside, ShowsWhatBothSidesKnow) {
   study::PredictionRow row;
-  for (auto& value : row.prediction.figures) value = {.p50 = 0.5, .p05 = 0.4, .p95 = 0.8};
+  for (auto& value : row.prediction.figures) value = {{0.5, 0.4, 0.8}};
   const std::string text = PredictedBeside(Measured(), row);
   EXPECT_THAT(text, HasSubstr("27.80"));
   EXPECT_THAT(text, HasSubstr("GPU busy"));

@@ -139,9 +139,9 @@ std::string PredictionsCsv(const Evaluation& in) {
         .Field(row.family)
         .Field(value.figure)
         .Field(value.actual)
-        .Field(value.predicted)
-        .Field(value.p05)
-        .Field(value.p95)
+        .Field(value.predicted.median)
+        .Field(value.predicted.KnownLow())
+        .Field(value.predicted.KnownHigh())
         .EndRow();
   }
   return std::move(csv).Take();

@@ -66,11 +66,11 @@ std::string UtilisationSvg(const Evaluation& in) {
     const auto colour = static_cast<std::size_t>(
         std::find(coloured.begin(), coloured.end(), row.family) - coloured.begin());
     chart.points.push_back(
-        {100 * value.actual, 100 * value.predicted,
+        {100 * value.actual, 100 * value.predicted.median,
          colour < coloured.size() ? colour : kChartColours,
          fmt::format("{} ({}), batch {}, {}, {} workers: measured {:.0f} %, predicted {:.0f} %",
                      row.workload, row.family, row.batch, row.precision, row.workers,
-                     100 * value.actual, 100 * value.predicted)});
+                     100 * value.actual, 100 * value.predicted.median)});
   }
   // Grey ones first, so that they hide nobody.
   std::stable_sort(chart.points.begin(), chart.points.end(),

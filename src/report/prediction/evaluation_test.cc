@@ -37,8 +37,8 @@ study::Evaluation Example() {
   memory.over_reservation = 0.132;
   mean.figures = {busy, memory};
   out.learners = {mean};
-  out.values = {{0, 0, 0, "busy", 0.5, 0.25, 0.125, 0.75},
-                {0, 1, 1, "busy", 1, 0.5, std::nullopt, std::nullopt}};
+  out.values = {{0, 0, 0, "busy", 0.5, {0.25, 0.125, 0.75}},
+                {0, 1, 1, "busy", 1, core::Interval<>::Unbounded(0.5)}};
   out.importance = {{"busy_seconds", {{"macs", 0.75}, {"params", 0.25}}}};
   return out;
 }

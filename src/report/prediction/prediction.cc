@@ -11,17 +11,18 @@ namespace sharewell::report {
 namespace {
 
 using predict::Figure;
-using predict::Value;
 using study::PredictionRow;
 using study::SpeedRow;
 
+using Value = core::Estimated<>;
+
 Value Scaled(const Value& value, double unit) {
-  return {value.p50 * unit, value.p05 * unit, value.p95 * unit, value.source};
+  return core::Changed(value, [unit](double x) { return x * unit; });
 }
 
 // Rates are better when larger, so their upper bound comes from the shorter step.
 Value Inverse(const Value& value) {
-  return {1 / value.p50, 1 / value.p95, 1 / value.p05, value.source};
+  return {{1 / value.median, 1 / value.high, 1 / value.low}, value.source};
 }
 
 struct Entry {
@@ -84,8 +85,8 @@ std::string Nearest(const predict::Prediction& prediction) {
 // Whether it fits: even its upper bound, only its median, or neither.
 std::string_view Fits(const PredictionRow& row) {
   const Value& memory = row.prediction[Figure::kMemory];
-  if (memory.p95 <= row.gpu_memory.value) return "yes";
-  return memory.p50 <= row.gpu_memory.value ? "perhaps" : "no";
+  if (memory.high <= row.gpu_memory.value) return "yes";
+  return memory.median <= row.gpu_memory.value ? "perhaps" : "no";
 }
 
 Json Row(const PredictionRow& row, std::optional<double> price) {
@@ -98,9 +99,9 @@ Json Row(const PredictionRow& row, std::optional<double> price) {
   out["optimizer"] = row.ask.optimizer;
   out["gpus"] = row.ask.gpus;
   for (const Entry& entry : EntriesOf(row, price)) {
-    out[entry.key + "_p50"] = entry.value.p50;
-    out[entry.key + "_p05"] = entry.value.p05;
-    out[entry.key + "_p95"] = entry.value.p95;
+    out[entry.key + "_p50"] = entry.value.median;
+    out[entry.key + "_p05"] = entry.value.low;
+    out[entry.key + "_p95"] = entry.value.high;
     out[entry.key + "_source"] = core::NameOf(entry.value.source);
   }
   out["bound"] = predict::NameOf(row.prediction.bound);
@@ -129,10 +130,10 @@ Json Row(const SpeedRow& row) {
   out["workers"] = row.ask.workers;
   out["gpu"] = row.ask.gpu;
   out["sm_share"] = row.ask.sm_share;
-  out["speed_p50"] = row.p50;
-  out["speed_p05"] = row.p05;
-  out["speed_p95"] = row.p95;
-  out["speed_source"] = row.measured ? "measured" : "predicted";
+  out["speed_p50"] = row.speed.median;
+  out["speed_p05"] = row.speed.low;
+  out["speed_p95"] = row.speed.high;
+  out["speed_source"] = core::NameOf(row.speed.source);
   out["demand_source"] = row.demand_measured ? "measured" : "predicted";
   out["memory_fits"] = row.fits;
   return out;
@@ -203,8 +204,8 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
                {"95 %", Align::kRight},
                {"source", Align::kLeft}});
   for (const Entry& entry : EntriesOf(row, price)) {
-    table.Row({entry.words, entry.show(entry.value.p50), entry.show(entry.value.p05),
-               entry.show(entry.value.p95), std::string(core::NameOf(entry.value.source))});
+    table.Row({entry.words, entry.show(entry.value.median), entry.show(entry.value.low),
+               entry.show(entry.value.high), std::string(core::NameOf(entry.value.source))});
   }
   text += table.Text() + "\n";
   text += fmt::format("host: {}\n", HostWords(row.ask.host));
@@ -256,9 +257,9 @@ std::string PredictionsTable(const std::vector<PredictionRow>& rows) {
   for (const PredictionRow& row : rows) {
     const auto& p = row.prediction;
     table.Row({Called(row.ask), std::to_string(row.ask.batch), row.ask.precision, row.ask.gpu,
-               Percent(p[Figure::kBusy].p50), Percent(p[Figure::kBusy].p95),
-               ShowBytes(p[Figure::kMemory].p50), ShowBytes(p[Figure::kMemory].p95),
-               ShowPlain(1 / row.StepSeconds().p50), ShowPlain(p[Figure::kCores].p50),
+               Percent(p[Figure::kBusy].median), Percent(p[Figure::kBusy].high),
+               ShowBytes(p[Figure::kMemory].median), ShowBytes(p[Figure::kMemory].high),
+               ShowPlain(1 / row.StepSeconds().median), ShowPlain(p[Figure::kCores].median),
                std::string(predict::NameOf(p.bound)), std::string(Fits(row))});
   }
   return table.Text();
@@ -287,9 +288,9 @@ std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
     if (row.ask.group != last) table.Gap();
     last = row.ask.group;
     table.Row({row.ask.group, Called(row.ask), std::to_string(row.ask.batch),
-               fmt::format("{:.0f} %", 100 * row.ask.sm_share), Number(row.p50, 2),
-               Number(row.p05, 2), Number(row.p95, 2), row.measured ? "measured" : "predicted",
-               row.fits ? "yes" : "no"});
+               fmt::format("{:.0f} %", 100 * row.ask.sm_share), Number(row.speed.median, 2),
+               Number(row.speed.low, 2), Number(row.speed.high, 2),
+               std::string(core::NameOf(row.speed.source)), row.fits ? "yes" : "no"});
   }
   return table.Text() + "\nSpeed 1 is the job's pace alone on that GPU with all SMs.\n";
 }

@@ -13,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 using predict::Figure;
-using predict::Value;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -25,11 +24,11 @@ study::PredictionRow Row(const std::string& model = "nets/resnet50.onnx") {
   row.ask.precision = "bf16";
   row.gpu_memory = core::Bytes(80e9);
   auto& figures = row.prediction.figures;
-  figures[Index(Figure::kBusy)] = {0.75, 0.5, 0.875};
-  figures[Index(Figure::kMemory)] = {4e9, 3e9, 6e9};
-  figures[Index(Figure::kStepSeconds)] = {0.125, 0.0625, 0.25};
-  figures[Index(Figure::kCores)] = {2.5, 2, 3};
-  figures[Index(Figure::kPower)] = {300, 250, 350};
+  figures[Index(Figure::kBusy)] = {{0.75, 0.5, 0.875}};
+  figures[Index(Figure::kMemory)] = {{4e9, 3e9, 6e9}};
+  figures[Index(Figure::kStepSeconds)] = {{0.125, 0.0625, 0.25}};
+  figures[Index(Figure::kCores)] = {{2.5, 2, 3}};
+  figures[Index(Figure::kPower)] = {{300, 250, 350}};
   row.prediction.nearest = {{"tv:resnet50@224 batch 64 bf16", 0.125}};
   return row;
 }
@@ -95,7 +94,7 @@ TEST(PredictionsJson, ACostIsThereWhereAPriceIs) {
 TEST(PredictionsJson, ItFitsPerhapsOrNot) {
   const auto fits = [](double median, double upper) {
     study::PredictionRow row = Row();
-    row.prediction.figures[Index(Figure::kMemory)] = {median, 1e9, upper};
+    row.prediction.figures[Index(Figure::kMemory)] = {{median, 1e9, upper}};
     return Parsed({row})["predictions"][0]["fits"].get<std::string>();
   };
   EXPECT_EQ(fits(10e9, 80e9), "yes");
@@ -144,7 +143,7 @@ TEST(PredictionTable, SaysWhatIsNotKnown) {
 
 TEST(PredictionTable, ShortStepsAreToldApart) {
   study::PredictionRow row = Row();
-  row.prediction.figures[Index(Figure::kStepSeconds)] = {0.00123, 0.0009, 0.0015};
+  row.prediction.figures[Index(Figure::kStepSeconds)] = {{0.00123, 0.0009, 0.0015}};
   const std::string text = PredictionTable(row, {});
   for (const char* time : {"1.23 ms", "0.90 ms", "1.50 ms"}) EXPECT_THAT(text, HasSubstr(time));
 }
@@ -161,9 +160,7 @@ study::SpeedRow Speed(const std::string& group) {
   row.ask.group = group;
   row.ask.profile = "tv:vgg16@224";
   row.ask.sm_share = 0.8;
-  row.p50 = 0.75;
-  row.p05 = 0.5;
-  row.p95 = 0.875;
+  row.speed = {{0.75, 0.5, 0.875}};
   row.fits = false;
   row.demand_measured = true;
   return row;

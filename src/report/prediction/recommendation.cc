@@ -19,7 +19,6 @@ using study::recommend::Choice;
 using study::recommend::Goal;
 using study::recommend::GpuAdvice;
 using study::recommend::Recommendation;
-using study::recommend::Told;
 
 constexpr std::size_t kShownGpus = 6;
 constexpr std::size_t kWidth = 100;
@@ -27,7 +26,7 @@ constexpr std::size_t kWidth = 100;
 struct Entry {
   std::string key;
   std::string words;
-  std::optional<Told> told;
+  std::optional<core::Estimated<>> told;
   std::string (*show)(double);
 };
 
@@ -86,8 +85,9 @@ std::string BatchesText(const Recommendation& answer) {
   text += fmt::format("  largest that fits    {}",
                       batches.largest ? fmt::format("{}", *batches.largest) : kUnknown);
   if (batches.memory) {
-    text += fmt::format("  ({}, at most {})", Size(core::Bytes(batches.memory->p50)),
-                        Size(core::Bytes(batches.memory->p95.value_or(batches.memory->p50))));
+    text += fmt::format(
+        "  ({}, at most {})", Size(core::Bytes(batches.memory->median)),
+        Size(core::Bytes(batches.memory->KnownHigh().value_or(batches.memory->median))));
   }
   text += '\n';
   for (const Goal goal : study::recommend::kGoals) {
@@ -114,13 +114,13 @@ std::string GpusText(const Recommendation& answer) {
   for (const GpuAdvice& row : answer.gpus) {
     if (!row.cell || shown++ >= kShownGpus) continue;
     const auto& cell = *row.cell;
-    const auto told = [](const std::optional<Told>& value) {
-      return value ? ShowPlain(value->p50) : std::string(kUnknown);
+    const auto told = [](const std::optional<core::Estimated<>>& value) {
+      return value ? ShowPlain(value->median) : std::string(kUnknown);
     };
     table.Row({row.gpu, cell.setting.precision, fmt::format("{}", cell.setting.batch),
                Or(cell.setting.cores, [](double cores) { return fmt::format("{:g}", cores); }),
-               ShowPlain(cell.samples.p50), Or(cell.samples.p05, ShowPlain),
-               Or(cell.samples.p95, ShowPlain), told(row.joules), told(row.cost),
+               ShowPlain(cell.samples.median), Or(cell.samples.KnownLow(), ShowPlain),
+               Or(cell.samples.KnownHigh(), ShowPlain), told(row.joules), told(row.cost),
                fmt::format("{}{}", core::NameOf(cell.samples.source),
                            row.learnt ? "" : ", never learnt on it")});
   }
@@ -159,11 +159,11 @@ std::string NeighboursText(const Recommendation& answer) {
   return text.empty() ? "" : Wrapped("Good neighbours: " + text + ".", kWidth, 0) + "\n";
 }
 
-Json ToldJson(const std::optional<Told>& told) {
+Json ToldJson(const std::optional<core::Estimated<>>& told) {
   if (!told) return nullptr;
-  return {{"p50", told->p50},
-          {"p05", OrNull(told->p05)},
-          {"p95", OrNull(told->p95)},
+  return {{"p50", told->median},
+          {"p05", OrNull(told->KnownLow())},
+          {"p95", OrNull(told->KnownHigh())},
           {"source", core::NameOf(told->source)}};
 }
 
@@ -199,8 +199,9 @@ std::string RecommendationText(const Recommendation& answer) {
       figures.Row({entry.words, "unknown", kUnknown, kUnknown, kUnknown});
       continue;
     }
-    figures.Row({entry.words, entry.show(entry.told->p50), Or(entry.told->p05, entry.show),
-                 Or(entry.told->p95, entry.show), std::string(core::NameOf(entry.told->source))});
+    figures.Row({entry.words, entry.show(entry.told->median),
+                 Or(entry.told->KnownLow(), entry.show), Or(entry.told->KnownHigh(), entry.show),
+                 std::string(core::NameOf(entry.told->source))});
   }
   text += figures.Text() + BatchesText(answer) + GpusText(answer) + "\n" + NeighboursText(answer);
   for (const std::string& remark : answer.remarks) text += Wrapped(remark, kWidth, 0) + "\n";

@@ -11,7 +11,6 @@ namespace {
 using study::recommend::Goal;
 using study::recommend::JudgedSweep;
 using study::recommend::Recommendation;
-using study::recommend::Told;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -21,18 +20,18 @@ Recommendation Example() {
   answer.workload = "net";
   answer.goal = Goal::kEnergy;
   answer.cell.setting = {"H200", "bf16", 128, 4, 8};
-  answer.cell.samples = {2000, 1800, 2200, core::Source::kMeasured};
+  answer.cell.samples = {{2000, 1800, 2200}, core::Source::kMeasured};
   answer.cell.from = "cells.csv";
-  answer.joules = Told{0.05, 0.04, 0.06, core::Source::kMeasured};
+  answer.joules = core::Estimated<>{{0.05, 0.04, 0.06}, core::Source::kMeasured};
   answer.choices = {
       {"gpu", "H200", core::Source::kMeasured, "cells.csv", "the only one asked for."},
       {"cores", "8", core::Source::kMeasured, "cells.csv", "the fewest."}};
   answer.batches.largest = 992;
-  answer.batches.memory = Told{50e9, 40e9, 60e9};
+  answer.batches.memory = core::Estimated<>{{50e9, 40e9, 60e9}};
   answer.gpus = {{"H200", answer.cell, answer.joules, {}, {}, true, ""},
                  {"T4", {}, {}, {}, {}, false, "batch 1 needs too much"}};
   answer.sharing.advice = "perhaps";
-  answer.sharing.twice = Told{0.6, 0.5, 0.7};
+  answer.sharing.twice = core::Estimated<>{{0.6, 0.5, 0.7}};
   answer.remarks = {"The price of H200 is unknown."};
   return answer;
 }

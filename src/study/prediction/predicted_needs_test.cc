@@ -39,11 +39,12 @@ TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
   EXPECT_EQ(needs->profile.gpu, "H200");
   const auto row = PredictOne(ask, BuiltinModel()->predictor, catalogue);
   ASSERT_TRUE(row);
-  EXPECT_EQ(needs->profile.gpu_memory, core::Bytes(row->prediction[predict::Figure::kMemory].p50));
+  EXPECT_EQ(needs->profile.gpu_memory,
+            core::Bytes(row->prediction[predict::Figure::kMemory].median));
   ASSERT_TRUE(needs->profile.kernels && needs->profile.kernel_time);
   EXPECT_GT(*needs->profile.kernels, 3) << "forward, backward and update";
   EXPECT_NEAR(needs->profile.kernel_time->value * *needs->profile.kernels,
-              row->prediction[predict::Figure::kBusySeconds].p50, 1e-12);
+              row->prediction[predict::Figure::kBusySeconds].median, 1e-12);
   ASSERT_TRUE(needs->gpu_memory_upper);
   EXPECT_GE(*needs->gpu_memory_upper, *needs->profile.gpu_memory);
 }

@@ -11,6 +11,7 @@
 #include "platform/files/csv.h"
 #include "platform/files/embedded.h"
 #include "platform/files/mapped_file.h"
+#include "predict/needs.h"
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/model_file.h"
 
@@ -78,12 +79,9 @@ struct Candidate {
 
 }  // namespace
 
-predict::Value PredictionRow::StepSeconds() const {
-  predict::Value value = prediction[Figure::kStepSeconds];
-  value.p50 += all_reduce;
-  value.p05 += all_reduce;
-  value.p95 += all_reduce;
-  return value;
+core::Estimated<> PredictionRow::StepSeconds() const {
+  return core::Changed(prediction[Figure::kStepSeconds],
+                       [this](double seconds) { return seconds + all_reduce; });
 }
 
 core::Result<predict::Trained> BuiltinModel() {
@@ -136,28 +134,13 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
   row.gpu_memory = gpu->memory;
   for (const graph::Op& op : graph->ops) row.uncosted += op.kind == graph::Kind::kUnknown ? 1 : 0;
   row.all_reduce =
-      AllReduce(graph::Params(*graph), ask.gpus, *gpu, row.prediction[Figure::kBusySeconds].p50);
+      AllReduce(graph::Params(*graph), ask.gpus, *gpu, row.prediction[Figure::kBusySeconds].median);
   return row;
 }
 
 predict::Resident ResidentOf(const PredictionRow& row) {
-  predict::Resident out;
-  const predict::Prediction& p = row.prediction;
-  out.demand.busy = p[Figure::kBusy].p50;
-  out.demand.sm = std::min(p[Figure::kSm].p50, p[Figure::kBusy].p50);
-  out.demand.dram = p[Figure::kDram].p50;
-  out.demand.gpu_memory = core::Bytes(p[Figure::kMemory].p50);
-  out.demand.pcie = core::BytesPerSecond(p[Figure::kPcie].p50);
-  out.demand.cpu_cores = p[Figure::kCores].p50;
-  out.demand.host_memory = core::Bytes(p[Figure::kHostMemory].p50);
-  out.demand.host_bandwidth = core::BytesPerSecond(p.host_bandwidth.p50);
-  out.demand.power = core::Watts(p[Figure::kPower].p50);
-  if (p.kernels > 0) {
-    out.demand.kernel_time = p.KernelTime();
-    out.demand.kernels = p.kernels;
-  }
-  out.demand.known = true;
-  out.step = core::Seconds(p[Figure::kStepSeconds].p50);
+  predict::Resident out = ResidentOf(predict::NeedsOf(row.prediction).profile);
+  out.step = core::Seconds(row.prediction[Figure::kStepSeconds].median);
   out.predicted = true;
   out.workload.workers = row.ask.workers;
   out.workload.batch = static_cast<int>(row.ask.batch);
@@ -248,7 +231,7 @@ core::Result<std::vector<SpeedRow>> PredictColocated(const std::vector<Predictio
       const auto row = PredictOne(asks[i], trained.predictor, catalogue);
       RETURN_IF_ERROR(row);
       candidate.resident = ResidentOf(*row);
-      candidate.memory_upper = core::Bytes(row->prediction[Figure::kMemory].p95);
+      candidate.memory_upper = core::Bytes(row->prediction[Figure::kMemory].high);
     }
     candidates.push_back(std::move(candidate));
   }
@@ -277,10 +260,7 @@ core::Result<std::vector<SpeedRow>> PredictColocated(const std::vector<Predictio
       SpeedRow& row = out[members[k]];
       row.ask = asks[members[k]];
       row.ask.gpu = candidates[members[k]].gpu;
-      row.p50 = speeds[k].p50;
-      row.p05 = speeds[k].p05;
-      row.p95 = speeds[k].p95;
-      row.measured = speeds[k].measured;
+      row.speed = speeds[k];
       row.demand_measured = !residents[k].predicted;
       row.fits = memory <= candidates[members[k]].gpu_memory;
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catalogue/gpu_catalogue.h"
+#include "core/interval.h"
 #include "core/result.h"
 #include "graph/graph.h"
 #include "graph/run.h"
@@ -45,15 +46,14 @@ struct PredictionRow {
   core::Bytes gpu_memory;  // what the GPU model has
   double uncosted = 0;     // operators that could not be costed
   double all_reduce = 0;   // seconds a step that exchanging gradients adds (several GPUs)
-  predict::Value StepSeconds() const;  // all_reduce included
+  core::Estimated<> StepSeconds() const;  // all_reduce included
 };
 
 struct SpeedRow {
   PredictionAsk ask;
-  core::Ratio p50 = 1, p05 = 1, p95 = 1;
-  bool measured = false;         // this very co-location was measured
-  bool demand_measured = false;  // its own demand was (a profile), not predicted
-  bool fits = true;              // all of the group's memory bounds together are within the GPU's
+  core::Estimated<core::Ratio> speed;  // measured: this very co-location was
+  bool demand_measured = false;        // its own demand was (a profile), not predicted
+  bool fits = true;  // all of the group's memory bounds together are within the GPU's
 };
 
 // What `sharewell train` made of data/h200, carried in the program.

@@ -87,8 +87,8 @@ TEST_F(PredictionTest, OneModelOnOneGpu) {
   EXPECT_EQ(row.all_reduce, 0);
   EXPECT_EQ(row.uncosted, 0);
   EXPECT_EQ(row.gpu_memory, catalogue.Find("H200")->memory);
-  EXPECT_GT(row.prediction[Figure::kMemory].p50, 5e8) << "a context alone is as much";
-  EXPECT_EQ(row.StepSeconds().p50, row.prediction[Figure::kStepSeconds].p50);
+  EXPECT_GT(row.prediction[Figure::kMemory].median, 5e8) << "a context alone is as much";
+  EXPECT_EQ(row.StepSeconds().median, row.prediction[Figure::kStepSeconds].median);
 }
 
 TEST_F(PredictionTest, AnAliasOfTheGpuIsAnsweredWithItsName) {
@@ -110,8 +110,8 @@ TEST_F(PredictionTest, SeveralGpusAddTheExchangeOfGradientsAndMoreOfItOverSlower
     ask.gpus = gpus;
     ask.gpu = gpu;
     const PredictionRow row = One(ask);
-    EXPECT_DOUBLE_EQ(row.StepSeconds().p05,
-                     row.prediction[Figure::kStepSeconds].p05 + row.all_reduce);
+    EXPECT_DOUBLE_EQ(row.StepSeconds().low,
+                     row.prediction[Figure::kStepSeconds].low + row.all_reduce);
     return row.all_reduce;
   };
   EXPECT_EQ(exchange(1, "H200"), 0);
@@ -157,29 +157,29 @@ TEST_F(PredictionTest, WhatCannotBeIsToldOfNoGpu) {
         // P100 computes in half precision on plain cores.
         const bool plain = gpu.fp16_tflops.value_or(0) <= 2 * gpu.fp32_tflops;
         if (!native || (!has(gpu.tf32_tflops) && (plain || precision == "fp32"))) {
-          EXPECT_EQ(p[Figure::kTensor].p95, 0) << what;
+          EXPECT_EQ(p[Figure::kTensor].high, 0) << what;
         }
         const auto &busy = p[Figure::kBusySeconds], &step = p[Figure::kStepSeconds];
-        EXPECT_LE(busy.p05, step.p05) << what;
-        EXPECT_LE(busy.p50, step.p50) << what;
-        EXPECT_LE(busy.p95, step.p95) << what;
-        for (const predict::Value& value : p.figures) {
-          EXPECT_LE(0, value.p05) << what;
-          EXPECT_LE(value.p05, value.p50) << what;
-          EXPECT_LE(value.p50, value.p95) << what;
-          EXPECT_TRUE(std::isfinite(value.p95)) << what;
+        EXPECT_LE(busy.low, step.low) << what;
+        EXPECT_LE(busy.median, step.median) << what;
+        EXPECT_LE(busy.high, step.high) << what;
+        for (const core::Estimated<>& value : p.figures) {
+          EXPECT_LE(0, value.low) << what;
+          EXPECT_LE(value.low, value.median) << what;
+          EXPECT_LE(value.median, value.high) << what;
+          EXPECT_TRUE(std::isfinite(value.high)) << what;
         }
         for (const Figure share : {Figure::kBusy, Figure::kSm, Figure::kDram, Figure::kTensor}) {
-          EXPECT_LE(p[share].p95, 1) << what;
+          EXPECT_LE(p[share].high, 1) << what;
         }
         // No SM works while no kernel runs, and no matrix unit while its SM does not.
-        EXPECT_LE(p[Figure::kSm].p95, p[Figure::kBusy].p95) << what;
-        EXPECT_LE(p[Figure::kSm].p50, p[Figure::kBusy].p50) << what;
-        EXPECT_LE(p[Figure::kTensor].p95, p[Figure::kSm].p95) << what;
-        EXPECT_LE(p[Figure::kTensor].p50, p[Figure::kSm].p50) << what;
+        EXPECT_LE(p[Figure::kSm].high, p[Figure::kBusy].high) << what;
+        EXPECT_LE(p[Figure::kSm].median, p[Figure::kBusy].median) << what;
+        EXPECT_LE(p[Figure::kTensor].high, p[Figure::kSm].high) << what;
+        EXPECT_LE(p[Figure::kTensor].median, p[Figure::kSm].median) << what;
         for (const double cores : {1.0, 2.0, 64.0}) EXPECT_GE(p.Stretch(cores), 1) << what;
         if (gpu.power_limit) {
-          EXPECT_LE(p[Figure::kPower].p95, gpu.power_limit->value) << what;
+          EXPECT_LE(p[Figure::kPower].high, gpu.power_limit->value) << what;
         }
       }
     }
@@ -195,7 +195,7 @@ TEST_F(PredictionTest, APrecisionThatTheGpuLacksIsNoFasterThanFullPrecision) {
     ask.batch = 1024;
     ask.gpu = gpu;
     ask.precision = precision;
-    return One(ask).prediction[Figure::kBusySeconds].p50;
+    return One(ask).prediction[Figure::kBusySeconds].median;
   };
   EXPECT_LT(step("V100", "fp16"), 0.5 * step("V100", "fp32"));
   EXPECT_GT(step("V100", "bf16"), 0.7 * step("V100", "fp32"));
@@ -289,28 +289,29 @@ TEST_F(PredictionTest, RowsOfOneGroupShareAGpuAndComeBackInTheirOrder) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].ask.group, asks[i].group);
     EXPECT_EQ(rows[i].ask.batch, asks[i].batch);
-    EXPECT_LE(rows[i].p05, rows[i].p50);
-    EXPECT_LE(rows[i].p50, rows[i].p95);
+    EXPECT_LE(rows[i].speed.low, rows[i].speed.median);
+    EXPECT_LE(rows[i].speed.median, rows[i].speed.high);
   }
-  EXPECT_EQ(rows[1].p50, 1) << "alone";
-  EXPECT_EQ(rows[3].p50, 1) << "alone";
-  EXPECT_LT(rows[0].p50, 1);
-  EXPECT_EQ(rows[0].p50, rows[2].p50) << "the same job at the same place";
+  EXPECT_EQ(rows[1].speed.median, 1) << "alone";
+  EXPECT_EQ(rows[3].speed.median, 1) << "alone";
+  EXPECT_LT(rows[0].speed.median, 1);
+  EXPECT_EQ(rows[0].speed.median, rows[2].speed.median) << "the same job at the same place";
 }
 
 TEST_F(PredictionTest, WithoutGroupsAllShareOneGpu) {
   const std::vector<SpeedRow> two = ColocationModel(std::vector<PredictionAsk>(2, Ask()));
   const std::vector<SpeedRow> four = ColocationModel(std::vector<PredictionAsk>(4, Ask()));
-  EXPECT_LT(two[0].p50, 1);
-  EXPECT_LT(four[0].p50, two[0].p50);
+  EXPECT_LT(two[0].speed.median, 1);
+  EXPECT_LT(four[0].speed.median, two[0].speed.median);
 }
 
 TEST_F(PredictionTest, AMeasuredPairIsAnsweredWithTheMeasurement) {
   const core::PairMeasurement& pair = measured.pairs.at(1);
   const std::vector<SpeedRow> rows = ColocationModel({Profile(pair.a), Profile(pair.b)});
-  EXPECT_TRUE(rows[0].measured && rows[0].demand_measured);
+  EXPECT_EQ(rows[0].speed.source, core::Source::kMeasured);
+  EXPECT_TRUE(rows[0].demand_measured);
   const std::vector<SpeedRow> other = ColocationModel({Profile(pair.a), Ask()});
-  EXPECT_FALSE(other[0].measured);
+  EXPECT_EQ(other[0].speed.source, core::Source::kPredicted);
   EXPECT_TRUE(other[0].demand_measured);
   EXPECT_FALSE(other[1].demand_measured) << "that one's demand was predicted";
 }
@@ -375,8 +376,8 @@ TEST_F(PredictionTest, ASlowerHostMakesStepsThatWaitForItLonger) {
   const PredictionRow before = One(ask);
   ask.host.time = 2;
   const PredictionRow slow = One(ask);
-  EXPECT_GT(slow.StepSeconds().p50, 1.2 * before.StepSeconds().p50);
-  EXPECT_LT(slow.prediction[Figure::kBusy].p50, before.prediction[Figure::kBusy].p50);
+  EXPECT_GT(slow.StepSeconds().median, 1.2 * before.StepSeconds().median);
+  EXPECT_LT(slow.prediction[Figure::kBusy].median, before.prediction[Figure::kBusy].median);
 }
 
 TEST_F(PredictionTest, ThePredictorAloneIsThatOfTheWholeModel) {
@@ -384,8 +385,8 @@ TEST_F(PredictionTest, ThePredictorAloneIsThatOfTheWholeModel) {
   ASSERT_TRUE(alone) << alone.error().message;
   const auto row = PredictOne(Ask(), *alone, catalogue);
   ASSERT_TRUE(row);
-  EXPECT_EQ(row->StepSeconds().p50, One(Ask()).StepSeconds().p50);
-  EXPECT_EQ(row->StepSeconds().p95, One(Ask()).StepSeconds().p95);
+  EXPECT_EQ(row->StepSeconds().median, One(Ask()).StepSeconds().median);
+  EXPECT_EQ(row->StepSeconds().high, One(Ask()).StepSeconds().high);
 }
 
 }  // namespace

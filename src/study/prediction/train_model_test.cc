@@ -67,7 +67,7 @@ TEST_F(TrainModelTest, AModelOfOnesOwnProfilesKnowsOnesOwnGpu) {
   const auto row = PredictOne(ask, report->trained.predictor, catalogue);
   ASSERT_TRUE(row) << row.error().message;
   EXPECT_TRUE(row->prediction.gpu_known);
-  EXPECT_NEAR(row->prediction[Figure::kMemory].p50 / 9e8, 1, 0.1) << "as it was measured";
+  EXPECT_NEAR(row->prediction[Figure::kMemory].median / 9e8, 1, 0.1) << "as it was measured";
 }
 
 TEST_F(TrainModelTest, TheSameProfilesGiveTheSameBytes) {

@@ -1,5 +1,6 @@
 #include "study/recommend/cell.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "core/text/quoted.h"
@@ -11,13 +12,11 @@ namespace {
 constexpr double kHour = 3600;
 
 // a / b with the bounds of both at their worst.
-Told Ratio(const Told& a, const Told& b) {
-  Told out;
-  out.p50 = a.p50 / b.p50;
-  if (a.p05 && b.p95 && *b.p95 > 0) out.p05 = *a.p05 / *b.p95;
-  if (a.p95 && b.p05 && *b.p05 > 0) out.p95 = *a.p95 / *b.p05;
-  // The weaker of the two sources is that of the ratio: assumed, predicted, measured in this order.
-  out.source = a.source < b.source ? a.source : b.source;
+core::Estimated<> Ratio(const core::Estimated<>& a, const core::Estimated<>& b) {
+  core::Estimated<> out{core::Interval<>::Unbounded(a.median / b.median)};
+  if (a.KnownLow() && b.KnownHigh() && b.high > 0) out.low = a.low / b.high;
+  if (a.KnownHigh() && b.KnownLow() && b.low > 0) out.high = a.high / b.low;
+  out.source = std::min(a.source, b.source);  // the weaker of the two
   return out;
 }
 
@@ -47,46 +46,47 @@ core::Result<Goal> ParseGoal(std::string_view text) {
                           core::Quoted(text), core::DidYouMean(text, names));
 }
 
-std::optional<Told> JoulesPerSample(const Cell& cell) {
-  if (!cell.power || !(cell.samples.p50 > 0)) return std::nullopt;
+std::optional<core::Estimated<>> JoulesPerSample(const Cell& cell) {
+  if (!cell.power || !(cell.samples.median > 0)) return std::nullopt;
   return Ratio(*cell.power, cell.samples);
 }
 
-std::optional<Told> CostPerMillion(const Cell& cell, const Prices& prices) {
+std::optional<core::Estimated<>> CostPerMillion(const Cell& cell, const Prices& prices) {
   const auto gpu = prices.gpu.find(cell.setting.gpu);
-  if (gpu == prices.gpu.end() || !(cell.samples.p50 > 0)) return std::nullopt;
+  if (gpu == prices.gpu.end() || !(cell.samples.median > 0)) return std::nullopt;
   const double hour = gpu->second + prices.core.value_or(0) * cell.setting.cores.value_or(0);
   const double each = 1e6 * hour / kHour;
-  return Ratio({each, each, each, core::Source::kMeasured}, cell.samples);
+  return Ratio({{each, each, each}, core::Source::kMeasured}, cell.samples);
 }
 
-std::optional<Told> SharedSamples(const Cell& cell) {
+std::optional<core::Estimated<>> SharedSamples(const Cell& cell) {
   if (!cell.together) return std::nullopt;
-  Told out;
-  out.p50 = 2 * cell.samples.p50 * cell.together->p50;
-  if (cell.samples.p05 && cell.together->p05) out.p05 = 2 * *cell.samples.p05 * *cell.together->p05;
-  if (cell.samples.p95 && cell.together->p95) out.p95 = 2 * *cell.samples.p95 * *cell.together->p95;
-  out.source = cell.together->source;
+  const core::Estimated<>& samples = cell.samples;
+  const core::Estimated<>& together = *cell.together;
+  core::Estimated<> out{core::Interval<>::Unbounded(2 * samples.median * together.median)};
+  if (samples.KnownLow() && together.KnownLow()) out.low = 2 * samples.low * together.low;
+  if (samples.KnownHigh() && together.KnownHigh()) out.high = 2 * samples.high * together.high;
+  out.source = together.source;
   return out;
 }
 
 std::optional<double> Merit(Goal goal, const Cell& cell, const Prices& prices) {
-  const auto inverse = [](const std::optional<Told>& told) {
-    return told && told->p50 > 0 ? std::optional(1 / told->p50) : std::nullopt;
+  const auto inverse = [](const std::optional<core::Estimated<>>& told) {
+    return told && told->median > 0 ? std::optional(1 / told->median) : std::nullopt;
   };
   switch (goal) {
     case Goal::kThroughput:
-      return cell.samples.p50;
+      return cell.samples.median;
     case Goal::kCost: {
       // On one GPU model without a price, what is faster is cheaper.
       const auto priced = inverse(CostPerMillion(cell, prices));
-      return priced ? priced : cell.samples.p50;
+      return priced ? priced : cell.samples.median;
     }
     case Goal::kEnergy:
       return inverse(JoulesPerSample(cell));
     case Goal::kSharing: {
       const auto shared = SharedSamples(cell);
-      return shared ? std::optional(shared->p50) : std::nullopt;
+      return shared ? std::optional(shared->median) : std::nullopt;
     }
   }
   return std::nullopt;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/estimate.h"
+#include "core/interval.h"
 #include "core/result.h"
 
 namespace sharewell::study::recommend {
@@ -20,13 +20,6 @@ inline constexpr Goal kGoals[] = {Goal::kThroughput, Goal::kCost, Goal::kEnergy,
 std::string_view NameOf(Goal goal);                   // "throughput", "cost", "energy", "sharing"
 core::Result<Goal> ParseGoal(std::string_view text);  // an error lists them
 
-// p05 and p95 bound it nine times in ten (of a measurement: its 95 % interval); absent: unknown.
-struct Told {
-  double p50 = 0;
-  std::optional<double> p05 = {}, p95 = {};
-  core::Source source = core::Source::kPredicted;
-};
-
 struct Setting {
   std::string gpu;  // the catalogue's name
   std::string precision;
@@ -37,14 +30,15 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+// Bounds of a measurement are those of its 95 % interval.
 struct Cell {
   Setting setting;
-  Told samples;                         // a second
-  std::optional<Told> power = {};       // watts of the GPU's board
-  std::optional<Told> memory = {};      // bytes of the GPU's memory
-  std::optional<Told> cores_used = {};  // CPU seconds a second
-  std::optional<Told> together = {};    // speed of each of two such jobs on one GPU
-  std::string from = {};                // "data/h200/cores.csv", "the graph"
+  core::Estimated<> samples;                         // a second
+  std::optional<core::Estimated<>> power = {};       // watts of the GPU's board
+  std::optional<core::Estimated<>> memory = {};      // bytes of the GPU's memory
+  std::optional<core::Estimated<>> cores_used = {};  // CPU seconds a second
+  std::optional<core::Estimated<>> together = {};    // speed of each of two such jobs on one GPU
+  std::string from = {};                             // "data/h200/cores.csv", "the graph"
   bool measured() const { return samples.source == core::Source::kMeasured; }
 };
 
@@ -56,12 +50,12 @@ struct Prices {
 
 // Joules of the GPU's board for a sample; absent where the power draw is unknown. Bounds are those
 // of the two figures at their worst.
-std::optional<Told> JoulesPerSample(const Cell& cell);
+std::optional<core::Estimated<>> JoulesPerSample(const Cell& cell);
 // Of a million samples, in the unit of the prices; absent where the GPU has none. Cores cost where
 // they have a price and their number is known.
-std::optional<Told> CostPerMillion(const Cell& cell, const Prices& prices);
+std::optional<core::Estimated<>> CostPerMillion(const Cell& cell, const Prices& prices);
 // Samples a second of a GPU that two such jobs share; absent where nothing is known of that.
-std::optional<Told> SharedSamples(const Cell& cell);
+std::optional<core::Estimated<>> SharedSamples(const Cell& cell);
 
 // How good a cell is for a goal: larger is better, twice as large is twice as good. Comparable for
 // cells of one GPU model; of several where the goal is not cost or all have prices. Absent:

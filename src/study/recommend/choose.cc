@@ -28,7 +28,7 @@ std::size_t Rank(std::string_view precision) {
 // A cell that was not limited runs on as many cores as it used, or on nobody knows how many.
 double CoresOf(const Cell& cell) {
   if (cell.setting.cores) return *cell.setting.cores;
-  return cell.cores_used ? std::ceil(cell.cores_used->p50) : std::numeric_limits<double>::max();
+  return cell.cores_used ? std::ceil(cell.cores_used->median) : std::numeric_limits<double>::max();
 }
 
 bool Smaller(const Cell& a, const Cell& b) {
@@ -71,7 +71,7 @@ std::vector<double> Smoothed(std::span<const Cell> cells) {
       lines;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
-    out.push_back(cell.samples.p50);
+    out.push_back(cell.samples.median);
     if (!cell.measured() || !cell.setting.cores) continue;
     lines[{cell.from, cell.setting.precision, cell.setting.batch}].push_back(i);
   }
@@ -81,10 +81,12 @@ std::vector<double> Smoothed(std::span<const Cell> cells) {
     });
     std::vector<CurvePoint> points;
     for (const std::size_t i : line) {
-      const Told& samples = cells[i].samples;
+      const core::Estimated<>& samples = cells[i].samples;
       std::optional<core::Ratio> uncertainty;
-      if (samples.p95 && samples.p50 > 0) uncertainty = *samples.p95 / samples.p50 - 1;
-      points.push_back({*cells[i].setting.cores, samples.p50, uncertainty});
+      if (samples.KnownHigh() && samples.median > 0) {
+        uncertainty = samples.high / samples.median - 1;
+      }
+      points.push_back({*cells[i].setting.cores, samples.median, uncertainty});
     }
     // Two cells on as many cores differ in something else: no curve.
     const bool rises = std::adjacent_find(points.begin(), points.end(),
@@ -107,9 +109,9 @@ std::optional<Chosen> Choose(std::span<const Cell> cells, Goal goal, const Price
     const Setting& setting = cells[i].setting;
     if (!cells[i].measured() && curves.contains({setting.precision, setting.batch})) continue;
     const auto merit = Merit(goal, cells[i], prices);
-    if (!merit || !(*merit > 0) || !(cells[i].samples.p50 > 0)) continue;
+    if (!merit || !(*merit > 0) || !(cells[i].samples.median > 0)) continue;
     by_precision[Rank(cells[i].setting.precision)][cells[i].measured() ? 0 : 1].push_back(
-        {i, *merit * smoothed[i] / cells[i].samples.p50});
+        {i, *merit * smoothed[i] / cells[i].samples.median});
   }
   const std::vector<Ranked>* chosen = nullptr;
   bool chosen_measured = false;

@@ -9,7 +9,7 @@ Cell At(std::int64_t batch, double cores, double samples,
         core::Source source = core::Source::kPredicted) {
   Cell cell;
   cell.setting = {"H200", "bf16", batch, static_cast<int>(cores), cores};
-  cell.samples = {samples, {}, {}, source};
+  cell.samples = {core::Interval<>::Unbounded(samples), source};
   cell.from = "somewhere";
   return cell;
 }
@@ -36,7 +36,7 @@ TEST(Choose, SmoothsWhatWasMeasuredOverCores) {
   // A repeat of the plateau that came out 4 % higher is no reason for twice the cores.
   std::vector<Cell> cells = {Measured(64, 1, 300), Measured(64, 2, 600), Measured(64, 4, 990),
                              Measured(64, 8, 1030), Measured(64, 16, 980)};
-  for (Cell& cell : cells) cell.samples.p95 = 1.05 * cell.samples.p50;
+  for (Cell& cell : cells) cell.samples.high = 1.05 * cell.samples.median;
   EXPECT_EQ(Choice(cells), cells[2].setting);
   EXPECT_NEAR(Smoothed(cells)[3], Smoothed(cells)[4], 1e-9);
   EXPECT_EQ(Smoothed(std::vector<Cell>{At(64, 1, 3), At(64, 2, 2)}), (std::vector<double>{3, 2}));
@@ -61,7 +61,7 @@ TEST(Choose, ALowerPrecisionMustEarnIt) {
   std::vector<Cell> cells = {At(64, 4, 1000), At(64, 4, 1040)};
   cells[0].setting.precision = "fp32";
   EXPECT_EQ(Choice(cells).precision, "fp32");
-  cells[1].samples.p50 = 1060;
+  cells[1].samples.median = 1060;
   EXPECT_EQ(Choice(cells).precision, "bf16");
   cells.push_back(At(64, 4, 1061));
   cells[2].setting.precision = "fp16";
@@ -72,16 +72,16 @@ TEST(Choose, WhatWasMeasuredInALowerPrecisionGivesWayAsToAnyPrediction) {
   std::vector<Cell> cells = {At(64, 4, 1040), Measured(64, 4, 1000)};
   cells[0].setting.precision = "fp32";
   EXPECT_EQ(Choice(cells).precision, "bf16");
-  cells[0].samples.p50 = 1060;
+  cells[0].samples.median = 1060;
   EXPECT_EQ(Choice(cells).precision, "fp32");
 }
 
 TEST(Choose, EachGoalHasItsOwnBest) {
   std::vector<Cell> cells = {At(64, 2, 800), At(64, 16, 1000)};
-  cells[0].power = Told{200};
-  cells[1].power = Told{400};
-  cells[0].together = Told{0.9};
-  cells[1].together = Told{0.5};
+  cells[0].power = core::Estimated<>{core::Interval<>::Unbounded(200)};
+  cells[1].power = core::Estimated<>{core::Interval<>::Unbounded(400)};
+  cells[0].together = core::Estimated<>{core::Interval<>::Unbounded(0.9)};
+  cells[1].together = core::Estimated<>{core::Interval<>::Unbounded(0.5)};
   EXPECT_EQ(Choice(cells).cores, 16);
   EXPECT_EQ(Choice(cells, Goal::kEnergy).cores, 2);
   EXPECT_EQ(Choice(cells, Goal::kSharing).cores, 2);
@@ -102,19 +102,19 @@ TEST(Choose, KnowsNothingOfWhatIsUnknown) {
 
 TEST(Cell, FiguresHaveTheBoundsOfTheirPartsAtTheirWorst) {
   Cell cell = At(10, 4, 100);
-  cell.samples = {100, 80, 125, core::Source::kPredicted};
-  cell.power = Told{200, 160, 250, core::Source::kMeasured};
+  cell.samples = {{100, 80, 125}, core::Source::kPredicted};
+  cell.power = core::Estimated<>{{200, 160, 250}, core::Source::kMeasured};
   const auto joules = JoulesPerSample(cell);
   ASSERT_TRUE(joules);
-  EXPECT_DOUBLE_EQ(joules->p50, 2);
-  EXPECT_DOUBLE_EQ(*joules->p05, 160.0 / 125);
-  EXPECT_DOUBLE_EQ(*joules->p95, 250.0 / 80);
+  EXPECT_DOUBLE_EQ(joules->median, 2);
+  EXPECT_DOUBLE_EQ(joules->low, 160.0 / 125);
+  EXPECT_DOUBLE_EQ(joules->high, 250.0 / 80);
   EXPECT_EQ(joules->source, core::Source::kPredicted);
   // (3.6 + 4 x 0.9) an hour are 0.002 a second.
   const auto cost = CostPerMillion(cell, {{{"H200", 3.6}}, 0.9});
   ASSERT_TRUE(cost);
-  EXPECT_DOUBLE_EQ(cost->p50, 20);
-  EXPECT_DOUBLE_EQ(*cost->p05, 16);
+  EXPECT_DOUBLE_EQ(cost->median, 20);
+  EXPECT_DOUBLE_EQ(cost->low, 16);
 }
 
 TEST(Goal, IsReadByNameAndAnErrorListsThem) {

@@ -14,10 +14,6 @@ using predict::Figure;
 // What an idle board draws of its limit, where the catalogue does not know: as predict/features.cc.
 constexpr double kIdleShare = 0.115;
 
-Told Of(const predict::Value& value, double factor = 1) {
-  return {value.p50 * factor, value.p05 * factor, value.p95 * factor, value.source};
-}
-
 }  // namespace
 
 Forecaster::Forecaster(std::string model, std::vector<std::pair<std::string, std::int64_t>> bind,
@@ -56,41 +52,35 @@ core::Result<Forecast> Forecaster::Predict(const core::GpuModel& gpu, const std:
   Forecast out;
   out.setting = {gpu.name, precision, batch, workers, {}};
   out.prediction = predictor_.Predict(query);
-  out.memory_upper = out.prediction[Figure::kMemory].p95;
+  out.memory_upper = out.prediction[Figure::kMemory].high;
   return out;
 }
 
 Cell CellOf(const Forecast& forecast, const core::GpuModel& gpu, std::optional<double> cores) {
   const predict::Prediction& p = forecast.prediction;
-  const predict::Value& step = p[Figure::kStepSeconds];
+  const core::Estimated<>& step = p[Figure::kStepSeconds];
   const double stretch = cores ? p.Stretch(*cores) : 1;
   const auto batch = static_cast<double>(forecast.setting.batch);
   Cell cell;
   cell.setting = forecast.setting;
   cell.setting.cores = cores;
-  cell.samples = {batch / (step.p50 * stretch), batch / (step.p95 * stretch),
-                  batch / (step.p05 * stretch), step.source};
-  cell.memory = Of(p[Figure::kMemory]);
+  cell.samples = {{batch / (step.median * stretch), batch / (step.high * stretch),
+                   batch / (step.low * stretch)},
+                  step.source};
+  cell.memory = p[Figure::kMemory];
   // Without a limit in the catalogue the figure would rest on a guess of what the board may draw.
   if (gpu.power_limit) {
     const double idle =
         gpu.idle_power ? gpu.idle_power->value : kIdleShare * gpu.power_limit->value;
-    Told power = Of(p[Figure::kPower]);
-    const auto slower = [&](double watts) {
+    cell.power = core::Changed(p[Figure::kPower], [&](double watts) {
       return watts > idle ? idle + (watts - idle) / stretch : watts;
-    };
-    power.p50 = slower(power.p50);
-    power.p05 = slower(*power.p05);
-    power.p95 = slower(*power.p95);
-    cell.power = power;
+    });
   }
-  Told used = Of(p[Figure::kCores]);
+  cell.cores_used = p[Figure::kCores];
   if (cores) {
-    used.p50 = std::min(used.p50, *cores);
-    used.p05 = std::min(*used.p05, *cores);
-    used.p95 = std::min(*used.p95, *cores);
+    cell.cores_used =
+        core::Changed(p[Figure::kCores], [&](double used) { return std::min(used, *cores); });
   }
-  cell.cores_used = used;
   cell.from = "the graph";
   return cell;
 }
@@ -106,11 +96,10 @@ predict::Resident ResidentOf(const Forecast& forecast, const std::string& name) 
   return resident;
 }
 
-Told Together(const predict::ColocationModel& model, const predict::Resident& resident) {
+core::Estimated<> Together(const predict::ColocationModel& model,
+                           const predict::Resident& resident) {
   const std::array<predict::Resident, 2> both = {resident, resident};
-  const auto speeds = model.Speeds(both);
-  return {speeds[0].p50, speeds[0].p05, speeds[0].p95,
-          speeds[0].measured ? core::Source::kMeasured : core::Source::kPredicted};
+  return model.Speeds(both)[0];
 }
 
 }  // namespace sharewell::study::recommend

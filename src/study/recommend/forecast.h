@@ -58,6 +58,7 @@ Cell CellOf(const Forecast& forecast, const core::GpuModel& gpu, std::optional<d
 predict::Resident ResidentOf(const Forecast& forecast, const std::string& name);
 
 // Speed of each of two such jobs on one GPU.
-Told Together(const predict::ColocationModel& model, const predict::Resident& resident);
+core::Estimated<> Together(const predict::ColocationModel& model,
+                           const predict::Resident& resident);
 
 }  // namespace sharewell::study::recommend

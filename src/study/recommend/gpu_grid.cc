@@ -62,7 +62,7 @@ std::vector<double> GpuGrid::Cores() const {
 
 void GpuGrid::Add(const Forecast& forecast, const std::vector<double>& cores) {
   // Two such jobs must find memory and cores.
-  std::optional<Told> together;
+  std::optional<core::Estimated<>> together;
   if (ask_.colocation != nullptr && 2 * forecast.memory_upper <= gpu_.memory.value) {
     together = Together(*ask_.colocation, ResidentOf(forecast, ""));
   }
@@ -70,9 +70,7 @@ void GpuGrid::Add(const Forecast& forecast, const std::vector<double>& cores) {
     // Loader processes on fewer cores wait for each other: that was never measured.
     if (!ask_.workers && forecast.setting.workers > count) continue;
     Cell cell = CellOf(forecast, gpu_, count);
-    for (double* value : {&cell.samples.p50, &*cell.samples.p05, &*cell.samples.p95}) {
-      *value *= factor_;
-    }
+    cell.samples = core::Changed(cell.samples, [this](double rate) { return rate * factor_; });
     if (2 * count <= ask_.most_cores) cell.together = together;
     cells_.push_back(std::move(cell));
   }
@@ -91,7 +89,7 @@ core::Result<void> GpuGrid::Correct() {
       it = known.emplace(key, std::move(*forecast)).first;
     }
     const Cell predicted = CellOf(it->second, gpu_, s.cores);
-    sum += std::log(cells_[i].samples.p50 / predicted.samples.p50);
+    sum += std::log(cells_[i].samples.median / predicted.samples.median);
     if (ask_.colocation != nullptr && s.cores.value_or(1) * 2 <= ask_.most_cores &&
         2 * it->second.memory_upper <= gpu_.memory.value) {
       cells_[i].together = Together(*ask_.colocation, ResidentOf(it->second, ""));

@@ -81,9 +81,9 @@ std::optional<JudgedSweep> JudgeOne(const Sweep& sweep, const std::vector<Cell>&
     if (most == nullptr || size(most->setting) < size(cell.setting)) most = &cell;
   }
   for (std::size_t i = 0; i < sweep.cells.size(); ++i) {
-    const Told& told = predicted[i].samples;
-    const double measured = sweep.cells[i].samples.p50;
-    if (told.p05 && told.p95 && *told.p05 <= measured && measured <= *told.p95) ++out.in_bounds;
+    const core::Estimated<>& told = predicted[i].samples;
+    const double measured = sweep.cells[i].samples.median;
+    if (told.IsBounded() && told.low <= measured && measured <= told.high) ++out.in_bounds;
   }
   out.curve = sweep.cells[curve->at].setting;
   out.foretold = sweep.cells[foretold->at].setting;

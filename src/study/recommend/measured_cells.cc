@@ -18,16 +18,16 @@ namespace {
 constexpr double kMostCores = 1e6;
 constexpr platform::Range kPercent{0, 1000};
 
-Told Measured(double value, const std::optional<double>& uncertainty = {}) {
-  Told told{value, {}, {}, core::Source::kMeasured};
+core::Estimated<> Measured(double value, const std::optional<double>& uncertainty = {}) {
+  core::Estimated<> out{core::Interval<>::Unbounded(value), core::Source::kMeasured};
   if (uncertainty) {
-    told.p05 = std::max(0.0, value * (1 - *uncertainty));
-    told.p95 = value * (1 + *uncertainty);
+    out.low = std::max(0.0, value * (1 - *uncertainty));
+    out.high = value * (1 + *uncertainty);
   }
-  return told;
+  return out;
 }
 
-std::optional<Told> OptionalTold(const std::optional<double>& value) {
+std::optional<core::Estimated<>> MeasuredOrNothing(const std::optional<double>& value) {
   return value ? std::optional(Measured(*value)) : std::nullopt;
 }
 
@@ -51,7 +51,7 @@ void AddCurve(const core::CpuCurve& curve, const MeasuredCell& whole,
   for (std::size_t i = 0; i + 1 < curve.size(); ++i) {
     MeasuredCell fewer = whole;
     fewer.cell.setting.cores = curve[i].first;
-    fewer.cell.samples = Measured(whole.cell.samples.p50 * curve[i].second);
+    fewer.cell.samples = Measured(whole.cell.samples.median * curve[i].second);
     fewer.cell.power.reset();
     fewer.cell.cores_used.reset();
     out.push_back(std::move(fewer));
@@ -101,9 +101,9 @@ core::Result<std::vector<MeasuredCell>> ReadMeasuredCells(
                     cores};
     const double samples = *rate * of.batch;
     cell.samples = Measured(samples, percent ? std::optional(*percent / 100) : std::nullopt);
-    cell.power = OptionalTold(watts);
-    cell.memory = OptionalTold(bytes);
-    cell.cores_used = OptionalTold(busy);
+    cell.power = MeasuredOrNothing(watts);
+    cell.memory = MeasuredOrNothing(bytes);
+    cell.cores_used = MeasuredOrNothing(busy);
     cell.from = name;
     if (!points.empty()) {
       AddCurve(points, row, out);

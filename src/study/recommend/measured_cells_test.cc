@@ -22,9 +22,9 @@ TEST(MeasuredCells, ReadsASweepsCellsAndPassesOverThoseThatFailed) {
   ASSERT_EQ(cells->size(), 1U);
   const Cell& cell = cells->front().cell;
   EXPECT_EQ(cell.setting, (Setting{"H200", "bf16", 64, 4, 4}));
-  EXPECT_DOUBLE_EQ(cell.samples.p50, 640);
-  EXPECT_DOUBLE_EQ(*cell.samples.p05, 608);
-  EXPECT_DOUBLE_EQ(*cell.samples.p95, 672);
+  EXPECT_DOUBLE_EQ(cell.samples.median, 640);
+  EXPECT_DOUBLE_EQ(cell.samples.low, 608);
+  EXPECT_DOUBLE_EQ(cell.samples.high, 672);
   EXPECT_TRUE(cell.measured());
   EXPECT_FALSE(cell.memory);
 }
@@ -35,10 +35,10 @@ TEST(MeasuredCells, ACurveIsACellForEachPoint) {
       "net,10,4,H200,8,300,1:25;2:50;4:100\n");
   ASSERT_TRUE(cells) << cells.error().message;
   ASSERT_EQ(cells->size(), 3U);
-  EXPECT_DOUBLE_EQ((*cells)[0].cell.samples.p50, 20);
+  EXPECT_DOUBLE_EQ((*cells)[0].cell.samples.median, 20);
   EXPECT_EQ((*cells)[0].cell.setting.cores, 1);
   EXPECT_FALSE((*cells)[0].cell.power);
-  EXPECT_DOUBLE_EQ((*cells)[2].cell.samples.p50, 80);
+  EXPECT_DOUBLE_EQ((*cells)[2].cell.samples.median, 80);
   EXPECT_EQ((*cells)[2].cell.setting.cores, 4);
   EXPECT_TRUE((*cells)[2].cell.power);
 }

@@ -57,7 +57,7 @@ class Comparison {
  private:
   double MeritOf(std::size_t i) const {
     const double merit = Merit(goal_, cells_[i], prices_).value_or(0);
-    return cells_[i].samples.p50 > 0 ? merit * smoothed_[i] / cells_[i].samples.p50 : 0;
+    return cells_[i].samples.median > 0 ? merit * smoothed_[i] / cells_[i].samples.median : 0;
   }
 
   std::span<const Cell> cells_;
@@ -92,8 +92,9 @@ std::string LeastReason(const char* least, const char* at,
 
 // Whether the second could be the better one, by the bounds of the goal's figure.
 bool Overlap(const GpuAdvice& first, const GpuAdvice& second, Goal by) {
-  const auto below = [](const std::optional<Told>& a, const std::optional<Told>& b) {
-    return a && b && a->p05 && b->p95 && *a->p05 < *b->p95;
+  const auto below = [](const std::optional<core::Estimated<>>& a,
+                        const std::optional<core::Estimated<>>& b) {
+    return a && b && a->KnownLow() && b->KnownHigh() && a->low < b->high;
   };
   switch (by) {
     case Goal::kThroughput:
@@ -154,8 +155,8 @@ std::vector<Choice> ReasonsFor(std::span<const Cell> cells, const Chosen& chosen
     out.push_back(choice("cores", Cores(*setting.cores), LeastReason("fewest", "on", cores)));
   } else if (cell.cores_used) {
     out.push_back(
-        choice("cores", Cores(std::max(1.0, std::ceil(cell.cores_used->p50))),
-               fmt::format("it used {:.1f} when it was not limited.", cell.cores_used->p50)));
+        choice("cores", Cores(std::max(1.0, std::ceil(cell.cores_used->median))),
+               fmt::format("it used {:.1f} when it was not limited.", cell.cores_used->median)));
   } else {
     out.push_back(choice("cores", "unknown",
                          "it was measured without a limit, and what it used is not known; "
@@ -205,7 +206,7 @@ Choice ReasonForSharing(const SharingAdvice& sharing, const Cell& cell) {
     return out;
   }
   out.source = sharing.twice->source;
-  const double each = sharing.twice->p50;
+  const double each = sharing.twice->median;
   if (sharing.twice_fit && !*sharing.twice_fit) {
     out.why = "two such jobs do not fit into the GPU's memory.";
   } else {

@@ -131,7 +131,7 @@ GpuAdvice AdviceFor(const GpuGrid& grid, const std::optional<Chosen>& chosen, bo
     row.why_not =
         fmt::format("batch {} in {} needs {:.1f} GB and at most {:.1f} GB; it has {:.1f} GB",
                     needs.setting.batch, needs.setting.precision,
-                    needs.prediction[predict::Figure::kMemory].p50 / kGiga,
+                    needs.prediction[predict::Figure::kMemory].median / kGiga,
                     needs.memory_upper / kGiga, grid.gpu().memory.value / kGiga);
   } else {
     row.why_not = grid.cells().empty() ? "nothing was measured on it that fits what is asked"
@@ -314,9 +314,8 @@ class Recommender {
     const auto largest = first.grid->Largest(precision);
     RETURN_IF_ERROR(largest);
     if (*largest) {
-      const predict::Value& memory = (*largest)->prediction[predict::Figure::kMemory];
       out.batches.largest = (*largest)->setting.batch;
-      out.batches.memory = Told{memory.p50, memory.p05, memory.p95, memory.source};
+      out.batches.memory = (*largest)->prediction[predict::Figure::kMemory];
     }
     for (const Goal goal : kGoals) {
       if (goal == Goal::kCost && !grid_ask_.prices.gpu.contains(out.cell.setting.gpu)) continue;
@@ -341,7 +340,7 @@ class Recommender {
                     core::Count(static_cast<std::size_t>(cell.setting.workers), "loader worker",
                                 "loader workers"),
                     cell.setting.cores ? fmt::format(", {:g} cores", *cell.setting.cores) : "",
-                    cell.samples.p50, cell.from));
+                    cell.samples.median, cell.from));
   }
 
   void AddRemarks(const OfGpu& first, const std::optional<Forecast>& forecast,

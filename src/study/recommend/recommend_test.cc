@@ -58,13 +58,13 @@ TEST_F(RecommendTest, EveryGoalHasAnAnswerWithBoundsSourcesAndReasons) {
       EXPECT_FALSE(choice.why.empty()) << NameOf(goal) << what;
       EXPECT_FALSE(choice.from.empty()) << NameOf(goal) << what;
     }
-    const Told& samples = answer.cell.samples;
-    ASSERT_TRUE(samples.p05 && samples.p95);
-    EXPECT_LT(*samples.p05, samples.p50);
-    EXPECT_LT(samples.p50, *samples.p95);
+    const core::Estimated<>& samples = answer.cell.samples;
+    ASSERT_TRUE(samples.IsBounded());
+    EXPECT_LT(samples.low, samples.median);
+    EXPECT_LT(samples.median, samples.high);
     EXPECT_EQ(answer.gpus.size(), 3U);
     EXPECT_LE(*answer.cell.setting.cores, 16);
-    EXPECT_LE(answer.cell.memory->p95, catalogue.Find(answer.cell.setting.gpu)->memory.value);
+    EXPECT_LE(answer.cell.memory->high, catalogue.Find(answer.cell.setting.gpu)->memory.value);
   }
 }
 
@@ -73,8 +73,8 @@ TEST_F(RecommendTest, TheLargestBatchFitsAndOneMuchLargerDoesNot) {
   const Recommendation answer = Answer();
   ASSERT_TRUE(answer.batches.largest);
   const double memory = catalogue.Find("T4")->memory.value;
-  EXPECT_LE(*answer.batches.memory->p95, memory);
-  EXPECT_GT(*answer.batches.memory->p95, 0.85 * memory);
+  EXPECT_LE(answer.batches.memory->high, memory);
+  EXPECT_GT(answer.batches.memory->high, 0.85 * memory);
   EXPECT_GE(*answer.batches.largest, answer.cell.setting.batch);
   ask.batch = *answer.batches.largest * 2;
   EXPECT_THAT(Error(), HasSubstr("does not fit the GPU model asked for. On T4, batch"));
@@ -101,9 +101,9 @@ TEST_F(RecommendTest, CostsAreUnknownWithoutAPriceAndDecideWithOne) {
   ask.prices.gpu = {{"NVIDIA H200", 100}, {"A100", 1}};
   const Recommendation priced = Answer();
   EXPECT_EQ(priced.cell.setting.gpu, "A100");
-  ASSERT_TRUE(priced.cost && priced.cost->p05 && priced.cost->p95);
-  EXPECT_NEAR(priced.cost->p50, 1e6 / 3600 / priced.cell.samples.p50, 1e-6);
-  EXPECT_LT(*priced.cost->p05, priced.cost->p50);
+  ASSERT_TRUE(priced.cost && priced.cost->IsBounded());
+  EXPECT_NEAR(priced.cost->median, 1e6 / 3600 / priced.cell.samples.median, 1e-6);
+  EXPECT_LT(priced.cost->low, priced.cost->median);
 }
 
 TEST_F(RecommendTest, ThePowerOfAGpuWithoutALimitIsUnknown) {
@@ -121,7 +121,7 @@ TEST_F(RecommendTest, ThePowerOfAGpuWithoutALimitIsUnknown) {
 TEST_F(RecommendTest, WhatWasMeasuredComesBeforePredictions) {
   // Twice as fast as any prediction, so that none promises more.
   ask.gpus = {"H200"};
-  const double predicted = Answer().cell.samples.p50;
+  const double predicted = Answer().cell.samples.median;
   std::string csv = "workload,batch,precision,workers,cpus,gpu,steps_per_s\n";
   for (const int cores : {1, 2, 4, 8}) {
     csv += fmt::format("net,64,bf16,{},{},H200,{}\n", cores, cores,
@@ -162,7 +162,7 @@ TEST_F(RecommendTest, SharingIsJudgedBesideItselfAndWhatWasMeasured) {
   ASSERT_TRUE(sharing.twice && sharing.twice_fit);
   EXPECT_GT(sharing.neighbours, 100U);
   EXPECT_LE(sharing.good, sharing.neighbours);
-  EXPECT_EQ(sharing.advice == "yes", *sharing.twice_fit && sharing.twice->p50 >= kKeptBeside);
+  EXPECT_EQ(sharing.advice == "yes", *sharing.twice_fit && sharing.twice->median >= kKeptBeside);
   // Two jobs need two cores.
   ask.goal = Goal::kSharing;
   ask.most_cores = 1;

@@ -22,15 +22,15 @@ struct Choice {
 
 // Batches on the recommended GPU model in the recommended precision.
 struct BatchAdvice {
-  std::optional<std::int64_t> largest;  // whose memory bound fits; absent without a graph
-  std::optional<Told> memory;           // bytes, at the largest
+  std::optional<std::int64_t> largest;      // whose memory bound fits; absent without a graph
+  std::optional<core::Estimated<>> memory;  // bytes, at the largest
   std::array<std::optional<std::int64_t>, 4> best;  // by Goal
 };
 
 struct GpuAdvice {
   std::string gpu;
   std::optional<Cell> cell;  // the best for the goal; absent: see why_not
-  std::optional<Told> joules, cost, shared;
+  std::optional<core::Estimated<>> joules, cost, shared;
   bool learnt = false;  // something was learnt or measured on this GPU model
   std::string why_not;
 };
@@ -43,12 +43,12 @@ struct Neighbour {
 
 // Whether the job should share its GPU.
 struct SharingAdvice {
-  std::string advice = "unknown";  // "yes", "perhaps", "no", "unknown"
-  std::optional<Told> twice;       // speed of each of two such jobs on one GPU
-  std::optional<bool> twice_fit;   // their memory bounds fit
-  std::size_t neighbours = 0;      // measured workloads that it was tried beside
-  std::size_t good = 0;            // those beside which both keep kKeptBeside
-  std::vector<Neighbour> best;     // of those, the ones with the largest sum of speeds
+  std::string advice = "unknown";          // "yes", "perhaps", "no", "unknown"
+  std::optional<core::Estimated<>> twice;  // speed of each of two such jobs on one GPU
+  std::optional<bool> twice_fit;           // their memory bounds fit
+  std::size_t neighbours = 0;              // measured workloads that it was tried beside
+  std::size_t good = 0;                    // those beside which both keep kKeptBeside
+  std::vector<Neighbour> best;             // of those, the ones with the largest sum of speeds
 };
 // The least speed that a job keeps beside others: a server's --max-slowdown of 1.25.
 inline constexpr double kKeptBeside = 0.8;
@@ -58,7 +58,7 @@ struct Recommendation {
   std::string workload;  // what it was measured as; empty: it was not
   Goal goal = Goal::kThroughput;
   Cell cell;
-  std::optional<Told> joules, cost, shared;
+  std::optional<core::Estimated<>> joules, cost, shared;
   std::vector<Choice> choices;
   BatchAdvice batches;
   std::vector<GpuAdvice> gpus;  // the recommended one first

@@ -36,9 +36,9 @@ void AddNeighbours(const predict::Resident& resident, double memory, const core:
     const std::array<predict::Resident, 2> both = {resident, study::ResidentOf(profile)};
     const auto speeds = model.Speeds(both);
     const bool fit = memory + both[1].demand.gpu_memory.value <= gpu.memory.value;
-    if (!fit || speeds[0].p50 < kKeptBeside || speeds[1].p50 < kKeptBeside) continue;
+    if (!fit || speeds[0].median < kKeptBeside || speeds[1].median < kKeptBeside) continue;
     ++advice.good;
-    advice.best.push_back({profile.workload.name, speeds[0].p50, speeds[1].p50});
+    advice.best.push_back({profile.workload.name, speeds[0].median, speeds[1].median});
   }
   std::stable_sort(advice.best.begin(), advice.best.end(),
                    [](const Neighbour& a, const Neighbour& b) {
@@ -70,8 +70,8 @@ SharingAdvice AdviseSharing(const std::optional<Forecast>& forecast, const Cell&
   advice.twice_fit = 2 * memory <= gpu.memory.value;
   AddNeighbours(resident, memory, gpu, profiles, model, advice);
 
-  const bool kept = *advice.twice_fit && advice.twice->p50 >= kKeptBeside;
-  const bool more = *advice.twice_fit && 2 * advice.twice->p50 >= kWorthMore;
+  const bool kept = *advice.twice_fit && advice.twice->median >= kKeptBeside;
+  const bool more = *advice.twice_fit && 2 * advice.twice->median >= kWorthMore;
   const bool often = advice.neighbours > 0 && 2 * advice.good >= advice.neighbours;
   advice.advice = kept ? "yes" : more || often ? "perhaps" : "no";
   return advice;

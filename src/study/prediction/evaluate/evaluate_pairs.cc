@@ -22,12 +22,12 @@ using predict::Resident;
 
 class Sums {
  public:
-  void Add(const ColocationModel::Speed& told, Ratio measured) {
+  void Add(const core::Interval<Ratio>& told, Ratio measured) {
     ++out_.speeds;
-    out_.mean_absolute += std::abs(told.p50 - measured);
-    out_.bias += told.p50 - measured;
-    if (told.p05 <= measured && measured <= told.p95) out_.coverage += 1;
-    out_.width += told.p95 - told.p05;
+    out_.mean_absolute += std::abs(told.median - measured);
+    out_.bias += told.median - measured;
+    if (told.low <= measured && measured <= told.high) out_.coverage += 1;
+    out_.width += told.high - told.low;
   }
   SpeedErrors Mean() const {
     SpeedErrors mean = out_;
@@ -71,7 +71,7 @@ SpeedErrors ModelAlone(std::span<const Colocation> groups) {
     if (group.residents.size() < 2) continue;
     for (std::size_t k = 0; k < group.residents.size(); ++k) {
       const double speed = predict::ModelledSpeed(group.residents, k);
-      sums.Add({speed, speed, speed, false}, std::min(group.speeds[k], 1.0));
+      sums.Add({speed, speed, speed}, std::min(group.speeds[k], 1.0));
     }
   }
   return sums.Mean();
@@ -187,9 +187,9 @@ UnseenEvaluation EvaluateUnseen(std::span<const Colocation> groups,
     const auto within = [](double speed, const std::vector<double>& off) {
       const auto clamped = [](double x) { return std::clamp(x, interference::kSlowest, 1.0); };
       const double wider = predict::kWiderBounds;
-      return ColocationModel::Speed{
-          clamped(speed + wider * std::min(0.0, Quantile(off, 0.05))), speed,
-          clamped(speed + wider * std::max(0.0, Quantile(off, 0.95))), false};
+      return core::Interval<Ratio>{speed,
+                                   clamped(speed + wider * std::min(0.0, Quantile(off, 0.05))),
+                                   clamped(speed + wider * std::max(0.0, Quantile(off, 0.95)))};
     };
     const double usual = Quantile(speeds, 0.5);
     double sum = 0;
@@ -261,10 +261,10 @@ core::Result<SpeedErrors> EvaluateNamedPairs(std::span<const NamedPair> pairs,
         const NamedPair& pair = *own[i];
         if (parts.at(i) != part) continue;
         const double a = together->Speed(pair.a, pair.b);
-        sums.Add({a, a, a, false}, pair.speed_a);
+        sums.Add({a, a, a}, pair.speed_a);
         if (pair.a == pair.b) continue;
         const double b = together->Speed(pair.b, pair.a);
-        sums.Add({b, b, b, false}, pair.speed_b);
+        sums.Add({b, b, b}, pair.speed_b);
       }
     }
   }

@@ -69,8 +69,8 @@ core::Result<std::vector<Round>> RoundsOf(const std::vector<predict::Row>& rows,
 // One learner's predictions of one figure, and where they were made.
 struct Held {
   std::size_t row, fold, round;
-  double actual, predicted;
-  std::optional<double> p05, p95;
+  double actual;
+  core::Interval<> predicted;
 };
 
 class Evaluator {
@@ -105,8 +105,7 @@ class Evaluator {
       RETURN_IF_ERROR(Bound(figure, held));
       errors.figures.push_back(ErrorsOf(figure, held));
       for (const Held& h : held) {
-        values.push_back(
-            {learner, h.row, h.fold, NameOf(figure), h.actual, h.predicted, h.p05, h.p95});
+        values.push_back({learner, h.row, h.fold, NameOf(figure), h.actual, h.predicted});
       }
     }
     return errors;
@@ -129,7 +128,8 @@ class Evaluator {
           if (!actual || !held_out[r].of[i]) continue;
           // Yeung et al.'s learners tell the utilisation alone.
           const auto& predicted = (*held_out[r].of[i])[Index(figure)];
-          if (predicted) out.push_back({i, fold, r, *actual, *predicted, {}, {}});
+          if (!predicted) continue;
+          out.push_back({i, fold, r, *actual, core::Interval<>::Unbounded(*predicted)});
         }
         ++fold;
       }
@@ -144,7 +144,8 @@ class Evaluator {
       std::vector<predict::learn::Residual> residuals;
       for (const Held& h : held) {
         if (h.fold == k || std::binary_search(test.begin(), test.end(), h.row)) continue;
-        residuals.push_back({ToScale(figure, h.actual) - ToScale(figure, h.predicted), "", 1});
+        residuals.push_back(
+            {ToScale(figure, h.actual) - ToScale(figure, h.predicted.median), "", 1});
       }
       if (residuals.empty()) continue;
       const auto interval = predict::learn::Calibrate(residuals, {.by_family = false});
@@ -154,8 +155,8 @@ class Evaluator {
       const double high = std::max(0.0, interval->Offset(2, ""));
       for (Held& h : held) {
         if (h.fold != k) continue;
-        h.p05 = FromScale(figure, ToScale(figure, h.predicted) + low);
-        h.p95 = FromScale(figure, ToScale(figure, h.predicted) + high);
+        h.predicted.low = FromScale(figure, ToScale(figure, h.predicted.median) + low);
+        h.predicted.high = FromScale(figure, ToScale(figure, h.predicted.median) + high);
       }
     }
     return {};
@@ -171,11 +172,11 @@ class Evaluator {
         if (h.round != r) continue;
         // A meter may show 100.2 %; no bound goes there.
         actual.push_back(unit * (share ? std::min(1.0, h.actual) : h.actual));
-        predicted.push_back(unit * h.predicted);
-        if (!h.p05) continue;
+        predicted.push_back(unit * h.predicted.median);
+        if (!h.predicted.IsBounded()) continue;
         bounded.push_back(actual.back());
-        low.push_back(unit * *h.p05);
-        high.push_back(unit * *h.p95);
+        low.push_back(unit * h.predicted.low);
+        high.push_back(unit * h.predicted.high);
       }
       if (actual.empty()) continue;
       namespace learn = predict::learn;

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/interval.h"
 #include "core/result.h"
 #include "study/prediction/training_rows.h"
 
@@ -73,8 +74,8 @@ struct HeldOutValue {
   std::size_t row = 0;      // place in Evaluation::rows
   std::size_t fold = 0;     // counted through all rounds
   std::string_view figure;
-  double actual = 0, predicted = 0;
-  std::optional<double> p05, p95;
+  double actual = 0;
+  core::Interval<> predicted;
 };
 
 struct FeatureShare {

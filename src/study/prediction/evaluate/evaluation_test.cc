@@ -126,8 +126,8 @@ TEST(Evaluate, NeverLeaksAHeldOutFamily) {
   std::size_t others_moved = 0;
   for (const auto& [key, value] : ByKey(after)) {
     if (after.rows[value.row].family == "mlp4") {
-      EXPECT_EQ(value.predicted, before.at(key).predicted);
-    } else if (value.predicted != before.at(key).predicted) {
+      EXPECT_EQ(value.predicted.median, before.at(key).predicted.median);
+    } else if (value.predicted.median != before.at(key).predicted.median) {
       ++others_moved;
     }
   }
@@ -144,8 +144,8 @@ TEST(Evaluate, NeverBoundsARowByItself) {
     std::size_t others_moved = 0;
     for (const auto& [key, value] : ByKey(Evaluated(synthetic.set, options))) {
       if (value.row == 7) {
-        EXPECT_EQ(value.p95, before.at(key).p95);
-      } else if (value.p95 != before.at(key).p95) {
+        EXPECT_EQ(value.predicted.high, before.at(key).predicted.high);
+      } else if (value.predicted.high != before.at(key).predicted.high) {
         ++others_moved;
       }
     }
@@ -162,7 +162,7 @@ TEST(Evaluate, AveragesTheErrorsOfRounds) {
     for (const HeldOutValue& value : out.values) {
       if (value.fold != fold || value.figure != "gpu_memory") continue;
       actual.push_back(value.actual);
-      predicted.push_back(value.predicted);
+      predicted.push_back(value.predicted.median);
     }
     EXPECT_EQ(actual.size(), 6U);  // a fifth of thirty
     sum += predict::learn::MeanAbsolutePercentageError(actual, predicted);

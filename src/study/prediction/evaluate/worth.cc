@@ -28,7 +28,7 @@ WorthErrors ErrorsOf(const Evaluation& evaluation) {
   double sum = 0, count = 0;
   for (const HeldOutValue& value : evaluation.values) {
     if (value.figure != NameOf(predict::Figure::kBusySeconds)) continue;
-    const double off = std::log(value.predicted / value.actual);
+    const double off = std::log(value.predicted.median / value.actual);
     sum += off * off;
     ++count;
   }
