@@ -12,6 +12,9 @@
 
 namespace sharewell::core {
 
+// A job that was evicted so often is not put beside others again.
+constexpr int kEvictionsAlone = 2;
+
 struct Job {
   JobId id;
   std::string name;  // the trace's or the user's own id
@@ -29,6 +32,7 @@ struct Job {
   std::optional<Bytes> host_memory;        // asked for, in all; absent: not stated
   Seconds submit;
   std::optional<Seconds> restart_cost;  // absent: the run's default
+  int evicted = 0;                      // so often already: JobView::evictions goes on from there
   bool placeholder = false;             // nobody's: it keeps an unusable GPU from being used
   // Its manager gives it no more cores than were asked for, and cannot change them while it runs.
   bool cores_fixed = false;

@@ -45,6 +45,10 @@ struct Stop {  // back into the queue, its work kept
   // it is started again, on the same GPUs.
   bool pause = false;
 };
+// The guard's stops: a co-location broke a bound.
+inline bool IsEviction(const Stop& stop) {
+  return std::holds_alternative<reason::Evicted>(stop.reason);
+}
 struct Resize {
   JobId job;
   double cores = 0;

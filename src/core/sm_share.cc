@@ -5,7 +5,7 @@
 namespace sharewell::core {
 
 std::optional<Ratio> InsistedShare(const JobView& view) {
-  const bool kept = view.job.gpus == 1 && !view.job.exclusive && view.ooms == 0;
+  const bool kept = view.job.gpus == 1 && !view.must_be_alone();
   return kept ? view.job.sm_share : std::nullopt;
 }
 

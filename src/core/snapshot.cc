@@ -159,6 +159,7 @@ void Snapshot::Submit(Job job, Estimate estimate) {
   if (arrivals_.empty() || arrivals_.back() != now_) arrivals_.push_back(now_);
   if (arrivals_.size() > kArrivals) arrivals_.erase(arrivals_.begin());
   view.job = std::move(job);
+  view.evictions = view.job.evicted;
   view.estimate = std::move(estimate);
   jobs_.push_back(std::move(view));
   position_.push_back(static_cast<std::uint32_t>(waiting_.size()));
@@ -249,7 +250,8 @@ void Snapshot::Start(JobId id, const Allocation& to) {
   Occupy(id, to, +1);
 }
 
-void Snapshot::Stop(JobId id) {
+void Snapshot::Stop(JobId id, bool evicted) {
+  if (evicted) ++at(id).evictions;
   SHAREWELL_CHECK(at(id).state == JobState::kRunning);
   Occupy(id, at(id).allocation, -1);
   Enter(id, JobState::kWaiting);

@@ -34,6 +34,7 @@ struct JobView {
   Seconds alone_time;     // what its work so far takes it alone, on the GPU models it ran on
   int restarts = 0;
   int ooms = 0;           // after one it runs alone
+  int evictions = 0;      // after kEvictionsAlone likewise
   bool profiled = false;  // its estimate was measured on it
   Ratio throttle = 1;
   bool paused = false;  // it waits with its process alive: it goes on where `allocation` says
@@ -41,6 +42,8 @@ struct JobView {
 
   bool cpu_only() const { return job.gpus == 0; }
   bool may_stop() const { return !job.keeps_place && !stays; }
+  // Nobody may share its GPUs, because its user or what became of it says so.
+  bool must_be_alone() const { return job.exclusive || ooms > 0 || evictions >= kEvictionsAlone; }
 };
 
 // The host memory that it reserves on a node where it has `gpus` of its GPUs (a CPU-only job: all
@@ -141,7 +144,7 @@ class Snapshot {
   void Submit(Job job, Estimate estimate);         // REQUIRES: job.id == job_count()
   void AddUsage(UserId user, double gpu_seconds);  // of a time before this snapshot; as of now
   void Start(JobId id, const Allocation& to);
-  void Stop(JobId id);
+  void Stop(JobId id, bool evicted = false);
   // Its stop was refused: it has run there all the while, since then.
   void TakeBack(JobId id, const Allocation& where, Seconds since);
   void SetStays(JobId id, bool stays);  // of one that runs; until it leaves

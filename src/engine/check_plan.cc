@@ -56,7 +56,7 @@ class Ledger {
       return FailedError("job {}: its user insists on {} of the SMs, the plan gives {}", name,
                          *insisted, to.sm_share);
     }
-    if (to.sm_share < 1 && (to.gpus.size() != 1 || view.job.exclusive || view.ooms > 0)) {
+    if (to.sm_share < 1 && (to.gpus.size() != 1 || view.must_be_alone())) {
       return FailedError("job {}: a share of the SMs is for a job that may share its one GPU",
                          name);
     }
@@ -80,8 +80,7 @@ class Ledger {
       here.push_back(id);
       if (here.size() > core::kMaxJobsOnGpu) return FailedError("GPU {} is over-full", gpu.value);
       for (JobId other : here) {
-        if (here.size() > 1 &&
-            (snapshot_.job(other).job.exclusive || snapshot_.job(other).ooms > 0)) {
+        if (here.size() > 1 && snapshot_.job(other).must_be_alone()) {
           return FailedError("GPU {}: job {} must be alone", gpu.value,
                              snapshot_.job(other).job.name);
         }

@@ -37,6 +37,7 @@ struct StayingJob {
 // What happened up to `now`. Cleared and filled by the engine.
 struct Observation {
   core::Seconds now;
+  bool news = true;  // false: time has passed, and nothing has happened
   std::vector<core::Job> submitted;
   std::vector<core::JobId> finished, failed, out_of_memory;
   // Ended before their time, or their start was refused: back in the queue, work kept.

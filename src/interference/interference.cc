@@ -71,11 +71,29 @@ double Interference::Slowdown(std::span<const Resident> residents, std::size_t i
   return Overlapped(self.busy, host, gpu);
 }
 
+void Interference::Learn(GpuModelId model, core::WorkloadId a, core::WorkloadId b, Ratio speed_a,
+                         Ratio speed_b, Ratio sm_share_a, Ratio sm_share_b) {
+  const int of_a = SharePercent(sm_share_a), of_b = SharePercent(sm_share_b);
+  learnt_[{model, a, b, of_a, of_b}] = std::clamp(speed_a, kSlowest, 1.0);
+  learnt_[{model, b, a, of_b, of_a}] = std::clamp(speed_b, kSlowest, 1.0);
+}
+
+std::optional<Ratio> Interference::LearntSpeed(GpuModelId model,
+                                               std::span<const Resident> residents,
+                                               std::size_t i) const {
+  if (learnt_.empty() || residents.size() != 2) return std::nullopt;
+  const Resident &self = residents[i], &other = residents[1 - i];
+  const auto found = learnt_.find({model, self.workload, other.workload,
+                                   SharePercent(self.sm_share), SharePercent(other.sm_share)});
+  return found == learnt_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
                           std::size_t i) const {
   const Resident& self = residents[i];
   const Ratio alone = SpeedAlone(*self.demand, self.sm_share, coefficients_);
   if (residents.size() <= 1) return alone;
+  if (const auto learnt = LearntSpeed(model, residents, i)) return *learnt;
   std::optional<Ratio> measured;
   if (residents.size() == 2 && !pairs_.empty()) {
     const Resident& other = residents[1 - i];
@@ -88,10 +106,10 @@ Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
 }
 
 bool Interference::Measured(GpuModelId model, std::span<const Resident> residents) const {
-  return residents.size() == 2 && pairs_
-                                      .Speed(model, residents[0].workload, residents[1].workload,
-                                             residents[0].sm_share, residents[1].sm_share)
-                                      .has_value();
+  if (residents.size() != 2) return false;
+  return LearntSpeed(model, residents, 0) ||
+         pairs_.Speed(model, residents[0].workload, residents[1].workload, residents[0].sm_share,
+                      residents[1].sm_share);
 }
 
 bool Interference::Knows(GpuModelId model, std::span<const Resident> residents) const {

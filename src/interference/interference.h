@@ -32,7 +32,10 @@
 // is learnt in predict/colocation/colocation.h.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "core/demand.h"
@@ -98,11 +101,22 @@ class Interference {
   // True where the speeds are those of a pair that was measured with these shares.
   bool Measured(core::GpuModelId model, std::span<const Resident> residents) const;
   const Coefficients& coefficients() const { return coefficients_; }
+  // Those two were measured, in this very run: from now on that counts instead of the pair table
+  // and the model, whatever a job's contention is believed to be. Speeds and shares as PairTable
+  // has them; any workloads.
+  void Learn(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b, core::Ratio speed_a,
+             core::Ratio speed_b, core::Ratio sm_share_a, core::Ratio sm_share_b);
 
  private:
+  // GPU model, workload, its neighbour, and the whole percents of SMs that each has.
+  using Learnt = std::tuple<core::GpuModelId, core::WorkloadId, core::WorkloadId, int, int>;
+
   double Slowdown(std::span<const Resident> residents, std::size_t i) const;
+  std::optional<core::Ratio> LearntSpeed(core::GpuModelId model,
+                                         std::span<const Resident> residents, std::size_t i) const;
 
   PairTable pairs_;
+  std::map<Learnt, core::Ratio> learnt_;  // counts before pairs_
   Coefficients coefficients_;
 };
 

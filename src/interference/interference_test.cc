@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "testing/random_case.h"
@@ -251,6 +252,27 @@ TEST_F(WithAMeasuredPair, KnowsWhatIsMeasuredOrDemanded) {
   EXPECT_FALSE(model_.Knows(kModel, std::vector<Resident>{Job(0), Job(2)}));
   EXPECT_TRUE(model_.Knows(kModel, std::vector<Resident>{Job(0), Job(1)})) << "measured together";
   EXPECT_TRUE(model_.Knows(kModel, std::vector<Resident>{Job(0)})) << "alone nothing is to know";
+}
+
+TEST(Interference, WhatIsLearntOfAPairCountsBeforeTableAndModel) {
+  PairTable pairs(1, 2);
+  pairs.Add(kModel, WorkloadId(0), WorkloadId(1), 0.9, 0.9);
+  Interference model(pairs);
+  const std::vector<Demand> demands{Of(0.5, 0.5, 0), Of(0.5, 0.5, 0)};
+  // Workloads beyond the table can be learnt too.
+  for (const auto& [a, b] : {std::pair(0, 1), std::pair(7, 9)}) {
+    std::vector<Resident> both{{WorkloadId(static_cast<std::size_t>(a)), &demands[0], 0.5},
+                               {WorkloadId(static_cast<std::size_t>(b)), &demands[1], 1}};
+    model.Learn(kModel, both[0].workload, both[1].workload, 0.6, 0.7, 1, 1);
+    EXPECT_DOUBLE_EQ(model.Speed(kModel, both, 0), 0.6) << "whatever its contention";
+    EXPECT_DOUBLE_EQ(model.Speed(kModel, both, 1), 0.7);
+    std::swap(both[0], both[1]);
+    EXPECT_DOUBLE_EQ(model.Speed(kModel, both, 0), 0.7);
+    EXPECT_TRUE(model.Measured(kModel, both));
+    both[0].sm_share = 0.8;
+    EXPECT_NE(model.Speed(kModel, both, 0), 0.7) << "with other shares nothing is known";
+    EXPECT_NE(model.Speed(GpuModelId(1), both, 0), 0.7);
+  }
 }
 
 }  // namespace

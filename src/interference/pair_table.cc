@@ -11,11 +11,9 @@ using core::GpuModelId;
 using core::Ratio;
 using core::WorkloadId;
 
-namespace {
-int Percent(Ratio share) {
+int SharePercent(Ratio share) {
   return static_cast<int>(std::lround(100 * std::clamp(share, 0.0, 1.0)));
 }
-}  // namespace
 
 PairTable::PairTable(std::size_t gpu_models, std::size_t workloads)
     : models_(gpu_models), workloads_(workloads), entries_(gpu_models * workloads * workloads) {}
@@ -49,8 +47,8 @@ const PairTable::Entry* PairTable::Find(GpuModelId model, WorkloadId a, Workload
 
 void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b,
                     Ratio sm_share_a, Ratio sm_share_b) {
-  const int of_a = Percent(sm_share_a);
-  const int of_b = Percent(sm_share_b);
+  const int of_a = SharePercent(sm_share_a);
+  const int of_b = SharePercent(sm_share_b);
   const auto add = [&](WorkloadId who, WorkloadId beside, int its, int others, Ratio speed) {
     Entry* entry = &At(model, who, beside);
     if (entry->count < 0) return;
@@ -75,8 +73,8 @@ std::optional<Ratio> PairTable::Speed(GpuModelId model, WorkloadId a, WorkloadId
   const Entry* entry = Find(model, a, b);
   if (entry == nullptr || entry->count < 0) return std::nullopt;
   if (sm_share_a < 1 || sm_share_b < 1) {
-    const int of_a = Percent(sm_share_a);
-    const int of_b = Percent(sm_share_b);
+    const int of_a = SharePercent(sm_share_a);
+    const int of_b = SharePercent(sm_share_b);
     if (of_a < 100 || of_b < 100) {
       const auto found =
           limited_.find({static_cast<std::size_t>(entry - entries_.data()), of_a, of_b});

@@ -13,6 +13,9 @@
 
 namespace sharewell::interference {
 
+// Shares of the SMs are told apart by whole percents.
+int SharePercent(core::Ratio share);
+
 class PairTable {
  public:
   PairTable() = default;

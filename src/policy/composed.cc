@@ -339,11 +339,11 @@ class Composed : public Policy {
   static bool AsHardToPlace(const JobView& refused, const JobView& other) {
     const core::Job &a = refused.job, &b = other.job;
     return b.gpus == a.gpus && b.priority <= a.priority && other.estimate == refused.estimate &&
-           b.exclusive == a.exclusive && b.cores_fixed == a.cores_fixed &&
+           other.must_be_alone() == refused.must_be_alone() && b.cores_fixed == a.cores_fixed &&
            b.gpus_a_node == a.gpus_a_node && b.cores == a.cores && b.host_memory == a.host_memory &&
            b.allowed_models == a.allowed_models && b.allowed_nodes == a.allowed_nodes &&
            b.max_slowdown == a.max_slowdown && b.sm_share == a.sm_share &&
-           other.ooms == refused.ooms && other.profiled == refused.profiled;
+           other.profiled == refused.profiled;
   }
 
   void PushOutInTurn(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {

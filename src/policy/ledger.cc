@@ -23,9 +23,7 @@ constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strange
 constexpr int kNodesLookedAt = 16;          // for GPUs that are near each other
 }  // namespace
 
-bool MayShare(const JobView& view) {
-  return view.job.gpus == 1 && !view.job.exclusive && view.ooms == 0;
-}
+bool MayShare(const JobView& view) { return view.job.gpus == 1 && !view.must_be_alone(); }
 
 bool Allowed(const JobView& view, GpuModelId model) {
   const auto& allowed = view.job.allowed_models;

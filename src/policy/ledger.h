@@ -144,7 +144,7 @@ class Ledger {
   std::vector<core::NodeId> closed_nodes_;
 };
 
-// May share its GPU at all: one GPU, not exclusive, and never ran out of memory.
+// May share its GPU at all: one GPU, and nothing says that it must be alone.
 bool MayShare(const core::JobView& view);
 
 // May run on that GPU model.

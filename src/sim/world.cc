@@ -150,6 +150,15 @@ void World::AdvanceTo(Seconds t, Events& out) {
   Settle(out);
 }
 
+Course World::CourseOf(JobId id) const {
+  const State& state = states_[id.index()];
+  Course course{state.attained, state.rate, state.resume_at, std::nullopt};
+  const Seconds from = std::max(state.settled, std::min(state.resume_at, now_));
+  if (!state.dying) course.attained += (now_ - from) * state.rate;
+  if (state.where.gpus.size() == 1) course.sm = gpus_[state.where.gpus.front().index()].sm;
+  return course;
+}
+
 void World::SettleProgress(JobId id) {
   State& state = states_[id.index()];
   JobOutcome& outcome = outcomes_[id.index()];
@@ -295,6 +304,7 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   } else {
     outcome.first_start = now_;
   }
+  if (std::exchange(state.evicted, false)) outcome.evicted += state.resume_at - now_;
   if (!to.gpus.empty()) outcome.last_model = cluster_->ModelOf(to.gpus.front());
   state.dying = RunsOutOfMemory(id, false);
   state.hopeless = state.dying && RunsOutOfMemory(id, true);
@@ -309,17 +319,17 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   if (state.resume_at > state.loaded_at) Push(id, state.resume_at, EventKind::kResume);
 }
 
-void World::Stop(JobId id) {
+void World::Stop(JobId id, bool evicted) {
   Place(id, states_[id.index()].where, -1);
-  ++outcomes_[id.index()].moves;
+  JobOutcome& outcome = outcomes_[id.index()];
+  ++(evicted ? outcome.evictions : outcome.moves);
+  states_[id.index()].evicted = evicted;
 }
 
 void World::Pause(JobId id) {
   Stop(id);
   states_[id.index()].paused = true;
 }
-
-void World::Leave(JobId id) { Stop(id); }
 
 void World::Arrive(JobId id, const Allocation& to, bool free) {
   Start(id, to, std::nullopt);

@@ -46,6 +46,8 @@ struct JobOutcome {
   core::Seconds undisturbed;
   int ooms = 0;
   int moves = 0;  // moves and preemptions
+  int evictions = 0;
+  core::Seconds evicted{};  // of `restarting`, what the starts after evictions took
   core::GpuModelId last_model;
 };
 
@@ -68,6 +70,14 @@ struct Progress {
   core::Seconds startup;  // in all its runs
 };
 
+// How a running job is doing.
+struct Course {
+  core::Seconds attained;         // work done
+  core::Ratio rate = 0;           // work a second, once it trains
+  core::Seconds trains_from;      // in the future: it starts up, or does work again after a restart
+  std::optional<core::Ratio> sm;  // of its one GPU, active by all jobs there
+};
+
 struct Events {
   std::vector<core::JobId> submitted, finished, failed, out_of_memory, profiled;
   std::vector<Progress> progress;  // every running job whose rate changed, or that starts up
@@ -88,10 +98,12 @@ class World {
   void AdvanceTo(core::Seconds t, Events& out);
 
   void Start(core::JobId id, const core::Allocation& to, std::optional<core::Seconds> profile);
-  void Stop(core::JobId id);
+  // `evicted`: its co-location broke a bound. That is counted apart, with what its next start
+  // costs.
+  void Stop(core::JobId id, bool evicted = false);
   // A Stop that keeps its process: its next start costs PauseCost, and no start-up.
   void Pause(core::JobId id);
-  void Leave(core::JobId id);  // the two halves of a move
+  // The second half of a move; the first is a Stop.
   void Arrive(core::JobId id, const core::Allocation& to, bool free);
   void Resize(core::JobId id, double cores);
   void Throttle(core::JobId id, core::Ratio share);
@@ -101,6 +113,8 @@ class World {
 
   // Brings the outcomes of jobs that still run up to now(): for a run that is cut short.
   void Close();
+
+  Course CourseOf(core::JobId id) const;  // now. REQUIRES: it runs.
 
   const std::vector<JobOutcome>& outcomes() const { return outcomes_; }
   const Totals& totals() const { return totals_; }
@@ -123,6 +137,7 @@ class World {
     bool dirty = false;
     bool asks = false;       // of its hosts: it is counted there
     bool paused = false;     // its process waits
+    bool evicted = false;    // its last stop was an eviction
     std::uint32_t run = 0;   // counts placements: events of an earlier one no longer hold
     std::uint32_t pace = 0;  // counts rates: so does the end that an earlier rate promised
     core::Ratio rate = 0;

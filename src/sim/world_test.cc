@@ -60,7 +60,7 @@ class Driven {
     Settle();
   }
   void Move(std::size_t job, const core::Allocation& to, bool free = false) {
-    world_.Leave(JobId(job));
+    world_.Stop(JobId(job));
     world_.Arrive(JobId(job), to, free);
     Settle();
   }

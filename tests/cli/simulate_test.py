@@ -21,6 +21,8 @@ FIELDS = (["policy", "jobs", "jobs_finished", "jobs_failed", "jobs_infeasible", 
              "gpu_hours", "energy_kwh", "cpu_cores_reserved_mean", "cpu_cores_used_mean",
              "decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second",
              "distance_from_optimal", "distance_from_shared_optimum"])
+GUARD = ["evictions", "evicted_gpu_hours"]  # with --guard on, after moves
+GUARDED = FIELDS[:FIELDS.index("moves") + 1] + GUARD + FIELDS[FIELDS.index("moves") + 1:]
 COUNTS = {field for field in FIELDS if field.startswith("jobs")} - {"jobs_per_cpu_second"}
 COUNTS |= {"oom_count", "resubmissions", "moves"}
 ROOT = os.getcwd()  # CTest runs us in the repository's root
@@ -38,7 +40,7 @@ class Simulate(ProgramTest):
                                           "notes", "results"])
         self.assertEqual(document["schema"], 1)
         for result in document["results"]:
-            self.assertEqual(list(result), FIELDS)
+            self.assertEqual(list(result), GUARDED if "evictions" in document["results"][0] else FIELDS)
             for field, value in result.items():
                 if field == "policy":
                     self.assertIsInstance(value, str)
@@ -80,6 +82,24 @@ class Simulate(ProgramTest):
         self.assertEqual([result["policy"] for result in document["results"]],
                          ["slot", "pack", "sharewell"])
         self.assertEqual(document["seed"], 1)
+
+    def test_guard(self):
+        """Who breaks a bound is evicted, and what that cost is said; with --guard off nobody looks at bounds."""
+        batch = ["simulate", "--trace", f"{ROOT}/examples/batch.csv", "--cluster", f"{ROOT}/examples/cluster.toml",
+                 "--belief", "exact", "--policy", "slot,sharewell"]
+        slot, guarded = self.check_document(self.succeed(*batch, "--json", "--out", "guarded"))["results"]
+        _, without = self.check_document(self.succeed(*batch, "--json", "--guard", "off", "--out", "off"))["results"]
+        self.assertEqual(slot["evictions"], 0)
+        self.assertGreater(guarded["evictions"], 0)
+        self.assertGreater(guarded["evicted_gpu_hours"], 0)
+        self.assertEqual(list(without), FIELDS)
+        self.assertLess(guarded["slowdown_p95"], without["slowdown_p95"])
+        words = "times as long as alone (by its steps), and its bound is 1.25"
+        decisions = {name: (self.folder / name / "decisions-sharewell.csv").read_text(encoding="utf-8")
+                     for name in ("guarded", "off")}
+        self.assertEqual(decisions["guarded"].count(words), guarded["evictions"])
+        self.assertNotIn(words, decisions["off"])
+        self.assertIn("--guard: 'maybe' is neither on nor off", self.fail_with(2, *batch, "--guard", "maybe"))
 
     def test_policy_may_be_given_again(self):
         document = json.loads(self.succeed(*self.simulate("--policy", "slot", "--policy=las, pack", "--json")))

@@ -182,6 +182,8 @@ class Reader {
         figures_ = Number(value);
       } else if (key == "durations") {
         durations_ = value == "unknown" ? std::nullopt : std::optional(Number(value));
+      } else if (key == "guard") {
+        options.guard = value == "on";
       } else if (key == "seed") {
         seed_ = static_cast<std::uint64_t>(Number(value));
       } else {

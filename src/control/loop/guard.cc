@@ -89,11 +89,12 @@ void Guard::Follow(Seconds now, const Standing& job, const Neighbours& neighbour
   }
   std::vector<JobId> ids;
   for (const Standing* other : neighbours) ids.push_back(other->job);
-  if (again || track.neighbours != ids) {
+  if (again || job.disturbed || track.neighbours != ids) {
     track.neighbours = std::move(ids);
-    track.since = now;
+    track.since = job.history ? job.history->beside_since : now;
     track.Forget();
   }
+  if (job.history && job.history->kept_pace) track.kept_pace = true;
   track.alone_profile = job.steps_alone;
   track.sm_profile = job.sm_alone;
 }
@@ -105,7 +106,12 @@ void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
   track.told = job.steps;
   if (track.news) track.news_at = now;
   const Seconds at = std::min(job.told_at.value_or(now), now);
-  if (!track.news || at < track.since + options_.settle) return;
+  const Seconds settled = track.since + options_.settle;
+  if (!track.news || at < settled) return;
+  for (std::size_t i = 0; job.history && i < job.history->told.size(); ++i) {
+    const Telling& earlier = job.history->told[i];
+    if (earlier.at >= settled) track.pace.Add(earlier.at, earlier.steps);
+  }
   track.pace.Tell(at, *job.steps);
   const auto rate = track.pace.newest();
   if (track.neighbours.empty() && rate) {
@@ -130,7 +136,8 @@ void Guard::MeasureSm(Seconds now, const Standing& job, const Neighbours& neighb
   while (active.size() > 2 && active[1].first <= now - options_.window * 2) {
     active.erase(active.begin());
   }
-  track.sm = MedianIn(active, now - options_.window, now);
+  // Where it is looked at once a window, what is read is of the whole window.
+  track.sm = job.history ? std::optional(*job.sm) : MedianIn(active, now - options_.window, now);
   if (!track.sm) return;
   if (neighbours.empty()) {
     // Nobody says when it trains; while it does not, it keeps less active.
@@ -198,12 +205,12 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
               [](const Standing* a, const Standing* b) { return a->job < b->job; });
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
   }
-  std::erase_if(tracks_, [&](const auto& entry) { return !neighbours_of.contains(entry.first); });
   for (const Standing& job : running) Follow(now, job, neighbours_of[job.job]);
   // With its first step a job begins to contend: what was seen beside it before says nothing.
   for (const Standing& job : running) {
     if (!job.steps || tracks_.at(job.job).told) continue;
-    const Seconds at = std::min(job.told_at.value_or(now), now);
+    const Seconds at =
+        job.history ? job.history->first_step : std::min(job.told_at.value_or(now), now);
     const auto begin = [&](JobId id) {
       tracks_.at(id).since = std::max(tracks_.at(id).since, at);
       tracks_.at(id).Forget();
@@ -229,8 +236,9 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     }
     Track& track = tracks_.at(job.job);
     const Standing* leaves = WhoLeaves(job, neighbours);
-    const Eviction eviction{leaves != nullptr ? leaves->job : neighbours.front()->job, job.job,
-                            *track.slow().newest, job.max_slowdown, track.told.has_value()};
+    const Eviction eviction{
+        leaves != nullptr ? leaves->job : neighbours.front()->job,
+        {job.job, *track.slow().newest, job.max_slowdown, track.told.has_value()}};
     if (leaves == nullptr) {
       if (!std::exchange(track.stay_told, true)) verdict.stay.push_back(eviction);
       continue;
@@ -247,6 +255,21 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
   std::sort(verdict.leave.begin(), verdict.leave.end(),
             [](const Eviction& a, const Eviction& b) { return a.job < b.job; });
   return verdict;
+}
+
+void Guard::KeepOnly(std::span<const Standing> running) {
+  std::erase_if(tracks_, [&](const auto& entry) {
+    const auto found = std::lower_bound(running.begin(), running.end(), entry.first,
+                                        [](const Standing& job, JobId id) { return job.job < id; });
+    return found == running.end() || found->job != entry.first;
+  });
+}
+
+void Guard::Forget(JobId job) { tracks_.erase(job); }
+
+std::optional<Seconds> Guard::SlowSince(JobId job) const {
+  const auto it = tracks_.find(job);
+  return it == tracks_.end() ? std::nullopt : it->second.slow_since;
 }
 
 void Guard::Renumber(const core::Renumbering& ids) {

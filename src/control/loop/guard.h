@@ -22,51 +22,26 @@
 #include <span>
 #include <vector>
 
+#include "control/loop/standing.h"
 #include "control/loop/step_pace.h"
 #include "core/ids.h"
+#include "core/reason.h"
 #include "core/renumbering.h"
 #include "core/units.h"
 
 namespace sharewell::control {
-
-// A running job, as it stands now.
-struct Standing {
-  core::JobId job;
-  std::vector<core::GpuId> gpus;
-  core::Seconds started;              // this attempt
-  std::optional<double> steps;        // told so far in this attempt
-  std::optional<double> steps_alone;  // a second, by its profile
-  core::Ratio max_slowdown = 1.25;
-  // Its bound is over its whole run, as the policies plan it: so long it ran (start-up left out)
-  // and would have run alone before now, and so much of its work, in seconds alone, is left.
-  // Absent: judged by what it gets now.
-  core::Seconds run_time = {}, alone_time = {};
-  std::optional<core::Seconds> left = {};
-  // Of a job on one GPU: the share of that GPU's SMs that all jobs there keep active now, and what
-  // it does alone by its measured profile, from when it is known to train. Absent: not read, not
-  // known.
-  std::optional<core::Ratio> sm = {}, sm_alone = {};
-  core::UserId user = {};                       // not valid: nobody's in particular
-  std::optional<core::Seconds> told_at = {};    // when its last steps were; absent: now
-  core::Ratio sm_share = 1;                     // of the SMs, that it may use
-  std::optional<core::Ratio> share_speed = {};  // with them alone, by the model; 1 has it all
-  bool own_share = false;  // its user insisted on it: what that costs is no neighbour's fault
-  int evicted = 0;         // so often in a row
-};
 
 // Speeds are against all SMs, alone.
 struct MeasuredPair {
   core::JobId a, b;
   core::Ratio speed_a = 1, speed_b = 1;
   core::Ratio sm_share_a = 1, sm_share_b = 1;
+  bool broke = false;  // a bound: they are evicted from each other
 };
 
 struct Eviction {
-  core::JobId job;           // who leaves
-  core::JobId slowed;        // whose bound is broken; it may be the same
-  core::Ratio slowdown = 1;  // of that one, measured
-  core::Ratio bound = 1;     // it has
-  bool by_steps = true;      // else by SM activity
+  core::JobId job;            // who leaves
+  core::reason::Evicted why;  // whose bound is broken, which may be its own
 };
 
 struct Verdict {
@@ -95,9 +70,16 @@ struct GuardOptions {
 class Guard {
  public:
   explicit Guard(const GuardOptions& options = {});
-  // All that run now, by job. Call it about once a second.
+  const GuardOptions& options() const { return options_; }
+  // Running jobs, by job: all residents of each GPU that is looked at. What is known of jobs that
+  // are not given stays as it is. About once a second, or when there is something new to find.
   Verdict Look(core::Seconds now, std::span<const Standing> running);
   Pace PaceOf(core::JobId job) const;  // empty where it is not known
+  // Since when it is slower than its bound without a break, as last looked at; absent: it is not.
+  std::optional<core::Seconds> SlowSince(core::JobId job) const;
+  // These run, and nobody else: who left is forgotten. By job.
+  void KeepOnly(std::span<const Standing> running);
+  void Forget(core::JobId job);  // it left
   // Jobs have new ids from now on. Who does not stay is forgotten, as if it had left.
   void Renumber(const core::Renumbering& ids);
 

@@ -36,8 +36,8 @@ TEST_F(GuardTest, LearnsTheRateAloneAndPartsAPairThatBreaksTheBound) {
   At(b).speed = 0.5;
   Verdict verdict = Run(45);
   EXPECT_THAT(JobsOf(verdict.leave), ElementsAre(b)) << "the newcomer, and said once";
-  EXPECT_EQ(verdict.leave[0].slowed, a);
-  EXPECT_NEAR(verdict.leave[0].slowdown, 1 / 0.6, 0.02);
+  EXPECT_EQ(verdict.leave[0].why.slowed, a);
+  EXPECT_NEAR(verdict.leave[0].why.slowdown, 1 / 0.6, 0.02);
   EXPECT_GE(left_at - together, Seconds(20)) << "settled, and two whole windows looked at";
   ASSERT_THAT(verdict.pairs, SizeIs(1));
   EXPECT_EQ(verdict.pairs[0].a, a);
@@ -168,9 +168,9 @@ TEST_F(GuardTest, WhoCostsTheOthersMostForWhatItKeepsLeaves) {
   At(harmless).speed = 0.6;
   const Verdict verdict = Run(40);
   EXPECT_THAT(JobsOf(verdict.leave), ElementsAre(hog)) << "not the newest";
-  EXPECT_EQ(verdict.leave[0].slowed, victim);
-  EXPECT_NEAR(verdict.leave[0].slowdown, 1 / 0.3, 0.05);
-  EXPECT_EQ(verdict.leave[0].bound, 1.25);
+  EXPECT_EQ(verdict.leave[0].why.slowed, victim);
+  EXPECT_NEAR(verdict.leave[0].why.slowdown, 1 / 0.3, 0.05);
+  EXPECT_EQ(verdict.leave[0].why.bound, 1.25);
 }
 
 TEST_F(GuardTest, WhoTellNothingAreJudgedByWhatTheyKeepActive) {
@@ -193,7 +193,7 @@ TEST_F(GuardTest, WhoTellNothingAreJudgedByWhatTheyKeepActive) {
   EXPECT_THAT(Run(150).leave, IsEmpty()) << "a first epoch may take as long";
   const Verdict verdict = Run(60);
   EXPECT_THAT(JobsOf(verdict.leave), ElementsAre(b));
-  EXPECT_FALSE(verdict.leave[0].by_steps);
+  EXPECT_FALSE(verdict.leave[0].why.by_steps);
   ASSERT_THAT(verdict.pairs, SizeIs(1)) << "a mean of both is remembered because it parts them";
   EXPECT_LT(verdict.pairs[0].speed_a, 0.75);
 }
@@ -209,7 +209,7 @@ TEST_F(GuardTest, OneThatTellsNothingIsJudgedByWhatItsNeighbourLeaves) {
   At(a).standing.sm = At(b).standing.sm = 0.6 * 0.9 + 0.4 * 0.5;
   const Verdict verdict = Run(220);
   ASSERT_THAT(verdict.leave, SizeIs(1));
-  EXPECT_EQ(verdict.leave[0].slowed, b);
+  EXPECT_EQ(verdict.leave[0].why.slowed, b);
   EXPECT_EQ(verdict.leave[0].job, a) << "it costs 0.5 for the 0.9 it keeps";
   ASSERT_THAT(verdict.pairs, SizeIs(1));
   EXPECT_NEAR(verdict.pairs[0].speed_a, 0.5, 0.02);
@@ -344,7 +344,7 @@ TEST_F(GuardTest, NobodyLeavesMoreThanTwiceInARow) {
   verdict = Run(300);
   EXPECT_THAT(verdict.leave, IsEmpty());
   ASSERT_THAT(verdict.stay, SizeIs(1)) << "said once";
-  EXPECT_EQ(verdict.stay[0].slowed, a);
+  EXPECT_EQ(verdict.stay[0].why.slowed, a);
   EXPECT_EQ(verdict.stay[0].job, c);
   EXPECT_THAT(verdict.pairs, SizeIs(1));
 }

@@ -116,7 +116,7 @@ const Standing* Guard::WhoLeaves(const Standing& slowed, const Neighbours& neigh
   std::vector<std::pair<double, const Standing*>> costs;
   double most = 0;
   for (const Standing* one : all) {
-    if (one->evicted >= options_.most_evictions) continue;
+    if (one->evicted >= options_.most_evictions || !one->may_leave) continue;
     if (one != &slowed && !MayEvict(slowed, *one)) continue;
     costs.emplace_back(CostOf(*one, all), one);
     most = std::max(most, costs.back().first);
@@ -149,9 +149,9 @@ void Guard::TellPair(const Standing& job, const Standing& other, bool breaks, Ve
     if (own.pair_told || !each || !Keeps(job, own) || !Keeps(other, others)) return;
   }
   const auto speed = [](Ratio of) { return std::min(1.0, 1 / of); };
-  const MeasuredPair pair{job.job,          other.job,
-                          speed(*slowdown), beside ? speed(*beside) : 1,
-                          job.sm_share,     other.sm_share};
+  const MeasuredPair pair{
+      job.job,        other.job, speed(*slowdown), beside ? speed(*beside) : 1, job.sm_share,
+      other.sm_share, breaks};
   // Both may break their bounds in one look.
   const bool said =
       std::any_of(verdict.pairs.begin(), verdict.pairs.end(),

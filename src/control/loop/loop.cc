@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "engine/check_plan.h"
 
@@ -81,6 +83,7 @@ void Loop::Write(const engine::Observation& observed) {
 }
 
 void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& where) {
+  undecided_ = true;
   const JobId id = job.id;
   snapshot_.Submit(std::move(job), std::move(estimate));
   snapshot_.Start(id, where);
@@ -89,6 +92,7 @@ void Loop::Seat(core::Job job, core::Estimate estimate, const core::Allocation& 
 }
 
 void Loop::Unseat(JobId id) {
+  undecided_ = true;
   snapshot_.Finish(id, JobState::kFinished);
   changes_.push_back({Change::Kind::kFinished, id});
 }
@@ -109,6 +113,7 @@ void Loop::SetForeignHost(core::NodeId node, double cores, core::Bytes memory) {
 }
 
 void Loop::Resize(JobId id, double cores) {
+  undecided_ = true;
   snapshot_.Resize(id, cores);
   changes_.push_back({Change::Kind::kStarted, id});  // as it runs now
 }
@@ -124,9 +129,12 @@ void Loop::Renumber(const core::Renumbering& ids) {
 }
 
 void Loop::Follow(const policy::Policy& policy) {
+  TellChanges();
   policy_ = &policy;
   memo_ = policy.NewMemo();
   changes_.clear();
+  told_ = 0;
+  undecided_ = true;
 }
 
 void Loop::TurnBy(core::Seconds at) { wake_ = wake_ ? std::min(*wake_, at) : at; }
@@ -136,36 +144,88 @@ void Loop::AskAgain(core::Seconds after) {
   TurnBy(snapshot_.now() + after);
 }
 
+void Loop::Watch(Guard& guard, Readings& readings) {
+  guard_ = &guard;
+  readings_ = &readings;
+}
+
+void Loop::TellChanges() {
+  if (readings_ == nullptr) return;
+  readings_->AfterChanges(snapshot_, std::span(changes_).subspan(told_));
+  told_ = changes_.size();
+}
+
+core::Result<Loop::Done> Loop::CarryOut(const core::Plan& plan, const std::string& whose) {
+  if (auto ok = engine::CheckPlan(snapshot_, plan); !ok) {
+    wake_.reset();  // the plan's own is as bad as the plan
+    AskAgain(std::min(kAskAgain * std::exp2(bad_plans_++), kAskAgainMost));
+    return tl::unexpected(std::move(ok.error()).Within(whose + " made a bad plan"));
+  }
+  bad_plans_ = 0;
+  if (const auto kept = recorder_.OnPlan(snapshot_, plan); !kept) {
+    AskAgain(kAskAgain);
+    return Done::kNotKept;
+  }
+  if (readings_ != nullptr) readings_->BeforePlan(snapshot_, plan);
+  Apply(plan);
+  TellChanges();
+  return Done::kApplied;
+}
+
+core::Result<bool> Loop::LookAtBounds() {
+  const std::vector<Standing> running = readings_->Read(snapshot_);
+  const Verdict verdict = guard_->Look(snapshot_.now(), running);
+  readings_->OnVerdict(snapshot_, running, verdict);
+  core::Plan plan;
+  for (const Eviction& eviction : verdict.leave) {
+    plan.stops.push_back({eviction.job, eviction.why});
+  }
+  if (plan.stops.empty()) return false;
+  const auto done = CarryOut(plan, "the guard");
+  RETURN_IF_ERROR(done);
+  return *done == Done::kApplied;
+}
+
 core::Result<bool> Loop::Turn() {
-  if (!engine_.Observe(wake_, observed_)) return false;
+  const std::optional<core::Seconds> until =
+      wake_ && look_at_ ? std::min(*wake_, *look_at_) : (wake_ ? wake_ : look_at_);
+  if (!engine_.Observe(until, observed_)) return false;
   Write(observed_);
   recorder_.OnObserved();
+  TellChanges();
+  const auto decided = DecideOnBoundsAndQueue();
+  // Whatever became of the plans: a time in the past would make every turn the guard's.
+  if (readings_ != nullptr) look_at_ = readings_->NextLook(snapshot_);
+  RETURN_IF_ERROR(decided);
+  return true;
+}
 
+core::Result<void> Loop::DecideOnBoundsAndQueue() {
+  const bool due = wake_ && snapshot_.now() >= *wake_;
+  const bool looks = look_at_ && snapshot_.now() >= *look_at_;
+  const bool news = observed_.news;
+  const auto evicted = looks ? LookAtBounds() : core::Result<bool>(false);
+  RETURN_IF_ERROR(evicted);
+  if (looks && !due && !news && !*evicted && !undecided_) return {};
+  return Decide();
+}
+
+core::Result<void> Loop::Decide() {
   const auto begin = std::chrono::steady_clock::now();
   const core::Plan plan = policy_->Decide(snapshot_, changes_, *memo_);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   recorder_.OnDecision(core::Seconds(took.count()));
   changes_.clear();
-
-  if (auto ok = engine::CheckPlan(snapshot_, plan); !ok) {
-    wake_.reset();  // the plan's own is as bad as the plan
-    AskAgain(std::min(kAskAgain * std::exp2(bad_plans_++), kAskAgainMost));
-    return tl::unexpected(
-        std::move(ok.error()).Within("policy " + policy_->Name() + " made a bad plan"));
-  }
-  bad_plans_ = 0;
+  told_ = 0;
+  undecided_ = false;
   wake_ = plan.wake_at;
-  if (const auto kept = recorder_.OnPlan(snapshot_, plan); !kept) {
-    AskAgain(kAskAgain);
-    return true;
-  }
-  Apply(plan);
-  return true;
+  RETURN_IF_ERROR(CarryOut(plan, "policy " + policy_->Name()));
+  return {};
 }
 
 void Loop::Apply(const core::Plan& plan) {
   for (const auto& stop : plan.stops) {
-    stop.pause ? snapshot_.Pause(stop.job) : snapshot_.Stop(stop.job);
+    stop.pause ? snapshot_.Pause(stop.job) : snapshot_.Stop(stop.job, core::IsEviction(stop));
     changes_.push_back({Change::Kind::kStopped, stop.job});
   }
   for (const auto& move : plan.moves) {

@@ -1,16 +1,26 @@
 // The one loop: observe > estimate > decide > check > record > apply. The same for the simulator
-// and for real machines; they differ in the engine and the estimator only.
+// and for real machines; they differ in the engine, the estimator and the readings only.
+//
+// The guard decides first: when it is time to look at the bounds of jobs that share, what it finds
+// becomes the stops of a plan of its own, checked, recorded and applied like the policy's, which
+// then decides on what is left. A turn that came for the guard alone, and in which nobody is
+// evicted, is not the policy's.
 //
 // A plan is recorded before it is applied: who was started must be known to a server that is killed
 // in between. What cannot be recorded is not applied. A plan that was not applied, whoever refused
 // it, leaves nothing behind: the policy's memo believes in it, so the policy begins with another.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "control/loop/estimator.h"
+#include "control/loop/guard.h"
+#include "control/loop/readings.h"
 #include "control/loop/recorder.h"
 #include "core/result.h"
 #include "core/snapshot.h"
@@ -24,6 +34,9 @@ class Loop {
   // All must outlive it.
   Loop(core::Snapshot& snapshot, const policy::Policy& policy, engine::Engine& engine,
        Estimator& estimator, Recorder& recorder);
+
+  // From now on the guard looks at what `readings` reads. Both must outlive the loop.
+  void Watch(Guard& guard, Readings& readings);
 
   // One turn. False when all is done. An error is a policy's bug: its plan was refused, nothing of
   // it was applied. It is asked again after a second, and later each further time.
@@ -54,8 +67,17 @@ class Loop {
   void Follow(const policy::Policy& policy);
 
  private:
+  enum class Done : std::uint8_t { kApplied, kNotKept };
+
   void Write(const engine::Observation& observed);
+  core::Result<void> DecideOnBoundsAndQueue();
+  // The guard's part of a turn: whether it evicted somebody.
+  core::Result<bool> LookAtBounds();
+  core::Result<void> Decide();  // the policy's part
+  // Check, record, apply. An error: the plan is refused. kNotKept: it could not be recorded.
+  core::Result<Done> CarryOut(const core::Plan& plan, const std::string& whose);
   void Apply(const core::Plan& plan);
+  void TellChanges();                  // to who reads for the guard
   void AskAgain(core::Seconds after);  // the last plan was refused
 
   core::Snapshot& snapshot_;
@@ -64,7 +86,12 @@ class Loop {
   Estimator& estimator_;
   Recorder& recorder_;
   std::unique_ptr<policy::Memo> memo_;
+  Guard* guard_ = nullptr;  // null: nobody looks at bounds
+  Readings* readings_ = nullptr;
+  std::optional<core::Seconds> look_at_;  // when the guard looks next
+  bool undecided_ = true;                 // something is new to the policy
   std::vector<core::Change> changes_;
+  std::size_t told_ = 0;  // of changes_, those that readings_ know
   std::optional<core::Seconds> wake_;
   int bad_plans_ = 0;  // one after the other
   engine::Observation observed_;

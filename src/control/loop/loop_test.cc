@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <span>
+#include <variant>
+
 #include "testing/builders.h"
 #include "testing/fake_engine.h"
 
@@ -324,6 +327,112 @@ TEST_F(LoopTest, AllThatAPlanSaysReachesTheSnapshot) {
   Tell(At(4));
   EXPECT_EQ(snapshot.job(JobId(1)).allocation.cores, 5);
   EXPECT_EQ(snapshot.job(JobId(3)).throttle, 0.5);
+}
+
+// Says when to look and what is read, as a test scripts it.
+class FakeReadings : public Readings {
+ public:
+  std::optional<Seconds> NextLook(const core::Snapshot&) override { return next; }
+  std::vector<Standing> Read(const core::Snapshot&) override {
+    ++looks;
+    return standings;
+  }
+  void OnVerdict(const core::Snapshot&, std::span<const Standing>, const Verdict&) override {}
+  std::optional<Seconds> next;
+  std::vector<Standing> standings;
+  int looks = 0;
+};
+
+class GuardedLoopTest : public LoopTest {
+ protected:
+  GuardedLoopTest() {
+    SubmitAndStart(0, 0);
+    SubmitAndStart(1, 0);
+    loop.Watch(guard, readings);
+    journal.clear();
+  }
+  // The second job breaks its bound beside the first: three steps a second instead of ten.
+  void Slow() {
+    guard = Guard({.settle = Seconds(1), .window = Seconds(6), .patience = Seconds(13)});
+    for (int second = 0; second <= 20; ++second) {
+      readings.standings.clear();
+      for (const std::size_t j : {0, 1}) {
+        Standing standing = StandingOf(snapshot, JobId(j), 1.25);
+        standing.steps = second * (j == 1 ? 3 : 10);
+        standing.steps_alone = 10;
+        standing.left.reset();
+        readings.standings.push_back(standing);
+      }
+      if (second < 20) guard.Look(Seconds(50 + second), readings.standings);
+    }
+    readings.next = Seconds(70);
+  }
+  // Time passes until then, and nothing happens.
+  static engine::Observation Quiet(double now) {
+    engine::Observation observation = At(now);
+    observation.news = false;
+    return observation;
+  }
+
+  Guard guard;
+  FakeReadings readings;
+};
+
+TEST_F(GuardedLoopTest, ALookThatFindsNothingIsNotThePolicys) {
+  readings.next = Seconds(60);
+  Tell(Quiet(55));
+  journal.clear();
+  Tell(Quiet(60));
+  EXPECT_EQ(engine.wakes.back(), Seconds(60));
+  EXPECT_EQ(readings.looks, 1);
+  EXPECT_THAT(journal, ElementsAre("observe"));
+  Tell(At(61));
+  EXPECT_THAT(journal, ElementsAre("observe", "observe", "decide", "record", "apply"))
+      << "something happened";
+}
+
+TEST_F(GuardedLoopTest, AnEvictionIsAPlanThatIsCheckedRecordedAndApplied) {
+  Tell(Quiet(55));
+  Slow();
+  journal.clear();
+  const std::size_t applied = engine.applied.size();
+  Tell(Quiet(69));  // now it knows when to look
+  journal.clear();
+  Tell(Quiet(70));
+  EXPECT_THAT(journal, ElementsAre("observe", "record", "apply", "decide", "record", "apply"))
+      << "then the policy decides on what is left";
+  const core::Plan& evicts = engine.applied[applied + 1];
+  ASSERT_EQ(evicts.stops.size(), 1U);
+  EXPECT_TRUE(core::IsEviction(evicts.stops[0]));
+  const auto& why = std::get<core::reason::Evicted>(evicts.stops[0].reason);
+  EXPECT_EQ(why.slowed, JobId(1));
+  EXPECT_NEAR(why.slowdown, 3.33, 0.1);
+  EXPECT_EQ(why.bound, 1.25);
+  const core::JobView& left = snapshot.job(evicts.stops[0].job);
+  EXPECT_EQ(left.state, JobState::kWaiting);
+  EXPECT_EQ(left.evictions, 1);
+  EXPECT_FALSE(left.must_be_alone()) << "after the second one";
+  EXPECT_THAT(Seen(), ::testing::Contains(std::pair(Kind::kStopped, left.job.id)));
+}
+
+TEST_F(GuardedLoopTest, AnEvictionThatCannotBeRecordedIsNotDone) {
+  Tell(Quiet(55));
+  Slow();
+  Tell(Quiet(69));
+  recorder.outcome = core::FailedError("the disk is full");
+  Tell(Quiet(70));
+  EXPECT_EQ(snapshot.running().size(), 2U);
+  for (const std::size_t j : {0, 1}) EXPECT_EQ(snapshot.job(JobId(j)).evictions, 0);
+}
+
+TEST_F(GuardedLoopTest, WhoMayNotBeStoppedIsNotEvicted) {
+  Tell(Quiet(55));
+  Slow();
+  for (Standing& standing : readings.standings) standing.may_leave = false;
+  Tell(Quiet(69));
+  Tell(Quiet(70));
+  EXPECT_EQ(readings.looks, 1);
+  EXPECT_EQ(snapshot.running().size(), 2U);
 }
 
 }  // namespace

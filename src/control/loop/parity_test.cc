@@ -14,6 +14,7 @@
 
 #include "control/loop/loop.h"
 #include "engine/live/live_engine.h"
+#include "testing/guarded_case.h"
 #include "testing/kube_stub_runner.h"
 #include "testing/plan_text.h"
 #include "testing/policies.h"
@@ -59,14 +60,18 @@ class DecisionLog : public Recorder {
   std::size_t stops = 0, moves = 0, profiles = 0;
 };
 
-DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engine) {
+// `guarded`: the world whose steps the guard reads; null: nobody looks at bounds.
+DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engine,
+                   const sim::World* guarded = nullptr) {
+  fixtures::GuardedCase guard(c);
   policy::Options options;
-  options.interference = &c.interference;
+  options.interference = &guard.believed;
   const auto policy = fixtures::MakePolicy(name, options);
   core::Snapshot snapshot(c.cluster, Seconds(30));
   ExactEstimator estimator(c);
   DecisionLog log;
   Loop loop(snapshot, *policy, engine, estimator, log);
+  if (guarded != nullptr) guard.Watch(loop, *policy, *guarded, c.belief.seed);
   for (int turn = 0; turn < 100'000; ++turn) {
     const auto more = loop.Turn();
     EXPECT_TRUE(more) << more.error().message;
@@ -76,7 +81,7 @@ DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engin
   return log;
 }
 
-DecisionLog DecideLocally(const Case& c, const std::string& name) {
+DecisionLog DecideLocally(const Case& c, const std::string& name, bool guarded = false) {
   sim::World world(c.cluster, c.jobs, c.truth, c.interference, {c.belief.seed, Seconds(30)});
   std::vector<core::GivenGpu> gpus;
   for (std::size_t i = 0; i < c.cluster.gpu_count(); ++i) {
@@ -94,7 +99,7 @@ DecisionLog DecideLocally(const Case& c, const std::string& name) {
       });
   engine::LiveEngine engine(c.cluster, gpus, runner, {.grace = Seconds(0)});
   told = &engine;
-  DecisionLog log = Decide(c, name, engine);
+  DecisionLog log = Decide(c, name, engine, guarded ? &world : nullptr);
   std::set<engine::RunId> ended;
   for (const auto& end : engine.TakeEnded()) {
     EXPECT_TRUE(ended.insert(end.run).second) << "job " << end.run.job << " ended twice";
@@ -175,6 +180,22 @@ TEST(LocalParity, TheSameDecisionsAsTheSimulatedEngine) {
   EXPECT_GT(moves, 10U);
   EXPECT_GT(ooms, 10U);
   EXPECT_GT(cpu_jobs, 10U);
+}
+
+// The guard evicts the same jobs at the same times through both engines.
+TEST(LocalParity, TheSameEvictionsAsTheSimulatedEngine) {
+  int evictions = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Case c = RandomScenario(seed, 1 + seed % 2, 64, 40, 80, RandomSpec);
+    for (const std::string name : {"pack", "complement", "sharewell"}) {
+      SCOPED_TRACE(fmt::format("{}, scenario {}", name, seed));
+      fixtures::SimulatedCase simulated(c);
+      const DecisionLog expected = Decide(c, name, simulated.engine, &simulated.world);
+      ASSERT_EQ(DecideLocally(c, name, true).text, expected.text);
+      for (const auto& outcome : simulated.world.outcomes()) evictions += outcome.evictions;
+    }
+  }
+  EXPECT_GE(evictions, 10);
 }
 
 // A start that asks to be told when it has run alone for a while.

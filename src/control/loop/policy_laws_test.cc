@@ -14,6 +14,7 @@
 
 #include "control/loop/loop.h"
 #include "core/numbers/random.h"
+#include "testing/guarded_case.h"
 #include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/random_case.h"
@@ -233,8 +234,9 @@ class Unwilling : public engine::Engine {
 };
 
 Course RunCase(const Case& c, const std::string& name, policy::Options options = {},
-               bool unwilling = false) {
-  options.interference = &c.interference;
+               bool unwilling = false, bool guarded = false) {
+  fixtures::GuardedCase guard(c);
+  options.interference = &guard.believed;
   TwiceDecided policy(fixtures::MakePolicy(name, options));
   fixtures::SimulatedCase simulated(c);
   core::Snapshot snapshot(c.cluster, Seconds(30));
@@ -244,6 +246,7 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   engine::Engine* engine = &simulated.engine;
   if (unwilling) engine = &refuses;
   Loop loop(snapshot, policy, *engine, estimator, decisions);
+  if (guarded) guard.Watch(loop, policy, simulated.world, c.belief.seed);
   Course run;
   for (int turn = 0;; ++turn) {
     const auto more = loop.Turn();
@@ -320,6 +323,44 @@ TEST_P(EveryPolicy, NobodyIsStoppedWhoCannotBe) {
     ExpectLawful(c, GetParam(), RunCase(c, GetParam(), {}, seed % 2 == 0));
     if (HasFailure()) return;
   }
+}
+
+// Evictions are stops of a plan as any other: the laws hold with them, nobody is evicted for ever,
+// and nobody who may not be stopped.
+TEST_P(EveryPolicy, KeepsTheLawsWithTheGuard) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("case {}", seed));
+    Case c = RandomCase(seed);
+    for (std::size_t j = 0; seed % 2 == 0 && j < c.jobs.size(); ++j) {
+      c.jobs[j].keeps_place = c.specs[j].keeps_place = j % 3 == 0;
+    }
+    const Course run = RunCase(c, GetParam(), {}, false, true);
+    ExpectLawful(c, GetParam(), run);
+    for (std::size_t j = 0; j < run.outcomes.size(); ++j) {
+      EXPECT_LE(run.outcomes[j].evictions, core::kEvictionsAlone);
+      if (c.jobs[j].keeps_place) EXPECT_EQ(run.outcomes[j].evictions, 0);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// Where it evicts nobody it changes nothing; over these cases it does evict.
+TEST(TheGuard, ChangesNothingWhereNobodyIsEvicted) {
+  int evictions = 0, quiet = 0;
+  for (const char* name : {"pack", "sharewell", "complement", "slot"}) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      const Case c = RandomCase(seed);
+      const Course with = RunCase(c, name, {}, false, true);
+      int here = 0;
+      for (const auto& outcome : with.outcomes) here += outcome.evictions;
+      evictions += here;
+      if (here > 0) continue;
+      ++quiet;
+      EXPECT_EQ(with.decisions, RunCase(c, name).decisions) << name << ", case " << seed;
+    }
+  }
+  EXPECT_GT(evictions, 10);
+  EXPECT_GT(quiet, 100);
 }
 
 TEST(Pausing, KeepsTheLawsOnRandomCases) {

@@ -58,12 +58,17 @@ void StepPace::Clear() {
   before_.reset();
 }
 
-void StepPace::Tell(Seconds at, double steps) {
+void StepPace::Add(Seconds at, double steps) {
   if (!told_.empty() && steps <= told_.back().second) return;
   const std::size_t n = told_.size();
   if (n > 1 && at - told_[n - 2].first < kFinest) told_.pop_back();
   told_.emplace_back(at, steps);
   if (told_.size() > kMostTold) told_.pop_front();
+}
+
+void StepPace::Tell(Seconds at, double steps) {
+  if (!told_.empty() && steps <= told_.back().second) return;
+  Add(at, steps);
   const auto newest = WindowAfter(0);
   newest_ = newest ? std::optional(newest->rate) : std::nullopt;
   if (newest) gap_ = newest->gap;

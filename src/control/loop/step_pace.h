@@ -25,6 +25,8 @@ class StepPace {
   void Clear();
   // So many steps were done at that time. REQUIRES: neither is less than when last told.
   void Tell(core::Seconds at, double steps);
+  // The same, where another telling follows at once: the pace is worked out then.
+  void Add(core::Seconds at, double steps);
 
   // Steps a second in the newest window, and in the one before it, which has no gap in common with
   // it. Absent: not told often enough.

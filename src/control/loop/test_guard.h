@@ -76,6 +76,7 @@ class GuardWorld {
       if (loop.sm_alone) loop.standing.sm = std::min(1.0, active[loop.standing.gpus[0].index()]);
       running.push_back(loop.standing);
     }
+    guard.KeepOnly(running);
     return guard.Look(now, running);
   }
 

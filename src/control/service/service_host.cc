@@ -34,7 +34,8 @@ void Service::Impl::LookAtHost() {
       return cluster.NodeOf(gpu) != node || !gpus.views()[gpu.index()].strangers.empty();
     });
     if (apart || !JobsOn(on, id, snapshot, live).empty()) continue;
-    training.push_back({id, node, guard.PaceOf(id).steps_per_second, StepsByProfile(job->record)});
+    training.push_back(
+        {id, node, paces.guard().PaceOf(id).steps_per_second, StepsByProfile(job->record)});
   }
   for (const HostShare& told : host_pressure.Look(now, training, cpu_jobs)) {
     HoldTo(told, cpu_jobs[told.node]);

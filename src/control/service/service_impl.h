@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "control/loop/estimator.h"
-#include "control/loop/guard.h"
 #include "control/loop/host_pressure.h"
 #include "control/loop/loop.h"
 #include "control/loop/recorder.h"
+#include "control/service/pace_watch.h"
 #include "control/service/parts/admission.h"
 #include "control/service/parts/gpu_table.h"
 #include "control/service/parts/live_jobs.h"
@@ -33,11 +33,6 @@
 namespace sharewell::control {
 
 constexpr const char* kCancelledBy = "cancelled by ";  // one of us, and who
-constexpr int kEvictionsAlone = 2;  // evicted so often, a job is not put beside others again
-
-// Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
-// predicted on another GPU model says little about this one.
-std::optional<double> StepsByProfile(const core::JobRecord& record);
 // What its next attempt is made of: who and what, as stored.
 engine::RunRequest RequestOf(const core::JobRecord& record);
 
@@ -57,9 +52,6 @@ struct Service::Impl final : Estimator, Recorder {
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override;
   void OnDecision(core::Seconds took) override;
   void TellWaits(const core::Plan& plan);  // service_queue.cc
-  // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
-  void TellPace(const LiveJob& job, const core::Estimate& believed,
-                const std::vector<core::GpuId>& on);
 
   // The thread: service.cc.
   void Work();
@@ -180,12 +172,6 @@ struct Service::Impl final : Estimator, Recorder {
   void PutTerms(const LiveJob& job, core::Job& to) const;
   void TakeCores(LiveJob& job, const engine::RunStarted& started);
   void TakeEnd(const engine::Ended& ended);
-  void LookAtPaces();
-  std::vector<Standing> Standings();
-  void LearnPairs(const std::vector<MeasuredPair>& pairs);
-  void Evict(const Eviction& eviction);
-  void ExtendLimit(LiveJob& job, const Standing& standing, core::Seconds passed);
-  void LearnRun(const LiveJob& job);
 
   void Say(const char* kind, std::int64_t job, std::string text) {
     outbox.AddEvent(Wall(), kind, job, std::move(text));
@@ -203,7 +189,6 @@ struct Service::Impl final : Estimator, Recorder {
   GpuTable gpus;
   engine::LiveEngine engine;
   std::optional<Loop> loop;
-  Guard guard;
   HostPressure host_pressure;
   core::Seconds looked_at_host;
   JobBoard board;
@@ -213,6 +198,7 @@ struct Service::Impl final : Estimator, Recorder {
   RunGate gate;
   Outbox outbox;
   Mailbox mailbox;
+  PaceWatch paces;
   PlaceInLine line;
 
   std::vector<std::int64_t> enqueued;
@@ -229,8 +215,6 @@ struct Service::Impl final : Estimator, Recorder {
   std::string plan_problem;                  // the policy's last plan was refused: why
   std::atomic<std::int64_t> busy_since{-1};  // by the clock's Steady, in ns; negative: it waits
   std::size_t look_at_ids = 0;               // when so many were given: whether most are over
-  core::Seconds shown_seen;                  // what running jobs were seen to use
-  core::Seconds looked;                      // at paces
   core::Seconds tidy_at;                     // old jobs and events are dropped next
   core::Seconds look_at_store;               // whether it is still there
   core::Seconds heard;                       // when the turn under way had heard what happened

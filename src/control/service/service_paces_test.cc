@@ -113,10 +113,10 @@ class TwoPolicy final : public policy::Policy {
     std::sort(waiting.begin(), waiting.end());
     const auto there = snapshot.residents(core::GpuId(0)).jobs();
     bool alone = std::any_of(there.begin(), there.end(),
-                             [&](core::JobId id) { return snapshot.job(id).job.exclusive; });
+                             [&](core::JobId id) { return snapshot.job(id).must_be_alone(); });
     std::size_t count = there.size();
     for (const core::JobId id : waiting) {
-      const bool exclusive = snapshot.job(id).job.exclusive;
+      const bool exclusive = snapshot.job(id).must_be_alone();
       if (count >= 2 || alone || (exclusive && count > 0)) {
         plan.waits.push_back({id, core::reason::Order{}});
         continue;

@@ -45,7 +45,7 @@ Result<void> Service::Impl::WhyNotPaused(const LiveJob& job) {
                        number);
   }
   const bool alone = options.alone || record.asked.exclusive || record.ooms > 0 ||
-                     record.evicted >= kEvictionsAlone || record.paused_at;
+                     record.evicted >= core::kEvictionsAlone || record.paused_at;
   if (!alone) {
     return FailedError(
         "job {} may share its GPU, so it runs under MPS, and the driver cannot pause clients of "

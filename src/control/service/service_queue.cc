@@ -20,12 +20,6 @@ engine::RunRequest RequestOf(const JobRecord& record) {
   return request;
 }
 
-std::optional<double> StepsByProfile(const JobRecord& record) {
-  const core::Profile& profile = record.believed.profile;
-  const bool here = record.gpus.empty() || record.gpus.front().model == profile.gpu;
-  return here ? profile.steps_per_second : std::nullopt;
-}
-
 core::Estimate Service::Impl::Believe(const core::Job& job) const {
   const LiveJob* found = live.Find(job.id);  // held or cancelled before it was ever looked at: none
   return advisor.EstimateOf(found == nullptr ? JobRecord{} : found->record);
@@ -41,20 +35,8 @@ core::Estimate Service::Impl::Measured(const core::Job& job) {
     outbox.Touch(*found);
   }
   core::Estimate estimate = advisor.EstimateOf(found->record);
-  TellPace(*found, estimate, snapshot.job(job.id).allocation.gpus);
+  paces.TellPace(*found, estimate, snapshot.job(job.id).allocation.gpus);
   return estimate;
-}
-
-void Service::Impl::TellPace(const LiveJob& job, const core::Estimate& believed,
-                             const std::vector<core::GpuId>& on) {
-  engine::LonePace pace;
-  pace.steps = guard.PaceOf(job.id).alone;
-  if (!pace.steps) pace.steps = StepsByProfile(job.record);
-  if (!on.empty() && !believed.on.empty()) {
-    pace.rate = believed.On(cluster.ModelOf(on.front())).rate;
-  }
-  if (job.record.asked.gpus > 0) pace.gpu_memory = believed.gpu_memory_upper;
-  engine.SetPace(job.id, pace);
 }
 
 void Service::Impl::OnDecision(core::Seconds took) {
@@ -69,7 +51,8 @@ core::Result<void> Service::Impl::OnPlan(const core::Snapshot&, const core::Plan
     if (auto kept = Commit(std::move(changes)); !kept) return kept;
   }
   const auto place = [&](core::JobId id, const core::Allocation& to) {
-    if (const LiveJob* job = live.Find(id)) TellPace(*job, snapshot.job(id).estimate, to.gpus);
+    if (const LiveJob* job = live.Find(id))
+      paces.TellPace(*job, snapshot.job(id).estimate, to.gpus);
   };
   for (const auto& stop : plan.stops) {
     const LiveJob* job = stop.pause ? live.Find(stop.job) : nullptr;
@@ -128,10 +111,9 @@ core::Job Service::Impl::JobOf(const JobRecord& record, core::JobId id) {
       job.allowed_models.emplace_back(i);
     }
   }
-  // Out of memory, or twice beside others it could not bear: alone from now on.
-  // So is one whose process waits: it is no client of MPS.
-  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.evicted >= kEvictionsAlone ||
-                  record.paused;
+  // Out of memory: alone from now on. So is one whose process waits: it is no client of MPS.
+  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.paused;
+  job.evicted = record.evicted;
   job.priority = record.asked.priority;
   job.max_slowdown = record.asked.max_slowdown;
   job.sm_share = record.asked.sm_share;
@@ -202,7 +184,7 @@ void Service::Impl::Renumber(const core::Renumbering& ids) {
   loop->Renumber(ids);
   engine.Renumber(ids);
   live.Renumber(ids);
-  guard.Renumber(ids);
+  paces.Renumber(ids);
   host_pressure.Renumber(ids);
   line.Forget();
   for (auto* reserved : {&reserved_gpus, &reserved_nodes}) {

@@ -70,6 +70,7 @@ Result<void> Service::Impl::Restore() {
   const policy::Policy& policy = advisor.Policy();
   policy_name = policy.Name();
   loop.emplace(snapshot, policy, engine, *this, *this);
+  loop->Watch(paces.guard(), paces);
   RestoreUsage(*old, *records);
   for (JobRecord& record : *old) board.Put(std::move(record));
 
@@ -273,7 +274,7 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   const core::Estimate estimate = advisor.EstimateOf(record);
   loop->Seat(std::move(seated), estimate, where);
   engine.Adopt(job.id, run, RequestOf(record));
-  TellPace(job, estimate, where.gpus);
+  paces.TellPace(job, estimate, where.gpus);
   if (record.cancelled && record.reason.starts_with(kCancelledBy)) {
     engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {

@@ -2,36 +2,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/service/parts/eviction_words.h"
 #include "control/service/parts/plan_records.h"
 #include "control/service/parts/run_end.h"
-#include "control/service/parts/time_given.h"
 #include "control/service/service_impl.h"
-#include "core/sm_share.h"
-#include "estimate/seen_needs.h"
 
 namespace sharewell::control {
 
 using core::JobRecord;
 using core::Phase;
-
-namespace {
-
-constexpr core::Seconds kLookEvery(1);
-constexpr core::Seconds kShowSeenEvery(5);  // a look at all that was seen of a job takes a while
-
-core::SeenFigures SeenOf(const core::Profile& seen, int gpus) {
-  core::SeenFigures out;
-  if (seen.cpu_cores) out.cores = *seen.cpu_cores * std::max(gpus, 1);
-  out.busy = seen.busy;
-  out.sm = seen.sm;
-  out.gpu_memory = seen.gpu_memory;
-  if (seen.host_memory) out.host_memory = *seen.host_memory * std::max(gpus, 1);
-  out.power = seen.power;
-  return out;
-}
-
-}  // namespace
 
 // Before anything new is decided: what is started next must be the attempt after the one that has
 // ended, and who is held by its end must not be started.
@@ -49,7 +27,6 @@ void Service::Impl::TakeNews() {
 
 void Service::Impl::AfterTurn() {
   TakeNews();  // of what the plan changed
-  LookAtPaces();
   LookAtHost();
 }
 
@@ -160,9 +137,9 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
     record.steps = engine.StepsOf(job->id) ? engine.StepsOf(job->id) : record.steps;
   }
   // What somebody typed says nothing about the next time.
-  if (record.phase == Phase::kFinished && !record.asked.terminal) LearnRun(*job);
+  if (record.phase == Phase::kFinished && !record.asked.terminal) paces.LearnRun(*job);
   if (record.phase == Phase::kWaiting && job->id.valid() &&
-      (record.evicted >= kEvictionsAlone || end.end.fall ||
+      (record.evicted >= core::kEvictionsAlone || end.end.fall ||
        std::exchange(job->queue_anew, false))) {
     // Into the queue as another one: what it may and needs is not what it was seated with.
     engine.Withdraw(live.TakeId(*job));
@@ -183,160 +160,6 @@ void Service::Impl::TakeEnd(const engine::Ended& end) {
                          : "is back in the queue",
                   record.exit_code ? fmt::format(", exit code {}", *record.exit_code) : "",
                   words.empty() ? "" : ": " + words));
-}
-
-void Service::Impl::LearnRun(const LiveJob& job) {
-  core::Profile profile = monitor != nullptr ? monitor->Seen(job.record.number) : core::Profile{};
-  if (!profile.steps_per_second) {
-    // Its own mean, where nobody was beside it.
-    if (const auto alone = guard.PaceOf(job.id).alone) {
-      profile.steps_per_second = alone;
-    } else if (job.alone && job.record.sm_share >= 1 && job.record.steps &&
-               job.record.run_time.value > 1) {
-      profile.steps_per_second = *job.record.steps / job.record.run_time.value;
-    }
-  }
-  if (job.record.sm_share < 1 && !job.record.asked.sm_share)
-    profile = estimate::WithoutPace(profile);
-  if (profile.gpu.empty() && !job.record.gpus.empty()) profile.gpu = job.record.gpus.front().model;
-  advisor.LearnRun(job.record, profile);
-}
-
-std::vector<Standing> Service::Impl::Standings() {
-  std::vector<Standing> running;
-  for (const core::JobId id : snapshot.running()) {
-    LiveJob* job = live.Find(id);
-    if (job == nullptr || job->record.phase != Phase::kRunning) continue;
-    const core::JobView& now_there = snapshot.job(id);
-    const auto& on = now_there.allocation.gpus;
-    if (!JobsOn(on, id, snapshot, live).empty()) job->alone = false;
-    Standing standing;
-    standing.job = id;
-    standing.gpus = on;
-    standing.started = now_there.since;
-    standing.user = now_there.job.user;
-    standing.evicted = job->record.evicted;
-    standing.steps = engine.StepsOf(id);
-    standing.told_at = engine.StepsToldAt(id);
-    standing.steps_alone = StepsByProfile(job->record);
-    standing.max_slowdown = now_there.job.max_slowdown.value_or(options.max_slowdown);
-    standing.run_time = snapshot.run_time(now_there) - now_there.startup;
-    standing.alone_time = snapshot.alone_time(now_there);
-    standing.left = snapshot.remaining(now_there);
-    standing.sm_share = now_there.allocation.sm_share;
-    standing.own_share = core::InsistedShare(now_there).has_value();
-    if (standing.sm_share < 1 && !on.empty() && !now_there.estimate.on.empty()) {
-      const core::Demand& demand = now_there.estimate.On(cluster.ModelOf(on.front())).demand;
-      standing.share_speed = advisor.SpeedWithShare(demand, standing.sm_share);
-    }
-    if (monitor != nullptr && job->record.gpus.size() == 1) {
-      const core::GivenGpu& gpu = job->record.gpus.front();
-      const JobReading reading = monitor->Now(job->record.number, gpu.uuid);
-      standing.sm = reading.sm;
-      standing.sm_alone = estimate::SmAlone(job->record.believed, gpu.model, reading.gpu_memory);
-    }
-    running.push_back(std::move(standing));
-  }
-  std::sort(running.begin(), running.end(),
-            [](const Standing& a, const Standing& b) { return a.job < b.job; });
-  return running;
-}
-
-void Service::Impl::LookAtPaces() {
-  const core::Seconds now = snapshot.now();
-  const auto running_ids = snapshot.running();
-  const bool any = std::any_of(running_ids.begin(), running_ids.end(), [&](core::JobId id) {
-    return !snapshot.job(id).allocation.gpus.empty() && live.Find(id) != nullptr;
-  });
-  // Steps are seen as often as they are looked at, and a turn comes only when something happens.
-  if (any) loop->TurnBy(std::max(now, looked) + kLookEvery);
-  if (now < looked + kLookEvery) return;
-  const core::Seconds passed = now - std::exchange(looked, now);
-  const std::vector<Standing> running = Standings();
-  const Verdict verdict = guard.Look(now, running);
-  for (const Standing& standing : running) {
-    const Pace pace = guard.PaceOf(standing.job);
-    TellPace(*live.Find(standing.job), snapshot.job(standing.job).estimate, standing.gpus);
-    ExtendLimit(*live.Find(standing.job), standing, passed);
-    JobRecord& record = live.Find(standing.job)->record;
-    const bool show = monitor != nullptr && now >= shown_seen + kShowSeenEvery;
-    if (show) record.seen = SeenOf(monitor->Seen(record.number), record.asked.gpus);
-    if (!standing.steps && !pace.slowdown && !show) continue;
-    record.steps = standing.steps;
-    record.steps_per_second = pace.steps_per_second;
-    record.slowdown = pace.slowdown;
-    board.Put(record);
-  }
-  if (now >= shown_seen + kShowSeenEvery) shown_seen = now;
-  LearnPairs(verdict.pairs);
-  for (const Eviction& eviction : verdict.leave) Evict(eviction);
-  for (const Eviction& stays : verdict.stay) {
-    LiveJob& slowed = *live.Find(stays.slowed);
-    slowed.record.note = WhyItStays(stays, live);
-    outbox.Touch(slowed);
-  }
-}
-
-// No job runs into its time limit because others were put beside it.
-void Service::Impl::ExtendLimit(LiveJob& job, const Standing& standing, core::Seconds passed) {
-  JobRecord& record = job.record;
-  if (!record.asked.time_limit) return;
-  TimeBeside beside;
-  beside.passed = std::min(passed, snapshot.now() - standing.started);
-  beside.others = !JobsOn(standing.gpus, standing.job, snapshot, live).empty();
-  beside.slowdown = guard.PaceOf(standing.job).slowdown;
-  beside.most = standing.max_slowdown * options.guard.margin;
-  if (standing.sm_share < 1) beside.share_speed = standing.share_speed;
-  beside.limited = standing.sm_share < 1;
-  beside.own_share = standing.own_share;
-  job.limit_told = std::min(job.limit_told, record.limit_extended);  // of an earlier attempt
-  record.limit_extended = Extended(*record.asked.time_limit, record.limit_extended, beside);
-  constexpr core::Seconds kWorthTelling(1), kWorthStoring(10);
-  if (record.limit_extended - job.limit_told < kWorthTelling) return;
-  engine.SetTimeLimit(job.id, *record.asked.time_limit + record.limit_extended);
-  const auto stored = [&](core::Seconds extended) {
-    return static_cast<std::int64_t>(extended / kWorthStoring);
-  };
-  if (stored(job.limit_told) != stored(record.limit_extended)) outbox.Touch(job);
-  job.limit_told = record.limit_extended;
-}
-
-void Service::Impl::LearnPairs(const std::vector<MeasuredPair>& pairs) {
-  for (const MeasuredPair& pair : pairs) {
-    const LiveJob *a = live.Find(pair.a), *b = live.Find(pair.b);
-    if (a == nullptr || b == nullptr || a->record.gpus.empty()) continue;
-    const core::SharedRun run{a->record.gpus.front().model,
-                              core::WorkloadKey(a->record.asked),
-                              core::WorkloadKey(b->record.asked),
-                              pair.speed_a,
-                              pair.speed_b,
-                              true,
-                              Wall(),
-                              pair.sm_share_a,
-                              pair.sm_share_b};
-    outbox.AddShared(run);
-    advisor.LearnShared(run);
-  }
-  if (!pairs.empty()) loop->Follow(advisor.Policy());
-}
-
-// Stored before it is acted on: a server that is killed in between must know that it asked.
-void Service::Impl::Evict(const Eviction& eviction) {
-  const LiveJob* job = live.Find(eviction.job);
-  if (job == nullptr || job->record.phase != Phase::kRunning) return;
-  const auto& on = snapshot.job(eviction.job).allocation.gpus;
-  JobRecord record = job->record;
-  ++record.evicted;
-  record.phase = Phase::kStopping;
-  const EvictionWords words = WhyEvicted(eviction, JobsOn(on, eviction.job, snapshot, live),
-                                         record.evicted >= kEvictionsAlone, live);
-  record.reason = words.reason;
-  record.note = words.note;
-  store::JobChanges changes;
-  changes.events.push_back({0, Wall(), "job.parted", record.number,
-                            fmt::format("job {}: {}", record.number, record.note)});
-  changes.jobs.push_back(std::move(record));
-  if (Commit(std::move(changes))) engine.Requeue(eviction.job);
 }
 
 }  // namespace sharewell::control

@@ -36,6 +36,7 @@ LiveEngine::~LiveEngine() = default;
 bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
   Impl& in = *impl_;
   out = {};
+  out.news = false;
   for (bool ready = false; !ready;) {
     ready = in.TakeInbox(out) || in.runs.Owes();
     std::optional<Seconds> until = in.runs.NextDue();
@@ -45,7 +46,8 @@ bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
     const bool more = in.runs.Wait(until);
     ready = in.TakeInbox(out) || ready;
     out.now = in.runner.Now();
-    ready = in.runs.TellProfiled(out) || ready || in.runs.Owes() || (wake && out.now >= *wake);
+    out.news = in.runs.TellProfiled(out) || ready || in.runs.Owes();
+    ready = out.news || (wake && out.now >= *wake);
     if (!ready && !more) return false;
   }
   in.runs.TakeBackStaying();
@@ -64,6 +66,7 @@ void LiveEngine::Apply(const core::Plan& plan, Observation& out) {
   runs.TakeTouched();
   for (const auto& stop : plan.stops) {
     stop.pause ? runs.PauseByPlan(stop.job) : runs.StopByPlan(stop.job);
+    if (core::IsEviction(stop)) runs.CountEviction(stop.job);
   }
   for (const auto& move : plan.moves) runs.LeaveByPlan(move.job);
   if (runs.TakeTouched()) poll();  // what is gone at once need not be waited for
@@ -122,11 +125,12 @@ void LiveEngine::Renumber(const core::Renumbering& ids) {
 std::vector<Ended> LiveEngine::TakeEnded() { return impl_->runs.TakeEnded(); }
 std::vector<RunEvent> LiveEngine::TakeNotes() { return impl_->runs.TakeNotes(); }
 
+bool LiveEngine::IsBeingLeft(const std::vector<core::GpuId>& gpus) const {
+  return impl_->runs.IsBeingLeft(gpus);
+}
+
 std::optional<double> LiveEngine::StepsOf(JobId job) const { return impl_->runs.StepsOf(job); }
 
-std::optional<double> LiveEngine::StepsPerSecond(JobId job) const {
-  return impl_->runs.StepsPerSecond(job);
-}
 std::optional<core::Seconds> LiveEngine::StepsToldAt(JobId job) const {
   return impl_->runs.StepsToldAt(job);
 }

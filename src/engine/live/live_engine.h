@@ -122,9 +122,10 @@ class LiveEngine final : public Engine {
   // RunProgress, RunEnded or RunsListed: they are Ended, steps, or found again.
   std::vector<RunEvent> TakeNotes();
 
+  // Somebody who was stopped is still on its way out of one of these.
+  bool IsBeingLeft(const std::vector<core::GpuId>& gpus) const;
   // Steps of the attempt under way; absent: none told.
   std::optional<double> StepsOf(core::JobId job) const;
-  std::optional<double> StepsPerSecond(core::JobId job) const;      // lately
   std::optional<core::Seconds> StepsToldAt(core::JobId job) const;  // the last of them
 
  private:

@@ -514,7 +514,6 @@ TEST_F(LiveEngineTest, TellsProgressWhenItSaysSomething) {
     Observe(std::nullopt);
     EXPECT_FALSE(more_) << "as it was believed: no turn for that";
   }
-  EXPECT_EQ(engine_.StepsPerSecond(a), 10);
   EXPECT_EQ(engine_.StepsOf(a), 40);
   runner_.now += Seconds(1);
   runner_.Progress({1, 1}, 50);

@@ -40,6 +40,7 @@ void LiveRuns::Know(const core::Job& job, RunRequest request) {
     paused_.push_back({job.id, PlaceOf(*entry.run)});
   }
   entry.exclusive = job.exclusive;
+  entry.evictions = job.evicted;
   entry.request = std::move(request);
 }
 
@@ -104,7 +105,11 @@ bool LiveRuns::Free(const Entry& job) const {
   if (job.run && !back) return false;  // its own last attempt leaves
   if (runner_.Now() < job.not_before) return false;
   const Run& comes = back ? *job.run : *job.next;
-  return std::none_of(comes.gpus.begin(), comes.gpus.end(), [&](GpuId gpu) {
+  return !IsBeingLeft(comes.gpus);
+}
+
+bool LiveRuns::IsBeingLeft(const std::vector<GpuId>& gpus) const {
+  return std::any_of(gpus.begin(), gpus.end(), [&](GpuId gpu) {
     const auto& here = on_gpu_[gpu.index()];
     return std::any_of(here.begin(), here.end(),
                        [&](JobId other) { return !jobs_.at(other).Runs(); });
@@ -174,7 +179,9 @@ void LiveRuns::Start(JobId id, const core::Allocation& to, std::optional<Seconds
   for (const GpuId gpu : to.gpus) request.gpus.push_back(gpus_[gpu.index()]);
   request.cores = to.cores;
   request.expected_memory = job.pace.gpu_memory;
-  request.shares = !to.gpus.empty() && !job.exclusive && job.ooms == 0 && !options_.alone;
+  const bool alone =
+      job.exclusive || job.ooms > 0 || job.evictions >= core::kEvictionsAlone || options_.alone;
+  request.shares = !to.gpus.empty() && !alone;
   if (request.shares) {
     request.gpu_memory = request.asked.gpu_memory;
     if (to.sm_share < 1) request.thread_share = to.sm_share;
@@ -349,11 +356,6 @@ std::vector<RunEvent> LiveRuns::TakeNotes() { return std::exchange(notes_, {}); 
 std::optional<double> LiveRuns::StepsOf(JobId id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? std::nullopt : found->second.steps;
-}
-
-std::optional<double> LiveRuns::StepsPerSecond(JobId id) const {
-  const auto found = jobs_.find(id);
-  return found == jobs_.end() ? std::nullopt : found->second.window.PerSecond();
 }
 
 std::optional<Seconds> LiveRuns::StepsToldAt(JobId id) const {

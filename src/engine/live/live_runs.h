@@ -29,6 +29,8 @@ class LiveRuns {
   void Renumber(const core::Renumbering& ids);
 
   void StopByPlan(core::JobId id);
+  void CountEviction(core::JobId id) { ++jobs_[id].evictions; }
+  bool IsBeingLeft(const std::vector<core::GpuId>& gpus) const;
   void PauseByPlan(core::JobId id);
   void LeaveByPlan(core::JobId id);  // the first half of a move
   void ArriveByPlan(core::JobId id, const core::Allocation& to);
@@ -65,7 +67,6 @@ class LiveRuns {
   std::vector<Ended> TakeEnded();
   std::vector<RunEvent> TakeNotes();
   std::optional<double> StepsOf(core::JobId id) const;
-  std::optional<double> StepsPerSecond(core::JobId id) const;
   std::optional<core::Seconds> StepsToldAt(core::JobId id) const;
 
  private:
@@ -105,6 +106,7 @@ class LiveRuns {
     bool believed = false;  // the loop counts it as running
     bool over = false;      // finished or failed, told or about to be
     int ooms = 0;
+    int evictions = 0;
     int refusals = 0;             // one after the other
     int refused_stops = 0;        // likewise
     core::Seconds not_before;     // it is not started again

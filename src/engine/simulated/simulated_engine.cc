@@ -21,7 +21,8 @@ void SimulatedEngine::Report(Observation& out) {
 }
 
 bool SimulatedEngine::Observe(std::optional<core::Seconds> wake, Observation& out) {
-  std::optional<core::Seconds> next = world_.NextEvent();
+  const std::optional<core::Seconds> event = world_.NextEvent();
+  std::optional<core::Seconds> next = event;
   if (next) idle_wakes_ = 0;
   if (!next && (!wake || ++idle_wakes_ > kMostIdleWakes)) return false;
   if (wake) {
@@ -31,16 +32,17 @@ bool SimulatedEngine::Observe(std::optional<core::Seconds> wake, Observation& ou
   events_.Clear();
   world_.AdvanceTo(*next, events_);
   Report(out);
+  out.news = event && *event <= *next;
   return true;
 }
 
 void SimulatedEngine::Apply(const core::Plan& plan, Observation& out) {
   events_.Clear();
   for (const auto& stop : plan.stops) {
-    stop.pause ? world_.Pause(stop.job) : world_.Stop(stop.job);
+    stop.pause ? world_.Pause(stop.job) : world_.Stop(stop.job, core::IsEviction(stop));
   }
   // All movers leave before the first arrives, so that two may change places.
-  for (const auto& move : plan.moves) world_.Leave(move.job);
+  for (const auto& move : plan.moves) world_.Stop(move.job);
   for (const auto& move : plan.moves) world_.Arrive(move.job, move.to, move.free);
   for (const auto& resize : plan.resizes) world_.Resize(resize.job, resize.cores);
   for (const auto& throttle : plan.throttles) world_.Throttle(throttle.job, throttle.share);

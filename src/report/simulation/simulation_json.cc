@@ -1,5 +1,6 @@
 #include "report/simulation/simulation_json.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "report/text/json.h"
@@ -14,7 +15,8 @@ void Add(Json& to, const std::string& name, const study::Distribution& of) {
   to[name + "_p99_seconds"] = OrNull(of.p99);
 }
 
-Json ResultOf(const study::Summary& s) {
+// `guarded`: some policy of the report was watched by the guard.
+Json ResultOf(const study::Summary& s, bool guarded) {
   Json r;
   r["policy"] = s.policy;
   r["jobs"] = s.jobs;
@@ -35,6 +37,10 @@ Json ResultOf(const study::Summary& s) {
   r["oom_count"] = simulated(s.ooms);
   r["resubmissions"] = simulated(s.resubmissions);
   r["moves"] = simulated(s.moves);
+  if (guarded) {
+    r["evictions"] = s.evictions ? Json(*s.evictions) : Json(nullptr);
+    r["evicted_gpu_hours"] = OrNull(s.evicted_gpu_hours);
+  }
   r["fairness_jain"] = OrNull(s.jain);
   r["finish_time_fairness"] = OrNull(s.finish_time_fairness);
   r["gpu_hours"] = OrNull(s.gpu_hours);
@@ -61,7 +67,11 @@ std::string SimulationJson(const SimulationReport& report) {
   json["durations"] = report.durations;
   json["notes"] = report.notes;
   json["results"] = Json::array();
-  for (const study::Summary& summary : report.results) json["results"].push_back(ResultOf(summary));
+  const bool guarded = std::any_of(report.results.begin(), report.results.end(),
+                                   [](const study::Summary& s) { return s.evictions.has_value(); });
+  for (const study::Summary& summary : report.results) {
+    json["results"].push_back(ResultOf(summary, guarded));
+  }
   return Document(json);
 }
 

@@ -78,6 +78,13 @@ const std::vector<Line>& Lines() {
       {"out of memory", [](const Summary& s) { return Simulated(s, s.ooms); }},
       {"resubmissions", [](const Summary& s) { return Simulated(s, s.resubmissions); }},
       {"moves and preemptions", [](const Summary& s) { return Simulated(s, s.moves); }},
+      {"evictions",
+       [](const Summary& s) {
+         return s.evictions ? Count(static_cast<double>(*s.evictions)) : std::string(kUnknown);
+       },
+       [](const Summary& s) { return s.evictions.has_value(); }},
+      {"  GPU hours lost to them", [](const Summary& s) { return Amount(s.evicted_gpu_hours); },
+       [](const Summary& s) { return s.evictions.has_value(); }},
       {"fairness of users (Jain)",
        [](const Summary& s) { return Or(s.jain, [](double v) { return Number(v, 3); }); }},
       {"finish-time fairness, worst",

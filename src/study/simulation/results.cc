@@ -63,6 +63,8 @@ Summary SummaryFrom(const json& r) {
   s.ooms = CountIn(r, "oom_count");
   s.resubmissions = CountIn(r, "resubmissions");
   s.moves = CountIn(r, "moves");
+  if (r.contains("evictions")) s.evictions = CountIn(r, "evictions");
+  s.evicted_gpu_hours = NumberIn(r, "evicted_gpu_hours");
   s.jain = NumberIn(r, "fairness_jain");
   s.finish_time_fairness = NumberIn(r, "finish_time_fairness");
   s.gpu_hours = NumberIn(r, "gpu_hours").value_or(0);

@@ -5,9 +5,12 @@
 
 #include <utility>
 
+#include "control/loop/event_readings.h"
+#include "control/loop/guard.h"
 #include "control/loop/loop.h"
 #include "core/result.h"
 #include "engine/simulated/simulated_engine.h"
+#include "engine/simulated/simulated_steps.h"
 #include "policy/registry.h"
 #include "study/prediction/prediction.h"
 #include "study/simulation/optimal.h"
@@ -81,7 +84,10 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
   const double begin = CpuSeconds();
   policy::Options policy_options = options.policy;
-  policy_options.interference = &scenario.interference;
+  // What the policy believes of co-locations. The guard's measurements of this run are added to it,
+  // never to what the world runs on.
+  interference::Interference believed = scenario.interference;
+  policy_options.interference = &believed;
   auto policy = policy::NewPolicy(policy_name, policy_options);
   RETURN_IF_ERROR(policy);
 
@@ -92,6 +98,27 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   SimulatedEstimator estimator(scenario.truth, options.belief);
   Log log(options.keep_decisions);
   control::Loop loop(snapshot, **policy, engine, estimator, log);
+
+  control::Guard guard;
+  const engine::SimulatedSteps steps(world, options.belief.seed);
+  control::EventReadings readings(
+      guard, steps,
+      {.max_slowdown = options.policy.max_slowdown,
+       .share_speed = [](const core::Demand& demand,
+                         core::Ratio share) -> std::optional<core::Ratio> {
+         if (!demand.known) return std::nullopt;
+         return interference::SpeedAlone(demand, share);
+       },
+       .learn =
+           [&](const core::Snapshot& at, const control::MeasuredPair& pair) {
+             const core::JobView &a = at.job(pair.a), &b = at.job(pair.b);
+             if (!a.job.workload.valid() || !b.job.workload.valid()) return;
+             const auto model = scenario.cluster.ModelOf(a.allocation.gpus.front());
+             believed.Learn(model, a.job.workload, b.job.workload, pair.speed_a, pair.speed_b,
+                            pair.sm_share_a, pair.sm_share_b);
+             loop.Follow(**policy);
+           }});
+  if (options.guard) loop.Watch(guard, readings);
 
   for (std::size_t turn = 0;; ++turn) {
     if (options.until && world.NextEvent().value_or(*options.until) >= *options.until) break;
@@ -112,6 +139,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   Simulation out;
   const double cpu = CpuSeconds() - begin + options.cpu_seconds_before;
   out.summary = Summarise(scenario, world, policy_name, log.took(), cpu);
+  if (options.guard) CountEvictions(scenario, world, out.summary);
   out.outcomes = world.outcomes();
   out.decisions = log.TakeRows();
   return out;

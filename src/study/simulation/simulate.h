@@ -21,6 +21,8 @@ struct SimulateOptions {
   std::optional<core::Seconds> until;  // stop there, whatever is left
   policy::Options policy;              // .interference is set by Simulate
   bool keep_decisions = false;
+  // The guard looks at bounds and evicts, as on a server. False: the papers' systems had none.
+  bool guard = false;
   double cpu_seconds_before = 0;  // spent on reading, counted into jobs per CPU second
 };
 

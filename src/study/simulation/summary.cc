@@ -96,4 +96,14 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
   return s;
 }
 
+void CountEvictions(const Scenario& scenario, const sim::World& world, Summary& to) {
+  to.evictions = 0;
+  to.evicted_gpu_hours = 0;
+  for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+    const sim::JobOutcome& outcome = world.outcomes()[j];
+    *to.evictions += static_cast<std::uint64_t>(outcome.evictions);
+    *to.evicted_gpu_hours += outcome.evicted.value * scenario.jobs[j].gpus / 3600;
+  }
+}
+
 }  // namespace sharewell::study

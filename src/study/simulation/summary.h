@@ -26,6 +26,9 @@ struct Summary {
   std::optional<double> allocated;
   std::optional<double> slowdown_mean, slowdown_p95;  // by neighbours
   std::uint64_t ooms = 0, resubmissions = 0, moves = 0;
+  // Absent: nobody looked at bounds. What the starts after evictions took, restarts and start-up.
+  std::optional<std::uint64_t> evictions;
+  std::optional<double> evicted_gpu_hours;
   std::optional<double> jain;  // over users, of time alone over completion time
   std::optional<double>
       finish_time_fairness;  // worst user's mean of completion time over time alone
@@ -42,5 +45,8 @@ struct Summary {
 
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,
                   const std::vector<double>& decision_seconds, double cpu_seconds);
+
+// Of a run with the guard.
+void CountEvictions(const Scenario& scenario, const sim::World& world, Summary& to);
 
 }  // namespace sharewell::study

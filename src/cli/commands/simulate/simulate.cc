@@ -89,6 +89,10 @@ class SimulateCommand : public Command {
     app.add_option("--max-slowdown", f.max_slowdown, "maximum slowdown by neighbours")
         ->type_name("X")
         ->capture_default_str();
+    app.add_option("--guard", f.guard,
+                   "evict a job where a co-location breaks a bound, as a server does")
+        ->type_name("on|off")
+        ->capture_default_str();
     app.add_option("--restart-cost", f.restart_cost,
                    "time lost by a job that is moved or preempted")
         ->type_name("TIME")

@@ -122,6 +122,10 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   options.restart_cost = *restart_cost;
   options.policy.max_slowdown = *max_slowdown;
   options.policy.pauses_runs = flags.pause;
+  if (flags.guard != "on" && flags.guard != "off") {
+    return UsageError("--guard: {} is neither on nor off", Quoted(flags.guard));
+  }
+  options.guard = flags.guard == "on";
   options.keep_decisions = flags.out.has_value();
   auto policies = ParsePolicies(flags.policies, options.policy);
   RETURN_IF_ERROR(policies);

@@ -21,6 +21,7 @@ struct SimulateFlags {
   std::string belief = "noisy:0.154";
   std::string durations = "noisy:0.3";
   std::string max_slowdown = "1.25";
+  std::string guard = "on";
   std::string restart_cost = "30";
   std::string work_scale = "1";
   std::string seed = "1";

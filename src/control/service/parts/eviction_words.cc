@@ -27,7 +27,7 @@ std::string Listed(const std::vector<std::int64_t>& numbers, const LiveJobs& liv
 }
 
 // "takes 1.67 times as long as alone (by its steps), and its bound is 1.25"
-std::string HowSlow(const Eviction& eviction) {
+std::string HowSlow(const core::reason::Evicted& eviction) {
   return fmt::format("takes {:.2f} times as long as alone (by {}), and its bound is {:.2f}",
                      eviction.slowdown, eviction.by_steps ? "its steps" : "SM activity",
                      eviction.bound);
@@ -35,13 +35,14 @@ std::string HowSlow(const Eviction& eviction) {
 
 }  // namespace
 
-EvictionWords WhyEvicted(const Eviction& eviction, const std::vector<std::int64_t>& beside,
-                         bool alone_next, const LiveJobs& live) {
-  const LiveJob* job = live.Find(eviction.job);
-  const bool itself = eviction.slowed == eviction.job;
+EvictionWords WhyEvicted(core::JobId id, const core::reason::Evicted& evicted,
+                         const std::vector<std::int64_t>& beside, bool alone_next,
+                         const LiveJobs& live) {
+  const LiveJob* job = live.Find(id);
+  const bool itself = evicted.slowed == id;
   const std::string why =
-      fmt::format("{} {} {}", itself ? "it" : Named(eviction.slowed, live),
-                  itself ? "beside " + Listed(beside, live) : "beside it", HowSlow(eviction));
+      fmt::format("{} {} {}", itself ? "it" : Named(evicted.slowed, live),
+                  itself ? "beside " + Listed(beside, live) : "beside it", HowSlow(evicted));
   if (job != nullptr && job->record.asked.terminal) {
     return {"ended: " + why, "ended, as an interactive job is not started again: " + why};
   }
@@ -59,7 +60,7 @@ EvictionWords WhyEvicted(const Eviction& eviction, const std::vector<std::int64_
 std::string WhyItStays(const Eviction& eviction, const LiveJobs& live) {
   return fmt::format(
       "beside {} it {}; both were evicted twice already, so both stay and it ends later",
-      Named(eviction.job, live), HowSlow(eviction));
+      Named(eviction.job, live), HowSlow(eviction.why));
 }
 
 }  // namespace sharewell::control

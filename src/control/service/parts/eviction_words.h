@@ -16,9 +16,10 @@ struct EvictionWords {
   std::string note;    // afterwards
 };
 
-// `beside`: the numbers of those who stay. `alone_next`: it was evicted often enough.
-EvictionWords WhyEvicted(const Eviction& eviction, const std::vector<std::int64_t>& beside,
-                         bool alone_next, const LiveJobs& live);
+// Of `job`. `beside`: the numbers of those who stay. `alone_next`: it was evicted often enough.
+EvictionWords WhyEvicted(core::JobId job, const core::reason::Evicted& why,
+                         const std::vector<std::int64_t>& beside, bool alone_next,
+                         const LiveJobs& live);
 
 // For whom is slowed, and nobody may be evicted for.
 std::string WhyItStays(const Eviction& eviction, const LiveJobs& live);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "control/service/parts/eviction_words.h"
 #include "core/sm_share.h"
 
 namespace sharewell::control {
@@ -14,6 +15,8 @@ using core::JobRecord;
 using core::Phase;
 
 namespace {
+
+constexpr const char* kEvicted = "job.parted";  // as events were always called
 
 class Changes {
  public:
@@ -38,6 +41,19 @@ class Changes {
     JobRecord& record = changes_.jobs.back();
     record.reason = core::InWords(reason, live_.NameOf(core::OtherJob(reason)));
     return &record;
+  }
+
+  // A server that is killed before it acts on it must know that it asked.
+  void Evict(core::JobId id, const core::reason::Evicted& why) {
+    JobRecord* record = Change(id, why, kEvicted);
+    if (record == nullptr) return;
+    ++record->evicted;
+    record->phase = Phase::kStopping;
+    const auto& on = snapshot_.job(id).allocation.gpus;
+    const EvictionWords words = WhyEvicted(id, why, JobsOn(on, id, snapshot_, live_),
+                                           record->evicted >= core::kEvictionsAlone, live_);
+    record->reason = words.reason;
+    record->note = words.note;
   }
 
   void Place(core::JobId id, const core::Reason& reason, const char* kind,
@@ -67,9 +83,11 @@ class Changes {
       const JobRecord& record = changes_.jobs[i];
       std::string place;
       for (const auto& gpu : record.gpus) place += fmt::format(" GPU {}", core::NameOf(gpu));
+      const bool evicted = kinds_[i] == kEvicted;
       changes_.events.push_back({0, now_, kinds_[i], record.number,
-                                 fmt::format("job {}:{}{} {}", record.number, place,
-                                             place.empty() ? "" : ":", record.reason)});
+                                 evicted ? fmt::format("job {}: {}", record.number, record.note)
+                                         : fmt::format("job {}:{}{} {}", record.number, place,
+                                                       place.empty() ? "" : ":", record.reason)});
     }
     return std::move(changes_);
   }
@@ -121,7 +139,9 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
                             const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now) {
   Changes changes(snapshot, live, gpus, plan, now);
   for (const auto& stop : plan.stops) {
-    if (JobRecord* record = changes.Change(stop.job, stop.reason, "job.stopped")) {
+    if (const auto* evicted = std::get_if<core::reason::Evicted>(&stop.reason)) {
+      changes.Evict(stop.job, *evicted);
+    } else if (JobRecord* record = changes.Change(stop.job, stop.reason, "job.stopped")) {
       record->phase = Phase::kStopping;
       record->paused = stop.pause;
       record->reason +=

@@ -62,6 +62,7 @@ core::Result<WhatIfResult> TraceWhatIf(const Scenario& scenario,
   CompareOptions compare;
   compare.simulate.policy.max_slowdown = options.max_slowdown;
   compare.simulate.restart_cost = options.restart_cost;
+  compare.simulate.guard = true;
   compare.progress = [&](const std::string&, std::size_t done, std::size_t of) {
     if (options.progress) options.progress(result.policies.size(), done, of);
   };

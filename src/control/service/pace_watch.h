@@ -1,0 +1,76 @@
+// PaceWatch: how fast running jobs go, read every second for the loop's guard, shown to users, and
+// kept: pairs that were measured, time limits that neighbours made too short, rates alone. The
+// loop's thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "control/loop/guard.h"
+#include "control/loop/readings.h"
+#include "control/service/advisor.h"
+#include "control/service/job_board.h"
+#include "control/service/parts/live_jobs.h"
+#include "control/service/parts/outbox.h"
+#include "control/service/service.h"
+#include "core/cluster.h"
+#include "core/renumbering.h"
+#include "core/snapshot.h"
+#include "engine/live/live_engine.h"
+
+namespace sharewell::control {
+
+// Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
+// predicted on another GPU model says little about this one.
+std::optional<double> StepsByProfile(const core::JobRecord& record);
+
+// What a job was seen to use, as it is shown; `gpus` that it has.
+core::SeenFigures SeenOf(const core::Profile& seen, int gpus);
+
+class PaceWatch final : public Readings {
+ public:
+  // All must outlive it; `monitor` may be null.
+  struct Parts {
+    const core::Cluster& cluster;
+    const core::Snapshot& snapshot;
+    engine::LiveEngine& engine;
+    LiveJobs& live;
+    Outbox& outbox;
+    JobBoard& board;
+    Advisor& advisor;
+    JobMonitor* monitor;
+    core::Ratio max_slowdown;  // where a job states none
+    std::function<core::UnixMillis()> wall;
+    std::function<void()> pairs_learnt;  // the advisor's policy is another one now
+  };
+  PaceWatch(Parts parts, const GuardOptions& guard);
+
+  std::optional<core::Seconds> NextLook(const core::Snapshot& snapshot) override;
+  std::vector<Standing> Read(const core::Snapshot& snapshot) override;
+  void OnVerdict(const core::Snapshot& snapshot, std::span<const Standing> running,
+                 const Verdict& verdict) override;
+
+  Guard& guard() { return guard_; }
+  // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
+  void TellPace(const LiveJob& job, const core::Estimate& believed,
+                const std::vector<core::GpuId>& on);
+  // It has ended well: what was seen of it is what the next of its kind is believed to need.
+  void LearnRun(const LiveJob& job);
+  void Renumber(const core::Renumbering& ids) { guard_.Renumber(ids); }
+
+ private:
+  Standing StandingNow(LiveJob& job) const;
+  void Show(LiveJob& job, const Standing& standing, bool figures);
+  void ExtendLimit(LiveJob& job, const Standing& standing);
+  void LearnPairs(const std::vector<MeasuredPair>& pairs);
+
+  const Parts parts_;
+  Guard guard_;
+  core::Seconds looked_;      // last
+  core::Seconds passed_;      // between the last two looks
+  core::Seconds shown_seen_;  // what running jobs were seen to use
+};
+
+}  // namespace sharewell::control
