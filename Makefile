@@ -22,8 +22,8 @@ build:  ## build build/release/sharewell
 package: build  ## a .deb, a tarball and the Python client's wheel in build/package/out
 	@tools/package
 
-test: setup  ## build release and asan, run every test and every check
-	@echo "test: layers, format, release, asan, tsan, fuzzers, clang-tidy"
+test: setup  ## build release, asan and tsan, run every test and every check
+	@echo "test: layers, format, asan, release, tsan, clang-tidy; what a step prints comes when it ends"
 	@WERROR=$(WERROR) tools/test
 
 test-slurm-24:  ## the scenarios of tests/slurm with Slurm 24.11, in a chroot of Debian 13 (root)
@@ -69,7 +69,8 @@ asan: setup  ## build and test with AddressSanitizer and UBSan
 
 tsan: setup  ## build and test what has threads with ThreadSanitizer
 	@echo "tsan: compiling and testing build/tsan"
-	@WERROR=$(WERROR) tools/tsan
+	@tools/compile tsan $(WERROR)
+	@tools/run_ctest tsan
 
 clean:  ## remove build/
 	@echo "clean: removing build/"

@@ -5,19 +5,30 @@
 #   PCH     <CLI/CLI.hpp> ...    heavy headers of this module alone, precompiled with the common ones
 #   TESTS   cluster_test.cc ...  one GoogleTest program: core_tests
 #   TEST_DEPS policy ...         modules only the tests link (testing/ comes by itself)
-#   COLD                         heavy to compile and never waited for: optimised little, and not at all under a sanitizer
-#   ALONE   spec.cc ...)         sources whose file-local names clash with a neighbour's: the asan build compiles
+#   COLD                         heavy to compile and never waited for: optimised little
+#   HOT                          its tests compute for minutes: optimised under a sanitizer too
+#   TSAN_SOURCES ^usage/ ...     of the sources, the ones that ThreadSanitizer's build needs, as regular expressions (default: all).
+#                                It has what has threads, and what that uses: no studies
+#   TSAN_TESTS ^service/ ...     of the tests, the ones that have threads: the only ones of that build (default: none)
+#   ALONE   spec.cc ...)         sources whose file-local names clash with a neighbour's: most presets compile
 #                                the others several at a time
 #
 # Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
 
 # The code of a test runs once: to optimise it costs more than it gains. What it tests is optimised all the same.
 set(SHAREWELL_TEST_OPTIONS -O0)
+set(SHAREWELL_HOT_OPTIONS -O1)
 
 if(SHAREWELL_PCH)
   add_library(sharewell_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
   target_link_libraries(sharewell_pch PRIVATE fmt::fmt tl::expected)
   target_precompile_headers(sharewell_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h)
+  if(SHAREWELL_SANITIZE)
+    add_library(sharewell_hot_pch OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
+    target_link_libraries(sharewell_hot_pch PRIVATE fmt::fmt tl::expected)
+    target_compile_options(sharewell_hot_pch PRIVATE ${SHAREWELL_HOT_OPTIONS})
+    target_precompile_headers(sharewell_hot_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h)
+  endif()
   if(BUILD_TESTING)
     add_library(sharewell_test_pch OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch/empty.cc)
     target_link_libraries(sharewell_test_pch PRIVATE fmt::fmt tl::expected GTest::gmock)
@@ -45,10 +56,45 @@ include([[${CMAKE_SOURCE_DIR}/cmake/TestSuites.cmake]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
+# Whether $UNIT_TESTS of tools/compile asks for the tests of this module.
+function(sharewell_tests_wanted name result)
+  set(wanted ${BUILD_TESTING})
+  if("but" IN_LIST SHAREWELL_UNIT_TESTS)
+    if(name IN_LIST SHAREWELL_UNIT_TESTS)
+      set(wanted OFF)
+    endif()
+  elseif(NOT SHAREWELL_UNIT_TESTS STREQUAL "all" AND NOT name IN_LIST SHAREWELL_UNIT_TESTS)
+    set(wanted OFF)
+  endif()
+  set(${result} ${wanted} PARENT_SCOPE)
+endfunction()
+
+# Of a list, what one of the patterns matches.
+function(sharewell_filter list)
+  list(JOIN ARGN "|" any)
+  set(kept)
+  foreach(item IN LISTS ${list})
+    if(item MATCHES "${any}")
+      list(APPEND kept ${item})
+    endif()
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()
+
 function(sharewell_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "COLD" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "COLD;HOT" "" "SOURCES;DEPS;LIBS;PCH;TESTS;TEST_DEPS;TSAN_SOURCES;TSAN_TESTS;ALONE")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sharewell_module(${name}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(SHAREWELL_SANITIZE MATCHES "thread")
+    if(ARG_TSAN_SOURCES)
+      sharewell_filter(ARG_SOURCES ${ARG_TSAN_SOURCES})
+    endif()
+    if(ARG_TSAN_TESTS)
+      sharewell_filter(ARG_TESTS ${ARG_TSAN_TESTS})
+    else()
+      set(ARG_TESTS)
+    endif()
   endif()
   set(target sharewell_${name})
   if(ARG_ALONE)
@@ -58,8 +104,10 @@ function(sharewell_module name)
     set(scope PUBLIC)
     add_library(${target} STATIC ${ARG_SOURCES})
     # A precompiled header serves those that are compiled alike.
-    if(SHAREWELL_PCH AND (ARG_PCH OR ARG_COLD))
+    if(SHAREWELL_PCH AND (ARG_PCH OR (ARG_COLD AND NOT SHAREWELL_SANITIZE)))
       target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch/common.h ${ARG_PCH})
+    elseif(SHAREWELL_PCH AND ARG_HOT AND SHAREWELL_SANITIZE)
+      target_precompile_headers(${target} REUSE_FROM sharewell_hot_pch)
     elseif(SHAREWELL_PCH)
       target_precompile_headers(${target} REUSE_FROM sharewell_pch)
     endif()
@@ -67,9 +115,9 @@ function(sharewell_module name)
     set(scope INTERFACE)
     add_library(${target} INTERFACE)
   endif()
-  if(ARG_COLD AND SHAREWELL_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(ARG_COLD)
+  if(ARG_HOT AND SHAREWELL_SANITIZE)
+    target_compile_options(${target} PRIVATE ${SHAREWELL_HOT_OPTIONS})
+  elseif(ARG_COLD AND NOT SHAREWELL_SANITIZE)
     target_compile_options(${target} PRIVATE -O1)
   endif()
   add_library(sharewell::${name} ALIAS ${target})
@@ -77,13 +125,7 @@ function(sharewell_module name)
   target_include_directories(${target} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${target} ${scope} ${ARG_DEPS} ${ARG_LIBS})
 
-  set(tests ${BUILD_TESTING})
-  if("but" IN_LIST SHAREWELL_UNIT_TESTS AND name IN_LIST SHAREWELL_UNIT_TESTS)
-    set(tests OFF)
-  elseif(NOT "but" IN_LIST SHAREWELL_UNIT_TESTS AND NOT SHAREWELL_UNIT_TESTS STREQUAL "all"
-         AND NOT name IN_LIST SHAREWELL_UNIT_TESTS)
-    set(tests OFF)
-  endif()
+  sharewell_tests_wanted(${name} tests)
   if(tests AND ARG_TESTS)
     add_executable(${name}_tests ${ARG_TESTS})
     set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)

@@ -1,5 +1,8 @@
-// Feeds every file of a corpus folder to a fuzzer's entry point, without libFuzzer. An empty or
-// missing corpus is an error: a replay that replays nothing proves nothing.
+// Gives every fuzzer each file of its folder of the corpus, without libFuzzer. A fuzzer without
+// inputs is an error: a replay that replays nothing proves nothing. The name of an input is printed
+// before it is tried, so that what ends the program is the last one named.
+//
+//   replay_fuzzers CORPUS [NAME...]
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,32 +10,49 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+struct Replayed {
+  std::string_view name;
+  int (*try_input)(const std::uint8_t* data, std::size_t size);
+};
+
+#include "replayed.h"
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  std::vector<fs::path> inputs;
-  for (int i = 1; i < argc; ++i) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: replay_fuzzers CORPUS [NAME...]\n");
+    return 2;
+  }
+  const std::vector<std::string_view> wanted(argv + 2, argv + argc);
+  std::size_t replayed = 0;
+  bool failed = false;
+  for (const Replayed& fuzzer : kReplayed) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), fuzzer.name) == wanted.end())
+      continue;
+    std::vector<fs::path> inputs;
     std::error_code error;
-    for (const auto& entry : fs::recursive_directory_iterator(argv[i], error)) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(argv[1]) / fuzzer.name, error)) {
       if (entry.is_regular_file()) inputs.push_back(entry.path());
     }
-    if (error) std::fprintf(stderr, "%s: %s\n", argv[i], error.message().c_str());
+    if (error || inputs.empty()) {
+      std::fprintf(stderr, "%.*s has no inputs in %s\n", static_cast<int>(fuzzer.name.size()),
+                   fuzzer.name.data(), argv[1]);
+      failed = true;
+    }
+    std::sort(inputs.begin(), inputs.end());
+    for (const fs::path& path : inputs) {
+      std::ifstream file(path, std::ios::binary);
+      const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+      std::fprintf(stderr, "%s (%zu bytes)\n", path.c_str(), bytes.size());
+      const std::vector<std::uint8_t> data(bytes.begin(), bytes.end());
+      fuzzer.try_input(data.data(), data.size());
+    }
+    replayed += inputs.size();
   }
-  if (inputs.empty()) {
-    std::fprintf(stderr, "no inputs: give a folder with at least one file\n");
-    return 1;
-  }
-  std::sort(inputs.begin(), inputs.end());
-  for (const fs::path& path : inputs) {
-    std::ifstream file(path, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-    std::fprintf(stderr, "%s (%zu bytes)\n", path.filename().c_str(), bytes.size());
-    const std::vector<std::uint8_t> data(bytes.begin(), bytes.end());
-    LLVMFuzzerTestOneInput(data.data(), data.size());
-  }
-  std::printf("%zu inputs replayed\n", inputs.size());
-  return 0;
+  std::printf("%zu inputs replayed\n", replayed);
+  return failed ? 1 : 0;
 }

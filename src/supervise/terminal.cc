@@ -29,7 +29,7 @@ constexpr char kDraft[] = "terminal.new";
 constexpr int kMostBlocks = 4096;       // read from a pty that others may still write to
 constexpr std::int64_t kLinger = 3000;  // ms for a client to take the last of it
 
-std::int64_t Millis() {
+std::int64_t NowMillis() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
@@ -199,7 +199,7 @@ bool ReadPty(Terminal& self, Log& log) {
 void SendUntil(Terminal& self, std::int64_t until) {
   SendOutput(self);
   while (self.client >= 0 && self.output_size > 0) {
-    const std::int64_t left = until - Millis();
+    const std::int64_t left = until - NowMillis();
     if (left <= 0) return LoseClient(self);
     pollfd wanted{self.client, POLLOUT, 0};
     ::poll(&wanted, 1, static_cast<int>(left));
@@ -243,7 +243,7 @@ void SeeTerminal(Terminal& self, const pollfd* wanted, Log& log) {
 
 void DrainTerminal(Terminal& self, Log& log) {
   if (self.master < 0) return;
-  const std::int64_t until = Millis() + kLinger;
+  const std::int64_t until = NowMillis() + kLinger;
   SendUntil(self, until);
   for (int i = 0; i < kMostBlocks && ReadPty(self, log); ++i) SendUntil(self, until);
 }
@@ -255,7 +255,7 @@ void TellClient(Terminal& self, int code, bool more) {
   self.output[kFrameHead + 4] = more ? 1 : 0;
   self.output_at = 0;
   self.output_size = kFrameHead + 5;
-  SendUntil(self, Millis() + kLinger);
+  SendUntil(self, NowMillis() + kLinger);
   CloseTerminal(self);
 }
 

@@ -15,7 +15,7 @@ using study::Inspection;
 using study::LayerRow;
 
 // "4.09 G", "1.8 T", "64 k": a count with a power of a thousand.
-std::string Count(double value) {
+std::string ScaledCount(double value) {
   constexpr const char* kSuffix[] = {"", " k", " M", " G", " T", " P"};
   std::size_t power = 0;
   while (value >= 999.5 && power + 1 < std::size(kSuffix)) {
@@ -32,11 +32,12 @@ double WorkOf(const LayerRow& row) { return row.flops_forward + row.flops_backwa
 
 std::string Totals(const Inspection& in) {
   Table table({{"", Align::kLeft}, {"FLOPs", Align::kRight}, {"memory traffic", Align::kRight}});
-  table.Row({"forward", Count(in.flops_forward), Bytes(in.bytes_forward)});
+  table.Row({"forward", ScaledCount(in.flops_forward), Bytes(in.bytes_forward)});
   if (!in.optimizer.empty()) {
-    table.Row({"backward", Count(in.flops_backward), Bytes(in.bytes_backward)});
-    table.Row({"optimizer (" + in.optimizer + ")", Count(in.flops_update), Bytes(in.bytes_update)});
-    table.Row({"a step", Count(in.flops_forward + in.flops_backward + in.flops_update),
+    table.Row({"backward", ScaledCount(in.flops_backward), Bytes(in.bytes_backward)});
+    table.Row(
+        {"optimizer (" + in.optimizer + ")", ScaledCount(in.flops_update), Bytes(in.bytes_update)});
+    table.Row({"a step", ScaledCount(in.flops_forward + in.flops_backward + in.flops_update),
                Bytes(in.bytes_forward + in.bytes_backward + in.bytes_update)});
   }
   return table.Text();
@@ -76,9 +77,9 @@ std::string Costliest(const Inspection& in, std::size_t most) {
                {"params", Align::kRight}});
   for (const LayerRow* row : rows) {
     table.Row({row->name.empty() ? kUnknown : row->name, row->type,
-               row->shape.empty() ? kUnknown : row->shape, Count(WorkOf(*row)),
+               row->shape.empty() ? kUnknown : row->shape, ScaledCount(WorkOf(*row)),
                Percent(WorkOf(*row) / total), Bytes(row->bytes_forward + row->bytes_backward),
-               row->params > 0 ? Count(row->params) : ""});
+               row->params > 0 ? ScaledCount(row->params) : ""});
   }
   return table.Text();
 }
@@ -92,8 +93,8 @@ std::string InspectionTable(const Inspection& in, std::size_t costliest) {
                   in.optimizer.empty() ? "inference" : "training with " + in.optimizer);
   text += fmt::format(
       "{} parameters, {} MACs a sample forward, {} operators, about {} kernels a step\n",
-      Count(in.params), Count(in.macs_per_sample), Count(static_cast<double>(in.nodes)),
-      Count(in.kernels));
+      ScaledCount(in.params), ScaledCount(in.macs_per_sample),
+      ScaledCount(static_cast<double>(in.nodes)), ScaledCount(in.kernels));
   text +=
       fmt::format("{} FLOPs a byte of memory traffic; {} of activations, {} of input a batch\n\n",
                   Number(in.intensity, 1), Bytes(in.activations), Bytes(in.input_bytes));
