@@ -3,8 +3,8 @@
 
 Three loops (ResNet-50, BERT, an LSTM; deterministic, losses recorded) share the GPU under CUDA MPS. Each is measured alone, while the others wait between
 two steps, and then beside them. Some of them are then stopped for 3 and 5 s, by the freezer of their control groups (cgroup v2) and by SIGSTOP to the whole
-process group, and go on. Afterwards many short stops, and what may happen during a stop: a neighbour allocates memory, a new loop starts, a loop ends, a
-loop is stopped while it connects, a stopped loop is killed. Then the same loops again without MPS: the losses of both runs, step by step, are to be the same.
+process group, and go on. Afterwards many short stops, and what may happen during a stop: a neighbour allocates memory, a new loop starts, a loop ends (five
+times), a loop is stopped while it connects, a stopped loop is killed. Then the same loops again without MPS: the losses of both runs, step by step, are to be the same.
 
 FOLDER gets freeze.csv (a line a stop and loop), freeze.json (the rest) and freeze-steps.json (when each step was, each loss). Needs root.
 """
@@ -325,12 +325,13 @@ def while_stopped(s, method, spares):
                 'error': spare.error.value.decode()}
 
     def end(spare):
+        before = mps_clients()
         began, spare.order.value = now(), END
         while spare.p.is_alive() and now() < began + 4:
             time.sleep(0.002)
         gone = now() - began if not spare.p.is_alive() else None
         time.sleep(0.5)                                    # the server notices
-        return {'gone_after_s': gone, 'mps_clients_left': mps_clients()}
+        return {'gone_after_s': gone, 'mps_clients_before': before, 'mps_clients_left': mps_clients()}
 
     seen['allocate_s'] = {'nobody_frozen': allocate()}
     s.wait(1)
@@ -339,6 +340,11 @@ def while_stopped(s, method, spares):
     s.stop(everybody, ['resnet50', 'bert'], 5, method, what='start', meanwhile=lambda: seen['start'].update(two_frozen=start(spares[1])))
     seen['end'] = {'nobody_frozen': end(spares[0])}
     s.stop(everybody, ['lstm'], 3, method, what='end', meanwhile=lambda: seen['end'].update(lstm_frozen=end(spares[1])))
+    seen['end']['again'] = []
+    for spare, frozen in zip(spares[4:], (['resnet50'], ['bert'], ['resnet50', 'bert'], ['bert', 'lstm'])):
+        start(spare)
+        s.wait(GAP)
+        s.stop(everybody, frozen, 3, method, what='end', meanwhile=lambda: seen['end']['again'].append({'frozen': frozen} | end(spare)))
     began = now()                                          # a loop that is stopped while it connects to the MPS server
     spares[2].start.set()
     s.wait(0.15)
@@ -351,7 +357,7 @@ def while_stopped(s, method, spares):
     spares[2].thaw(method)
     spares[2].steady.wait(5)
     seen['stopped_while_it_starts'] |= {'steady_after_s': now() - began if spares[2].steady.is_set() else None, 'error': spares[2].error.value.decode()}
-    for spare in spares[2:]:
+    for spare in spares[2:4]:
         end(spare)
     s.wait(GAP)
     began = now()                                          # a stopped loop is killed
@@ -428,7 +434,7 @@ def rounded(value):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('folder', type=pathlib.Path)
-    parser.add_argument('--limit', type=float, default=290, help='seconds (default %(default)s)')
+    parser.add_argument('--limit', type=float, default=320, help='seconds (default %(default)s)')
     args = parser.parse_args()
     began = now()
     import torchvision                                     # noqa: F401, once, before the loops are forked
@@ -439,7 +445,7 @@ def main():
     groups = control_groups()
     methods = (['cgroup'] if groups else []) + ['sigstop']
     made = [[Loop(name, w, mps, groups) for name, w in LOOPS.items()] for mps in (True, False)]
-    spares = [Loop(f'spare{i}', SPARE, True, groups) for i in range(4)]
+    spares = [Loop(f'spare{i}', SPARE, True, groups) for i in range(8)]
     watch = Watch(gpu)
     sittings, errors = [], []
     print('ready', round(now() - began, 1), about, 'methods', methods, flush=True)
@@ -453,7 +459,7 @@ def main():
                 sitting.start()
                 print(sitting.sharing, 'warm at', round(now() - began, 1), flush=True)
                 rounds(sitting, methods, spares)
-            except (TimeIsUp, RuntimeError) as e:
+            except (TimeIsUp, RuntimeError, subprocess.TimeoutExpired) as e:
                 errors.append(f'{sitting.sharing}: {e!r}')
             sitting.extra['ended'] = {loop.name: loop.error.value.decode() or 'killed while frozen' for loop in loops if not loop.p.is_alive()}
             print(sitting.sharing, 'done at', round(now() - began, 1), flush=True)
