@@ -15,16 +15,16 @@ namespace json = sharewell::json;
 
 namespace {
 
-void Require(bool holds) {
+void MustHold(bool holds) {
   if (!holds) __builtin_trap();
 }
 
 std::size_t Walk(json::Value value) {
   const int kinds = value.is_null() + value.is_bool() + value.is_number() + value.is_text() +
                     value.is_list() + value.is_object();
-  Require(kinds == 1 && !value.Quoted().empty());
-  Require(value.is_number() == value.Number().has_value());
-  Require(value.is_list() == value.Numbers().has_value());
+  MustHold(kinds == 1 && !value.Quoted().empty());
+  MustHold(value.is_number() == value.Number().has_value());
+  MustHold(value.is_list() == value.Numbers().has_value());
   std::size_t entries = 0, values = 1;
   for (const json::Value item : value.items()) {
     ++entries;
@@ -33,9 +33,9 @@ std::size_t Walk(json::Value value) {
   for (const auto& [key, member] : value.members()) {
     ++entries;
     values += Walk(member);
-    Require(value.Has(key) && json::IsUtf8(key));
+    MustHold(value.Has(key) && json::IsUtf8(key));
   }
-  Require(entries == value.size());
+  MustHold(entries == value.size());
   return values;
 }
 
@@ -45,7 +45,7 @@ void Ask(json::Value root) {
   json::Reader reader(root, "root.", json::Trust::kSent, error);
   std::string first = error;
   const auto sticks = [&] {
-    Require(first.empty() || first == error);
+    MustHold(first.empty() || first == error);
     first = error;
   };
   int whole = 0;
@@ -69,7 +69,7 @@ void Ask(json::Value root) {
   sticks();
   reader.RefuseOthers();
   sticks();
-  Require(whole >= -5 && whole <= 5 && number >= 0 && number <= 1);
+  MustHold(whole >= -5 && whole <= 5 && number >= 0 && number <= 1);
 }
 
 }  // namespace
@@ -81,22 +81,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool sound = !json::FirstError(marked ? text.substr(3) : text);
   if (!parsed) {
     const std::string& why = parsed.error().message;
-    Require(!why.empty());
-    Require(sound == (why.find("line ") == std::string::npos) ||
-            why.find("nested") != std::string::npos);
+    MustHold(!why.empty());
+    MustHold(sound == (why.find("line ") == std::string::npos) ||
+             why.find("nested") != std::string::npos);
     return 0;
   }
-  Require(sound);
+  MustHold(sound);
   Walk(parsed->root());
   Ask(parsed->root());
   for (const auto style : {json::Style::kLine, json::Style::kFile, json::Style::kReport}) {
     std::string out;
     json::Writer(out, style).Value(parsed->root());
     const auto again = json::Document::Parse(out, 64);
-    Require(again.has_value());
+    MustHold(again.has_value());
     std::string twice;
     json::Writer(twice, style).Value(again->root());
-    Require(out == twice);
+    MustHold(out == twice);
   }
   return 0;
 }
