@@ -57,18 +57,20 @@ void EventReadings::Watch(const core::Snapshot& snapshot, GpuId gpu) {
   Sharing& sharing = found != sharing_.end() ? found->second : sharing_[gpu];
   sharing.since = snapshot.changed(gpu);
   sharing.looks = 0;
+  bool judged = false;  // of somebody it is known how fast it is alone
   for (const JobId id : residents) {
     const core::JobView& view = snapshot.job(id);
     if (view.job.placeholder || view.allocation.gpus.size() != 1) {
       return Plan(gpu, sharing, std::nullopt);  // nobody who shares
     }
+    judged = judged || SeenAlone(id, gpu) != nullptr || StepsByProfile(snapshot, view);
     const Seconds first = steps_.Read(id, snapshot.now()).first_step;
     sharing.since = std::max(sharing.since, first);
   }
   sharing.read = sharing.since + guard_.options().settle - kTellEvery;
   const Seconds first_look =
       sharing.since + guard_.options().settle + guard_.options().window + kSlack;
-  Plan(gpu, sharing, residents.size() > 1 ? std::optional(first_look) : std::nullopt);
+  Plan(gpu, sharing, judged && residents.size() > 1 ? std::optional(first_look) : std::nullopt);
 }
 
 void EventReadings::AfterChanges(const core::Snapshot& snapshot,
@@ -127,6 +129,11 @@ void EventReadings::ReadAlone(const core::Snapshot& snapshot, GpuId gpu) {
   alone_[id] = {gpu, view.since, rate, sm};
 }
 
+const EventReadings::Alone* EventReadings::SeenAlone(JobId id, GpuId gpu) const {
+  const auto found = alone_.find(id);
+  return found != alone_.end() && found->second.gpu == gpu ? &found->second : nullptr;
+}
+
 Standing EventReadings::Stands(const core::Snapshot& snapshot, JobId id,
                                const Sharing& sharing) const {
   const core::JobView& view = snapshot.job(id);
@@ -145,10 +152,10 @@ Standing EventReadings::Stands(const core::Snapshot& snapshot, JobId id,
   standing.steps_alone = StepsByProfile(snapshot, view);
   const core::Demand& demand = view.estimate.On(snapshot.cluster().ModelOf(gpu)).demand;
   if (standing.steps_alone) standing.sm_alone = demand.sm;
-  if (const auto found = alone_.find(id); found != alone_.end() && found->second.gpu == gpu) {
-    standing.steps_alone = found->second.steps_per_second;
-    standing.sm_alone = found->second.sm;
-    standing.history->kept_pace = found->second.started == view.since;
+  if (const Alone* alone = SeenAlone(id, gpu)) {
+    standing.steps_alone = alone->steps_per_second;
+    standing.sm_alone = alone->sm;
+    standing.history->kept_pace = alone->started == view.since;
   }
   if (standing.sm_share < 1 && options_.share_speed) {
     standing.share_speed = options_.share_speed(demand, standing.sm_share);
@@ -181,11 +188,13 @@ void EventReadings::OnVerdict(const core::Snapshot& snapshot, std::span<const St
   const GuardOptions& guard = guard_.options();
   for (const Standing& job : running) {
     Sharing& sharing = sharing_.at(job.gpus.front());
-    if (sharing.looks == 1 && !sharing.at) {
-      Plan(job.gpus.front(), sharing, snapshot.now() + guard.window + kSlack);
-    }
     const auto slow = guard_.SlowSince(job.job);
-    if (sharing.looks != 2 || !slow) continue;
+    // Two windows must agree: where the first one breaks no bound the second need not be looked at.
+    if (!slow || sharing.looks > 2) continue;
+    if (sharing.looks == 1) {
+      Plan(job.gpus.front(), sharing, snapshot.now() + guard.window + kSlack);
+      continue;
+    }
     const Seconds patient = std::max(*slow + guard.patience, snapshot.now() + kTellEvery);
     if (!sharing.at || patient < *sharing.at) Plan(job.gpus.front(), sharing, patient);
   }

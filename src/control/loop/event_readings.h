@@ -1,9 +1,9 @@
 // EventReadings: the guard's readings in a simulation, where nothing is computed between events.
 //
-// Whenever somebody came to a GPU that is shared, or left it, the guard looks twice: when the
-// residents have settled and one window has passed, and after a second one. It gets what their
-// steps would have told each second of it. Where somebody is slow and not yet judged, it looks once
-// more when its patience is over.
+// Whenever somebody came to a GPU that is shared, or left it, the guard looks when the residents
+// have settled and one window has passed, and where somebody is slow then, after a second one. It
+// gets what their steps would have told each second of it. Where somebody is still slow and not yet
+// judged, it looks once more when its patience is over.
 //
 // How fast a job is alone is what its measured profile says, or what its own steps tell while it
 // has its GPU to itself: they are read when a neighbour is about to come. What was only predicted
@@ -63,6 +63,7 @@ class EventReadings final : public Readings {
 
   void Watch(const core::Snapshot& snapshot, core::GpuId gpu);
   void Plan(core::GpuId gpu, Sharing& sharing, std::optional<core::Seconds> at);
+  const Alone* SeenAlone(core::JobId id, core::GpuId gpu) const;  // null: it was not, there
   void ReadAlone(const core::Snapshot& snapshot, core::GpuId gpu);
   Standing Stands(const core::Snapshot& snapshot, core::JobId id, const Sharing& sharing) const;
 
