@@ -188,7 +188,8 @@ core::Result<Document> Document::Parse(std::string_view text, std::size_t deepes
   auto error = impl->parser.allocate(text.size(), deepest + 1);
   element root;
   if (error == simdjson::SUCCESS) {
-    error = impl->parser.parse(text.data(), text.size()).get(root);
+    // simdjson copies from the pointer that it is given, which for no bytes may be null.
+    error = impl->parser.parse(text.empty() ? "" : text.data(), text.size()).get(root);
   }
   switch (error) {
     case simdjson::SUCCESS:
