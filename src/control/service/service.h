@@ -1,9 +1,13 @@
 // Service: the server's heart. The queue, the loop on a thread of its own, and what became of every
 // job: stored before it is acted on, shown to readers, told to listeners.
 //
-// It is made of: Mailbox (what was asked), Admission (who may come in, who is held), LiveJobs (the
-// records), Outbox (what is owed to the store), GpuTable (which GPUs may be used), Guard (who slows
-// whom), LiveEngine (who runs) and Loop (who decides).
+// It is made of (service_impl.h): Restorer (how it comes to life), Mailbox (what was asked),
+// Submissions and JobActions (what that is), Admission (who may come in, who is held), JobQueue
+// (into the loop's queue and out of it), Loop (who decides), Beliefs (by what), PaceWatch (who
+// slows whom) and HostWatch (who starves), PlanKeeper (what was decided), LiveEngine (who runs),
+// RunKeeper (what became of it), Pauses, NodeKeeper (GPUs that come and go), ForeignIntake (jobs of
+// a manager's own users), Journal (what is told and stored), PublishedView (what readers see) and
+// Housekeeping. What they share is ServiceState.
 //
 // One job has these shapes between the flag and the process, each on its own side of a border:
 //   core::Submission      what its user asked for: sent, stored, not changed by any decision
@@ -23,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "control/loop/guard.h"
@@ -117,7 +122,10 @@ class Service final : public JobService {
  private:
   struct Impl;
   void Do(std::function<void()> action);  // on the loop's thread
+
+  const std::string no_submissions_;  // why; empty: they are taken
   std::unique_ptr<Impl> impl_;
+  std::thread thread_;  // the loop's; none where Turn is called
 };
 
 }  // namespace sharewell::control

@@ -44,6 +44,11 @@ const LiveJob* LiveJobs::Find(core::JobId id) const {
   return job != nullptr && job->id == id ? job : nullptr;
 }
 
+LiveJob* LiveJobs::FindRun(engine::RunId id) {
+  LiveJob* job = Find(id.job);
+  return job != nullptr && job->record.attempt == id.attempt ? job : nullptr;
+}
+
 LiveJob* LiveJobs::Find(core::JobId id) {
   if (id.index() >= number_of_.size()) return nullptr;
   LiveJob* job = Find(number_of_[id.index()]);

@@ -58,6 +58,7 @@ class LiveJobs {
   // Null: nobody has that id, or not any more.
   LiveJob* Find(core::JobId id);
   const LiveJob* Find(core::JobId id) const;
+  LiveJob* FindRun(engine::RunId id);  // null: that is not its attempt now
   std::size_t size() const { return jobs_.size(); }
   Share ShareOf(const std::string& user) const;
   // Of one array that core::LimitedArrayOf names: how many the loop has.

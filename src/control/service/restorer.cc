@@ -1,14 +1,19 @@
-// How a server comes to life: what the store knows, and what still runs.
+#include "control/service/restorer.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "control/service/job_actions.h"
 #include "control/service/parts/run_end.h"
-#include "control/service/service_impl.h"
-#include "core/result.h"
 #include "core/text/words.h"
 
 namespace sharewell::control {
@@ -35,115 +40,111 @@ std::optional<core::UnixMillis> YoungestTime(std::span<const JobRecord> old,
 
 }  // namespace
 
-Result<void> Service::Impl::Restore() {
-  const core::UnixMillis today = options.clock->Wall();
-  wall.Look(today, runner.Now());
-  {
-    const platform::MutexLock lock(view_mutex);
-    view.since = today;
-  }
-
-  auto last_number = jobs.LastNumber();
+Result<void> Restorer::Restore() {
+  const core::UnixMillis today = parts_.journal.LookAtClocks();
+  auto last_number = parts_.store.LastNumber();
   RETURN_IF_ERROR(last_number);
-  auto last_event = jobs.LastEvent();
+  auto last_event = parts_.store.LastEvent();
   RETURN_IF_ERROR(last_event);
-  auto drained = jobs.Kept("drained");
-  RETURN_IF_ERROR(drained);
+  RETURN_IF_ERROR(parts_.nodes.ReadDrained());
   store::JobFilter over;
   over.phases = {Phase::kFinished, Phase::kFailed, Phase::kCancelled};
   over.most = 2000;
   over.most_bytes = std::size_t{64} << 20;  // what the board holds
-  auto old = jobs.Jobs(over);
+  auto old = parts_.store.Jobs(over);
   RETURN_IF_ERROR(old);
   store::JobFilter not_over;
   not_over.phases = {Phase::kHeld, Phase::kWaiting, Phase::kStarting, Phase::kRunning,
                      Phase::kStopping};
   not_over.most = std::numeric_limits<std::int32_t>::max();
-  auto records = jobs.Jobs(not_over);
+  auto records = parts_.store.Jobs(not_over);
   RETURN_IF_ERROR(records);
 
-  wall.BeginAfter(YoungestTime(*old, *records).value_or(today));
-  next_number = *last_number + 1;
-  outbox.ContinueAfter(*last_event);
-  gpus.ReadDrained(drained->value_or(""));
-  snapshot.AdvanceTo(runner.Now());
-  const policy::Policy& policy = advisor.Policy();
-  policy_name = policy.Name();
-  loop.emplace(snapshot, policy, engine, *this, *this);
-  loop->Watch(paces.guard(), paces);
+  parts_.journal.wall().BeginAfter(YoungestTime(*old, *records).value_or(today));
+  parts_.journal.NumberIsTaken(*last_number);
+  parts_.journal.outbox().ContinueAfter(*last_event);
+  parts_.state.snapshot.AdvanceTo(parts_.journal.Now());
+  const policy::Policy& policy = parts_.advisor.Policy();
+  parts_.view.Begin(today, policy.Name());
+  parts_.loop.Follow(policy);
   RestoreUsage(*old, *records);
-  for (JobRecord& record : *old) board.Put(std::move(record));
+  for (JobRecord& record : *old) parts_.state.board.Put(std::move(record));
 
-  std::map<engine::RunId, engine::RunRequest> runs;
-  for (engine::RunRequest& run : runner.Recover()) {
+  Runs runs;
+  for (engine::RunRequest& run : parts_.runner.Recover()) {
     const engine::RunId id = run.id;
     runs.emplace(id, std::move(run));
   }
-  if (runner.HasUsers()) RETURN_IF_ERROR(AdoptForeign(runs, *records));
-  std::sort(records->begin(), records->end(),
-            [](const JobRecord& a, const JobRecord& b) { return a.number < b.number; });
-  std::vector<std::int64_t> numbers;
-  for (JobRecord& record : *records) {  // all, before one looks for another
-    numbers.push_back(record.number);
-    live.Add(std::move(record));
-  }
-  records->clear();
-  records->shrink_to_fit();  // with tens of thousands in the queue they are a good part of memory
-  for (const std::int64_t number : numbers) RestoreOne(*live.Find(number), runs);
-  for (const std::int64_t number : numbers) {
-    const LiveJob* job = live.Find(number);
-    const Phase phase = job == nullptr ? Phase::kFinished : job->record.phase;
-    if (phase == Phase::kWaiting || phase == Phase::kHeld) runner.Expect(number);
-  }
+  RETURN_IF_ERROR(parts_.foreign.Adopt(runs, *records));
+  RestoreJobs(std::move(*records), runs);
   // Whose job is over, or was started anew: what is left of such a run has no owner.
   for (const auto& [id, run] : runs) {
-    runner.Stop(id, core::Seconds(0));
-    outbox.AddEnded(id);
+    parts_.runner.Stop(id, core::Seconds(0));
+    parts_.journal.outbox().AddEnded(id);
   }
-  SeatReservations();
-  if (options.say && !numbers.empty()) {
-    const auto run = std::count_if(numbers.begin(), numbers.end(), [&](std::int64_t number) {
-      const LiveJob* job = live.Find(number);
-      return job != nullptr && job->record.phase == Phase::kRunning;
-    });
-    options.say(fmt::format("{} found again, {} of them running",
-                            core::Count(numbers.size(), "job was", "jobs were"), run));
-  }
+  parts_.nodes.SeatReservations();
   // What cannot be stored or read now is tried again with the first turn.
-  if (!CommitAll() || !look_again.empty()) loop->TurnBy(runner.Now());
+  if (!parts_.journal.CommitAll() || !look_again_.empty()) {
+    parts_.loop.TurnBy(parts_.journal.Now());
+  }
   return {};
 }
 
-void Service::Impl::RestoreUsage(const std::vector<JobRecord>& over,
-                                 const std::vector<JobRecord>& live_ones) {
+void Restorer::RestoreUsage(const std::vector<JobRecord>& over,
+                            const std::vector<JobRecord>& live) {
   const auto add = [&](const JobRecord& record, core::Seconds ran, core::UnixMillis until) {
-    const core::Seconds ago(static_cast<double>(std::max<core::UnixMillis>(Wall() - until, 0)) /
-                            1e3);
+    const core::Seconds ago(
+        static_cast<double>(std::max<core::UnixMillis>(parts_.journal.Wall() - until, 0)) / 1e3);
     const double used = ran.value * record.asked.gpus;
     if (used <= 0) return;
-    snapshot.AddUsage(live.UserIdOf(record.user.name),
-                      used * std::pow(2, -(ago / core::kUsageHalfLife)));
+    parts_.state.snapshot.AddUsage(parts_.state.live.UserIdOf(record.user.name),
+                                   used * std::pow(2, -(ago / core::kUsageHalfLife)));
   };
   for (const JobRecord& record : over) add(record, record.run_time, record.ended.value_or(0));
-  for (const JobRecord& record : live_ones) {
-    const core::UnixMillis began = record.resumed.value_or(Wall());
+  for (const JobRecord& record : live) {
+    const core::UnixMillis began = record.resumed.value_or(parts_.journal.Wall());
     add(record, record.run_time, began);
     if (record.phase != Phase::kRunning) continue;
-    add(record, core::Seconds(static_cast<double>(Wall() - began) / 1e3), Wall());
+    add(record, core::Seconds(static_cast<double>(parts_.journal.Wall() - began) / 1e3),
+        parts_.journal.Wall());
   }
 }
 
-void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {
+void Restorer::RestoreJobs(std::vector<JobRecord> records, Runs& runs) {
+  std::sort(records.begin(), records.end(),
+            [](const JobRecord& a, const JobRecord& b) { return a.number < b.number; });
+  LiveJobs& live = parts_.state.live;
+  std::vector<std::int64_t> numbers;
+  for (JobRecord& record : records) {  // all, before one looks for another
+    numbers.push_back(record.number);
+    live.Add(std::move(record));
+  }
+  records.clear();
+  records.shrink_to_fit();  // with tens of thousands in the queue they are a good part of memory
+  for (const std::int64_t number : numbers) RestoreOne(*live.Find(number), runs);
+  std::size_t running = 0;
+  for (const std::int64_t number : numbers) {
+    const LiveJob* job = live.Find(number);
+    const Phase phase = job == nullptr ? Phase::kFinished : job->record.phase;
+    if (phase == Phase::kWaiting || phase == Phase::kHeld) parts_.foreign.Expect(number);
+    if (phase == Phase::kRunning) ++running;
+  }
+  if (numbers.empty()) return;
+  parts_.journal.Log(fmt::format("{} found again, {} of them running",
+                                 core::Count(numbers.size(), "job was", "jobs were"), running));
+}
+
+void Restorer::RestoreOne(LiveJob& job, Runs& runs) {
   JobRecord& record = job.record;
   if (record.untrusted && !TrustAgain(job, runs)) return;
-  board.Put(record);
+  parts_.state.board.Put(record);
   const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
-  if (record.paused && waits && !RestorePaused(job, runs)) {
+  if (record.paused && waits && !parts_.pauses.FindAgain(job, runs)) {
     record.paused = false;
     record.note = "its process was gone when the server came back; it begins anew";
-    outbox.Touch(job);
+    parts_.journal.Touch(job);
   }
-  if (record.phase == Phase::kWaiting) return EnqueueIfItFits(job);
+  if (record.phase == Phase::kWaiting) return parts_.queue.EnqueueIfItFits(job);
   if (record.phase == Phase::kHeld) return RestoreHeld(job);
 
   // The youngest attempt that is there. Killed in the middle of a move, or of several, that is an
@@ -155,7 +156,12 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
     runs.erase(run);
     return;
   }
-  // Decided but never started, or the machine went down.
+  RestoreLost(job);
+}
+
+// Decided but never started, or the machine went down.
+void Restorer::RestoreLost(LiveJob& job) {
+  JobRecord& record = job.record;
   record.paused = false;
   if (record.cancelled) {
     record.phase = Phase::kCancelled;
@@ -165,22 +171,22 @@ void Service::Impl::RestoreOne(LiveJob& job, std::map<engine::RunId, engine::Run
     record.phase = Phase::kWaiting;
     record.note = "it was not running any more when the server came back; queued again";
     if (ran) CountLost(record);
-    if (record.phase == Phase::kWaiting) EnqueueIfItFits(job);
+    if (record.phase == Phase::kWaiting) parts_.queue.EnqueueIfItFits(job);
   } else {
     record.phase = Phase::kFailed;
     record.note = "it was not running any more when the server came back";
   }
-  if (core::IsOver(record.phase)) record.ended = Wall();
+  if (core::IsOver(record.phase)) record.ended = parts_.journal.Wall();
   const bool again = record.phase == Phase::kWaiting;
-  Say(fmt::format("job.{}", again ? "requeued" : core::NameOf(record.phase)).c_str(), record.number,
-      fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
-  outbox.Touch(job);
+  parts_.journal.Say(fmt::format("job.{}", again ? "requeued" : core::NameOf(record.phase)),
+                     record.number,
+                     fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
+  parts_.journal.Touch(job);
 }
 
 // Its run's folder is root's alone: what that says of a job is believed. Without one the job is
 // held, whatever its record says.
-bool Service::Impl::TrustAgain(LiveJob& job,
-                               const std::map<engine::RunId, engine::RunRequest>& runs) {
+bool Restorer::TrustAgain(LiveJob& job, const Runs& runs) {
   JobRecord& record = job.record;
   auto run = runs.upper_bound({record.number, record.attempt});
   const bool found = run != runs.begin() && (--run)->first.job == record.number;
@@ -190,7 +196,7 @@ bool Service::Impl::TrustAgain(LiveJob& job,
     record.user = run->second.user;
     record.asked = run->second.asked;
     record.untrusted = false;
-    outbox.Touch(job);
+    parts_.journal.Touch(job);
     return true;
   }
   record.phase = Phase::kHeld;
@@ -203,44 +209,45 @@ bool Service::Impl::TrustAgain(LiveJob& job,
   const std::string words = fmt::format(
       "somebody else may have changed job {} in the database: it is held until root releases it",
       record.number);
-  Say("job.held", record.number, words);
-  if (options.say) options.say(words);
-  outbox.Touch(job);
+  parts_.journal.SayAloud("job.held", record.number, words);
+  parts_.journal.Touch(job);
   return false;
 }
 
-void Service::Impl::RestoreHeld(LiveJob& job) {
+void Restorer::RestoreHeld(LiveJob& job) {
   JobRecord& record = job.record;
-  admission.AddDependent(record);
+  parts_.admission.AddDependent(record);
   // While nobody knows whether it may start it stays as it is, and is looked at again: all of
   // those, once the store does not answer.
-  if (!look_again.empty()) return look_again.push_back(record.number);
-  const auto failed = admission.FailedBefore(record, next_number);
-  if (!failed) return look_again.push_back(record.number);
+  if (!look_again_.empty()) return look_again_.push_back(record.number);
+  const auto failed = parts_.admission.FailedBefore(record, parts_.journal.next_number());
+  if (!failed) return look_again_.push_back(record.number);
   // Who held it by hand, or by a rule, has said why.
-  if (!record.asked.held || record.reason.empty()) record.reason = admission.WhyHeld(record);
+  if (!record.asked.held || record.reason.empty()) record.reason = parts_.admission.WhyHeld(record);
   if (*failed) {
     record.phase = Phase::kCancelled;
-    record.ended = Wall();
+    record.ended = parts_.journal.Wall();
     record.note = fmt::format("job {}, which it was to come after, did not finish well", **failed);
-    Say("job.cancelled", record.number, fmt::format("job {}: {}", record.number, record.note));
+    parts_.journal.Say("job.cancelled", record.number,
+                       fmt::format("job {}: {}", record.number, record.note));
   } else if (record.reason.empty()) {
     record.phase = Phase::kWaiting;
-    EnqueueIfItFits(job);
+    parts_.queue.EnqueueIfItFits(job);
   } else {
     return;
   }
-  outbox.Touch(job);
+  parts_.journal.Touch(job);
 }
 
-void Service::Impl::LookAgain() {
-  for (const std::int64_t number : std::exchange(look_again, {})) {
-    LiveJob* job = live.Find(number);
+bool Restorer::LookAgain() {
+  for (const std::int64_t number : std::exchange(look_again_, {})) {
+    LiveJob* job = parts_.state.live.Find(number);
     if (job != nullptr && job->record.phase == Phase::kHeld) RestoreHeld(*job);
   }
+  return look_again_.empty();
 }
 
-void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
+void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   JobRecord& record = job.record;
   const bool older = run.id.attempt != record.attempt;
   const auto& given = older ? run.gpus : record.gpus;
@@ -248,20 +255,19 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   where.cores = record.cores;
   where.sm_share = run.thread_share.value_or(1);  // what its process was started with
   for (const core::GivenGpu& gpu : given) {
-    if (const auto here = gpus.WithUuid(gpu.uuid)) where.gpus.push_back(*here);
+    if (const auto here = parts_.state.gpus.WithUuid(gpu.uuid)) where.gpus.push_back(*here);
   }
   std::sort(where.gpus.begin(), where.gpus.end());
-  core::Job seated = JobOf(record, live.GiveId(job));
   job.adopted = true;
   job.terms = run.terms;
-  PutTerms(job, seated);
+  core::Job seated = parts_.queue.NextJob(job);
   const bool here = where.gpus.size() == given.size();
   const bool full = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
-    return snapshot.residents(gpu).count() >= core::kMaxJobsOnGpu;
+    return parts_.state.snapshot.residents(gpu).count() >= core::kMaxJobsOnGpu;
   });
   if (here == (record.note == kGpuIsGone)) {
     record.note = here ? "" : kGpuIsGone;
-    outbox.Touch(job);
+    parts_.journal.Touch(job);
   }
   if (!here || full) {
     // Its GPU is not here now (another --gpus, a driver that does not answer). It runs on all the
@@ -271,21 +277,22 @@ void Service::Impl::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
     where.gpus.clear();
   }
   if (where.gpus.empty()) where.node = core::NodeId(0);
-  const core::Estimate estimate = advisor.EstimateOf(record);
-  loop->Seat(std::move(seated), estimate, where);
-  engine.Adopt(job.id, run, RequestOf(record));
-  paces.TellPace(job, estimate, where.gpus);
+  const core::Estimate estimate = parts_.advisor.EstimateOf(record);
+  parts_.loop.Seat(std::move(seated), estimate, where);
+  parts_.engine.Adopt(job.id, run, RequestOf(record));
+  parts_.paces.TellPace(job, estimate, where.gpus);
   if (record.cancelled && record.reason.starts_with(kCancelledBy)) {
-    engine.Cancel(job.id);
+    parts_.engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {
-    TellGpuMemory(job);
-    engine.Pause(job.id);  // it may have come far, or not have begun
+    parts_.pauses.TellGpuMemory(job);
+    parts_.engine.Pause(job.id);  // it may have come far, or not have begun
   } else if (record.paused) {
-    engine.ResumeFound(job.id);
+    parts_.engine.ResumeFound(job.id);
   } else if (record.phase == Phase::kStopping && !record.cancelled) {
-    engine.Requeue(job.id);
+    parts_.engine.Requeue(job.id);
   } else {  // also one that somebody else took over: it is not ours to end
-    Say("job.found", record.number, fmt::format("job {} was found again", record.number));
+    parts_.journal.Say("job.found", record.number,
+                       fmt::format("job {} was found again", record.number));
   }
 }
 

@@ -1,0 +1,49 @@
+// JobActions: what users ask of a job that is in the queue or runs: cancel, hold, release, pause,
+// resume. Whether they may, and then each is stored before it is done. The loop's thread.
+#pragma once
+
+#include <cstdint>
+
+#include "control/service/job_queue.h"
+#include "control/service/job_service.h"
+#include "control/service/journal.h"
+#include "control/service/parts/admission.h"
+#include "control/service/parts/live_jobs.h"
+#include "control/service/pauses.h"
+#include "control/service/service_state.h"
+#include "core/result.h"
+#include "core/submission.h"
+#include "engine/live/live_engine.h"
+
+namespace sharewell::control {
+
+constexpr const char* kCancelledBy = "cancelled by ";  // one of us, and who
+
+class JobActions {
+ public:
+  // All must outlive it.
+  struct Parts {
+    ServiceState& state;
+    Journal& journal;
+    const Admission& admission;
+    JobQueue& queue;
+    Pauses& pauses;
+    engine::LiveEngine& engine;
+  };
+  explicit JobActions(const Parts& parts) : parts_(parts) {}
+
+  core::Result<void> Act(Action action, std::int64_t number, const core::Account& who);
+
+ private:
+  // That `who` may ask for it.
+  core::Result<void> May(Action action, const LiveJob& job, const core::Account& who) const;
+  core::Result<void> Cancel(const LiveJob& job, const core::Account& who);
+  core::Result<void> Hold(LiveJob& job);
+  core::Result<void> Release(LiveJob& job);
+  core::Result<void> Pause(LiveJob& job, const core::Account& who);
+  core::Result<void> Resume(LiveJob& job);
+
+  const Parts parts_;
+};
+
+}  // namespace sharewell::control

@@ -1,0 +1,171 @@
+#include "control/service/job_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace sharewell::control {
+
+using core::JobRecord;
+using core::Phase;
+
+engine::RunRequest RequestOf(const JobRecord& record) {
+  engine::RunRequest request;
+  request.id = {record.number, record.attempt};
+  request.user = record.user;
+  request.asked = record.asked;
+  return request;
+}
+
+JobQueue::JobQueue(const Parts& parts) : parts_(parts), room_(parts.limits, parts.state.live) {}
+
+void JobQueue::EnqueueIfItFits(LiveJob& job) {
+  if (auto fits = parts_.advisor.Check(job.record.asked); !fits) {
+    job.record.phase = Phase::kHeld;
+    job.record.asked.held = true;
+    job.record.reason = "held, as this machine is not what it was: " + fits.error().message;
+    return parts_.journal.Touch(job);
+  }
+  Enqueue(job.record.number);
+}
+
+void JobQueue::TakeOut(LiveJob& job) {
+  if (job.id.valid()) parts_.engine.Withdraw(parts_.state.live.TakeId(job));
+  room_.Leave(job.record.number);
+}
+
+bool JobQueue::SubmitEnqueued() {
+  bool any = false;
+  for (const std::int64_t number : room_.TakeNext()) {
+    LiveJob* job = parts_.state.live.Find(number);
+    // Cancelled meanwhile, or let go twice: by its user and by the end of the job it came after.
+    if (job == nullptr || job->record.phase != Phase::kWaiting || job->id.valid()) continue;
+    if (!job->terms.waits_for.empty()) {  // it is queued when that is over
+      job->record.reason = job->terms.waits_for;
+      parts_.state.board.Put(job->record);
+      continue;
+    }
+    if (std::string why = room_.Ask(job->record); !why.empty()) {
+      job->record.reason = std::move(why);
+      parts_.state.board.Put(job->record);
+      continue;
+    }
+    engine::RunRequest request = RequestOf(job->record);
+    request.id.attempt = job->attempts();
+    parts_.engine.Submit(NextJob(*job), std::move(request));
+    any = true;
+  }
+  return any;
+}
+
+// Nodes that were down when the server came join one by one: what was too large for those that were
+// there may fit now. Nobody else would let it go.
+void JobQueue::TryHeldAgain() {
+  if (!parts_.runner.HasUsers()) return;
+  for (const JobPtr& shown : parts_.state.board.Live()) {
+    const bool too_large = shown->reason.starts_with("held until there are nodes for it") ||
+                           shown->reason.starts_with("held, as this machine is not what it was");
+    LiveJob* job =
+        shown->phase == Phase::kHeld && too_large ? parts_.state.live.Find(shown->number) : nullptr;
+    if (job == nullptr || job->record.phase != Phase::kHeld) continue;
+    if (!parts_.advisor.Check(job->record.asked)) continue;
+    job->record.phase = Phase::kWaiting;
+    job->record.asked.held = false;
+    job->record.reason.clear();
+    parts_.journal.Touch(*job);
+    Enqueue(job->record.number);
+  }
+}
+
+void JobQueue::Close(std::int64_t number, Phase how) {
+  LiveJobs& live = parts_.state.live;
+  const LiveJob& job = *live.Find(number);
+  parts_.admission.RemoveDependent(job.record);
+  room_.Leave(number);
+  // Whatever ended it, nothing of it waits on in the queue of a manager.
+  if (!job.withdrawn) parts_.runner.CancelWaiting(number);
+  live.Remove(number);
+  ReleaseDependents(number, how);
+}
+
+void JobQueue::ReleaseDependents(std::int64_t number, Phase how) {
+  for (const std::int64_t other : parts_.admission.TakeDependents(number)) {
+    LiveJob* job = parts_.state.live.Find(other);
+    if (job == nullptr || job->record.phase != Phase::kHeld) continue;
+    JobRecord& record = job->record;
+    if (how != Phase::kFinished) {
+      record.phase = Phase::kCancelled;
+      record.ended = parts_.journal.Wall();
+      record.note = fmt::format("job {}, which it was to come after, {}", number,
+                                how == Phase::kFailed ? "failed" : "was cancelled");
+      parts_.journal.Say("job.cancelled", other, fmt::format("job {}: {}", other, record.note));
+    } else {
+      record.reason = parts_.admission.WhyHeld(record);
+      if (record.reason.empty()) {
+        record.phase = Phase::kWaiting;
+        Enqueue(other);
+      }
+    }
+    parts_.journal.Touch(*job);
+  }
+}
+
+std::optional<JobsAhead> JobQueue::AheadOf(std::int64_t number, std::int64_t decided) {
+  const ServiceState& state = parts_.state;
+  const LiveJob* job = state.live.Find(number);
+  if (job == nullptr || job->record.phase != Phase::kWaiting || !job->id.valid()) {
+    return std::nullopt;
+  }
+  return line_.AheadOf(job->id, parts_.advisor.Policy(), state.snapshot, state.live, decided);
+}
+
+core::Job JobQueue::NextJob(LiveJob& of) {
+  ServiceState& state = parts_.state;
+  const JobRecord& record = of.record;
+  core::Job job;
+  job.id = state.live.GiveId(of);
+  job.name = std::to_string(record.number);
+  job.user = state.live.UserIdOf(record.user.name);
+  job.workload = parts_.advisor.WorkloadOf(record.asked);
+  job.gpus = record.asked.gpus;
+  job.cores = record.asked.cores;
+  job.cores_fixed = parts_.runner.HasUsers();
+  job.host_memory = record.asked.memory;
+  const auto& models = state.cluster.models();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const auto& wanted = record.asked.gpu_models;
+    if (std::find(wanted.begin(), wanted.end(), models[i].name) != wanted.end()) {
+      job.allowed_models.emplace_back(i);
+    }
+  }
+  // Out of memory: alone from now on. So is one whose process waits: it is no client of MPS.
+  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.paused;
+  job.evicted = record.evicted;
+  job.priority = record.asked.priority;
+  job.max_slowdown = record.asked.max_slowdown;
+  job.sm_share = record.asked.sm_share;
+  job.submit = parts_.journal.wall().SteadyAt(record.submitted);
+  PutTerms(of.terms, job);
+  return job;
+}
+
+void JobQueue::PutTerms(const engine::StartTerms& terms, core::Job& to) const {
+  if (terms.weight > 0) to.weight = terms.weight;
+  if (terms.priority != 0) to.priority = terms.priority;
+  to.preempts = terms.preempts;
+  to.keeps_place = terms.keeps_place;
+  if (terms.gpus_a_node > 0 && to.gpus % terms.gpus_a_node == 0) {
+    to.gpus_a_node = terms.gpus_a_node;
+  }
+  const auto& nodes = parts_.state.cluster.nodes();
+  for (std::size_t i = 0; to.gpus > 0 && i < nodes.size(); ++i) {
+    if (std::find(terms.nodes.begin(), terms.nodes.end(), nodes[i].name) != terms.nodes.end()) {
+      to.allowed_nodes.emplace_back(i);
+    }
+  }
+}
+
+}  // namespace sharewell::control

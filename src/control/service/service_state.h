@@ -1,0 +1,29 @@
+// ServiceState: what is so now. The machines, who runs where, the jobs, and what readers see of
+// them: data that nearly every part of the service reads, and many change. The loop's thread, but
+// for the board.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "control/service/job_board.h"
+#include "control/service/parts/gpu_table.h"
+#include "control/service/parts/live_jobs.h"
+#include "core/cluster.h"
+#include "core/snapshot.h"
+
+namespace sharewell::control {
+
+struct ServiceState {
+  // `all` must outlive it. `views` by GpuId.
+  ServiceState(core::Cluster& all, std::vector<GpuView> views)
+      : cluster(all), snapshot(all), gpus(std::move(views)) {}
+
+  core::Cluster& cluster;  // it grows
+  core::Snapshot snapshot;
+  GpuTable gpus;
+  LiveJobs live;
+  JobBoard board;
+};
+
+}  // namespace sharewell::control
