@@ -35,7 +35,7 @@ class ClusterControl {
   virtual void Cancel(RunId id) = 0;
   virtual void CancelWaiting(std::int64_t job) = 0;
   virtual void Expect(std::int64_t job) = 0;
-  virtual void List(std::uint64_t token) = 0;
+  virtual void List(core::Seconds as_of) = 0;  // RunsListed follows
   virtual void Forget(RunId id) = 0;
 };
 
@@ -52,10 +52,10 @@ inline RunEnd StoppedEnd(std::string message) {
 // The answer to List. Runs are kept by job, each with its request and whether it was told that it
 // has started.
 template <class Run>
-RunsListed ListRuns(std::uint64_t token, const std::map<std::int64_t, Run>& runs,
+RunsListed ListRuns(core::Seconds as_of, const std::map<std::int64_t, Run>& runs,
                     const std::map<RunId, RunEnd>& ended, std::vector<RunnerNode> nodes) {
   RunsListed list;
-  list.token = token;
+  list.as_of = as_of;
   for (const auto& [job, run] : runs) {
     list.runs.push_back({run.request.id, run.told_started, std::nullopt});
   }

@@ -22,14 +22,8 @@ std::chrono::steady_clock::time_point After(Seconds time) {
 
 }  // namespace
 
-ClusterRunner::ClusterRunner(Seconds origin) : origin_(origin), began_(SteadyNs()) {}
-
-void ClusterRunner::SetOpened(std::vector<RunnerNode> nodes, std::vector<std::string> models,
-                              std::vector<std::string> remarks) {
-  nodes_ = std::move(nodes);
-  models_ = std::move(models);
-  remarks_ = std::move(remarks);
-}
+ClusterRunner::ClusterRunner(Seconds origin, Seconds list_every)
+    : origin_(origin), list_every_(list_every), began_(SteadyNs()), list_at_(origin + list_every) {}
 
 Seconds ClusterRunner::Now() {
   return origin_ + Seconds(static_cast<double>(SteadyNs() - began_) / 1e9);
@@ -119,16 +113,10 @@ void ClusterRunner::Start(const RunRequest& request) {
   Do([request](ClusterControl& control) { control.Start(request); });
 }
 
-void ClusterRunner::Stop(RunId id, Seconds) {
-  Do([id](ClusterControl& control) { control.Stop(id); });
-}
-
-void ClusterRunner::Cancel(RunId id, Seconds) {
-  Do([id](ClusterControl& control) { control.Cancel(id); });
-}
-
-void ClusterRunner::List(std::uint64_t token) {
-  Do([token](ClusterControl& control) { control.List(token); });
+void ClusterRunner::Stop(RunId id, const StopOrder& order) {
+  Do([id, cancels = order.cancels](ClusterControl& control) {
+    cancels ? control.Cancel(id) : control.Stop(id);
+  });
 }
 
 void ClusterRunner::Forget(RunId id) {
@@ -149,20 +137,23 @@ std::string ClusterRunner::Problem() {
 }
 
 bool ClusterRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
-  platform::MutexLock lock(mutex_);
-  const auto deadline =
-      until ? After(*until - Now()) : std::chrono::steady_clock::time_point::max();
-  while (events_.empty() && !woken_ && !ends_) {
-    if (!until) {
-      changed_.wait(lock);
-    } else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
-      break;
+  for (;;) {
+    if (const Seconds now = Now(); now >= list_at_) {
+      list_at_ = now + list_every_;
+      Do([now](ClusterControl& control) { control.List(now); });
     }
+    platform::MutexLock lock(mutex_);
+    const auto deadline = After((until ? std::min(*until, list_at_) : list_at_) - Now());
+    while (events_.empty() && !woken_ && !ends_) {
+      if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) break;
+    }
+    const bool in_time = !until || Now() < *until;
+    if (events_.empty() && !woken_ && !ends_ && in_time) continue;  // a list is due
+    woken_ = false;
+    std::move(events_.begin(), events_.end(), std::back_inserter(out));
+    events_.clear();
+    return true;
   }
-  woken_ = false;
-  std::move(events_.begin(), events_.end(), std::back_inserter(out));
-  events_.clear();
-  return true;
 }
 
 void ClusterRunner::Wake() {

@@ -9,44 +9,45 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/cluster_control.h"
+#include "engine/foreign_queue.h"
 #include "engine/runner.h"
 #include "platform/mutex.h"
 
 namespace sharewell::engine {
 
-class ClusterRunner : public Runner {
- public:
-  ClusterRunner(const ClusterRunner&) = delete;
-  ClusterRunner& operator=(const ClusterRunner&) = delete;
+// A cluster as it was when its runner was opened.
+struct OpenedCluster {
+  std::vector<RunnerNode> nodes = {};
+  std::vector<std::string> models = {};   // of all nodes, those that are down among them
+  std::vector<std::string> remarks = {};  // what is not used, and why
+};
 
-  // As they were when it was opened.
-  const std::vector<RunnerNode>& nodes() const { return nodes_; }
-  const std::vector<std::string>& models() const { return models_; }
-  const std::vector<std::string>& remarks() const { return remarks_; }
+class ClusterRunner : public Runner, public ForeignQueue {
+ public:
+  static constexpr core::Seconds kListEvery{60};  // an answer that was lost is found so late
+
+  const OpenedCluster& opened() const { return opened_; }
 
   core::Seconds Now() override;
   void Start(const RunRequest& request) override;
-  void Stop(RunId id, core::Seconds grace) override;  // the grace is the manager's own
-  void Cancel(RunId id, core::Seconds grace) override;
-  void SetShare(RunId, core::Ratio) override {}
-  std::optional<core::Seconds> ListEvery() const override { return core::Seconds(60); }
-  void List(std::uint64_t token) override;
+  void Stop(RunId id, const StopOrder& order) override;  // the grace is the manager's own
+  void Forget(RunId id) override;
   bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override;
   void Wake() override;
-  void Forget(RunId id) override;
-  bool HasUsers() const override { return true; }
+
   void Expect(std::int64_t job) override;
   void CancelWaiting(std::int64_t job) override;
   std::string Problem() override;
 
  protected:
   using Command = std::function<void(ClusterControl&)>;
-  explicit ClusterRunner(core::Seconds origin);  // Now() begins there
-  void SetOpened(std::vector<RunnerNode> nodes, std::vector<std::string> models,
-                 std::vector<std::string> remarks);
+  // Now() begins at `origin`.
+  explicit ClusterRunner(core::Seconds origin, core::Seconds list_every = kListEvery);
+  void SetOpened(OpenedCluster opened) { opened_ = std::move(opened); }
   void Do(Command command);
   void Note(RunId id, std::string message);  // RunNote
 
@@ -70,10 +71,10 @@ class ClusterRunner : public Runner {
   // at whether it ends.
   virtual void WakeWork() {}
 
-  const core::Seconds origin_;
+  const core::Seconds origin_, list_every_;
   const std::int64_t began_;  // ns, of the clock that never goes back
-  std::vector<RunnerNode> nodes_;
-  std::vector<std::string> models_, remarks_;
+  OpenedCluster opened_;
+  core::Seconds list_at_;  // of the thread that waits
   platform::Mutex mutex_;
   std::condition_variable_any changed_;  // something to do, or to tell
   std::vector<Command> commands_ SHAREWELL_GUARDED_BY(mutex_);

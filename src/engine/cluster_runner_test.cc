@@ -29,7 +29,7 @@ class NotingControl : public ClusterControl {
   void Cancel(RunId id) override { Tell("cancel", id); }
   void CancelWaiting(std::int64_t job) override { Tell("cancel waiting", {job, 0}); }
   void Expect(std::int64_t job) override { Tell("expect", {job, 0}); }
-  void List(std::uint64_t token) override { Tell("list", {static_cast<std::int64_t>(token), 0}); }
+  void List(Seconds) override { Tell("list", {}); }
   void Forget(RunId id) override { Tell("forget", id); }
 
   std::vector<RunEvent> events;
@@ -42,11 +42,12 @@ class NotingControl : public ClusterControl {
 
 class NotingRunner final : public ClusterRunner {
  public:
-  explicit NotingRunner(Seconds origin = Seconds(0)) : ClusterRunner(origin) {}
+  explicit NotingRunner(Seconds origin = Seconds(0), Seconds list_every = kListEvery)
+      : ClusterRunner(origin, list_every) {}
   ~NotingRunner() override { EndWork(); }
   NotingRunner(const NotingRunner&) = delete;
   NotingRunner& operator=(const NotingRunner&) = delete;
-  void SetCores(RunId id, double) override { Note(id, "cores"); }
+  void Change(RunId id, const RunBounds&) override { Note(id, "bounds"); }
   std::vector<RunRequest> Recover() override {
     BeginWork();
     return {};
@@ -90,15 +91,14 @@ TEST(ClusterRunner, CommandsAreCarriedOutInTheirOrder) {
   RunRequest request;
   request.id = {1, 1};
   runner.Start(request);
-  runner.Stop({2, 1}, Seconds(5));
-  runner.Cancel({3, 1}, Seconds(5));
+  runner.Stop({2, 1}, {Seconds(5)});
+  runner.Stop({3, 1}, {Seconds(5), true});
   runner.CancelWaiting(4);
   runner.Expect(5);
-  runner.List(6);
   runner.Forget({7, 1});
-  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 7)),
-              ElementsAre("start 1", "stop 2", "cancel 3", "cancel waiting 4", "expect 5", "list 6",
-                          "forget 7"));
+  EXPECT_THAT(
+      WordsOf(EventsOf<RunNote>(runner, 6)),
+      ElementsAre("start 1", "stop 2", "cancel 3", "cancel waiting 4", "expect 5", "forget 7"));
   EXPECT_THAT(runner.Problem(), HasSubstr("look "));
 }
 
@@ -137,10 +137,16 @@ TEST(ClusterRunner, AWaitEndsInTimeOrWhenItIsWoken) {
   EXPECT_TRUE(events.empty());
 }
 
+TEST(ClusterRunner, WhatIsThereIsToldNowAndThenWhileItIsWaitedFor) {
+  NotingRunner runner(Seconds(0), Seconds(0.05));
+  runner.Recover();
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 2)), ElementsAre("list 0", "list 0"));
+}
+
 TEST(ClusterRunner, ANoteNeedsNoThread) {
   NotingRunner runner;
-  runner.SetCores({3, 1}, 2);
-  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)), ElementsAre("cores"));
+  runner.Change({3, 1}, {.cores = 2});
+  EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)), ElementsAre("bounds"));
 }
 
 TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
@@ -155,8 +161,8 @@ TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
   auto opened = SlurmRunner::Open(slurm, std::move(options));
   ASSERT_TRUE(opened) << opened.error().message;
   SlurmRunner& runner = **opened;
-  ASSERT_THAT(runner.nodes(), SizeIs(1));
-  EXPECT_THAT(runner.models(), ElementsAre("A"));
+  ASSERT_THAT(runner.opened().nodes, SizeIs(1));
+  EXPECT_THAT(runner.opened().models, ElementsAre("A"));
   EXPECT_THAT(runner.Recover(), SizeIs(0));
   const auto submitted = EventsOf<JobSubmitted>(runner, 1);
   ASSERT_THAT(submitted, SizeIs(1));
@@ -164,9 +170,9 @@ TEST(ClusterRunner, SlurmRunsAJobOfItsUser) {
   RunRequest request;
   request.id = {job, 1};
   request.nodes = {"n0"};
-  request.gpus = {runner.nodes()[0].gpus[1]};
+  request.gpus = {runner.opened().nodes[0].gpus[1]};
   request.cores = 1;
-  runner.SetCores(request.id, 2);
+  runner.Change(request.id, {.cores = 2});
   runner.Start(request);
   EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)),
               ElementsAre(HasSubstr("cannot change the cores")));
@@ -209,23 +215,21 @@ class EmptyKube : public ScriptedKube {
   bool woken_ SHAREWELL_GUARDED_BY(mutex_) = false;
 };
 
-TEST(ClusterRunner, KubernetesAnswersAList) {
+TEST(ClusterRunner, KubernetesTellsWhatIsThere) {
   EmptyKube kube;
   KubeRunnerOptions options;
   options.control.model = [](std::string_view) { return std::nullopt; };
   options.control.wall = [] { return core::UnixMillis(1); };
+  options.list_every = Seconds(0.05);
   auto opened = KubeRunner::Open(kube, std::move(options));
   ASSERT_TRUE(opened) << opened.error().message;
   KubeRunner& runner = **opened;
-  EXPECT_THAT(runner.nodes(), SizeIs(0));
+  EXPECT_THAT(runner.opened().nodes, SizeIs(0));
   EXPECT_THAT(runner.Recover(), SizeIs(0));
-  for (const std::uint64_t token : {7U, 8U}) {
-    runner.List(token);
-    const auto listed = EventsOf<RunsListed>(runner, 1);
-    ASSERT_THAT(listed, SizeIs(1));
-    EXPECT_EQ(listed[0].token, token);
-  }
-  runner.SetCores({1, 1}, 2);
+  const auto listed = EventsOf<RunsListed>(runner, 2);
+  ASSERT_GE(listed.size(), 2U);
+  EXPECT_LT(listed[0].as_of, listed[1].as_of);
+  runner.Change({1, 1}, {.cores = 2});
   EXPECT_THAT(WordsOf(EventsOf<RunNote>(runner, 1)),
               ElementsAre(HasSubstr("cannot change the CPUs")));
 }

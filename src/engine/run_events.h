@@ -97,14 +97,16 @@ struct NodeWent {
   std::string node = {};
   std::string why = {};
 };
-// All that is there at once: the answer to List.
+// All that is there at once, told now and then where answers may be lost.
 struct RunsListed {
   struct Item {
     RunId id;
     bool started = false;         // false: it is about to be
     std::optional<RunEnd> end{};  // it has ended and was not forgotten
   };
-  std::uint64_t token = 0;  // of the List it answers
+  // It knows of every command that was given before: each was carried out by then, or never will
+  // be.
+  core::Seconds as_of{};
   std::vector<Item> runs = {};
   std::vector<RunnerNode> nodes = {};  // that are up
 };

@@ -16,18 +16,18 @@ engine::GpuModelNamed ModelsOf(const catalogue::GpuCatalogue& catalogue) {
   };
 }
 
-core::Result<MachineHere> ClusterMachine(const std::vector<engine::RunnerNode>& nodes,
-                                         const std::vector<std::string>& models,
+core::Result<MachineHere> ClusterMachine(const engine::OpenedCluster& opened,
                                          const catalogue::GpuCatalogue& catalogue) {
   MachineHere machine;
+  machine.remarks = opened.remarks;
   std::vector<core::GpuModel> known;
-  for (const std::string& name : models) {
+  for (const std::string& name : opened.models) {
     auto model = catalogue.Find(name);
     RETURN_IF_ERROR(model);
     known.push_back(std::move(*model));
   }
   std::vector<core::Node> ours;
-  for (const engine::RunnerNode& node : nodes) {
+  for (const engine::RunnerNode& node : opened.nodes) {
     core::GpuModelId its;
     for (std::size_t m = 0; m < known.size(); ++m) {
       if (!node.gpus.empty() && known[m].name == node.gpus.front().model) {

@@ -108,7 +108,7 @@ engine::KubeRunnerOptions KubeCluster::Parts::RunnerOptions() {
   run.control.first_number = options.first_number;
   // The cluster is there before the first pod is read.
   run.control.predict = [this](const engine::PodWords& words, const core::Submission& asked) {
-    const auto& models = runner->models();
+    const auto& models = runner->opened().models;
     return needs->Of(words, asked, models.empty() ? "H200" : models.front());
   };
   return run;
@@ -135,9 +135,10 @@ Result<std::unique_ptr<KubeCluster>> KubeCluster::Open(KubeClusterOptions option
   auto opened = engine::KubeRunner::Open(*parts->http, std::move(run));
   RETURN_IF_ERROR(opened);
   parts->runner = std::move(*opened);
-  if (parts->runner->nodes().empty() && parts->runner->models().empty()) {
+  const engine::OpenedCluster& there = parts->runner->opened();
+  if (there.nodes.empty() && there.models.empty()) {
     std::string why;
-    for (const std::string& remark : parts->runner->remarks()) why += "; " + remark;
+    for (const std::string& remark : there.remarks) why += "; " + remark;
     return core::FailedError(
         "no node of the cluster has GPUs that can be used{}; write which ones it has into its "
         "annotation: kubectl annotate node NAME sharewell.io/gpus='H200 GPU-8f2a... GPU-77aa...'",

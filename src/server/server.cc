@@ -87,7 +87,7 @@ Result<void> Server::Parts::MakeAdvisor() {
       {.policy = options.policy,
        .max_slowdown = options.max_slowdown,
        .sm_shares = slurm || kube || KeepsShares(),
-       .pauses_runs = AnyRunner().WhyNoPause().empty(),
+       .pauses_runs = runner && runner->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
        .say = options.say,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});
@@ -115,8 +115,12 @@ void Server::Parts::MakeService() {
         options.kubernetes->scheduler);
   }
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
-  service = std::make_unique<control::Service>(machine.cluster, machine.gpus, AnyRunner(), *advisor,
-                                               *jobs, with, AnyMonitor());
+  engine::ClusterRunner* const cluster = AnyCluster();
+  with.foreign_queue = cluster;
+  with.pauser = runner.get();
+  engine::Runner& any = cluster != nullptr ? static_cast<engine::Runner&>(*cluster) : *runner;
+  service = std::make_unique<control::Service>(machine.cluster, machine.gpus, any, *advisor, *jobs,
+                                               with, AnyMonitor());
   serving = service.get();
 }
 

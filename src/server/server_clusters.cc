@@ -125,17 +125,17 @@ Result<void> Server::Parts::MakeSlurm() {
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
                                const core::Submission& asked) {
-    const auto& models = slurm->models();
+    const auto& models = slurm->opened().models;
     return slurm_needs->Of(words, job, asked, models.empty() ? "H200" : models.front());
   };
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
   if (!opened) return AskTheCheck(std::move(opened.error()));
   slurm = std::move(*opened);
-  if (slurm->nodes().empty() && slurm->models().empty()) return NoSlurmNode(*options.slurm);
-  auto found = ClusterMachine(slurm->nodes(), slurm->models(), catalogue);
+  const engine::OpenedCluster& there = slurm->opened();
+  if (there.nodes.empty() && there.models.empty()) return NoSlurmNode(*options.slurm);
+  auto found = ClusterMachine(there, catalogue);
   RETURN_IF_ERROR(found);
   machine = std::move(*found);
-  machine.remarks = slurm->remarks();
   if (!options.slurm->user_mode && !options.slurm->dry_run) {
     const std::string remark = SlurmRightsRemark(*slurm_driver, ::geteuid());
     if (!remark.empty()) machine.remarks.push_back(remark);
@@ -164,10 +164,9 @@ Result<void> Server::Parts::MakeKubernetes() {
   auto opened = KubeCluster::Open(std::move(with), catalogue, *learner);
   RETURN_IF_ERROR(opened);
   kube = std::move(*opened);
-  auto found = ClusterMachine(kube->runner().nodes(), kube->runner().models(), catalogue);
+  auto found = ClusterMachine(kube->runner().opened(), catalogue);
   RETURN_IF_ERROR(found);
   machine = std::move(*found);
-  machine.remarks = kube->runner().remarks();
   return {};
 }
 

@@ -39,7 +39,7 @@ Result<void> Server::Parts::EndRuns() {
   if (!end_runs) return {};
   std::size_t left = 0;
   for (const engine::RunRequest& run : runner->Recover()) {
-    runner->Stop(run.id, options.grace);
+    runner->Stop(run.id, {options.grace});
     ++left;
   }
   const core::Seconds until = runner->Now() + options.grace + core::Seconds(10);

@@ -83,10 +83,9 @@ struct Server::Parts {
   void MakeService();
   core::Result<void> MakeApi();
   void MakeKeepers();
-  engine::Runner& AnyRunner() {
-    if (slurm) return *slurm;
-    if (kube) return kube->runner();
-    return *runner;
+  engine::ClusterRunner* AnyCluster() {
+    if (slurm) return slurm.get();
+    return kube ? &kube->runner() : nullptr;
   }
   control::JobMonitor* AnyMonitor() {
     if (cluster_monitor) return cluster_monitor.get();

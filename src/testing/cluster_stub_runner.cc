@@ -25,7 +25,7 @@ void ClusterStubRunner::Start(const engine::RunRequest& request) {
   asked_ = true;
 }
 
-void ClusterStubRunner::Stop(engine::RunId id, Seconds) {
+void ClusterStubRunner::Stop(engine::RunId id, const engine::StopOrder&) {
   Control().Stop(id);
   asked_ = true;
 }

@@ -30,9 +30,8 @@ class ClusterStubRunner : public engine::Runner {
 
   core::Seconds Now() override { return stubs_.Now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds grace) override;
-  void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId, core::Ratio) override {}
+  void Stop(engine::RunId id, const engine::StopOrder& order) override;
+  void Change(engine::RunId, const engine::RunBounds&) override {}
   std::vector<engine::RunRequest> Recover() override { return {}; }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}

@@ -483,6 +483,11 @@ void FakeKubeRunner::Start(const engine::RunRequest& request) {
 
 bool FakeKubeRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
   for (;;) {
+    if (list_every && Now() >= listed_at_ + *list_every) {
+      listed_at_ = Now();
+      control.List(Now());
+      Asked();
+    }
     if (until && *until <= Now()) return true;
     kube_.Tell(control);
     if (std::exchange(asked_, false) || Now() >= due_) {
@@ -499,6 +504,7 @@ KubeSide::KubeSide(int nodes, std::uint64_t seed, double chance_of_fault)
     : kube(seed), dice_(seed + 17), runner_(kube) {
   for (int i = 0; i < nodes; ++i) NodeComes(NodeOf(static_cast<std::size_t>(i)));
   runner_.Open();
+  runner_.list_every = Seconds(30);
   kube.chance_of_fault = chance_of_fault;
   runner_.before_start = [this](const engine::RunRequest& request) {
     const std::int64_t job = request.id.job;

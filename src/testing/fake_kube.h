@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/foreign_queue.h"
 #include "engine/kubernetes/kube_control.h"
 #include "engine/runner.h"
 #include "testing/random_case.h"
@@ -127,7 +128,7 @@ class FakeKube {
 };
 
 // A KubeControl over it as a runner, on its clock.
-class FakeKubeRunner : public engine::Runner {
+class FakeKubeRunner : public engine::Runner, public engine::ForeignQueue {
  public:
   explicit FakeKubeRunner(FakeKube& kube) : control(Options(kube)), kube_(kube) {}
   static engine::KubeControlOptions Options(FakeKube& kube);
@@ -135,17 +136,15 @@ class FakeKubeRunner : public engine::Runner {
 
   core::Seconds Now() override { return kube_.now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds) override { Asked(), control.Stop(id); }
-  void Cancel(engine::RunId id, core::Seconds) override { Asked(), control.Cancel(id); }
-  void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId, core::Ratio) override {}
+  void Stop(engine::RunId id, const engine::StopOrder& order) override {
+    Asked();
+    order.cancels ? control.Cancel(id) : control.Stop(id);
+  }
+  void Change(engine::RunId, const engine::RunBounds&) override {}
   std::vector<engine::RunRequest> Recover() override { return control.Recover(); }
-  std::optional<core::Seconds> ListEvery() const override { return core::Seconds(30); }
-  void List(std::uint64_t token) override { Asked(), control.List(token); }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
   void Forget(engine::RunId id) override { control.Forget(id); }
-  bool HasUsers() const override { return true; }
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { Asked(), control.CancelWaiting(job); }
   void TellWaits(std::int64_t job, const std::string& words) override { control.Tell(job, words); }
@@ -153,12 +152,14 @@ class FakeKubeRunner : public engine::Runner {
 
   engine::KubeControl control;
   std::function<void(const engine::RunRequest&)> before_start = {};
+  std::optional<core::Seconds> list_every = {};  // it tells all that is there
 
  private:
   void Asked() { asked_ = true; }
 
   FakeKube& kube_;
   core::Seconds due_;
+  core::Seconds listed_at_ = kube_.now();
   bool asked_ = true;
 };
 

@@ -12,8 +12,14 @@ using engine::RunEnd;
 using engine::RunEvent;
 using engine::RunId;
 
+namespace {
+
+constexpr Seconds kNever(1e18);
+
+}  // namespace
+
 FakeRunner::FakeRunner(std::vector<engine::RunnerNode> nodes, const FakeRunnerOptions& options)
-    : options_(options), dice_(options.seed) {
+    : options_(options), dice_(options.seed), list_at_(options.list_every) {
   for (engine::RunnerNode& node : nodes) up_[node.name] = std::move(node);
 }
 
@@ -31,13 +37,10 @@ void FakeRunner::Start(const engine::RunRequest& request) {
   Send(StartCommand{request});
 }
 
-void FakeRunner::Stop(RunId id, Seconds grace) {
+void FakeRunner::Stop(RunId id, const engine::StopOrder& order) {
   if (dice_.Chance(options_.lose_command)) return;
-  Send(StopCommand{id, grace});
+  Send(StopCommand{id, order.grace});
 }
-
-// A list that gets lost would only be asked for again.
-void FakeRunner::List(std::uint64_t token) { Send(ListCommand{token}); }
 
 void FakeRunner::SetLoss(double commands, double answers) {
   options_.lose_command = commands;
@@ -101,11 +104,29 @@ void FakeRunner::CarryOut(const StopCommand& stop) {
 }
 
 void FakeRunner::CarryOut(const ListCommand& list) {
-  engine::RunsListed listed{list.token};
+  engine::RunsListed listed{list.as_of};
   for (const auto& [id, process] : running_) listed.runs.push_back({id, true, std::nullopt});
   for (const auto& [id, end] : ended_) listed.runs.push_back({id, true, end});
   for (const auto& [name, node] : up_) listed.nodes.push_back(node);
   Tell(listed);
+}
+
+void FakeRunner::CarryOut(const PauseCommand& asked) {
+  const auto found = running_.find(asked.id);
+  if (found == running_.end() || found->second.told) return;  // its end is told
+  Process& process = found->second;
+  if (dice_.Chance(options_.refuse_pause)) {
+    if (asked.pause) return Tell(engine::PauseRefused{asked.id, "the host's memory is full"});
+    return Tell(engine::ResumeRefused{asked.id, "the GPU's memory is full"});
+  }
+  if (asked.pause && !process.left) {
+    process.left = process.ends - now_;
+    process.ends = kNever;
+  } else if (!asked.pause && process.left) {
+    process.ends = now_ + *std::exchange(process.left, std::nullopt);
+  }
+  if (asked.pause) return Tell(engine::RunPaused{asked.id});
+  Tell(engine::RunResumed{asked.id});
 }
 
 void FakeRunner::End(RunId id, RunEnd end) {
@@ -190,11 +211,18 @@ std::optional<Seconds> FakeRunner::Next() const {
   const auto also = [&](Seconds at) { next = next ? std::min(*next, at) : at; };
   if (!sent_.empty()) also(sent_.front().arrives);
   if (!answers_.empty()) also(answers_.begin()->first);
-  for (const auto& [id, process] : running_) also(process.ends);
+  for (const auto& [id, process] : running_) {
+    if (process.ends < kNever) also(process.ends);
+  }
+  if (list_at_) also(*list_at_);
   return next;
 }
 
 void FakeRunner::Happen() {
+  if (list_at_ && *list_at_ <= now_) {
+    list_at_ = now_ + *options_.list_every;
+    Send(ListCommand{now_});  // one that gets lost would only be told again
+  }
   while (!sent_.empty() && sent_.front().arrives <= now_) {
     const Sent next = std::move(sent_.front());
     sent_.erase(sent_.begin());

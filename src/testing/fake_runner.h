@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/pauser.h"
 #include "engine/runner.h"
 #include "testing/random_case.h"
 
@@ -25,6 +26,7 @@ struct FakeRunnerOptions {
   double fail = 0;          // a run ends with another code, some out of memory or lost
   double refuse = 0;        // a start
   double keep = 0;          // a stop: the run goes on
+  double refuse_pause = 0;  // a pause or a resume
   double lose_command = 0;  // a start or a stop never arrives
   double lose = 0;          // an answer never comes
   double twice = 0;         // an answer comes twice
@@ -32,28 +34,32 @@ struct FakeRunnerOptions {
   core::Seconds latest{40};
   core::Seconds command{0.5};               // the most that a command takes to arrive
   core::Seconds shortest{1}, longest{200};  // runs
-  std::optional<core::Seconds> list_every;
+  std::optional<core::Seconds> list_every;  // it tells all that is there
 };
 
-class FakeRunner : public engine::Runner {
+class FakeRunner : public engine::Runner, public engine::Pauser {
  public:
   FakeRunner(std::vector<engine::RunnerNode> nodes, const FakeRunnerOptions& options);
 
   core::Seconds Now() override { return now_; }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds grace) override;
-  void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId, core::Ratio) override {}
+  void Stop(engine::RunId id, const engine::StopOrder& order) override;
+  void Change(engine::RunId, const engine::RunBounds&) override {}
   std::vector<engine::RunRequest> Recover() override;
-  std::optional<core::Seconds> ListEvery() const override { return options_.list_every; }
-  void List(std::uint64_t token) override;
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
   void Forget(engine::RunId id) override;
+  // Commands of these are never lost: nobody asks again.
+  void Pause(engine::RunId id, std::optional<core::Bytes>) override {
+    Send(PauseCommand{id, true});
+  }
+  void Resume(engine::RunId id) override { Send(PauseCommand{id, false}); }
+  std::string WhyNoPause() override { return {}; }
 
   void SetLoss(double commands, double answers);  // from now on
   void SetRefuse(double starts) { options_.refuse = starts; }
   void SetFail(double runs) { options_.fail = runs; }
+  void SetRefusePause(double pauses) { options_.refuse_pause = pauses; }
   // Something else takes so long, and nothing is heard meanwhile.
   void Pass(core::Seconds time) { now_ += time; }
   // Its supervisor is killed. Of a run that is not there: nothing happens.
@@ -76,8 +82,9 @@ class FakeRunner : public engine::Runner {
  private:
   struct Process {
     engine::RunRequest request;
-    core::Seconds ends;  // by itself
-    bool told = false;   // to stop
+    core::Seconds ends;                      // by itself
+    bool told = false;                       // to stop
+    std::optional<core::Seconds> left = {};  // it is paused, and has so much to run
   };
   struct StartCommand {
     engine::RunRequest request;
@@ -87,9 +94,13 @@ class FakeRunner : public engine::Runner {
     core::Seconds grace;
   };
   struct ListCommand {
-    std::uint64_t token = 0;
+    core::Seconds as_of;
   };
-  using Command = std::variant<StartCommand, StopCommand, ListCommand>;
+  struct PauseCommand {
+    engine::RunId id;
+    bool pause = true;  // false: a resume
+  };
+  using Command = std::variant<StartCommand, StopCommand, ListCommand, PauseCommand>;
   struct Sent {
     core::Seconds arrives;
     Command command;
@@ -99,6 +110,7 @@ class FakeRunner : public engine::Runner {
   void CarryOut(const StartCommand& start);
   void CarryOut(const StopCommand& stop);
   void CarryOut(const ListCommand& list);
+  void CarryOut(const PauseCommand& asked);
   void End(engine::RunId id, engine::RunEnd end);
   void Tell(const engine::RunEvent& event);
   bool Up(const std::string& node) const;
@@ -108,6 +120,7 @@ class FakeRunner : public engine::Runner {
   FakeRunnerOptions options_;
   Dice dice_;
   core::Seconds now_;
+  std::optional<core::Seconds> list_at_;
   std::map<std::string, engine::RunnerNode> up_;
   std::vector<Sent> sent_;  // in the order they were given: they arrive so
   std::map<engine::RunId, Process> running_;

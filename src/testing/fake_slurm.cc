@@ -473,7 +473,8 @@ FakeSlurmRunner::FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers)
                 return options;
               }()),
       slurm_(slurm),
-      gpu_numbers_(gpu_numbers) {}
+      gpu_numbers_(gpu_numbers),
+      listed_at_(slurm.now()) {}
 
 void FakeSlurmRunner::Do(std::function<void()> command) {
   commands_.push_back(std::move(command));
@@ -508,6 +509,10 @@ std::vector<engine::RunRequest> FakeSlurmRunner::Recover() {
 
 bool FakeSlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
   for (;;) {
+    if (list_every && Now() >= listed_at_ + *list_every) {
+      listed_at_ = Now();
+      Do([this, as_of = Now()] { control.List(as_of); });
+    }
     if (until && *until <= Now()) return true;
     if (std::exchange(asked_, false) || Now() >= due_) {
       if (between && Now() < due_) {
@@ -540,6 +545,7 @@ SlurmSide::SlurmSide(int nodes, std::uint64_t seed, double chance_of_fault)
   SHAREWELL_CHECK(runner_.control.Open().has_value());
   slurm.chance_of_fault = chance_of_fault;
   runner_.between = dice_.Chance(0.5);
+  runner_.list_every = Seconds(30);
   runner_.before_start = [this](const engine::RunRequest& request) {
     if (slurm.Knows(request.id.job)) return;
     FakeSlurm::Told told;

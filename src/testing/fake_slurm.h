@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/foreign_queue.h"
 #include "engine/runner.h"
 #include "engine/slurm/slurm_client.h"
 #include "engine/slurm/slurm_control.h"
@@ -124,32 +125,23 @@ class FakeSlurm : public engine::SlurmClient {
 
 // A SlurmControl over it as a runner, on its clock. GPUs are called "GPU-0", ... as RunnerHistory
 // has them, or by their Slurm names.
-class FakeSlurmRunner : public engine::Runner {
+class FakeSlurmRunner : public engine::Runner, public engine::ForeignQueue {
  public:
   FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers);
   static engine::SlurmControlOptions Options(FakeSlurm& slurm);
 
   core::Seconds Now() override { return slurm_.now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds) override {
-    Do([this, id] { control.Stop(id); });
+  void Stop(engine::RunId id, const engine::StopOrder& order) override {
+    Do([this, id, order] { order.cancels ? control.Cancel(id) : control.Stop(id); });
   }
-  void Cancel(engine::RunId id, core::Seconds) override {
-    Do([this, id] { control.Cancel(id); });
-  }
-  void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId, core::Ratio) override {}
+  void Change(engine::RunId, const engine::RunBounds&) override {}
   std::vector<engine::RunRequest> Recover() override;
-  std::optional<core::Seconds> ListEvery() const override { return core::Seconds(30); }
-  void List(std::uint64_t token) override {
-    Do([this, token] { control.List(token); });
-  }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}
   void Forget(engine::RunId id) override {
     Do([this, id] { control.Forget(id); });
   }
-  bool HasUsers() const override { return true; }
   std::string Problem() override {
     return control.problem().empty() ? "" : "Slurm: " + control.problem();
   }
@@ -160,6 +152,7 @@ class FakeSlurmRunner : public engine::Runner {
   std::function<void(const engine::RunRequest&)> before_start = {};
   // Commands come while a look is under way, or between two, where starts need not wait for one.
   bool between = false;
+  std::optional<core::Seconds> list_every = {};  // it tells all that is there
 
  private:
   void Do(std::function<void()> command);
@@ -168,6 +161,7 @@ class FakeSlurmRunner : public engine::Runner {
   FakeSlurm& slurm_;
   const bool gpu_numbers_;
   core::Seconds due_;
+  core::Seconds listed_at_;
   bool asked_ = true;
   std::vector<std::function<void()>> commands_ = {};
 };

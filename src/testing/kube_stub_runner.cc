@@ -81,7 +81,7 @@ bool KubeStubRunner::Follow() {
       ++one;
       continue;
     }
-    stubs_.Stop(one->second, Seconds(0));
+    stubs_.Stop(one->second, {});
     one = running_.erase(one);
     changed = true;
   }

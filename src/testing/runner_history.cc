@@ -79,6 +79,7 @@ void AuditRunner::Check(bool right, const std::string& else_wrong) {
 void AuditRunner::Start(const engine::RunRequest& request) {
   const std::string name = fmt::format("run {}.{}", request.id.job, request.id.attempt);
   Check(started_.insert(request.id).second, name + " is started twice");
+  started_at_[request.id] = Now();
   Check(!request.nodes.empty(), name + " has no node");
   for (const auto& [id, other] : there_) {
     Check(id.job != request.id.job, name + " is started while another attempt is there");
@@ -100,14 +101,9 @@ void AuditRunner::Start(const engine::RunRequest& request) {
   runner_.Start(request);
 }
 
-void AuditRunner::Stop(RunId id, Seconds grace) {
+void AuditRunner::Stop(RunId id, const engine::StopOrder& order) {
   stopped_.insert(id);
-  runner_.Stop(id, grace);
-}
-
-void AuditRunner::List(std::uint64_t token) {
-  asked_[token] = started_;
-  runner_.List(token);
+  runner_.Stop(id, order);
 }
 
 bool AuditRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
@@ -127,7 +123,10 @@ void AuditRunner::Hear(const RunEvent& event) {
   if (const auto* kept = std::get_if<engine::StopRefused>(&event)) stopped_.erase(kept->id);
   const auto* list = std::get_if<engine::RunsListed>(&event);
   if (list == nullptr) return;
-  std::set<RunId> gone = asked_.at(list->token);
+  std::set<RunId> gone;
+  for (const auto& [id, at] : started_at_) {
+    if (at < list->as_of) gone.insert(id);
+  }
   for (const engine::RunsListed::Item& item : list->runs) {
     if (!item.end) gone.erase(item.id);
   }

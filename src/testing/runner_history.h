@@ -36,12 +36,11 @@ class AuditRunner : public engine::Runner {
   explicit AuditRunner(engine::Runner& runner) : runner_(runner) {}
   core::Seconds Now() override { return runner_.Now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds grace) override;
-  void SetCores(engine::RunId id, double cores) override { runner_.SetCores(id, cores); }
-  void SetShare(engine::RunId id, core::Ratio share) override { runner_.SetShare(id, share); }
+  void Stop(engine::RunId id, const engine::StopOrder& order) override;
+  void Change(engine::RunId id, const engine::RunBounds& bounds) override {
+    runner_.Change(id, bounds);
+  }
   std::vector<engine::RunRequest> Recover() override { return runner_.Recover(); }
-  std::optional<core::Seconds> ListEvery() const override { return runner_.ListEvery(); }
-  void List(std::uint64_t token) override;
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override { runner_.Wake(); }
   void Forget(engine::RunId id) override { runner_.Forget(id); }
@@ -59,8 +58,7 @@ class AuditRunner : public engine::Runner {
   engine::Runner& runner_;
   std::set<engine::RunId> started_, stopped_;
   std::map<engine::RunId, engine::RunRequest> there_;  // not heard to have ended
-  // What had been started when a list was asked for.
-  std::map<std::uint64_t, std::set<engine::RunId>> asked_;
+  std::map<engine::RunId, core::Seconds> started_at_;
   std::vector<engine::RunEvent> own_;
   int refusals_ = 0;
 };

@@ -74,7 +74,7 @@ bool SlurmStubRunner::Follow() {
       if (runs != starts_now || runs == (found != running_.end())) continue;
       changed = true;
       if (!runs) {
-        stubs_.Stop(found->second, Seconds(0));
+        stubs_.Stop(found->second, {});
         running_.erase(found);
         continue;
       }

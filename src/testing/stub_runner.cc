@@ -49,7 +49,7 @@ void StubRunner::End(JobId job, RunEnd end) {
   running_.erase(job);
 }
 
-void StubRunner::Stop(RunId id, core::Seconds) {
+void StubRunner::Stop(RunId id, const engine::StopOrder&) {
   const auto found = running_.find(JobOfRun(id));
   if (found == running_.end() || found->second.id != id) return;
   world_.Stop(found->first);
@@ -60,14 +60,10 @@ void StubRunner::Stop(RunId id, core::Seconds) {
   touched_ = true;
 }
 
-void StubRunner::SetCores(RunId id, double cores) {
-  world_.Resize(JobOfRun(id), cores);
-  touched_ = true;
-}
-
-void StubRunner::SetShare(RunId id, core::Ratio share) {
-  world_.Throttle(JobOfRun(id), share);
-  touched_ = true;
+void StubRunner::Change(RunId id, const engine::RunBounds& bounds) {
+  if (bounds.cores) world_.Resize(JobOfRun(id), *bounds.cores);
+  if (bounds.share) world_.Throttle(JobOfRun(id), *bounds.share);
+  touched_ = touched_ || bounds.cores || bounds.share;
 }
 
 void StubRunner::NodeGoes(const std::string& name) {

@@ -29,9 +29,8 @@ class StubRunner : public engine::Runner {
 
   core::Seconds Now() override { return world_.now(); }
   void Start(const engine::RunRequest& request) override;
-  void Stop(engine::RunId id, core::Seconds grace) override;
-  void SetCores(engine::RunId id, double cores) override;
-  void SetShare(engine::RunId id, core::Ratio share) override;
+  void Stop(engine::RunId id, const engine::StopOrder& order) override;
+  void Change(engine::RunId id, const engine::RunBounds& bounds) override;
   std::vector<engine::RunRequest> Recover() override { return {}; }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override {}

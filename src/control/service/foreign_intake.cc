@@ -23,13 +23,13 @@ constexpr core::Seconds kForeignAgain(1);  // where the store does not take them
 }  // namespace
 
 ForeignIntake::ForeignIntake(const Parts& parts) : parts_(parts) {
-  if (!parts.runner.HasUsers()) return;
+  if (parts.manager == nullptr) return;
   // A manager that has users of its own shows them why their job waits.
-  parts.state.board.OnPut([&runner = parts.runner](const JobRecord& record) {
+  parts.state.board.OnPut([&manager = *parts.manager](const JobRecord& record) {
     if (record.phase != Phase::kWaiting && record.phase != Phase::kHeld) return;
     if (record.reason.empty()) return;
-    runner.TellWaits(record.number,
-                     record.note.empty() ? record.reason : record.reason + "; " + record.note);
+    manager.TellWaits(record.number,
+                      record.note.empty() ? record.reason : record.reason + "; " + record.note);
   });
 }
 
@@ -51,7 +51,7 @@ Result<bool> ForeignIntake::IsNews(const engine::JobSubmitted& event) {
   for (const JobRecord& old : *found) {
     const bool here = old.note.starts_with(kCancelledBy);
     if (!here || event.as.submitted > old.submitted) continue;
-    parts_.runner.CancelWaiting(number);
+    parts_.manager->CancelWaiting(number);
     return false;
   }
   return true;
@@ -159,7 +159,7 @@ void ForeignIntake::Hear(const engine::TermsChanged& event) {
 
 Result<void> ForeignIntake::Adopt(const std::map<engine::RunId, engine::RunRequest>& runs,
                                   std::vector<JobRecord>& records) {
-  if (!parts_.runner.HasUsers()) return {};
+  if (parts_.manager == nullptr) return {};
   for (const auto& [id, run] : runs) {
     const std::int64_t number = id.job;
     const auto same = [&](const JobRecord& record) { return record.number == number; };

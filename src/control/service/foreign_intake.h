@@ -19,8 +19,8 @@
 #include "core/job_record.h"
 #include "core/result.h"
 #include "core/units.h"
+#include "engine/foreign_queue.h"
 #include "engine/live/live_engine.h"
-#include "engine/runner.h"
 #include "store/job_store.h"
 
 namespace sharewell::control {
@@ -35,7 +35,7 @@ class ForeignIntake {
     const Admission& admission;
     JobQueue& queue;
     engine::LiveEngine& engine;
-    engine::Runner& runner;
+    engine::ForeignQueue* manager;  // null: jobs are submitted here alone
     Advisor& advisor;
     store::JobStore& store;
   };
@@ -54,7 +54,9 @@ class ForeignIntake {
   core::Result<void> Adopt(const std::map<engine::RunId, engine::RunRequest>& runs,
                            std::vector<core::JobRecord>& records);
   // That job waits here: the manager says so where it has it no more.
-  void Expect(std::int64_t number) { parts_.runner.Expect(number); }
+  void Expect(std::int64_t number) {
+    if (parts_.manager != nullptr) parts_.manager->Expect(number);
+  }
 
  private:
   // An error: the store cannot say. False: it is known, and nothing is to be done.

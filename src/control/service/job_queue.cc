@@ -64,7 +64,7 @@ bool JobQueue::SubmitEnqueued() {
 // Nodes that were down when the server came join one by one: what was too large for those that were
 // there may fit now. Nobody else would let it go.
 void JobQueue::TryHeldAgain() {
-  if (!parts_.runner.HasUsers()) return;
+  if (parts_.manager == nullptr) return;
   for (const JobPtr& shown : parts_.state.board.Live()) {
     const bool too_large = shown->reason.starts_with("held until there are nodes for it") ||
                            shown->reason.starts_with("held, as this machine is not what it was");
@@ -86,7 +86,7 @@ void JobQueue::Close(std::int64_t number, Phase how) {
   parts_.admission.RemoveDependent(job.record);
   room_.Leave(number);
   // Whatever ended it, nothing of it waits on in the queue of a manager.
-  if (!job.withdrawn) parts_.runner.CancelWaiting(number);
+  if (parts_.manager != nullptr && !job.withdrawn) parts_.manager->CancelWaiting(number);
   live.Remove(number);
   ReleaseDependents(number, how);
 }
@@ -132,7 +132,7 @@ core::Job JobQueue::NextJob(LiveJob& of) {
   job.workload = parts_.advisor.WorkloadOf(record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;
-  job.cores_fixed = parts_.runner.HasUsers();
+  job.cores_fixed = parts_.manager != nullptr;
   job.host_memory = record.asked.memory;
   const auto& models = state.cluster.models();
   for (std::size_t i = 0; i < models.size(); ++i) {

@@ -17,8 +17,8 @@
 #include "control/service/service_state.h"
 #include "core/job.h"
 #include "core/job_record.h"
+#include "engine/foreign_queue.h"
 #include "engine/live/live_engine.h"
-#include "engine/runner.h"
 
 namespace sharewell::control {
 
@@ -34,7 +34,7 @@ class JobQueue {
     Admission& admission;
     Advisor& advisor;
     engine::LiveEngine& engine;
-    engine::Runner& runner;
+    engine::ForeignQueue* manager;  // null: jobs are submitted here alone
     LimitsOf limits;
   };
   explicit JobQueue(const Parts& parts);

@@ -45,7 +45,7 @@ class JobQueueTest : public ::testing::Test {
                    .admission = admission_,
                    .advisor = advisor_,
                    .engine = engine_,
-                   .runner = runner_,
+                   .manager = nullptr,
                    .limits = UsualLimits}};
 };
 

@@ -55,7 +55,9 @@ Result<void> Pauses::WhyNot(const LiveJob& job) const {
         "MPS; submit it with --exclusive to have it alone on its GPU",
         number);
   }
-  if (const std::string why = parts_.runner.WhyNoPause(); !why.empty()) {
+  const std::string why =
+      parts_.pauser == nullptr ? engine::kNoPauser : parts_.pauser->WhyNoPause();
+  if (!why.empty()) {
     return FailedError("job {} cannot be paused: {}", number, why);
   }
   if (!record.paused_at) return {};

@@ -15,19 +15,19 @@
 #include "core/submission.h"
 #include "core/units.h"
 #include "engine/live/live_engine.h"
-#include "engine/runner.h"
+#include "engine/pauser.h"
 
 namespace sharewell::control {
 
 class Pauses {
  public:
-  // All must outlive it; `monitor` may be null.
+  // All must outlive it; `monitor` may be null, and `pauser`: then nothing can be paused.
   struct Parts {
     ServiceState& state;
     Journal& journal;
     JobQueue& queue;
     engine::LiveEngine& engine;
-    engine::Runner& runner;
+    engine::Pauser* pauser;
     JobMonitor* monitor;
     bool alone;         // the policy never puts two jobs on one GPU
     core::Seconds gap;  // between two pauses of a job, at least

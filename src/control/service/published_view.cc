@@ -49,7 +49,7 @@ void PublishedView::Publish() {
   now.store_up = outbox.problem().empty();
   now.store_problem = outbox.problem();
   now.plan_problem = plan_problem_;
-  now.runner_problem = parts_.runner.Problem();
+  if (parts_.manager != nullptr) now.runner_problem = parts_.manager->Problem();
   now.owed = outbox.owed();
   now.tally = parts_.journal.tally();
   now.decisions = turns_.decided();

@@ -11,7 +11,7 @@
 #include "control/service/service_state.h"
 #include "core/cluster.h"
 #include "core/units.h"
-#include "engine/runner.h"
+#include "engine/foreign_queue.h"
 #include "platform/mutex.h"
 
 namespace sharewell::control {
@@ -22,7 +22,7 @@ class PublishedView {
   struct Parts {
     const ServiceState& state;
     Journal& journal;
-    engine::Runner& runner;
+    engine::ForeignQueue* manager;  // null: jobs are submitted here alone
     Clock& clock;
     bool simulated_cores = false;  // as shown
   };

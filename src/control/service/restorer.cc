@@ -79,7 +79,7 @@ Result<void> Restorer::Restore() {
   RestoreJobs(std::move(*records), runs);
   // Whose job is over, or was started anew: what is left of such a run has no owner.
   for (const auto& [id, run] : runs) {
-    parts_.runner.Stop(id, core::Seconds(0));
+    parts_.runner.Stop(id, {core::Seconds(0)});
     parts_.journal.outbox().AddEnded(id);
   }
   parts_.nodes.SeatReservations();

@@ -39,6 +39,8 @@
 #include "core/cluster.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "engine/foreign_queue.h"
+#include "engine/pauser.h"
 #include "engine/runner.h"
 #include "store/job_store.h"
 
@@ -58,6 +60,10 @@ struct ServiceOptions {
   std::string no_submissions = {};
   std::size_t few_ids = 1024;     // in the snapshot: not worth a look at who is over
   Clock* clock = &SystemClock();  // must outlive the service; asked on any thread
+  // What the runner is beside that, and as long as it. Null: jobs are submitted here alone; none
+  // can be paused.
+  engine::ForeignQueue* foreign_queue = nullptr;
+  engine::Pauser* pauser = nullptr;
 };
 
 // What is read of a job on one GPU now.

@@ -28,6 +28,7 @@ class ServiceForeignTest : public ::testing::Test {
   void Begin() {
     service_.reset();
     runner_ = std::make_unique<FakeSlurmRunner>(slurm_, false);
+    runner_->list_every = Seconds(30);
     ASSERT_TRUE(runner_->control.Open());
     cluster_ = fixtures::ClusterBuilder().Model("A").Node(2).Cores(16).Build();
     std::vector<GpuView> gpus(2);
@@ -36,6 +37,7 @@ class ServiceForeignTest : public ::testing::Test {
     }
     ServiceOptions options;
     options.no_submissions = "submit with sbatch";
+    options.foreign_queue = runner_.get();
     service_ = std::make_unique<Service>(cluster_, gpus, *runner_, advisor_, jobs_, options);
     ASSERT_TRUE(service_->Open());
   }

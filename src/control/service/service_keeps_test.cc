@@ -24,14 +24,16 @@ class ServiceKeepsTest : public ::testing::Test {
   void Begin() {
     service_.reset();
     runner_ = std::make_unique<FakeKubeRunner>(kube_);
+    runner_->list_every = Seconds(30);
     runner_->Open();
     const auto nodes = runner_->control.Nodes();
     ASSERT_EQ(nodes.size(), 1U);
     cluster_ = fixtures::ClusterBuilder().Model(nodes[0].gpus[0].model).Node(2).Cores(16).Build();
     std::vector<GpuView> gpus(2);
     for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].gpu = nodes[0].gpus.at(i);
-    service_ =
-        std::make_unique<Service>(cluster_, gpus, *runner_, advisor_, jobs_, ServiceOptions());
+    ServiceOptions options;
+    options.foreign_queue = runner_.get();
+    service_ = std::make_unique<Service>(cluster_, gpus, *runner_, advisor_, jobs_, options);
     ASSERT_TRUE(service_->Open());
   }
   template <class So>

@@ -35,12 +35,12 @@ class PlayedRunner final : public engine::Runner {
     runs[request.id] = {request, now, {}, 0};
     events_.push_back(engine::RunStarted{request.id});
   }
-  void Stop(RunId id, Seconds) override {
+  void Stop(RunId id, const engine::StopOrder&) override {
     if (runs.contains(id)) End(id, {.exit_code = 143, .stopped = true});
   }
-  void SetCores(RunId, double) override {}
-  void SetShare(RunId, core::Ratio) override {}
-  void SetTimeLimit(RunId id, Seconds limit) override { runs.at(id).limit = limit; }
+  void Change(RunId id, const engine::RunBounds& bounds) override {
+    if (bounds.time_limit) runs.at(id).limit = bounds.time_limit;
+  }
   std::vector<engine::RunRequest> Recover() override {
     std::vector<engine::RunRequest> found;
     for (const auto& [id, run] : runs) {

@@ -37,6 +37,7 @@ class ServicePausesTest : public testing::Test {
     gpu.gpu = {0, "GPU-0", "V100"};
     ServiceOptions options;
     options.pause_gap = gap_;
+    options.pauser = runner_.get();
     options.limits.of = [](const core::Account&) { return core::Limits{.queued_jobs = 5}; };
     service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, *runner_, advisor_,
                                          jobs_, options);

@@ -137,16 +137,15 @@ class FaultyRunner : public engine::Runner {
     runner_.Start(request);
     faults_.MayKill();
   }
-  void Stop(engine::RunId id, core::Seconds grace) override {
+  void Stop(engine::RunId id, const engine::StopOrder& order) override {
     faults_.MayKill();
-    runner_.Stop(id, grace);
+    runner_.Stop(id, order);
     faults_.MayKill();
   }
-  void SetCores(engine::RunId id, double cores) override { runner_.SetCores(id, cores); }
-  void SetShare(engine::RunId id, core::Ratio share) override { runner_.SetShare(id, share); }
+  void Change(engine::RunId id, const engine::RunBounds& bounds) override {
+    runner_.Change(id, bounds);
+  }
   std::vector<engine::RunRequest> Recover() override { return runner_.Recover(); }
-  std::optional<core::Seconds> ListEvery() const override { return runner_.ListEvery(); }
-  void List(std::uint64_t token) override { runner_.List(token); }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override {
     runner_.Wait(until ? std::min(*until, next) : next, out);
     if (Now() >= next) happens();

@@ -21,6 +21,7 @@
 
 #include "control/service/advisor.h"
 #include "control/service/service.h"
+#include "engine/pauser.h"
 #include "engine/runner.h"
 #include "policy/policy.h"
 #include "store/job_store.h"
@@ -28,7 +29,7 @@
 namespace sharewell::control {
 
 // A runner that is played by hand, on the real clock.
-class HandRunner final : public engine::Runner {
+class HandRunner final : public engine::Runner, public engine::Pauser {
  public:
   core::Seconds Now() override {
     return core::Seconds(
@@ -45,31 +46,28 @@ class HandRunner final : public engine::Runner {
     running.insert(request.id);
     events_.push_back(engine::RunStarted{request.id});
   }
-  void Stop(engine::RunId id, core::Seconds) override { End(id, 143); }
-  bool Pause(engine::RunId id, std::optional<core::Bytes>) override {
+  void Stop(engine::RunId id, const engine::StopOrder&) override { End(id, 143); }
+  void Pause(engine::RunId id, std::optional<core::Bytes>) override {
     const std::lock_guard lock(mutex_);
     ++pauses;
-    if (hold_pauses) return true;  // the test tells it, or never
+    if (hold_pauses) return;  // the test tells it, or never
     if (refuse_pause.empty()) {
       events_.push_back(engine::RunPaused{id, core::Bytes(4.1e9)});
     } else {
       events_.push_back(engine::PauseRefused{id, refuse_pause});
     }
     changed_.notify_all();
-    return true;
   }
-  bool Resume(engine::RunId id) override {
+  void Resume(engine::RunId id) override {
     const std::lock_guard lock(mutex_);
     ++resumes;
     events_.push_back(engine::RunResumed{id});
     changed_.notify_all();
-    return true;
   }
   std::string WhyNoPause() override { return {}; }
-  void SetCores(engine::RunId, double) override {}
-  void SetShare(engine::RunId id, core::Ratio share) override {
+  void Change(engine::RunId id, const engine::RunBounds& bounds) override {
     const std::lock_guard lock(mutex_);
-    shares[id] = share;
+    if (bounds.share) shares[id] = *bounds.share;
   }
   std::vector<engine::RunRequest> Recover() override { return found; }
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override {

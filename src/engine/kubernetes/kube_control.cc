@@ -237,8 +237,8 @@ Seconds KubeControl::NextDue() const {
 }
 
 void KubeControl::AnswerList() {
-  const auto token = std::exchange(list_, std::nullopt);
-  if (token) TellEvent(ListRuns(*token, runs_, ended_, Nodes()));
+  const auto as_of = std::exchange(list_, std::nullopt);
+  if (as_of) TellEvent(ListRuns(*as_of, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -100,7 +100,7 @@ class KubeControl : public ClusterControl {
   void CancelWaiting(std::int64_t job) override;
   void Expect(std::int64_t job) override { expected_.insert(job); }
   void Tell(std::int64_t job, std::string words);
-  void List(std::uint64_t token) override { list_ = token; }
+  void List(core::Seconds as_of) override { list_ = as_of; }
   void Forget(RunId id) override { ended_.erase(id); }
 
   // All that follows from what was told since. When the next one is due although nothing came.
@@ -300,7 +300,7 @@ class KubeControl : public ClusterControl {
   std::uint64_t terms_version_ = 1, shapes_version_ = 0, told_version_ = 0;
   std::set<std::string> models_;
   std::vector<std::string> remarks_;
-  std::optional<std::uint64_t> list_;          // to be answered: the last knows of all
+  std::optional<core::Seconds> list_;          // to be answered: the last knows of all
   std::vector<Write> writes_;                  // of the Cycle under way, the most urgent first
   std::map<std::string, KubeRequest> events_;  // to be written, by uid: the newest of each pod
   std::deque<std::string> event_turns_;        // their uids

@@ -32,7 +32,7 @@ KubeControlOptions WithAsk(KubeControlOptions options, KubeDriver& driver, Secon
 
 // All pods are watched, also those of other schedulers: they take room on our nodes.
 KubeRunner::KubeRunner(KubeDriver& driver, KubeRunnerOptions options)
-    : ClusterRunner(options.origin),
+    : ClusterRunner(options.origin, options.list_every),
       driver_(driver),
       options_(std::move(options)),
       pods_(driver, ReflectorOf("pods", "/api/v1/pods")),
@@ -61,7 +61,7 @@ core::Result<std::unique_ptr<KubeRunner>> KubeRunner::Open(KubeDriver& driver,
     driver.WaitForLines(Seconds(0.2));
   }
   auto nodes = runner->control_.Open(runner->Now());
-  runner->SetOpened(std::move(nodes), runner->control_.Models(), runner->control_.remarks());
+  runner->SetOpened({std::move(nodes), runner->control_.Models(), runner->control_.remarks()});
   return runner;
 }
 
@@ -116,12 +116,9 @@ std::vector<RunRequest> KubeRunner::Recover() {
   return found;
 }
 
-void KubeRunner::SetCores(RunId id, double) {
+void KubeRunner::Change(RunId id, const RunBounds& bounds) {
+  if (!bounds.cores) return;
   Note(id, "Kubernetes cannot change the CPUs of a pod that runs; they stay as it asked");
-}
-
-std::string KubeRunner::WhyNoPause() {
-  return "pods are not paused: their GPU memory would stay taken";
 }
 
 void KubeRunner::TellWaits(std::int64_t job, const std::string& words) {

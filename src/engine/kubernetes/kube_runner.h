@@ -21,6 +21,7 @@ struct KubeRunnerOptions {
   core::Seconds origin{0};         // Now() begins there
   core::Seconds open_within{15};   // the first list of all pods and nodes
   core::Seconds write_within{10};  // one request
+  core::Seconds list_every = ClusterRunner::kListEvery;
   // Whether this server leads, by a clock that never goes back; asked on the runner's thread before
   // each look, and may wait for a moment. Empty: it does.
   std::function<bool(core::Seconds now)> leads = {};
@@ -35,8 +36,7 @@ class KubeRunner final : public ClusterRunner {
   KubeRunner(const KubeRunner&) = delete;
   KubeRunner& operator=(const KubeRunner&) = delete;
 
-  void SetCores(RunId id, double cores) override;  // cannot be, and says so
-  std::string WhyNoPause() override;
+  void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
   std::vector<RunRequest> Recover() override;
   void TellWaits(std::int64_t job, const std::string& words) override;
 

@@ -25,6 +25,7 @@
 #include "core/job.h"
 #include "core/renumbering.h"
 #include "engine/engine.h"
+#include "engine/pauser.h"
 #include "engine/runner.h"
 
 namespace sharewell::engine {
@@ -52,9 +53,10 @@ struct Ended {
 };
 
 struct LiveOptions {
-  core::Seconds grace{20};  // between SIGTERM and SIGKILL
-  int most_ooms = 1;        // so often it is tried again, alone; then it has failed
-  bool alone = false;       // the policy never puts two jobs on one GPU: runs need not share it
+  core::Seconds grace{20};   // between SIGTERM and SIGKILL
+  int most_ooms = 1;         // so often it is tried again, alone; then it has failed
+  bool alone = false;        // the policy never puts two jobs on one GPU: runs need not share it
+  Pauser* pauser = nullptr;  // must outlive the engine; null: nothing can be paused
 };
 
 class LiveEngine final : public Engine {
@@ -86,7 +88,7 @@ class LiveEngine final : public Engine {
   // runs, not who it may run as. Its id has the attempts that were decided on so far.
   void Adopt(core::JobId job, const RunRequest& run, RunRequest next);
   void SetPace(core::JobId job, const LonePace& pace);
-  // What runs may run for so long (Runner::SetTimeLimit).
+  // What runs may run for so long (RunBounds).
   void SetTimeLimit(core::JobId job, core::Seconds limit);
 
   // Pauses. A plan may stop a job so that its process stays (core::Stop::pause); it goes on with
@@ -99,7 +101,7 @@ class LiveEngine final : public Engine {
   // A paused job leaves the queue, told as failed, and keeps its process. Submitted again, under
   // another id, it waits as a paused one.
   void Park(core::JobId job);
-  // One that an earlier server had parked or paused.
+  // One that an earlier server had parked or paused. REQUIRES: there is a pauser.
   void ParkFound(const RunRequest& run, RunRequest next);
   // Its process is ended; false: there is none. The end is told with an id that is not valid.
   bool CancelParked(std::int64_t number);

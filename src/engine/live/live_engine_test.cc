@@ -33,17 +33,14 @@ class HandRunner : public Runner {
                                 request.shares ? " shared" : ""));
     last = request;
   }
-  void Stop(RunId id, Seconds grace) override {
-    calls.push_back(fmt::format("stop {}.{} within {}", id.job, id.attempt, grace.value));
+  void Stop(RunId id, const StopOrder& order) override {
+    calls.push_back(fmt::format("{} {}.{} within {}", order.cancels ? "cancel" : "stop", id.job,
+                                id.attempt, order.grace.value));
   }
-  void Cancel(RunId id, Seconds grace) override {
-    calls.push_back(fmt::format("cancel {}.{} within {}", id.job, id.attempt, grace.value));
-  }
-  void SetCores(RunId id, double cores) override {
-    calls.push_back(fmt::format("cores {}.{} {}", id.job, id.attempt, cores));
-  }
-  void SetShare(RunId id, core::Ratio share) override {
-    calls.push_back(fmt::format("share {}.{} {}", id.job, id.attempt, share));
+  void Change(RunId id, const RunBounds& bounds) override {
+    const std::string of = fmt::format("{}.{}", id.job, id.attempt);
+    if (bounds.cores) calls.push_back(fmt::format("cores {} {}", of, *bounds.cores));
+    if (bounds.share) calls.push_back(fmt::format("share {} {}", of, *bounds.share));
   }
   std::vector<RunRequest> Recover() override { return {}; }
   bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {

@@ -30,10 +30,6 @@ Seconds StartUp(Seconds passed, double steps, std::optional<double> steps_alone)
 }  // namespace
 
 bool LiveRuns::Wait(std::optional<Seconds> until) {
-  if (list_at_ && runner_.Now() >= *list_at_) {
-    list_at_ = runner_.Now() + *runner_.ListEvery();
-    runner_.List(++commands_);
-  }
   std::vector<RunEvent> events;
   const bool more = runner_.Wait(until, events);
   for (const RunEvent& event : events) {

@@ -100,7 +100,7 @@ void LiveRuns::Handle(const RunsListed& list) {
   for (const RunsListed::Item& item : list.runs) there[item.id] = &item;
   for (const auto& [run_id, id] : std::map<RunId, JobId>(runs_)) {
     Run& run = *jobs_.at(id).run;
-    if (run.command > list.token) continue;  // it was started after that
+    if (run.began && *run.began >= list.as_of) continue;  // it was started after that
     const auto found = there.find(run_id);
     if (found == there.end()) {
       RunEnd end;
@@ -118,10 +118,12 @@ void LiveRuns::Handle(const RunsListed& list) {
   for (const RunsListed::Item& item : list.runs) {
     const auto parked = parked_.find(item.id.job);
     if (parked != parked_.end() && parked->second.run->request.id == item.id) continue;
-    if (!item.end && !runs_.contains(item.id)) runner_.Cancel(item.id, options_.grace);  // nobody's
+    if (!item.end && !runs_.contains(item.id)) {
+      runner_.Stop(item.id, {options_.grace, true});  // nobody's
+    }
   }
-  if (list.token <= listed_) return;  // an older one: nodes may have come or gone since
-  listed_ = list.token;
+  if (listed_ && list.as_of <= *listed_) return;  // older: nodes may have come or gone since
+  listed_ = list.as_of;
   TakeNodes(list.nodes);
 }
 

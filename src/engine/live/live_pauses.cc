@@ -51,10 +51,10 @@ void LiveRuns::BeginPause(JobId id, Entry& job, bool asked) {
     refused.why =
         "it shares its GPU through MPS, whose clients the driver cannot pause; submit it with "
         "--exclusive to have it alone on its GPU";
-  } else if (!runner_.Pause(refused.id, job.gpu_memory)) {
-    refused.why = runner_.WhyNoPause();
+  } else if (options_.pauser == nullptr) {
+    refused.why = kNoPauser;
   } else {
-    return;
+    return options_.pauser->Pause(refused.id, job.gpu_memory);
   }
   RefusePause(id, job, refused);
 }
@@ -109,14 +109,13 @@ void LiveRuns::BeginResume(JobId id, Entry& job) {
   job.rate = 0;
   job.fresh = job.due = true;
   touched_ = true;
-  if (runner_.Resume(run.request.id)) return;
-  Handle(ResumeRefused{run.request.id, runner_.WhyNoPause()});
+  options_.pauser->Resume(run.request.id);
 }
 
 void LiveRuns::ResumeFound(JobId id) {
   Entry& job = jobs_.at(id);
   job.run->paused = Paused::kResuming;
-  runner_.Resume(job.run->request.id);
+  options_.pauser->Resume(job.run->request.id);
 }
 
 LiveRuns::Entry* LiveRuns::InState(RunId id, Paused state) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <utility>
 
 #include "engine/live/live_engine.h"
@@ -16,22 +17,17 @@ using core::Seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class HandRunner : public Runner {
+class HandRunner : public Runner, public Pauser {
  public:
   Seconds Now() override { return now; }
   void Start(const RunRequest& request) override { Call("start", request.id); }
-  void Stop(RunId id, Seconds) override { Call("stop", id); }
-  void Cancel(RunId id, Seconds) override { Call("cancel", id); }
-  bool Pause(RunId id, std::optional<core::Bytes>) override {
-    Call("pause", id);
-    return can;
+  void Stop(RunId id, const StopOrder& order) override {
+    Call(order.cancels ? "cancel" : "stop", id);
   }
-  bool Resume(RunId id) override {
-    Call("resume", id);
-    return can;
-  }
-  void SetCores(RunId, double) override {}
-  void SetShare(RunId, core::Ratio) override {}
+  void Change(RunId, const RunBounds&) override {}
+  void Pause(RunId id, std::optional<core::Bytes>) override { Call("pause", id); }
+  void Resume(RunId id) override { Call("resume", id); }
+  std::string WhyNoPause() override { return {}; }
   std::vector<RunRequest> Recover() override { return {}; }
   bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
     out = std::exchange(events, {});
@@ -52,7 +48,6 @@ class HandRunner : public Runner {
   Seconds now;
   std::vector<RunEvent> events;
   std::vector<std::string> calls;
-  bool can = true;
 
  private:
   void Call(const char* what, RunId id) {
@@ -62,7 +57,13 @@ class HandRunner : public Runner {
 
 class LivePausesTest : public ::testing::Test {
  protected:
-  LivePausesTest() : cluster_(fixtures::ClusterBuilder().Node(1).Cores(8).Build()) {}
+  LivePausesTest() : cluster_(fixtures::ClusterBuilder().Node(1).Cores(8).Build()) { Begin(true); }
+  void Begin(bool can_pause) {
+    LiveOptions options;
+    if (can_pause) options.pauser = &runner_;
+    engine_ = std::make_unique<LiveEngine>(cluster_, std::vector<core::GivenGpu>{{0, "GPU-0", "A"}},
+                                           runner_, options);
+  }
 
   JobId Submit(std::int64_t number, int attempt = 0) {
     core::Job job;
@@ -70,14 +71,14 @@ class LivePausesTest : public ::testing::Test {
     job.exclusive = true;
     RunRequest request;
     request.id = {number, attempt};
-    engine_.Submit(job, request);
+    engine_->Submit(job, request);
     return job.id;
   }
   const Observation& Observe() {
-    engine_.Observe(runner_.now, seen_);
+    engine_->Observe(runner_.now, seen_);
     return seen_;
   }
-  void Apply(const core::Plan& plan) { engine_.Apply(plan, seen_); }
+  void Apply(const core::Plan& plan) { engine_->Apply(plan, seen_); }
   core::Plan StartOf(JobId job) {
     core::Plan plan;
     plan.starts.push_back({job, fixtures::OnGpus({0}, 2), {}, {}});
@@ -95,14 +96,14 @@ class LivePausesTest : public ::testing::Test {
     runner_.Tell(RunStarted{{number, 1}});
     Observe();
     runner_.TakeCalls();
-    engine_.TakeNotes();
+    engine_->TakeNotes();
     return job;
   }
-  std::vector<std::string> Notes() { return fixtures::NamesOf(engine_.TakeNotes()); }
+  std::vector<std::string> Notes() { return fixtures::NamesOf(engine_->TakeNotes()); }
 
   core::Cluster cluster_;
   HandRunner runner_;
-  LiveEngine engine_{cluster_, {{0, "GPU-0", "A"}}, runner_};
+  std::unique_ptr<LiveEngine> engine_;
   Observation seen_;
   std::size_t submitted_ = 0;
 };
@@ -148,10 +149,10 @@ TEST_F(LivePausesTest, WhatAPlanCannotPauseIsStopped) {
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.2"));
 }
 
-TEST_F(LivePausesTest, ARunnerThatCannotIsToldLikeARefusal) {
-  runner_.can = false;
+TEST_F(LivePausesTest, WithoutAPauserItIsToldLikeARefusal) {
+  Begin(false);
   const JobId job = Running(1);
-  engine_.Pause(job);
+  engine_->Pause(job);
   EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<PauseRefused>()));
   Observe();
   EXPECT_THAT(seen_.failed, IsEmpty());
@@ -159,12 +160,12 @@ TEST_F(LivePausesTest, ARunnerThatCannotIsToldLikeARefusal) {
 
 TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
   const JobId job = Running(1);
-  engine_.Pause(job);
+  engine_->Pause(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1"));
   runner_.Tell(RunPaused{{1, 1}});
   Observe();
   EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<RunPaused>()));
-  engine_.Park(job);
+  engine_->Park(job);
   EXPECT_THAT(Observe().failed, ElementsAre(job));
   // Its GPU is free meanwhile.
   const JobId other = Submit(2);
@@ -185,19 +186,19 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
 
 TEST_F(LivePausesTest, AParkedOneThatEndsIsTold) {
   const JobId job = Running(1);
-  engine_.Pause(job);
+  engine_->Pause(job);
   runner_.Tell(RunPaused{{1, 1}});
   Observe();
-  engine_.Park(job);
+  engine_->Park(job);
   Observe();
-  EXPECT_TRUE(engine_.CancelParked(1));
+  EXPECT_TRUE(engine_->CancelParked(1));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
   runner_.TellEnd({1, 1});
   Observe();
-  const auto ended = engine_.TakeEnded();
+  const auto ended = engine_->TakeEnded();
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].run.job, 1);
-  EXPECT_FALSE(engine_.CancelParked(1));
+  EXPECT_FALSE(engine_->CancelParked(1));
 }
 
 TEST_F(LivePausesTest, AResumeThatIsRefusedWaitsAndIsTriedAgain) {
@@ -224,7 +225,7 @@ TEST_F(LivePausesTest, APausedJobThatIsCancelledIsEnded) {
   Apply(PauseOf(job));
   runner_.Tell(RunPaused{{1, 1}});
   Observe();
-  engine_.Cancel(job);
+  engine_->Cancel(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
   runner_.TellEnd({1, 1});
   EXPECT_THAT(Observe().failed, ElementsAre(job));

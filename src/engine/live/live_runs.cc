@@ -26,7 +26,6 @@ LiveRuns::LiveRuns(const core::Cluster& cluster, std::vector<core::GivenGpu> gpu
     nodes_.push_back(
         {node.name, node.first_gpu.index(), static_cast<std::size_t>(node.gpus), true});
   }
-  if (const auto every = runner_.ListEvery()) list_at_ = runner_.Now() + *every;
 }
 
 void LiveRuns::Know(const core::Job& job, RunRequest request) {
@@ -73,7 +72,7 @@ void LiveRuns::SetPace(JobId id, const LonePace& pace) {
 void LiveRuns::SetTimeLimit(JobId id, Seconds limit) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end() || !found->second.Runs()) return;
-  runner_.SetTimeLimit(found->second.run->request.id, limit);
+  runner_.Change(found->second.run->request.id, {.time_limit = limit});
 }
 
 void LiveRuns::Reckon(Entry& job, bool told_steps) {
@@ -131,12 +130,11 @@ void LiveRuns::Begin(JobId id, Entry& job) {
   job.rate = 0;
   job.fresh = job.due = true;
   run.attained = job.attained;
-  run.command = ++commands_;
   run.began = now;
   runs_[run.request.id] = id;
   touched_ = true;
   runner_.Start(run.request);
-  if (run.share < 1) runner_.SetShare(run.request.id, run.share);
+  if (run.share < 1) runner_.Change(run.request.id, {.share = run.share});
 }
 
 void LiveRuns::BeginWhatCan() {
@@ -231,11 +229,7 @@ void LiveRuns::SendStop(Run& run) {
   touched_ = true;
   run.was_told = true;
   run.stop_again.reset();
-  if (run.leaves == Why::kFail) {
-    runner_.Cancel(run.request.id, options_.grace);
-  } else {
-    runner_.Stop(run.request.id, options_.grace);
-  }
+  runner_.Stop(run.request.id, {options_.grace, run.leaves == Why::kFail});
 }
 
 void LiveRuns::LeaveByPlan(JobId id) {
@@ -266,7 +260,7 @@ void LiveRuns::Resize(JobId id, double cores) {
   } else if (job.Runs()) {
     job.window.Clear();
     job.fresh = touched_ = true;
-    runner_.SetCores(job.run->request.id, cores);
+    runner_.Change(job.run->request.id, {.cores = cores});
   }
 }
 
@@ -277,7 +271,7 @@ void LiveRuns::Throttle(JobId id, core::Ratio share) {
   } else if (job.Runs()) {
     job.window.Clear();
     job.fresh = touched_ = true;
-    runner_.SetShare(job.run->request.id, share);
+    runner_.Change(job.run->request.id, {.share = share});
   }
 }
 
@@ -323,7 +317,7 @@ void LiveRuns::Requeue(JobId id) {
 bool LiveRuns::TakeTouched() { return std::exchange(touched_, false); }
 
 std::optional<Seconds> LiveRuns::NextDue() const {
-  std::optional<Seconds> next = list_at_;
+  std::optional<Seconds> next;
   const auto also = [&](Seconds at) { next = next ? std::min(*next, at) : at; };
   for (const JobId id : live_) {
     const Entry& job = jobs_.at(id);

@@ -54,7 +54,7 @@ class LiveRuns {
   // The runner was told something since this was last asked, and may have to tell something.
   bool TakeTouched();
   // When there is something to do without anything happening: somebody has run alone for as long as
-  // was asked, a start that was refused is tried again, the runner is asked for what is there.
+  // was asked, a start that was refused is tried again.
   std::optional<core::Seconds> NextDue() const;
   bool Owes() const;  // there is something to tell that is worth a turn
   void TellEnds(Observation& out);
@@ -84,7 +84,6 @@ class LiveRuns {
     core::NodeId node;                     // of a CPU-only job
     std::optional<core::Seconds> profile;  // tell when it has run alone for so long
     core::Ratio share = 1;
-    std::uint64_t command = 0;           // the number of its start; 0: an earlier server's
     std::optional<core::Seconds> began;  // absent: to come, or an earlier server began it
     std::optional<core::Seconds> profiled_at;
     core::Seconds attained;     // by its job, when it began
@@ -217,10 +216,8 @@ class LiveRuns {
   std::vector<core::JobId> finished_, failed_, out_of_memory_, requeued_;  // to be told
   std::vector<Ended> ended_;
   std::vector<RunEvent> notes_;
-  std::uint64_t commands_ = 0;  // starts and lists so far: a list knows of those before it
-  std::uint64_t listed_ = 0;    // the youngest list that was heard
-  std::optional<core::Seconds> list_at_;
-  bool news_ = false;  // a note that no turn was made for
+  std::optional<core::Seconds> listed_;  // as of when the youngest list was that was heard
+  bool news_ = false;                    // a note that no turn was made for
   bool touched_ = false;
 };
 

@@ -113,6 +113,7 @@ TEST_P(RunnerContract, TheSameTwice) {
   const auto first = History(7), second = History(7);
   first->Live(kJobs, true);
   second->Live(kJobs, true);
+  EXPECT_EQ(first->wrong(), "");
   EXPECT_EQ(first->audit.started(), second->audit.started());
   EXPECT_EQ(first->audit.Now(), second->audit.Now());
 }

@@ -193,23 +193,31 @@ void LinuxRunner::Start(const RunRequest& request) {
   in.Begin(run);
 }
 
-void LinuxRunner::Stop(RunId id, Seconds grace) {
+void LinuxRunner::Stop(RunId id, const StopOrder& order) {
   Impl::Run* run = impl_->Find(id);
   if (run == nullptr || run->ended) return;
-  if (!run->waits) return impl_->Signal(*run, grace);
+  if (!run->waits) return impl_->Signal(*run, order.grace);
   impl_->Finish(*run, {.exit_code = 128 + SIGTERM,
                        .signal = SIGTERM,
                        .stopped = true,
                        .message = "it was stopped before it began"});
 }
 
+void LinuxRunner::Change(RunId id, const RunBounds& bounds) {
+  const Impl::Run* run = impl_->Find(id);
+  if (run == nullptr || run->ended) return;
+  if (bounds.cores) SetCores(id, *bounds.cores);
+  if (bounds.share) SetShare(id, *bounds.share);
+  if (bounds.time_limit) SetTimeLimit(id, *bounds.time_limit);
+}
+
 // Its supervisor looks when the limit it knows is over.
 void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
   Impl& in = *impl_;
-  Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended || !run->made || !run->request.asked.time_limit) return;
-  if (limit <= std::max(*run->request.asked.time_limit, engine::ReadLimit(run->folder))) return;
-  const auto written = engine::WriteLimit(run->folder, limit);
+  const Impl::Run& run = *in.Find(id);
+  if (!run.made || !run.request.asked.time_limit) return;
+  if (limit <= std::max(*run.request.asked.time_limit, engine::ReadLimit(run.folder))) return;
+  const auto written = engine::WriteLimit(run.folder, limit);
   if (written || !in.told.insert("limit").second) return;
   in.Tell(RunNote{id, "its time limit cannot be extended by what it loses beside others: " +
                           written.error().message});
@@ -234,16 +242,15 @@ void LinuxRunner::Impl::BoundBandwidth(Run& run, core::Ratio share) {
 
 void LinuxRunner::SetShare(RunId id, core::Ratio share) {
   Impl& in = *impl_;
-  Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended) return;
-  Impl::BoundBandwidth(*run, share);
+  Impl::Run& run = *in.Find(id);
+  Impl::BoundBandwidth(run, share);
   const double all =
       static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
-  const double cores = run->request.cores > 0 ? std::min(run->request.cores, all) : all;
+  const double cores = run.request.cores > 0 ? std::min(run.request.cores, all) : all;
   const platform::CgroupLimits limits{.cpu_time = share < 1
                                                       ? std::max(share, 0.01) * cores
                                                       : std::numeric_limits<double>::infinity()};
-  if (run->group && run->group->Change(limits)) return;
+  if (run.group && run.group->Change(limits)) return;
   if (!in.told.insert("share").second) return;
   in.Tell(RunNote{
       id, "it cannot be slowed down for others: CPU time is not bounded by a control group here"});

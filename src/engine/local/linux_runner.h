@@ -18,6 +18,7 @@
 #include "engine/local/cpu_room.h"
 #include "engine/local/gpu_sharing.h"
 #include "engine/local/run/old_logs.h"
+#include "engine/pauser.h"
 #include "engine/runner.h"
 
 namespace sharewell::engine {
@@ -44,7 +45,7 @@ struct LinuxRunnerOptions {
   std::string kernel_log = "/dev/kmsg";  // likewise
 };
 
-class LinuxRunner final : public Runner {
+class LinuxRunner final : public Runner, public Pauser {
  public:
   // Whether no other server runs jobs there. Open takes the lock for good; this is for who wants to
   // know before anything is made.
@@ -58,17 +59,16 @@ class LinuxRunner final : public Runner {
 
   core::Seconds Now() override;
   void Start(const RunRequest& request) override;
-  void Stop(RunId id, core::Seconds grace) override;
-  bool Pause(RunId id, std::optional<core::Bytes> gpu_memory) override;
-  bool Resume(RunId id) override;
-  std::string WhyNoPause() override;
-  void SetCores(RunId id, double cores) override;
-  void SetShare(RunId id, core::Ratio share) override;
-  void SetTimeLimit(RunId id, core::Seconds limit) override;
+  void Stop(RunId id, const StopOrder& order) override;
+  void Change(RunId id, const RunBounds& bounds) override;
+  void Forget(RunId id) override;
   std::vector<RunRequest> Recover() override;
   bool Wait(std::optional<core::Seconds> until, std::vector<RunEvent>& out) override;
   void Wake() override;
-  void Forget(RunId id) override;
+
+  void Pause(RunId id, std::optional<core::Bytes> gpu_memory) override;
+  void Resume(RunId id) override;
+  std::string WhyNoPause() override;
 
   // Who writes logs, and how much; as long as the runner.
   LogLedger& ledger();
@@ -81,6 +81,10 @@ class LinuxRunner final : public Runner {
  private:
   struct Impl;
   explicit LinuxRunner(std::unique_ptr<Impl> impl);
+  // REQUIRES: it has not ended.
+  void SetCores(RunId id, double cores);
+  void SetShare(RunId id, core::Ratio share);
+  void SetTimeLimit(RunId id, core::Seconds limit);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -20,11 +20,11 @@ constexpr core::Seconds kLendAfter{30};
 
 void LinuxRunner::SetCores(RunId id, double cores) {
   Impl& in = *impl_;
-  Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended || !in.room) return;
-  run->request.cores = cores;
-  if (run->waits && !run->spec) return;  // it has none yet
-  in.ApplyCpus(*run, in.room->Resize(id, cores));
+  if (!in.room) return;
+  Impl::Run& run = *in.Find(id);
+  run.request.cores = cores;
+  if (run.waits && !run.spec) return;  // it has none yet
+  in.ApplyCpus(run, in.room->Resize(id, cores));
   in.LendCpus();
 }
 

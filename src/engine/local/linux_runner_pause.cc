@@ -78,12 +78,13 @@ std::string LinuxRunner::WhyNoPause() {
   return *in.why_no_pause;
 }
 
-bool LinuxRunner::Pause(RunId id, std::optional<Bytes> gpu_memory) {
+void LinuxRunner::Pause(RunId id, std::optional<Bytes> gpu_memory) {
   Impl& in = *impl_;
-  if (!WhyNoPause().empty()) return false;
   Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended) return true;  // its end is told
-  if (!run->command) {
+  if (run == nullptr || run->ended) return;  // its end is told
+  if (std::string never = WhyNoPause(); !never.empty()) {
+    in.Refuse(id, true, std::move(never));
+  } else if (!run->command) {
     in.Refuse(id, true, "it has not begun");
   } else if (run->mps) {
     in.Refuse(id, true,
@@ -95,17 +96,17 @@ bool LinuxRunner::Pause(RunId id, std::optional<Bytes> gpu_memory) {
     in.SetMemory(*run, gpu_memory.value_or(kNotKnown));
     in.StartPauser(*run, true);
   }
-  return true;
 }
 
-bool LinuxRunner::Resume(RunId id) {
+void LinuxRunner::Resume(RunId id) {
   Impl& in = *impl_;
-  if (!WhyNoPause().empty()) return false;
   Impl::Run* run = in.Find(id);
-  if (run == nullptr || run->ended) return true;
+  if (run == nullptr || run->ended) return;
+  if (std::string never = WhyNoPause(); !never.empty()) {
+    return in.Refuse(id, false, std::move(never));
+  }
   in.TakeCpus(*run);
   in.StartPauser(*run, false);
-  return true;
 }
 
 bool LinuxRunner::Impl::StartPauser(Run& run, bool pause) {

@@ -35,7 +35,7 @@ class LinuxRunnerPauseTest : public testing::Test {
   }
   ~LinuxRunnerPauseTest() override {
     Set("slow", "0");
-    for (const RunId id : started_) runner_->Stop(id, Seconds(0));
+    for (const RunId id : started_) runner_->Stop(id, {Seconds(0)});
     for (const RunId id : started_) {
       Until([&] { return Has<RunEnded>(id); });
     }
@@ -108,7 +108,7 @@ class LinuxRunnerPauseTest : public testing::Test {
   // What the next answer says; empty: it was done.
   std::string Ask(RunId id, bool pause, std::optional<Bytes> memory = {}) {
     told_.clear();
-    EXPECT_TRUE(pause ? runner_->Pause(id, memory) : runner_->Resume(id));
+    pause ? runner_->Pause(id, memory) : runner_->Resume(id);
     return Answer(id, pause);
   }
   std::string Answer(RunId id, bool pause) {
@@ -171,14 +171,14 @@ TEST_F(LinuxRunnerPauseTest, WhatCannotBeResumedStaysPaused) {
 TEST_F(LinuxRunnerPauseTest, AServerThatGoesInTheMiddleLosesNothing) {
   const RunId id = Start();
   Set("slow", "1000");
-  EXPECT_TRUE(runner_->Pause(id, {}));
+  runner_->Pause(id, {});
   const Seconds end = runner_->Now() + Seconds(30);
   while (Count("checkpoint") == 0 && runner_->Now() < end) ::usleep(10'000);
   Open();
   ASSERT_EQ(runner_->Recover().size(), 1U);
   EXPECT_EQ(Ask(id, true), "");
   EXPECT_EQ(Count("checkpoint"), 1U);  // the one that was under way
-  EXPECT_TRUE(runner_->Resume(id));
+  runner_->Resume(id);
   Open();
   ASSERT_EQ(runner_->Recover().size(), 1U);
   EXPECT_EQ(Ask(id, false), "");
@@ -212,7 +212,7 @@ TEST_F(LinuxRunnerPauseTest, ThePauseDoesNotCountForTheTimeLimit) {
 TEST_F(LinuxRunnerPauseTest, APausedRunCanBeStopped) {
   const RunId id = Start();
   EXPECT_EQ(Ask(id, true), "");
-  runner_->Stop(id, Seconds(1));
+  runner_->Stop(id, {Seconds(1)});
   Until([&] { return Has<RunEnded>(id); });
   started_.clear();
 }

@@ -238,9 +238,9 @@ TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
   Pids("endless", 1);
   UntilStarted(polite);
   EXPECT_EQ(runner_->PidOf(polite), one.front());
-  runner_->Stop(polite, Seconds(10));
-  runner_->Stop(stubborn, Seconds(0.3));
-  runner_->Stop(endless, Seconds(0));
+  runner_->Stop(polite, {Seconds(10)});
+  runner_->Stop(stubborn, {Seconds(0.3)});
+  runner_->Stop(endless, {Seconds(0)});
   EXPECT_EQ(EndOf(polite).exit_code, 3);
   EXPECT_EQ(Log(polite), "saved\n");
   EXPECT_EQ(EndOf(stubborn).exit_code, 137);
@@ -255,7 +255,7 @@ TEST_F(LinuxRunnerTest, NothingOfARunOutlivesIt) {
   EXPECT_EQ(EndOf(timed.id).exit_code, 143);
   // Before it has begun.
   const RunId early = Start({"sleep", "1000"});
-  runner_->Stop(early, Seconds(5));
+  runner_->Stop(early, {Seconds(5)});
   EXPECT_EQ(EndOf(early).exit_code, 143);
 }
 
@@ -266,7 +266,7 @@ TEST_F(LinuxRunnerTest, F11_WhatEndedByItselfWasNotStopped) {
       "while ! test -s left; do sleep 0.01; done; echo $$ > command; sleep 0.3; exit 0");
   const int command = Pids("command", 1).front();
   Until([&] { return !Runs(command); });
-  runner_->Stop(id, Seconds(0));
+  runner_->Stop(id, {Seconds(0)});
   EXPECT_EQ(EndOf(id).exit_code, 0);
   EXPECT_FALSE(EndOf(id).stopped);
 }
@@ -280,7 +280,7 @@ TEST_F(LinuxRunnerTest, WhoseTimeIsOverIsToldToBeEnding) {
   Open();  // another server is told the same
   ASSERT_EQ(runner_->Recover().size(), 1U);
   Until([&] { return told_[timed.id].endings == 2; });
-  runner_->Stop(timed.id, Seconds(0));
+  runner_->Stop(timed.id, {Seconds(0)});
   EXPECT_TRUE(EndOf(timed.id).timed_out);
 }
 
@@ -289,11 +289,11 @@ TEST_F(LinuxRunnerTest, ATimeLimitCanBeExtendedWhileTheJobRunsAndNeverShortened)
   timed.asked.time_limit = Seconds(1.5);
   runner_->Start(timed);
   UntilStarted(timed.id);
-  runner_->SetTimeLimit(timed.id, Seconds(20));
-  runner_->SetTimeLimit(timed.id, Seconds(0.1));
+  runner_->Change(timed.id, {.time_limit = Seconds(20)});
+  runner_->Change(timed.id, {.time_limit = Seconds(0.1)});
   Open();  // by another server too
   ASSERT_EQ(runner_->Recover().size(), 1U);
-  runner_->SetTimeLimit(timed.id, Seconds(2));
+  runner_->Change(timed.id, {.time_limit = Seconds(2)});
   EXPECT_EQ(EndOf(timed.id).exit_code, 3) << "it came to its own end";
   EXPECT_FALSE(EndOf(timed.id).timed_out);
 
@@ -301,7 +301,7 @@ TEST_F(LinuxRunnerTest, ATimeLimitCanBeExtendedWhileTheJobRunsAndNeverShortened)
   other.asked.time_limit = Seconds(0.5);
   runner_->Start(other);
   UntilStarted(other.id);
-  runner_->SetTimeLimit(other.id, Seconds(1.5));
+  runner_->Change(other.id, {.time_limit = Seconds(1.5)});
   EXPECT_TRUE(EndOf(other.id).timed_out);
   EXPECT_GE(EndOf(other.id).ran.value_or(Seconds(0)), Seconds(1.4));
 }
@@ -543,8 +543,8 @@ TEST_F(LinuxRunnerTest, F12_OthersDoNotWaitForTheDaemonOfAGpu) {
     runner_->Start(sharing.back());  // again: nothing happens
   }
   EXPECT_EQ(EndOf(Start({"true"})).exit_code, 0);
-  runner_->SetCores(sharing[0].id, 1);
-  runner_->Stop(sharing[1].id, Seconds(5));
+  runner_->Change(sharing[0].id, {.cores = 1});
+  runner_->Stop(sharing[1].id, {Seconds(5)});
   const RunEnd stopped = EndOf(sharing[1].id);
   EXPECT_TRUE(stopped.stopped);
   EXPECT_EQ(stopped.exit_code, 143);
@@ -665,7 +665,7 @@ TEST_F(LinuxRunnerTest, F12_ARunThatWaitedForItsDaemonIsNotFoundAgain) {
 
 TEST_F(LinuxRunnerTest, WhatIsForgottenWhileItRunsGoesWithoutAWord) {
   const RunId id = Start({"sleep", "1000"});
-  runner_->Stop(id, Seconds(0));
+  runner_->Stop(id, {Seconds(0)});
   runner_->Forget(id);
   Until([&] { return !std::filesystem::exists(folder_.Path("state/jobs/1.1")); });
   EXPECT_EQ(told_[id].ends, 0);
@@ -691,7 +691,7 @@ TEST_F(LinuxRunnerTest, ATrainingRunIsLentTheCpusThatNobodyHas) {
   runner_->Start(other);
   UntilStarted(other.id);
   EXPECT_EQ(may_use(), 1U) << "before the other one runs";
-  runner_->Stop(other.id, Seconds(0));
+  runner_->Stop(other.id, {Seconds(0)});
   EndOf(other.id);
   Until([&] { return may_use() == all; });
 
@@ -702,8 +702,8 @@ TEST_F(LinuxRunnerTest, ATrainingRunIsLentTheCpusThatNobodyHas) {
   runner_->Start(third);
   UntilStarted(third.id);
   EXPECT_EQ(may_use(), 1U);
-  runner_->Stop(third.id, Seconds(0));
-  runner_->Stop(trains.id, Seconds(0));
+  runner_->Stop(third.id, {Seconds(0)});
+  runner_->Stop(trains.id, {Seconds(0)});
   EndOf(third.id);
   EndOf(trains.id);
 }
@@ -716,8 +716,8 @@ TEST_F(LinuxRunnerTest, BoundsHoldOrAreToldOf) {
   request.asked.memory = core::Bytes(64 << 20);
   runner_->Start(request);
   Pids("ready", 1);
-  runner_->SetCores(request.id, 2);
-  runner_->SetShare(request.id, 0.5);
+  runner_->Change(request.id, {.cores = 2});
+  runner_->Change(request.id, {.share = 0.5});
   folder_.Write("go", "");
   EXPECT_EQ(EndOf(request.id).exit_code, 0);
   const std::size_t cpus = std::min<std::size_t>(CpuRoom::LayoutHere({}).cpus.size(), 2);
@@ -741,7 +741,7 @@ TEST_F(LinuxRunnerTest, BoundsHoldOrAreToldOf) {
     const RunId bomb =
         Shell("trap '' TERM; echo $$ > bomb; f() { f | f & }; f; while :; do :; done");
     Pids("bomb", 1);
-    runner_->Stop(bomb, Seconds(0.2));
+    runner_->Stop(bomb, {Seconds(0.2)});
     EXPECT_EQ(EndOf(bomb).signal, 9);
   }
 }

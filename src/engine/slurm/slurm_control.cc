@@ -64,8 +64,8 @@ void SlurmControl::Expect(std::int64_t job) { known_[job].told = true; }
 
 void SlurmControl::SetTimeLimit(RunId id, Seconds limit) { limits_[id] = limit; }
 
-void SlurmControl::List(std::uint64_t token) {
-  list_ = token;  // a later one knows of all that an earlier one does
+void SlurmControl::List(Seconds as_of) {
+  list_ = as_of;  // a later one knows of all that an earlier one does
 }
 
 void SlurmControl::Forget(RunId id) { ended_.erase(id); }
@@ -361,8 +361,8 @@ void SlurmControl::TellTaken() {
 }
 
 void SlurmControl::AnswerList() {
-  const auto token = std::exchange(list_, std::nullopt);
-  if (token) Tell(ListRuns(*token, runs_, ended_, Nodes()));
+  const auto as_of = std::exchange(list_, std::nullopt);
+  if (as_of) Tell(ListRuns(*as_of, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -88,7 +88,7 @@ class SlurmControl : public ClusterControl {
   void CancelWaiting(std::int64_t job) override;
   void Expect(std::int64_t job) override;
   void SetTimeLimit(RunId id, core::Seconds limit);
-  void List(std::uint64_t token) override;
+  void List(core::Seconds as_of) override;
   void Forget(RunId id) override;
 
   // One look, and all that follows from it. When the next one is due.
@@ -240,7 +240,7 @@ class SlurmControl : public ClusterControl {
   std::vector<RunEvent> found_;           // by Recover: told by the first Cycle
   std::set<std::int64_t> cancel_waiting_;
   std::map<RunId, core::Seconds> limits_;  // to be set
-  std::optional<std::uint64_t> list_;      // to be answered
+  std::optional<core::Seconds> list_;      // to be answered
   std::map<std::int64_t, int> at_once_;    // of arrays, by their id
   std::map<std::string, NodeHere> nodes_;
   std::map<std::string, core::GivenGpu> gpus_;  // by uuid

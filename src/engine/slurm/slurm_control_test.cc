@@ -206,7 +206,7 @@ TEST_F(SlurmControlTest, GpusWithoutShardsAreGivenWholeAndItIsSaid) {
   EXPECT_EQ(slurm_.job(job).gres, "gres:gpu:1");
   EXPECT_EQ(slurm_.job(job).phase, SlurmPhase::kRunning);
   ASSERT_EQ(Restart().size(), 1U);
-  runner_->Stop({job, 1}, Seconds(5));
+  runner_->Stop({job, 1}, {Seconds(5)});
   const auto told = Hear(8);
   EXPECT_THAT(FirstOf<TermsChanged>(told).terms.nodes, ElementsAre("old"))
       << "whole GPUs stay whole";
@@ -393,7 +393,7 @@ TEST_F(SlurmControlTest, CoresAreSetBeforeItIsReleasedAndWhatSlurmGaveIsTold) {
   EXPECT_THAT(slurm_.job(slim).admin_comment, HasSubstr("ask=gpus:1,cpus:8"));
   EXPECT_EQ(FirstOf<RunStarted>(told).cores, 3);
   EXPECT_THAT(FirstOf<RunStarted>(told).message, HasSubstr("3 of the 8 cores"));
-  runner_->Stop({slim, 1}, Seconds(5));
+  runner_->Stop({slim, 1}, {Seconds(5)});
   Hear(6);
   EXPECT_EQ(slurm_.job(slim).cpus, 8) << "for whoever has it next";
   EXPECT_EQ(slurm_.job(slim).cpus_a_node, 8);
@@ -504,7 +504,7 @@ TEST_F(SlurmControlTest, AStopPutsItBackAndTheNextStartGoesElsewhere) {
   Hear(2);
   runner_->Start(Request(job, "n1/g0"));
   Hear(3);
-  runner_->Stop({job, 1}, Seconds(5));
+  runner_->Stop({job, 1}, {Seconds(5)});
   const auto told = Hear(6);
   EXPECT_EQ(NamesOf(told, job), NamesOf<RunEnded>());
   EXPECT_TRUE(FirstOf<RunEnded>(told).end.stopped);
@@ -523,7 +523,7 @@ TEST_F(SlurmControlTest, ACancelledRunEndsAndACancelInSlurmIsTold) {
   runner_->Start(Request(a, "n1/g0"));
   runner_->Start(Request(b, "n1/g1"));
   Hear(3);
-  runner_->Cancel({a, 1}, Seconds(5));
+  runner_->Stop({a, 1}, {Seconds(5), true});
   (void)slurm_.Cancel({std::to_string(b), std::to_string(c)});
   runner_->CancelWaiting(d);
   const auto told = Hear(5);
@@ -765,10 +765,10 @@ TEST_F(SlurmControlTest, AListHasWhatRunsAndWhatEnded) {
   runner_->Start(Request(a, "n1/g0"));
   runner_->Start(Request(b, "n1/g1"));
   Hear(10);
-  runner_->control.List(7);
+  runner_->control.List(Seconds(7));
   auto told = Hear(2);
   const RunsListed& list = FirstOf<RunsListed>(told);
-  EXPECT_EQ(list.token, 7U);
+  EXPECT_EQ(list.as_of, Seconds(7));
   EXPECT_EQ(list.nodes.size(), 2U);
   ASSERT_EQ(list.runs.size(), 2U);
   EXPECT_FALSE(list.runs[0].end);

@@ -32,7 +32,7 @@ core::Result<std::unique_ptr<SlurmRunner>> SlurmRunner::Open(SlurmClient& client
   std::unique_ptr<SlurmRunner> runner(new SlurmRunner(client, std::move(options)));
   RETURN_IF_ERROR(runner->control_.Open());
   const SlurmControl& control = runner->control_;
-  runner->SetOpened(control.Nodes(), control.Models(), control.remarks());
+  runner->SetOpened({control.Nodes(), control.Models(), control.remarks()});
   return runner;
 }
 
@@ -73,16 +73,12 @@ std::vector<RunRequest> SlurmRunner::Recover() {
   }
 }
 
-void SlurmRunner::SetCores(RunId id, double) {
-  Note(id, "Slurm cannot change the cores of a job that runs; they stay as they were given");
-}
-
-void SlurmRunner::SetTimeLimit(RunId id, Seconds limit) {
-  Do([this, id, limit](ClusterControl&) { control_.SetTimeLimit(id, limit); });
-}
-
-std::string SlurmRunner::WhyNoPause() {
-  return "jobs of Slurm are not paused: their GPU memory would stay taken";
+void SlurmRunner::Change(RunId id, const RunBounds& bounds) {
+  if (bounds.cores) {
+    Note(id, "Slurm cannot change the cores of a job that runs; they stay as they were given");
+  }
+  if (!bounds.time_limit) return;
+  Do([this, id, limit = *bounds.time_limit](ClusterControl&) { control_.SetTimeLimit(id, limit); });
 }
 
 }  // namespace sharewell::engine

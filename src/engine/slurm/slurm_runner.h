@@ -26,9 +26,7 @@ class SlurmRunner final : public ClusterRunner {
   SlurmRunner(const SlurmRunner&) = delete;
   SlurmRunner& operator=(const SlurmRunner&) = delete;
 
-  void SetCores(RunId id, double cores) override;  // cannot be, and says so
-  void SetTimeLimit(RunId id, core::Seconds limit) override;
-  std::string WhyNoPause() override;
+  void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
   std::vector<RunRequest> Recover() override;
 
  private:
