@@ -33,7 +33,7 @@ _BELOW_STUDY = ("core", "graph", "interference", "estimate", "predict", "policy"
 ALLOWED = {
     "core": (),
     "json": ("core",),
-    "graph": ("core",),
+    "graph": ("core", "json"),
     "interference": ("core",),
     "estimate": ("core", "interference"),
     "policy": ("core", "interference"),

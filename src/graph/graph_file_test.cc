@@ -63,10 +63,10 @@ TEST(GraphFile, DamageIsRefusedWithWhatItIs) {
   const std::string two = "[[1,0,[8,4]],[1,3,[8,4]]]";
   EXPECT_TRUE(Again(Tiny(two, R"([[7,"Relu",[0],[1],0,1,1,1,0]])")));
   const std::pair<std::string, const char*> damaged[] = {
-      {Tiny("[[1,0,[8,-4]]]", "[]"), "not from 0 to"},
-      {Tiny("[[1,9,[8,4]]]", "[]"), "not from 0 to 3"},
+      {Tiny("[[1,0,[8,-4]]]", "[]"), "-4 is no whole number from 0 to"},
+      {Tiny("[[1,9,[8,4]]]", "[]"), "9 is no whole number from 0 to 3"},
       {Tiny("[[1,0]]", "[]"), "[type, role, dimensions]"},
-      {Tiny(two, R"([[7,"Relu",[5],[1],0,1,1,1,0]])"), "not from -1 to 1"},
+      {Tiny(two, R"([[7,"Relu",[5],[1],0,1,1,1,0]])"), "5 is no whole number from -1 to 1"},
       {Tiny(two, R"([[7,"Relu",[1],[1],0,1,1,1,0]])"), "before it is made"},
       {Tiny(two, R"([[7,"Relu",[0],[1],0,1,1,1,0],[7,"Relu",[0],[1],0,1,1,1,0]])"), "made twice"},
       {Tiny(two, R"([[7,"Relu",[0],[1],-1,1,1,1,0]])"), "work is no number"},

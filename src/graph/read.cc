@@ -8,7 +8,6 @@
 #include "core/text/quoted.h"
 #include "graph/graph_file.h"
 #include "graph/huggingface/config.h"
-#include "graph/json_object.h"
 #include "graph/layers/layers.h"
 #include "graph/onnx/onnx.h"
 #include "graph/pt2/pt2.h"

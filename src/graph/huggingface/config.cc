@@ -15,15 +15,13 @@ namespace sharewell::graph {
 namespace huggingface {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kLargestConfig = std::size_t{16} << 20;  // id2label of large vocabularies
 
 enum class Takes { kImage, kTokens, kTokensAndTarget };
 
 struct Family {
   std::string_view type;
-  Graph (*build)(const Request&, JsonObject&);
+  Graph (*build)(const Request&, json::Reader&);
   Takes takes = Takes::kTokens;
 };
 
@@ -71,16 +69,16 @@ constexpr HeadName kHeadNames[] = {
     {"Model", Head::kNone},
 };
 
-void ReadHead(JsonObject& keys, Request& request) {
-  const json* architectures = keys.Find("architectures");
-  if (architectures == nullptr) return;
-  if (!architectures->is_array() || architectures->empty() || !architectures->front().is_string()) {
+void ReadHead(json::Reader& keys, Request& request) {
+  const json::Value architectures = keys.Member("architectures");
+  if (architectures.is_null()) return;
+  const auto name = architectures.At(0).Text();
+  if (!name) {
     keys.Fail("architectures", "must be a list of class names, like [\"BertForMaskedLM\"]");
     return;
   }
-  const auto name = architectures->front().get<std::string>();
   for (const HeadName& known : kHeadNames) {
-    if (!name.ends_with(known.ending)) continue;
+    if (!name->ends_with(known.ending)) continue;
     request.head = known.head;
     request.with_teacher = known.ending == "ForImageClassificationWithTeacher";
     request.question_answering = known.ending == "ForQuestionAnswering";
@@ -92,29 +90,29 @@ void ReadHead(JsonObject& keys, Request& request) {
       "architectures",
       fmt::format("names {}, whose head we do not know; we know those that end in {}. Put the "
                   "nearest there, or export the model (torch.export, ONNX)",
-                  core::Quoted(name), fmt::join(endings, ", ")));
+                  core::Quoted(*name), fmt::join(endings, ", ")));
 }
 
-void ReadLabels(JsonObject& keys, Request& request) {
-  const json* names = keys.Find("id2label");
-  if (names != nullptr && names->is_object() && !names->empty()) {
-    request.labels = static_cast<std::int64_t>(names->size());
+void ReadLabels(json::Reader& keys, Request& request) {
+  const json::Value names = keys.Member("id2label");
+  if (names.is_object() && !names.empty()) {
+    request.labels = static_cast<std::int64_t>(names.size());
   }
-  request.labels = keys.Whole("num_labels", kRows, request.labels);
+  request.labels = keys.WholeOr("num_labels", request.labels, kRows);
 }
 
-void ReadBinding(const Binding& binding, Takes takes, JsonObject& keys, Request& request) {
+void ReadBinding(const Binding& binding, Takes takes, json::Reader& keys, Request& request) {
   for (const auto& [dimension, value] : binding.named) {
     const bool seq = dimension == "seq" && takes != Takes::kImage;
     const bool target = dimension == "target" && takes == Takes::kTokensAndTarget;
     if (!seq && !target) {
-      keys.FailWith(fmt::format(
+      keys.Fail(fmt::format(
           "has no open dimension {}; {}", core::Quoted(dimension),
           takes == Takes::kImage    ? "its sizes are image_size and patch_size, in the file itself"
           : takes == Takes::kTokens ? "it has one, seq: the tokens of a sample"
                                     : "it has seq and target: the tokens of encoder and decoder"));
     } else if (value < 1 || value > kRows.most) {
-      keys.FailWith(
+      keys.Fail(
           fmt::format("{} cannot be {}; give a number from 1 to {}", dimension, value, kRows.most));
     } else {
       (seq ? request.tokens : request.target) = value;
@@ -124,11 +122,11 @@ void ReadBinding(const Binding& binding, Takes takes, JsonObject& keys, Request&
 
 }  // namespace
 
-std::int64_t TokensOf(const Request& request, JsonObject& keys, std::int64_t usual,
+std::int64_t TokensOf(const Request& request, json::Reader& keys, std::int64_t usual,
                       std::int64_t most, bool fixed) {
   const std::int64_t tokens = request.tokens.value_or(std::min(usual, most));
   if (fixed && tokens > most) {
-    keys.FailWith(
+    keys.Fail(
         fmt::format("seq is {}, but the model has positions for {} tokens only; bind a "
                     "smaller one, as in --bind seq={}",
                     tokens, most, most));
@@ -154,9 +152,9 @@ TensorId DecoderHead(Builder& b, const Request& request, TensorId x, TensorId wo
   }
 }
 
-void CheckHeads(JsonObject& keys, std::int64_t width, std::int64_t heads) {
+void CheckHeads(json::Reader& keys, std::int64_t width, std::int64_t heads) {
   if (width % heads != 0) {
-    keys.FailWith(fmt::format("{} attention heads do not divide the hidden size {}", heads, width));
+    keys.Fail(fmt::format("{} attention heads do not divide the hidden size {}", heads, width));
   }
 }
 
@@ -180,14 +178,15 @@ std::vector<std::string> ConfigTypes() {
 core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
                                const Binding& binding) {
   using namespace huggingface;  // NOLINT(google-build-using-namespace): this file's own
-  const auto config = ParseJson(bytes, name, kLargestConfig);
+  const auto config = ParseModelJson(bytes, name, kLargestConfig);
   RETURN_IF_ERROR(config);
-  if (!config->is_object()) {
+  if (!config->root().is_object()) {
     return core::UsageError("{}: is no configuration: a JSON object is expected", name);
   }
-  JsonObject keys(*config, name);
+  std::string error;
+  json::Reader keys(config->root(), name + ": ", json::Trust::kSent, error);
   Request request;
-  request.type = keys.Text("model_type", "");
+  request.type = keys.TextOr("model_type", "");
   request.batch = binding.batch;
   const auto* family = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& known) {
     return known.type == request.type;
@@ -206,13 +205,13 @@ core::Result<Graph> ReadConfig(std::string_view bytes, const std::string& name,
   ReadBinding(binding, family->takes, keys, request);
   Graph graph;
   if (keys.ok()) graph = family->build(request, keys);
-  if (!keys.ok()) return tl::unexpected(*keys.error());
+  if (!keys.ok()) return core::UsageError("{}", error);
   graph.format = "Hugging Face " + request.type;
-  if (const auto version = keys.Text("transformers_version", ""); !version.empty()) {
+  if (const auto version = keys.TextOr("transformers_version", ""); !version.empty()) {
     const std::string shown = core::Quoted(version);
     graph.producer = "transformers " + shown.substr(1, shown.size() - 2);
   }
-  if (!keys.ok()) return tl::unexpected(*keys.error());
+  if (!keys.ok()) return core::UsageError("{}", error);
   return graph;
 }
 

@@ -26,41 +26,41 @@ struct Shape {
   bool tied = true;
 };
 
-Shape ReadShape(const Request& request, JsonObject& keys) {
+Shape ReadShape(const Request& request, json::Reader& keys) {
   const std::string& type = request.type;
   const bool distil = type == "distilbert";
   const bool deberta = type.starts_with("deberta");
   Shape s;
-  s.vocabulary = keys.Whole("vocab_size", kRows, 30522);
+  s.vocabulary = keys.WholeOr("vocab_size", 30522, kRows);
   s.width =
-      keys.WholeOf({"hidden_size", "dim"}, kWidth, distil ? 768 : std::optional<std::int64_t>());
-  s.layers = keys.WholeOf({"num_hidden_layers", "n_layers"}, kLayers,
-                          distil ? 6 : std::optional<std::int64_t>());
-  s.heads = keys.WholeOf({"num_attention_heads", "n_heads"}, kHeads,
-                         distil ? 12 : std::optional<std::int64_t>());
-  s.inner = keys.WholeOf({"intermediate_size", "hidden_dim"}, kInner, 4 * s.width);
-  s.positions = keys.Whole("max_position_embeddings", kRows, 512);
-  s.types = distil ? 0 : keys.Whole("type_vocab_size", {0, 1 << 20}, deberta ? 0 : 2);
+      WholeOf(keys, {"hidden_size", "dim"}, kWidth, distil ? 768 : std::optional<std::int64_t>());
+  s.layers = WholeOf(keys, {"num_hidden_layers", "n_layers"}, kLayers,
+                     distil ? 6 : std::optional<std::int64_t>());
+  s.heads = WholeOf(keys, {"num_attention_heads", "n_heads"}, kHeads,
+                    distil ? 12 : std::optional<std::int64_t>());
+  s.inner = WholeOf(keys, {"intermediate_size", "hidden_dim"}, kInner, 4 * s.width);
+  s.positions = keys.WholeOr("max_position_embeddings", 512, kRows);
+  s.types = distil ? 0 : keys.WholeOr("type_vocab_size", deberta ? 0 : 2, {0, 1 << 20});
   s.embedding =
-      keys.Whole("embedding_size", kWidth, type == "albert" || type == "electra" ? 128 : s.width);
+      keys.WholeOr("embedding_size", type == "albert" || type == "electra" ? 128 : s.width, kWidth);
   s.dropout =
-      keys.Number(distil ? "dropout" : "hidden_dropout_prob", 0, 1, type == "albert" ? 0 : 0.1);
-  s.activation = keys.Text(distil ? "activation" : "hidden_act", "gelu");
+      keys.NumberOr(distil ? "dropout" : "hidden_dropout_prob", type == "albert" ? 0 : 0.1, {0, 1});
+  s.activation = keys.TextOr(distil ? "activation" : "hidden_act", "gelu");
   s.pooler = type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "albert";
-  s.tied = keys.Bool("tie_word_embeddings", true);
+  s.tied = keys.FlagOr("tie_word_embeddings", true);
   if (type == "albert") {
-    s.groups = keys.Whole("num_hidden_groups", {1, s.layers}, 1);
+    s.groups = keys.WholeOr("num_hidden_groups", 1, {1, s.layers});
     s.in_group =
-        keys.Whole("inner_group_num", {1, std::max<std::int64_t>(1, kLayers.most / s.layers)}, 1);
+        keys.WholeOr("inner_group_num", 1, {1, std::max<std::int64_t>(1, kLayers.most / s.layers)});
   }
   if (deberta) {
-    s.position_table = keys.Bool("position_biased_input", true);
-    const bool relative = keys.Bool("relative_attention", false);
-    const std::int64_t buckets = keys.Whole("position_buckets", {-1, 1 << 24}, -1);
-    const std::int64_t most = keys.Whole("max_relative_positions", {-1, 1 << 24}, -1);
+    s.position_table = keys.FlagOr("position_biased_input", true);
+    const bool relative = keys.FlagOr("relative_attention", false);
+    const std::int64_t buckets = keys.WholeOr("position_buckets", -1, {-1, 1 << 24});
+    const std::int64_t most = keys.WholeOr("max_relative_positions", -1, {-1, 1 << 24});
     if (relative) s.relative = 2 * (buckets > 0 ? buckets : most > 0 ? most : s.positions);
-    s.own_positions = type == "deberta" || !keys.Bool("share_att_key", false);
-    s.relative_norm = keys.Text("norm_rel_ebd", "none").find("layer_norm") != std::string::npos;
+    s.own_positions = type == "deberta" || !keys.FlagOr("share_att_key", false);
+    s.relative_norm = keys.TextOr("norm_rel_ebd", "none").find("layer_norm") != std::string::npos;
   }
   CheckHeads(keys, s.width, s.heads);
   return s;
@@ -274,7 +274,7 @@ class Encoder {
 
 }  // namespace
 
-Graph BuildEncoder(const Request& request, JsonObject& keys) {
+Graph BuildEncoder(const Request& request, json::Reader& keys) {
   const Shape shape = ReadShape(request, keys);
   // RoBERTa counts its positions from 2 on.
   const bool offset = request.type == "roberta" || request.type == "xlm-roberta";

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "graph/builder.h"
-#include "graph/json_object.h"
+#include "graph/model_keys.h"
 
 namespace sharewell::graph::huggingface {
 
@@ -35,26 +35,27 @@ struct Request {
 };
 
 // Bounds beyond which no model lies.
-inline constexpr JsonObject::Range kWidth{1, 1 << 20};
-inline constexpr JsonObject::Range kInner{1, 1 << 24};
-inline constexpr JsonObject::Range kLayers{1, 2000};
-inline constexpr JsonObject::Range kHeads{1, 1 << 16};
-inline constexpr JsonObject::Range kRows{1, std::int64_t{1} << 31};
+inline constexpr json::Range kWidth{1, 1 << 20};
+inline constexpr json::Range kInner{1, 1 << 24};
+inline constexpr json::Range kLayers{1, 2000};
+inline constexpr json::Range kHeads{1, 1 << 16};
+inline constexpr json::Range kRows{1, std::int64_t{1} << 31};
 
 // Each asks for its keys, then returns early when the keys are in error; the caller looks there.
-Graph BuildEncoder(const Request& request, JsonObject& keys);  // BERT and its kin
-Graph BuildGpt(const Request& request, JsonObject& keys);      // GPT-2, GPT-Neo, OPT
-Graph BuildLlama(const Request& request, JsonObject& keys);  // Llama, Mistral, Mixtral, Qwen, Gemma
-Graph BuildT5(const Request& request, JsonObject& keys);
-Graph BuildVit(const Request& request, JsonObject& keys);  // ViT, DeiT
+Graph BuildEncoder(const Request& request, json::Reader& keys);  // BERT and its kin
+Graph BuildGpt(const Request& request, json::Reader& keys);      // GPT-2, GPT-Neo, OPT
+Graph BuildLlama(const Request& request,
+                 json::Reader& keys);  // Llama, Mistral, Mixtral, Qwen, Gemma
+Graph BuildT5(const Request& request, json::Reader& keys);
+Graph BuildVit(const Request& request, json::Reader& keys);  // ViT, DeiT
 
 // Tokens of a sample: as bound, else the smaller of `usual` and `most`. More than `most` positions
 // is an error where they are a table of the model (`fixed`).
-std::int64_t TokensOf(const Request& request, JsonObject& keys, std::int64_t usual,
+std::int64_t TokensOf(const Request& request, json::Reader& keys, std::int64_t usual,
                       std::int64_t most, bool fixed);
 
 // Heads must divide the width.
-void CheckHeads(JsonObject& keys, std::int64_t width, std::int64_t heads);
+void CheckHeads(json::Reader& keys, std::int64_t width, std::int64_t heads);
 
 // Left out where nothing is dropped.
 TensorId Dropout(Builder& b, TensorId x, double share, const std::string& name);

@@ -21,31 +21,31 @@ struct Shape {
   bool tied = true;
 };
 
-Shape ReadShape(const Request& request, JsonObject& keys) {
+Shape ReadShape(const Request& request, json::Reader& keys) {
   const bool gpt2 = request.type == "gpt2";
   const bool opt = request.type == "opt";
   const auto usual = [&](std::int64_t value) { return gpt2 ? std::optional(value) : std::nullopt; };
   Shape s;
-  s.vocabulary = keys.Whole("vocab_size", kRows, opt ? 50272 : 50257);
-  s.width = keys.WholeOf({"n_embd", "hidden_size"}, kWidth, usual(768));
-  s.layers = keys.WholeOf({"n_layer", "num_layers", "num_hidden_layers"}, kLayers, usual(12));
-  s.heads = keys.WholeOf({"n_head", "num_heads", "num_attention_heads"}, kHeads, usual(12));
-  s.inner = keys.WholeOf({"n_inner", "intermediate_size", "ffn_dim"}, kInner, 4 * s.width);
+  s.vocabulary = keys.WholeOr("vocab_size", opt ? 50272 : 50257, kRows);
+  s.width = WholeOf(keys, {"n_embd", "hidden_size"}, kWidth, usual(768));
+  s.layers = WholeOf(keys, {"n_layer", "num_layers", "num_hidden_layers"}, kLayers, usual(12));
+  s.heads = WholeOf(keys, {"n_head", "num_heads", "num_attention_heads"}, kHeads, usual(12));
+  s.inner = WholeOf(keys, {"n_inner", "intermediate_size", "ffn_dim"}, kInner, 4 * s.width);
   s.positions =
-      keys.WholeOf({"n_positions", "max_position_embeddings", "n_ctx"}, kRows, opt ? 2048 : 1024);
+      WholeOf(keys, {"n_positions", "max_position_embeddings", "n_ctx"}, kRows, opt ? 2048 : 1024);
   s.unused = opt ? 2 : 0;
-  s.embedding = opt ? keys.Whole("word_embed_proj_dim", kWidth, s.width) : s.width;
-  s.dropout = keys.Number(gpt2  ? "resid_pdrop"
-                          : opt ? "dropout"
-                                : "resid_dropout",
-                          0, 1, request.type == "gpt_neo" ? 0 : 0.1);
+  s.embedding = opt ? keys.WholeOr("word_embed_proj_dim", s.width, kWidth) : s.width;
+  s.dropout = keys.NumberOr(gpt2  ? "resid_pdrop"
+                            : opt ? "dropout"
+                                  : "resid_dropout",
+                            request.type == "gpt_neo" ? 0 : 0.1, {0, 1});
   s.embedding_dropout =
-      opt ? 0 : keys.Number(gpt2 ? "embd_pdrop" : "embed_dropout", 0, 1, gpt2 ? 0.1 : 0);
-  s.activation = keys.Text("activation_function", opt ? "relu" : "gelu_new");
+      opt ? 0 : keys.NumberOr(gpt2 ? "embd_pdrop" : "embed_dropout", gpt2 ? 0.1 : 0, {0, 1});
+  s.activation = keys.TextOr("activation_function", opt ? "relu" : "gelu_new");
   s.fused = gpt2;
   s.qkv_bias = request.type != "gpt_neo";
-  s.norm_first = !opt || keys.Bool("do_layer_norm_before", true);
-  s.tied = keys.Bool("tie_word_embeddings", true);
+  s.norm_first = !opt || keys.FlagOr("do_layer_norm_before", true);
+  s.tied = keys.FlagOr("tie_word_embeddings", true);
   CheckHeads(keys, s.width, s.heads);
   return s;
 }
@@ -121,7 +121,7 @@ class Gpt {
 
 }  // namespace
 
-Graph BuildGpt(const Request& request, JsonObject& keys) {
+Graph BuildGpt(const Request& request, json::Reader& keys) {
   const Shape shape = ReadShape(request, keys);
   const std::int64_t tokens = TokensOf(request, keys, 128, shape.positions, true);
   if (!keys.ok()) return {};

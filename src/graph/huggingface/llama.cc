@@ -23,37 +23,37 @@ struct Shape {
   bool tied = false;
 };
 
-Shape ReadShape(const Request& request, JsonObject& keys) {
+Shape ReadShape(const Request& request, json::Reader& keys) {
   const std::string& type = request.type;
   Shape s;
-  s.vocabulary = keys.Whole("vocab_size", kRows);
-  s.width = keys.Whole("hidden_size", kWidth);
-  s.layers = keys.Whole("num_hidden_layers", kLayers);
-  s.heads = keys.Whole("num_attention_heads", kHeads);
-  s.kv_heads = keys.Whole("num_key_value_heads", kHeads, s.heads);
+  s.vocabulary = keys.NeedWhole("vocab_size", kRows);
+  s.width = keys.NeedWhole("hidden_size", kWidth);
+  s.layers = keys.NeedWhole("num_hidden_layers", kLayers);
+  s.heads = keys.NeedWhole("num_attention_heads", kHeads);
+  s.kv_heads = keys.WholeOr("num_key_value_heads", s.heads, kHeads);
   if (s.heads % s.kv_heads != 0) {
     keys.Fail("num_key_value_heads",
               fmt::format("must divide num_attention_heads: {} into {}", s.kv_heads, s.heads));
   }
   if (!keys.Has("head_dim")) CheckHeads(keys, s.width, s.heads);
-  s.head = keys.Whole("head_dim", kWidth, std::max<std::int64_t>(1, s.width / s.heads));
-  s.inner = keys.Whole("intermediate_size", kInner);
-  s.positions = keys.Whole("max_position_embeddings", kRows, 2048);
+  s.head = keys.WholeOr("head_dim", std::max<std::int64_t>(1, s.width / s.heads), kWidth);
+  s.inner = keys.NeedWhole("intermediate_size", kInner);
+  s.positions = keys.WholeOr("max_position_embeddings", 2048, kRows);
   const bool windows =
-      type == "mistral" || type == "mixtral" || keys.Bool("use_sliding_window", false);
-  if (windows) s.window = keys.Whole("sliding_window", {0, kRows.most}, 0);
-  s.activation = keys.Text("hidden_act", "silu");
-  const bool bias = keys.Bool("attention_bias", false);
+      type == "mistral" || type == "mixtral" || keys.FlagOr("use_sliding_window", false);
+  if (windows) s.window = keys.WholeOr("sliding_window", 0, {0, kRows.most});
+  s.activation = keys.TextOr("hidden_act", "silu");
+  const bool bias = keys.FlagOr("attention_bias", false);
   s.qkv_bias = bias || type == "qwen2";
   s.out_bias = bias;
-  s.mlp_bias = keys.Bool("mlp_bias", false);
+  s.mlp_bias = keys.FlagOr("mlp_bias", false);
   s.head_norms = type == "qwen3";
   s.scaled = type == "gemma";
-  s.tied = keys.Bool("tie_word_embeddings", type == "gemma");
+  s.tied = keys.FlagOr("tie_word_embeddings", type == "gemma");
   if (type == "mixtral") {
-    s.experts = keys.Whole("num_local_experts", {1, 1 << 16}, 8);
+    s.experts = keys.WholeOr("num_local_experts", 8, {1, 1 << 16});
     s.experts_used =
-        keys.Whole("num_experts_per_tok", {1, s.experts}, std::min<std::int64_t>(2, s.experts));
+        keys.WholeOr("num_experts_per_tok", std::min<std::int64_t>(2, s.experts), {1, s.experts});
   }
   return s;
 }
@@ -156,7 +156,7 @@ class Llama {
 
 }  // namespace
 
-Graph BuildLlama(const Request& request, JsonObject& keys) {
+Graph BuildLlama(const Request& request, json::Reader& keys) {
   const Shape shape = ReadShape(request, keys);
   // Rotary positions are computed, not stored: longer samples than trained on do run.
   const std::int64_t tokens = TokensOf(request, keys, 2048, shape.positions, false);

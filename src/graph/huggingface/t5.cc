@@ -15,21 +15,21 @@ struct Shape {
   bool tied = true;
 };
 
-Shape ReadShape(JsonObject& keys) {
+Shape ReadShape(json::Reader& keys) {
   Shape s;
-  s.vocabulary = keys.Whole("vocab_size", kRows, 32128);
-  s.width = keys.Whole("d_model", kWidth);
-  s.layers = keys.Whole("num_layers", kLayers);
-  s.decoder_layers = keys.Whole("num_decoder_layers", kLayers, s.layers);
-  s.heads = keys.Whole("num_heads", kHeads);
-  s.head = keys.Whole("d_kv", kWidth, 64);
-  s.inner = keys.Whole("d_ff", kInner);
-  s.buckets = keys.Whole("relative_attention_num_buckets", {1, 1 << 20}, 32);
-  s.dropout = keys.Number("dropout_rate", 0, 1, 0.1);
-  s.activation = keys.Text("feed_forward_proj", "relu");
+  s.vocabulary = keys.WholeOr("vocab_size", 32128, kRows);
+  s.width = keys.NeedWhole("d_model", kWidth);
+  s.layers = keys.NeedWhole("num_layers", kLayers);
+  s.decoder_layers = keys.WholeOr("num_decoder_layers", s.layers, kLayers);
+  s.heads = keys.NeedWhole("num_heads", kHeads);
+  s.head = keys.WholeOr("d_kv", 64, kWidth);
+  s.inner = keys.NeedWhole("d_ff", kInner);
+  s.buckets = keys.WholeOr("relative_attention_num_buckets", 32, {1, 1 << 20});
+  s.dropout = keys.NumberOr("dropout_rate", 0.1, {0, 1});
+  s.activation = keys.TextOr("feed_forward_proj", "relu");
   s.gated = s.activation.starts_with("gated-");
   if (s.gated) s.activation = s.activation.substr(6);
-  s.tied = keys.Bool("tie_word_embeddings", true);
+  s.tied = keys.FlagOr("tie_word_embeddings", true);
   return s;
 }
 
@@ -109,9 +109,9 @@ class T5 {
 
 }  // namespace
 
-Graph BuildT5(const Request& request, JsonObject& keys) {
+Graph BuildT5(const Request& request, json::Reader& keys) {
   const Shape shape = ReadShape(keys);
-  const std::int64_t most = keys.Whole("n_positions", kRows, 512);
+  const std::int64_t most = keys.WholeOr("n_positions", 512, kRows);
   const std::int64_t tokens = TokensOf(request, keys, 128, most, false);
   if (!keys.ok()) return {};
   return T5(request, shape, tokens, request.target.value_or(tokens)).Build();

@@ -19,19 +19,19 @@ struct Shape {
   bool qkv_bias = true;
 };
 
-Shape ReadShape(const Request& request, JsonObject& keys) {
+Shape ReadShape(const Request& request, json::Reader& keys) {
   Shape s;
-  s.image = keys.Wholes("image_size", {1, 1 << 16}, 2, 224);
-  s.patch = keys.Wholes("patch_size", {1, 1 << 16}, 2, 16);
-  s.channels = keys.Whole("num_channels", {1, 1 << 16}, 3);
-  s.width = keys.Whole("hidden_size", kWidth, 768);
-  s.layers = keys.Whole("num_hidden_layers", kLayers, 12);
-  s.heads = keys.Whole("num_attention_heads", kHeads, 12);
-  s.inner = keys.Whole("intermediate_size", kInner, 3072);
+  s.image = Wholes(keys, "image_size", {1, 1 << 16}, 2, 224);
+  s.patch = Wholes(keys, "patch_size", {1, 1 << 16}, 2, 16);
+  s.channels = keys.WholeOr("num_channels", 3, {1, 1 << 16});
+  s.width = keys.WholeOr("hidden_size", 768, kWidth);
+  s.layers = keys.WholeOr("num_hidden_layers", 12, kLayers);
+  s.heads = keys.WholeOr("num_attention_heads", 12, kHeads);
+  s.inner = keys.WholeOr("intermediate_size", 3072, kInner);
   s.extra = request.type == "deit" ? 2 : 1;
-  s.dropout = keys.Number("hidden_dropout_prob", 0, 1, 0);
-  s.activation = keys.Text("hidden_act", "gelu");
-  s.qkv_bias = keys.Bool("qkv_bias", true);
+  s.dropout = keys.NumberOr("hidden_dropout_prob", 0, {0, 1});
+  s.activation = keys.TextOr("hidden_act", "gelu");
+  s.qkv_bias = keys.FlagOr("qkv_bias", true);
   CheckHeads(keys, s.width, s.heads);
   for (std::size_t i = 0; i < 2; ++i) {
     if (s.patch[i] > s.image[i]) {
@@ -111,7 +111,7 @@ class Vit {
 
 }  // namespace
 
-Graph BuildVit(const Request& request, JsonObject& keys) {
+Graph BuildVit(const Request& request, json::Reader& keys) {
   const Shape shape = ReadShape(request, keys);
   if (!keys.ok()) return {};
   return Vit(request, shape).Build();

@@ -8,15 +8,15 @@
 namespace sharewell::graph::layers {
 
 TensorId BuildLinear(Layer& layer) {
-  const std::int64_t out = layer.keys.Whole("out", {1, 1 << 28});
-  const bool bias = layer.keys.Bool("bias", true);
+  const std::int64_t out = layer.keys.NeedWhole("out", {1, 1 << 28});
+  const bool bias = layer.keys.FlagOr("bias", true);
   if (!layer.NeedsRank(1, kMostDims, "at least one dimension") || !layer.keys.ok()) return layer.x;
   return layer.builder.Linear(layer.x, out, bias, layer.name);
 }
 
 TensorId BuildEmbedding(Layer& layer) {
-  const std::int64_t rows = layer.keys.Whole("rows", {1, kLargestDim});
-  const std::int64_t width = layer.keys.Whole("dim", {1, kMostChannels});
+  const std::int64_t rows = layer.keys.NeedWhole("rows", {1, kLargestDim});
+  const std::int64_t width = layer.keys.NeedWhole("dim", {1, kMostChannels});
   Dims out = layer.in();
   out.push_back(width);
   if (!layer.keys.ok() || !layer.Fits(out)) return layer.x;
@@ -24,10 +24,10 @@ TensorId BuildEmbedding(Layer& layer) {
 }
 
 TensorId BuildRecurrent(Layer& layer) {
-  const std::int64_t hidden = layer.keys.Whole("hidden", {1, kMostChannels});
-  const std::int64_t layers = layer.keys.Whole("layers", {1, 100}, 1);
-  const bool both = layer.keys.Bool("bidirectional", false);
-  const double dropout = layer.keys.Number("dropout", 0, 1, 0);
+  const std::int64_t hidden = layer.keys.NeedWhole("hidden", {1, kMostChannels});
+  const std::int64_t layers = layer.keys.WholeOr("layers", 1, {1, 100});
+  const bool both = layer.keys.FlagOr("bidirectional", false);
+  const double dropout = layer.keys.NumberOr("dropout", 0, {0, 1});
   if (!layer.NeedsRank(3, 3, "3 dimensions, [batch, steps, features]") || !layer.keys.ok()) {
     return layer.x;
   }
@@ -44,13 +44,13 @@ TensorId BuildRecurrent(Layer& layer) {
 }
 
 TensorId BuildAttention(Layer& layer) {
-  JsonObject& keys = layer.keys;
+  json::Reader& keys = layer.keys;
   if (!layer.NeedsRank(3, 3, "3 dimensions, [batch, tokens, features]")) return layer.x;
   const std::int64_t width = layer.in()[2];
-  const std::int64_t heads = keys.Whole("heads", {1, 1 << 16});
-  const std::int64_t kv_heads = keys.Whole("kv_heads", {1, 1 << 16}, heads);
-  const std::int64_t window = keys.Whole("window", {1, kLargestDim}, kLargestDim);
-  const bool bias = keys.Bool("bias", true);
+  const std::int64_t heads = keys.NeedWhole("heads", {1, 1 << 16});
+  const std::int64_t kv_heads = keys.WholeOr("kv_heads", heads, {1, 1 << 16});
+  const std::int64_t window = keys.WholeOr("window", kLargestDim, {1, kLargestDim});
+  const bool bias = keys.FlagOr("bias", true);
   const TensorId over = layer.with.empty() ? layer.x : layer.with[0];
   const Dims other = layer.builder.dims(over);
   if (layer.with.size() > 1 || other.size() != 3 || other[0] != layer.in()[0]) {
@@ -81,7 +81,7 @@ TensorId BuildNorm(Layer& layer) {
                        by_channel ? "[batch, channels, ...]" : "at least one dimension")) {
     return layer.x;
   }
-  const bool affine = layer.keys.Bool("affine", layer.type != "instancenorm");
+  const bool affine = layer.keys.FlagOr("affine", layer.type != "instancenorm");
   const std::int64_t width = by_channel ? layer.in()[1] : layer.in().back();
   const auto scaling = !affine                   ? Builder::Affine::kNone
                        : layer.type == "rmsnorm" ? Builder::Affine::kScale
@@ -95,8 +95,8 @@ TensorId BuildNorm(Layer& layer) {
 
 TensorId BuildGroupNorm(Layer& layer) {
   if (!layer.NeedsRank(2, kMostDims, "[batch, channels, ...]")) return layer.x;
-  const std::int64_t groups = layer.keys.Whole("groups", {1, kMostChannels});
-  const bool affine = layer.keys.Bool("affine", true);
+  const std::int64_t groups = layer.keys.NeedWhole("groups", {1, kMostChannels});
+  const bool affine = layer.keys.FlagOr("affine", true);
   if (layer.keys.ok() && layer.in()[1] % groups != 0) {
     layer.keys.Fail("groups", fmt::format("is {}, which does not divide the {} channels", groups,
                                           layer.in()[1]));

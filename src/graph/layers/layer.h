@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "graph/builder.h"
-#include "graph/json_object.h"
+#include "graph/model_keys.h"
 
 namespace sharewell::graph::layers {
 
 struct Layer {
   Builder& builder;
-  JsonObject& keys;  // errors go here; a layer in error returns its input
+  json::Reader& keys;  // errors go here; a layer in error returns its input
   std::string type;
   std::string name;
   TensorId x = kAbsent;        // what comes in

@@ -137,7 +137,7 @@ TEST(Layers, TakeOpenDimensionsFromTheBinding) {
       R"({"inputs":[{"name":"x","shape":["batch","steps",8]}],"layers":[{"type":"gru","hidden":4}]})";
   EXPECT_EQ(Out(Read(json, {.batch = 2, .named = {{"steps", 9}}})), (Dims{2, 9, 4}));
   EXPECT_EQ(ErrorOf(json),
-            "net.json: inputs[0]: 'shape' leaves 'steps' open; bind it, as in --bind steps=128");
+            "net.json: inputs[0]: shape: leaves 'steps' open; bind it, as in --bind steps=128");
   EXPECT_THAT(ErrorOf(json, {.batch = 2, .named = {{"steps", 9}, {"seq", 1}}}),
               HasSubstr("has no open dimension 'seq'; it has 'steps'"));
   EXPECT_THAT(ErrorOf(json, {.batch = 2, .named = {{"steps", 0}}}),
@@ -155,7 +155,7 @@ TEST(Layers, EveryTypeIsKnownToTheReader) {
 TEST(Layers, SayWhichLayerIsWrongAndWhy) {
   EXPECT_EQ(
       ErrorOf(Image(R"({"type":"relu"},{"type":"conv2d","out_channels":8})")),
-      "net.json: layers[1] (conv2d): 'kernel' is missing; give a whole number from 1 to 65536");
+      "net.json: layers[1] (conv2d): kernel: is missing; give a whole number from 1 to 65536");
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2"})")),
               AllOf(HasSubstr("layers[0]: 'type' 'conv2' is no layer we know; we know conv1d"),
                     HasSubstr("; did you mean 'conv2d'?")));
@@ -163,8 +163,8 @@ TEST(Layers, SayWhichLayerIsWrongAndWhy) {
               AllOf(HasSubstr("'ouput' is no key of linear; its keys are"),
                     HasSubstr("; did you mean 'out'?")));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"add","with":"y"})")),
-              HasSubstr("'with' names 'y', but no layer or input before it"));
-  EXPECT_THAT(ErrorOf(Image(R"({"type":"add"})")), HasSubstr("'with' is missing"));
+              HasSubstr("with: names 'y', but no layer or input before it"));
+  EXPECT_THAT(ErrorOf(Image(R"({"type":"add"})")), HasSubstr("with: is missing"));
   EXPECT_THAT(
       ErrorOf(Image(R"({"type":"lstm","hidden":3})")),
       HasSubstr(
@@ -172,39 +172,39 @@ TEST(Layers, SayWhichLayerIsWrongAndWhy) {
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2d","out_channels":8,"kernel":300})")),
               HasSubstr("would turn [1, 3, 224, 224] into [1, 8, 0, 0]"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2d","out_channels":8,"kernel":3,"groups":2})")),
-              HasSubstr("'groups' is 2, which must divide the 3 channels"));
+              HasSubstr("groups: is 2, which must divide the 3 channels"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2d","out_channels":8,"kernel":[3,3,3]})")),
               HasSubstr("a list of 2, not of 3"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2d","out_channels":8,"kernel":0})")),
-              HasSubstr("'kernel' must be a whole number from 1"));
+              HasSubstr("kernel: 0 is not from 1 to 65536"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"conv2d","out_channels":8,"kernel":3,"padding":"valid"})")),
-              HasSubstr("'padding' must be"));
+              HasSubstr("padding: must be"));
   EXPECT_THAT(
       ErrorOf(Tokens(R"({"type":"embedding","rows":10,"dim":6},{"type":"attention","heads":4})")),
-      HasSubstr("'heads' is 4, which does not divide the 6 features"));
+      HasSubstr("heads: is 4, which does not divide the 6 features"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"reshape","shape":[-1,7,11]})")),
-              HasSubstr("'shape' must hold as many elements"));
+              HasSubstr("shape: must hold as many elements"));
   EXPECT_THAT(ErrorOf(Image(R"({"type":"permute","order":[0,0,1,2]})")),
               HasSubstr("each of the 4 dimensions once"));
-  EXPECT_THAT(ErrorOf(Image(R"({"type":"relu","name":"start"})")), HasSubstr("'name' must be"));
+  EXPECT_THAT(ErrorOf(Image(R"({"type":"relu","name":"start"})")), HasSubstr("name: must be"));
   EXPECT_THAT(ErrorOf(Image("3")), HasSubstr("layers[0]: must be an object with a type"));
   EXPECT_THAT(
       ErrorOf(Image(R"({"type":"repeat","times":2,"layers":[{"type":"linear","out":-1}]})")),
-      HasSubstr("layers[0].layers[0] (linear): 'out' must be"));
+      HasSubstr("layers[0].layers[0] (linear): out: -1 is not from 1"));
 }
 
 TEST(Layers, RefuseFilesThatAreNoLists) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("is no layer list"));
   EXPECT_THAT(ErrorOf("{"), HasSubstr("no valid JSON"));
-  EXPECT_THAT(ErrorOf(R"({"layers":[]})"), HasSubstr("'inputs' must be a list"));
+  EXPECT_THAT(ErrorOf(R"({"layers":[]})"), HasSubstr("inputs: must be a list"));
   EXPECT_THAT(ErrorOf(R"({"inputs":[{"shape":[1]}],"layers":[]})"),
-              HasSubstr("'layers' must be a list of at least one layer"));
+              HasSubstr("layers: must be a list of at least one layer"));
   EXPECT_THAT(ErrorOf(R"({"schema":2,"inputs":[],"layers":[]})"),
-              HasSubstr("'schema' must be a whole number from 1 to 1"));
+              HasSubstr("schema: 2 is not from 1 to 1"));
   EXPECT_THAT(ErrorOf(R"({"inputs":[{"shape":[0]}],"layers":[{"type":"relu"}]})"),
-              HasSubstr("'shape' has a size"));
+              HasSubstr("shape: has a size"));
   EXPECT_THAT(ErrorOf(R"({"inputs":[{"shape":[2],"dtype":"int3"}],"layers":[{"type":"relu"}]})"),
-              HasSubstr("'dtype' is 'int3'"));
+              HasSubstr("dtype: is 'int3'"));
 }
 
 TEST(Layers, RepeatsAreBounded) {

@@ -24,12 +24,12 @@ std::int64_t ProductOf(std::span<const std::int64_t> dims) {
 std::size_t DimensionOf(Layer& layer, std::string_view key, std::int64_t fallback) {
   const auto rank = static_cast<std::int64_t>(layer.in().size());
   if (rank == 0) {
-    layer.keys.FailWith("needs an input of at least one dimension, but gets []");
+    layer.keys.Fail("needs an input of at least one dimension, but gets []");
     return 0;
   }
-  const std::int64_t dim =
-      layer.keys.Whole(key, {-rank, rank - 1}, std::clamp<std::int64_t>(fallback, -rank, rank - 1));
-  // What Whole gives after an error may lie outside.
+  const std::int64_t dim = layer.keys.WholeOr(
+      key, std::clamp<std::int64_t>(fallback, -rank, rank - 1), {-rank, rank - 1});
+  // What stands there after an error may lie outside.
   return static_cast<std::size_t>(
       std::clamp<std::int64_t>(dim < 0 ? dim + rank : dim, 0, rank - 1));
 }
@@ -55,12 +55,12 @@ TensorId BuildFlatten(Layer& layer) {
 }
 
 TensorId BuildReshape(Layer& layer) {
-  const auto* shape = layer.keys.Find("shape");
-  if (shape == nullptr || !shape->is_array() || shape->empty() || shape->size() > kMostDims) {
+  const json::Value shape = layer.keys.Member("shape");
+  if (!shape.is_list() || shape.empty() || shape.size() > kMostDims) {
     layer.keys.Fail("shape", "must be a list of sizes; one may be -1, for what is left");
     return layer.x;
   }
-  Dims out = layer.keys.Wholes("shape", {-1, kLargestDim}, shape->size());
+  Dims out = Wholes(layer.keys, "shape", {-1, kLargestDim}, shape.size());
   if (!layer.keys.ok()) return layer.x;
   const std::int64_t all = ProductOf(layer.in());
   const auto open = std::find(out.begin(), out.end(), -1);
@@ -80,12 +80,11 @@ TensorId BuildReshape(Layer& layer) {
 
 TensorId BuildPermute(Layer& layer) {
   const std::size_t rank = layer.in().size();
-  const auto* order = layer.keys.Find("order");
-  if (order == nullptr || !order->is_array()) {
+  if (!layer.keys.Member("order").is_list()) {
     layer.keys.Fail("order", "must be a list of dimensions, like [0, 2, 1]");
     return layer.x;
   }
-  const Dims dims = layer.keys.Wholes("order", {0, static_cast<std::int64_t>(rank) - 1}, rank);
+  const Dims dims = Wholes(layer.keys, "order", {0, static_cast<std::int64_t>(rank) - 1}, rank);
   if (!layer.keys.ok()) return layer.x;
   Dims out, sorted = dims, each(rank);
   std::sort(sorted.begin(), sorted.end());
@@ -108,14 +107,14 @@ TensorId BuildSelect(Layer& layer) {
 
 TensorId BuildMean(Layer& layer) {
   const auto rank = static_cast<std::int64_t>(layer.in().size());
-  const auto* dims = layer.keys.Find("dims");
-  const std::size_t count = dims != nullptr && dims->is_array() ? dims->size() : 1;
+  const json::Value dims = layer.keys.Member("dims");
+  const std::size_t count = dims.is_list() ? dims.size() : 1;
   if (count > layer.in().size()) {
     layer.keys.Fail("dims", fmt::format("names {} dimensions; the input has {}", count, rank));
     return layer.x;
   }
   const Dims over =
-      layer.keys.Wholes("dims", {0, rank - 1}, count, std::min<std::int64_t>(1, rank - 1));
+      Wholes(layer.keys, "dims", {0, rank - 1}, count, std::min<std::int64_t>(1, rank - 1));
   if (!layer.keys.ok()) return layer.x;
   Dims out;
   for (std::int64_t i = 0; i < rank; ++i) {

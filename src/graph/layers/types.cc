@@ -14,7 +14,7 @@ TensorId BuildSoftmax(Layer& layer) {
   return layer.builder.Same(Kind::kSoftmax, "Softmax", layer.x, layer.name);
 }
 TensorId BuildDropout(Layer& layer) {
-  if (layer.keys.Number("p", 0, 1, 0.5) == 0) return layer.x;
+  if (layer.keys.NumberOr("p", 0.5, {0, 1}) == 0) return layer.x;
   return layer.builder.Same(Kind::kDropout, "Dropout", layer.x, layer.name);
 }
 
@@ -76,20 +76,20 @@ std::string DimsText(const Dims& dims) { return fmt::format("[{}]", fmt::join(di
 
 bool Layer::NeedsRank(std::size_t least, std::size_t most, std::string_view as) {
   if (in().size() >= least && in().size() <= most) return true;
-  keys.FailWith(fmt::format("needs an input of {}, but gets {}", as, DimsText(in())));
+  keys.Fail(fmt::format("needs an input of {}, but gets {}", as, DimsText(in())));
   return false;
 }
 
 bool Layer::Fits(const Dims& out) {
   if (out.size() > kMostDims) {
-    keys.FailWith(fmt::format("would have {} dimensions; we read up to {}", out.size(), kMostDims));
+    keys.Fail(fmt::format("would have {} dimensions; we read up to {}", out.size(), kMostDims));
     return false;
   }
   const bool fits = std::all_of(out.begin(), out.end(),
                                 [](std::int64_t dim) { return dim >= 1 && dim <= kLargestDim; });
   if (!fits) {
-    keys.FailWith(fmt::format("would turn {} into {}, which no tensor can be; check its sizes",
-                              DimsText(in()), DimsText(out)));
+    keys.Fail(fmt::format("would turn {} into {}, which no tensor can be; check its sizes",
+                          DimsText(in()), DimsText(out)));
   }
   return fits;
 }

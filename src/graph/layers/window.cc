@@ -9,7 +9,7 @@
 namespace sharewell::graph::layers {
 namespace {
 
-constexpr JsonObject::Range kWindow{1, kLargestWindow};
+constexpr json::Range kWindow{1, kLargestWindow};
 
 // Everything a convolution states, for as many dimensions as its type says.
 std::optional<ConvShape> ReadConv(Layer& layer) {
@@ -18,25 +18,24 @@ std::optional<ConvShape> ReadConv(Layer& layer) {
                        fmt::format("{} dimensions, [batch, channels, space...]", spatial + 2))) {
     return std::nullopt;
   }
-  JsonObject& keys = layer.keys;
+  json::Reader& keys = layer.keys;
   ConvShape shape;
-  shape.out = keys.Whole("out_channels", {1, kMostChannels});
-  shape.kernel = keys.Wholes("kernel", kWindow, spatial);
-  shape.stride = keys.Wholes("stride", kWindow, spatial, 1);
-  shape.dilation = keys.Wholes("dilation", kWindow, spatial, 1);
-  shape.groups = keys.Whole("groups", {1, kMostChannels}, 1);
-  shape.bias = keys.Bool("bias", true);
-  const auto* padding = keys.Find("padding");
-  if (padding != nullptr && padding->is_string()) {
+  shape.out = keys.NeedWhole("out_channels", {1, kMostChannels});
+  shape.kernel = Wholes(keys, "kernel", kWindow, spatial);
+  shape.stride = Wholes(keys, "stride", kWindow, spatial, 1);
+  shape.dilation = Wholes(keys, "dilation", kWindow, spatial, 1);
+  shape.groups = keys.WholeOr("groups", 1, {1, kMostChannels});
+  shape.bias = keys.FlagOr("bias", true);
+  if (const auto padding = keys.Member("padding").Text()) {
     if (*padding != "same") {
-      keys.Fail("padding", "must be a number, a list of numbers or \"same\", not " +
-                               core::Quoted(padding->get<std::string>()));
+      keys.Fail("padding",
+                "must be a number, a list of numbers or \"same\", not " + core::Quoted(*padding));
     }
     for (std::size_t i = 0; i < spatial; ++i) {
       shape.padding.push_back(shape.dilation[i] * (shape.kernel[i] - 1) / 2);
     }
   } else {
-    shape.padding = keys.Wholes("padding", {0, kLargestWindow}, spatial, 0);
+    shape.padding = Wholes(keys, "padding", {0, kLargestWindow}, spatial, 0);
   }
   if (keys.ok() && (layer.in()[1] % shape.groups != 0 || shape.out % shape.groups != 0)) {
     keys.Fail("groups",
@@ -75,10 +74,10 @@ TensorId BuildDeconv(Layer& layer) {
 TensorId BuildPool(Layer& layer) {
   if (!layer.NeedsRank(3, 5, "3 to 5 dimensions, [batch, channels, space...]")) return layer.x;
   const std::size_t spatial = layer.in().size() - 2;
-  const Dims kernel = layer.keys.Wholes("kernel", kWindow, spatial);
+  const Dims kernel = Wholes(layer.keys, "kernel", kWindow, spatial);
   const Dims stride =
-      layer.keys.Has("stride") ? layer.keys.Wholes("stride", kWindow, spatial) : kernel;
-  const Dims padding = layer.keys.Wholes("padding", {0, kLargestWindow}, spatial, 0);
+      layer.keys.Has("stride") ? Wholes(layer.keys, "stride", kWindow, spatial) : kernel;
+  const Dims padding = Wholes(layer.keys, "padding", {0, kLargestWindow}, spatial, 0);
   if (!layer.keys.ok()) return layer.x;
   Dims out = {layer.in()[0], layer.in()[1]};
   std::int64_t window = 1;
@@ -92,7 +91,7 @@ TensorId BuildPool(Layer& layer) {
 
 TensorId BuildGlobalPool(Layer& layer) {
   if (!layer.NeedsRank(3, 5, "3 to 5 dimensions, [batch, channels, space...]")) return layer.x;
-  const Dims to = layer.keys.Wholes("out", kWindow, layer.in().size() - 2, 1);
+  const Dims to = Wholes(layer.keys, "out", kWindow, layer.in().size() - 2, 1);
   Dims out = {layer.in()[0], layer.in()[1]};
   out.insert(out.end(), to.begin(), to.end());
   double window = 1;
@@ -105,7 +104,7 @@ TensorId BuildGlobalPool(Layer& layer) {
 
 TensorId BuildUpsample(Layer& layer) {
   if (!layer.NeedsRank(3, 5, "3 to 5 dimensions, [batch, channels, space...]")) return layer.x;
-  const Dims scale = layer.keys.Wholes("scale", kWindow, layer.in().size() - 2, 2);
+  const Dims scale = Wholes(layer.keys, "scale", kWindow, layer.in().size() - 2, 2);
   Dims out = layer.in();
   for (std::size_t i = 2; i < out.size(); ++i) out[i] *= scale[i - 2];
   if (!layer.Fits(out)) return layer.x;

@@ -14,19 +14,14 @@ namespace {
 
 using core::Quoted;
 using core::Result;
-using simdjson::SUCCESS;
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
+using json::Value;
 
 constexpr std::size_t kMostTensors = 4 * kMostNodes;
 constexpr int kDeepestGraph = 16;
 
 // torch.export's own numbers (torch/_export/serde/schema.py, ScalarType).
-DType TypeOf(element meta) {
-  std::int64_t type = 0;
-  if (meta["dtype"].get(type) != SUCCESS) return DType::kUnknown;
-  switch (type) {
+DType TypeOf(Value meta) {
+  switch (meta["dtype"].Whole().value_or(0)) {
     case 1:   // uint8
     case 2:   // int8
     case 12:  // bool
@@ -104,11 +99,11 @@ void DropTrailingAbsent(std::vector<TensorId>& ids) {
 
 }  // namespace
 
-Lowering::Scope Lowering::ScopeOf(element graph) {
+Lowering::Scope Lowering::ScopeOf(Value graph) {
   Scope scope;
-  object values;
-  if (graph["tensor_values"].get(values) != SUCCESS) return scope;
-  for (const auto [name, meta] : values) scope.metas.emplace(name, meta);
+  for (const auto& [name, meta] : graph["tensor_values"].members()) {
+    scope.metas.emplace(name, meta);
+  }
   return scope;
 }
 
@@ -185,13 +180,13 @@ const std::optional<Dims>& Lowering::DimsOf(const std::vector<TensorId>& ids, st
   return graph_.tensors[static_cast<std::size_t>(ids[i])].dims;
 }
 
-Result<void> Lowering::All(Scope& scope, element graph, int depth) {
-  array nodes;
-  if (graph["nodes"].get(nodes) != SUCCESS) {
+Result<void> Lowering::All(Scope& scope, Value graph, int depth) {
+  const Value nodes = graph["nodes"];
+  if (!nodes.is_list()) {
     return core::UsageError("{}: its graph has no list of nodes; export the model again", file_);
   }
-  for (const element json : nodes) {
-    const Node node(json);
+  for (const Value item : nodes.items()) {
+    const Node node(item);
     if (node.target().empty()) {
       return core::UsageError("{}: a node of its graph names no target; export the model again",
                               file_);
@@ -234,31 +229,26 @@ Result<void> Lowering::One(Scope& scope, const Node& node, int depth) {
 }
 
 // Outputs in the order of the graph's own; kAbsent where one is no tensor.
-Result<std::vector<TensorId>> Lowering::Inline(const std::vector<TensorId>& operands, element graph,
+Result<std::vector<TensorId>> Lowering::Inline(const std::vector<TensorId>& operands, Value graph,
                                                int depth) {
   Scope inner = ScopeOf(graph);
-  array list;
-  if (graph["inputs"].get(list) == SUCCESS) {
-    std::size_t i = 0;
-    for (const element input : list) {
-      TensorNames names;
-      AppendTensors(input, names);
-      if (i < operands.size() && operands[i] != kAbsent && !names.empty()) {
-        inner.ids[names[0]] = operands[i];
-      }
-      ++i;
+  std::size_t i = 0;
+  for (const Value input : graph["inputs"].items()) {
+    TensorNames names;
+    AppendTensors(input, names);
+    if (i < operands.size() && operands[i] != kAbsent && !names.empty()) {
+      inner.ids[names[0]] = operands[i];
     }
+    ++i;
   }
   RETURN_IF_ERROR(All(inner, graph, depth + 1));
   TensorNames made;
-  if (graph["outputs"].get(list) == SUCCESS) {
-    for (const element output : list) AppendTensors(output, made);
-  }
+  for (const Value output : graph["outputs"].items()) AppendTensors(output, made);
   return FindAll(inner, made);
 }
 
 // Wrappers run their one graph; of a condition's branches the one with more arithmetic counts.
-Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vector<element>& graphs,
+Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vector<Value>& graphs,
                                  int depth) {
   const std::string_view target = node.target();
   if (depth >= kDeepestGraph) {
@@ -287,7 +277,7 @@ Result<void> Lowering::Subgraphs(Scope& scope, const Node& node, const std::vect
   const std::size_t ops = graph_.ops.size();
   const std::size_t tensors = graph_.tensors.size();
   Branch kept;
-  for (const element graph : graphs) {
+  for (const Value graph : graphs) {
     auto made = Inline(*operands, graph, depth);
     RETURN_IF_ERROR(made);
     Branch branch = TakeBack(ops, tensors);

@@ -1,8 +1,6 @@
 // Lowers the nodes of an exported program to the graph's operators.
 #pragma once
 
-#include <simdjson.h>
-
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +11,7 @@
 #include "graph/pt2/aten.h"
 #include "graph/pt2/node.h"
 #include "graph/pt2/sizes.h"
+#include "json/value.h"
 
 namespace sharewell::graph::pt2 {
 
@@ -20,14 +19,14 @@ class Lowering {
  public:
   // The names of one (sub)graph: what they say of a tensor, and which tensor it became.
   struct Scope {
-    std::unordered_map<std::string_view, simdjson::dom::element> metas;
+    std::unordered_map<std::string_view, json::Value> metas;
     std::unordered_map<std::string_view, TensorId> ids;
   };
 
   Lowering(Graph& graph, Sizes& sizes, std::string file)
       : graph_(graph), sizes_(sizes), file_(std::move(file)) {}
 
-  static Scope ScopeOf(simdjson::dom::element graph);
+  static Scope ScopeOf(json::Value graph);
 
   // Makes the tensor of that name. An error: a size no tensor has.
   core::Result<TensorId> Make(Scope& scope, std::string_view name, Role role,
@@ -36,7 +35,7 @@ class Lowering {
   core::Result<TensorId> Find(Scope& scope, std::string_view name);
 
   // Appends the operators of all nodes of a graph, which is the scope's own.
-  core::Result<void> All(Scope& scope, simdjson::dom::element graph, int depth = 0);
+  core::Result<void> All(Scope& scope, json::Value graph, int depth = 0);
 
  private:
   // One node while it is lowered.
@@ -63,9 +62,9 @@ class Lowering {
   void Product(At& at, std::optional<double> macs, std::string_view needs);
   core::Result<void> Sequence(Scope& scope, At& at);
   core::Result<void> Subgraphs(Scope& scope, const Node& node,
-                               const std::vector<simdjson::dom::element>& graphs, int depth);
+                               const std::vector<json::Value>& graphs, int depth);
   core::Result<std::vector<TensorId>> Inline(const std::vector<TensorId>& operands,
-                                             simdjson::dom::element graph, int depth);
+                                             json::Value graph, int depth);
   Branch TakeBack(std::size_t ops, std::size_t tensors);
 
   core::Result<std::vector<TensorId>> FindAll(Scope& scope, const TensorNames& names);

@@ -2,12 +2,12 @@
 // type than asked for is absent: the caller decides whether it can do without.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "json/value.h"
 
 namespace sharewell::graph::pt2 {
 
@@ -15,13 +15,13 @@ namespace sharewell::graph::pt2 {
 using TensorNames = std::vector<std::string_view>;
 
 // Appends the tensors of one argument ({"as_tensor": {"name": ...}}, lists, optional ones).
-void AppendTensors(simdjson::dom::element argument, TensorNames& into);
+void AppendTensors(json::Value argument, TensorNames& into);
 
 class Node {
  public:
-  explicit Node(simdjson::dom::element json) : json_(json) {}
+  explicit Node(json::Value node) : node_(node) {}
 
-  std::string_view target() const { return Text(json_["target"]); }
+  std::string_view target() const { return node_["target"].Text().value_or(""); }
   // The module it stands in ("layer1.0.conv1"), else its own name; may be empty.
   std::string_view name() const;
 
@@ -36,14 +36,13 @@ class Node {
   std::optional<double> Product(std::string_view argument, int times) const;
 
   // The graphs among its arguments (of higher-order operators), and the tensors behind the last.
-  std::vector<simdjson::dom::element> Graphs() const;
+  std::vector<json::Value> Graphs() const;
   TensorNames Operands() const;
 
  private:
-  static std::string_view Text(simdjson::simdjson_result<simdjson::dom::element> value);
-  simdjson::simdjson_result<simdjson::dom::element> Find(std::string_view argument) const;
+  json::Value Find(std::string_view argument) const;  // null: it is not given
 
-  simdjson::dom::element json_;
+  json::Value node_;
 };
 
 }  // namespace sharewell::graph::pt2

@@ -1,7 +1,6 @@
 #include "graph/pt2/program.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <optional>
@@ -12,15 +11,13 @@
 #include "core/text/quoted.h"
 #include "graph/pt2/lower.h"
 #include "graph/pt2/sizes.h"
+#include "json/value.h"
 
 namespace sharewell::graph::pt2 {
 namespace {
 
 using core::Result;
-using simdjson::SUCCESS;
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
+using json::Value;
 
 struct Input {
   std::string_view name;   // in the graph
@@ -28,20 +25,13 @@ struct Input {
   Role role = Role::kInput;
 };
 
-std::string_view Text(simdjson::simdjson_result<element> value) {
-  std::string_view text;
-  return value.get(text) == SUCCESS ? text : std::string_view();
-}
+std::string_view Text(Value value) { return value.Text().value_or(""); }
 
 // What the signature says of the graph's inputs. Those that are no tensors are left out.
-std::vector<Input> InputsOf(element signature) {
+std::vector<Input> InputsOf(Value signature) {
   std::vector<Input> inputs;
-  array specs;
-  if (signature["input_specs"].get(specs) != SUCCESS) return inputs;
-  for (const element spec : specs) {
-    object kinds;
-    if (spec.get(kinds) != SUCCESS) continue;
-    for (const auto [kind, what] : kinds) {
+  for (const Value spec : signature["input_specs"].items()) {
+    for (const auto& [kind, what] : spec.members()) {
       Input input;
       if (kind == "user_input") {
         input.name = Text(what["arg"]["as_tensor"]["name"]);
@@ -62,9 +52,7 @@ std::vector<Input> InputsOf(element signature) {
 void FreezeParameters(std::vector<Input>& inputs, const Lowering::Scope& scope) {
   const auto frozen = [&](const Input& input) {
     const auto meta = scope.metas.find(input.name);
-    bool requires_grad = true;
-    return meta != scope.metas.end() &&
-           meta->second["requires_grad"].get(requires_grad) == SUCCESS && !requires_grad;
+    return meta != scope.metas.end() && meta->second["requires_grad"].Bool() == false;
   };
   const auto trained = [&](const Input& input) {
     return input.role == Role::kWeight && !frozen(input);
@@ -88,14 +76,10 @@ std::optional<std::int64_t> CommonLead(const Graph& graph) {
   return lead;
 }
 
-TensorNames OutputsOf(element graph_module) {
+TensorNames OutputsOf(Value graph_module) {
   TensorNames names;
-  array specs;
-  if (graph_module["signature"]["output_specs"].get(specs) == SUCCESS) {
-    for (const element spec : specs) {
-      element argument;
-      if (spec["user_output"]["arg"].get(argument) == SUCCESS) AppendTensors(argument, names);
-    }
+  for (const Value spec : graph_module["signature"]["output_specs"].items()) {
+    AppendTensors(spec["user_output"]["arg"], names);
   }
   return names;
 }
@@ -151,21 +135,20 @@ void Rebatch(Graph& graph, std::int64_t exported, std::int64_t batch) {
   }
 }
 
-Result<Graph> ReadProgram(std::string_view json, const std::string& name, const Binding& binding) {
-  simdjson::dom::parser parser;
-  element root;
-  if (const auto error = parser.parse(json.data(), json.size()).get(root); error != SUCCESS) {
-    return core::UsageError("{}: its graph is no valid JSON ({}); export the model again", name,
-                            simdjson::error_message(error));
+Result<Graph> ReadProgram(std::string_view text, const std::string& name, const Binding& binding) {
+  const auto parsed = json::Document::Parse(text);
+  if (!parsed) {
+    return core::UsageError("{}: its graph: {}; export the model again", name,
+                            parsed.error().message);
   }
-  element module, body;
-  object tensor_values;
-  if (root["graph_module"].get(module) != SUCCESS || module["graph"].get(body) != SUCCESS ||
-      body["tensor_values"].get(tensor_values) != SUCCESS) {
+  const Value root = parsed->root();
+  const Value module = root["graph_module"];
+  const Value body = module["graph"];
+  const Value tensor_values = body["tensor_values"];
+  if (!tensor_values.is_object()) {
     return core::UsageError(
         "{}: its JSON is no exported program (graph_module, graph and tensor_values are not "
-        "there); "
-        "save the model with torch.export.save",
+        "there); save the model with torch.export.save",
         name);
   }
   Graph graph;
@@ -176,12 +159,9 @@ Result<Graph> ReadProgram(std::string_view json, const std::string& name, const 
     graph.producer = "pytorch " + shown.substr(1, shown.size() - 2);
   }
   Lowering::Scope scope = Lowering::ScopeOf(body);
-  std::vector<Input> inputs;
-  if (element signature; module["signature"].get(signature) == SUCCESS) {
-    inputs = InputsOf(signature);
-  }
+  std::vector<Input> inputs = InputsOf(module["signature"]);
   FreezeParameters(inputs, scope);
-  std::vector<element> user_inputs;
+  std::vector<Value> user_inputs;
   for (const Input& input : inputs) {
     const auto meta = scope.metas.find(input.name);
     if (input.role == Role::kInput && meta != scope.metas.end())

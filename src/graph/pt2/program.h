@@ -10,7 +10,7 @@
 namespace sharewell::graph::pt2 {
 
 // `name` is the archive's, for messages.
-core::Result<Graph> ReadProgram(std::string_view json, const std::string& name,
+core::Result<Graph> ReadProgram(std::string_view text, const std::string& name,
                                 const Binding& binding);
 
 // Exports made for one batch size: the dimension that was the batch, wherever it went, becomes

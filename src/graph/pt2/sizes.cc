@@ -12,9 +12,7 @@
 namespace sharewell::graph::pt2 {
 namespace {
 
-using simdjson::SUCCESS;
-using simdjson::dom::array;
-using simdjson::dom::element;
+using json::Value;
 
 constexpr std::size_t kMostShown = 10;
 
@@ -24,13 +22,14 @@ struct Open {
   Symbols hints;
 
   // The symbols of one size; `seen` spares the expressions that were read before.
-  void Collect(element size, std::unordered_set<std::string_view>& seen) {
-    std::string_view text;
-    if (size["as_expr"]["expr_str"].get(text) != SUCCESS || !seen.insert(text).second) return;
-    CollectSymbols(text, symbols);
-    std::int64_t hint = 0;
-    if (size["as_expr"]["hint"]["as_int"].get(hint) != SUCCESS) return;
-    if (auto symbol = SoleSymbol(text)) hints.emplace(*std::move(symbol), hint);
+  void Collect(Value size, std::unordered_set<std::string_view>& seen) {
+    const Value expression = size["as_expr"];
+    const auto text = expression["expr_str"].Text();
+    if (!text || !seen.insert(*text).second) return;
+    CollectSymbols(*text, symbols);
+    const auto hint = expression["hint"]["as_int"].Whole();
+    if (!hint) return;
+    if (auto symbol = SoleSymbol(*text)) hints.emplace(*std::move(symbol), *hint);
   }
 };
 
@@ -48,23 +47,18 @@ std::string List(const std::vector<std::string>& names) {
 
 }  // namespace
 
-core::Result<Sizes> Sizes::Bind(simdjson::dom::object tensor_values,
-                                const std::vector<element>& user_inputs, const std::string& name,
-                                const Binding& binding) {
+core::Result<Sizes> Sizes::Bind(Value tensor_values, const std::vector<Value>& user_inputs,
+                                const std::string& name, const Binding& binding) {
   Sizes sizes;
   Open open;
   std::unordered_set<std::string_view> seen;
-  for (const auto [tensor, meta] : tensor_values) {
-    array list;
-    if (meta["sizes"].get(list) != SUCCESS) continue;
-    for (const element size : list) open.Collect(size, seen);
+  for (const auto& [tensor, meta] : tensor_values.members()) {
+    for (const Value size : meta["sizes"].items()) open.Collect(size, seen);
   }
-  for (const element input : user_inputs) {
-    element first;
-    std::string_view text;
-    if (input["sizes"].at(0).get(first) != SUCCESS) continue;
-    if (first["as_expr"]["expr_str"].get(text) != SUCCESS) continue;
-    if (auto symbol = SoleSymbol(text)) {
+  for (const Value input : user_inputs) {
+    const auto text = input["sizes"].At(0)["as_expr"]["expr_str"].Text();
+    if (!text) continue;
+    if (auto symbol = SoleSymbol(*text)) {
       sizes.symbols_[*std::move(symbol)] = binding.batch;
       sizes.open_batch_ = true;
     }
@@ -96,21 +90,19 @@ core::Result<Sizes> Sizes::Bind(simdjson::dom::object tensor_values,
   return sizes;
 }
 
-std::optional<std::int64_t> Sizes::Of(element size) {
-  std::int64_t value = 0;
-  if (size["as_int"].get(value) == SUCCESS) return value;
-  std::string_view text;
-  if (size["as_expr"]["expr_str"].get(text) != SUCCESS) return std::nullopt;
-  const auto [entry, is_new] = read_.try_emplace(text);
-  if (is_new) entry->second = Evaluate(text, symbols_);
+std::optional<std::int64_t> Sizes::Of(Value size) {
+  if (const auto value = size["as_int"].Whole()) return value;
+  const auto text = size["as_expr"]["expr_str"].Text();
+  if (!text) return std::nullopt;
+  const auto [entry, is_new] = read_.try_emplace(*text);
+  if (is_new) entry->second = Evaluate(*text, symbols_);
   return entry->second;
 }
 
-std::optional<Dims> Sizes::All(simdjson::simdjson_result<element> list) {
-  array items;
-  if (list.get(items) != SUCCESS) return std::nullopt;
+std::optional<Dims> Sizes::All(Value list) {
+  if (!list.is_list()) return std::nullopt;
   Dims dims;
-  for (const element item : items) {
+  for (const Value item : list.items()) {
     const auto size = Of(item);
     if (!size || dims.size() == kMostDims) return std::nullopt;
     dims.push_back(*size);

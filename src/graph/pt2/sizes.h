@@ -2,8 +2,6 @@
 // name, and else the example's size that the export was made with.
 #pragma once
 
-#include <simdjson.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +11,7 @@
 #include "core/result.h"
 #include "graph/graph.h"
 #include "graph/pt2/expression.h"
+#include "json/value.h"
 
 namespace sharewell::graph::pt2 {
 
@@ -21,14 +20,14 @@ class Sizes {
   // Looks at the sizes of every tensor of the program; `user_inputs` are those whose first
   // dimension is the batch. An error lists what is still open, or says which bound name the file
   // does not have.
-  static core::Result<Sizes> Bind(simdjson::dom::object tensor_values,
-                                  const std::vector<simdjson::dom::element>& user_inputs,
+  static core::Result<Sizes> Bind(json::Value tensor_values,
+                                  const std::vector<json::Value>& user_inputs,
                                   const std::string& name, const Binding& binding);
 
   // One size: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. Nothing when it has no value.
-  std::optional<std::int64_t> Of(simdjson::dom::element size);
+  std::optional<std::int64_t> Of(json::Value size);
   // All of a list; nothing when one has none.
-  std::optional<Dims> All(simdjson::simdjson_result<simdjson::dom::element> list);
+  std::optional<Dims> All(json::Value list);
 
   bool has_open_batch() const { return open_batch_; }
 
