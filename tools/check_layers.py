@@ -38,7 +38,7 @@ ALLOWED = {
     "estimate": ("core", "interference"),
     "policy": ("core", "interference"),
     "sim": ("core", "interference"),
-    "predict": ("core", "graph", "interference"),
+    "predict": ("core", "json", "graph", "interference"),
     "platform": ("core",),
     "catalogue": ("core", "platform"),
     "collect": ("core", "platform"),

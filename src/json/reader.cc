@@ -58,6 +58,12 @@ Value Reader::Need(std::string_view key) {
   return member;
 }
 
+Value Reader::NeedOrNull(std::string_view key) {
+  const Value member = Member(key);
+  if (member.is_null() && !object_.Has(key)) Fail(key, "is missing");
+  return member;
+}
+
 Reader Reader::Part(std::string_view key) {
   return {Need(key), fmt::format("{}{}.", place(), key), trust(), error()};
 }

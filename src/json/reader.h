@@ -106,8 +106,9 @@ class Reader : public Checker {
 
   // ---- members. From now on `key`, which must outlive the reader, is a known one. Once something
   // is wrong there are none.
-  Value Member(std::string_view key);  // null where there is none
-  Value Need(std::string_view key);    // that is an error
+  Value Member(std::string_view key);      // null where there is none
+  Value Need(std::string_view key);        // that is an error
+  Value NeedOrNull(std::string_view key);  // it must be there, and may be null
   bool Has(std::string_view key) { return !Member(key).is_null(); }
   // A reader of the object there. It is an error where there is none.
   Reader Part(std::string_view key);

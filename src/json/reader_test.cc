@@ -195,5 +195,17 @@ TEST_F(ReaderTest, BytesAreTextOrBase64) {
   }
 }
 
+TEST(Reader, WhatMayBeNullMustBeThereAllTheSame) {
+  const auto parsed = Document::Parse(R"({"a": null, "b": 1})");
+  ASSERT_TRUE(parsed);
+  std::string error;
+  Reader reader(parsed->root(), "", Trust::kSent, error);
+  EXPECT_TRUE(reader.NeedOrNull("a").is_null());
+  EXPECT_EQ(reader.NeedOrNull("b").Whole(), 1);
+  EXPECT_EQ(error, "");
+  EXPECT_TRUE(reader.NeedOrNull("c").is_null());
+  EXPECT_EQ(error, "c: is missing");
+}
+
 }  // namespace
 }  // namespace sharewell::json

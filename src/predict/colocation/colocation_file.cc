@@ -2,105 +2,116 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/result.h"
-#include "predict/learn/json_reading.h"
-#include "predict/learn/json_value.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "predict/learn/damaged.h"
 #include "predict/learn/serialize.h"
 
 namespace sharewell::predict {
 namespace {
 
-using nlohmann::json;
+using json::Reader;
+using json::Trust;
 
+constexpr int kVersion = 2;
 constexpr std::size_t kMostResidents = 10'000;
 constexpr std::size_t kMostGroups = 5'000;  // more would take minutes to factorise
 constexpr std::size_t kMostOnOneGpu = 64;
-constexpr std::size_t kMostTimes = 1'000'000;
 constexpr double kLargestCount = 1e9;
 constexpr double kLargestCoefficient = 1e4;
+constexpr std::string_view kWhat = "part of the model about speeds beside others";
 
-// What a file says of the coefficients, by name.
+// What a file says of the coefficients, by name: in alphabetical order, as all members of this part
+// of the file, which is compared byte by byte.
 constexpr std::pair<const char*, double interference::Coefficients::*> kCoefficients[] = {
-    {"host", &interference::Coefficients::host},
-    {"neighbour", &interference::Coefficients::neighbour},
     {"dram", &interference::Coefficients::dram},
-    {"wait", &interference::Coefficients::wait},
+    {"host", &interference::Coefficients::host},
     {"length", &interference::Coefficients::length},
     {"narrow", &interference::Coefficients::narrow},
-    {"room", &interference::Coefficients::room},
+    {"neighbour", &interference::Coefficients::neighbour},
     {"residual", &interference::Coefficients::residual},
-    {"residual_of_three", &interference::Coefficients::residual_of_three}};
+    {"residual_of_three", &interference::Coefficients::residual_of_three},
+    {"room", &interference::Coefficients::room},
+    {"wait", &interference::Coefficients::wait}};
 
-json Json(const Resident& resident) {
-  json out = {{"workload", resident.workload.name},
-              {"batch", resident.workload.batch},
-              {"precision", resident.workload.precision},
-              {"workers", resident.workload.workers},
-              {"busy", resident.demand.busy},
-              {"sm", resident.demand.sm},
-              {"dram", resident.demand.dram},
-              {"cores", resident.demand.cpu_cores},
-              {"step", resident.step.value}};
-  if (resident.demand.kernel_time) out["kernel"] = resident.demand.kernel_time->value;
-  if (resident.sm_share < 1) out["sm_share"] = resident.sm_share;
-  return out;
+void WriteResident(json::Writer& out, const Resident& resident) {
+  out.Object([&] {
+    out.Field("batch", resident.workload.batch);
+    out.Field("busy", resident.demand.busy);
+    out.Field("cores", resident.demand.cpu_cores);
+    out.Field("dram", resident.demand.dram);
+    if (resident.demand.kernel_time) out.Field("kernel", *resident.demand.kernel_time);
+    out.Field("precision", resident.workload.precision);
+    out.Field("sm", resident.demand.sm);
+    if (resident.sm_share < 1) out.Field("sm_share", resident.sm_share);
+    out.Field("step", resident.step);
+    out.Field("workers", resident.workload.workers);
+    out.Field("workload", resident.workload.name);
+  });
 }
 
-// JSON has no order of its own to keep: nlohmann's objects are sorted by key.
-json Json(const learn::Conformal& bounds) {
-  return bounds.levels.empty() ? json() : json::parse(learn::Write(bounds));
+// As learn/serialize.h has it but for the order of its members.
+std::string BoundsText(const learn::Conformal& bounds) {
+  std::string text;
+  json::Writer out(text);
+  if (bounds.levels.empty()) {
+    out.Null();
+    return text;
+  }
+  out.Object([&] {
+    out.Object("families", [&] {
+      for (const auto& [name, offsets] : bounds.family) out.Field(name, offsets);
+    });
+    out.Field("levels", bounds.levels);
+    out.Field("pooled", bounds.pooled);
+  });
+  return text;
 }
 
-Resident ResidentFrom(const learn::JsonValue& value, learn::Reader& reader) {
-  reader.Only(value, {"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
-                      "step", "kernel", "sm_share"});
+Resident ResidentFrom(Reader in) {
   Resident out;
-  out.workload.name = reader.Text(value, "workload");
-  out.workload.precision = reader.Text(value, "precision");
-  out.workload.batch = static_cast<int>(reader.Count(value, "batch", 1'000'000'000));
-  out.workload.workers = static_cast<int>(reader.Count(value, "workers", 1'000'000));
+  out.workload.name = in.NeedText("workload");
+  out.workload.precision = in.NeedText("precision");
+  out.workload.batch = static_cast<int>(in.NeedWhole("batch", {0, 1'000'000'000}));
+  out.workload.workers = static_cast<int>(in.NeedWhole("workers", {0, 1'000'000}));
   out.demand.known = true;
-  out.demand.busy = reader.Bounded(value, "busy", 0, 1);
-  out.demand.sm = reader.Bounded(value, "sm", 0, 1);
-  out.demand.dram = reader.Bounded(value, "dram", 0, 1);
-  out.demand.cpu_cores = reader.Bounded(value, "cores", 0, kLargestCount);
-  out.step = core::Seconds(reader.Bounded(value, "step", 0, kLargestCount));
-  if (value.Has("kernel")) {
-    out.demand.kernel_time = core::Seconds(reader.Bounded(value, "kernel", 0, kLargestCount));
-  }
-  if (value.Has("sm_share")) out.sm_share = reader.Bounded(value, "sm_share", 0, 1);
+  out.demand.busy = in.NeedNumber("busy", {0, 1});
+  out.demand.sm = in.NeedNumber("sm", {0, 1});
+  out.demand.dram = in.NeedNumber("dram", {0, 1});
+  out.demand.cpu_cores = in.NeedNumber("cores", {0, kLargestCount});
+  out.step = core::Seconds(in.NeedNumber("step", {0, kLargestCount}));
+  in.Number("kernel", out.demand.kernel_time, {0, kLargestCount});
+  in.Number("sm_share", out.sm_share, {0, 1});
+  in.RefuseOthers();
   return out;
 }
 
-ColocationState::Measured ColocationFrom(const learn::JsonValue& value, std::size_t residents,
-                                         learn::Reader& reader) {
-  reader.Only(value, {"who", "speeds", "times"});
+ColocationState::Measured ColocationFrom(Reader in, std::size_t residents) {
   ColocationState::Measured out;
-  const auto who = reader.NumbersUpTo(kMostOnOneGpu, value, "who", 0, kLargestCount);
-  const std::size_t count = who.size();
-  reader.Expect(count >= 1, "a co-location of it has no jobs");
-  for (const double place : who) {
-    reader.Expect(place < static_cast<double>(residents) && std::floor(place) == place,
-                  "a co-location of it names resident {} of {}", place, residents);
-    if (!reader.failed()) out.who.push_back(static_cast<std::size_t>(place));
+  for (const json::Value place : in.NeedList("who", kMostOnOneGpu)) {
+    const auto resident = in.WholeOf("who", place);
+    in.Expect(resident && *resident >= 0 && *resident < static_cast<std::int64_t>(residents),
+              "a co-location of it names resident {} of {}", resident.value_or(0), residents);
+    if (!in.ok()) return out;
+    out.who.push_back(static_cast<std::size_t>(*resident));
   }
-  reader.Expect(std::is_sorted(out.who.begin(), out.who.end()),
-                "a co-location of it is not in ascending order");
-  out.speeds = reader.Numbers(value, "speeds", count, 0, 1);
-  out.times = static_cast<int>(reader.Count(value, "times", kMostTimes));
+  in.Expect(!out.who.empty(), "a co-location of it has no jobs");
+  in.Expect(std::is_sorted(out.who.begin(), out.who.end()),
+            "a co-location of it is not in ascending order");
+  out.speeds = in.NeedNumbers("speeds", out.who.size(), {0, 1});
+  out.times = static_cast<int>(in.NeedWhole("times", {0, 1'000'000}));
+  in.RefuseOthers();
   return out;
 }
 
-core::Result<learn::Conformal> BoundsFrom(const learn::JsonValue& value) {
+core::Result<learn::Conformal> BoundsFrom(json::Value value, const std::string& place) {
   if (value.is_null()) return learn::Conformal();
-  auto bounds = learn::ConformalFromJson(value);
+  auto bounds = learn::ConformalFromJson(value, place);
   if (bounds && bounds->levels != std::vector<core::Ratio>{0.05, 0.95}) {
-    return core::UsageError(
-        "the speeds beside others are damaged: their bounds are not those at 0.05 "
-        "and 0.95: `sharewell train` makes a new one");
+    return learn::Damaged(kWhat, place + "levels: are not 0.05 and 0.95");
   }
   return bounds;
 }
@@ -109,48 +120,63 @@ core::Result<learn::Conformal> BoundsFrom(const learn::JsonValue& value) {
 
 std::string Write(const ColocationModel& together) {
   const ColocationState& state = together.state();
-  json residents = json::array();
-  for (const Resident& resident : state.residents) residents.push_back(Json(resident));
-  json groups = json::array();
-  for (const auto& group : state.groups) {
-    groups.push_back({{"who", group.who}, {"speeds", group.speeds}, {"times", group.times}});
-  }
-  json coefficients = json::object();
-  for (const auto& [name, member] : kCoefficients) coefficients[name] = state.coefficients.*member;
-  const json out = {
-      {"format", "sharewell-together"},          {"version", 2},
-      {"coefficients", std::move(coefficients)}, {"repeat", state.repeat},
-      {"residents", std::move(residents)},       {"companies", std::move(groups)},
-      {"of_measured", Json(state.of_measured)},  {"of_predicted", Json(state.of_predicted)}};
-  // A name from a user's file may hold bytes that are no text.
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json::Write(json::Style::kFile, [&](json::Writer& out) {
+    out.Object([&] {
+      out.Object("coefficients", [&] {
+        for (const auto& [name, member] : kCoefficients) {
+          out.Field(name, state.coefficients.*member);
+        }
+      });
+      out.List("companies", state.groups, [&](const ColocationState::Measured& group) {
+        out.Object([&] {
+          out.Field("speeds", group.speeds);
+          out.Field("times", group.times);
+          out.Field("who", group.who);
+        });
+      });
+      out.Field("format", "sharewell-together");
+      out.Key("of_measured");
+      learn::WriteInto(out, BoundsText(state.of_measured));
+      out.Key("of_predicted");
+      learn::WriteInto(out, BoundsText(state.of_predicted));
+      out.Field("repeat", state.repeat);
+      out.List("residents", state.residents,
+               [&](const Resident& resident) { WriteResident(out, resident); });
+      out.Field("version", kVersion);
+    });
+  });
 }
 
-core::Result<ColocationModel> ColocationFromJson(const learn::JsonValue& value) {
-  learn::Reader reader("part of the model about speeds beside others");
-  reader.Only(value, {"format", "version", "coefficients", "repeat", "residents", "companies",
-                      "of_measured", "of_predicted"});
-  reader.Expect(reader.Text(value, "format") == "sharewell-together", "it is of another kind");
-  reader.Expect(reader.Count(value, "version", 1'000'000) == 2,
-                "it was written by another version");
+core::Result<ColocationModel> ColocationFromJson(json::Value value, const std::string& place) {
+  std::string error;
+  Reader in(value, place, Trust::kSent, error);
+  in.Expect(in.NeedText("format") == "sharewell-together", "it is of another kind");
+  in.Expect(in.NeedWhole("version", {0, 1'000'000}) == kVersion,
+            "it was written by another version");
   ColocationState state;
-  const learn::JsonValue coefficients = reader.At(value, "coefficients");
+  Reader coefficients = in.Part("coefficients");
   for (const auto& [name, member] : kCoefficients) {
-    state.coefficients.*member = reader.Bounded(coefficients, name, 0, kLargestCoefficient);
+    state.coefficients.*member = coefficients.NeedNumber(name, {0, kLargestCoefficient});
   }
-  state.repeat = reader.Bounded(value, "repeat", 0, 1);
-  for (const learn::JsonValue& one : reader.List(value, "residents", kMostResidents)) {
-    state.residents.push_back(ResidentFrom(one, reader));
+  state.repeat = in.NeedNumber("repeat", {0, 1});
+  for (const json::Value one : in.NeedList("residents", kMostResidents)) {
+    const std::string where = fmt::format("{}residents[{}].", place, state.residents.size());
+    state.residents.push_back(ResidentFrom({one, where, Trust::kSent, error}));
+    if (!in.ok()) break;
   }
-  for (const learn::JsonValue& one : reader.List(value, "companies", kMostGroups)) {
-    state.groups.push_back(ColocationFrom(one, state.residents.size(), reader));
+  for (const json::Value one : in.NeedList("companies", kMostGroups)) {
+    const std::string where = fmt::format("{}companies[{}]: ", place, state.groups.size());
+    state.groups.push_back(
+        ColocationFrom({one, where, Trust::kSent, error}, state.residents.size()));
+    if (!in.ok()) break;
   }
-  const learn::JsonValue of_measured = reader.At(value, "of_measured");
-  const learn::JsonValue of_predicted = reader.At(value, "of_predicted");
-  if (reader.failed()) return reader.Error();
-  auto measured = BoundsFrom(of_measured);
+  const json::Value of_measured = in.NeedOrNull("of_measured");
+  const json::Value of_predicted = in.NeedOrNull("of_predicted");
+  in.RefuseOthers();
+  if (!in.ok()) return learn::Damaged(kWhat, error);
+  auto measured = BoundsFrom(of_measured, place + "of_measured.");
   RETURN_IF_ERROR(measured);
-  auto predicted = BoundsFrom(of_predicted);
+  auto predicted = BoundsFrom(of_predicted, place + "of_predicted.");
   RETURN_IF_ERROR(predicted);
   state.of_measured = *std::move(measured);
   state.of_predicted = *std::move(predicted);
@@ -158,7 +184,9 @@ core::Result<ColocationModel> ColocationFromJson(const learn::JsonValue& value) 
 }
 
 core::Result<ColocationModel> ReadColocations(std::string_view text) {
-  return ColocationFromJson(learn::ParsedJson(text).value());
+  const auto parsed = json::Document::Parse(text);
+  if (!parsed) return learn::Damaged(kWhat, parsed.error().message);
+  return ColocationFromJson(parsed->root());
 }
 
 }  // namespace sharewell::predict

@@ -6,7 +6,7 @@
 //  "coefficients": {"host", ... as interference::Coefficients},
 //  "residents": [{"workload", "batch", "precision", "workers", "busy", "sm", "dram", "cores",
 //                 "step", and where known "kernel"; where it was limited "sm_share"}, ...],
-//  "co-locations": [{"who": [place, ...], "speeds": [...], "times"}, ...],
+//  "companies": [{"who": [place, ...], "speeds": [...], "times"}, ...],
 //  "of_measured": C, "of_predicted": C}, with C a calibration (learn/serialize.h), or null
 #pragma once
 
@@ -14,17 +14,14 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "json/value.h"
 #include "predict/colocation/colocation.h"
-
-namespace sharewell::predict::learn {
-class JsonValue;
-}
 
 namespace sharewell::predict {
 
 std::string Write(const ColocationModel& together);
 core::Result<ColocationModel> ReadColocations(std::string_view text);
-// The same from JSON that is parsed already, as part of a larger file.
-core::Result<ColocationModel> ColocationFromJson(const learn::JsonValue& value);
+// The same from JSON that is parsed already, as part of a larger file: `place` is where in it.
+core::Result<ColocationModel> ColocationFromJson(json::Value value, const std::string& place = "");
 
 }  // namespace sharewell::predict

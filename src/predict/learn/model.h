@@ -19,7 +19,8 @@ namespace sharewell::predict::learn {
 
 // As many answers as members, averaged; none of them an average itself.
 struct MeanModel {
-  std::vector<std::variant<TreeEnsemble, Linear, Gaussian>> members;
+  using Member = std::variant<TreeEnsemble, Linear, Gaussian>;
+  std::vector<Member> members;
   friend bool operator==(const MeanModel&, const MeanModel&) = default;
 };
 

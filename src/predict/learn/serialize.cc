@@ -4,129 +4,106 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <nlohmann/json.hpp>
-#include <span>
+#include <limits>
 #include <utility>
 
-#include "predict/learn/json_reading.h"
-#include "predict/learn/json_value.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "predict/learn/damaged.h"
 
 namespace sharewell::predict::learn {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kFormat = "sharewell-learned";
-constexpr double kVersion = 1;
+constexpr int kVersion = 1;
 constexpr std::size_t kMostTrees = 1'000'000;
 // Conditioning on rows takes their cube in time.
 constexpr std::size_t kMostGaussianRows = 5'000;
 constexpr std::size_t kMostLevels = 1'000;
 
-class Writer {
- public:
-  void Raw(std::string_view text) { out_ += text; }
-  void Number(double value) {
-    // "-0" would be read back as the whole number 0.
-    if (value == 0 && std::signbit(value)) {
-      out_ += "-0.0";
-    } else {
-      fmt::format_to(std::back_inserter(out_), "{}", value);
-    }
-  }
-  void Text(const std::string& value) {
-    out_ += json(value).dump(-1, ' ', false, json::error_handler_t::replace);
-  }
-  template <class Range, class F>
-  void List(const Range& range, const F& each) {
-    out_ += '[';
-    bool first = true;
-    for (const auto& element : range) {
-      if (!std::exchange(first, false)) out_ += ',';
-      each(element);
-    }
-    out_ += ']';
-  }
-  // ,"key":[...]
-  void Numbers(std::string_view key, std::span<const double> values) {
-    Key(key);
-    List(values, [&](double value) { Number(value); });
-  }
-  void Number(std::string_view key, double value) {
-    Key(key);
-    Number(value);
-  }
-  void Key(std::string_view key) { fmt::format_to(std::back_inserter(out_), ",\"{}\":", key); }
-  std::string Take() { return std::move(out_); }
+using json::Reader;
+using json::Trust;
+using json::Value;
+using json::Within;
+using json::Writer;
 
- private:
-  std::string out_;
-};
+constexpr Within kBounded{-kLargest, kLargest};
+constexpr Within kAnyNumber{-std::numeric_limits<double>::max(),
+                            std::numeric_limits<double>::max()};
 
 void WriteModel(Writer& out, const TreeEnsemble& model) {
-  out.Raw("{\"kind\":\"trees\"");
-  out.Number("base", model.base);
-  out.Number("members", static_cast<double>(model.members));
-  out.Numbers("importance", model.importance);
-  out.Key("trees");
-  out.List(model.trees, [&](const Tree& tree) {
-    out.Raw("{\"feature\":");
-    out.List(tree.nodes, [&](const Tree::Node& node) {
-      out.Number(node.leaf() ? -1 : 2 * node.feature + (node.missing_left ? 1 : 0));
+  out.Object([&] {
+    out.Field("kind", "trees");
+    out.Field("base", model.base);
+    out.Field("members", model.members);
+    out.Field("importance", model.importance);
+    out.List("trees", model.trees, [&](const Tree& tree) {
+      out.Object([&] {
+        out.List("feature", tree.nodes, [&](const Tree::Node& node) {
+          out.Value(node.leaf() ? -1 : 2 * node.feature + (node.missing_left ? 1 : 0));
+        });
+        out.List("value", tree.nodes, [&](const Tree::Node& node) { out.Value(node.value); });
+      });
     });
-    out.Raw(",\"value\":");
-    out.List(tree.nodes, [&](const Tree::Node& node) { out.Number(node.value); });
-    out.Raw("}");
   });
-  out.Raw("}");
 }
 
 void WriteModel(Writer& out, const Linear& model) {
-  out.Raw("{\"kind\":\"linear\"");
-  out.Numbers("means", model.scaler.means);
-  out.Numbers("factors", model.scaler.factors);
-  out.Number("intercept", model.intercept);
-  out.Numbers("coefficients", model.coefficients);
-  out.Raw("}");
+  out.Object([&] {
+    out.Field("kind", "linear");
+    out.Field("means", model.scaler.means);
+    out.Field("factors", model.scaler.factors);
+    out.Field("intercept", model.intercept);
+    out.Field("coefficients", model.coefficients);
+  });
 }
 
 void WriteModel(Writer& out, const Gaussian& model) {
   const GaussianState& state = model.state();
-  out.Raw("{\"kind\":\"gaussian\",\"kernel\":");
-  out.Raw(state.kernel == Kernel::kRbf ? "\"rbf\"" : "\"matern52\"");
-  out.Numbers("means", state.scaler.means);
-  out.Numbers("factors", state.scaler.factors);
-  out.Numbers("inverse_lengths", state.inverse_lengths);
-  out.Number("noise", state.noise);
-  out.Number("signal", state.signal);
-  out.Number("mean", state.mean);
-  out.Numbers("rows", state.rows);
-  out.Numbers("targets", state.targets);
-  out.Numbers("weights", state.weights);
-  out.Numbers("solution", model.solution());
-  out.Raw("}");
+  out.Object([&] {
+    out.Field("kind", "gaussian");
+    out.Field("kernel", state.kernel == Kernel::kRbf ? "rbf" : "matern52");
+    out.Field("means", state.scaler.means);
+    out.Field("factors", state.scaler.factors);
+    out.Field("inverse_lengths", state.inverse_lengths);
+    out.Field("noise", state.noise);
+    out.Field("signal", state.signal);
+    out.Field("mean", state.mean);
+    out.Field("rows", state.rows);
+    out.Field("targets", state.targets);
+    out.Field("weights", state.weights);
+    out.Field("solution", model.solution());
+  });
 }
 
 void WriteModel(Writer& out, const MeanModel& model) {
-  out.Raw("{\"kind\":\"mean\",\"members\":");
-  out.List(model.members, [&](const auto& member) {
-    std::visit([&](const auto& m) { WriteModel(out, m); }, member);
+  out.Object([&] {
+    out.Field("kind", "mean");
+    out.List("members", model.members, [&](const auto& member) {
+      std::visit([&](const auto& m) { WriteModel(out, m); }, member);
+    });
   });
-  out.Raw("}");
+}
+
+std::vector<double> NumbersUpTo(std::size_t most, Reader& in, std::string_view key, Within within) {
+  auto numbers = in.NeedNumbers(key, within);
+  in.Expect(numbers.size() <= most, "{}: has {} entries, and {} is the most", key, numbers.size(),
+            most);
+  if (!in.ok()) numbers.clear();
+  return numbers;
 }
 
 // A tree of `features` features whose splits and leaves add up: each split, in order, takes the
 // next two nodes as its children.
-Tree ReadTree(Reader& in, const JsonValue& value, std::size_t features) {
-  in.Only(value, {"feature", "value"});
-  const auto codes = in.Numbers(value, "feature");
-  const auto values = in.Numbers(value, "value");
+Tree ReadTree(Reader in, std::size_t features) {
+  const auto codes = in.NeedNumbers("feature", kAnyNumber);
+  const auto values = in.NeedNumbers("value", kAnyNumber);
+  in.RefuseOthers();
   Tree tree;
   in.Expect(!codes.empty() && codes.size() == values.size(),
             "a tree has {} features for {} values: one each a node, and at least one node",
             codes.size(), values.size());
-  if (in.failed()) return tree;
+  if (!in.ok()) return tree;
   tree.nodes.resize(codes.size());
   std::size_t children = 1;  // where the next split's children are
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -141,7 +118,7 @@ Tree ReadTree(Reader& in, const JsonValue& value, std::size_t features) {
               "a tree asks for feature {} / 2 of {}", codes[i], features);
     in.Expect(children > i && children + 1 < codes.size(),
               "a tree has splits whose children are missing");
-    if (in.failed()) return tree;
+    if (!in.ok()) return tree;
     const auto code = static_cast<int>(codes[i]);
     node.feature = static_cast<std::int16_t>(code / 2);
     node.missing_left = code % 2 == 1;
@@ -153,15 +130,19 @@ Tree ReadTree(Reader& in, const JsonValue& value, std::size_t features) {
   return tree;
 }
 
-TreeEnsemble ReadTrees(Reader& in, const JsonValue& value, std::size_t features) {
-  in.Only(value, {"kind", "base", "members", "importance", "trees"});
+TreeEnsemble ReadTrees(Reader& in, std::size_t features) {
   TreeEnsemble model;
-  model.base = in.Bounded(value, "base", -kLargest, kLargest);
-  model.members = in.Count(value, "members", kMostTrees);
-  model.importance = in.Numbers(value, "importance", features, 0, 1 + 1e-9);
-  for (const JsonValue& tree : in.List(value, "trees", kMostTrees)) {
-    if (in.failed()) return model;
-    model.trees.push_back(ReadTree(in, tree, features));
+  model.base = in.NeedNumber("base", kBounded);
+  model.members = static_cast<std::size_t>(in.NeedWhole("members", {0, kMostTrees}));
+  model.importance = in.NeedNumbers("importance", features, {0, 1 + 1e-9});
+  const auto trees = in.NeedList("trees", kMostTrees);
+  model.trees.reserve(trees.size());
+  for (const Value tree : trees) {
+    // Which tree it was is only said where one is wrong: there are thousands.
+    model.trees.push_back(ReadTree({tree, "", Trust::kSent, in.error()}, features));
+    if (in.ok()) continue;
+    in.error() = fmt::format("{}trees[{}]: {}", in.place(), model.trees.size() - 1, in.error());
+    return model;
   }
   in.Expect(model.members == 1 || (model.members > 0 && !model.trees.empty() &&
                                    model.trees.size() % model.members == 0),
@@ -169,68 +150,76 @@ TreeEnsemble ReadTrees(Reader& in, const JsonValue& value, std::size_t features)
   return model;
 }
 
-Scaler ReadScaler(Reader& in, const JsonValue& value, std::size_t features) {
-  return {in.Numbers(value, "means", features, -kLargest, kLargest),
-          in.Numbers(value, "factors", features, 0, kLargest)};
+Scaler ReadScaler(Reader& in, std::size_t features) {
+  return {in.NeedNumbers("means", features, kBounded),
+          in.NeedNumbers("factors", features, {0, kLargest})};
 }
 
-Linear ReadLinear(Reader& in, const JsonValue& value, std::size_t features) {
-  in.Only(value, {"kind", "means", "factors", "intercept", "coefficients"});
+Linear ReadLinear(Reader& in, std::size_t features) {
   Linear model;
-  model.scaler = ReadScaler(in, value, features);
-  model.intercept = in.Bounded(value, "intercept", -kLargest, kLargest);
-  model.coefficients = in.Numbers(value, "coefficients", features, -kLargest, kLargest);
+  model.scaler = ReadScaler(in, features);
+  model.intercept = in.NeedNumber("intercept", kBounded);
+  model.coefficients = in.NeedNumbers("coefficients", features, kBounded);
   return model;
 }
 
-Gaussian ReadGaussian(Reader& in, const JsonValue& value, std::size_t features) {
-  in.Only(value, {"kind", "kernel", "means", "factors", "inverse_lengths", "noise", "signal",
-                  "mean", "rows", "targets", "weights", "solution"});
+Gaussian ReadGaussian(Reader& in, std::size_t features) {
   GaussianState state;
-  const std::string_view kernel = in.Text(value, "kernel");
+  const std::string kernel = in.NeedText("kernel");
   in.Expect(kernel == "rbf" || kernel == "matern52", "there is no kernel \"{}\"", kernel);
   state.kernel = kernel == "rbf" ? Kernel::kRbf : Kernel::kMatern52;
-  state.scaler = ReadScaler(in, value, features);
-  state.inverse_lengths = in.Numbers(value, "inverse_lengths", features, 0, kLargest);
-  state.noise = in.Bounded(value, "noise", 1e-12, kLargest);
-  state.signal = in.Bounded(value, "signal", 0, kLargest);
-  state.mean = in.Bounded(value, "mean", -kLargest, kLargest);
-  state.targets = in.NumbersUpTo(kMostGaussianRows, value, "targets", -kLargest, kLargest);
+  state.scaler = ReadScaler(in, features);
+  state.inverse_lengths = in.NeedNumbers("inverse_lengths", features, {0, kLargest});
+  state.noise = in.NeedNumber("noise", {1e-12, kLargest});
+  state.signal = in.NeedNumber("signal", {0, kLargest});
+  state.mean = in.NeedNumber("mean", kBounded);
+  state.targets = NumbersUpTo(kMostGaussianRows, in, "targets", kBounded);
   const std::size_t rows = state.targets.size();
-  state.weights = in.Numbers(value, "weights", rows, 1e-12, kLargest);
-  state.rows = in.Numbers(value, "rows", rows * features, -kLargest, kLargest);
+  state.weights = in.NeedNumbers("weights", rows, {1e-12, kLargest});
+  state.rows = in.NeedNumbers("rows", rows * features, kBounded);
   // Models of older programs have none: it follows from the rest, and takes most of the reading.
-  if (value.Has("solution")) {
-    auto solution = in.Numbers(value, "solution", rows, -kLargest, kLargest);
-    if (in.failed()) return {};
+  if (in.Has("solution")) {
+    auto solution = in.NeedNumbers("solution", rows, kBounded);
+    if (!in.ok()) return {};
     return Gaussian::FromSolved(std::move(state), std::move(solution));
   }
-  if (in.failed()) return {};
+  if (!in.ok()) return {};
   auto gaussian = Gaussian::From(std::move(state));
   in.Expect(gaussian.has_value(), "the rows of the Gaussian process cannot be told apart");
   return gaussian ? std::move(*gaussian) : Gaussian();
 }
 
-Regressor::Model ReadModel(Reader& in, const JsonValue& value, std::size_t features) {
-  const std::string_view kind = in.Text(value, "kind");
-  if (kind == "trees") return ReadTrees(in, value, features);
-  if (kind == "linear") return ReadLinear(in, value, features);
-  if (kind == "gaussian") return ReadGaussian(in, value, features);
-  in.Expect(kind == "mean", "there is no kind of model \"{}\"", kind);
+MeanModel::Member ReadMember(Reader in, std::size_t features) {
+  const std::string kind = in.NeedText("kind");
+  MeanModel::Member model;
+  if (kind == "trees") {
+    model = ReadTrees(in, features);
+  } else if (kind == "linear") {
+    model = ReadLinear(in, features);
+  } else if (kind == "gaussian") {
+    model = ReadGaussian(in, features);
+  } else {
+    in.Fail("kind", fmt::format("there is no kind of model \"{}\" here", kind));
+  }
+  in.RefuseOthers();
+  return model;
+}
+
+Regressor::Model ReadModel(Reader in, std::size_t features) {
+  const std::string kind = in.NeedText("kind");
+  if (kind != "mean") {
+    return std::visit([](auto&& model) -> Regressor::Model { return std::move(model); },
+                      ReadMember(std::move(in), features));
+  }
+  // Not by recursion: a mean of means of means could go as deep as the text is long.
   MeanModel model;
-  if (in.failed()) return model;
-  in.Only(value, {"kind", "members"});
-  const auto members = in.List(value, "members", 100);
+  const auto members = in.NeedList("members", 100);
+  in.RefuseOthers();
   in.Expect(!members.empty(), "a mean has no members");
-  for (const JsonValue& member : members) {
-    // Not by recursion: a mean of means of means could go as deep as the text is long.
-    const std::string_view inner = in.Text(member, "kind");
-    in.Expect(inner == "trees" || inner == "linear" || inner == "gaussian",
-              "a mean has a member of kind \"{}\"", inner);
-    if (in.failed()) return model;
-    if (inner == "trees") model.members.emplace_back(ReadTrees(in, member, features));
-    if (inner == "linear") model.members.emplace_back(ReadLinear(in, member, features));
-    if (inner == "gaussian") model.members.emplace_back(ReadGaussian(in, member, features));
+  for (const Value member : members) {
+    const std::string place = fmt::format("{}members[{}].", in.place(), model.members.size());
+    model.members.push_back(ReadMember({member, place, Trust::kSent, in.error()}, features));
+    if (!in.ok()) break;
   }
   return model;
 }
@@ -238,76 +227,82 @@ Regressor::Model ReadModel(Reader& in, const JsonValue& value, std::size_t featu
 }  // namespace
 
 std::string Write(const Regressor& regressor) {
-  Writer out;
-  out.Raw(fmt::format("{{\"format\":\"{}\",\"version\":{},\"features\":", kFormat, kVersion));
-  out.List(regressor.features(), [&](const std::string& name) { out.Text(name); });
-  out.Raw(",\"model\":");
-  std::visit([&](const auto& model) { WriteModel(out, model); }, regressor.model());
-  out.Raw("}");
-  return out.Take();
+  std::string text;
+  Writer out(text);
+  out.Object([&] {
+    out.Field("format", kFormat);
+    out.Field("version", kVersion);
+    out.Field("features", regressor.features());
+    out.Key("model");
+    std::visit([&](const auto& model) { WriteModel(out, model); }, regressor.model());
+  });
+  return text;
 }
 
 std::string Write(const Conformal& conformal) {
-  Writer out;
-  out.Raw("{\"levels\":");
-  out.List(conformal.levels, [&](double level) { out.Number(level); });
-  out.Numbers("pooled", conformal.pooled);
-  out.Raw(",\"families\":{");
-  bool first = true;
-  for (const auto& [name, offsets] : conformal.family) {
-    if (!std::exchange(first, false)) out.Raw(",");
-    out.Text(name);
-    out.Raw(":");
-    out.List(offsets, [&](double offset) { out.Number(offset); });
-  }
-  out.Raw("}}");
-  return out.Take();
+  std::string text;
+  Writer out(text);
+  out.Object([&] {
+    out.Field("levels", conformal.levels);
+    out.Field("pooled", conformal.pooled);
+    out.Object("families", [&] {
+      for (const auto& [name, offsets] : conformal.family) out.Field(name, offsets);
+    });
+  });
+  return text;
+}
+
+void WriteInto(json::Writer& out, std::string_view written) {
+  const auto parsed = json::Document::Parse(written);
+  SHAREWELL_CHECK(parsed.has_value());
+  out.Value(parsed->root());
 }
 
 core::Result<Regressor> ReadRegressor(std::string_view text) {
-  return RegressorFromJson(ParsedJson(text).value());
+  const auto parsed = json::Document::Parse(text);
+  if (!parsed) return Damaged("learned model", parsed.error().message);
+  return RegressorFromJson(parsed->root());
 }
 core::Result<Conformal> ReadConformal(std::string_view text) {
-  return ConformalFromJson(ParsedJson(text).value());
+  const auto parsed = json::Document::Parse(text);
+  if (!parsed) return Damaged("calibration", parsed.error().message);
+  return ConformalFromJson(parsed->root());
 }
 
-core::Result<Regressor> RegressorFromJson(const JsonValue& value) {
-  Reader in("learned model");
-  in.Only(value, {"format", "version", "features", "model"});
-  const std::string_view format = in.Text(value, "format");
+core::Result<Regressor> RegressorFromJson(Value value, const std::string& place) {
+  std::string error;
+  Reader in(value, place, Trust::kSent, error);
+  const std::string format = in.NeedText("format");
   in.Expect(format == kFormat, "its format is \"{}\", not \"{}\"", format, kFormat);
-  const double version = in.Bounded(value, "version", 0, kLargest);
+  const std::int64_t version = in.NeedWhole("version", {0, 1'000'000});
   in.Expect(version == kVersion, "it is of version {}; this program reads version {}", version,
             kVersion);
   std::vector<std::string> features;
-  for (const JsonValue& feature : in.List(value, "features", kMostFeatures)) {
-    const auto name = feature.Text();
-    in.Expect(name.has_value(), "a feature's name is no text");
-    features.emplace_back(name.value_or(""));
-  }
+  in.Need("features");
+  in.Texts("features", features, kMostFeatures);
   in.Expect(!features.empty(), "it has no features");
-  if (in.failed()) return in.Error();
-  Regressor::Model model = ReadModel(in, in.At(value, "model"), features.size());
-  if (in.failed()) return in.Error();
-  return Regressor(std::move(features), std::move(model));
+  std::optional<Regressor::Model> model;
+  if (in.ok()) model = ReadModel(in.Part("model"), features.size());
+  in.RefuseOthers();
+  if (!in.ok()) return Damaged("learned model", error);
+  return Regressor(std::move(features), *std::move(model));
 }
 
-core::Result<Conformal> ConformalFromJson(const JsonValue& value) {
-  Reader in("calibration");
-  in.Only(value, {"levels", "pooled", "families"});
+core::Result<Conformal> ConformalFromJson(Value value, const std::string& place) {
+  std::string error;
+  Reader in(value, place, Trust::kSent, error);
   Conformal out;
-  out.levels = in.NumbersUpTo(kMostLevels, value, "levels", 0, 1);
+  out.levels = NumbersUpTo(kMostLevels, in, "levels", {0, 1});
   const std::size_t levels = out.levels.size();
   in.Expect(levels > 0, "it has no levels");
   in.Expect(std::is_sorted(out.levels.begin(), out.levels.end()), "its levels do not ascend");
-  out.pooled = in.Numbers(value, "pooled", levels, -kLargest, kLargest);
-  const JsonValue families = in.At(value, "families");
-  in.Expect(families.is_object(), "its families are no object");
-  if (in.failed()) return in.Error();
-  for (const auto& [name, offsets] : families.Fields()) {
-    out.family[std::string(name)] = in.Numbers(families, name, levels, -kLargest, kLargest);
+  out.pooled = in.NeedNumbers("pooled", levels, kBounded);
+  Reader families = in.Part("families");
+  for (const auto& [name, offsets] : in.Member("families").members()) {
+    out.family[std::string(name)] = families.NeedNumbers(name, levels, kBounded);
   }
-  if (in.failed()) return in.Error();
+  in.RefuseOthers();
+  if (!in.ok()) return Damaged("calibration", error);
   return out;
 }
 

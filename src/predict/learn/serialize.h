@@ -21,22 +21,26 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "predict/learn/judge/conformal.h"
 #include "predict/learn/model.h"
 
 namespace sharewell::predict::learn {
 
-class JsonValue;
-
 std::string Write(const Regressor& regressor);
 // {"levels": [...], "pooled": [...], "families": {name: [...], ...}}
 std::string Write(const Conformal& conformal);
 
+// What they wrote, as a value of a larger file: numbers have the digits that others have there.
+void WriteInto(json::Writer& out, std::string_view written);
+
 core::Result<Regressor> ReadRegressor(std::string_view text);
 core::Result<Conformal> ReadConformal(std::string_view text);
 
-// The same from JSON that is parsed already, as part of a larger file.
-core::Result<Regressor> RegressorFromJson(const JsonValue& value);
-core::Result<Conformal> ConformalFromJson(const JsonValue& value);
+// The same from JSON that is parsed already, as part of a larger file. `place` is where in it, for
+// messages: "figures.power.residual.".
+core::Result<Regressor> RegressorFromJson(json::Value value, const std::string& place = "");
+core::Result<Conformal> ConformalFromJson(json::Value value, const std::string& place = "");
 
 }  // namespace sharewell::predict::learn
