@@ -1,7 +1,6 @@
 #include "catalogue/gavel_throughputs.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <charconv>
 #include <cmath>
@@ -9,14 +8,14 @@
 #include <set>
 #include <utility>
 
+#include "json/value.h"
 #include "platform/files/text.h"
 
 namespace sharewell::catalogue {
 namespace {
 
 using core::Measurements;
-using simdjson::dom::element;
-using simdjson::dom::object;
+using json::Value;
 
 constexpr std::size_t kLargestJson = std::size_t{256} << 20;
 
@@ -59,7 +58,7 @@ class TypeReader {
       : gpu_(gpu), job_(job), into_(into), seen_(seen) {}
 
   // What is wrong with the entry, or nothing.
-  std::optional<std::string> Read(std::string_view key, element value) {
+  std::optional<std::string> Read(std::string_view key, Value value) {
     if (key == "null") return ReadAlone(value);
     const auto other = ParseKey(key);
     if (!other) return "is neither null nor a job type like ('A3C', 1)";
@@ -68,30 +67,24 @@ class TypeReader {
   }
 
  private:
-  std::optional<std::string> ReadAlone(element value) {
-    double rate = 0;
-    if (value.get(rate) != simdjson::SUCCESS || !IsRate(rate)) {
-      return "must be a number of steps per second, at least 0";
-    }
-    if (rate == 0) return std::nullopt;
+  std::optional<std::string> ReadAlone(Value value) {
+    const auto rate = value.Number();
+    if (!rate || !IsRate(*rate)) return "must be a number of steps per second, at least 0";
+    if (*rate == 0) return std::nullopt;
     core::Profile profile;
     profile.workload = Named(job_);
     profile.gpu = gpu_;
-    profile.steps_per_second = rate;
+    profile.steps_per_second = *rate;
     into_.profiles.push_back(std::move(profile));
     return std::nullopt;
   }
 
-  std::optional<std::string> ReadPair(const JobType& other, element value) {
-    simdjson::dom::array rates;
-    double a = 0;
-    double b = 0;
-    if (value.get(rates) != simdjson::SUCCESS || rates.size() != 2 ||
-        rates.at(0).get(a) != simdjson::SUCCESS || rates.at(1).get(b) != simdjson::SUCCESS ||
-        !IsRate(a) || !IsRate(b) || (a == 0) != (b == 0)) {
+  std::optional<std::string> ReadPair(const JobType& other, Value value) {
+    const auto a = value.At(0).Number(), b = value.At(1).Number();
+    if (value.size() != 2 || !a || !b || !IsRate(*a) || !IsRate(*b) || (*a == 0) != (*b == 0)) {
       return "must be two numbers of steps per second, both above 0, or both 0 (does not fit)";
     }
-    core::PairMeasurement pair{std::string(gpu_), Named(job_), Named(other), a, b, a > 0};
+    core::PairMeasurement pair{std::string(gpu_), Named(job_), Named(other), *a, *b, *a > 0};
     // The file gives every pair in both orders.
     if (seen_.emplace(std::min(pair.a.name, pair.b.name), std::max(pair.a.name, pair.b.name))
             .second) {
@@ -106,27 +99,25 @@ class TypeReader {
   std::set<std::pair<std::string, std::string>>& seen_;
 };
 
-core::Result<Measurements> ReadRoot(const object& root, const std::string& name) {
+core::Result<Measurements> ReadRoot(Value root, const std::string& name) {
   Measurements measurements;
-  for (const auto& [gpu, types] : root) {
+  for (const auto& [gpu, types] : root.members()) {
     if (gpu.ends_with("_unconsolidated")) continue;
-    object by_type;
-    if (types.get(by_type) != simdjson::SUCCESS) {
+    if (!types.is_object()) {
       return core::UsageError("{}: {} must hold job types, like in Gavel's throughputs", name,
                               core::Quoted(gpu));
     }
     std::set<std::pair<std::string, std::string>> seen;
     std::set<std::string_view> types_seen;
-    for (const auto& [key, rates] : by_type) {
+    for (const auto& [key, rates] : types.members()) {
       const auto job = ParseKey(key);
-      object by_other;
-      if (!job || !types_seen.insert(key).second || rates.get(by_other) != simdjson::SUCCESS) {
+      if (!job || !types_seen.insert(key).second || !rates.is_object()) {
         return core::UsageError(
             "{}: {}: {} must be a job type like ('A3C', 1), once, with its rates below it", name,
             core::Quoted(gpu), core::Quoted(key));
       }
       TypeReader reader(gpu, *job, measurements, seen);
-      for (const auto& [other, value] : by_other) {
+      for (const auto& [other, value] : rates.members()) {
         if (const auto problem = reader.Read(other, value)) {
           return core::UsageError("{}: {}: {}: {} {}", name, core::Quoted(gpu), core::Quoted(key),
                                   core::Quoted(other), *problem);
@@ -151,18 +142,12 @@ core::Result<Measurements> ReadGavelThroughputs(std::string_view text, const std
   if (text.size() > kLargestJson) {
     return core::UsageError("{}: is larger than 256 MiB, which no throughput file is", name);
   }
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  simdjson::dom::parser parser;
-  element document;
-  // simdjson reads a little past the end: the text is copied once, with room behind it.
-  if (const auto code = parser.parse(text.data(), text.size(), true).get(document)) {
-    return core::UsageError("{}: not JSON: {}", name, simdjson::error_message(code));
-  }
-  object root;
-  if (document.get(root) != simdjson::SUCCESS) {
+  const auto parsed = json::Document::Parse(text);
+  if (!parsed) return core::UsageError("{}: {}", name, parsed.error().message);
+  if (!parsed->root().is_object()) {
     return core::UsageError("{}: must be a JSON object of GPU names", name);
   }
-  return ReadRoot(root, name);
+  return ReadRoot(parsed->root(), name);
 }
 
 }  // namespace sharewell::catalogue

@@ -93,7 +93,7 @@ TEST(GavelJson, NamesWorkloadsLikeTheTraceReader) {
 }
 
 TEST(GavelJson, RefusesWhatIsNotGavels) {
-  EXPECT_THAT(ErrorOf("{"), HasSubstr("i: not JSON"));
+  EXPECT_THAT(ErrorOf("{"), HasSubstr("i: line 1: is no valid JSON"));
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("holds no rates"));
   EXPECT_THAT(ErrorOf(R"json({"v100": 1})json"), HasSubstr("'v100' must hold job types"));
   EXPECT_THAT(ErrorOf(R"json({"v100": {"A3C": {}}})json"), HasSubstr("'A3C' must be a job type"));
@@ -106,14 +106,15 @@ TEST(GavelJson, RefusesWhatIsNotGavels) {
               HasSubstr("at least 0"));
   EXPECT_THAT(ErrorOf(R"json({"v100": {"('A3C', 1)": {"null": "x"}}})json"),
               HasSubstr("at least 0"));
-  EXPECT_THAT(ErrorOf(R"json({"v100": {"('A3C', 1)": {"null": NaN}}})json"), HasSubstr("not JSON"));
+  EXPECT_THAT(ErrorOf(R"json({"v100": {"('A3C', 1)": {"null": NaN}}})json"),
+              HasSubstr("no valid JSON"));
   for (const char* bad : {"[1]", "[1,2,3]", "[1,-1]", "[0,1]", "\"x\"", "null", "[1,\"x\"]"}) {
     EXPECT_THAT(
         ErrorOf(std::string(R"json({"v100": {"('A3C', 1)": {"('A3C', 1)": )json") + bad + "}}}"),
         HasSubstr("two numbers of steps per second"))
         << bad;
   }
-  EXPECT_THAT(ErrorOf("{" + std::string(100000, '[')), HasSubstr("not JSON"));
+  EXPECT_THAT(ErrorOf("{" + std::string(100000, '[')), HasSubstr("no valid JSON"));
 }
 
 TEST(GavelJson, ReadsTheRealFile) {

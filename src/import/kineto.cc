@@ -1,20 +1,18 @@
 #include "import/kineto.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "core/text/quoted.h"
-#include "import/json_scan.h"
 #include "import/kineto_trace.h"
+#include "json/text_scan.h"
+#include "json/value.h"
+#include "json/walk.h"
 
 namespace sharewell::imports {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
 using core::Result;
 using core::UsageError;
 
@@ -44,56 +42,39 @@ struct Event {
 };
 
 // A figure of the wrong kind ("N/A", null) is not known.
-void TakeNumber(ondemand::value value, std::optional<double>& to) {
-  double number = 0;
-  if (value.get_double().get(number) == simdjson::SUCCESS && std::isfinite(number)) to = number;
+bool ReadArgument(json::Field& field, Event& event) {
+  const std::string_view key = field.key();
+  if (key == "device") {
+    event.device = field.Number();
+  } else if (key == "correlation") {
+    event.correlation = field.Number();
+  } else if (key == "bytes") {
+    event.bytes = field.Number();
+  } else if (key == "est. achieved occupancy %") {
+    event.occupancy = field.Number();
+  } else if (key == "blocks per SM") {
+    event.blocks = field.Number();
+  }
+  return true;
 }
 
-simdjson::error_code ReadArguments(ondemand::value value, Event& event) {
-  ondemand::object arguments;
-  if (value.get_object().get(arguments) != simdjson::SUCCESS) return simdjson::SUCCESS;
-  for (auto field : arguments) {
-    ondemand::raw_json_string key;
-    if (auto error = field.key().get(key)) return error;
-    if (key == "device") {
-      TakeNumber(field.value(), event.device);
-    } else if (key == "correlation") {
-      TakeNumber(field.value(), event.correlation);
-    } else if (key == "bytes") {
-      TakeNumber(field.value(), event.bytes);
-    } else if (key == "est. achieved occupancy %") {
-      TakeNumber(field.value(), event.occupancy);
-    } else if (key == "blocks per SM") {
-      TakeNumber(field.value(), event.blocks);
-    }
+// Stops early at a category that nothing is taken from: the rest is skipped.
+bool ReadMember(json::Field& field, Event& event) {
+  const std::string_view key = field.key();
+  if (key == "cat") {
+    event.category = CategoryOf(field.Text().value_or(""));
+    return event.category != Category::kOther && event.category != Category::kCpuOp;
   }
-  return simdjson::SUCCESS;
-}
-
-// Stops early at a category that nothing is taken from: on-demand then skips the rest.
-simdjson::error_code ReadEvent(ondemand::object object, Event& event) {
-  for (auto field : object) {
-    ondemand::raw_json_string key;
-    if (auto error = field.key().get(key)) return error;
-    if (key == "cat") {
-      std::string_view category;
-      if (field.value().get_string().get(category) != simdjson::SUCCESS) continue;
-      event.category = CategoryOf(category);
-      if (event.category == Category::kOther || event.category == Category::kCpuOp) break;
-    } else if (key == "name") {
-      std::string_view name;
-      if (field.value().get_string().get(name) == simdjson::SUCCESS) event.name = name;
-    } else if (key == "ts") {
-      TakeNumber(field.value(), event.begin);
-    } else if (key == "dur") {
-      TakeNumber(field.value(), event.duration);
-    } else if (key == "args") {
-      ondemand::value arguments;
-      if (auto error = field.value().get(arguments)) return error;
-      if (auto error = ReadArguments(arguments, event)) return error;
-    }
+  if (key == "name") {
+    event.name = field.Text().value_or("");
+  } else if (key == "ts") {
+    event.begin = field.Number();
+  } else if (key == "dur") {
+    event.duration = field.Number();
+  } else if (key == "args") {
+    field.Members([&](json::Field& argument) { return ReadArgument(argument, event); });
   }
-  return simdjson::SUCCESS;
+  return true;
 }
 
 // Where the last "}, {" of the text stands between the two, as far as its characters tell: it may
@@ -121,7 +102,7 @@ class KinetoReader {
       return UsageError("{}: is compressed; unpack it first: gunzip -k {}", name_, name_);
     }
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
-    JsonScan scan(text_);
+    json::TextScan scan(text_);
     if (scan.Peek() != '{' && scan.Peek() != '[') {
       return UsageError(
           "{}: is no trace: JSON with \"traceEvents\" is expected, as "
@@ -141,7 +122,7 @@ class KinetoReader {
 
  private:
   // Whether it has "traceEvents".
-  Result<bool> Document(JsonScan scan) {
+  Result<bool> Document(json::TextScan scan) {
     scan.Take('{');
     bool found = false;
     while (!scan.Take('}')) {
@@ -151,7 +132,7 @@ class KinetoReader {
       if (key == "traceEvents" && scan.Peek() == '[') {
         found = true;
         scan.Take('[');
-        scan = JsonScan(text_, Events(scan.at()));
+        scan = json::TextScan(text_, Events(scan.at()));
         if (trace_.cut) break;
       } else if (!scan.SkipValue(value)) {
         return Ended(scan, found, true);
@@ -166,7 +147,7 @@ class KinetoReader {
   }
 
   // The text ends here, or is no JSON from here on.
-  Result<bool> Ended(JsonScan& scan, bool found, bool cut = false) {
+  Result<bool> Ended(json::TextScan& scan, bool found, bool cut = false) {
     cut = cut || scan.Peek() == '\0';
     if (!cut && !found) {
       return UsageError("{}: line {}: is no JSON: {}", name_, LineOf(scan.at()),
@@ -178,15 +159,11 @@ class KinetoReader {
 
   void TakeFact(std::string_view key, std::string_view value) {
     if (key == "deviceProperties") {
-      JsonScan list(value);
+      json::TextScan list(value);
       std::string_view device;
-      ondemand::document document;
-      std::string_view gpu;
-      if (!list.Take('[') || !list.SkipValue(device) || device.empty() || !Load(device, document))
-        return;
-      if (document["name"].get_string().get(gpu) == simdjson::SUCCESS) {
-        trace_.gpu = gpu.substr(0, 200);
-      }
+      if (!list.Take('[') || !list.SkipValue(device)) return;
+      const auto parsed = json::Document::Parse(device);
+      if (const auto gpu = json::RootOf(parsed)["name"].Text()) trace_.gpu = gpu->substr(0, 200);
     } else if ((key == "cuda_runtime_version" || key == "cuda_driver_version") &&
                value.size() < 32) {
       trace_.facts.emplace_back(key == "cuda_runtime_version" ? "cuda runtime" : "cuda driver",
@@ -194,17 +171,10 @@ class KinetoReader {
     }
   }
 
-  bool Load(std::string_view json, ondemand::document& document) {
-    buffer_.resize(json.size() + simdjson::SIMDJSON_PADDING);
-    std::memcpy(buffer_.data(), json.data(), json.size());
-    return parser_.iterate(buffer_.data(), json.size(), buffer_.size()).get(document) ==
-           simdjson::SUCCESS;
-  }
-
   // Reads the array whose first event is at or behind `at`; where it goes on behind the array.
   std::size_t Events(std::size_t at) {
     while (true) {
-      JsonScan scan(text_, at);
+      json::TextScan scan(text_, at);
       scan.Take(',');
       if (scan.Take(']')) return scan.at();
       if (scan.Peek() == '\0') break;
@@ -225,28 +195,14 @@ class KinetoReader {
 
   // Events separated by commas; false when one of them could not be read, `handled` were before it.
   bool Window(std::string_view events, std::size_t& handled) {
-    buffer_.resize(events.size() + 2 + simdjson::SIMDJSON_PADDING);
-    buffer_[0] = '[';
-    std::memcpy(&buffer_[1], events.data(), events.size());
-    buffer_[events.size() + 1] = ']';
-    ondemand::document document;
-    ondemand::array array;
-    if (parser_.iterate(buffer_.data(), events.size() + 2, buffer_.size()).get(document) !=
-            simdjson::SUCCESS ||
-        document.get_array().get(array) != simdjson::SUCCESS) {
-      return false;
-    }
-    for (auto element : array) {
-      ondemand::object object;
-      Event event;
-      if (element.get_object().get(object) != simdjson::SUCCESS ||
-          ReadEvent(object, event) != simdjson::SUCCESS) {
-        return false;
-      }
-      Take(event);
-      ++handled;
-    }
-    return true;
+    Event event;
+    return walker_.Objects(
+        events, [&](json::Field& field) { return ReadMember(field, event); },
+        [&] {
+          Take(event);
+          event = {};
+          ++handled;
+        });
   }
 
   // Takes events from `at` on, without the first `handled`, until at least `size` bytes are behind;
@@ -254,7 +210,7 @@ class KinetoReader {
   bool OneByOne(std::size_t& at, std::size_t size, std::size_t handled) {
     const std::size_t until = at + size;
     while (at < until) {
-      JsonScan scan(text_, at);
+      json::TextScan scan(text_, at);
       scan.Take(',');
       if (scan.Peek() == ']') return true;
       std::string_view value;
@@ -271,12 +227,9 @@ class KinetoReader {
   }
 
   void TakeOne(std::string_view value, std::size_t end) {
-    ondemand::document document;
-    ondemand::object object;
     Event event;
-    if (value.starts_with('{') && value.size() < kLargestEvent && Load(value, document) &&
-        document.get_object().get(object) == simdjson::SUCCESS &&
-        ReadEvent(object, event) == simdjson::SUCCESS) {
+    if (value.starts_with('{') && value.size() < kLargestEvent &&
+        walker_.Object(value, [&](json::Field& field) { return ReadMember(field, event); })) {
       Take(event);
       return;
     }
@@ -392,8 +345,7 @@ class KinetoReader {
 
   std::string_view text_;
   const std::string& name_;
-  ondemand::parser parser_;
-  std::string buffer_;
+  json::Walker walker_;
   KinetoTrace trace_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace sharewell::imports {
 
-// The text is read once, in windows of a few megabytes that simdjson's on-demand parser takes
-// apart, so memory grows with the GPU's work in it, not with its size. A trace that was cut short
+// The text is read once, in windows of a few megabytes that json/walk.h takes apart, so
+// memory grows with the GPU's work in it, not with its size. A trace that was cut short
 // gives what could be read, and the notes say so. Errors are usage errors; `name` stands in them.
 core::Result<core::ProfileRecord> ReadKinetoText(std::string_view text, const std::string& name);
 

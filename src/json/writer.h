@@ -174,4 +174,13 @@ std::string Write(Style style, F&& write) {
   return out;
 }
 
+// One object on one line, without a line break: the body of a request.
+template <class F>
+std::string ObjectLine(F&& members) {
+  std::string out;
+  Writer writer(out);
+  writer.Object([&] { members(writer); });
+  return out;
+}
+
 }  // namespace sharewell::json

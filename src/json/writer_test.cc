@@ -102,5 +102,13 @@ TEST(JsonWriter, BytesComeBack) {
             "[\"a\",{\"bytes\":\"/w==\"}]\n");
 }
 
+TEST(JsonWriter, WritesAnObjectOnALine) {
+  EXPECT_EQ(ObjectLine([](Writer& out) {
+              out.Field("a", "b\"c\n");
+              out.Object("d", [&] { out.Field("e", 1); });
+            }),
+            R"({"a":"b\"c\n","d":{"e":1}})");
+}
+
 }  // namespace
 }  // namespace sharewell::json

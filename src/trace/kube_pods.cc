@@ -1,7 +1,6 @@
 #include "trace/kube_pods.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,21 +14,19 @@
 #include "catalogue/gpu_catalogue.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "json/value.h"
 #include "trace/assemble.h"
 
 namespace sharewell::trace {
 namespace {
 
-namespace dom = simdjson::dom;
+using json::Value;
 
 constexpr int kMostPriority = 1'000'000;  // of a trace
 constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;
 
-std::string_view PodText(const dom::element& of, const char* key) {
-  std::string_view text;
-  return of[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
-}
+std::string_view PodText(Value of, std::string_view key) { return of[key].Text().value_or(""); }
 
 // "2026-01-05T10:00:00Z", perhaps with a fraction. From 1970 to 2286.
 std::optional<double> PodTime(std::string_view text) {
@@ -57,13 +54,13 @@ std::optional<double> PodTime(std::string_view text) {
 }
 
 // "500m", "2", "1Gi", "1e3", "128M", as text or as a number.
-std::optional<double> PodQuantity(const dom::element& value) {
-  double number = 0;
-  if (value.is_number() && value.get(number) == simdjson::SUCCESS) {
-    return number >= 0 && number < 1e18 ? std::optional(number) : std::nullopt;
+std::optional<double> PodQuantity(Value value) {
+  if (const auto number = value.Number()) {
+    return *number >= 0 && *number < 1e18 ? number : std::nullopt;
   }
-  std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS) return std::nullopt;
+  if (!value.is_text()) return std::nullopt;
+  const std::string_view text = *value.Text();
+  double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !(number >= 0)) return std::nullopt;
   std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
@@ -104,21 +101,19 @@ class KubePodsReader {
       return core::UsageError("{}: it is no JSON{}; make it with: kubectl get pods -A -o json",
                               name_, text.size() > kMostBytes ? " of at most 2 GiB" : "");
     }
-    dom::parser parser;
-    dom::element root;
-    dom::array items;
-    if (const auto error = parser.parse(text.data(), text.size()).get(root);
-        error != simdjson::SUCCESS) {
-      return core::UsageError("{}: it is no JSON ({}); make it with: kubectl get pods -A -o json",
-                              name_, simdjson::error_message(error));
+    const auto parsed = json::Document::Parse(text);
+    if (!parsed) {
+      return core::UsageError("{}: {}; make it with: kubectl get pods -A -o json", name_,
+                              parsed.error().message);
     }
-    if (root["items"].get(items) != simdjson::SUCCESS) {
+    const Value items = parsed->root()["items"];
+    if (!items.is_list()) {
       return core::UsageError("{}: it has no items; make it with: kubectl get pods -A -o json",
                               name_);
     }
     Trace trace{"kubernetes", {}, {}};
     std::size_t number = 0;
-    for (const dom::element pod : items) {
+    for (const Value pod : items.items()) {
       ++number;
       if (auto taken = Take(pod, trace); !taken) {
         return tl::unexpected(
@@ -136,10 +131,9 @@ class KubePodsReader {
   }
 
  private:
-  core::Result<void> Take(const dom::element& pod, Trace& trace) {
-    dom::element metadata, spec, status;
-    if (pod["metadata"].get(metadata) != simdjson::SUCCESS ||
-        pod["spec"].get(spec) != simdjson::SUCCESS) {
+  core::Result<void> Take(Value pod, Trace& trace) {
+    const Value metadata = pod["metadata"], spec = pod["spec"], status = pod["status"];
+    if (!pod.Has("metadata") || !pod.Has("spec")) {
       return core::UsageError("it is no pod: it has no metadata or spec");
     }
     if (const auto kind = PodText(pod, "kind"); !kind.empty() && kind != "Pod") {
@@ -164,7 +158,7 @@ class KubePodsReader {
       ++daemons_;
       return {};
     }
-    if (pod["status"].get(status) != simdjson::SUCCESS) {
+    if (!pod.Has("status")) {
       ++never_ran_;
       return {};
     }
@@ -198,10 +192,9 @@ class KubePodsReader {
     return {};
   }
 
-  static bool OfDaemonSet(const dom::element& metadata) {
-    dom::array owners;
-    if (metadata["ownerReferences"].get(owners) != simdjson::SUCCESS) return false;
-    return std::any_of(owners.begin(), owners.end(), [](const dom::element owner) {
+  static bool OfDaemonSet(Value metadata) {
+    const auto owners = metadata["ownerReferences"].items();
+    return std::any_of(owners.begin(), owners.end(), [](Value owner) {
       const auto kind = PodText(owner, "kind");
       return kind == "DaemonSet" || kind == "Node";
     });
@@ -211,28 +204,19 @@ class KubePodsReader {
     std::optional<double> placed, begin, end;
     bool restarts = false;
   };
-  static Times TimesOf(const dom::element& status) {
+  static Times TimesOf(Value status) {
     Times out;
-    dom::array list;
-    if (status["containerStatuses"].get(list) == simdjson::SUCCESS) {
-      for (const dom::element one : list) {
-        std::int64_t restarts = 0;
-        if (one["restartCount"].get(restarts) == simdjson::SUCCESS) {
-          out.restarts = out.restarts || restarts > 0;
-        }
-        dom::element ended;
-        if (one["state"]["terminated"].get(ended) != simdjson::SUCCESS) continue;
-        const auto begin = PodTime(PodText(ended, "startedAt"));
-        const auto end = PodTime(PodText(ended, "finishedAt"));
-        if (begin) out.begin = std::min(out.begin.value_or(*begin), *begin);
-        if (end) out.end = std::max(out.end.value_or(*end), *end);
-      }
+    for (const Value one : status["containerStatuses"].items()) {
+      out.restarts = out.restarts || one["restartCount"].Whole().value_or(0) > 0;
+      const Value ended = one["state"]["terminated"];
+      const auto begin = PodTime(PodText(ended, "startedAt"));
+      const auto end = PodTime(PodText(ended, "finishedAt"));
+      if (begin) out.begin = std::min(out.begin.value_or(*begin), *begin);
+      if (end) out.end = std::max(out.end.value_or(*end), *end);
     }
-    if (status["conditions"].get(list) == simdjson::SUCCESS) {
-      for (const dom::element one : list) {
-        if (PodText(one, "type") == "PodScheduled" && PodText(one, "status") == "True") {
-          out.placed = PodTime(PodText(one, "lastTransitionTime"));
-        }
+    for (const Value one : status["conditions"].items()) {
+      if (PodText(one, "type") == "PodScheduled" && PodText(one, "status") == "True") {
+        out.placed = PodTime(PodText(one, "lastTransitionTime"));
       }
     }
     const auto acknowledged = PodTime(PodText(status, "startTime"));
@@ -240,52 +224,36 @@ class KubePodsReader {
     return out;
   }
 
-  void TakeNeeds(const dom::element& metadata, const dom::element& spec, TraceJob& job) {
+  void TakeNeeds(Value metadata, Value spec, TraceJob& job) {
     double gpus = 0, cores = 0, memory = 0;
-    dom::array containers;
-    if (spec["containers"].get(containers) == simdjson::SUCCESS) {
-      for (const dom::element one : containers) {
-        dom::object amounts;
-        // An extended resource asks for as much as it may have.
-        if (one["resources"]["limits"].get(amounts) == simdjson::SUCCESS) {
-          for (const auto& [key, value] : amounts) {
-            if (IsWholeGpu(key)) gpus += PodQuantity(value).value_or(0);
-            if (key.starts_with("nvidia.com/mig-")) ++slices_;
-          }
-        }
-        if (one["resources"]["requests"].get(amounts) == simdjson::SUCCESS) {
-          for (const auto& [key, value] : amounts) {
-            if (key == "cpu") cores += PodQuantity(value).value_or(0);
-            if (key == "memory") memory += PodQuantity(value).value_or(0);
-          }
-        }
+    for (const Value one : spec["containers"].items()) {
+      // An extended resource asks for as much as it may have.
+      for (const auto& [key, value] : one["resources"]["limits"].members()) {
+        if (IsWholeGpu(key)) gpus += PodQuantity(value).value_or(0);
+        if (key.starts_with("nvidia.com/mig-")) ++slices_;
+      }
+      for (const auto& [key, value] : one["resources"]["requests"].members()) {
+        if (key == "cpu") cores += PodQuantity(value).value_or(0);
+        if (key == "memory") memory += PodQuantity(value).value_or(0);
       }
     }
-    dom::element annotations;
-    if (metadata["annotations"].get(annotations) == simdjson::SUCCESS) {
-      const std::string_view ours = PodText(annotations, "sharewell.io/gpu-ids");
-      if (gpus == 0 && !ours.empty()) {
-        gpus = 1 + static_cast<double>(std::count(ours.begin(), ours.end(), ','));
-      }
-      dom::element need;
-      if (annotations["sharewell.io/gpu-memory"].get(need) == simdjson::SUCCESS) {
-        const auto bytes = PodQuantity(need);
-        if (bytes && *bytes > 0 && *bytes < 1e15) job.gpu_memory = core::Bytes(*bytes);
-      }
+    const Value annotations = metadata["annotations"];
+    const std::string_view ours = PodText(annotations, "sharewell.io/gpu-ids");
+    if (gpus == 0 && !ours.empty()) {
+      gpus = 1 + static_cast<double>(std::count(ours.begin(), ours.end(), ','));
     }
+    const auto bytes = PodQuantity(annotations["sharewell.io/gpu-memory"]);
+    if (bytes && *bytes > 0 && *bytes < 1e15) job.gpu_memory = core::Bytes(*bytes);
     job.gpus = static_cast<int>(std::min(std::ceil(gpus), static_cast<double>(kMostGpus)));
     if (cores > 0 && cores < 1e6) job.cores = cores;
     if (memory > 0 && memory < 1e15) job.host_memory = core::Bytes(memory);
-    std::int64_t priority = 0;
-    if (spec["priority"].get(priority) == simdjson::SUCCESS) {
-      cut_ += priority > kMostPriority || priority < -kMostPriority ? 1 : 0;
+    if (const auto priority = spec["priority"].Whole()) {
+      cut_ += *priority > kMostPriority || *priority < -kMostPriority ? 1 : 0;
       job.priority =
-          static_cast<int>(std::clamp<std::int64_t>(priority, -kMostPriority, kMostPriority));
+          static_cast<int>(std::clamp<std::int64_t>(*priority, -kMostPriority, kMostPriority));
     }
-    dom::element selector;
-    if (job.gpus == 0 || spec["nodeSelector"].get(selector) != simdjson::SUCCESS) return;
-    const std::string product(PodText(selector, "nvidia.com/gpu.product"));
-    if (product.empty()) return;
+    const std::string product(PodText(spec["nodeSelector"], "nvidia.com/gpu.product"));
+    if (job.gpus == 0 || product.empty()) return;
     if (!catalogue_) catalogue_ = catalogue::GpuCatalogue::Builtin();
     if (const auto model = catalogue_->Find(product)) {
       job.gpu_models.push_back(model->name);

@@ -1,4 +1,4 @@
-// JsonScan: finds where values of a JSON text end, without reading them. Exact about strings and
+// TextScan: finds where values of a JSON text end, without reading them. Exact about strings and
 // nesting, so that a trace of many gigabytes can be taken apart into events and each be given to a
 // real parser. It does not say whether what it skips is valid.
 #pragma once
@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <string_view>
 
-namespace sharewell::imports {
+namespace sharewell::json {
 
-class JsonScan {
+class TextScan {
  public:
-  explicit JsonScan(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
+  explicit TextScan(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
 
   std::size_t at() const { return at_; }
   bool done() const { return at_ >= text_.size(); }
@@ -26,4 +26,4 @@ class JsonScan {
   std::size_t at_;
 };
 
-}  // namespace sharewell::imports
+}  // namespace sharewell::json

@@ -1,8 +1,8 @@
-#include "import/json_scan.h"
+#include "json/text_scan.h"
 
 #include <algorithm>
 
-namespace sharewell::imports {
+namespace sharewell::json {
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -20,18 +20,18 @@ std::size_t EndOfString(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-char JsonScan::Peek() {
+char TextScan::Peek() {
   while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
   return at_ < text_.size() ? text_[at_] : '\0';
 }
 
-bool JsonScan::Take(char wanted) {
+bool TextScan::Take(char wanted) {
   if (Peek() != wanted || done()) return false;
   ++at_;
   return true;
 }
 
-bool JsonScan::SkipString(std::string_view& inside) {
+bool TextScan::SkipString(std::string_view& inside) {
   if (Peek() != '"') return false;
   const std::size_t end = EndOfString(text_, at_);
   if (end == std::string_view::npos) return false;
@@ -40,7 +40,7 @@ bool JsonScan::SkipString(std::string_view& inside) {
   return true;
 }
 
-bool JsonScan::SkipValue(std::string_view& value) {
+bool TextScan::SkipValue(std::string_view& value) {
   const char first = Peek();
   const std::size_t begin = at_;
   if (first == '"') {
@@ -76,4 +76,4 @@ bool JsonScan::SkipValue(std::string_view& value) {
   return true;
 }
 
-}  // namespace sharewell::imports
+}  // namespace sharewell::json
