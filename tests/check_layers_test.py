@@ -116,6 +116,15 @@ class CheckLayers(unittest.TestCase):
         self.source("sim/world.cc", 'auto t = snapshot.time();  // std::getenv\nauto s = "rand()";\n')
         self.assert_clean()
 
+    def test_only_json_parses_json(self):
+        self.source("json/value.cc", "#include <simdjson.h>\n")
+        self.assert_clean()
+        self.source("engine/slurm_json.cc", "#include <simdjson.h>\n")
+        self.assert_breach("src/engine/slurm_json.cc:1:", "<simdjson.h>", "json/value.h")
+        self.source("engine/slurm_json.cc", '#include "json/value.h"\n', "json")
+        self.source("engine/slurm_json_test.cc", "#include <simdjson.h>\n")
+        self.assert_breach("src/engine/slurm_json_test.cc:1:", "<simdjson.h>")
+
     def test_core_takes_no_other_library(self):
         self.source("core/result.h", "#include <fmt/format.h>\n#include <tl/expected.hpp>\n#include <cstdio>\n")
         self.assert_clean()

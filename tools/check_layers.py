@@ -4,6 +4,7 @@ what to do.
 
 - each #include against the table below;
 - the pure modules for clocks, files, threads and chance;
+- that a library that one module stands for is included there alone;
 - each module's DEPS in its CMakeLists.txt against the same table;
 - that every source, benchmark and fuzzer stands in a CMakeLists.txt, so that no test exists that nobody runs;
 - that nothing is decided by the words of a reason, note or message of ours;
@@ -40,13 +41,13 @@ ALLOWED = {
     "sim": ("core", "interference"),
     "predict": ("core", "json", "graph", "interference"),
     "platform": ("core",),
-    "catalogue": ("core", "platform"),
+    "catalogue": ("core", "platform", "json"),
     "collect": ("core", "platform"),
     "stress": ("core", "platform"),
-    "import": ("core", "platform", "collect/metrics/*"),
+    "import": ("core", "platform", "json", "collect/metrics/*"),
     "store": ("core", "platform", "json"),
     # Traces name workloads as our own files do, and Gavel's two files are read by one reader.
-    "trace": ("core", "platform", "catalogue"),
+    "trace": ("core", "platform", "json", "catalogue"),
     "engine": ("core", "platform", "json"),
     "engine/simulated": ("core", "platform", "json", "sim"),
     "control": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "policy/policy.h",
@@ -90,6 +91,8 @@ IMPURE_HEADERS = frozenset("""
     shared_mutex condition_variable atomic future semaphore latch barrier stop_token random csignal
     signal.h unistd.h fcntl.h pthread.h dlfcn.h poll.h syslog.h fmt/chrono.h fmt/os.h fmt/color.h
     """.split())
+# Whoever wants what the library does asks the module, so that it is done in one way.
+ONE_MODULES_LIBRARY = {"simdjson.h": ("json", "json/value.h parses, json/reader.h says what is wrong, json/walk.h walks what is too large")}
 IMPURE_PREFIXES = ("sys/", "spdlog/", "linux/", "netinet/", "arpa/", "curl/", "boost/asio")
 IMPURE_CALLS = re.compile(
     r"\b(?:std::(?:getenv|rand|srand|system|time|clock|printf|puts|fopen|random_device|chrono|cout|cerr"
@@ -166,6 +169,9 @@ def check_file(path, module, inner):
         elif quoted:
             yield line, f'includes "{target}", which is no path from src/', \
                 "write ours as \"module/file.h\" and libraries as <library/file.h>"
+        elif target in ONE_MODULES_LIBRARY and module != ONE_MODULES_LIBRARY[target][0]:
+            yield line, f"{module} includes <{target}>", \
+                f"only {ONE_MODULES_LIBRARY[target][0]} does: {ONE_MODULES_LIBRARY[target][1]}"
         elif pure and (target in IMPURE_HEADERS or target.startswith(IMPURE_PREFIXES)):
             if f"{module}/{inner.as_posix()}" not in MAY_PRINT or target not in ("cstdio", "stdio.h"):
                 yield line, f"{module} is pure and includes <{target}>", \

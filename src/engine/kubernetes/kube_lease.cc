@@ -1,7 +1,6 @@
 #include "engine/kubernetes/kube_lease.h"
 
 #include <fmt/chrono.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +9,12 @@
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 #include "engine/kubernetes/kube_status.h"
+#include "json/value.h"
+#include "json/writer.h"
 
 namespace sharewell::engine {
 namespace {
 
-namespace dom = simdjson::dom;
 using core::Result;
 using core::Seconds;
 
@@ -28,15 +28,6 @@ std::string MicroTime(Seconds wall) {
   const int micros = static_cast<int>(std::clamp((wall.value - whole) * 1e6, 0.0, 999'999.0));
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(whole)),
                      micros);
-}
-
-std::string JsonText(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') out += c;
-  }
-  return out + '"';
 }
 
 }  // namespace
@@ -139,25 +130,22 @@ Result<void> KubeLease::Write(const std::string& holder) {
 }
 
 Result<void> KubeLease::Note(const std::string& body) {
-  dom::parser parser;
-  dom::element lease, spec;
-  std::string_view version, holder, numbers;
-  if (parser.parse(body).get(lease) != simdjson::SUCCESS ||
-      lease["metadata"]["resourceVersion"].get(version) != simdjson::SUCCESS || version.empty()) {
+  const auto parsed = json::Document::Parse(body);
+  const json::Value metadata = json::RootOf(parsed)["metadata"];
+  Record now;
+  now.version = metadata["resourceVersion"].Text().value_or("");
+  if (now.version.empty()) {
     return core::FailedError("the lease of the leader cannot be read: {}", core::Quoted(body));
   }
-  Record now;
-  now.version = version;
   // What cannot be read is as good as nothing: claims and conditions of pods tell numbers too.
-  if (lease["metadata"]["annotations"][kNumbers].get(numbers) == simdjson::SUCCESS) {
+  if (const auto numbers = metadata["annotations"][kNumbers].Text()) {
     now.numbers = static_cast<std::int64_t>(
-        core::ParseWhole(kNumbers, numbers, 0, std::uint64_t{1} << 53).value_or(0));
+        core::ParseWhole(kNumbers, *numbers, 0, std::uint64_t{1} << 53).value_or(0));
   }
-  if (lease["spec"].get(spec) == simdjson::SUCCESS) {
-    if (spec["holderIdentity"].get(holder) == simdjson::SUCCESS) now.holder = holder;
-    if (spec["leaseDurationSeconds"].get(now.seconds) != simdjson::SUCCESS) now.seconds = 0;
-    if (spec["leaseTransitions"].get(now.transitions) != simdjson::SUCCESS) now.transitions = 0;
-  }
+  const json::Value spec = parsed->root()["spec"];
+  now.holder = spec["holderIdentity"].Text().value_or("");
+  now.seconds = spec["leaseDurationSeconds"].Whole().value_or(0);
+  now.transitions = spec["leaseTransitions"].Whole().value_or(0);
   // By the clock after the answer: the change may have come while it was on its way.
   if (now.version != seen_.version) changed_ = clock_();
   if (now.holder != options_.identity) leads_until_.reset();
@@ -168,17 +156,24 @@ Result<void> KubeLease::Note(const std::string& body) {
 
 std::string KubeLease::Body(const std::string& holder, bool taken) const {
   const std::string moment = MicroTime(wall_());
-  std::string metadata = "\"name\":" + JsonText(options_.name);
-  if (!seen_.version.empty()) metadata += ",\"resourceVersion\":" + JsonText(seen_.version);
-  if (const auto numbers = std::max(wanted_numbers_, seen_.numbers); numbers > 0) {
-    metadata += fmt::format(R"(,"annotations":{{"{}":"{}"}})", kNumbers, numbers);
-  }
-  return fmt::format(
-      R"({{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{{{}}},"spec":{{)"
-      R"("holderIdentity":{},"leaseDurationSeconds":{:.0f},"renewTime":"{}"{},"leaseTransitions":{}}}}})",
-      metadata, JsonText(holder), std::ceil(options_.lasts.value), moment,
-      taken ? fmt::format(R"(,"acquireTime":"{}")", moment) : "",
-      seen_.transitions + (taken && !seen_.version.empty() ? 1 : 0));
+  return json::ObjectLine([&](json::Writer& out) {
+    out.Field("apiVersion", "coordination.k8s.io/v1");
+    out.Field("kind", "Lease");
+    out.Object("metadata", [&] {
+      out.Field("name", options_.name);
+      if (!seen_.version.empty()) out.Field("resourceVersion", seen_.version);
+      if (const auto numbers = std::max(wanted_numbers_, seen_.numbers); numbers > 0) {
+        out.Object("annotations", [&] { out.Field(kNumbers, fmt::format("{}", numbers)); });
+      }
+    });
+    out.Object("spec", [&] {
+      out.Field("holderIdentity", holder);
+      out.Field("leaseDurationSeconds", std::llround(std::ceil(options_.lasts.value)));
+      out.Field("renewTime", moment);
+      if (taken) out.Field("acquireTime", moment);
+      out.Field("leaseTransitions", seen_.transitions + (taken && !seen_.version.empty() ? 1 : 0));
+    });
+  });
 }
 
 }  // namespace sharewell::engine

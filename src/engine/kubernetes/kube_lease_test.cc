@@ -1,10 +1,10 @@
 #include "engine/kubernetes/kube_lease.h"
 
 #include <gmock/gmock.h>
-#include <simdjson.h>
 
 #include "core/numbers/random.h"
 #include "engine/kubernetes/scripted_kube.h"
+#include "json/value.h"
 
 namespace sharewell::engine {
 namespace {
@@ -24,21 +24,20 @@ struct LeaseServer {
     if (request.method == "GET") {
       return version == 0 ? KubeAnswer{404, "{}", {}} : KubeAnswer{200, Object(), {}};
     }
-    simdjson::dom::parser parser;
-    simdjson::dom::element body;
-    EXPECT_EQ(parser.parse(request.body).get(body), simdjson::SUCCESS) << request.body;
-    std::string_view at, by;
-    const bool has_version = body["metadata"]["resourceVersion"].get(at) == simdjson::SUCCESS;
-    if (request.method == "POST" ? version != 0 : !has_version || at != std::to_string(version)) {
+    const auto parsed = json::Document::Parse(request.body);
+    EXPECT_TRUE(parsed) << request.body;
+    const json::Value metadata = json::RootOf(parsed)["metadata"];
+    const json::Value spec = json::RootOf(parsed)["spec"];
+    if (request.method == "POST" ? version != 0
+                                 : metadata["resourceVersion"].Text() != std::to_string(version)) {
       return KubeAnswer{409, "{}", {}};
     }
-    EXPECT_EQ(body["spec"]["holderIdentity"].get(by), simdjson::SUCCESS);
-    std::string_view said;
-    const auto annotations = body["metadata"]["annotations"];
-    if (annotations["sharewell.io/job-numbers"].get(said) == simdjson::SUCCESS) numbers = said;
-    holder = by;
-    seconds = body["spec"]["leaseDurationSeconds"].get_int64().value();
-    transitions = body["spec"]["leaseTransitions"].get_int64().value();
+    EXPECT_TRUE(spec["holderIdentity"].is_text());
+    const auto said = metadata["annotations"]["sharewell.io/job-numbers"].Text();
+    if (said) numbers = *said;
+    holder = spec["holderIdentity"].Text().value_or("");
+    seconds = spec["leaseDurationSeconds"].Whole().value();
+    transitions = spec["leaseTransitions"].Whole().value();
     ++version;
     ++writes;
     return KubeAnswer{request.method == "POST" ? 201 : 200, Object(), {}};

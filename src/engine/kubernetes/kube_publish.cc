@@ -9,6 +9,7 @@
 #include "engine/kubernetes/kube_claims.h"
 #include "engine/kubernetes/kube_records.h"
 #include "engine/kubernetes/kube_writes.h"
+#include "json/writer.h"
 
 namespace sharewell::engine {
 
@@ -102,22 +103,29 @@ Result<PublishedNode> PublishKubeGpus(KubeDriver& driver, const std::string& nod
   // These alone, whatever others change there meanwhile; of the same node object. The kubelet makes
   // of a capacity what can be allocated; both are written, so that nobody has to wait for that.
   std::vector<KubeRequest> writes;
-  const auto patch = [&](const std::string& at, const std::string& rest) {
-    writes.push_back({"PATCH", at,
-                      fmt::format(R"({{"metadata":{{"uid":{}{}}})", KubeQuoted(there->uid), rest),
-                      "application/merge-patch+json"});
+  const auto patch = [&](const std::string& at, const auto& members) {
+    writes.push_back({"PATCH", at, json::ObjectLine(members), "application/merge-patch+json"});
   };
   if (there->gpus != out.words) {
-    patch(path,
-          fmt::format(R"(,"annotations":{{"sharewell.io/gpus":{}}}}})", KubeQuoted(out.words)));
+    patch(path, [&](json::Writer& body) {
+      body.Object("metadata", [&] {
+        body.Field("uid", there->uid);
+        body.Object("annotations", [&] { body.Field("sharewell.io/gpus", out.words); });
+      });
+    });
   }
   const auto mebibytes =
       CountOf(gpus.uuids) * static_cast<std::int64_t>(gpus.memory.value / (1 << 20));
   const auto counted = there->allocatable.find(std::string(kKubeGpuMemory));
   if (counted == there->allocatable.end() || counted->second != mebibytes) {
-    const std::string amount = fmt::format(R"({{"{}":"{}"}})", kKubeGpuMemory, mebibytes);
-    patch(path + "/status",
-          fmt::format(R"(}},"status":{{"capacity":{0},"allocatable":{0}}})", amount));
+    patch(path + "/status", [&](json::Writer& body) {
+      body.Object("metadata", [&] { body.Field("uid", there->uid); });
+      body.Object("status", [&] {
+        for (const char* what : {"capacity", "allocatable"}) {
+          body.Object(what, [&] { body.Field(kKubeGpuMemory, fmt::format("{}", mebibytes)); });
+        }
+      });
+    });
   }
   for (const KubeRequest& write : writes) {
     const auto written = AskForNode(driver, node, write);

@@ -1,18 +1,16 @@
 #include "engine/kubernetes/kube_records.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <set>
 
 #include "core/text/quoted.h"
+#include "json/value.h"
 
 namespace sharewell::engine {
 namespace {
 
-namespace dom = simdjson::dom;
 using core::FailedError;
 using core::Result;
 
@@ -23,42 +21,21 @@ constexpr std::size_t kMostText = 64 << 10;
 class KubeValue {
  public:
   KubeValue() = default;
-  explicit KubeValue(dom::element element) : element_(element), there_(true) {}
+  explicit KubeValue(json::Value value) : value_(value) {}
 
-  KubeValue operator[](std::string_view key) const {
-    dom::element found;
-    if (!there_ || element_.at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) {
-      return {};
-    }
-    return KubeValue(found);
-  }
-  bool there() const { return there_; }
-  std::string Text() const {
-    std::string_view text;
-    if (!there_ || element_.get(text) != simdjson::SUCCESS) return {};
-    return std::string(text.substr(0, kMostText));
-  }
-  std::optional<std::int64_t> Whole() const {
-    std::int64_t whole = 0;
-    if (!there_ || element_.get(whole) != simdjson::SUCCESS) return std::nullopt;
-    return whole;
-  }
-  bool Flag() const {
-    bool flag = false;
-    return there_ && element_.get(flag) == simdjson::SUCCESS && flag;
-  }
+  KubeValue operator[](std::string_view key) const { return KubeValue(value_[key]); }
+  bool there() const { return !value_.is_null(); }
+  std::string Text() const { return std::string(value_.Text().value_or("").substr(0, kMostText)); }
+  std::optional<std::int64_t> Whole() const { return value_.Whole(); }
+  bool Flag() const { return value_.Bool().value_or(false); }
   // "500m", or a number as it stands.
   std::optional<std::int64_t> Amount(std::int64_t scale) const {
-    std::string_view text;
-    if (there_ && element_.get(text) == simdjson::SUCCESS) return ParseQuantity(text, scale);
-    if (!there_ || !element_.is_number()) return std::nullopt;
-    return ParseQuantity(simdjson::minify(element_), scale);
+    if (const auto text = value_.Text()) return ParseQuantity(*text, scale);
+    return value_.is_number() ? ParseQuantity(value_.Line(), scale) : std::nullopt;
   }
   std::vector<KubeValue> List() const {
     std::vector<KubeValue> values;
-    dom::array list;
-    if (!there_ || element_.get(list) != simdjson::SUCCESS) return values;
-    for (const dom::element one : list) {
+    for (const json::Value one : value_.items()) {
       if (values.size() > kMostListed) break;
       values.emplace_back(one);
     }
@@ -66,11 +43,9 @@ class KubeValue {
   }
   std::vector<std::pair<std::string_view, KubeValue>> Fields() const {
     std::vector<std::pair<std::string_view, KubeValue>> fields;
-    dom::object object;
-    if (!there_ || element_.get(object) != simdjson::SUCCESS) return fields;
-    for (const auto field : object) {
+    for (const auto& [key, value] : value_.members()) {
       if (fields.size() > kMostListed) break;
-      fields.emplace_back(field.key, KubeValue(field.value));
+      fields.emplace_back(key, KubeValue(value));
     }
     return fields;
   }
@@ -86,8 +61,7 @@ class KubeValue {
   }
 
  private:
-  dom::element element_;
-  bool there_ = false;
+  json::Value value_;
 };
 
 // "2026-11-17T02:20:32Z", perhaps with a fraction. 0: it is none.
@@ -326,28 +300,26 @@ void TakeStatus(const KubeValue& status, KubePod& pod) {
   TakeContainers(status, pod);
 }
 
-// `parser` must outlive what is read.
-Result<KubeValue> ObjectIn(dom::parser& parser, std::string_view json, const char* what) {
-  dom::element element;
-  const simdjson::padded_string padded(json);
-  if (parser.parse(padded).get(element) != simdjson::SUCCESS || !element.is_object()) {
+// An object that has a name.
+Result<json::Document> ObjectIn(std::string_view text, const char* what) {
+  auto parsed = json::Document::Parse(text);
+  if (!parsed || !parsed->root().is_object()) {
     return FailedError("the API server sent a {} that is no JSON object: {}", what,
-                       core::Quoted(json));
+                       core::Quoted(text));
   }
-  const KubeValue value(element);
-  if (value["metadata"]["name"].Text().empty()) {
-    return FailedError("the API server sent a {} without a name: {}", what, core::Quoted(json));
+  if (KubeValue(parsed->root())["metadata"]["name"].Text().empty()) {
+    return FailedError("the API server sent a {} without a name: {}", what, core::Quoted(text));
   }
-  return value;
+  return parsed;
 }
 
 }  // namespace
 
-Result<KubePod> ParseKubePod(std::string_view json) {
-  dom::parser parser;
-  const auto object = ObjectIn(parser, json, "pod");
-  RETURN_IF_ERROR(object);
-  const KubeValue meta = (*object)["metadata"];
+Result<KubePod> ParseKubePod(std::string_view text) {
+  const auto parsed = ObjectIn(text, "pod");
+  RETURN_IF_ERROR(parsed);
+  const KubeValue object(parsed->root());
+  const KubeValue meta = object["metadata"];
   KubePod pod;
   pod.name = meta["name"].Text();
   pod.space = meta["namespace"].Text();
@@ -367,17 +339,17 @@ Result<KubePod> ParseKubePod(std::string_view json) {
     if (!one["controller"].Flag()) continue;
     pod.owner = {one["kind"].Text(), one["name"].Text(), one["uid"].Text()};
   }
-  TakeSpec((*object)["spec"], pod);
-  TakeStatus((*object)["status"], pod);
+  TakeSpec(object["spec"], pod);
+  TakeStatus(object["status"], pod);
   return pod;
 }
 
-Result<KubeNode> ParseKubeNode(std::string_view json) {
-  dom::parser parser;
-  const auto object = ObjectIn(parser, json, "node");
-  RETURN_IF_ERROR(object);
-  const KubeValue meta = (*object)["metadata"], spec = (*object)["spec"];
-  const KubeValue status = (*object)["status"];
+Result<KubeNode> ParseKubeNode(std::string_view text) {
+  const auto parsed = ObjectIn(text, "node");
+  RETURN_IF_ERROR(parsed);
+  const KubeValue object(parsed->root());
+  const KubeValue meta = object["metadata"], spec = object["spec"];
+  const KubeValue status = object["status"];
   KubeNode node;
   node.name = meta["name"].Text();
   node.uid = meta["uid"].Text();
@@ -404,59 +376,39 @@ Result<KubeNode> ParseKubeNode(std::string_view json) {
   return node;
 }
 
-Result<KubeVolumeClaim> ParseKubeVolumeClaim(std::string_view json) {
-  dom::parser parser;
-  const auto object = ObjectIn(parser, json, "volume claim");
-  RETURN_IF_ERROR(object);
+Result<KubeVolumeClaim> ParseKubeVolumeClaim(std::string_view text) {
+  const auto parsed = ObjectIn(text, "volume claim");
+  RETURN_IF_ERROR(parsed);
+  const KubeValue object(parsed->root());
   KubeVolumeClaim claim;
-  claim.name = (*object)["metadata"]["name"].Text();
-  claim.space = (*object)["metadata"]["namespace"].Text();
-  if ((*object)["status"]["phase"].Text() == "Bound") {
-    claim.volume = (*object)["spec"]["volumeName"].Text();
+  claim.name = object["metadata"]["name"].Text();
+  claim.space = object["metadata"]["namespace"].Text();
+  if (object["status"]["phase"].Text() == "Bound") {
+    claim.volume = object["spec"]["volumeName"].Text();
   }
-  for (const std::string& mode : (*object)["spec"]["accessModes"].Texts()) {
+  for (const std::string& mode : object["spec"]["accessModes"].Texts()) {
     claim.one_pod = claim.one_pod || mode == "ReadWriteOncePod";
   }
   return claim;
 }
 
-Result<KubeVolume> ParseKubeVolume(std::string_view json) {
-  dom::parser parser;
-  const auto object = ObjectIn(parser, json, "volume");
-  RETURN_IF_ERROR(object);
+Result<KubeVolume> ParseKubeVolume(std::string_view text) {
+  const auto parsed = ObjectIn(text, "volume");
+  RETURN_IF_ERROR(parsed);
+  const KubeValue object(parsed->root());
   KubeVolume volume;
-  volume.name = (*object)["metadata"]["name"].Text();
+  volume.name = object["metadata"]["name"].Text();
   bool too_many = false;
   volume.affinity =
-      TermsOf((*object)["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"], too_many);
+      TermsOf(object["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"], too_many);
   if (too_many) volume.affinity = {{{"", "never", {}, false}}};
   return volume;
 }
 
-KubeComplaint ParseKubeComplaint(std::string_view json) {
-  dom::parser parser;
-  dom::element element;
-  const simdjson::padded_string padded(json);
-  if (parser.parse(padded).get(element) != simdjson::SUCCESS || !element.is_object()) return {};
-  const KubeValue value(element);
+KubeComplaint ParseKubeComplaint(std::string_view text) {
+  const auto parsed = json::Document::Parse(text);
+  const KubeValue value(json::RootOf(parsed));
   return {value["reason"].Text(), value["message"].Text().substr(0, 500)};
-}
-
-std::string KubeQuoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 }  // namespace sharewell::engine

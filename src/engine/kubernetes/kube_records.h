@@ -121,18 +121,15 @@ struct KubeVolume {
 };
 
 // An error: it is no such object. Lists in it are cut at 1,000, and then named as unjudged.
-core::Result<KubePod> ParseKubePod(std::string_view json);
-core::Result<KubeNode> ParseKubeNode(std::string_view json);
-core::Result<KubeVolumeClaim> ParseKubeVolumeClaim(std::string_view json);
-core::Result<KubeVolume> ParseKubeVolume(std::string_view json);
+core::Result<KubePod> ParseKubePod(std::string_view text);
+core::Result<KubeNode> ParseKubeNode(std::string_view text);
+core::Result<KubeVolumeClaim> ParseKubeVolumeClaim(std::string_view text);
+core::Result<KubeVolume> ParseKubeVolume(std::string_view text);
 
 // What a Status says ("message" and "reason"); empty: it is none.
 struct KubeComplaint {
   std::string reason, message;
 };
-KubeComplaint ParseKubeComplaint(std::string_view json);
-
-// As it stands in JSON, with its quotes.
-std::string KubeQuoted(std::string_view text);
+KubeComplaint ParseKubeComplaint(std::string_view text);
 
 }  // namespace sharewell::engine

@@ -1,21 +1,16 @@
 #include "engine/kubernetes/kube_status.h"
 
-#include <simdjson.h>
-
 #include "core/text/quoted.h"
+#include "json/value.h"
 
 namespace sharewell::engine {
 namespace {
 
-namespace dom = simdjson::dom;
-
 constexpr std::size_t kMostMessage = 2000;
 
-std::string StatusText(const dom::element& of, const char* key) {
-  std::string_view text;
-  if (of[key].get(text) != simdjson::SUCCESS) return {};
+std::string StatusText(json::Value of, std::string_view key) {
   // A server's words go to a terminal and into logs.
-  std::string out(text.substr(0, kMostMessage));
+  std::string out(of[key].Text().value_or("").substr(0, kMostMessage));
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
   }
@@ -24,23 +19,16 @@ std::string StatusText(const dom::element& of, const char* key) {
 
 }  // namespace
 
-KubeStatus ReadKubeStatus(std::string_view json) {
+KubeStatus ReadKubeStatus(std::string_view text) {
   KubeStatus out;
-  dom::parser parser;
-  dom::element status;
-  std::string_view kind;
-  if (parser.parse(json.data(), json.size()).get(status) != simdjson::SUCCESS ||
-      status["kind"].get(kind) != simdjson::SUCCESS || kind != "Status") {
-    return out;
-  }
-  std::int64_t code = 0;
-  if (status["code"].get(code) == simdjson::SUCCESS && code >= 100 && code < 600) {
-    out.code = static_cast<int>(code);
-  }
+  const auto parsed = json::Document::Parse(text);
+  const json::Value status = json::RootOf(parsed);
+  if (status["kind"].Text() != "Status") return out;
+  const std::int64_t code = status["code"].Whole().value_or(0);
+  if (code >= 100 && code < 600) out.code = static_cast<int>(code);
   out.reason = StatusText(status, "reason");
   out.message = StatusText(status, "message");
-  std::string_view next;
-  if (status["metadata"]["continue"].get(next) == simdjson::SUCCESS) out.next_page = next;
+  out.next_page = status["metadata"]["continue"].Text().value_or("");
   return out;
 }
 

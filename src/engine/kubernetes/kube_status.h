@@ -18,7 +18,7 @@ struct KubeStatus {
 };
 
 // Of a body, or of the object of a watch's ERROR line. What is no Status is all empty.
-KubeStatus ReadKubeStatus(std::string_view json);
+KubeStatus ReadKubeStatus(std::string_view text);
 
 // A value as it may stand in a path or query.
 std::string KubeEscaped(std::string_view value);

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "json/writer.h"
+
 namespace sharewell::engine {
 namespace {
+
+using json::Writer;
 
 constexpr std::size_t kMostEventWords = 1000;  // the API server takes 1,024
 
@@ -52,67 +56,105 @@ std::string RightOf(const KubeRequest& request) {
   return right;
 }
 
+// Not of another one that has its name by now.
+void OfThisPodAlone(const KubePod& pod, Writer& out) {
+  out.Object("preconditions", [&] { out.Field("uid", pod.uid); });
+}
+
 }  // namespace
 
 KubeRequest ClaimRequest(const KubeNode& node, const KubeClaims& claims) {
-  const std::string text =
-      claims.empty() ? "null" : KubeQuoted(FormatKubeClaims(claims));  // null removes it
-  return {"PATCH", "/api/v1/nodes/" + node.name,
-          fmt::format(R"({{"metadata":{{"uid":{},"resourceVersion":{},)"
-                      R"("annotations":{{"sharewell.io/claims":{}}}}}}})",
-                      KubeQuoted(node.uid), KubeQuoted(node.version), text),
+  return {"PATCH", "/api/v1/nodes/" + node.name, json::ObjectLine([&](Writer& out) {
+            out.Object("metadata", [&] {
+              out.Field("uid", node.uid);
+              out.Field("resourceVersion", node.version);
+              // Null removes it.
+              out.Object("annotations", [&] {
+                out.TextOrNull("sharewell.io/claims",
+                               claims.empty() ? "" : FormatKubeClaims(claims));
+              });
+            });
+          }),
           "application/merge-patch+json"};
 }
 
 KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim) {
-  std::string annotations = fmt::format(R"("sharewell.io/gpu-ids":{},"sharewell.io/sm-share":"{}",)"
-                                        R"("sharewell.io/job":"{}","sharewell.io/attempt":"{}")",
-                                        KubeQuoted(fmt::format("{}", fmt::join(claim.gpus, ","))),
-                                        claim.sm_percent, claim.job, claim.attempt);
   // As CUDA_MPS_PINNED_DEVICE_MEM_LIMIT wants it. Empty: no limit; the variable is there all the
   // same, as a field that is missing would keep the container from starting.
   std::string limit;
   for (std::size_t i = 0; claim.limited && claim.memory_mib && i < claim.gpus.size(); ++i) {
     limit += fmt::format("{}{}={}M", i == 0 ? "" : ",", i, *claim.memory_mib);
   }
-  annotations += R"(,"sharewell.io/memory-limit":)" + KubeQuoted(limit);
-  return {
-      "POST", PodPath(pod, "/binding"),
-      fmt::format(R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":{},"namespace":{},)"
-                  R"("uid":{},"resourceVersion":{},"annotations":{{{}}}}},)"
-                  R"("target":{{"apiVersion":"v1","kind":"Node","name":{}}}}})",
-                  KubeQuoted(pod.name), KubeQuoted(pod.space), KubeQuoted(pod.uid),
-                  KubeQuoted(pod.version), annotations, KubeQuoted(node)),
-      ""};
+  return {"POST", PodPath(pod, "/binding"), json::ObjectLine([&](Writer& out) {
+            out.Field("apiVersion", "v1");
+            out.Field("kind", "Binding");
+            out.Object("metadata", [&] {
+              out.Field("name", pod.name);
+              out.Field("namespace", pod.space);
+              out.Field("uid", pod.uid);
+              out.Field("resourceVersion", pod.version);
+              out.Object("annotations", [&] {
+                out.Field("sharewell.io/gpu-ids", fmt::format("{}", fmt::join(claim.gpus, ",")));
+                out.Field("sharewell.io/sm-share", fmt::format("{}", claim.sm_percent));
+                out.Field("sharewell.io/job", fmt::format("{}", claim.job));
+                out.Field("sharewell.io/attempt", fmt::format("{}", claim.attempt));
+                out.Field("sharewell.io/memory-limit", limit);
+              });
+            });
+            out.Object("target", [&] {
+              out.Field("apiVersion", "v1");
+              out.Field("kind", "Node");
+              out.Field("name", node);
+            });
+          }),
+          ""};
 }
 
 KubeRequest EvictRequest(const KubePod& pod, bool newest) {
-  return {"POST", PodPath(pod, "/eviction"),
-          fmt::format(R"({{"apiVersion":"policy/{}","kind":"Eviction","metadata":{{"name":{},)"
-                      R"("namespace":{}}},"deleteOptions":{{"preconditions":{{"uid":{}}}}}}})",
-                      newest ? "v1" : "v1beta1", KubeQuoted(pod.name), KubeQuoted(pod.space),
-                      KubeQuoted(pod.uid)),
+  return {"POST", PodPath(pod, "/eviction"), json::ObjectLine([&](Writer& out) {
+            out.Field("apiVersion", newest ? "policy/v1" : "policy/v1beta1");
+            out.Field("kind", "Eviction");
+            out.Object("metadata", [&] {
+              out.Field("name", pod.name);
+              out.Field("namespace", pod.space);
+            });
+            out.Object("deleteOptions", [&] { OfThisPodAlone(pod, out); });
+          }),
           ""};
 }
 
 KubeRequest DeleteRequest(const KubePod& pod) {
-  return {
-      "DELETE", PodPath(pod),
-      fmt::format(R"({{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{{"uid":{}}}}})",
-                  KubeQuoted(pod.uid)),
-      ""};
+  return {"DELETE", PodPath(pod), json::ObjectLine([&](Writer& out) {
+            out.Field("apiVersion", "v1");
+            out.Field("kind", "DeleteOptions");
+            OfThisPodAlone(pod, out);
+          }),
+          ""};
 }
 
 KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
                          core::UnixMillis now) {
   const std::string time = KubeTime(now);
-  return {"PATCH", PodPath(pod, "/status"),
-          fmt::format(R"({{"metadata":{{"uid":{}}},"status":{{"conditions":[)"
-                      R"({{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
-                      R"("message":{},"lastTransitionTime":"{}"}},)"
-                      R"({{"type":"{}","status":"True","reason":"Queued","message":"{}",)"
-                      R"("lastTransitionTime":"{}"}}]}}}})",
-                      KubeQuoted(pod.uid), KubeQuoted(words), time, kKubeJobCondition, job, time),
+  return {"PATCH", PodPath(pod, "/status"), json::ObjectLine([&](Writer& out) {
+            const auto condition = [&](std::string_view type, const char* status,
+                                       const char* reason, const std::string& message) {
+              out.Object([&] {
+                out.Field("type", type);
+                out.Field("status", status);
+                out.Field("reason", reason);
+                out.Field("message", message);
+                out.Field("lastTransitionTime", time);
+              });
+            };
+            out.Object("metadata", [&] { out.Field("uid", pod.uid); });
+            out.Object("status", [&] {
+              out.Key("conditions");
+              out.List([&] {
+                condition("PodScheduled", "False", "Unschedulable", words);
+                condition(kKubeJobCondition, "True", "Queued", fmt::format("{}", job));
+              });
+            });
+          }),
           "application/strategic-merge-patch+json"};
 }
 
@@ -120,15 +162,28 @@ KubeRequest EventRequest(const KubePod& pod, const KubeEventWords& words,
                          const std::string& component, core::UnixMillis now) {
   const std::string time = KubeTime(now);
   return {"POST", fmt::format("/api/v1/namespaces/{}/events", pod.space),
-          fmt::format(R"({{"apiVersion":"v1","kind":"Event","metadata":{{"generateName":{},)"
-                      R"("namespace":{}}},"involvedObject":{{"apiVersion":"v1","kind":"Pod",)"
-                      R"("name":{},"namespace":{},"uid":{}}},"reason":"{}","message":{},)"
-                      R"("type":"{}","count":1,"firstTimestamp":"{}","lastTimestamp":"{}",)"
-                      R"("source":{{"component":{}}}}})",
-                      KubeQuoted(CutAt(pod.name, 200) + "."), KubeQuoted(pod.space),
-                      KubeQuoted(pod.name), KubeQuoted(pod.space), KubeQuoted(pod.uid),
-                      words.reason, KubeQuoted(CutAt(words.message, kMostEventWords)),
-                      words.warning ? "Warning" : "Normal", time, time, KubeQuoted(component)),
+          json::ObjectLine([&](Writer& out) {
+            out.Field("apiVersion", "v1");
+            out.Field("kind", "Event");
+            out.Object("metadata", [&] {
+              out.Field("generateName", CutAt(pod.name, 200) + ".");
+              out.Field("namespace", pod.space);
+            });
+            out.Object("involvedObject", [&] {
+              out.Field("apiVersion", "v1");
+              out.Field("kind", "Pod");
+              out.Field("name", pod.name);
+              out.Field("namespace", pod.space);
+              out.Field("uid", pod.uid);
+            });
+            out.Field("reason", words.reason);
+            out.Field("message", CutAt(words.message, kMostEventWords));
+            out.Field("type", words.warning ? "Warning" : "Normal");
+            out.Field("count", 1);
+            out.Field("firstTimestamp", time);
+            out.Field("lastTimestamp", time);
+            out.Object("source", [&] { out.Field("component", component); });
+          }),
           ""};
 }
 

@@ -1,17 +1,15 @@
 #include "engine/kubernetes/reflector.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 
 #include "core/numbers/random.h"
 #include "core/text/quoted.h"
 #include "engine/kubernetes/kube_status.h"
+#include "json/value.h"
 
 namespace sharewell::engine {
 namespace {
 
-namespace dom = simdjson::dom;
 using core::FailedError;
 using core::Quoted;
 using core::Result;
@@ -38,20 +36,20 @@ std::uint64_t HashOfText(std::string_view text) {
 }
 
 // The text at `key`; false: there is none, or an empty one.
-bool TextAt(const dom::element& of, const char* key, std::string& out) {
-  std::string_view text;
-  if (of[key].get(text) != simdjson::SUCCESS || text.empty()) return false;
+bool TextAt(json::Value of, std::string_view key, std::string& out) {
+  const std::string_view text = of[key].Text().value_or("");
+  if (text.empty()) return false;
   out = text;
   return true;
 }
 
 // Of "metadata": what an object is known by.
 template <class Object>
-bool ReadIdentity(const dom::element& element, Object& out) {
-  dom::element metadata;
+bool ReadIdentity(json::Value object, Object& out) {
+  const json::Value metadata = object["metadata"];
   std::string name, space;
-  if (element["metadata"].get(metadata) != simdjson::SUCCESS || !TextAt(metadata, "name", name) ||
-      !TextAt(metadata, "uid", out.uid) || !TextAt(metadata, "resourceVersion", out.version)) {
+  if (!TextAt(metadata, "name", name) || !TextAt(metadata, "uid", out.uid) ||
+      !TextAt(metadata, "resourceVersion", out.version)) {
     return false;
   }
   out.key = TextAt(metadata, "namespace", space) ? space + '/' + name : name;
@@ -121,39 +119,30 @@ Result<void> Reflector::List(Seconds now, std::vector<KubeChange>& out) {
 }
 
 Result<void> Reflector::ReadPage(const std::string& body) {
-  dom::parser parser;
-  dom::element list, metadata, of_items;
-  if (parser.parse(body).get(list) != simdjson::SUCCESS) {
-    return FailedError("it is no JSON: {}", Quoted(body));
-  }
+  const auto parsed = json::Document::Parse(body);
+  if (!parsed) return FailedError("it is no JSON: {}", Quoted(body));
+  const json::Value list = parsed->root(), metadata = list["metadata"];
   std::string version, next;
-  if (list["metadata"].get(metadata) != simdjson::SUCCESS ||
-      !TextAt(metadata, "resourceVersion", version) ||
-      list["items"].get(of_items) != simdjson::SUCCESS) {
+  if (!TextAt(metadata, "resourceVersion", version) || !list.Has("items")) {
     return FailedError("it lacks metadata.resourceVersion or items: {}", Quoted(body));
   }
   if (TextAt(metadata, "continue", next) && (++listing_->pages == kMostPages || listing_->whole)) {
     return FailedError("it has a next page where there can be none");
   }
-  dom::array items;  // Go writes null for none
-  if (!of_items.is_null() && of_items.get(items) != simdjson::SUCCESS) {
-    return FailedError("its items are no list");
-  }
-  if (!of_items.is_null()) {
-    for (const dom::element item : items) {
-      Object object;
-      if (!ReadIdentity(item, object)) {
-        return FailedError("an item has no name, uid or resourceVersion: {}",
-                           Quoted(simdjson::minify(item)));
-      }
-      const auto seen = seen_.find(object.key);
-      // One that is known as it is need not be kept.
-      if (seen == seen_.end() || seen->second.uid != object.uid ||
-          seen->second.version != object.version) {
-        object.json = simdjson::minify(item);
-      }
-      listing_->objects.push_back(std::move(object));
+  const json::Value items = list["items"];  // Go writes null for none
+  if (!items.is_null() && !items.is_list()) return FailedError("its items are no list");
+  for (const json::Value item : items.items()) {
+    Object object;
+    if (!ReadIdentity(item, object)) {
+      return FailedError("an item has no name, uid or resourceVersion: {}", Quoted(item.Line()));
     }
+    const auto seen = seen_.find(object.key);
+    // One that is known as it is need not be kept.
+    if (seen == seen_.end() || seen->second.uid != object.uid ||
+        seen->second.version != object.version) {
+      object.json = item.Line();
+    }
+    listing_->objects.push_back(std::move(object));
   }
   listing_->next_page = std::move(next);
   // Every page of a list names the point of its first one.
@@ -270,17 +259,15 @@ Result<void> Reflector::WatchEnded(Seconds now, const std::string& last, const s
 }
 
 Result<void> Reflector::TakeLine(std::string_view line, std::vector<KubeChange>& out) {
-  dom::parser parser;
-  dom::element event, object;
-  std::string_view type;
-  if (parser.parse(line.data(), line.size()).get(event) != simdjson::SUCCESS ||
-      event["type"].get(type) != simdjson::SUCCESS ||
-      event["object"].get(object) != simdjson::SUCCESS) {
+  const auto parsed = json::Document::Parse(line);
+  const json::Value event = json::RootOf(parsed), object = event["object"];
+  const std::string_view type = event["type"].Text().value_or("");
+  if (!event["type"].is_text() || !event.Has("object")) {
     Forget();
     return FailedError("a line cannot be read: {}", Quoted(line));
   }
   if (type == "ERROR") {
-    const std::string said = simdjson::minify(object);
+    const std::string said = object.Line();
     const KubeStatus status = ReadKubeStatus(said);
     Forget();
     return FailedError("the server ended it ({}: {})", status.code,
@@ -289,15 +276,14 @@ Result<void> Reflector::TakeLine(std::string_view line, std::vector<KubeChange>&
   Object changed;
   if (type == "BOOKMARK") {
     std::string version;
-    if (object["metadata"]["resourceVersion"].is_string() &&
-        TextAt(object["metadata"].value(), "resourceVersion", version)) {
+    if (TextAt(object["metadata"], "resourceVersion", version)) {
       version_ = std::move(version);
       return {};
     }
   } else if ((type == "ADDED" || type == "MODIFIED" || type == "DELETED") &&
              ReadIdentity(object, changed)) {
     std::string version = changed.version;
-    changed.json = simdjson::minify(object);
+    changed.json = object.Line();
     if (type == "DELETED") {
       RETURN_IF_ERROR(Gone(std::move(changed), out));
     } else {

@@ -1,7 +1,5 @@
 // `squeue --json`: as 22.05 writes it (plain numbers, null for unknown) and as versions from 23.02
 // on do ({"set": true, "infinite": false, "number": 3}, states as lists).
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,14 +9,15 @@
 #include "core/text/quoted.h"
 #include "engine/slurm/slurm_read.h"
 #include "engine/slurm/slurm_words.h"
+#include "json/value.h"
 
 namespace sharewell::engine {
 namespace {
 
-namespace dom = simdjson::dom;
 using core::FailedError;
 using core::Quoted;
 using core::Result;
+using json::Value;
 
 // Beyond it the command line would be too long: all jobs are asked for instead.
 constexpr std::size_t kMostAskedFor = 4000;
@@ -29,44 +28,33 @@ constexpr std::int64_t kNotSaid = 4'294'967'294, kWithoutEnd = 4'294'967'295;
 // One job's object. The first error stays, so that reading goes straight on.
 class JsonJob {
  public:
-  JsonJob(dom::object fields, std::int64_t id) : fields_(fields), id_(id) {}
+  JsonJob(Value fields, std::int64_t id) : fields_(fields), id_(id) {}
 
   // Absent: null, not set, infinite, or not there at all.
   std::optional<std::int64_t> Number(const char* key, std::int64_t most) {
-    dom::element value;
-    if (fields_.at_key(key).get(value) != simdjson::SUCCESS) return std::nullopt;
-    return NumberOf(value, key, most);
+    return NumberOf(fields_[key], key, most);
   }
-  std::optional<std::int64_t> NumberOf(dom::element value, const char* key, std::int64_t most) {
+  std::optional<std::int64_t> NumberOf(Value value, const char* key, std::int64_t most) {
     if (value.is_null()) return std::nullopt;
     if (value.is_object()) {
-      bool set = false, infinite = false;
-      dom::element number;
-      if (value["set"].get(set) != simdjson::SUCCESS ||
-          value["number"].get(number) != simdjson::SUCCESS) {
-        return Wrong(key, value);
-      }
-      if (value["infinite"].get(infinite) != simdjson::SUCCESS) infinite = false;
-      if (!set || infinite) return std::nullopt;
-      value = number;
+      const auto set = value["set"].Bool();
+      if (!set || !value.Has("number")) return Wrong(key, value);
+      if (!*set || value["infinite"].Bool().value_or(false)) return std::nullopt;
+      value = value["number"];
     }
-    std::int64_t whole = 0;
-    double decimal = 0;
-    if (value.get(whole) != simdjson::SUCCESS) {
-      if (value.get(decimal) != simdjson::SUCCESS || !(std::abs(decimal) < 9e15)) {
-        return Wrong(key, value);
-      }
-      whole = static_cast<std::int64_t>(decimal);
+    auto whole = value.Whole();
+    if (!whole) {
+      const auto decimal = value.Number();
+      if (!decimal || !(std::abs(*decimal) < 9e15)) return Wrong(key, value);
+      whole = static_cast<std::int64_t>(*decimal);
     }
-    if (whole < 0 || whole > most) return Wrong(key, value);
+    if (*whole < 0 || *whole > most) return Wrong(key, value);
     return whole;
   }
   // A list is joined with commas.
   std::string Text(const char* key) {
-    dom::element value;
-    if (fields_.at_key(key).get(value) != simdjson::SUCCESS || value.is_null()) return {};
-    std::string_view text;
-    if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+    const Value value = fields_[key];
+    if (const auto text = value.Text()) return std::string(*text);
     std::string out;
     for (const std::string_view one : TextsOf(value, key)) {
       if (!out.empty()) out += ',';
@@ -74,31 +62,21 @@ class JsonJob {
     }
     return out;
   }
-  std::vector<std::string_view> Texts(const char* key) {
-    dom::element value;
-    if (fields_.at_key(key).get(value) != simdjson::SUCCESS || value.is_null()) return {};
-    return TextsOf(value, key);
-  }
+  std::vector<std::string_view> Texts(const char* key) { return TextsOf(fields_[key], key); }
   bool Flag(const char* key, bool otherwise) {
-    dom::element value;
-    if (fields_.at_key(key).get(value) != simdjson::SUCCESS || value.is_null()) return otherwise;
-    bool flag = otherwise;
-    if (value.get(flag) == simdjson::SUCCESS) return flag;
+    const Value value = fields_[key];
+    if (const auto flag = value.Bool()) return *flag;
     const auto number = NumberOf(value, key, 1);
     return number ? *number != 0 : otherwise;
   }
   // Of waitpid() in 22.05; since then in words.
   std::optional<int> ExitCode() {
-    dom::element value;
-    if (fields_.at_key("exit_code").get(value) != simdjson::SUCCESS) return std::nullopt;
-    dom::element code, signal;
-    if (value.is_object() && value["return_code"].get(code) == simdjson::SUCCESS) {
-      if (value["signal"]["id"].get(signal) == simdjson::SUCCESS ||
-          value["signal"]["signal_id"].get(signal) == simdjson::SUCCESS) {
-        const auto number = NumberOf(signal, "exit_code", 127);
-        if (number && *number > 0) return static_cast<int>(128 + *number);
-      }
-      const auto number = NumberOf(code, "exit_code", 255);
+    const Value value = fields_["exit_code"];
+    if (value.Has("return_code")) {
+      const Value signal = value["signal"];
+      const auto by = NumberOf(signal[signal.Has("id") ? "id" : "signal_id"], "exit_code", 127);
+      if (by && *by > 0) return static_cast<int>(128 + *by);
+      const auto number = NumberOf(value["return_code"], "exit_code", 255);
       return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
     }
     const auto status = NumberOf(value, "exit_code", kMostJsonId);
@@ -118,34 +96,31 @@ class JsonJob {
   }
 
  private:
-  std::vector<std::string_view> TextsOf(dom::element value, const char* key) {
+  std::vector<std::string_view> TextsOf(Value value, const char* key) {
     std::vector<std::string_view> out;
-    std::string_view text;
-    dom::array list;
-    if (value.get(text) == simdjson::SUCCESS) {
-      if (!text.empty()) out.push_back(text);
-    } else if (value.get(list) == simdjson::SUCCESS) {
-      for (const dom::element one : list) {
-        if (one.get(text) != simdjson::SUCCESS) {
+    if (const auto text = value.Text()) {
+      if (!text->empty()) out.push_back(*text);
+    } else if (value.is_list()) {
+      for (const Value one : value.items()) {
+        if (!one.is_text()) {
           Wrong(key, value);
           return {};
         }
-        out.push_back(text);
+        out.push_back(*one.Text());
       }
-    } else {
+    } else if (!value.is_null()) {
       Wrong(key, value);
     }
     return out;
   }
-  std::nullopt_t Wrong(const char* key, dom::element value) {
-    std::string shown = simdjson::minify(value);
+  std::nullopt_t Wrong(const char* key, Value value) {
     Keep({core::ErrorKind::kFailed,
           fmt::format("job {}: {} is {}, which no known version of Slurm writes there", id_, key,
-                      Quoted(shown))});
+                      Quoted(value.Line()))});
     return std::nullopt;
   }
 
-  dom::object fields_;
+  Value fields_;
   std::int64_t id_;
   std::optional<core::Error> error_;
 };
@@ -239,7 +214,7 @@ void TakeJsonTexts(JsonJob& from, SlurmJob& job) {
   if (job.reason == "None") job.reason.clear();
 }
 
-Result<SlurmJob> ParseJsonJob(dom::object fields) {
+Result<SlurmJob> ParseJsonJob(Value fields) {
   SlurmJob job;
   JsonJob unnamed(fields, 0);
   const auto id = unnamed.Number("job_id", kMostJsonId);
@@ -276,13 +251,11 @@ Result<SlurmJob> ParseJsonJob(dom::object fields) {
 }
 
 // What Slurm itself complains of, in its words; empty: nothing.
-std::string SlurmComplaint(dom::object document) {
-  dom::array errors;
-  if (document.at_key("errors").get(errors) != simdjson::SUCCESS) return {};
-  for (const dom::element one : errors) {
-    std::string_view text;
+std::string SlurmComplaint(Value document) {
+  for (const Value one : document["errors"].items()) {
     for (const char* key : {"error", "description"}) {
-      if (one[key].get(text) == simdjson::SUCCESS && !text.empty()) return std::string(text);
+      const std::string_view text = one[key].Text().value_or("");
+      if (!text.empty()) return std::string(text);
     }
   }
   return {};
@@ -299,32 +272,28 @@ std::vector<std::string> JobsCommand(const std::vector<std::int64_t>& ids) {
   return words;
 }
 
-Result<std::vector<SlurmJob>> ParseJobs(std::string_view json) {
-  const simdjson::padded_string text(json);
-  dom::parser parser;
-  dom::object document;
-  dom::array jobs;
-  if (const auto error = parser.parse(text).get(document)) {
+Result<std::vector<SlurmJob>> ParseJobs(std::string_view printed) {
+  const auto parsed = json::Document::Parse(printed);
+  if (!parsed || !parsed->root().is_object()) {
     return FailedError(
         "squeue --json did not print JSON as a whole ({}); it began with {}. Was it stopped, or is "
         "Slurm's JSON plugin (serializer/json) not installed?",
-        simdjson::error_message(error), Quoted(json));
+        parsed ? "it is no object" : parsed.error().message, Quoted(printed));
   }
+  const Value document = parsed->root();
   if (const std::string complaint = SlurmComplaint(document); !complaint.empty()) {
     return FailedError("squeue --json: Slurm says {}", Quoted(complaint));
   }
-  if (document.at_key("jobs").get(jobs) != simdjson::SUCCESS) {
+  if (!document["jobs"].is_list()) {
     return FailedError("squeue --json printed JSON without \"jobs\": {}; is this Slurm's squeue?",
-                       Quoted(json));
+                       Quoted(printed));
   }
   std::vector<SlurmJob> out;
   std::unordered_set<std::int64_t> seen;
   std::size_t hosts = 0;
-  for (const dom::element element : jobs) {
-    dom::object fields;
-    if (element.get(fields) != simdjson::SUCCESS) {
-      return FailedError("squeue --json: a job is no object but {}",
-                         Quoted(std::string(simdjson::minify(element))));
+  for (const Value fields : document["jobs"].items()) {
+    if (!fields.is_object()) {
+      return FailedError("squeue --json: a job is no object but {}", Quoted(fields.Line()));
     }
     auto job = ParseJsonJob(fields);
     if (job && (hosts += HostsNamedBy(*job)) > kMostHostsOfAll) {
