@@ -213,7 +213,7 @@ std::string FirstReason(const JobRecord& job) {
     const bool code = job.phase == Phase::kFailed && job.exit_code;
     return code ? text + fmt::format(" with exit code {}", *job.exit_code) : text;
   }
-  const bool says_held = job.reason.empty() || job.reason.starts_with("held");
+  const bool says_held = job.reason.empty() || (job.hold && core::SaysHeld(*job.hold));
   if (job.phase == Phase::kHeld && !says_held && !job.paused) return "held: " + job.reason;
   return job.reason;
 }

@@ -1,6 +1,7 @@
 #include "core/job_record.h"
 
 #include <array>
+#include <utility>
 
 namespace sharewell::core {
 namespace {
@@ -19,6 +20,20 @@ std::string_view EndedAs(Phase phase) {
 std::string NameOf(const GivenGpu& gpu) {
   const bool of_cluster = gpu.uuid.find('/') != std::string::npos;
   return of_cluster ? gpu.uuid : std::to_string(gpu.index);
+}
+
+void SetHold(JobRecord& job, std::optional<Hold> hold) {
+  job.phase = hold ? Phase::kHeld : Phase::kWaiting;
+  job.reason = hold ? InWords(*hold, job.number) : std::string();
+  job.hold = std::move(hold);
+}
+
+void EndCancelled(JobRecord& job, Cancelled by, UnixMillis now) {
+  job.phase = Phase::kCancelled;
+  job.note = InWords(by);
+  job.cancelled = std::move(by);
+  job.hold.reset();
+  job.ended = now;
 }
 
 std::optional<Phase> PhaseNamed(std::string_view name) {

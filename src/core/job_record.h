@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cancelled.h"
+#include "core/hold.h"
 #include "core/metric.h"
 #include "core/submission.h"
 
@@ -68,17 +70,22 @@ struct JobRecord {
   // Somebody else than the server may have written it into the store: nothing of it is believed
   // until root has looked at it. It is never stored.
   bool untrusted = false;
-  bool cancelled = false;      // somebody asked for its end; while it runs it is on its way there
+  std::optional<Hold> hold;  // of one that is held; of one that is being paused by hand, too
+  std::optional<Cancelled>
+      cancelled;               // who asked for its end; while it runs it is on its way there
   std::vector<GivenGpu> gpus;  // where it runs, or last ran
+  bool gpu_gone = false;       // its GPU was not here when the server came back; it runs on
   double cores = 0;            // given
   Ratio sm_share = 1;          // of each GPU's SMs, at most; given
   bool paused = false;         // it waits with its process alive, its GPU memory on the host
   std::optional<UnixMillis> paused_at;  // when it last was
   std::vector<std::int64_t> beside;     // jobs that shared its GPUs when it was started
-  std::string reason;                   // why it waits, was put there, or is being ended, in words
-  std::string note;              // what the user should know: a limit that cannot be kept, an OOM
-  std::optional<int> exit_code;  // of the last attempt; 128 + signal as a shell has it
-  std::optional<double> steps;   // told by the job itself, in the last attempt
+  // Why it waits, was put there, or is being ended, and below what the user should know (a limit
+  // that cannot be kept, an OOM). In words: for people, and nothing is decided by them.
+  std::string reason;
+  std::string note;
+  std::optional<int> exit_code;            // of the last attempt; 128 + signal as a shell has it
+  std::optional<double> steps;             // told by the job itself, in the last attempt
   std::optional<double> steps_per_second;  // now, or at the end
   std::optional<double> slowdown;          // measured against itself alone
   SeenFigures seen;
@@ -88,6 +95,12 @@ struct JobRecord {
 
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
+
+// What holds it from now on, and why in words. Nothing: it is in the queue, and why it waits is
+// not known yet.
+void SetHold(JobRecord& job, std::optional<Hold> hold);
+// It waited, or was held, and is over now.
+void EndCancelled(JobRecord& job, Cancelled by, UnixMillis now);
 
 // Who may act on it and read what it wrote, besides admins. Of an untrusted one root alone.
 inline std::uint32_t OwnerUid(const JobRecord& job) { return job.untrusted ? 0 : job.user.uid; }

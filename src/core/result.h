@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -18,9 +19,19 @@ enum class ErrorKind {
   kAbsent,  // hardware or a service is not there: exit 3
 };
 
+// What a caller may have to tell apart, whoever can mend it.
+enum class ErrorCause : std::uint8_t {
+  kOther,
+  kTooSlow,   // there was no whole answer within the time
+  kWentAway,  // the other side went away before its answer was whole
+  kConflict,  // what was named is not in a state for this
+  kTaken,     // another server does this already
+};
+
 struct Error {
   ErrorKind kind = ErrorKind::kFailed;
-  std::string message;  // what, where, why, and what to do next
+  std::string message;  // what, where, why, and what to do next: for people alone
+  ErrorCause cause = ErrorCause::kOther;
 
   // Puts where it happened in front: "FILE: line 3: ..." is built from the inside out.
   Error Within(const std::string& where) && {

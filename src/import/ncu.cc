@@ -54,12 +54,12 @@ class NcuReader {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
   }
 
-  Result<core::ProfileRecord> Read() {
+  Result<core::ProfileRecord> Read(const std::set<KernelMetric>& not_asked) {
     // The first time only to see whether the numbers have decimal commas.
     RETURN_IF_ERROR(Walk());
     looking_ = false;
     RETURN_IF_ERROR(Walk());
-    return Record();
+    return Record(not_asked);
   }
 
  private:
@@ -252,7 +252,7 @@ class NcuReader {
     known_[static_cast<std::size_t>(rate)] = true;
   }
 
-  Result<core::ProfileRecord> Record() {
+  Result<core::ProfileRecord> Record(const std::set<KernelMetric>& not_asked) {
     const bool any = std::any_of(known_.begin(), known_.end(), [](bool known) { return known; });
     if (table_.launches() == 0) {
       return UsageError("{}: the table has no kernel; did the program launch one while ncu looked?",
@@ -272,7 +272,9 @@ class NcuReader {
     fact("program", program_);
     record.profile.gpu = device_;
     for (const MissingMetric& wanted : kWanted) {
-      if (known_[static_cast<std::size_t>(wanted.metric)]) continue;
+      if (known_[static_cast<std::size_t>(wanted.metric)] || not_asked.contains(wanted.metric)) {
+        continue;
+      }
       record.notes.push_back(
           fmt::format("no {} share: {} is not in the file", wanted.words, wanted.name));
     }
@@ -342,8 +344,9 @@ class NcuReader {
 
 }  // namespace
 
-Result<core::ProfileRecord> ReadNcuText(std::string_view text, const std::string& name) {
-  return NcuReader(text, name).Read();
+Result<core::ProfileRecord> ReadNcuText(std::string_view text, const std::string& name,
+                                        const std::set<KernelMetric>& not_asked) {
+  return NcuReader(text, name).Read(not_asked);
 }
 
 }  // namespace sharewell::imports

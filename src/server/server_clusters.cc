@@ -30,8 +30,7 @@ void TouchFile(const std::string& file) {
 
 // Of a Slurm that does not answer at the start.
 tl::unexpected<core::Error> AskTheCheck(core::Error error) {
-  const bool lone = !error.message.starts_with("another server");
-  if (error.kind != core::ErrorKind::kAbsent && lone) {
+  if (error.kind != core::ErrorKind::kAbsent && error.cause != core::ErrorCause::kTaken) {
     error.message += "; `sharewell slurm check` says what is wrong";
   }
   return tl::unexpected(std::move(error));

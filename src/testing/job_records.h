@@ -85,10 +85,12 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.ooms = 1;
   job.evicted = 3;
   job.lost = 2;
-  job.cancelled = true;
+  job.hold = core::hold::Paused{"ann"};
+  job.cancelled = core::cancelled::ByUser{"ann"};
   job.paused = true;
   job.paused_at = 1'700'000'000'500;
   job.gpus = {{0, "GPU-1f", "H200"}, {3, "GPU-2e", "H200"}};
+  job.gpu_gone = true;
   job.cores = 4.5;
   job.sm_share = 0.6;
   job.beside = {12, 13};

@@ -105,8 +105,7 @@ class JobWaiter {
           return go_on();
         });
     if (!looked) return looked;
-    const bool time_is_up =
-        !streamed && streamed.error().message.find("within") != std::string::npos;
+    const bool time_is_up = !streamed && streamed.error().cause == core::ErrorCause::kTooSlow;
     return time_is_up ? Result<void>() : streamed;
   }
 

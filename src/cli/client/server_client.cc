@@ -182,9 +182,8 @@ Result<platform::HttpAnswer> ServerClient::Send(const platform::HttpRequest& req
           place_);
     }
     // It was there: what was asked may have been done.
-    for (const char* slow_or_gone : {"within", "went away"}) {
-      if (answer.error().message.find(slow_or_gone) != std::string::npos) return answer;
-    }
+    const core::ErrorCause cause = answer.error().cause;
+    if (cause == core::ErrorCause::kTooSlow || cause == core::ErrorCause::kWentAway) return answer;
     return tl::unexpected(NoServer(place_));
   }
   if (answer->status >= 200 && answer->status < 300) return answer;
@@ -203,7 +202,8 @@ Result<platform::HttpAnswer> ServerClient::Send(const platform::HttpRequest& req
   const bool usage = answer->status == 400 || answer->status == 404 || answer->status == 413 ||
                      answer->status == 422;
   return tl::unexpected(
-      core::Error{usage ? core::ErrorKind::kUsage : core::ErrorKind::kFailed, detail});
+      core::Error{usage ? core::ErrorKind::kUsage : core::ErrorKind::kFailed, detail,
+                  answer->status == 409 ? core::ErrorCause::kConflict : core::ErrorCause::kOther});
 }
 
 Result<std::string> ServerClient::Get(const std::string& path) const {

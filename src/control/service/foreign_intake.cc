@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "control/service/job_actions.h"
 #include "core/text/quoted.h"
 
 namespace sharewell::control {
@@ -49,7 +48,8 @@ Result<bool> ForeignIntake::IsNews(const engine::JobSubmitted& event) {
   const auto found = parts_.store.Jobs(filter);
   RETURN_IF_ERROR(found);
   for (const JobRecord& old : *found) {
-    const bool here = old.note.starts_with(kCancelledBy);
+    const bool here = old.phase == Phase::kCancelled && old.cancelled &&
+                      std::holds_alternative<core::cancelled::ByUser>(*old.cancelled);
     if (!here || event.as.submitted > old.submitted) continue;
     parts_.manager->CancelWaiting(number);
     return false;
@@ -70,11 +70,9 @@ JobRecord ForeignIntake::RecordOf(const engine::JobSubmitted& event) {
     record.asked = job.asked;
     record.asked.held = true;
     record.submitted = job.submitted;
-    record.phase = Phase::kHeld;
-    record.reason = fmt::format(
-        "held{}: {}; `sharewell release {}` tries it again, `sharewell cancel {}` ends it",
-        parts_.advisor.Check(job.asked) ? "" : " until there are nodes for it",
-        admitted.error().message, event.job, event.job);
+    const std::string& why = admitted.error().message;
+    core::SetHold(record, parts_.advisor.Check(job.asked) ? core::Hold(core::hold::Refused{why})
+                                                          : core::hold::NoNodes{why});
   }
   record.note = job.remark;
   return record;
@@ -127,13 +125,11 @@ void ForeignIntake::Hear(const engine::JobWithdrawn& event) {
   JobRecord& record = job->record;
   const bool waits = record.phase == Phase::kWaiting || record.phase == Phase::kHeld;
   if (!waits) {  // how its run ended follows
-    record.cancelled = true;
+    record.cancelled = core::cancelled::ByManager{event.why};
     record.reason = event.why;
     return parts_.journal.Touch(*job);
   }
-  record.phase = Phase::kCancelled;
-  record.note = event.why;
-  record.ended = parts_.journal.Wall();
+  core::EndCancelled(record, core::cancelled::ByManager{event.why}, parts_.journal.Wall());
   parts_.journal.Say("job.cancelled", record.number,
                      fmt::format("job {}: {}", record.number, event.why));
   parts_.queue.TakeOut(*job);

@@ -60,14 +60,15 @@ Result<void> JobActions::Cancel(const LiveJob& job, const core::Account& who) {
   JobRecord record = job.record;
   const bool runs =
       record.paused || (record.phase != Phase::kWaiting && record.phase != Phase::kHeld);
-  record.cancelled = true;
-  record.phase = runs ? Phase::kStopping : Phase::kCancelled;
-  const std::string words = kCancelledBy + who.name;
+  const core::Cancelled by = core::cancelled::ByUser{who.name};
+  const std::string words = core::InWords(by);
   if (runs) {
+    record.phase = Phase::kStopping;
+    record.cancelled = by;
+    record.hold.reset();
     record.reason = words;
   } else {
-    record.note = words;
-    record.ended = parts_.journal.Wall();
+    core::EndCancelled(record, by, parts_.journal.Wall());
   }
   const std::int64_t number = record.number;
   const core::JobId id = job.id;
@@ -94,8 +95,7 @@ Result<void> JobActions::Hold(LiveJob& job) {
   }
   JobRecord record = job.record;
   record.asked.held = true;
-  record.phase = Phase::kHeld;
-  record.reason = parts_.admission.WhyHeld(record);
+  core::SetHold(record, parts_.admission.HoldOf(record));
   store::JobChanges changes;
   changes.events.push_back({0, parts_.journal.Wall(), "job.held", record.number,
                             fmt::format("job {} is held", record.number)});
@@ -115,8 +115,7 @@ Result<void> JobActions::Release(LiveJob& job) {
   record.untrusted = false;  // root has looked at it
   record.asked.held = false;
   record.lost = 0;  // somebody has looked at it
-  record.reason = parts_.admission.WhyHeld(record);
-  record.phase = record.reason.empty() ? Phase::kWaiting : Phase::kHeld;
+  core::SetHold(record, parts_.admission.HoldOf(record));
   store::JobChanges changes;
   changes.events.push_back({0, parts_.journal.Wall(), "job.released", record.number,
                             fmt::format("job {} is released", record.number)});

@@ -17,8 +17,6 @@
 
 namespace sharewell::control {
 
-constexpr const char* kCancelledBy = "cancelled by ";  // one of us, and who
-
 class JobActions {
  public:
   // All must outlive it.

@@ -24,9 +24,8 @@ JobQueue::JobQueue(const Parts& parts) : parts_(parts), room_(parts.limits, part
 
 void JobQueue::EnqueueIfItFits(LiveJob& job) {
   if (auto fits = parts_.advisor.Check(job.record.asked); !fits) {
-    job.record.phase = Phase::kHeld;
+    core::SetHold(job.record, core::hold::MachineChanged{fits.error().message});
     job.record.asked.held = true;
-    job.record.reason = "held, as this machine is not what it was: " + fits.error().message;
     return parts_.journal.Touch(job);
   }
   Enqueue(job.record.number);
@@ -66,15 +65,15 @@ bool JobQueue::SubmitEnqueued() {
 void JobQueue::TryHeldAgain() {
   if (parts_.manager == nullptr) return;
   for (const JobPtr& shown : parts_.state.board.Live()) {
-    const bool too_large = shown->reason.starts_with("held until there are nodes for it") ||
-                           shown->reason.starts_with("held, as this machine is not what it was");
+    const bool too_large =
+        shown->hold && (std::holds_alternative<core::hold::NoNodes>(*shown->hold) ||
+                        std::holds_alternative<core::hold::MachineChanged>(*shown->hold));
     LiveJob* job =
         shown->phase == Phase::kHeld && too_large ? parts_.state.live.Find(shown->number) : nullptr;
     if (job == nullptr || job->record.phase != Phase::kHeld) continue;
     if (!parts_.advisor.Check(job->record.asked)) continue;
-    job->record.phase = Phase::kWaiting;
+    core::SetHold(job->record, std::nullopt);
     job->record.asked.held = false;
-    job->record.reason.clear();
     parts_.journal.Touch(*job);
     Enqueue(job->record.number);
   }
@@ -97,17 +96,13 @@ void JobQueue::ReleaseDependents(std::int64_t number, Phase how) {
     if (job == nullptr || job->record.phase != Phase::kHeld) continue;
     JobRecord& record = job->record;
     if (how != Phase::kFinished) {
-      record.phase = Phase::kCancelled;
-      record.ended = parts_.journal.Wall();
-      record.note = fmt::format("job {}, which it was to come after, {}", number,
-                                how == Phase::kFailed ? "failed" : "was cancelled");
+      using End = core::cancelled::ByJobBefore::End;
+      const End end = how == Phase::kFailed ? End::kFailed : End::kCancelled;
+      core::EndCancelled(record, core::cancelled::ByJobBefore{number, end}, parts_.journal.Wall());
       parts_.journal.Say("job.cancelled", other, fmt::format("job {}: {}", other, record.note));
     } else {
-      record.reason = parts_.admission.WhyHeld(record);
-      if (record.reason.empty()) {
-        record.phase = Phase::kWaiting;
-        Enqueue(other);
-      }
+      core::SetHold(record, parts_.admission.HoldOf(record));
+      if (record.phase == Phase::kWaiting) Enqueue(other);
     }
     parts_.journal.Touch(*job);
   }

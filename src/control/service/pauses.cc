@@ -77,7 +77,8 @@ Result<void> Pauses::Begin(LiveJob& job, const core::Account& who) {
   record.phase = Phase::kStopping;
   record.paused = true;
   record.asked.held = true;
-  record.reason = "paused by " + who.name;
+  record.hold = core::hold::Paused{who.name};
+  record.reason = core::InWords(*record.hold, record.number);
   store::JobChanges changes;
   changes.events.push_back({0, parts_.journal.Wall(), "job.pausing", record.number,
                             fmt::format("job {} is to be {}", record.number, record.reason)});
@@ -123,6 +124,7 @@ void Pauses::Write(LiveJob& job, const engine::PauseRefused& event) {
   JobRecord& record = job.record;
   const bool by_hand = record.asked.held;
   record.paused = record.asked.held = false;
+  record.hold.reset();
   if (record.cancelled) return;
   record.note = "it could not be paused: " + event.why;
   if (by_hand) {

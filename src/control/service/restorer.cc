@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "control/service/job_actions.h"
 #include "control/service/parts/run_end.h"
 #include "core/text/words.h"
 
@@ -23,8 +22,6 @@ using core::Phase;
 using core::Result;
 
 namespace {
-
-constexpr const char* kGpuIsGone = "its GPU is not here any more; it runs on";
 
 // Absent: there is no job.
 std::optional<core::UnixMillis> YoungestTime(std::span<const JobRecord> old,
@@ -165,7 +162,7 @@ void Restorer::RestoreLost(LiveJob& job) {
   record.paused = false;
   if (record.cancelled) {
     record.phase = Phase::kCancelled;
-    record.note = record.reason;  // by whom
+    record.note = core::InWords(*record.cancelled);
   } else if (record.asked.requeue || record.phase == Phase::kStarting) {
     const bool ran = record.phase != Phase::kStarting;
     record.phase = Phase::kWaiting;
@@ -199,13 +196,8 @@ bool Restorer::TrustAgain(LiveJob& job, const Runs& runs) {
     parts_.journal.Touch(job);
     return true;
   }
-  record.phase = Phase::kHeld;
+  core::SetHold(record, core::hold::Untrusted{});
   record.asked.held = true;
-  record.reason = fmt::format(
-      "held: its record was not written by this server, so as whom it should run is "
-      "not known (somebody changed the database, or the store is older than seals are); "
-      "root can look at it with `sharewell job {0}` and then release or cancel it",
-      record.number);
   const std::string words = fmt::format(
       "somebody else may have changed job {} in the database: it is held until root releases it",
       record.number);
@@ -223,15 +215,12 @@ void Restorer::RestoreHeld(LiveJob& job) {
   const auto failed = parts_.admission.FailedBefore(record, parts_.journal.next_number());
   if (!failed) return look_again_.push_back(record.number);
   // Who held it by hand, or by a rule, has said why.
-  if (!record.asked.held || record.reason.empty()) record.reason = parts_.admission.WhyHeld(record);
+  if (!record.asked.held || !record.hold) core::SetHold(record, parts_.admission.HoldOf(record));
   if (*failed) {
-    record.phase = Phase::kCancelled;
-    record.ended = parts_.journal.Wall();
-    record.note = fmt::format("job {}, which it was to come after, did not finish well", **failed);
+    core::EndCancelled(record, core::cancelled::ByJobBefore{**failed}, parts_.journal.Wall());
     parts_.journal.Say("job.cancelled", record.number,
                        fmt::format("job {}: {}", record.number, record.note));
-  } else if (record.reason.empty()) {
-    record.phase = Phase::kWaiting;
+  } else if (record.phase == Phase::kWaiting) {
     parts_.queue.EnqueueIfItFits(job);
   } else {
     return;
@@ -265,8 +254,9 @@ void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   const bool full = std::any_of(where.gpus.begin(), where.gpus.end(), [&](core::GpuId gpu) {
     return parts_.state.snapshot.residents(gpu).count() >= core::kMaxJobsOnGpu;
   });
-  if (here == (record.note == kGpuIsGone)) {
-    record.note = here ? "" : kGpuIsGone;
+  if (here == record.gpu_gone) {
+    record.gpu_gone = !here;
+    record.note = here ? "" : "its GPU is not here any more; it runs on";
     parts_.journal.Touch(job);
   }
   if (!here || full) {
@@ -281,7 +271,7 @@ void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   parts_.loop.Seat(std::move(seated), estimate, where);
   parts_.engine.Adopt(job.id, run, RequestOf(record));
   parts_.paces.TellPace(job, estimate, where.gpus);
-  if (record.cancelled && record.reason.starts_with(kCancelledBy)) {
+  if (record.cancelled && std::holds_alternative<core::cancelled::ByUser>(*record.cancelled)) {
     parts_.engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {
     parts_.pauses.TellGpuMemory(job);

@@ -104,9 +104,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   const bool paused_by_hand = std::exchange(record.paused, false) && record.asked.held;
   WriteEnd(end, parts_.journal.Wall(), record);
   if (record.phase == Phase::kWaiting && paused_by_hand) {
-    record.phase = Phase::kHeld;  // its user wants it to wait
-    record.reason =
-        "held: its process ended while it was paused; it begins anew when it is released";
+    core::SetHold(record, core::hold::EndedPaused{});  // its user wants it to wait
   } else if (record.phase == Phase::kWaiting && !job->id.valid()) {
     parts_.queue.EnqueueIfItFits(*job);
   }

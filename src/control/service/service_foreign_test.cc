@@ -27,6 +27,8 @@ class ServiceForeignTest : public ::testing::Test {
   // A server; one before it was killed.
   void Begin() {
     service_.reset();
+    // What is not stored is not known to the next one.
+    for (auto& [number, job] : jobs_.jobs) job = store::JobFromJson(store::JobToJson(job)).value();
     runner_ = std::make_unique<FakeSlurmRunner>(slurm_, false);
     runner_->list_every = Seconds(30);
     ASSERT_TRUE(runner_->control.Open());
@@ -89,6 +91,8 @@ TEST_F(ServiceForeignTest, WhatCanNeverRunHereIsHeldAndSaysWhy) {
   const auto job = slurm_.Submit(9);
   ASSERT_TRUE(Comes([&] { return Is(job, Phase::kHeld); }));
   EXPECT_THAT(service_->board().Find(job)->reason, HasSubstr("not so many GPUs"));
+  Act(Action::kHold, job);
+  EXPECT_EQ(service_->board().Find(job)->hold, core::Hold(core::hold::ByUser{}));
   EXPECT_EQ(slurm_.starts[job], 0);
 }
 
@@ -221,10 +225,16 @@ TEST_F(ServiceForeignTest, WhatIsTooLargeForTheNodesThatAreUpIsTriedAgainWhenAno
   const auto small = slurm_.Submit(1, {Seconds(5)});
   ASSERT_TRUE(Comes([&] { return Is(large, Phase::kHeld) && Is(small, Phase::kFinished); }));
   EXPECT_THAT(service_->board().Find(large)->reason, HasSubstr("held until there are nodes"));
+  Begin();
+  ASSERT_TRUE(Is(large, Phase::kHeld));
+  const auto by_hand = slurm_.Submit(4, {Seconds(5)});
+  ASSERT_TRUE(Comes([&] { return Is(by_hand, Phase::kHeld); }));
+  Act(Action::kHold, by_hand);
   advisor_.most = 4;
   slurm_.AddNode("n1", 4, "A");
   EXPECT_TRUE(Comes([&] { return Is(large, Phase::kFinished); }));
   EXPECT_FALSE(jobs_.jobs.at(large).asked.held);
+  EXPECT_TRUE(Is(by_hand, Phase::kHeld)) << "nodes are not what that one waits for";
 }
 
 // Seen with 22.05: an earlier server had placed it on a slot of a large node, and was killed before

@@ -139,12 +139,11 @@ TEST_F(ServiceTest, AHeldJobStaysHeldWhileTheStoreCannotSayHowTheOneBeforeItEnde
   held.user = kAnn;
   held.asked = Job();
   held.asked.after = {3};
-  held.phase = Phase::kHeld;
-  held.reason = "waits for job 3";
+  core::SetHold(held, core::hold::AfterJob{3});
   jobs_.jobs[7] = held;
   held.number = 8;
   held.asked.after = {4};
-  held.reason = "waits for job 4";
+  core::SetHold(held, core::hold::AfterJob{4});
   jobs_.jobs[8] = held;
   jobs_.long_over = {{3, Phase::kFinished}, {4, Phase::kFailed}};
   jobs_.unreadable = true;
@@ -196,8 +195,7 @@ TEST_F(ServiceTest, AStartWithManyWaitingJobsAsksTheStoreNoMoreThanOneWithFew) {
       record.asked = Job();
       record.asked.after =
           i % 2 == 0 ? std::vector<std::int64_t>{100'000} : std::vector<std::int64_t>{};
-      record.phase = i % 2 == 0 ? Phase::kHeld : Phase::kWaiting;
-      record.reason = i % 2 == 0 ? "waits for job 100000" : "";
+      if (i % 2 == 0) core::SetHold(record, core::hold::AfterJob{100'000});
       jobs_.jobs[i] = record;
     }
     core::JobRecord first;
@@ -205,8 +203,7 @@ TEST_F(ServiceTest, AStartWithManyWaitingJobsAsksTheStoreNoMoreThanOneWithFew) {
     first.user = kAnn;
     first.asked = Job();
     first.asked.held = true;
-    first.reason = "held by hand";
-    first.phase = Phase::kHeld;
+    core::SetHold(first, core::hold::ByUser{});
     jobs_.jobs[first.number] = first;
     jobs_.reads = jobs_.writes = 0;
     Restart();
@@ -574,12 +571,47 @@ TEST_F(ServiceTest, WhoseGpuIsGoneAfterARestartRunsOn) {
   Restart();
   EXPECT_EQ(service_->board().Find(1)->phase, Phase::kRunning);
   EXPECT_EQ(service_->board().Find(2)->phase, Phase::kHeld);
+  EXPECT_EQ(service_->board().Find(2)->hold,
+            core::Hold(core::hold::MachineChanged{"there are not so many GPUs"}));
+  EXPECT_TRUE(service_->board().Find(1)->gpu_gone);
   EXPECT_TRUE(runner_->Running({1, 1}));
   runner_->End({1, 1}, 0);
   EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
   advisor_.most = 8;
   ASSERT_TRUE(Act(Action::kRelease, 2));
   EXPECT_EQ(Comes(2, Phase::kRunning), Phase::kRunning);
+}
+
+// A server was killed right after it had stored the wish. What somebody else took over is not ours
+// to end.
+TEST_F(ServiceTest, TheNextServerEndsWhatItsUserCancelledAndNotWhatTheManagerDid) {
+  for (const core::Cancelled& by : std::initializer_list<core::Cancelled>{
+           core::cancelled::ByUser{"ann"}, core::cancelled::ByManager{"cancelled by an admin"}}) {
+    service_->Stop();
+    core::JobRecord job;
+    job.number = 1;
+    job.user = kAnn;
+    job.asked = Job();
+    job.attempt = 1;
+    job.phase = Phase::kStopping;
+    job.gpus = {{0, "GPU-0", "V100"}};
+    job.cancelled = by;
+    job.reason = core::InWords(by);
+    jobs_.jobs[1] = store::JobFromJson(store::JobToJson(job)).value();
+    RunRequest run;
+    run.id = {1, 1};
+    run.gpus = job.gpus;
+    run.asked = Job();
+    found_ = {run};
+    Restart();
+    if (by.index() != 0) {
+      WaitForTurn(*service_);
+      EXPECT_TRUE(runner_->Running({1, 1}));
+      runner_->End({1, 1}, 143);
+    }
+    EXPECT_EQ(Comes(1, Phase::kCancelled), Phase::kCancelled);
+    EXPECT_EQ(service_->board().Find(1)->note, core::InWords(by));
+  }
 }
 
 TEST_F(ServiceTest, AMoveThatWasCutShortGoesOnFromTheQueue) {

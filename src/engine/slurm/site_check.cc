@@ -74,7 +74,7 @@ class SiteChecker {
     } else {
       Add(SiteState::kMissing, "watchdog",
           "nothing would release held jobs when the server is gone for good",
-          "sharewell slurm install --print writes /etc/cron.d/sharewell");
+          Install() + " writes /etc/cron.d/sharewell");
     }
     Good("agents",
          "jobs share GPUs of nodes where the server hears `sharewell monitor`; with a file as its "
@@ -85,6 +85,11 @@ class SiteChecker {
  private:
   void Add(SiteState state, std::string name, std::string what, std::string mend) {
     findings_.push_back({state, std::move(name), std::move(what), std::move(mend)});
+  }
+  // Of one partition, where one was asked about.
+  std::string Install() const {
+    return "sharewell slurm install --print" +
+           (site_.asked_partition.empty() ? "" : " --partition " + site_.asked_partition);
   }
   void Good(std::string name, std::string what) {
     Add(SiteState::kGood, std::move(name), std::move(what), "");
@@ -245,18 +250,17 @@ class SiteChecker {
     };
     if (ready.empty() && plain.empty()) {
       Add(SiteState::kMissing, "shards", "no node of the partition has a GPU that Slurm knows",
-          "write Gres=gpu:N to the NodeName lines in slurm.conf, then sharewell slurm install "
-          "--print");
+          "write Gres=gpu:N to the NodeName lines in slurm.conf, then " + Install());
     } else if (ready.empty()) {
       Add(SiteState::kMissing, "shards",
           "no node has slots (typed GPUs with 100 shards each): there is nothing to place jobs on",
-          "sharewell slurm install --print writes the lines of slurm.conf and gres.conf");
+          Install() + " writes the lines of slurm.conf and gres.conf");
     } else {
       Good("shards", fmt::format("slots on {}", list(ready)));
       if (!plain.empty()) {
         Add(SiteState::kNote, "shards",
             fmt::format("no slots on {}: plain Slurm alone uses these GPUs", list(plain)),
-            "sharewell slurm install --print writes the lines for them too");
+            Install() + " writes the lines for them too");
       }
     }
     if (!mixed.empty()) {
@@ -310,7 +314,7 @@ class SiteChecker {
     if (!HasWord(Has("JobSubmitPlugins"), "lua")) {
       Add(SiteState::kMissing, "job_submit.lua",
           "JobSubmitPlugins has no lua: jobs start before they could be placed",
-          "sharewell slurm install --print writes the plugin, and JobSubmitPlugins=lua");
+          Install() + " writes the plugin, and JobSubmitPlugins=lua");
     } else if (!site_.conf_there) {
       Add(SiteState::kNote, "job_submit.lua",
           "slurm.conf is not on this machine, so that the file beside it was not looked at", "");
@@ -318,11 +322,11 @@ class SiteChecker {
       Add(SiteState::kDeadly, "job_submit.lua",
           "JobSubmitPlugins=lua, but there is no job_submit.lua beside slurm.conf: every "
           "submission fails",
-          "sharewell slurm install --print writes it");
+          Install() + " writes it");
     } else if (site_.lua.find("sharewell1") == std::string::npos) {
       Add(SiteState::kMissing, "job_submit.lua",
           "it is the site's own, and does not hold jobs for Sharewell",
-          "sharewell slurm install --print says how both go together");
+          Install() + " says how both go together");
     } else if (site_.lua.find(fmt::format("[{}] = true", site_.server_uid)) == std::string::npos) {
       Add(SiteState::kWrong, "job_submit.lua",
           fmt::format("user {} is not among SCHEDULERS: its releases would be refused",
@@ -337,13 +341,13 @@ class SiteChecker {
     const std::string path = Has(setting);
     if (path.empty()) {
       Add(SiteState::kMissing, setting, without,
-          "sharewell slurm install --print writes the script and the line for slurm.conf");
+          Install() + " writes the script and the line for slurm.conf");
     } else if (text.empty()) {
       Add(SiteState::kNote, setting, path + " was not looked at: it is not on this machine", "");
     } else if (LowerSite(text).find("sharewell") == std::string::npos) {
       Add(SiteState::kMissing, setting,
           fmt::format("{} is the site's own, and does not run ours: {}", path, without),
-          fmt::format("call ours from it: sharewell slurm install --print writes it"));
+          "call ours from it: " + Install() + " writes it");
     } else {
       Good(setting, path);
     }

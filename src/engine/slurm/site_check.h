@@ -37,6 +37,7 @@ struct SlurmSite {
   bool conf_there = false;  // it could be read here
   std::string slurm_conf, gres_conf, lua, prolog, epilog, task_prolog;  // texts; empty: not there
   std::map<std::string, std::string> config;  // of the running slurmctld, else of slurm.conf
+  std::string asked_partition;                // which one was asked about; empty: all
   std::map<std::string, std::string> partition;
   std::vector<SlurmNode> nodes;               // of the partition
   std::map<std::string, int> gpus;            // node -> GPUs that Slurm knows there

@@ -76,21 +76,21 @@ Seconds SlurmControl::Fail(const std::string& message) {
   again_at_ = now_ + pause_;
   const std::string said = other_server_.empty() ? "Slurm does not answer as it should: " + message
                                                  : "nothing is placed any more: " + message;
-  if (problem_.empty()) {
+  if (!problem_) {
     options_.say(said + (other_server_.empty() ? "; it is asked again" : ""));
     Tell(RunnerNote{said});
   }
-  problem_ = said;
+  problem_ = {said, !other_server_.empty()};
   return again_at_;
 }
 
 void SlurmControl::Well() {
   pause_ = Seconds(0);
-  if (problem_.empty()) return;
-  const std::string said = problem_.starts_with("nothing is placed")
+  if (!problem_) return;
+  const std::string said = problem_->other_server
                                ? "the other server is gone: jobs are placed again"
                                : "Slurm answers again";
-  problem_.clear();
+  problem_.reset();
   options_.say(said);
   Tell(RunnerNote{said});
 }

@@ -76,7 +76,7 @@ class SlurmControl : public ClusterControl {
   std::vector<RunnerNode> Nodes() const;
   std::vector<std::string> Models() const;
   const std::vector<std::string>& remarks() const { return remarks_; }
-  const std::string& problem() const { return problem_; }
+  std::string problem() const { return problem_ ? problem_->words : std::string(); }
   // The last call: another server may begin at once.
   void Leave();
 
@@ -101,6 +101,10 @@ class SlurmControl : public ClusterControl {
   enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
   enum class Place : std::uint8_t { kUnread, kRight, kWrong };  // of one that has begun
   enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
+  struct Problem {
+    std::string words;
+    bool other_server = false;  // it places the jobs; else Slurm does not answer as it should
+  };
   struct Run {
     RunRequest request;
     JobNote note;  // with its put, once it was worked out
@@ -256,7 +260,7 @@ class SlurmControl : public ClusterControl {
   std::optional<core::Seconds> nodes_read_, shares_read_;
   core::Seconds again_at_;
   core::Seconds pause_;
-  std::string problem_;
+  std::optional<Problem> problem_;
   // By this look, of those that ShowAll was asked for; absent: Slurm does not remember it.
   std::map<std::int64_t, std::optional<SlurmJob>> shown_;
   bool placed_ = false;  // any, by this look

@@ -52,12 +52,13 @@ Result<void> SlurmControl::KeepClaim() {
       other.partition.empty() ? "this Slurm cluster"
                               : "Slurm's partition " + core::Quoted(other.partition),
       other.process, other.host, look.heard.value, kClaimGone.value, look.other_node);
-  return core::FailedError("{}", other_server_);
+  return tl::unexpected(
+      core::Error{core::ErrorKind::kFailed, other_server_, core::ErrorCause::kTaken});
 }
 
 // Where Slurm does not answer nobody waits for it: the claim then ends by itself.
 void SlurmControl::Leave() {
-  if (!claim_ || !problem_.empty()) return;
+  if (!claim_ || problem_) return;
   (void)WriteClaims(claim_->Leave(claims_));
 }
 

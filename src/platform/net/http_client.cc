@@ -116,13 +116,16 @@ core::Error InWords(CURLcode code, const HttpRequest& request, const char* detai
       return {ErrorKind::kAbsent,
               fmt::format("{}: no whole answer within {:g} s; the server is too slow, or something "
                           "between holds it back",
-                          url, request.timeout.value)};
+                          url, request.timeout.value),
+              core::ErrorCause::kTooSlow};
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_PARTIAL_FILE:
-      return {ErrorKind::kAbsent, fmt::format("{}: it went away before its answer was whole ({})",
-                                              url, curl_easy_strerror(code))};
+      return {ErrorKind::kAbsent,
+              fmt::format("{}: it went away before its answer was whole ({})", url,
+                          curl_easy_strerror(code)),
+              core::ErrorCause::kWentAway};
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {ErrorKind::kUsage,
               fmt::format("{}: leads to something that is neither http nor https", url)};

@@ -66,7 +66,8 @@ core::Error PoolError(CURLcode code, const std::string& base, core::Seconds limi
       return {ErrorKind::kAbsent,
               fmt::format("{}: no whole answer within {:.3g} s; the server is too "
                           "slow, or something between holds it back",
-                          base, limit.value)};
+                          base, limit.value),
+              core::ErrorCause::kTooSlow};
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
@@ -74,7 +75,8 @@ core::Error PoolError(CURLcode code, const std::string& base, core::Seconds limi
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
       return {ErrorKind::kAbsent,
-              fmt::format("{}: it went away before its answer was whole ({})", base, reason)};
+              fmt::format("{}: it went away before its answer was whole ({})", base, reason),
+              core::ErrorCause::kWentAway};
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
       return {ErrorKind::kUsage,

@@ -55,9 +55,9 @@ std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
                        reason.empty() ? "for its turn" : reason);
   }
   const std::string held = job.phase == Phase::kHeld ? "held: " : "waits: ";
-  std::string text = reason.starts_with("held") ? reason
-                     : reason.empty()           ? std::string("waits for its turn")
-                                                : held + reason;
+  std::string text = reason.empty()                          ? std::string("waits for its turn")
+                     : job.hold && core::SaysHeld(*job.hold) ? reason
+                                                             : held + reason;
   return job.expected_start ? text + "; " + StartInWords(*job.expected_start, now) : text;
 }
 

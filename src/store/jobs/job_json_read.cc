@@ -9,7 +9,9 @@
 #include "json/submission_fields.h"
 #include "json/text.h"
 #include "store/job_store.h"
+#include "store/jobs/hold_json.h"
 #include "store/jobs/job_json.h"
+#include "store/jobs/old_words.h"
 
 namespace sharewell::store {
 namespace {
@@ -283,7 +285,8 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   reader.Whole("ooms", record.ooms);
   reader.Whole("parted", record.evicted);
   reader.Whole("lost", record.lost);
-  reader.Flag("cancelled", record.cancelled);
+  const bool cancelled = reader.FlagOr("cancelled", false);
+  ReadHold(reader, record);
   reader.Flag("paused", record.paused);
   reader.Whole("paused_ms", record.paused_at);
   ReadGpus(reader, record, error);
@@ -294,6 +297,8 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   });
   reader.Text("reason", record.reason, 0);
   reader.Text("note", record.note, 0);
+  ReadOldWords(cancelled, record);
+  record.gpu_gone = reader.FlagOr("gpu_gone", OldGpuGone(record));
   reader.Whole("exit_code", record.exit_code);
   reader.Number("steps", record.steps, {});
   reader.Number("steps_per_second", record.steps_per_second, {});

@@ -5,6 +5,7 @@
 #include "json/text.h"
 #include "json/writer.h"
 #include "store/job_store.h"
+#include "store/jobs/hold_json.h"
 #include "store/jobs/job_json.h"
 
 namespace sharewell::store {
@@ -141,7 +142,7 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
   writer.Field("ooms", record.ooms);
   writer.Field("parted", record.evicted);
   writer.Field("lost", record.lost);
-  writer.Field("cancelled", record.cancelled);
+  WriteHold(writer, record);
   writer.Field("paused", record.paused);
   writer.Field("paused_ms", record.paused_at);
   writer.List("gpus", record.gpus, [&](const core::GivenGpu& gpu) {
@@ -151,6 +152,7 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
       writer.Field("model", gpu.model);
     });
   });
+  writer.Field("gpu_gone", record.gpu_gone);
   writer.Field("cores", record.cores);
   writer.Field("sm_share", record.sm_share);
   writer.Field("beside", record.beside);

@@ -8,7 +8,8 @@
 
 namespace sharewell::study {
 
-core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Binding& binding) {
+core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Binding& binding,
+                                     const std::string& shown) {
   std::error_code ignored;
   std::string file = path;
   if (std::filesystem::is_directory(path, ignored)) {
@@ -22,8 +23,11 @@ core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Bindi
     file = config.string();
   }
   const auto mapped = platform::MappedFile::Open(file, platform::MappedFile::Access::kSparse);
+  if (!mapped && !shown.empty()) {
+    return tl::unexpected(core::Error(mapped.error()).Within(shown));
+  }
   RETURN_IF_ERROR(mapped);
-  return graph::Read(mapped->text(), file, binding);
+  return graph::Read(mapped->text(), shown.empty() ? file : shown, binding);
 }
 
 }  // namespace sharewell::study

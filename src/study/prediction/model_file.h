@@ -8,7 +8,9 @@
 
 namespace sharewell::study {
 
-// A folder stands for the config.json inside it. Weights are mapped, never read.
-core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Binding& binding);
+// A folder stands for the config.json inside it. Weights are mapped, never read. `shown` stands in
+// messages for what is read; empty: the path.
+core::Result<graph::Graph> ReadModel(const std::string& path, const graph::Binding& binding,
+                                     const std::string& shown = {});
 
 }  // namespace sharewell::study

@@ -45,13 +45,10 @@ core::Result<core::Needs> PredictNeedsBy(const predict::Predictor& predictor,
                                          const PredictionAsk& ask,
                                          const catalogue::GpuCatalogue& catalogue,
                                          const std::optional<std::string>& name) {
-  auto row = PredictOne(ask, predictor, catalogue);
-  if (!row) {
-    core::Error error = std::move(row.error());
-    const auto at = name ? error.message.find(ask.model) : std::string::npos;
-    if (at != std::string::npos) error.message.replace(at, ask.model.size(), core::Quoted(*name));
-    return tl::unexpected(std::move(error));
-  }
+  PredictionAsk named = ask;
+  if (name) named.shown = core::Quoted(*name);
+  auto row = PredictOne(named, predictor, catalogue);
+  RETURN_IF_ERROR(row);
   if (name) row->ask.model = *name;
   return NeedsFrom(*row);
 }

@@ -127,7 +127,7 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
   query.workers = ask.workers;
   query.host_time = ask.host.time;
   query.gpu = &*gpu;
-  const auto graph = ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
+  const auto graph = ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind}, ask.shown);
   if (!graph) return tl::unexpected(At(graph.error(), ask));
   query.graph = &*graph;
   row.prediction = predictor.Predict(query);

@@ -26,6 +26,7 @@ struct PredictedHost {
 
 struct PredictionAsk {
   std::string model;    // the file; empty where a profile is named
+  std::string shown;    // what messages call that file; empty: by its path
   std::string profile;  // a workload that was measured; empty: predict from the model
   std::int64_t batch = 1;
   std::string precision = "fp32";

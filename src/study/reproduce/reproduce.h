@@ -21,6 +21,7 @@ struct ReproduceRow {
   std::optional<double> ours;   // absent: not measured; the note says why
   std::string unit;             // "ratio", "h", "s", "cores", "count"; changes are ratios: -0.08
   std::string note;             // against what, or why it differs; may be empty
+  bool partial = false;         // ours is of a part alone: of a step's first kernels
 };
 
 // One table or figure of a paper, and what became of it.

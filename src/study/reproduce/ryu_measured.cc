@@ -233,7 +233,8 @@ core::Result<void> KernelRows(Experiment& experiment) {
       const KernelFigure& figure = found[k][m];
       if (!figure.value) continue;
       experiment.rows.push_back({fmt::format("kernels_{}_{}", kMetricNames[m], kKinds[k].name),
-                                 kKinds[k].table_1[m], *figure.value, "ratio", figure.note});
+                                 kKinds[k].table_1[m], *figure.value, "ratio", figure.note,
+                                 !figure.whole});
     }
   }
   return {};

@@ -89,8 +89,8 @@ std::string DeviceCell(const Experiment& experiment, const TableRow& row, std::s
   const ReproduceRow* ours =
       RowNamed(experiment, fmt::format("kernels_{}_{}", kDevice[metric], row.key));
   if (ours == nullptr || !ours->ours) return fmt::format("{} / -", row.device[metric]);
-  const bool whole = ours->note.find("whole step") != std::string::npos;
-  return fmt::format("{} / {:.0f}%{}", row.device[metric], 100 * *ours->ours, whole ? "" : "*");
+  return fmt::format("{} / {:.0f}%{}", row.device[metric], 100 * *ours->ours,
+                     ours->partial ? "*" : "");
 }
 
 PaperGrid TableOne(const Experiment& experiment, const core::Measurements& all) {

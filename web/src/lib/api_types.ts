@@ -134,6 +134,32 @@ export type GivenGpu = {
   model: string;
 };
 
+export type Hold = {
+  /** user: until it is released. paused: by hand, until it is resumed. ended_paused: its process ended while it was paused. after: a job that it comes after is not over. no_nodes: no node could run it; it is tried again when one comes. machine_changed: this machine could not run it any more. refused: it stands in the queue of the cluster's manager and would not be admitted here. untrusted: its record may not be the server's. lost_runs: what it ran on went down under it too often */
+  kind: "user" | "paused" | "ended_paused" | "after" | "no_nodes" | "machine_changed" | "refused" | "untrusted" | "lost_runs";
+  /** paused: who did it */
+  by?: string;
+  /** after: one that it waits for */
+  job?: number;
+  /** no_nodes, machine_changed, refused: in words */
+  why?: string;
+  /** lost_runs: so many in a row */
+  runs?: number;
+};
+
+export type CancelledBy = {
+  /** user: one who asked this server. manager: in the queue of the cluster's manager. job_before: a job that it was to come after did not finish well. store: the store failed while it was submitted */
+  kind: "user" | "manager" | "job_before" | "store";
+  /** user: who */
+  by?: string;
+  /** manager: in words */
+  why?: string;
+  /** job_before: which */
+  job?: number;
+  /** job_before: how that one ended, where it is known */
+  end?: "failed" | "cancelled";
+};
+
 export type Job = {
   /** where the job is the whole document */
   schema?: 1;
@@ -193,12 +219,18 @@ export type Job = {
   parted: number;
   /** runs in a row under which the machine or the supervisor went down */
   lost: number;
+  /** what holds it, of a held job; of one that is being paused by hand, what will */
+  hold: Hold | null;
+  /** somebody asked for its end; while it runs it is on its way there */
   cancelled: boolean;
+  cancelled_by: CancelledBy | null;
   /** it waits with its processes alive, its GPU memory on the host; with held until it is resumed */
   paused: boolean;
   /** Unix milliseconds. The last time it was paused. */
   paused_ms: number | null;
   gpus: GivenGpu[];
+  /** its GPU was not here when the server came back; it runs on */
+  gpu_gone: boolean;
   cores: number;
   /** given: of each GPU's SMs, at most */
   sm_share: number;

@@ -41,7 +41,10 @@ class ActCommand : public Command {
         // Without a server the others fare no better.
         if (body.error().kind == core::ErrorKind::kAbsent) return tl::unexpected(body.error());
         core::Error error = body.error();
-        if (error.message.find("job ") == std::string::npos) {
+        // What a server says of a job names it; what it says of itself or of us does not.
+        const bool of_the_job =
+            error.kind == core::ErrorKind::kUsage || error.cause == core::ErrorCause::kConflict;
+        if (!of_the_job) {
           error = std::move(error).Within(fmt::format("job {}", number));
         }
         errors.push_back(std::move(error));

@@ -28,14 +28,6 @@ using core::UsageError;
 
 constexpr std::size_t kSiteWidth = 100;
 
-// Of one partition: the commands that it names are for that one too.
-std::string ForPartition(std::string words, const std::string& partition) {
-  const std::string install = "sharewell slurm install --print";
-  const std::size_t at = words.find(install);
-  if (partition.empty() || at == std::string::npos) return words;
-  return words.insert(at + install.size(), " --partition " + partition);
-}
-
 std::string SiteText(const std::vector<engine::SiteFinding>& findings,
                      const std::string& partition) {
   std::size_t longest = 0;
@@ -49,9 +41,7 @@ std::string SiteText(const std::vector<engine::SiteFinding>& findings,
     out += fmt::format("{:7}  {}{}  {}\n", engine::SiteStateWord(finding.state), finding.name, pad,
                        report::Wrapped(finding.what, kSiteWidth, indent, indent));
     // On a line of its own and never broken, so that it can be copied.
-    if (!finding.mend.empty()) {
-      out += fmt::format("         mend: {}\n", ForPartition(finding.mend, partition));
-    }
+    if (!finding.mend.empty()) out += fmt::format("         mend: {}\n", finding.mend);
   }
   if (!engine::IsReady(findings)) {
     return out + "\nThis cluster is not ready yet; docs/slurm.md leads through it.\n";

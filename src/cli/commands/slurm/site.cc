@@ -107,6 +107,7 @@ void TakeFiles(engine::SlurmSite& site) {
 engine::SlurmSite FindSlurmSite(engine::SlurmDriver& driver, const std::string& partition) {
   engine::SlurmSite site;
   site.server_uid = ::geteuid();
+  site.asked_partition = partition;
   site.conf = UsualConf();
   // Slurm's commands would wait a minute for a file that is not there.
   if (SiteFileText(site.conf).empty()) return site;

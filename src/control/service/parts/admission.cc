@@ -105,25 +105,23 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
       return UsageError("after job {}: it did not finish well, so this one would never start",
                         **failed);
     }
-    record.reason = WhyHeld(record);
+    std::optional<core::Hold> hold = HoldOf(record);
     for (const std::int64_t before : job.after) {
-      if (before >= first) record.reason = fmt::format("waits for job {}", before);
+      if (before >= first) hold = core::hold::AfterJob{before};
     }
-    record.phase = record.reason.empty() ? Phase::kWaiting : Phase::kHeld;
+    core::SetHold(record, std::move(hold));
     record.believed = advisor_.NeedsOf(job);
     records.push_back(std::move(record));
   }
   return records;
 }
 
-std::string Admission::WhyHeld(const JobRecord& record) const {
-  if (record.asked.held) return "held: `sharewell release` lets it go";
+std::optional<core::Hold> Admission::HoldOf(const JobRecord& record) const {
+  if (record.asked.held) return core::hold::ByUser{};
   for (const std::int64_t before : record.asked.after) {
-    if (const LiveJob* job = live_.Find(before)) {
-      return fmt::format("waits for job {}", job->record.number);
-    }
+    if (live_.Find(before) != nullptr) return core::hold::AfterJob{before};
   }
-  return {};
+  return std::nullopt;
 }
 
 Result<bool> Admission::MayComeAfter(std::int64_t number) const {

@@ -47,8 +47,8 @@ class Admission {
                                                    const core::Account& who, std::int64_t first,
                                                    core::UnixMillis now) const;
 
-  // Why it is held, in words; empty: it is not.
-  std::string WhyHeld(const core::JobRecord& record) const;
+  // What holds it: its user's wish, or a job that it comes after. Absent: nothing does.
+  std::optional<core::Hold> HoldOf(const core::JobRecord& record) const;
   // One of those below `first` that it comes after, is over and did not finish well. Fails where
   // the store cannot be read: then nobody knows.
   core::Result<std::optional<std::int64_t>> FailedBefore(const core::JobRecord& record,

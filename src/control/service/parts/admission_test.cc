@@ -120,13 +120,13 @@ TEST_F(AdmissionTest, F16_AManyfoldAfterIsOneQuestion) {
   EXPECT_EQ(store_.phases_asked, 1);
 }
 
-TEST_F(AdmissionTest, SaysWhyAJobIsHeld) {
+TEST_F(AdmissionTest, SaysWhatHoldsAJob) {
   live_.Add(Record(3, Phase::kRunning));
-  EXPECT_EQ(admission_.WhyHeld(Record(4, Phase::kHeld, {3})), "waits for job 3");
-  EXPECT_THAT(admission_.WhyHeld(Record(4, Phase::kHeld, {2})), IsEmpty()) << "it is over";
+  EXPECT_EQ(admission_.HoldOf(Record(4, Phase::kHeld, {3})), core::Hold(core::hold::AfterJob{3}));
+  EXPECT_EQ(admission_.HoldOf(Record(4, Phase::kHeld, {2})), std::nullopt) << "it is over";
   core::JobRecord held = Record(4, Phase::kHeld, {3});
   held.asked.held = true;
-  EXPECT_THAT(admission_.WhyHeld(held), HasSubstr("release"));
+  EXPECT_EQ(admission_.HoldOf(held), core::Hold(core::hold::ByUser{}));
 }
 
 TEST_F(AdmissionTest, NobodyComesAfterOneThatFailed) {

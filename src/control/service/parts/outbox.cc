@@ -130,10 +130,7 @@ core::Result<std::vector<core::JobRecord>> Outbox::Withdrawn(const store::JobCha
     RETURN_IF_ERROR(found);
     for (core::JobRecord& record : *found) {
       if (core::IsOver(record.phase)) continue;
-      record.phase = core::Phase::kCancelled;
-      record.cancelled = true;
-      record.ended = record.submitted;
-      record.note = "the store failed while it was submitted, so it was refused";
+      core::EndCancelled(record, core::cancelled::ByStore{}, record.submitted);
       records.push_back(std::move(record));
     }
   }

@@ -121,7 +121,7 @@ TEST_F(OutboxTest, TellsWhoseEndIsStoredAndWhatMayBeForgotten) {
 TEST_F(OutboxTest, WhatMayHaveBeenStoredIsWrittenOver) {
   LiveJob& job = Job(7);
   core::JobRecord asked = job.record;
-  asked.cancelled = true;
+  asked.cancelled = core::cancelled::ByUser{"ann"};
   core::JobRecord refused;
   refused.number = 8;
   store::JobChanges changes = Of(asked, "job.stopping");

@@ -64,6 +64,7 @@ class Changes {
     record->beside = Beside(id, to);
     if (record->paused) return;  // it goes on where it was, as the same attempt
     record->attempt = live_.Find(id)->attempts() + 1;
+    record->gpu_gone = false;
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
     record->cores = to.cores;

@@ -47,12 +47,8 @@ std::string EndInWords(const engine::RunEnd& end, const JobRecord& record) {
 
 void CountLost(JobRecord& record) {
   if (++record.lost < kMostLost) return;
-  record.phase = Phase::kHeld;
+  core::SetHold(record, core::hold::LostRuns{record.lost});
   record.asked.held = true;
-  record.reason = fmt::format(
-      "held, as the machine, its supervisor or its GPU went down under it {} times in a row; "
-      "`sharewell release {}` lets it try again",
-      record.lost, record.number);
   record.note = record.reason;
 }
 
@@ -99,11 +95,13 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       }
       break;
   }
-  if (record.phase == Phase::kCancelled) record.note = record.reason;  // by whom
+  if (record.phase == Phase::kCancelled) record.note = core::InWords(*record.cancelled);
   if (latest || core::IsOver(record.phase)) {
     record.exit_code = end.refused ? std::nullopt : std::optional(end.exit_code);
   }
-  if (core::IsOver(record.phase)) record.ended = now;
+  if (!core::IsOver(record.phase)) return;
+  record.ended = now;
+  record.hold.reset();
 }
 
 }  // namespace sharewell::control

@@ -43,7 +43,7 @@ TEST_F(RunEndTest, AFailedOneSaysWhy) {
 
 TEST_F(RunEndTest, WhoWasCancelledIsCancelledHoweverItEnds) {
   for (const Outcome how : {Outcome::kFailed, Outcome::kRequeued, Outcome::kOutOfMemory}) {
-    record_.cancelled = true;
+    record_.cancelled = core::cancelled::ByUser{"ann"};
     record_.phase = Phase::kStopping;
     record_.reason = "cancelled by ann";
     End(how, {.signal = 15});

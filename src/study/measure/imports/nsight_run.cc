@@ -166,14 +166,12 @@ Result<ProfileRecord> MeasureKernels(const NsightRun& run) {
       }
       continue;
     }
-    auto read = imports::ReadNcuText(pass->text, "Nsight Compute's table");
+    // These need several passes (docs/profiling.md).
+    auto read = imports::ReadNcuText(pass->text, "Nsight Compute's table",
+                                     {imports::KernelMetric::kSm, imports::KernelMetric::kMemory});
     RETURN_IF_ERROR(read);
     if (read->kernels.empty()) continue;
     read->source = "ncu";
-    // These were not asked for: they need several passes (docs/profiling.md).
-    std::erase_if(read->notes, [](const std::string& note) {
-      return note.starts_with("no SM share") || note.starts_with("no memory share");
-    });
     read->notes.push_back(
         warm
             ? fmt::format("kernels were counted in a run of their own, {:.0f} s after it had begun "
