@@ -1,6 +1,7 @@
 // Policy: a pure function from what is known to what should be done. It sees a snapshot (estimates
 // and observations, never truth), what changed since it last looked, and a memo that is its private
-// scratch: the law, tested for every policy, is that an empty memo gives the same plan.
+// scratch: the law, tested for every policy, is that an empty memo gives the same plan. What is
+// believed of interference may have changed since: a memo keeps nothing that was made of it.
 #pragma once
 
 #include <memory>

@@ -16,8 +16,8 @@ class GuardedCase {
   explicit GuardedCase(const Case& c) : believed(c.interference) {}
 
   // From now on the loop is guarded. All must outlive it.
-  void Watch(control::Loop& loop, const policy::Policy& policy, const sim::World& world,
-             std::uint64_t seed, core::Ratio max_slowdown = 1.25) {
+  void Watch(control::Loop& loop, const sim::World& world, std::uint64_t seed,
+             core::Ratio max_slowdown = 1.25) {
     steps_.emplace(world, seed);
     readings_.emplace(guard_, *steps_,
                       control::EventReadingsOptions{
@@ -31,7 +31,6 @@ class GuardedCase {
                             believed.Learn(at.cluster().ModelOf(a.allocation.gpus.front()),
                                            a.job.workload, b.job.workload, pair.speed_a,
                                            pair.speed_b, pair.sm_share_a, pair.sm_share_b);
-                            loop.Follow(policy);
                           }});
     loop.Watch(guard_, *readings_);
   }

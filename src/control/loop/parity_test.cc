@@ -71,7 +71,7 @@ DecisionLog Decide(const Case& c, const std::string& name, engine::Engine& engin
   ExactEstimator estimator(c);
   DecisionLog log;
   Loop loop(snapshot, *policy, engine, estimator, log);
-  if (guarded != nullptr) guard.Watch(loop, *policy, *guarded, c.belief.seed);
+  if (guarded != nullptr) guard.Watch(loop, *guarded, c.belief.seed);
   for (int turn = 0; turn < 100'000; ++turn) {
     const auto more = loop.Turn();
     EXPECT_TRUE(more) << more.error().message;

@@ -246,7 +246,7 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   engine::Engine* engine = &simulated.engine;
   if (unwilling) engine = &refuses;
   Loop loop(snapshot, policy, *engine, estimator, decisions);
-  if (guarded) guard.Watch(loop, policy, simulated.world, c.belief.seed);
+  if (guarded) guard.Watch(loop, simulated.world, c.belief.seed);
   Course run;
   for (int turn = 0;; ++turn) {
     const auto more = loop.Turn();

@@ -116,7 +116,6 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
              const auto model = scenario.cluster.ModelOf(a.allocation.gpus.front());
              believed.Learn(model, a.job.workload, b.job.workload, pair.speed_a, pair.speed_b,
                             pair.sm_share_a, pair.sm_share_b);
-             loop.Follow(**policy);
            }});
   if (options.guard) loop.Watch(guard, readings);
 
