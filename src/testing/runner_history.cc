@@ -84,21 +84,37 @@ void AuditRunner::Start(const engine::RunRequest& request) {
   for (const auto& [id, other] : there_) {
     Check(id.job != request.id.job, name + " is started while another attempt is there");
   }
-  for (const core::GivenGpu& gpu : request.gpus) {
-    int here = 1;
-    for (const auto& [id, other] : there_) {
-      if (!Has(other.gpus, gpu)) continue;
-      Check(!stopped_.contains(id), name + " is started at a place that is still being left");
-      ++here;
-    }
-    Check(here <= kMostOnGpu, name + " is started on a GPU that is full");
-  }
+  CheckRoom(request, name);
   if (refusals_ > 0) {
     --refusals_;
     return Tell(engine::StartRefused{request.id, "no licence is free"});
   }
   there_[request.id] = request;
   runner_.Start(request);
+}
+
+void AuditRunner::CheckRoom(const engine::RunRequest& request, const std::string& name) {
+  for (const core::GivenGpu& gpu : request.gpus) {
+    int here = 1;
+    for (const auto& [id, other] : there_) {
+      if (id == request.id || paused_.contains(id) || !Has(other.gpus, gpu)) continue;
+      Check(!stopped_.contains(id), name + " is started at a place that is still being left");
+      ++here;
+    }
+    Check(here <= kMostOnGpu, name + " is started on a GPU that is full");
+  }
+}
+
+void AuditRunner::Pause(RunId id, std::optional<core::Bytes> gpu_memory) {
+  stopped_.insert(id);
+  pauser_->Pause(id, gpu_memory);
+}
+
+void AuditRunner::Resume(RunId id) {
+  const std::string name = fmt::format("run {}.{}", id.job, id.attempt);
+  Check(there_.contains(id) && paused_.erase(id) > 0, name + " is resumed and was not paused");
+  if (there_.contains(id)) CheckRoom(there_.at(id), name);
+  pauser_->Resume(id);
 }
 
 void AuditRunner::Stop(RunId id, const engine::StopOrder& order) {
@@ -121,6 +137,12 @@ void AuditRunner::Hear(const RunEvent& event) {
   if (const auto* ended = std::get_if<engine::RunEnded>(&event)) there_.erase(ended->id);
   if (const auto* refused = std::get_if<engine::StartRefused>(&event)) there_.erase(refused->id);
   if (const auto* kept = std::get_if<engine::StopRefused>(&event)) stopped_.erase(kept->id);
+  if (const auto* runs_on = std::get_if<engine::PauseRefused>(&event)) stopped_.erase(runs_on->id);
+  if (const auto* stays = std::get_if<engine::ResumeRefused>(&event)) paused_.insert(stays->id);
+  if (const auto* paused = std::get_if<engine::RunPaused>(&event)) {
+    stopped_.erase(paused->id);
+    paused_.insert(paused->id);
+  }
   const auto* list = std::get_if<engine::RunsListed>(&event);
   if (list == nullptr) return;
   std::set<RunId> gone;
@@ -148,8 +170,9 @@ RunnerHistory::RunnerHistory(std::unique_ptr<RunnerSide> side, std::uint64_t see
       dice_(seed),
       cluster_(ClusterOf(nodes)),
       snapshot_(cluster_),
-      audit(side_->runner()),
-      engine(cluster_, GpusOf(nodes), audit),
+      audit(side_->runner(), side_->pauser()),
+      engine(cluster_, GpusOf(nodes), audit,
+             {.pauser = side_->pauser() == nullptr ? nullptr : &audit}),
       down_(static_cast<std::size_t>(nodes)) {
   side_->Attach(engine);
 }
@@ -158,6 +181,7 @@ void RunnerHistory::Submit(int gpus) {
   core::Job job;
   job.id = JobId(submitted_++);
   job.gpus = gpus;
+  job.exclusive = pause > 0;  // clients of MPS cannot be paused
   engine::RunRequest request = StubRunner::RequestOf(job);
   // After a renumbering its number is not its id. What is not observed yet comes before it.
   job.id = JobId(snapshot_.job_count() + unseen_++);
@@ -174,6 +198,11 @@ void RunnerHistory::Observe(double seconds) {
   for (const JobId id : seen.requeued) snapshot_.Stop(id);
   over_ += seen.finished.size() + seen.failed.size();
   for (const auto& job : seen.submitted) snapshot_.Submit(job, EstimateOf({}, cluster_));
+  for (const auto& one : seen.paused) {
+    if (snapshot_.job(one.job).state == JobState::kWaiting) {
+      snapshot_.SetPaused(one.job, one.where);
+    }
+  }
   for (const auto& one : seen.stays) {
     kept_ += one.where ? 1 : 0;
     if (one.where) snapshot_.TakeBack(one.job, *one.where, one.since);
@@ -189,7 +218,10 @@ void RunnerHistory::Decide(double start, double stop, double move) {
     const JobId id(j);
     const core::JobView& view = snapshot_.job(id);
     if (view.state == JobState::kRunning && !view.may_stop()) continue;
-    if (view.state == JobState::kRunning && dice_.Chance(stop)) {
+    if (view.state == JobState::kRunning && pause > 0 && dice_.Chance(pause)) {
+      plan.stops.push_back({id, {}, true});
+      snapshot_.Pause(id);
+    } else if (view.state == JobState::kRunning && dice_.Chance(stop)) {
       plan.stops.push_back({id, {}});
       snapshot_.Stop(id);
     } else if (view.state == JobState::kRunning && dice_.Chance(move)) {
@@ -199,6 +231,7 @@ void RunnerHistory::Decide(double start, double stop, double move) {
       }
     } else if (view.state == JobState::kWaiting && dice_.Chance(start)) {
       if (const auto to = Room(view)) {
+        resumed_ += view.paused ? 1 : 0;
         plan.starts.push_back({id, *to, {}, {}});
         snapshot_.Start(id, *to);
       }
@@ -214,12 +247,21 @@ void RunnerHistory::Decide(double start, double stop, double move) {
 }
 
 std::optional<core::Allocation> RunnerHistory::Room(const core::JobView& view) const {
+  const auto has_room = [&](GpuId gpu) {
+    return !down_[cluster_.NodeOf(gpu).index()] &&
+           !lost_gpus_.contains(fmt::format("GPU-{}", gpu.index())) &&
+           snapshot_.residents(gpu).count() < AuditRunner::kMostOnGpu;
+  };
   core::Allocation to;
+  if (view.paused) {  // where it was, or not now
+    to = view.allocation;
+    if (!std::all_of(to.gpus.begin(), to.gpus.end(), has_room)) return std::nullopt;
+    if (to.node.valid() && down_[to.node.index()]) return std::nullopt;
+    return to;
+  }
   for (std::size_t g = 0; g < cluster_.gpu_count(); ++g) {
     if (static_cast<int>(to.gpus.size()) == view.job.gpus) break;
-    if (down_[cluster_.NodeOf(GpuId(g)).index()]) continue;
-    if (lost_gpus_.contains(fmt::format("GPU-{}", g))) continue;
-    if (snapshot_.residents(GpuId(g)).count() < AuditRunner::kMostOnGpu) to.gpus.emplace_back(g);
+    if (has_room(GpuId(g))) to.gpus.emplace_back(g);
   }
   if (static_cast<int>(to.gpus.size()) < view.job.gpus) return std::nullopt;
   if (view.job.gpus > 0) return to;

@@ -16,6 +16,7 @@
 #include "core/cluster.h"
 #include "core/snapshot.h"
 #include "engine/live/live_engine.h"
+#include "engine/pauser.h"
 #include "engine/runner.h"
 #include "testing/fake_runner.h"
 #include "testing/random_case.h"
@@ -29,11 +30,12 @@ std::vector<engine::RunnerNode> NodesOf(int count);
 core::Cluster ClusterOf(int nodes);
 
 // Stands between the engine and any runner, and checks what the engine asks for.
-class AuditRunner : public engine::Runner {
+class AuditRunner : public engine::Runner, public engine::Pauser {
  public:
   static constexpr int kMostOnGpu = 2;
 
-  explicit AuditRunner(engine::Runner& runner) : runner_(runner) {}
+  // `pauser`: may be null.
+  AuditRunner(engine::Runner& runner, engine::Pauser* pauser) : runner_(runner), pauser_(pauser) {}
   core::Seconds Now() override { return runner_.Now(); }
   void Start(const engine::RunRequest& request) override;
   void Stop(engine::RunId id, const engine::StopOrder& order) override;
@@ -44,6 +46,9 @@ class AuditRunner : public engine::Runner {
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
   void Wake() override { runner_.Wake(); }
   void Forget(engine::RunId id) override { runner_.Forget(id); }
+  void Pause(engine::RunId id, std::optional<core::Bytes> gpu_memory) override;
+  void Resume(engine::RunId id) override;
+  std::string WhyNoPause() override { return pauser_->WhyNoPause(); }
 
   void RefuseNext(int starts) { refusals_ = starts; }
   void Tell(engine::RunEvent event) { own_.push_back(std::move(event)); }
@@ -54,9 +59,14 @@ class AuditRunner : public engine::Runner {
  private:
   void Hear(const engine::RunEvent& event);
   void Check(bool right, const std::string& else_wrong);
+  // It comes to its GPUs, where nobody leaves and there is room.
+  void CheckRoom(const engine::RunRequest& request, const std::string& name);
 
   engine::Runner& runner_;
-  std::set<engine::RunId> started_, stopped_;
+  engine::Pauser* const pauser_;
+  std::set<engine::RunId> started_;
+  std::set<engine::RunId> stopped_;  // or to be paused, and not gone from their GPUs
+  std::set<engine::RunId> paused_;
   std::map<engine::RunId, engine::RunRequest> there_;  // not heard to have ended
   std::map<engine::RunId, core::Seconds> started_at_;
   std::vector<engine::RunEvent> own_;
@@ -68,6 +78,7 @@ class RunnerSide {
  public:
   virtual ~RunnerSide() = default;
   virtual engine::Runner& runner() = 0;
+  virtual engine::Pauser* pauser() { return nullptr; }  // null: nothing can be paused
   virtual void Attach(engine::LiveEngine&) {}
   virtual bool submits() const { return false; }  // its jobs by itself
   virtual void NodeGoes(const std::string& name) = 0;
@@ -80,6 +91,7 @@ class FakeSide : public RunnerSide {
  public:
   FakeSide(int nodes, const FakeRunnerOptions& options) : fake(NodesOf(nodes), options) {}
   engine::Runner& runner() override { return fake; }
+  engine::Pauser* pauser() override { return &fake; }
   void NodeGoes(const std::string& name) override { fake.NodeGoes(name); }
   void NodeComes(const engine::RunnerNode& node) override { fake.NodeComes(node); }
   bool quiet() const override { return fake.quiet(); }
@@ -119,6 +131,8 @@ class RunnerHistory {
   // In Live, jobs are given new ids by that chance each turn. REQUIRES: jobs do not come by
   // themselves.
   double renumber = 0;
+  // In Live, runs are paused by that chance each turn. REQUIRES: before the first Submit.
+  double pause = 0;
   // Until something is so, starting whatever waits; at most so many seconds. False: it never was.
   template <class So>
   bool Comes(double seconds, So so) {
@@ -136,6 +150,7 @@ class RunnerHistory {
   const core::Cluster& cluster() const { return cluster_; }
   bool down(std::size_t node) const { return down_[node]; }  // as it was told
   std::size_t over() const { return over_; }
+  std::size_t resumed() const { return resumed_; }
   std::size_t kept() const { return kept_; }  // runs whose stop was refused and taken back
   const std::vector<std::string>& refusals() const { return refusals_; }  // of starts: why
   std::string wrong() const;
@@ -166,7 +181,7 @@ class RunnerHistory {
   std::set<std::size_t> gone_;       // nodes, as it is
   std::map<engine::RunId, int> ends_;
   std::vector<std::string> refusals_;
-  std::size_t submitted_ = 0, over_ = 0, kept_ = 0;
+  std::size_t submitted_ = 0, over_ = 0, kept_ = 0, resumed_ = 0;
   std::size_t unseen_ = 0;  // submitted since the last Observe
   std::string wrong_;
 };

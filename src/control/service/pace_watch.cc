@@ -54,8 +54,10 @@ Standing PaceWatch::StandingNow(LiveJob& job) const {
   const auto& on = view.allocation.gpus;
   if (!JobsOn(on, job.id, parts_.snapshot, parts_.live).empty()) job.alone = false;
   Standing standing = StandingOf(parts_.snapshot, job.id, parts_.max_slowdown);
-  standing.steps = parts_.engine.StepsOf(job.id);
-  standing.told_at = parts_.engine.StepsToldAt(job.id);
+  if (const auto told = parts_.engine.StepsOf(job.id)) {
+    standing.steps = told->steps;
+    standing.told_at = told->told_at;
+  }
   standing.steps_alone = StepsByProfile(job.record);
   standing.disturbed = parts_.engine.IsBeingLeft(on);
   if (standing.sm_share < 1 && !on.empty() && !view.estimate.on.empty()) {

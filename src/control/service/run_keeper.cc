@@ -114,8 +114,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
     // Of one that was found again only the end was seen.
     const core::Snapshot& snapshot = parts_.state.snapshot;
     if (!job->adopted) record.alone_time = snapshot.alone_time(snapshot.job(job->id));
-    const auto steps = parts_.engine.StepsOf(job->id);
-    record.steps = steps ? steps : record.steps;
+    if (const auto told = parts_.engine.StepsOf(job->id)) record.steps = told->steps;
   }
   // What somebody typed says nothing about the next time.
   if (record.phase == Phase::kFinished && !record.asked.terminal) parts_.paces.LearnRun(*job);

@@ -16,7 +16,7 @@
 //   core::Job             what a policy may know of it; a trace makes them without a command
 //   core::JobView         that in the snapshot: the estimate, its place, how far it is
 //   engine::RunRequest    one attempt, as a runner is handed it: a submission and a place
-//   LiveRuns::Entry, Run  the engine's book: the job, and its attempt to come or under way
+//   engine::JobEntry      the engine's book: the job, and its Attempt to come or under way
 //   JobSpec               one attempt as text in its folder, for a supervisor that has libc alone
 //
 // Answers come on the loop's thread, once what was asked is durable (and, for submissions, decided

@@ -25,32 +25,12 @@
 #include "core/job.h"
 #include "core/renumbering.h"
 #include "engine/engine.h"
+#include "engine/live/ended.h"
+#include "engine/live/lone_pace.h"
 #include "engine/pauser.h"
 #include "engine/runner.h"
 
 namespace sharewell::engine {
-
-// How fast a job is alone where it is placed.
-struct LonePace {
-  // Steps a second; absent: not known, and the job is taken to run at `rate`.
-  std::optional<double> steps;
-  core::Ratio rate = 1;  // work (seconds alone on the reference model) a second
-  // That it may need of each GPU; absent: not known.
-  std::optional<core::Bytes> gpu_memory = {};
-};
-
-// What a run's end means for the queue.
-enum class Outcome : std::uint8_t { kFinished, kFailed, kOutOfMemory, kRequeued };
-
-struct Ended {
-  core::JobId job;
-  RunId run;
-  RunEnd end;
-  Outcome outcome = Outcome::kFailed;
-  // The process of an earlier attempt is still on its way out: how that ends is told later, and it
-  // may still come to its own end.
-  bool earlier_leaves = false;
-};
 
 struct LiveOptions {
   core::Seconds grace{20};   // between SIGTERM and SIGKILL
@@ -126,9 +106,8 @@ class LiveEngine final : public Engine {
 
   // Somebody who was stopped is still on its way out of one of these.
   bool IsBeingLeft(const std::vector<core::GpuId>& gpus) const;
-  // Steps of the attempt under way; absent: none told.
-  std::optional<double> StepsOf(core::JobId job) const;
-  std::optional<core::Seconds> StepsToldAt(core::JobId job) const;  // the last of them
+  // Of the attempt under way; absent: none told.
+  std::optional<StepCount> StepsOf(core::JobId job) const;
 
  private:
   struct Impl;

@@ -1,130 +1,116 @@
-// GPUs and nodes that come and go, and what is found again by asking what is there.
-#include <algorithm>
-#include <map>
-#include <utility>
+#include "engine/live/live_nodes.h"
 
-#include "engine/live/live_runs.h"
+#include <algorithm>
+#include <utility>
 
 namespace sharewell::engine {
 
 using core::GpuId;
-using core::JobId;
 
-LiveRuns::KnownNode* LiveRuns::NodeNamed(const std::string& name) {
+namespace {
+
+template <class Items, class Item>
+bool HasItem(const Items& items, const Item& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+}  // namespace
+
+LiveNodes::LiveNodes(const core::Cluster& cluster, std::vector<core::GivenGpu> gpus)
+    : gpus_(std::move(gpus)) {
+  for (const core::Node& node : cluster.nodes()) {
+    nodes_.push_back(
+        {node.name, node.first_gpu.index(), static_cast<std::size_t>(node.gpus), true});
+  }
+}
+
+LiveNodes::Known* LiveNodes::Find(const std::string& name) {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(),
-                                  [&](const KnownNode& node) { return node.name == name; });
+                                  [&](const Known& node) { return node.name == name; });
   return found == nodes_.end() ? nullptr : &*found;
 }
 
-bool LiveRuns::Usable(const Run& run) const {
+bool LiveNodes::AreUp(const std::vector<GpuId>& gpus, core::NodeId node) const {
   const auto lost = [&](GpuId gpu) { return lost_.contains(gpu); };
-  if (std::any_of(run.gpus.begin(), run.gpus.end(), lost)) return false;
-  return !run.node.valid() || nodes_[run.node.index()].up;
+  if (std::any_of(gpus.begin(), gpus.end(), lost)) return false;
+  return !node.valid() || nodes_[node.index()].up;
 }
 
-void LiveRuns::LeaveUnusable() {
-  for (const JobId id : std::vector<JobId>(live_.begin(), live_.end())) {
-    Entry& job = jobs_.at(id);
-    if (job.next && !Usable(*job.next)) {
-      requeued_.push_back(id);
-      GiveUp(id, job, Outcome::kRequeued);
-    }
-    if ((job.Runs() || job.IsPaused()) && !Usable(*job.run)) {
-      Leave(job, job.run->request.asked.requeue ? Why::kRequeue : Why::kFail);
+void LiveNodes::Name(const core::Allocation& place, RunRequest& request) const {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Known& node = nodes_[i];
+    const auto here = [&](GpuId gpu) {
+      return gpu.index() >= node.first_gpu && gpu.index() < node.first_gpu + node.gpus;
+    };
+    const bool alone = place.gpus.empty() && place.node == core::NodeId(i);
+    if (alone || std::any_of(place.gpus.begin(), place.gpus.end(), here)) {
+      request.nodes.push_back(node.name);
     }
   }
+  for (const GpuId gpu : place.gpus) request.gpus.push_back(gpus_[gpu.index()]);
 }
 
-void LiveRuns::Handle(const GpuLost& event) {
+std::vector<GpuId> LiveNodes::GpusOf(const RunRequest& request) const {
+  std::vector<GpuId> found;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    if (gpus_[i].uuid == event.gpu) lost_.insert(GpuId(i));
+    if (HasItem(request.gpus, gpus_[i])) found.emplace_back(i);
   }
-  LeaveUnusable();
-  Note(event);
+  return found;
 }
 
-void LiveRuns::Handle(const GpuBack& event) {
-  std::erase_if(lost_, [&](GpuId gpu) { return gpus_[gpu.index()].uuid == event.gpu; });
-  Note(event);
+core::NodeId LiveNodes::NodeOf(const RunRequest& request) const {
+  core::NodeId found;
+  for (std::size_t i = 0; i < nodes_.size() && request.gpus.empty(); ++i) {
+    if (HasItem(request.nodes, nodes_[i].name)) found = core::NodeId(i);
+  }
+  return found;
 }
 
-void LiveRuns::Handle(const NodeWent& event) {
-  // One that came and went before anybody took it in is not spoken of.
-  if (offered_.erase(event.node) > 0) {
-    std::erase_if(notes_, [&](const RunEvent& note) {
-      const auto* came = std::get_if<NodeCame>(&note);
-      return came != nullptr && came->node.name == event.node;
-    });
+void LiveNodes::LoseGpu(const std::string& uuid) {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    if (gpus_[i].uuid == uuid) lost_.insert(GpuId(i));
   }
-  KnownNode* node = NodeNamed(event.node);
-  if (node == nullptr || !std::exchange(node->up, false)) return;
+}
+
+void LiveNodes::ReturnGpu(const std::string& uuid) {
+  std::erase_if(lost_, [&](GpuId gpu) { return gpus_[gpu.index()].uuid == uuid; });
+}
+
+bool LiveNodes::Come(const RunnerNode& node) {
+  Known* known = Find(node.name);
+  if (known == nullptr) return offered_.insert(node.name).second;
+  if (known->up || known->gpus != node.gpus.size()) return false;
+  known->up = true;
+  for (std::size_t i = 0; i < known->gpus; ++i) {
+    gpus_[known->first_gpu + i] = node.gpus[i];  // a repaired one is another
+    lost_.erase(GpuId(known->first_gpu + i));
+  }
+  return true;
+}
+
+bool LiveNodes::Go(const std::string& name) {
+  Known* node = Find(name);
+  if (node == nullptr || !std::exchange(node->up, false)) return false;
   for (std::size_t i = 0; i < node->gpus; ++i) lost_.insert(GpuId(node->first_gpu + i));
-  LeaveUnusable();
-  Note(event);
+  return true;
 }
 
-void LiveRuns::Handle(const NodeCame& event) {
-  KnownNode* node = NodeNamed(event.node.name);
-  if (node == nullptr) {
-    if (offered_.insert(event.node.name).second) Note(event);
-    return;
-  }
-  if (node->up || node->gpus != event.node.gpus.size()) return;
-  node->up = true;
-  for (std::size_t i = 0; i < node->gpus; ++i) {
-    gpus_[node->first_gpu + i] = event.node.gpus[i];  // a repaired one is another
-    lost_.erase(GpuId(node->first_gpu + i));
-  }
-  Note(event);
-}
+bool LiveNodes::EndOffer(const std::string& name) { return offered_.erase(name) > 0; }
 
-void LiveRuns::AddNode(const RunnerNode& node) {
+void LiveNodes::Add(const RunnerNode& node) {
   offered_.erase(node.name);
   nodes_.push_back({node.name, gpus_.size(), node.gpus.size(), true});
   gpus_.insert(gpus_.end(), node.gpus.begin(), node.gpus.end());
-  on_gpu_.resize(gpus_.size());
 }
 
-void LiveRuns::TakeNodes(const std::vector<RunnerNode>& up) {
-  for (const KnownNode& node : nodes_) {
-    const bool here = std::any_of(up.begin(), up.end(),
-                                  [&](const RunnerNode& one) { return one.name == node.name; });
-    if (here || !node.up) continue;
-    Handle(NodeWent{node.name, "it is not among the nodes that are up"});
+std::vector<std::string> LiveNodes::UpExcept(const std::vector<RunnerNode>& nodes) const {
+  std::vector<std::string> names;
+  for (const Known& node : nodes_) {
+    const bool listed = std::any_of(nodes.begin(), nodes.end(),
+                                    [&](const RunnerNode& one) { return one.name == node.name; });
+    if (node.up && !listed) names.push_back(node.name);
   }
-  for (const RunnerNode& node : up) Handle(NodeCame{node});
-}
-
-void LiveRuns::Handle(const RunsListed& list) {
-  std::map<RunId, const RunsListed::Item*> there;
-  for (const RunsListed::Item& item : list.runs) there[item.id] = &item;
-  for (const auto& [run_id, id] : std::map<RunId, JobId>(runs_)) {
-    Run& run = *jobs_.at(id).run;
-    if (run.began && *run.began >= list.as_of) continue;  // it was started after that
-    const auto found = there.find(run_id);
-    if (found == there.end()) {
-      RunEnd end;
-      end.lost = run.started;
-      end.refused = !run.started;
-      end.message = run.started ? "nobody knows how it ended" : "its start never arrived";
-      Handle(RunEnded{run_id, std::move(end)});
-    } else if (found->second->end) {
-      Handle(RunEnded{run_id, *found->second->end});
-    } else {
-      if (found->second->started) Handle(RunStarted{run_id});
-      if (run.leaves && run.refused.empty()) SendStop(run);  // again: it may not have arrived
-    }
-  }
-  for (const RunsListed::Item& item : list.runs) {
-    const auto parked = parked_.find(item.id.job);
-    if (parked != parked_.end() && parked->second.run->request.id == item.id) continue;
-    if (!item.end && !runs_.contains(item.id)) {
-      runner_.Stop(item.id, {options_.grace, true});  // nobody's
-    }
-  }
-  if (listed_ && list.as_of <= *listed_) return;  // older: nodes may have come or gone since
-  listed_ = list.as_of;
-  TakeNodes(list.nodes);
+  return names;
 }
 
 }  // namespace sharewell::engine

@@ -241,6 +241,22 @@ TEST_F(SilentManagerOfLongRuns, ARunThatNobodyKnowsIsEnded) {
   EXPECT_TRUE(history_->Comes(60, [&] { return fake_->quiet(); }));
 }
 
+// Pauses by plans, some refused, of runs that are also stopped, moved and cancelled meanwhile.
+// Where answers are lost nothing is paused: nobody finds those again.
+TEST(Pauses, NobodyIsLostWhenRunsArePaused) {
+  std::size_t resumed = 0;
+  for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
+    FakeRunnerOptions options = OptionsOf(Kind::kCalm, seed);
+    options.refuse_pause = 0.2;
+    RunnerHistory history(std::make_unique<FakeSide>(3, options), seed, 3);
+    history.pause = 0.1;
+    history.Live(kJobs, seed % 2 == 0);
+    ASSERT_EQ(history.wrong(), "") << "history " << seed;
+    resumed += history.resumed();
+  }
+  EXPECT_GT(resumed, 10 * kHistories);
+}
+
 TEST(Adoption, AnotherEngineGoesOnWithWhatRuns) {
   const core::Cluster cluster = fixtures::ClusterOf(1);
   const auto gpus = fixtures::NodeOf(0).gpus;

@@ -1,0 +1,27 @@
+// How fast a job is by itself, and what it tells of its steps.
+#pragma once
+
+#include <optional>
+
+#include "core/units.h"
+
+namespace sharewell::engine {
+
+// How fast a job is alone where it is placed.
+struct LonePace {
+  // Steps a second; absent: not known, and the job is taken to run at `rate`.
+  std::optional<double> steps;
+  core::Ratio rate = 1;  // work (seconds alone on the reference model) a second
+  // That it may need of each GPU; absent: not known.
+  std::optional<core::Bytes> gpu_memory = {};
+};
+
+// Steps of the attempt under way.
+struct StepCount {
+  double steps = 0;
+  core::Seconds told_at;  // there were so many then
+
+  friend bool operator==(const StepCount&, const StepCount&) = default;
+};
+
+}  // namespace sharewell::engine
