@@ -1,11 +1,7 @@
 #include "engine/local/linux_runner.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,19 +10,25 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <limits>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "engine/local/linux_runner_impl.h"
+#include "engine/local/local_book.h"
+#include "engine/local/run/job_folder.h"
 #include "engine/local/run/supervised.h"
+#include "engine/local/run_cpus.h"
+#include "engine/local/run_falls.h"
+#include "engine/local/run_pauses.h"
+#include "engine/local/run_signals.h"
 #include "engine/local/run_spec.h"
-#include "platform/process/cpu_set.h"
+#include "engine/local/run_starts.h"
+#include "engine/local/run_watch.h"
 
 namespace sharewell::engine {
 namespace {
@@ -37,12 +39,6 @@ using core::Seconds;
 constexpr Seconds kLookEvery{1};
 constexpr int kLockTries = 50;     // every 20 ms
 constexpr Seconds kLingering{30};  // MPS daemons that nobody uses are stopped a while later
-
-double SteadyNow() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 std::string LockOf(const std::string& state) { return state + "/jobs/lock"; }
 
@@ -74,7 +70,7 @@ std::vector<std::pair<RunId, std::string>> FoldersIn(const std::string& state) {
   std::error_code error;
   for (fs::directory_iterator it(state + "/jobs", error), end; !error && it != end;
        it.increment(error)) {
-    const auto id = engine::JobOfFolder(it->path().filename().string());
+    const auto id = JobOfFolder(it->path().filename().string());
     if (id) found.push_back({{id->first, id->second}, it->path().string()});
   }
   std::sort(found.begin(), found.end());
@@ -92,70 +88,115 @@ core::Result<void> MakeFolder(const std::string& path, fs::perms mode) {
   return {};
 }
 
+// Its supervisor looks when the limit it knows is over.
+void ExtendLimit(const LocalRun& run, Seconds limit, LocalBook& book) {
+  if (!run.made || !run.request.asked.time_limit) return;
+  if (limit <= std::max(*run.request.asked.time_limit, ReadLimit(run.folder))) return;
+  const auto written = WriteLimit(run.folder, limit);
+  if (written || !book.IsNews("limit")) return;
+  book.Tell(
+      RunNote{run.request.id, "its time limit cannot be extended by what it loses beside others: " +
+                                  written.error().message});
+}
+
 }  // namespace
 
-LinuxRunner::Impl::Impl(LinuxRunnerOptions chosen)
-    : options(std::move(chosen)), looked(options.origin), zero(SteadyNow()) {}
+// In the order they are made. They go in the opposite one: errands and MPS daemons tell by files of
+// the signals, which go last.
+struct LinuxRunner::Impl {
+  struct Lock {  // of the state folder: the last to go
+    ~Lock() {
+      if (file >= 0) ::close(file);
+    }
+    int file = -1;
+  };
 
-LinuxRunner::Impl::~Impl() {
-  // Both tell by files that are closed below.
-  errands.reset();
-  sharing.reset();
-  for (auto& [id, run] : runs) {
-    if (run.group && !run.ended) run.group->Keep();
-    if (run.pidfd >= 0) ::close(run.pidfd);
-  }
-  for (const int file : {lock, wake, epoll, inotify, errand_over}) {
-    if (file >= 0) ::close(file);
-  }
-}
+  explicit Impl(LinuxRunnerOptions chosen) : book(std::move(chosen)), looked(book.options.origin) {}
 
-Seconds LinuxRunner::Impl::Now() const { return options.origin + Seconds(SteadyNow() - zero); }
+  core::Result<void> Open();
+  void Look();  // once a second
+  void LookAtGpus();
+  void TakeSignals(int timeout_ms);
+  void RemoveLeftGroups();  // of runs that are not there any more
+  bool NeedsLooks(core::Seconds now);
 
-LinuxRunner::Impl::Run* LinuxRunner::Impl::Find(RunId id) {
-  const auto it = runs.find(id);
-  return it == runs.end() ? nullptr : &it->second;
-}
+  Lock lock;
+  RunSignals signals;
+  LocalBook book;
+  RunCpus cpus{book};
+  RunFalls falls{book};
+  RunWatch watch{book, signals, cpus, falls};
+  RunPauses pauses{book, signals, cpus};
+  RunStarts starts{book, signals, cpus, watch};
+  std::map<std::string, std::string> lost = {};  // GPUs, when last looked
+  core::Seconds looked, busy_until;
+  bool woken = false;
+};
 
 core::Result<void> LinuxRunner::Impl::Open() {
-  if (auto found = options.supervisor.empty() ? engine::FindSupervisor()
-                                              : core::Result<std::string>(options.supervisor)) {
-    supervisor = std::move(*found);
-  } else {
-    return tl::unexpected(found.error());
-  }
+  const LinuxRunnerOptions& options = book.options;
+  auto found =
+      options.supervisor.empty() ? FindSupervisor() : core::Result<std::string>(options.supervisor);
+  RETURN_IF_ERROR(found);
+  book.supervisor = std::move(*found);
   using fs::perms;
   // Users' processes pass through to their progress files; nobody else may list or read.
-  if (auto ok = MakeFolder(options.state + "/jobs",
-                           perms::owner_all | perms::group_exec | perms::others_exec);
-      !ok) {
-    return ok;
+  RETURN_IF_ERROR(MakeFolder(options.state + "/jobs",
+                             perms::owner_all | perms::group_exec | perms::others_exec));
+  RETURN_IF_ERROR(MakeFolder(options.state + "/logs", perms::owner_all));
+  lock.file = ::open(LockOf(options.state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (!Locked(lock.file, LOCK_EX)) return NotLocked(options.state);
+  book.ledger.emplace(options.state);
+  RETURN_IF_ERROR(signals.Open());
+  book.home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
+  if (options.sharing) {
+    book.sharing.emplace(*options.sharing, [this] { signals.TellErrandOver(); });
   }
-  if (auto ok = MakeFolder(options.state + "/logs", perms::owner_all); !ok) return ok;
-  lock = ::open(LockOf(options.state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (!Locked(lock, LOCK_EX)) return NotLocked(options.state);
-  ledger.emplace(options.state);
-  wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  epoll = ::epoll_create1(EPOLL_CLOEXEC);
-  inotify = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  errand_over = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake < 0 || epoll < 0 || errand_over < 0)
-    return core::FailedError("no event queue: {}", std::strerror(errno));
-  for (const int file : {wake, inotify, errand_over}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = file;
-    if (file >= 0) ::epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event);
-  }
-  home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
-  if (options.cpus) room.emplace(*options.cpus);
-  const auto tell = [this] {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto ignored = ::write(errand_over, &one, sizeof one);
-  };
-  errands.emplace(tell);
-  if (options.sharing) sharing.emplace(*options.sharing, tell);
   return {};
+}
+
+void LinuxRunner::Impl::Look() {
+  looked = book.Now();
+  falls.Judge();
+  watch.LookAtAll();
+  pauses.Look();
+  cpus.Lend();
+  std::erase_if(book.leaving, [](const auto& group) { return group->TryRemove(); });
+  if (book.options.lost_gpus) LookAtGpus();
+  if (!book.sharing) return;
+  for (GpuSharing::News& news : book.sharing->Look()) book.Tell(RunnerNote{std::move(news.text)});
+}
+
+void LinuxRunner::Impl::LookAtGpus() {
+  const auto now_lost = book.options.lost_gpus();
+  for (const auto& [gpu, why] : now_lost) {
+    if (!lost.contains(gpu)) book.Tell(GpuLost{gpu, why});
+  }
+  for (const auto& [gpu, why] : lost) {
+    if (!now_lost.contains(gpu)) book.Tell(GpuBack{gpu});
+  }
+  lost = now_lost;
+}
+
+void LinuxRunner::Impl::TakeSignals(int timeout_ms) {
+  using Kind = RunSignals::Kind;
+  for (const RunSignals::Signal& signal : signals.Wait(timeout_ms)) {
+    LocalRun* run = book.Find(signal.run);
+    if (signal.kind == Kind::kWoken) woken = true;
+    if (signal.kind == Kind::kErrandOver) starts.TakeErrands();
+    if (signal.kind == Kind::kOtherEnded) pauses.Look();
+    if (signal.kind == Kind::kFolder && run != nullptr) watch.LookAtFolder(*run);
+    if (signal.kind == Kind::kEnded && run != nullptr) watch.EndIfGone(*run);
+  }
+}
+
+// Whether something is there that no signal tells of.
+bool LinuxRunner::Impl::NeedsLooks(Seconds now) {
+  const bool watching = std::any_of(book.runs.begin(), book.runs.end(),
+                                    [](const auto& run) { return !run.second.ended; });
+  if (watching) busy_until = now + kLingering;
+  return watching || falls.any() || !book.leaving.empty() || pauses.any() ||
+         book.options.lost_gpus || (book.sharing && now < busy_until);
 }
 
 core::Result<void> LinuxRunner::FolderIsFree(const std::string& state) {
@@ -180,174 +221,132 @@ LinuxRunner::LinuxRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 LinuxRunner::~LinuxRunner() = default;
 
-Seconds LinuxRunner::Now() { return impl_->Now(); }
+Seconds LinuxRunner::Now() { return impl_->book.Now(); }
 
 void LinuxRunner::Start(const RunRequest& request) {
-  Impl& in = *impl_;
-  const auto [it, fresh] = in.runs.try_emplace(request.id);
+  LocalBook& book = impl_->book;
+  const auto [it, fresh] = book.runs.try_emplace(request.id);
   if (!fresh) return;  // it has been started
-  Impl::Run& run = it->second;
+  LocalRun& run = it->second;
   run.request = request;
-  run.folder = engine::JobFolder(in.options.state, request.id.job, request.id.attempt);
-  run.logs = in.LogsOf(request);
-  in.Begin(run);
+  run.folder = JobFolder(book.options.state, request.id.job, request.id.attempt);
+  run.logs = book.LogsOf(request);
+  impl_->starts.Begin(run);
 }
 
 void LinuxRunner::Stop(RunId id, const StopOrder& order) {
-  Impl::Run* run = impl_->Find(id);
+  LocalRun* run = impl_->book.Find(id);
   if (run == nullptr || run->ended) return;
-  if (!run->waits) return impl_->Signal(*run, order.grace);
-  impl_->Finish(*run, {.exit_code = 128 + SIGTERM,
-                       .signal = SIGTERM,
-                       .stopped = true,
-                       .message = "it was stopped before it began"});
+  if (!run->waits) return RunWatch::Signal(*run, order.grace);
+  impl_->watch.Finish(*run, {.exit_code = 128 + SIGTERM,
+                             .signal = SIGTERM,
+                             .stopped = true,
+                             .message = "it was stopped before it began"});
 }
 
 void LinuxRunner::Change(RunId id, const RunBounds& bounds) {
-  const Impl::Run* run = impl_->Find(id);
+  LocalRun* run = impl_->book.Find(id);
   if (run == nullptr || run->ended) return;
-  if (bounds.cores) SetCores(id, *bounds.cores);
-  if (bounds.share) SetShare(id, *bounds.share);
-  if (bounds.time_limit) SetTimeLimit(id, *bounds.time_limit);
+  if (bounds.cores) impl_->cpus.Resize(*run, *bounds.cores);
+  if (bounds.share) impl_->cpus.SetShare(*run, *bounds.share);
+  if (bounds.time_limit) ExtendLimit(*run, *bounds.time_limit, impl_->book);
 }
 
-// Its supervisor looks when the limit it knows is over.
-void LinuxRunner::SetTimeLimit(RunId id, Seconds limit) {
-  Impl& in = *impl_;
-  const Impl::Run& run = *in.Find(id);
-  if (!run.made || !run.request.asked.time_limit) return;
-  if (limit <= std::max(*run.request.asked.time_limit, engine::ReadLimit(run.folder))) return;
-  const auto written = engine::WriteLimit(run.folder, limit);
-  if (written || !in.told.insert("limit").second) return;
-  in.Tell(RunNote{id, "its time limit cannot be extended by what it loses beside others: " +
-                          written.error().message});
+void LinuxRunner::Pause(RunId id, std::optional<core::Bytes> gpu_memory) {
+  impl_->pauses.Pause(id, gpu_memory);
 }
-
-// Besides its CPU time, where the machine can: what it moves hurts others more than what it
-// reckons.
-void LinuxRunner::Impl::BoundBandwidth(Run& run, core::Ratio share) {
-  if (share >= 1 || !run.group) return run.bandwidth.reset();
-  if (!run.bandwidth) {
-    run.bandwidth =
-        platform::BandwidthGroup::Make(fmt::format("sharewell.job-{}", run.request.id.job));
-  }
-  if (!run.bandwidth || !run.bandwidth->SetShare(share)) return;
-  std::vector<int> pids;
-  for (const std::string& procs : run.group->procs()) {
-    std::ifstream file(procs);
-    for (int pid = 0; file >> pid;) pids.push_back(pid);
-  }
-  run.bandwidth->Add(pids);
-}
-
-void LinuxRunner::SetShare(RunId id, core::Ratio share) {
-  Impl& in = *impl_;
-  Impl::Run& run = *in.Find(id);
-  Impl::BoundBandwidth(run, share);
-  const double all =
-      static_cast<double>(in.room ? in.room->all().size() : platform::AllowedCpus().size());
-  const double cores = run.request.cores > 0 ? std::min(run.request.cores, all) : all;
-  const platform::CgroupLimits limits{.cpu_time = share < 1
-                                                      ? std::max(share, 0.01) * cores
-                                                      : std::numeric_limits<double>::infinity()};
-  if (run.group && run.group->Change(limits)) return;
-  if (!in.told.insert("share").second) return;
-  in.Tell(RunNote{
-      id, "it cannot be slowed down for others: CPU time is not bounded by a control group here"});
-}
+void LinuxRunner::Resume(RunId id) { impl_->pauses.Resume(id); }
+std::string LinuxRunner::WhyNoPause() { return impl_->pauses.WhyNoPause(); }
 
 std::vector<RunRequest> LinuxRunner::RunsIn(const std::string& state) {
   std::vector<RunRequest> runs;
   for (const auto& [id, folder] : FoldersIn(state)) {
-    if (engine::LifeOf(folder) == engine::JobLife::kNever) continue;
+    if (LifeOf(folder) == JobLife::kNever) continue;
     RunRequest& run = runs.emplace_back();
-    if (const auto spec = engine::ReadSpec(folder)) run = RequestIn(*spec);
+    if (const auto spec = ReadSpec(folder)) run = RequestIn(*spec);
     run.id = id;
   }
   return runs;
 }
 
 std::vector<RunRequest> LinuxRunner::Recover() {
-  Impl& in = *impl_;
+  LocalBook& book = impl_->book;
   std::vector<RunRequest> requests;
-  for (const auto& [id, folder] : FoldersIn(in.options.state)) {
-    if (in.runs.contains(id)) continue;
-    const auto spec = engine::ReadSpec(folder);
-    const auto life = engine::LifeOf(folder);
+  for (const auto& [id, folder] : FoldersIn(book.options.state)) {
+    if (book.runs.contains(id)) continue;
+    const auto spec = ReadSpec(folder);
+    const auto life = LifeOf(folder);
     const bool whole = spec && RequestIn(*spec).id == id;
-    if (life == engine::JobLife::kNever || (!whole && life != engine::JobLife::kAlive)) {
-      in.RemoveFolder(folder);  // it never was, or nothing can be told of it any more
+    if (life == JobLife::kNever || (!whole && life != JobLife::kAlive)) {
+      LocalBook::RemoveFolder(folder);  // it never was, or nothing can be told of it any more
     } else if (whole) {
-      in.Adopt(id, *spec);
-      requests.push_back(in.runs.at(id).request);
+      impl_->watch.Adopt(id, *spec);
+      requests.push_back(book.runs.at(id).request);
     } else {
-      Impl::Run unknown;  // somebody has spoilt its folder: it must not run beside its successor
+      LocalRun unknown;  // somebody has spoilt its folder: it must not run beside its successor
       unknown.folder = folder;
-      in.Signal(unknown, Seconds(0));
+      RunWatch::Signal(unknown, Seconds(0));
     }
   }
-  in.ledger->FreeTheRest();
-  in.home->RemoveStale();
-  // Groups whose run is not there any more, of a server that was killed between the two.
-  for (const std::string& name : in.home->Names(in.GroupName({}))) {
-    const bool ours = std::any_of(in.runs.begin(), in.runs.end(),
-                                  [&](const auto& run) { return in.GroupName(run.first) == name; });
-    if (!ours) in.leaving.push_back(in.home->Again(name));
-  }
-  in.Look();
+  book.ledger->FreeTheRest();
+  book.home->RemoveStale();
+  impl_->RemoveLeftGroups();
+  impl_->Look();
   return requests;
+}
+
+// A server was killed between the end of a run and that of its group.
+void LinuxRunner::Impl::RemoveLeftGroups() {
+  for (const std::string& name : book.home->Names(book.GroupName({}))) {
+    const bool ours = std::any_of(book.runs.begin(), book.runs.end(), [&](const auto& run) {
+      return book.GroupName(run.first) == name;
+    });
+    if (!ours) book.leaving.push_back(book.home->Again(name));
+  }
 }
 
 bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
   Impl& in = *impl_;
+  std::vector<RunEvent>& pending = in.book.pending;
   while (true) {
-    const Seconds now = in.Now();
+    const Seconds now = in.book.Now();
     if (now >= in.looked + kLookEvery) in.Look();
-    in.JudgeFalls();
-    const bool done = in.woken || !in.pending.empty() || (until && now >= *until);
+    in.falls.Judge();
+    const bool done = in.woken || !pending.empty() || (until && now >= *until);
     double patience = until ? (*until - now).value : std::numeric_limits<double>::infinity();
-    const bool watching = std::any_of(in.runs.begin(), in.runs.end(),
-                                      [](const auto& run) { return !run.second.ended; });
-    if (watching) in.busy_until = now + kLingering;
-    if (watching || in.unjudged || !in.leaving.empty() || !in.pausers.empty() ||
-        in.options.lost_gpus || (in.sharing && now < in.busy_until)) {
-      patience = std::min(patience, (in.looked + kLookEvery - now).value);
-    }
+    if (in.NeedsLooks(now)) patience = std::min(patience, (in.looked + kLookEvery - now).value);
     const bool forever = !done && !std::isfinite(patience);
     const double milliseconds = std::clamp(std::ceil(patience * 1e3), 0.0, 60'000.0);
     in.TakeSignals(done ? 0 : (forever ? -1 : static_cast<int>(milliseconds)));
     if (!done) continue;
     in.woken = false;
-    out.insert(out.end(), std::make_move_iterator(in.pending.begin()),
-               std::make_move_iterator(in.pending.end()));
-    in.pending.clear();
+    out.insert(out.end(), std::make_move_iterator(pending.begin()),
+               std::make_move_iterator(pending.end()));
+    pending.clear();
     return true;
   }
 }
 
-void LinuxRunner::Wake() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto ignored = ::write(impl_->wake, &one, sizeof one);
-}
+void LinuxRunner::Wake() { impl_->signals.Wake(); }
 
 void LinuxRunner::Forget(RunId id) {
-  Impl::Run* run = impl_->Find(id);
+  LocalRun* run = impl_->book.Find(id);
   if (run == nullptr) return;
   run->forgotten = true;
   if (!run->ended) return;
-  if (run->made) impl_->RemoveFolder(run->folder);
-  impl_->runs.erase(id);
+  if (run->made) LocalBook::RemoveFolder(run->folder);
+  impl_->book.runs.erase(id);
 }
 
-LogLedger& LinuxRunner::ledger() { return *impl_->ledger; }
+LogLedger& LinuxRunner::ledger() { return *impl_->book.ledger; }
 
 std::optional<int> LinuxRunner::PidOf(RunId id) const {
-  const Impl::Run* run = impl_->Find(id);
+  const LocalRun* run = impl_->book.Find(id);
   return run == nullptr || run->ended ? std::nullopt : run->command;
 }
 
 std::string LinuxRunner::CgroupOf(RunId id) const {
-  const Impl::Run* run = impl_->Find(id);
+  const LocalRun* run = impl_->book.Find(id);
   return run == nullptr || !run->group ? std::string() : run->group->folder();
 }
 

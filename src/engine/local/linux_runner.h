@@ -81,10 +81,6 @@ class LinuxRunner final : public Runner, public Pauser {
  private:
   struct Impl;
   explicit LinuxRunner(std::unique_ptr<Impl> impl);
-  // REQUIRES: it has not ended.
-  void SetCores(RunId id, double cores);
-  void SetShare(RunId id, core::Ratio share);
-  void SetTimeLimit(RunId id, core::Seconds limit);
 
   std::unique_ptr<Impl> impl_;
 };

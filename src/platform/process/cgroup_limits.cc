@@ -148,9 +148,10 @@ std::unique_ptr<Cgroup> CgroupHome::Make(const std::string& name,
     }
     if (why.empty() && !place.parent.empty()) continue;
     group->missing_.push_back(
-        fmt::format("{} not bounded by a control group: {}; as root, or with `systemd-run --user "
-                    "--scope -p Delegate=yes`, it can be",
-                    want.what, why));
+        {want.controller,
+         fmt::format("{} not bounded by a control group: {}; as root, or with `systemd-run --user "
+                     "--scope -p Delegate=yes`, it can be",
+                     want.what, why)});
   }
   if (v2_ && !group->parts_.empty()) group->folder_ = group->parts_.front().folder;
   return group;

@@ -21,6 +21,12 @@ struct CgroupLimits {
   std::optional<int> processes = {};       // threads are counted as such
 };
 
+// Something that was asked for and could not be bounded.
+struct Unbounded {
+  std::string controller;  // "cpuset", "cpu", "memory", "pids"
+  std::string why;         // in words, with what would fix it
+};
+
 class Cgroup {
  public:
   // A new one below ours, named after `name`, bounded by what of `limits` can be. `root`: of the
@@ -38,8 +44,7 @@ class Cgroup {
   std::vector<std::string> procs() const;
   // Its folder in v2; empty: there is none. (In v1 no one folder has all that is to be read.)
   const std::string& folder() const { return folder_; }
-  // What was asked for and is not bounded, each with its reason and what would mend it.
-  const std::vector<std::string>& missing() const { return missing_; }
+  const std::vector<Unbounded>& missing() const { return missing_; }
   bool Bounds(const std::string& controller) const;  // "cpuset", "cpu", "memory", "pids"
 
   // What is set in `limits` is bounded so from now on; false: some of it cannot be.
@@ -67,7 +72,7 @@ class Cgroup {
   std::string FolderOf(const std::string& controller) const;
 
   std::vector<Part> parts_;
-  std::vector<std::string> missing_;
+  std::vector<Unbounded> missing_;
   std::string folder_;
   bool kept_ = false;
 };

@@ -34,7 +34,7 @@ TEST(Cgroup, EachLimitIsBoundedOrSaid) {
     EXPECT_LE(group->missing().size(), 3U);
     if (group->procs().empty()) {
       EXPECT_EQ(group->missing().size(), 3U);
-      EXPECT_THAT(group->missing().front(), HasSubstr("systemd-run"));
+      EXPECT_THAT(group->missing().front().why, HasSubstr("systemd-run"));
     }
     for (const std::string& procs : group->procs()) {
       made.push_back(std::filesystem::path(procs).parent_path());
@@ -53,12 +53,12 @@ TEST(Cgroup, EachLimitIsBoundedOrSaid) {
 TEST(Cgroup, OneWithinAnotherIsBoundedByBoth) {
   const auto outer = Cgroup::Make("set", {.memory = core::Bytes(1 << 26)});
   if (outer->procs().empty()) {
-    EXPECT_THAT(outer->missing().front(), HasSubstr("host memory not bounded"));
+    EXPECT_THAT(outer->missing().front().why, HasSubstr("host memory not bounded"));
     return;
   }
   const CgroupLimits own{.memory = core::Bytes(1 << 28)};
   const auto inner = Cgroup::MakeWithin(*outer, "job", own);
-  EXPECT_TRUE(inner->missing().empty()) << inner->missing().front();
+  EXPECT_TRUE(inner->missing().empty()) << inner->missing().front().why;
   ASSERT_FALSE(inner->procs().empty());
   EXPECT_THAT(inner->procs().front(),
               HasSubstr(std::filesystem::path(outer->procs().front()).parent_path().string()));
@@ -79,7 +79,8 @@ TEST(Cgroup, AMachineWithoutSaysSo) {
   const auto group = Cgroup::Make("job", {.memory = core::Bytes(1 << 28)}, empty.path());
   EXPECT_TRUE(group->procs().empty());
   ASSERT_EQ(group->missing().size(), 1U);
-  EXPECT_THAT(group->missing()[0], HasSubstr("host memory not bounded"));
+  EXPECT_EQ(group->missing()[0].controller, "memory");
+  EXPECT_THAT(group->missing()[0].why, HasSubstr("host memory not bounded"));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ core::Result<std::unique_ptr<WatchJob>> WatchJob::Make(const RunSpec& spec,
   auto cgroup = together == nullptr ? platform::Cgroup::Make(spec.name, limits)
                                     : platform::Cgroup::MakeWithin(*together, spec.name, limits);
   std::unique_ptr<WatchJob> job(new WatchJob(spec, std::move(*throughput), std::move(cgroup)));
-  for (const std::string& missing : job->cgroup_->missing()) job->AddNote(missing);
+  for (const auto& missing : job->cgroup_->missing()) job->AddNote(missing.why);
   return job;
 }
 

@@ -164,7 +164,8 @@ std::string PhasedRun::Measure() const {
 }
 
 std::vector<std::string> PhasedRun::Notes() const {
-  std::vector<std::string> notes = cgroup_->missing();
+  std::vector<std::string> notes;
+  for (const auto& missing : cgroup_->missing()) notes.push_back(missing.why);
   if (const auto note = throughput_->Note(); !note.empty()) notes.push_back(note);
   if (!TellsSteps()) {
     notes.emplace_back(
