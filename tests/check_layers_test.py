@@ -125,6 +125,13 @@ class CheckLayers(unittest.TestCase):
         self.source("engine/slurm_json_test.cc", "#include <simdjson.h>\n")
         self.assert_breach("src/engine/slurm_json_test.cc:1:", "<simdjson.h>")
 
+    def test_tests_may_hold_our_json_against_anothers(self):
+        self.source("report/table_test.cc", "#include <nlohmann/json.hpp>\n")
+        self.source("testing/fake_kube.cc", "#include <nlohmann/json.hpp>\n")
+        self.assert_clean()
+        self.source("report/table.cc", "#include <nlohmann/json.hpp>\n")
+        self.assert_breach("src/report/table.cc:1:", "<nlohmann/json.hpp>", "json/writer.h")
+
     def test_core_takes_no_other_library(self):
         self.source("core/result.h", "#include <fmt/format.h>\n#include <tl/expected.hpp>\n#include <cstdio>\n")
         self.assert_clean()

@@ -11,7 +11,8 @@
 namespace sharewell::json {
 namespace {
 
-constexpr std::size_t kFewMembers = 8;
+// Up to so many, looking through them is cheaper than sorting them.
+constexpr std::size_t kFewMembers = 16;
 
 std::string_view WithoutColon(std::string_view place) {
   while (!place.empty() && (place.back() == ' ' || place.back() == ':' || place.back() == '.')) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace sharewell::json {
 namespace {
@@ -121,6 +122,47 @@ TEST(JsonDocument, IsNestedAsDeeplyAsIsAllowed) {
   EXPECT_EQ(ErrorOf(nested(17), 16), "it is nested deeper than 16 levels");
   EXPECT_EQ(ErrorOf(nested(1000)), "read");
   EXPECT_EQ(ErrorOf(nested(100'000)), "it is nested deeper than 1000 levels");
+}
+
+// Against the value that another parser made of the same text.
+void ExpectSame(Value value, const nlohmann::json& other) {
+  EXPECT_EQ(value.is_null(), other.is_null());
+  EXPECT_EQ(value.is_object(), other.is_object());
+  EXPECT_EQ(value.is_list(), other.is_array());
+  ASSERT_EQ(value.Bool().has_value(), other.is_boolean());
+  if (other.is_boolean()) {
+    EXPECT_EQ(*value.Bool(), other.get<bool>());
+  }
+  ASSERT_EQ(value.Number().has_value(), other.is_number());
+  if (other.is_number()) {
+    EXPECT_EQ(*value.Number(), other.get<double>());
+    EXPECT_EQ(std::signbit(*value.Number()), std::signbit(other.get<double>()));
+  }
+  ASSERT_EQ(value.Text().has_value(), other.is_string());
+  if (other.is_string()) {
+    EXPECT_EQ(*value.Text(), other.get<std::string>());
+  }
+  ASSERT_EQ(value.size(), other.is_structured() ? other.size() : 0);
+  for (std::size_t i = 0; other.is_array() && i < other.size(); ++i) {
+    ExpectSame(value.At(i), other[i]);
+  }
+  for (const auto& [key, member] : value.members()) {
+    ASSERT_TRUE(other.contains(key));
+    ExpectSame(member, other[std::string(key)]);
+  }
+}
+
+TEST(JsonDocument, HoldsTheValueThatAnotherParserGives) {
+  for (const char* text :
+       {"{}", "[]", "null", "true", "\"a\\u00e9\\n\"", "0", "-0.0", "7", "-7", "1e-320",
+        "2.2250738585072011e-308", "0.1", "-4.28803566651725", "9223372036854775807",
+        "9223372036854775808", "18446744073709551615", "-9223372036854775808",
+        R"({"a": [1, 2.5, null, {"b": false}], "c": {"d": "e"}})", " [1,\n2] "}) {
+    SCOPED_TRACE(text);
+    const auto parsed = Document::Parse(text);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    ExpectSame(parsed->root(), nlohmann::json::parse(text));
+  }
 }
 
 TEST(JsonDocument, MovesWithItsValues) {

@@ -2,101 +2,87 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "json/value.h"
+#include "json/writer.h"
 
 namespace sharewell::server {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using json::Writer;
 using predict::FigureJudgement;
 
-Json Number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+void WriteReport(Writer& out, const TrainingReport& report) {
+  out.Field("outcome", report.outcome);
+  out.Field("why", report.why);
+  if (!report.chosen.empty()) return out.Field("chosen", report.chosen);
+  out.Field("runs", report.runs);
+  out.Field("workloads", report.workloads);
+  out.Field("held_out", report.held_out);
+  out.Field("given", report.given);
+  out.Key("figures");
+  out.List([&] {
+    for (std::size_t f = 0; f < predict::kFigures; ++f) {
+      const FigureJudgement& figure = report.figures[f];
+      out.Object([&] {
+        out.Field("figure", predict::kFigureNames[f]);
+        out.Field("workloads", figure.workloads);
+        out.Field("shipped_error", figure.shipped);
+        out.Field("in_use_error", figure.in_use);
+        out.Field("retrained_error", figure.retrained);
+        out.Field("verdict", predict::NameOf(figure.verdict));
+        out.Field("why", figure.why);
+      });
+    }
+  });
 }
 
-Json Figures(const TrainingReport& report) {
-  Json out = Json::array();
-  for (std::size_t f = 0; f < predict::kFigures; ++f) {
-    const FigureJudgement& figure = report.figures[f];
-    out.push_back({{"figure", predict::kFigureNames[f]},
-                   {"workloads", figure.workloads},
-                   {"shipped_error", Number(figure.shipped)},
-                   {"in_use_error", Number(figure.in_use)},
-                   {"retrained_error", Number(figure.retrained)},
-                   {"verdict", predict::NameOf(figure.verdict)},
-                   {"why", figure.why}});
-  }
-  return out;
+void WriteTimed(Writer& out, const TrainingReport& report) {
+  out.Object([&] {
+    out.Field("id", report.id);
+    out.Field("time_ms", report.time);
+    WriteReport(out, report);
+  });
 }
 
-Json ReportJson(const TrainingReport& report) {
-  Json out = {{"outcome", report.outcome}, {"why", report.why}};
-  if (!report.chosen.empty()) {
-    out["chosen"] = report.chosen;
-    return out;
-  }
-  out["runs"] = report.runs;
-  out["workloads"] = report.workloads;
-  out["held_out"] = report.held_out;
-  out["given"] = report.given;
-  out["figures"] = Figures(report);
-  return out;
-}
-
-Json TimedReport(const TrainingReport& report) {
-  Json out = {{"id", report.id}, {"time_ms", report.time}};
-  out.update(ReportJson(report));
-  return out;
-}
-
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string TextAt(json::Value from, const char* key) {
+  return std::string(from[key].Text().value_or(""));
 }
 
 }  // namespace
 
-std::string ReportToJson(const TrainingReport& report) { return Text(ReportJson(report)); }
+std::string ReportToJson(const TrainingReport& report) {
+  std::string text;
+  Writer out(text, json::Style::kFile);
+  out.Object([&] { WriteReport(out, report); });
+  return text;
+}
 
 core::Result<TrainingReport> ReportFromJson(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return core::FailedError("a training's report is no JSON object");
+  const auto parsed = json::Document::Parse(text);
+  const json::Value root = json::RootOf(parsed);
+  if (!root.is_object()) return core::FailedError("a training's report is no JSON object");
   TrainingReport report;
-  const auto words = [&](const nlohmann::json& from, const char* key) {
-    const auto found = from.find(key);
-    return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const auto count = [&](const nlohmann::json& from, const char* key) -> std::size_t {
-    const auto found = from.find(key);
-    return found != from.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 0;
-  };
-  const auto number = [&](const nlohmann::json& from, const char* key) -> std::optional<double> {
-    const auto found = from.find(key);
-    if (found == from.end() || !found->is_number()) return std::nullopt;
-    return found->get<double>();
-  };
-  report.outcome = words(json, "outcome");
-  report.why = words(json, "why");
-  report.chosen = words(json, "chosen");
-  report.runs = count(json, "runs");
-  report.workloads = count(json, "workloads");
-  report.held_out = count(json, "held_out");
-  if (const std::string given = words(json, "given"); !given.empty()) report.given = given;
-  const auto figures = json.find("figures");
-  if (figures == json.end() || !figures->is_array()) return report;
-  for (const auto& item : *figures) {
-    if (!item.is_object()) continue;
+  report.outcome = TextAt(root, "outcome");
+  report.why = TextAt(root, "why");
+  report.chosen = TextAt(root, "chosen");
+  report.runs = root["runs"].Unsigned().value_or(0);
+  report.workloads = root["workloads"].Unsigned().value_or(0);
+  report.held_out = root["held_out"].Unsigned().value_or(0);
+  if (std::string given = TextAt(root, "given"); !given.empty()) report.given = std::move(given);
+  for (const json::Value item : root["figures"].items()) {
     for (std::size_t f = 0; f < predict::kFigures; ++f) {
-      if (words(item, "figure") != predict::kFigureNames[f]) continue;
+      if (item["figure"].Text() != predict::kFigureNames[f]) continue;
       FigureJudgement& figure = report.figures[f];
-      figure.workloads = count(item, "workloads");
-      figure.shipped = number(item, "shipped_error");
-      figure.in_use = number(item, "in_use_error");
-      figure.retrained = number(item, "retrained_error");
-      figure.why = words(item, "why");
+      figure.workloads = item["workloads"].Unsigned().value_or(0);
+      figure.shipped = item["shipped_error"].Number();
+      figure.in_use = item["in_use_error"].Number();
+      figure.retrained = item["retrained_error"].Number();
+      figure.why = TextAt(item, "why");
       for (const auto verdict :
            {FigureJudgement::Verdict::kTaken, FigureJudgement::Verdict::kReverted}) {
-        if (words(item, "verdict") == predict::NameOf(verdict)) figure.verdict = verdict;
+        if (item["verdict"].Text() == predict::NameOf(verdict)) figure.verdict = verdict;
       }
     }
   }
@@ -104,17 +90,25 @@ core::Result<TrainingReport> ReportFromJson(const std::string& text) {
 }
 
 std::string LearnerJson(const LearnerState& state) {
-  Json out = {
-      {"schema", 1}, {"in_use", state.in_use}, {"given", state.given}, {"pinned", state.pinned}};
-  out["trained"] = state.trained ? TimedReport(*state.trained) : Json(nullptr);
-  out["runs_kept"] = state.runs;
-  out["graphs_kept"] = state.graphs;
-  out["new_runs"] = state.new_runs;
-  out["trains_at"] = state.next_after > 0 ? Json(state.next_after) : Json(nullptr);
-  out["drift"] = state.drift.empty() ? Json(nullptr) : Json(state.drift);
-  out["history"] = Json::array();
-  for (const TrainingReport& report : state.history) out["history"].push_back(TimedReport(report));
-  return Text(out);
+  std::string text;
+  Writer out(text, json::Style::kFile);
+  out.Object([&] {
+    out.Field("schema", 1);
+    out.Field("in_use", state.in_use);
+    out.Field("given", state.given);
+    out.Field("pinned", state.pinned);
+    out.Key("trained");
+    state.trained ? WriteTimed(out, *state.trained) : out.Null();
+    out.Field("runs_kept", state.runs);
+    out.Field("graphs_kept", state.graphs);
+    out.Field("new_runs", state.new_runs);
+    out.Key("trains_at");
+    state.next_after > 0 ? out.Value(state.next_after) : out.Null();
+    out.TextOrNull("drift", state.drift);
+    out.List("history", state.history,
+             [&](const TrainingReport& report) { WriteTimed(out, report); });
+  });
+  return text;
 }
 
 std::string LearnerMetrics(const LearnerState& state) {

@@ -24,14 +24,8 @@ namespace sharewell::server {
 namespace {
 
 using core::Result;
-using report::Json;
-using report::OrNull;
 
 constexpr std::size_t kMostPairs = 5000;  // of this server's own, the newest
-
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // Which of the node's series tell of the job. Asked for one by one: of a thousand GPUs, or of
 // thousands of jobs, only this one's are wanted.
@@ -97,12 +91,29 @@ std::string WorkloadName(const core::Workload& workload) {
   return name;
 }
 
-Json PairJson(const std::string& source, const std::string& gpu, const std::string& a,
-              const std::string& b) {
-  return {{"source", source}, {"gpu", gpu}, {"a", a}, {"b", b}};
+// Two workloads that ran together, here or where our own data were measured.
+struct KnownPair {
+  const char* source;
+  std::string gpu, a, b;
+  std::optional<double> speed_a, speed_b;
+  bool fits = true;
+  std::optional<core::UnixMillis> time;
+};
+
+void WritePair(json::Writer& out, const KnownPair& pair) {
+  out.Object([&] {
+    out.Field("source", pair.source);
+    out.Field("gpu", pair.gpu);
+    out.Field("a", pair.a);
+    out.Field("b", pair.b);
+    out.Field("speed_a", pair.fits ? pair.speed_a : std::nullopt);
+    out.Field("speed_b", pair.fits ? pair.speed_b : std::nullopt);
+    out.Field("fits", pair.fits);
+    out.Field("time_ms", pair.time);
+  });
 }
 
-void AddShipped(Json& pairs) {
+void WriteShipped(json::Writer& out) {
   const core::Measurements all = catalogue::BuiltinMeasurements();
   std::map<std::string, const core::Profile*> alone;
   for (const core::Profile& profile : all.profiles) {
@@ -118,13 +129,15 @@ void AddShipped(Json& pairs) {
       return together / *rate;
     };
     const auto found = alone.find(a);
-    Json row = PairJson(
-        "shipped", !pair.gpu.empty() || found == alone.end() ? pair.gpu : found->second->gpu, a, b);
-    row["speed_a"] = pair.fits ? OrNull(speed(a, pair.steps_per_second_a, pair.alone_a)) : nullptr;
-    row["speed_b"] = pair.fits ? OrNull(speed(b, pair.steps_per_second_b, pair.alone_b)) : nullptr;
-    row["fits"] = pair.fits;
-    row["time_ms"] = nullptr;
-    pairs.push_back(std::move(row));
+    WritePair(out,
+              {.source = "shipped",
+               .gpu = !pair.gpu.empty() || found == alone.end() ? pair.gpu : found->second->gpu,
+               .a = a,
+               .b = b,
+               .speed_a = speed(a, pair.steps_per_second_a, pair.alone_a),
+               .speed_b = speed(b, pair.steps_per_second_b, pair.alone_b),
+               .fits = pair.fits,
+               .time = {}});
   }
 }
 
@@ -143,28 +156,34 @@ Result<std::string> JobSamplesJson(const std::string& place, const std::string& 
   }
   std::sort(listed.begin(), listed.end(),
             [](const store::SeriesInfo& a, const store::SeriesInfo& b) { return a.key < b.key; });
-  Json json = {{"schema", report::kSchema},
-               {"number", job.number},
-               {"from_ms", range.from},
-               {"to_ms", range.to}};
-  Json& series = json["series"] = Json::array();
-  for (const store::SeriesInfo& info : listed) {
-    if (!Tells(job, info, range)) continue;
-    const auto buckets = (*store)->Chart(info.key, range, most);
-    RETURN_IF_ERROR(buckets);
-    Json points = Json::array();
-    for (const report::SeriesValue& value : report::SeriesValues(info.kind, *buckets)) {
-      points.push_back({value.time, OrNull(value.value)});
-    }
-    if (points.empty()) continue;
-    const bool counter = info.kind == core::MetricKind::kCounter;
-    series.push_back({{"metric", info.key.metric},
-                      {"instance", info.key.instance},
-                      {"of_job", !info.key.job.empty()},
-                      {"unit", info.unit + (counter ? "/s" : "")},
-                      {"points", std::move(points)}});
-  }
-  return Line(json);
+  Result<void> read;
+  std::string text = report::JsonLine([&](json::Writer& out) {
+    out.Field("number", job.number);
+    out.Field("from_ms", range.from);
+    out.Field("to_ms", range.to);
+    out.List("series", listed, [&](const store::SeriesInfo& info) {
+      if (!read || !Tells(job, info, range)) return;
+      const auto buckets = (*store)->Chart(info.key, range, most);
+      if (!buckets) {
+        read = tl::unexpected(buckets.error());
+        return;
+      }
+      const auto points = report::SeriesValues(info.kind, *buckets);
+      if (points.empty()) return;
+      const bool counter = info.kind == core::MetricKind::kCounter;
+      out.Object([&] {
+        out.Field("metric", info.key.metric);
+        out.Field("instance", info.key.instance);
+        out.Field("of_job", !info.key.job.empty());
+        out.Field("unit", info.unit + (counter ? "/s" : ""));
+        out.List("points", points, [&](const report::SeriesValue& value) {
+          out.Value(std::pair(value.time, value.value));
+        });
+      });
+    });
+  });
+  RETURN_IF_ERROR(read);
+  return text;
 }
 
 Result<std::string> PairsJson(const std::string& place) {
@@ -176,18 +195,22 @@ Result<std::string> PairsJson(const std::string& place) {
       runs->begin(), runs->end(),
       [](const core::SharedRun& a, const core::SharedRun& b) { return a.time > b.time; });
   if (runs->size() > kMostPairs) runs->resize(kMostPairs);
-  Json json = {{"schema", report::kSchema}};
-  Json& pairs = json["pairs"] = Json::array();
-  for (const core::SharedRun& run : *runs) {
-    Json row = PairJson("here", run.gpu_model, WorkloadName(run.a), WorkloadName(run.b));
-    row["speed_a"] = run.fits ? OrNull(run.speed_a) : nullptr;
-    row["speed_b"] = run.fits ? OrNull(run.speed_b) : nullptr;
-    row["fits"] = run.fits;
-    row["time_ms"] = run.time;
-    pairs.push_back(std::move(row));
-  }
-  AddShipped(pairs);
-  return Line(json);
+  return report::JsonLine([&](json::Writer& out) {
+    out.Key("pairs");
+    out.List([&] {
+      for (const core::SharedRun& run : *runs) {
+        WritePair(out, {.source = "here",
+                        .gpu = run.gpu_model,
+                        .a = WorkloadName(run.a),
+                        .b = WorkloadName(run.b),
+                        .speed_a = run.speed_a,
+                        .speed_b = run.speed_b,
+                        .fits = run.fits,
+                        .time = run.time});
+      }
+      WriteShipped(out);
+    });
+  });
 }
 
 }  // namespace sharewell::server

@@ -19,8 +19,6 @@ namespace sharewell::server {
 namespace {
 
 using core::UnixMillis;
-using report::Json;
-using report::OrNull;
 
 constexpr std::size_t kMostBuckets = 2000;
 constexpr double kReadingsAtOnce = 100;  // above that it looks less often
@@ -46,15 +44,17 @@ UnixMillis StepOf(const std::map<UnixMillis, Slot>& slots) {
   return static_cast<UnixMillis>(core::Quantile(steps, 0.5).value_or(0));
 }
 
-Json SpanJson(const NeighbourSpan& span) {
+void WriteSpan(json::Writer& out, const NeighbourSpan& span) {
   std::optional<double> lost;
   if (span.speed && !span.jobs.empty()) lost = span.measured.value * (1 - *span.speed);
-  return {{"from_ms", span.from},
-          {"to_ms", span.to},
-          {"jobs", span.jobs},
-          {"speed", OrNull(span.speed)},
-          {"measured_seconds", span.measured.value},
-          {"lost_seconds", OrNull(lost)}};
+  out.Object([&] {
+    out.Field("from_ms", span.from);
+    out.Field("to_ms", span.to);
+    out.Field("jobs", span.jobs);
+    out.Field("speed", span.speed);
+    out.Field("measured_seconds", span.measured);
+    out.Field("lost_seconds", lost);
+  });
 }
 
 }  // namespace
@@ -165,23 +165,22 @@ core::Result<std::string> NeighboursJson(const std::string& place, const core::J
     if (other) buckets.beside[static_cast<std::int64_t>(*other)] = std::move(*read);
   }
   const std::vector<NeighbourSpan> spans = NeighbourSpans(buckets, range.to);
-  Json json = {{"schema", report::kSchema},
-               {"number", job.number},
-               {"from_ms", range.from},
-               {"to_ms", range.to}};
-  Json& rows = json["spans"] = Json::array();
   double shared = 0, measured = 0, lost = 0;
   for (const NeighbourSpan& span : spans) {
-    rows.push_back(SpanJson(span));
     if (span.jobs.empty()) continue;
     shared += Length(span.from, span.to);
     measured += span.measured.value;
     if (span.speed) lost += span.measured.value * (1 - *span.speed);
   }
-  json["shared_seconds"] = shared;
-  json["measured_seconds"] = measured;
-  json["lost_seconds"] = measured > 0 ? Json(lost) : Json(nullptr);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return report::JsonLine([&](json::Writer& out) {
+    out.Field("number", job.number);
+    out.Field("from_ms", range.from);
+    out.Field("to_ms", range.to);
+    out.List("spans", spans, [&](const NeighbourSpan& span) { WriteSpan(out, span); });
+    out.Field("shared_seconds", shared);
+    out.Field("measured_seconds", measured);
+    out.Field("lost_seconds", measured > 0 ? std::optional(lost) : std::nullopt);
+  });
 }
 
 }  // namespace sharewell::server

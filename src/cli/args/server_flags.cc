@@ -8,13 +8,14 @@
 #include <charconv>
 #include <chrono>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/json.h"
 
@@ -102,11 +103,18 @@ Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& text
 }
 
 Result<std::string> JsonText(const std::string& body) {
-  const report::Json json = report::Json::parse(body, nullptr, false);
-  if (!json.is_object()) return core::FailedError("the server's answer is not a JSON object");
-  report::Json out = {{"schema", report::kSchema}};
-  for (const auto& [key, value] : json.items()) out[key] = value;
-  return report::Document(out);
+  const auto parsed = json::Document::Parse(body);
+  const json::Value root = json::RootOf(parsed);
+  if (!root.is_object()) return core::FailedError("the server's answer is not a JSON object");
+  return json::Write(json::Style::kReport, [&](json::Writer& out) {
+    out.Object([&] {
+      const json::Value schema = root["schema"];
+      schema.is_null() ? out.Field("schema", report::kSchema) : out.Field("schema", schema);
+      for (const auto& [key, value] : root.members()) {
+        if (key != "schema") out.Field(key, value);
+      }
+    });
+  });
 }
 
 Result<ExitCode> PrintOut(const Result<std::string>& text) {

@@ -7,17 +7,19 @@
 #include <set>
 #include <utility>
 
+#include "json/value.h"
 #include "report/html/page.h"
 #include "report/measure/profile_charts.h"
 #include "report/measure/profile_compare.h"
 #include "report/measure/sample_charts.h"
 #include "report/text/format.h"
-#include "report/text/json.h"
 
 namespace sharewell::report {
 namespace {
 
 using core::ProfileRecord;
+using core::Result;
+using json::Value;
 
 constexpr std::size_t kMostPairLines = 36, kMostPairFigures = 60, kHeadFigures = 10;
 
@@ -26,51 +28,49 @@ std::string CalledAs(const ProfileRecord& record) {
 }
 
 // What `profiles compare A B --json` says: one source of these figures.
-Json PairOf(const ProfileRecord& a, const ProfileRecord& b) {
-  return Json::parse(ProfilePairJson(a, b), nullptr, false);
+Result<json::Document> PairOf(const ProfileRecord& a, const ProfileRecord& b) {
+  return json::Document::Parse(ProfilePairJson(a, b));
 }
 
-std::optional<double> Known(const Json& value) {
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+std::string TextAt(Value from, const char* key) {
+  return std::string(from[key].Text().value_or(""));
 }
 
-HtmlTable PairRows(const Json& pair, const std::string& a, const std::string& b) {
+HtmlTable PairRows(Value pair, const std::string& a, const std::string& b) {
   HtmlTable table{{{"figure (mean)", Align::kLeft},
                    {a, Align::kRight},
                    {b, Align::kRight},
                    {"second over first", Align::kRight}},
                   {}};
-  for (const Json& figure : pair["figures"]) {
-    const std::string unit = figure["unit"];
+  for (const Value figure : pair["figures"].items()) {
+    const std::string unit = TextAt(figure, "unit");
     const auto shown = [&](double value) { return InUnit(value, unit); };
-    table.rows.push_back({figure["figure"], Or(Known(figure["a"]), shown),
-                          Or(Known(figure["b"]), shown), Or(Known(figure["b_over_a"]), Times)});
+    table.rows.push_back({TextAt(figure, "figure"), Or(figure["a"].Number(), shown),
+                          Or(figure["b"].Number(), shown), Or(figure["b_over_a"].Number(), Times)});
   }
   return table;
 }
 
-HtmlTable FactRows(const Json& pair, const std::string& a, const std::string& b) {
+HtmlTable FactRows(Value pair, const std::string& a, const std::string& b) {
   HtmlTable table{{{"environment", Align::kLeft}, {a, Align::kLeft}, {b, Align::kLeft}}, {}};
-  const auto text = [](const Json& value) {
-    return value.is_string() ? value.get<std::string>() : std::string(kUnknown);
-  };
-  for (const Json& fact : pair["environment"]) {
+  const auto text = [](Value value) { return std::string(value.Text().value_or(kUnknown)); };
+  for (const Value fact : pair["environment"].items()) {
     table.rows.push_back({text(fact["fact"]), text(fact["a"]), text(fact["b"])});
   }
   return table;
 }
 
 // The first figures, those that scheduler and predictor read, as ratios.
-std::optional<Bars> RatiosOf(const Json& pair, const std::string& a, const std::string& b) {
+std::optional<Bars> RatiosOf(Value pair, const std::string& a, const std::string& b) {
   Bars bars;
   bars.title = "the second over the first";
   bars.subtitle = fmt::format("{} over {}", b, a);
   BarPanel panel{"ratio", {}};
-  for (const Json& figure : pair["figures"]) {
-    const auto ratio = Known(figure["b_over_a"]);
+  for (const Value figure : pair["figures"].items()) {
+    const auto ratio = figure["b_over_a"].Number();
     if (!ratio || *ratio < 0 || panel.bars.size() == kHeadFigures) continue;
     // Metrics by name come behind them, and are in the table.
-    const std::string name = figure["figure"];
+    const std::string name = TextAt(figure, "figure");
     if (name.find('_') != name.npos) continue;
     panel.bars.push_back({name, *ratio, Times(*ratio)});
   }
@@ -105,7 +105,8 @@ std::string ProfilePairPage(const ProfileRecord& a, const ProfileRecord& b,
                             const std::vector<SeriesRead>& series_b, std::string_view made) {
   const std::string first = CalledAs(a), second = CalledAs(b);
   HtmlPage page(fmt::format("{} and {}", first, second), "two profiles side by side", made);
-  const Json pair = PairOf(a, b);
+  const auto parsed = PairOf(a, b);
+  const Value pair = json::RootOf(parsed);
   page.Section("Figures");
   if (const auto ratios = RatiosOf(pair, first, second)) {
     page.Chart("ratios", "Each figure of the second over that of the first.", *ratios);

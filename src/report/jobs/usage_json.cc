@@ -10,38 +10,43 @@
 namespace sharewell::report {
 namespace {
 
+using json::Writer;
+
 constexpr std::size_t kMostUsageUsers = 1000;
 
-Json UsedJson(const UserWeek& used) {
+void WriteUsed(Writer& out, const UserWeek& used) {
   const bool known = used.known_hours > 0;
-  return {{"jobs", used.jobs},
-          {"failed", used.failed},
-          {"gpu_hours", used.gpu_hours},
-          {"known_gpu_hours", used.known_hours},
-          {"idle_gpu_hours", known ? Json(used.idle_hours) : Json(nullptr)},
-          {"failed_gpu_hours", used.failed_hours},
-          {"wait_mean_seconds", OrNull(core::Mean(used.waits))},
-          {"wait_median_seconds", OrNull(core::Quantile(used.waits, 0.5))},
-          {"speed_mean", OrNull(core::Mean(used.speeds))}};
+  out.Field("jobs", used.jobs);
+  out.Field("failed", used.failed);
+  out.Field("gpu_hours", used.gpu_hours);
+  out.Field("known_gpu_hours", used.known_hours);
+  out.Field("idle_gpu_hours", known ? std::optional(used.idle_hours) : std::nullopt);
+  out.Field("failed_gpu_hours", used.failed_hours);
+  out.Field("wait_mean_seconds", core::Mean(used.waits));
+  out.Field("wait_median_seconds", core::Quantile(used.waits, 0.5));
+  out.Field("speed_mean", core::Mean(used.speeds));
 }
 
-Json SideJson(const study::SavingsSide& side) {
-  return {{"gpu_hours", side.gpu_hours},
-          {"energy_kwh", OrNull(side.energy_kwh)},
-          {"makespan_seconds", OrNull(side.makespan)},
-          {"jct_mean_seconds", OrNull(side.jct_mean)},
-          {"wait_mean_seconds", OrNull(side.wait_mean)}};
+void WriteSide(Writer& out, const char* key, const study::SavingsSide& side) {
+  out.Object(key, [&] {
+    out.Field("gpu_hours", side.gpu_hours);
+    out.Field("energy_kwh", side.energy_kwh);
+    out.Field("makespan_seconds", side.makespan);
+    out.Field("jct_mean_seconds", side.jct_mean);
+    out.Field("wait_mean_seconds", side.wait_mean);
+  });
 }
 
-Json SavingsJson(const study::Savings& savings) {
-  const study::SavingsSide saved = study::SavedOf(savings);
-  return {{"jobs", savings.jobs},
-          {"shared", savings.shared},
-          {"really", SideJson(savings.really)},
-          {"exclusive", SideJson(savings.exclusive)},
-          {"saved", SideJson(saved)},
-          {"how", study::kHowSavingsAreFound},
-          {"remarks", savings.remarks}};
+void WriteSavings(Writer& out, const study::Savings& savings) {
+  out.Object("savings", [&] {
+    out.Field("jobs", savings.jobs);
+    out.Field("shared", savings.shared);
+    WriteSide(out, "really", savings.really);
+    WriteSide(out, "exclusive", savings.exclusive);
+    WriteSide(out, "saved", study::SavedOf(savings));
+    out.Field("how", study::kHowSavingsAreFound);
+    out.Field("remarks", savings.remarks);
+  });
 }
 
 }  // namespace
@@ -54,40 +59,42 @@ std::string UsageJson(const WeekParts& parts, const std::vector<UsageBin>& bins,
   std::stable_sort(users.begin(), users.end(), [](const auto& a, const auto& b) {
     return a.second->gpu_hours > b.second->gpu_hours;
   });
-  Json json = {{"schema", kSchema},
-               {"from_ms", parts.from},
-               {"to_ms", parts.to},
-               {"gpus", parts.gpus.size()},
-               {"cut", parts.cut || users.size() > kMostUsageUsers}};
+  const bool cut = parts.cut || users.size() > kMostUsageUsers;
   if (users.size() > kMostUsageUsers) users.resize(kMostUsageUsers);
-  json["all"] = UsedJson(week.all);
-  Json& list = json["users"] = Json::array();
-  for (const auto& [name, used] : users) {
-    Json row = {{"user", name}};
-    row.update(UsedJson(*used));
-    list.push_back(std::move(row));
-  }
-  json["fairness_jain"] = OrNull(week.jain);
   // The bins are of one length, so that the mean of all is theirs.
   const auto mean = [&](auto pick) {
     std::vector<double> known;
     for (const UsageBin& bin : bins) {
       if (const std::optional<double> value = bin.*pick) known.push_back(*value);
     }
-    return OrNull(core::Mean(known));
+    return core::Mean(known);
   };
-  json["held"] = mean(&UsageBin::held);
-  json["shared"] = mean(&UsageBin::shared);
-  json["busy"] = mean(&UsageBin::busy);
-  Json& over_time = json["bins"] = Json::array();
-  for (const UsageBin& bin : bins) {
-    over_time.push_back({{"from_ms", bin.from},
-                         {"held", bin.held},
-                         {"shared", bin.shared},
-                         {"busy", OrNull(bin.busy)}});
-  }
-  json["savings"] = SavingsJson(savings);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return JsonLine([&](Writer& out) {
+    out.Field("from_ms", parts.from);
+    out.Field("to_ms", parts.to);
+    out.Field("gpus", parts.gpus.size());
+    out.Field("cut", cut);
+    out.Object("all", [&] { WriteUsed(out, week.all); });
+    out.List("users", users, [&](const auto& user) {
+      out.Object([&] {
+        out.Field("user", user.first);
+        WriteUsed(out, *user.second);
+      });
+    });
+    out.Field("fairness_jain", week.jain);
+    out.Field("held", mean(&UsageBin::held));
+    out.Field("shared", mean(&UsageBin::shared));
+    out.Field("busy", mean(&UsageBin::busy));
+    out.List("bins", bins, [&](const UsageBin& bin) {
+      out.Object([&] {
+        out.Field("from_ms", bin.from);
+        out.Field("held", bin.held);
+        out.Field("shared", bin.shared);
+        out.Field("busy", bin.busy);
+      });
+    });
+    WriteSavings(out, savings);
+  });
 }
 
 }  // namespace sharewell::report

@@ -62,15 +62,17 @@ std::string HealthText(const std::vector<HealthRow>& rows) {
 }
 
 std::string HealthJson(const std::vector<HealthRow>& rows) {
-  Json list = Json::array();
-  for (const HealthRow& row : rows) {
-    list.push_back({{"section", row.section},
-                    {"name", row.name},
-                    {"state", SoundnessWord(row.soundness)},
-                    {"what", row.what},
-                    {"mend", row.mend.empty() ? Json(nullptr) : Json(row.mend)}});
-  }
-  return Document({{"schema", kSchema}, {"checks", list}});
+  return JsonReport([&](json::Writer& out) {
+    out.List("checks", rows, [&](const HealthRow& row) {
+      out.Object([&] {
+        out.Field("section", row.section);
+        out.Field("name", row.name);
+        out.Field("state", SoundnessWord(row.soundness));
+        out.Field("what", row.what);
+        out.TextOrNull("mend", row.mend);
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -135,12 +135,10 @@ std::string TraceFigures(const core::ProfileRecord& record) {
   return text + "\n";
 }
 
-Json KernelRow(const KernelFigure& kernel) {
-  Json row;
-  row["launches"] = kernel.launches;
-  row["seconds"] = kernel.time.value > 0 ? Json(kernel.time.value) : Json(nullptr);
-  for (const Column& column : Columns()) row[column.key] = OrNull(column.value(kernel));
-  return row;
+void WriteRow(json::Writer& out, const KernelFigure& kernel) {
+  out.Field("launches", kernel.launches);
+  out.Field("seconds", ValueIf(kernel.time.value > 0, kernel.time));
+  for (const Column& column : Columns()) out.Field(column.key, column.value(kernel));
 }
 
 // The identifier around the first "Functor" of a template's arguments.
@@ -208,37 +206,36 @@ std::string KernelsText(const core::ProfileRecord& record, const KernelFigure& w
 }
 
 std::string KernelsJson(const core::ProfileRecord& record, const KernelFigure& whole) {
-  Json json;
-  json["schema"] = kSchema;
-  json["id"] = record.id;
-  json["name"] = record.name;
-  json["source"] = record.source;
-  json["gpu"] = record.profile.gpu.empty() ? Json(nullptr) : Json(record.profile.gpu);
-  json["window_seconds"] = record.window.value > 0 ? Json(record.window.value) : Json(nullptr);
-  json["busy_ratio"] = OrNull(record.profile.busy);
-  json["steps_per_second"] = OrNull(record.profile.steps_per_second);
-  json["whole"] = KernelRow(whole);
-  json["kernels"] = Json::array();
-  for (const KernelFigure& kernel : record.kernels) {
-    Json row;
-    row["name"] = kernel.name;
-    row.update(KernelRow(kernel));
-    json["kernels"].push_back(std::move(row));
-  }
-  json["figures"] = Json::array();
-  for (const core::Figure& figure : record.figures) {
-    json["figures"].push_back({{"metric", figure.metric},
-                               {"instance", figure.instance},
-                               {"unit", figure.unit},
-                               {"mean", figure.mean},
-                               {"least", figure.least},
-                               {"most", figure.most},
-                               {"median", figure.median},
-                               {"p95", figure.p95},
-                               {"readings", figure.readings}});
-  }
-  json["notes"] = record.notes;
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("id", record.id);
+    out.Field("name", record.name);
+    out.Field("source", record.source);
+    out.TextOrNull("gpu", record.profile.gpu);
+    out.Field("window_seconds", ValueIf(record.window.value > 0, record.window));
+    out.Field("busy_ratio", record.profile.busy);
+    out.Field("steps_per_second", record.profile.steps_per_second);
+    out.Object("whole", [&] { WriteRow(out, whole); });
+    out.List("kernels", record.kernels, [&](const KernelFigure& kernel) {
+      out.Object([&] {
+        out.Field("name", kernel.name);
+        WriteRow(out, kernel);
+      });
+    });
+    out.List("figures", record.figures, [&](const core::Figure& figure) {
+      out.Object([&] {
+        out.Field("metric", figure.metric);
+        out.Field("instance", figure.instance);
+        out.Field("unit", figure.unit);
+        out.Field("mean", figure.mean);
+        out.Field("least", figure.least);
+        out.Field("most", figure.most);
+        out.Field("median", figure.median);
+        out.Field("p95", figure.p95);
+        out.Field("readings", figure.readings);
+      });
+    });
+    out.Field("notes", record.notes);
+  });
 }
 
 std::string ImportedText(const study::ImportedMetrics& imported) {
@@ -278,27 +275,28 @@ std::string ImportedText(const study::ImportedMetrics& imported) {
 }
 
 std::string ImportedJson(const study::ImportedMetrics& imported) {
-  Json json;
-  json["schema"] = kSchema;
-  json["scrapes"] = imported.scrapes;
-  json["failed_scrapes"] = imported.failed;
-  json["samples"] = imported.samples;
-  json["blank_samples"] = imported.blank;
-  json["repeated_samples"] = imported.repeated;
-  json["nodes"] = imported.nodes;
-  json["metrics"] = Json::array();
-  for (const study::ImportedMetric& row : imported.metrics) {
-    json["metrics"].push_back({{"metric", row.metric},
-                               {"unit", row.unit},
-                               {"series", row.series},
-                               {"samples", row.samples},
-                               {"least", row.least},
-                               {"mean", row.mean},
-                               {"most", row.most}});
-  }
-  json["unknown_metrics"] = Json::object();
-  for (const auto& [name, samples] : imported.unknown) json["unknown_metrics"][name] = samples;
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("scrapes", imported.scrapes);
+    out.Field("failed_scrapes", imported.failed);
+    out.Field("samples", imported.samples);
+    out.Field("blank_samples", imported.blank);
+    out.Field("repeated_samples", imported.repeated);
+    out.Field("nodes", imported.nodes);
+    out.List("metrics", imported.metrics, [&](const study::ImportedMetric& row) {
+      out.Object([&] {
+        out.Field("metric", row.metric);
+        out.Field("unit", row.unit);
+        out.Field("series", row.series);
+        out.Field("samples", row.samples);
+        out.Field("least", row.least);
+        out.Field("mean", row.mean);
+        out.Field("most", row.most);
+      });
+    });
+    out.Object("unknown_metrics", [&] {
+      for (const auto& [name, samples] : imported.unknown) out.Field(name, samples);
+    });
+  });
 }
 
 }  // namespace sharewell::report

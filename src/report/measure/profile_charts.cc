@@ -35,7 +35,7 @@ ProfileCharts DrawProfileCharts(const core::ProfileRecord& record,
 }
 
 std::string ProfileChartFilesJson(const std::vector<std::string>& files) {
-  return Document(Json{{"schema", kSchema}, {"files", files}});
+  return JsonReport([&](json::Writer& out) { out.Field("files", files); });
 }
 
 }  // namespace sharewell::report

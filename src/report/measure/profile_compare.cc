@@ -132,25 +132,32 @@ std::string ProfilePairText(const ProfileRecord& a, const ProfileRecord& b) {
 }
 
 std::string ProfilePairJson(const ProfileRecord& a, const ProfileRecord& b) {
-  Json figures = Json::array();
-  for (const PairFigure& figure : PairFigures(a, b)) {
-    figures.push_back({{"figure", figure.name},
-                       {"unit", figure.unit},
-                       {"a", OrNull(figure.a)},
-                       {"b", OrNull(figure.b)},
-                       {"b_over_a", OrNull(figure.BOverA())}});
-  }
-  Json facts = Json::array();
-  for (const PairFact& fact : DifferingFacts(a, b)) {
-    facts.push_back({{"fact", fact.name},
-                     {"a", fact.a ? Json(*fact.a) : Json(nullptr)},
-                     {"b", fact.b ? Json(*fact.b) : Json(nullptr)}});
-  }
-  return Document({{"schema", kSchema},
-                   {"a", {{"id", a.id}, {"name", a.name}}},
-                   {"b", {{"id", b.id}, {"name", b.name}}},
-                   {"figures", figures},
-                   {"environment", facts}});
+  return JsonReport([&](json::Writer& out) {
+    const auto named = [&](const char* key, const ProfileRecord& record) {
+      out.Object(key, [&] {
+        out.Field("id", record.id);
+        out.Field("name", record.name);
+      });
+    };
+    named("a", a);
+    named("b", b);
+    out.List("figures", PairFigures(a, b), [&](const PairFigure& figure) {
+      out.Object([&] {
+        out.Field("figure", figure.name);
+        out.Field("unit", figure.unit);
+        out.Field("a", figure.a);
+        out.Field("b", figure.b);
+        out.Field("b_over_a", figure.BOverA());
+      });
+    });
+    out.List("environment", DifferingFacts(a, b), [&](const PairFact& fact) {
+      out.Object([&] {
+        out.Field("fact", fact.name);
+        out.Field("a", fact.a);
+        out.Field("b", fact.b);
+      });
+    });
+  });
 }
 
 Comparison Compare(const std::vector<ProfileRecord>& records, CompareBy by) {
@@ -228,31 +235,36 @@ std::string ComparisonText(const Comparison& comparison) {
 }
 
 std::string ComparisonJson(const Comparison& comparison) {
-  Json rows = Json::array();
-  for (const Comparison::Row& row : comparison.rows) {
-    Json cells = Json::array();
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const ProfileRecord* record = row.cells[i];
-      Json cell = {{"on", comparison.columns[i]}, {"profile", nullptr}};
+  return JsonReport([&](json::Writer& out) {
+    const auto write_cell = [&](const std::string& on, const ProfileRecord* first,
+                                const ProfileRecord* record) {
       const core::Profile none;
       const core::Profile& p = record == nullptr ? none : record->profile;
-      if (record != nullptr) cell["profile"] = record->id;
-      cell["steps_per_second"] = OrNull(p.steps_per_second);
-      cell["gpu_busy_ratio"] = OrNull(p.busy);
-      cell["cpu_cores"] = OrNull(p.cpu_cores);
-      cell["rate_over_first"] = OrNull(RateRatio(row.cells[0], record));
-      cells.push_back(std::move(cell));
-    }
-    rows.push_back({{"workload", row.workload.name},
-                    {"batch", row.workload.batch == 0 ? Json(nullptr) : Json(row.workload.batch)},
-                    {"precision",
-                     row.workload.precision.empty() ? Json(nullptr) : Json(row.workload.precision)},
-                    {"cells", cells}});
-  }
-  return Document({{"schema", kSchema},
-                   {"by", comparison.by == CompareBy::kGpu ? "gpu" : "cpu"},
-                   {"columns", comparison.columns},
-                   {"rows", rows}});
+      out.Object([&] {
+        out.Field("on", on);
+        record != nullptr ? out.Field("profile", record->id) : out.Null("profile");
+        out.Field("steps_per_second", p.steps_per_second);
+        out.Field("gpu_busy_ratio", p.busy);
+        out.Field("cpu_cores", p.cpu_cores);
+        out.Field("rate_over_first", RateRatio(first, record));
+      });
+    };
+    out.Field("by", comparison.by == CompareBy::kGpu ? "gpu" : "cpu");
+    out.Field("columns", comparison.columns);
+    out.List("rows", comparison.rows, [&](const Comparison::Row& row) {
+      out.Object([&] {
+        out.Field("workload", row.workload.name);
+        out.Field("batch", ValueIf(row.workload.batch != 0, row.workload.batch));
+        out.TextOrNull("precision", row.workload.precision);
+        out.Key("cells");
+        out.List([&] {
+          for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            write_cell(comparison.columns[i], row.cells[0], row.cells[i]);
+          }
+        });
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

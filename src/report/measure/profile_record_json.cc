@@ -9,98 +9,104 @@ namespace {
 
 using core::Figure;
 using core::ProfileRecord;
+using json::Writer;
 
-template <class Tag>
-Json QuantityOrNull(const std::optional<core::Quantity<Tag>>& value) {
-  return value ? OrNull(std::optional(value->value)) : Json(nullptr);
+void WriteFigure(Writer& out, const Figure& figure) {
+  out.Object([&] {
+    out.Field("metric", figure.metric);
+    out.Field("instance", figure.instance);
+    out.Field("unit", figure.unit);
+    out.Field("mean", figure.mean);
+    out.Field("least", figure.least);
+    out.Field("most", figure.most);
+    out.Field("median", figure.median);
+    out.Field("p95", figure.p95);
+    out.Field("deviation", figure.deviation);
+    out.Field("readings", figure.readings);
+  });
 }
 
-Json FigureJson(const Figure& figure) {
-  return {{"metric", figure.metric},
-          {"instance", figure.instance},
-          {"unit", figure.unit},
-          {"mean", OrNull(figure.mean)},
-          {"least", OrNull(figure.least)},
-          {"most", OrNull(figure.most)},
-          {"median", OrNull(figure.median)},
-          {"p95", OrNull(figure.p95)},
-          {"deviation", OrNull(figure.deviation)},
-          {"readings", figure.readings}};
+void WriteKernel(Writer& out, const core::KernelFigure& kernel) {
+  out.Object([&] {
+    out.Field("name", kernel.name);
+    out.Field("launches", kernel.launches);
+    out.Field("seconds", kernel.time);
+    out.Field("sm_ratio", kernel.sm);
+    out.Field("memory_ratio", kernel.memory);
+    out.Field("l2_ratio", kernel.l2);
+    out.Field("dram_ratio", kernel.dram);
+    out.Field("occupancy_ratio", kernel.occupancy);
+    out.Field("dram_read_bytes_per_second", kernel.dram_read);
+    out.Field("dram_write_bytes_per_second", kernel.dram_write);
+    out.Field("dram_read_ratio", kernel.dram_read_share);
+    out.Field("dram_write_ratio", kernel.dram_write_share);
+  });
 }
 
-Json KernelJson(const core::KernelFigure& kernel) {
-  return {{"name", kernel.name},
-          {"launches", kernel.launches},
-          {"seconds", OrNull(kernel.time.value)},
-          {"sm_ratio", OrNull(kernel.sm)},
-          {"memory_ratio", OrNull(kernel.memory)},
-          {"l2_ratio", OrNull(kernel.l2)},
-          {"dram_ratio", OrNull(kernel.dram)},
-          {"occupancy_ratio", OrNull(kernel.occupancy)},
-          {"dram_read_bytes_per_second", QuantityOrNull(kernel.dram_read)},
-          {"dram_write_bytes_per_second", QuantityOrNull(kernel.dram_write)},
-          {"dram_read_ratio", OrNull(kernel.dram_read_share)},
-          {"dram_write_ratio", OrNull(kernel.dram_write_share)}};
-}
-
-Json RecordJson(const ProfileRecord& record) {
+void WriteProfile(Writer& out, const ProfileRecord& record) {
   const core::Profile& profile = record.profile;
   const auto cpu =
       std::find_if(record.figures.begin(), record.figures.end(),
                    [](const Figure& figure) { return figure.metric == "cpu_busy_ratio"; });
   const bool both = profile.busy && cpu != record.figures.end() && cpu->mean > 0;
-  Json json = {{"id", record.id > 0 ? Json(record.id) : Json(nullptr)},
-               {"name", record.name},
-               {"source", record.source},
-               {"created_unix_ms", record.created},
-               {"workload", profile.workload.name},
-               {"batch", profile.workload.batch > 0 ? Json(profile.workload.batch) : Json(nullptr)},
-               {"precision", profile.workload.precision.empty() ? Json(nullptr)
-                                                                : Json(profile.workload.precision)},
-               {"workers", profile.workload.workers},
-               {"gpu", profile.gpu.empty() ? Json(nullptr) : Json(profile.gpu)},
-               {"command", record.command},
-               {"exit_code", record.exit_code ? Json(*record.exit_code) : Json(nullptr)},
-               {"steps_per_second", OrNull(profile.steps_per_second)},
-               {"throughput_source", record.throughput_source},
-               {"gpu_util", OrNull(profile.busy)},
-               {"sm_ratio", OrNull(profile.sm)},
-               {"dram_ratio", OrNull(profile.dram)},
-               {"gpu_memory_bytes", QuantityOrNull(profile.gpu_memory)},
-               {"pcie_bytes_per_second", QuantityOrNull(profile.pcie)},
-               {"power_watts", QuantityOrNull(profile.power)},
-               {"kernel_seconds", QuantityOrNull(profile.kernel_time)},
-               {"kernels_per_step", OrNull(profile.kernels)},
-               {"cpu_cores", OrNull(profile.cpu_cores)},
-               {"host_memory_bytes", QuantityOrNull(profile.host_memory)},
-               {"host_bandwidth_bytes_per_second", QuantityOrNull(profile.host_bandwidth)},
-               {"gpu_over_cpu_ratio", both ? Json(*profile.busy / cpu->mean) : Json(nullptr)},
-               {"bound_by", record.bound_by.empty() ? Json(nullptr) : Json(record.bound_by)},
-               {"warmup_seconds", OrNull(record.warmup.value)},
-               {"window_seconds", OrNull(record.window.value)},
-               {"repeats", record.repeats},
-               {"settled", record.settled},
-               {"uncertainty_ratio", OrNull(record.uncertainty)}};
-  Json& environment = json["environment"] = Json::object();
-  for (const auto& [name, value] : record.environment) environment[name] = value;
-  json["notes"] = record.notes;
-  Json& curve = json["cpu_curve"] = Json::array();
-  for (const auto& [cores, share] : profile.cpu_curve) {
-    curve.push_back({{"cores", OrNull(cores)}, {"throughput_ratio", OrNull(share)}});
-  }
-  Json& figures = json["figures"] = Json::array();
-  for (const Figure& figure : record.figures) figures.push_back(FigureJson(figure));
-  Json& kernels = json["kernels"] = Json::array();
-  for (const core::KernelFigure& kernel : record.kernels) kernels.push_back(KernelJson(kernel));
-  return json;
+  out.Field("id", ValueIf(record.id > 0, record.id));
+  out.Field("name", record.name);
+  out.Field("source", record.source);
+  out.Field("created_unix_ms", record.created);
+  out.Field("workload", profile.workload.name);
+  out.Field("batch", ValueIf(profile.workload.batch > 0, profile.workload.batch));
+  out.TextOrNull("precision", profile.workload.precision);
+  out.Field("workers", profile.workload.workers);
+  out.TextOrNull("gpu", profile.gpu);
+  out.Field("command", record.command);
+  out.Field("exit_code", record.exit_code);
+  out.Field("steps_per_second", profile.steps_per_second);
+  out.Field("throughput_source", record.throughput_source);
+  out.Field("gpu_util", profile.busy);
+  out.Field("sm_ratio", profile.sm);
+  out.Field("dram_ratio", profile.dram);
+  out.Field("gpu_memory_bytes", profile.gpu_memory);
+  out.Field("pcie_bytes_per_second", profile.pcie);
+  out.Field("power_watts", profile.power);
+  out.Field("kernel_seconds", profile.kernel_time);
+  out.Field("kernels_per_step", profile.kernels);
+  out.Field("cpu_cores", profile.cpu_cores);
+  out.Field("host_memory_bytes", profile.host_memory);
+  out.Field("host_bandwidth_bytes_per_second", profile.host_bandwidth);
+  out.Field("gpu_over_cpu_ratio", both ? std::optional(*profile.busy / cpu->mean) : std::nullopt);
+  out.TextOrNull("bound_by", record.bound_by);
+  out.Field("warmup_seconds", record.warmup);
+  out.Field("window_seconds", record.window);
+  out.Field("repeats", record.repeats);
+  out.Field("settled", record.settled);
+  out.Field("uncertainty_ratio", record.uncertainty);
+}
+
+void WriteRecord(Writer& out, const ProfileRecord& record) {
+  out.Object([&] {
+    WriteProfile(out, record);
+    out.Object("environment", [&] {
+      for (const auto& [name, value] : record.environment) out.Field(name, value);
+    });
+    out.Field("notes", record.notes);
+    out.List("cpu_curve", record.profile.cpu_curve, [&](const auto& point) {
+      out.Object([&] {
+        out.Field("cores", point.first);
+        out.Field("throughput_ratio", point.second);
+      });
+    });
+    out.List("figures", record.figures, [&](const Figure& figure) { WriteFigure(out, figure); });
+    out.List("kernels", record.kernels,
+             [&](const core::KernelFigure& kernel) { WriteKernel(out, kernel); });
+  });
 }
 
 }  // namespace
 
 std::string ProfileRecordsJson(const std::vector<ProfileRecord>& records) {
-  Json list = Json::array();
-  for (const ProfileRecord& record : records) list.push_back(RecordJson(record));
-  return Document({{"schema", kSchema}, {"profiles", std::move(list)}});
+  return JsonReport([&](Writer& out) {
+    out.List("profiles", records, [&](const ProfileRecord& record) { WriteRecord(out, record); });
+  });
 }
 
 }  // namespace sharewell::report

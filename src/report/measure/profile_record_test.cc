@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/text/json.h"
+#include <nlohmann/json.hpp>
 
 namespace sharewell::report {
 namespace {
@@ -75,7 +75,7 @@ TEST(ProfileRecordText, AnEmptyOneHasNoFigures) {
 }
 
 TEST(ProfileRecordsJson, HasUnitsInItsKeysAndNullForUnknown) {
-  const auto json = Json::parse(ProfileRecordsJson({Measured(), core::ProfileRecord{}}));
+  const auto json = nlohmann::json::parse(ProfileRecordsJson({Measured(), core::ProfileRecord{}}));
   EXPECT_EQ(json["schema"], 1);
   ASSERT_EQ(json["profiles"].size(), 2U);
   const auto& one = json["profiles"][0];

@@ -80,34 +80,33 @@ std::string ProfilesTable(const std::vector<ProfileRecord>& records) {
 }
 
 std::string ProfilesListJson(const std::vector<ProfileRecord>& records) {
-  Json list = Json::array();
-  for (const ProfileRecord& record : records) {
-    const core::Profile& p = record.profile;
-    const core::Workload workload = WorkloadOf(record);
-    list.push_back(
-        {{"id", record.id},
-         {"name", record.name},
-         {"created_unix_ms", record.created},
-         {"source", record.source},
-         {"workload", workload.name},
-         {"batch", workload.batch == 0 ? Json(nullptr) : Json(workload.batch)},
-         {"precision", workload.precision.empty() ? Json(nullptr) : Json(workload.precision)},
-         {"workers", workload.workers},
-         {"gpu", p.gpu.empty() ? Json(nullptr) : Json(p.gpu)},
-         {"steps_per_second", OrNull(p.steps_per_second)},
-         {"gpu_busy_ratio", OrNull(p.busy)},
-         {"gpu_sm_ratio", OrNull(p.sm)},
-         {"gpu_dram_ratio", OrNull(p.dram)},
-         {"gpu_memory_bytes", OrNull(Plain(p.gpu_memory))},
-         {"cpu_cores", OrNull(p.cpu_cores)},
-         {"host_memory_bytes", OrNull(Plain(p.host_memory))},
-         {"power_watts", OrNull(Plain(p.power))},
-         {"settled", record.settled}});
-    if (p.cpu_curve.empty()) continue;
-    Json& curve = list.back()["cpu_curve"] = Json::array();
-    for (const auto& [cores, share] : p.cpu_curve) curve.push_back({cores, share});
-  }
-  return Document({{"schema", kSchema}, {"profiles", list}});
+  return JsonReport([&](json::Writer& out) {
+    out.List("profiles", records, [&](const ProfileRecord& record) {
+      const core::Profile& p = record.profile;
+      const core::Workload workload = WorkloadOf(record);
+      out.Object([&] {
+        out.Field("id", record.id);
+        out.Field("name", record.name);
+        out.Field("created_unix_ms", record.created);
+        out.Field("source", record.source);
+        out.Field("workload", workload.name);
+        out.Field("batch", ValueIf(workload.batch != 0, workload.batch));
+        out.TextOrNull("precision", workload.precision);
+        out.Field("workers", workload.workers);
+        out.TextOrNull("gpu", p.gpu);
+        out.Field("steps_per_second", p.steps_per_second);
+        out.Field("gpu_busy_ratio", p.busy);
+        out.Field("gpu_sm_ratio", p.sm);
+        out.Field("gpu_dram_ratio", p.dram);
+        out.Field("gpu_memory_bytes", p.gpu_memory);
+        out.Field("cpu_cores", p.cpu_cores);
+        out.Field("host_memory_bytes", p.host_memory);
+        out.Field("power_watts", p.power);
+        out.Field("settled", record.settled);
+        if (!p.cpu_curve.empty()) out.Field("cpu_curve", p.cpu_curve);
+      });
+    });
+  });
 }
 
 ProfilesCsvText ProfilesCsv(const std::vector<ProfileRecord>& records) {

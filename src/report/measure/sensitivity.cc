@@ -102,37 +102,41 @@ std::string SensitivityCsv(const SensitivityResult& result) {
 }
 
 std::string SensitivityJson(const SensitivityResult& result) {
-  Json json;
-  json["schema"] = kSchema;
-  json["name"] = result.name;
-  json["command"] = result.command;
-  json["measure"] = result.measure;
-  json["steps_told"] = result.steps;
-  json["interrupted"] = result.interrupted;
-  json["phases"] = Json::array();
-  for (const PressurePhase& phase : result.phases) {
-    json["phases"].push_back({{"pressure", phase.pressure},
-                              {"target_ratio", phase.target_share},
-                              {"achieved_ratio", OrNull(phase.achieved_share)},
-                              {"achieved", phase.achieved_text},
-                              {"rate_before", OrNull(phase.before.mean)},
-                              {"rate", OrNull(phase.rate.mean)},
-                              {"rate_after", OrNull(phase.after.mean)},
-                              {"speed_ratio", OrNull(phase.speed)},
-                              {"uncertainty_ratio", OrNull(phase.uncertainty)}});
-  }
-  json["sensitivities"] = Json::array();
-  for (const study::SensitivityOf& of : result.conclusions) {
-    json["sensitivities"].push_back(
-        {{"pressure", of.pressure}, {"loss_ratio", OrNull(of.loss)}, {"sensitive", of.sensitive}});
-  }
-  json["drift_ratio"] = OrNull(result.drift);
-  json["absent"] = Json::array();
-  for (const auto& [pressure, why] : result.absent) {
-    json["absent"].push_back({{"pressure", pressure}, {"why", why}});
-  }
-  json["notes"] = result.notes;
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("name", result.name);
+    out.Field("command", result.command);
+    out.Field("measure", result.measure);
+    out.Field("steps_told", result.steps);
+    out.Field("interrupted", result.interrupted);
+    out.List("phases", result.phases, [&](const PressurePhase& phase) {
+      out.Object([&] {
+        out.Field("pressure", phase.pressure);
+        out.Field("target_ratio", phase.target_share);
+        out.Field("achieved_ratio", phase.achieved_share);
+        out.Field("achieved", phase.achieved_text);
+        out.Field("rate_before", phase.before.mean);
+        out.Field("rate", phase.rate.mean);
+        out.Field("rate_after", phase.after.mean);
+        out.Field("speed_ratio", phase.speed);
+        out.Field("uncertainty_ratio", phase.uncertainty);
+      });
+    });
+    out.List("sensitivities", result.conclusions, [&](const study::SensitivityOf& of) {
+      out.Object([&] {
+        out.Field("pressure", of.pressure);
+        out.Field("loss_ratio", of.loss);
+        out.Field("sensitive", of.sensitive);
+      });
+    });
+    out.Field("drift_ratio", result.drift);
+    out.List("absent", result.absent, [&](const auto& absent) {
+      out.Object([&] {
+        out.Field("pressure", absent.first);
+        out.Field("why", absent.second);
+      });
+    });
+    out.Field("notes", result.notes);
+  });
 }
 
 std::string SensitivitySvg(const SensitivityResult& result) {

@@ -54,16 +54,16 @@ std::string_view KindWord(MetricKind kind) {
   return kind == MetricKind::kCounter ? "counter" : "gauge";
 }
 
-Json SeriesHead(const store::SeriesInfo& info) {
-  return {{"node", info.key.node},
-          {"metric", info.key.metric},
-          {"instance", info.key.instance},
-          {"job", info.key.job},
-          {"unit", info.unit},
-          {"kind", KindWord(info.kind)},
-          {"samples", info.samples},
-          {"first_unix_ms", info.samples > 0 ? Json(info.first) : Json(nullptr)},
-          {"last_unix_ms", info.samples > 0 ? Json(info.last) : Json(nullptr)}};
+void WriteHead(json::Writer& out, const store::SeriesInfo& info) {
+  out.Field("node", info.key.node);
+  out.Field("metric", info.key.metric);
+  out.Field("instance", info.key.instance);
+  out.Field("job", info.key.job);
+  out.Field("unit", info.unit);
+  out.Field("kind", KindWord(info.kind));
+  out.Field("samples", info.samples);
+  out.Field("first_unix_ms", ValueIf(info.samples > 0, info.first));
+  out.Field("last_unix_ms", ValueIf(info.samples > 0, info.last));
 }
 
 std::string OrDash(const std::string& text) { return text.empty() ? kUnknown : text; }
@@ -180,9 +180,10 @@ std::string SeriesListTable(const std::vector<store::SeriesInfo>& series) {
 }
 
 std::string SeriesListJson(const std::vector<store::SeriesInfo>& series) {
-  Json list = Json::array();
-  for (const auto& info : series) list.push_back(SeriesHead(info));
-  return Document({{"schema", kSchema}, {"series", list}});
+  return JsonReport([&](json::Writer& out) {
+    out.List("series", series,
+             [&](const store::SeriesInfo& info) { out.Object([&] { WriteHead(out, info); }); });
+  });
 }
 
 std::string SeriesText(const SeriesRead& series) {
@@ -212,19 +213,20 @@ std::string SeriesText(const SeriesRead& series) {
 }
 
 std::string SeriesShowJson(const std::vector<SeriesRead>& all) {
-  Json list = Json::array();
-  for (const SeriesRead& series : all) {
-    const SeriesSummary summary = Summarise(series.info.kind, series.buckets);
-    Json entry = SeriesHead(series.info);
-    const bool counter = series.info.kind == MetricKind::kCounter;
-    for (const auto& [name, value] :
-         {std::pair{"least", summary.least}, {"mean", summary.mean}, {"most", summary.most}}) {
-      entry[counter ? fmt::format("{}_per_second", name) : name] = OrNull(value);
-    }
-    entry["last"] = OrNull(summary.last);
-    list.push_back(std::move(entry));
-  }
-  return Document({{"schema", kSchema}, {"series", list}});
+  return JsonReport([&](json::Writer& out) {
+    out.List("series", all, [&](const SeriesRead& series) {
+      const SeriesSummary summary = Summarise(series.info.kind, series.buckets);
+      const bool counter = series.info.kind == MetricKind::kCounter;
+      out.Object([&] {
+        WriteHead(out, series.info);
+        for (const auto& [name, value] :
+             {std::pair{"least", summary.least}, {"mean", summary.mean}, {"most", summary.most}}) {
+          out.Field(counter ? fmt::format("{}_per_second", name) : name, value);
+        }
+        out.Field("last", summary.last);
+      });
+    });
+  });
 }
 
 std::string SeriesCsvHeader(SeriesRows rows) {
@@ -256,25 +258,25 @@ std::string SeriesCsv(const SeriesRead& series, SeriesRows rows) {
 }
 
 std::string SeriesJson(const std::vector<SeriesRead>& all) {
-  Json list = Json::array();
-  for (const SeriesRead& series : all) {
-    Json entry = SeriesHead(series.info);
-    entry["points"] = Json::array();
-    for (const core::Point& point : series.points) {
-      entry["points"].push_back(Json::array({point.time, point.value}));
-    }
-    entry["buckets"] = Json::array();
-    for (const Bucket& b : series.buckets) {
-      entry["buckets"].push_back({{"time_unix_ms", b.time},
-                                  {"least", b.least},
-                                  {"mean", b.mean},
-                                  {"most", b.most},
-                                  {"last", b.last},
-                                  {"samples", b.samples}});
-    }
-    list.push_back(std::move(entry));
-  }
-  return Document({{"schema", kSchema}, {"series", list}});
+  return JsonReport([&](json::Writer& out) {
+    out.List("series", all, [&](const SeriesRead& series) {
+      out.Object([&] {
+        WriteHead(out, series.info);
+        out.List("points", series.points,
+                 [&](const core::Point& point) { out.Value(std::pair(point.time, point.value)); });
+        out.List("buckets", series.buckets, [&](const Bucket& b) {
+          out.Object([&] {
+            out.Field("time_unix_ms", b.time);
+            out.Field("least", b.least);
+            out.Field("mean", b.mean);
+            out.Field("most", b.most);
+            out.Field("last", b.last);
+            out.Field("samples", b.samples);
+          });
+        });
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

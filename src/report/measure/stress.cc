@@ -12,22 +12,20 @@ namespace {
 std::string SignedPercent(core::Ratio share) { return fmt::format("{:+.2f} %", 100 * share); }
 std::string FinePercent(core::Ratio share) { return fmt::format("{:.2f} %", 100 * share); }
 
-Json StressRowJson(const StressRow& row) {
-  Json out;
-  out["kind"] = row.kind;
-  out["unit"] = row.unit;
-  out["what"] = row.what;
-  out["target"] = row.target;
-  out["capacity"] = row.capacity;
-  out["capacity_spread_ratio"] = OrNull(row.capacity_spread);
-  out["mean"] = OrNull(row.mean);
-  out["error_ratio"] = OrNull(row.error);
-  out["variation_ratio"] = OrNull(row.variation);
-  out["largest_deviation_ratio"] = OrNull(row.largest_deviation);
-  out["held"] = row.mean ? Json(row.held) : Json(nullptr);
-  out["why"] = row.why.empty() ? Json(nullptr) : Json(row.why);
-  out["per_second"] = row.seconds;
-  return out;
+void WriteRow(json::Writer& out, const StressRow& row) {
+  out.Field("kind", row.kind);
+  out.Field("unit", row.unit);
+  out.Field("what", row.what);
+  out.Field("target", row.target);
+  out.Field("capacity", row.capacity);
+  out.Field("capacity_spread_ratio", row.capacity_spread);
+  out.Field("mean", row.mean);
+  out.Field("error_ratio", row.error);
+  out.Field("variation_ratio", row.variation);
+  out.Field("largest_deviation_ratio", row.largest_deviation);
+  out.Field("held", ValueIf(row.mean.has_value(), row.held));
+  out.TextOrNull("why", row.why);
+  out.Field("per_second", row.seconds);
 }
 
 }  // namespace
@@ -87,13 +85,12 @@ std::string StressTable(const StressOutcome& outcome) {
 }
 
 std::string StressJson(const StressOutcome& outcome) {
-  Json json;
-  json["schema"] = kSchema;
-  json["asked_seconds"] = outcome.asked.value;
-  json["interrupted"] = outcome.interrupted;
-  json["pressures"] = Json::array();
-  for (const StressRow& row : outcome.rows) json["pressures"].push_back(StressRowJson(row));
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("asked_seconds", outcome.asked);
+    out.Field("interrupted", outcome.interrupted);
+    out.List("pressures", outcome.rows,
+             [&](const StressRow& row) { out.Object([&] { WriteRow(out, row); }); });
+  });
 }
 
 }  // namespace sharewell::report

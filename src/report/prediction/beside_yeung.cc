@@ -37,20 +37,20 @@ std::string BesideYeungTable(const study::BesideYeung& in) {
 
 std::string BesideYeungJson(const study::BesideYeung& in,
                             const std::vector<std::string>& profiles) {
-  Json json;
-  json["schema"] = kSchema;
-  json["profiles"] = profiles;
-  json["rows"] = in.rows;
-  json["families"] = in.families;
-  json["folds"] = in.folds;
-  json["learners"] = Json::array();
-  for (const study::LearnerBesideYeung& one : in.learners) {
-    json["learners"].push_back({{"name", one.learner},
-                                {"paper_rmsle", OrNull(one.paper)},
-                                {"random_rmsle", one.random},
-                                {"family_rmsle", one.family}});
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("profiles", profiles);
+    out.Field("rows", in.rows);
+    out.Field("families", in.families);
+    out.Field("folds", in.folds);
+    out.List("learners", in.learners, [&](const study::LearnerBesideYeung& one) {
+      out.Object([&] {
+        out.Field("name", one.learner);
+        out.Field("paper_rmsle", one.paper);
+        out.Field("random_rmsle", one.random);
+        out.Field("family_rmsle", one.family);
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

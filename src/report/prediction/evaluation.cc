@@ -54,6 +54,19 @@ std::string HowSplit(const Evaluation& in) {
   return "each GPU model held out in turn";
 }
 
+void WriteFigure(json::Writer& out, const FigureErrors& errors) {
+  out.Object(errors.figure, [&] {
+    out.Field("rows", errors.rows);
+    out.Field("rmsle", errors.rmsle);
+    out.Field("mean_absolute_percent_points", errors.mae);
+    out.Field("mape", errors.mape);
+    out.Field("median_ape", errors.median_ape);
+    out.Field("interval_coverage", errors.interval_coverage);
+    out.Field("p95_coverage", errors.p95_coverage);
+    out.Field("over_reservation", errors.over_reservation);
+  });
+}
+
 }  // namespace
 
 std::string EvaluationTable(const Evaluation& in) {
@@ -85,41 +98,35 @@ std::string EvaluationTable(const Evaluation& in) {
 }
 
 std::string EvaluationJson(const Evaluation& in, const std::vector<std::string>& profiles) {
-  Json json;
-  json["schema"] = kSchema;
-  json["profiles"] = profiles;
-  json["split"] = NameOf(in.split);
-  json["folds"] = in.folds;
-  json["search"] = in.search;
-  json["rows"] = in.rows.size();
-  json["rows_measured"] = std::max(in.measured, in.rows.size());
-  json["rows_without_graph"] = in.without_graph;
-  json["families"] = in.families;
-  json["gpu_models"] = in.gpus;
-  json["learners"] = Json::array();
-  for (const LearnerErrors& learner : in.learners) {
-    Json figures = Json::object();
-    for (const FigureErrors& errors : learner.figures) {
-      figures[std::string(errors.figure)] = {
-          {"rows", errors.rows},
-          {"rmsle", OrNull(errors.rmsle)},
-          {"mean_absolute_percent_points", OrNull(errors.mae)},
-          {"mape", OrNull(errors.mape)},
-          {"median_ape", OrNull(errors.median_ape)},
-          {"interval_coverage", OrNull(errors.interval_coverage)},
-          {"p95_coverage", OrNull(errors.p95_coverage)},
-          {"over_reservation", OrNull(errors.over_reservation)}};
-    }
-    json["learners"].push_back({{"name", learner.learner}, {"figures", std::move(figures)}});
-  }
-  json["importance"] = Json::object();
-  for (const study::Importance& importance : in.importance) {
-    Json& features = json["importance"][std::string(importance.figure)] = Json::array();
-    for (const study::FeatureShare& feature : importance.features) {
-      features.push_back({{"feature", feature.feature}, {"share", feature.share}});
-    }
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("profiles", profiles);
+    out.Field("split", NameOf(in.split));
+    out.Field("folds", in.folds);
+    out.Field("search", in.search);
+    out.Field("rows", in.rows.size());
+    out.Field("rows_measured", std::max(in.measured, in.rows.size()));
+    out.Field("rows_without_graph", in.without_graph);
+    out.Field("families", in.families);
+    out.Field("gpu_models", in.gpus);
+    out.List("learners", in.learners, [&](const LearnerErrors& learner) {
+      out.Object([&] {
+        out.Field("name", learner.learner);
+        out.Object("figures", [&] {
+          for (const FigureErrors& errors : learner.figures) WriteFigure(out, errors);
+        });
+      });
+    });
+    out.Object("importance", [&] {
+      for (const study::Importance& importance : in.importance) {
+        out.List(importance.figure, importance.features, [&](const study::FeatureShare& feature) {
+          out.Object([&] {
+            out.Field("feature", feature.feature);
+            out.Field("share", feature.share);
+          });
+        });
+      }
+    });
+  });
 }
 
 std::string PredictionsCsv(const Evaluation& in) {

@@ -84,6 +84,33 @@ std::string Costliest(const Inspection& in, std::size_t most) {
   return table.Text();
 }
 
+void WriteLayer(json::Writer& out, const LayerRow& row) {
+  out.Object([&] {
+    out.Field("name", row.name);
+    out.Field("type", row.type);
+    out.Field("kind", row.kind);
+    out.TextOrNull("output", row.shape);
+    out.Field("macs_forward", row.macs);
+    out.Field("flops_forward", row.flops_forward);
+    out.Field("flops_backward", row.flops_backward);
+    out.Field("traffic_forward_bytes", row.bytes_forward);
+    out.Field("traffic_backward_bytes", row.bytes_backward);
+    out.Field("kernels_forward", row.kernels_forward);
+    out.Field("kernels_backward", row.kernels_backward);
+    out.Field("calls_forward", row.calls_forward);
+    out.Field("calls_backward", row.calls_backward);
+    out.TextOrNull("rate_class", row.rate_class);
+    out.Field("groups", row.groups);
+    out.Field("window", row.window);
+    out.Field("steps", row.steps);
+    out.Field("contraction", row.contraction);
+    out.Field("params", row.params);
+    out.Field("restored", row.restored);
+    out.Field("dilation", row.dilation);
+    out.Field("operands", row.operands);
+  });
+}
+
 }  // namespace
 
 std::string InspectionTable(const Inspection& in, std::size_t costliest) {
@@ -117,73 +144,56 @@ std::string InspectionTable(const Inspection& in, std::size_t costliest) {
 }
 
 std::string InspectionJson(const Inspection& in) {
-  Json json;
-  json["schema"] = kSchema;
-  json["file"] = in.file;
-  json["format"] = in.format;
-  json["producer"] = in.producer.empty() ? Json(nullptr) : Json(in.producer);
-  json["batch"] = in.batch;
-  json["precision"] = in.precision;
-  json["optimizer"] = in.optimizer.empty() ? Json(nullptr) : Json(in.optimizer);
-  json["macs_forward_per_sample"] = in.macs_per_sample;
-  json["params"] = in.params;
-  json["nodes"] = in.nodes;
-  json["kernels_per_step"] = in.kernels;
-  json["kernels_forward"] = in.kernels_forward;
-  json["kernels_backward"] = in.kernels_backward;
-  json["kernels_optimizer"] = in.kernels_update;
-  json["view_calls"] = in.view_calls;
-  json["weight_tensors"] = in.weight_tensors;
-  json["input_elements"] = {{"float", in.float_inputs}, {"other", in.other_inputs}};
-  json["flops_forward"] = in.flops_forward;
-  json["flops_backward"] = in.flops_backward;
-  json["flops_optimizer"] = in.flops_update;
-  json["traffic_forward_bytes"] = in.bytes_forward;
-  json["traffic_backward_bytes"] = in.bytes_backward;
-  json["traffic_optimizer_bytes"] = in.bytes_update;
-  json["flops_per_byte"] = in.intensity;
-  json["activation_bytes"] = in.activations;
-  json["input_bytes"] = in.input_bytes;
-  json["peak_memory_bytes"] = in.peak;
-  json["memory"] = {{"weights_bytes", in.weights},
-                    {"gradients_bytes", in.gradients},
-                    {"optimizer_bytes", in.optimizer_states},
-                    {"saved_activations_bytes", in.saved},
-                    {"transient_bytes", in.transient},
-                    {"workspace_bytes", in.workspace}};
-  json["operators"] = Json::object();
-  for (const auto& [kind, count] : in.counts) json["operators"][kind] = count;
-  json["uncosted_nodes"] = Json::array();
-  for (const study::UncostedRow& row : in.uncosted) {
-    json["uncosted_nodes"].push_back({{"name", row.name}, {"type", row.type}, {"why", row.why}});
-  }
-  json["layers"] = Json::array();
-  for (const LayerRow& row : in.layers) {
-    json["layers"].push_back(
-        {{"name", row.name},
-         {"type", row.type},
-         {"kind", row.kind},
-         {"output", row.shape.empty() ? Json(nullptr) : Json(row.shape)},
-         {"macs_forward", row.macs},
-         {"flops_forward", row.flops_forward},
-         {"flops_backward", row.flops_backward},
-         {"traffic_forward_bytes", row.bytes_forward},
-         {"traffic_backward_bytes", row.bytes_backward},
-         {"kernels_forward", row.kernels_forward},
-         {"kernels_backward", row.kernels_backward},
-         {"calls_forward", row.calls_forward},
-         {"calls_backward", row.calls_backward},
-         {"rate_class", row.rate_class.empty() ? Json(nullptr) : Json(row.rate_class)},
-         {"groups", row.groups},
-         {"window", row.window},
-         {"steps", row.steps},
-         {"contraction", row.contraction},
-         {"params", row.params},
-         {"restored", row.restored},
-         {"dilation", row.dilation},
-         {"operands", row.operands}});
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("file", in.file);
+    out.Field("format", in.format);
+    out.TextOrNull("producer", in.producer);
+    out.Field("batch", in.batch);
+    out.Field("precision", in.precision);
+    out.TextOrNull("optimizer", in.optimizer);
+    out.Field("macs_forward_per_sample", in.macs_per_sample);
+    out.Field("params", in.params);
+    out.Field("nodes", in.nodes);
+    out.Field("kernels_per_step", in.kernels);
+    out.Field("kernels_forward", in.kernels_forward);
+    out.Field("kernels_backward", in.kernels_backward);
+    out.Field("kernels_optimizer", in.kernels_update);
+    out.Field("view_calls", in.view_calls);
+    out.Field("weight_tensors", in.weight_tensors);
+    out.Object("input_elements", [&] {
+      out.Field("float", in.float_inputs);
+      out.Field("other", in.other_inputs);
+    });
+    out.Field("flops_forward", in.flops_forward);
+    out.Field("flops_backward", in.flops_backward);
+    out.Field("flops_optimizer", in.flops_update);
+    out.Field("traffic_forward_bytes", in.bytes_forward);
+    out.Field("traffic_backward_bytes", in.bytes_backward);
+    out.Field("traffic_optimizer_bytes", in.bytes_update);
+    out.Field("flops_per_byte", in.intensity);
+    out.Field("activation_bytes", in.activations);
+    out.Field("input_bytes", in.input_bytes);
+    out.Field("peak_memory_bytes", in.peak);
+    out.Object("memory", [&] {
+      out.Field("weights_bytes", in.weights);
+      out.Field("gradients_bytes", in.gradients);
+      out.Field("optimizer_bytes", in.optimizer_states);
+      out.Field("saved_activations_bytes", in.saved);
+      out.Field("transient_bytes", in.transient);
+      out.Field("workspace_bytes", in.workspace);
+    });
+    out.Object("operators", [&] {
+      for (const auto& [kind, count] : in.counts) out.Field(kind, count);
+    });
+    out.List("uncosted_nodes", in.uncosted, [&](const study::UncostedRow& row) {
+      out.Object([&] {
+        out.Field("name", row.name);
+        out.Field("type", row.type);
+        out.Field("why", row.why);
+      });
+    });
+    out.List("layers", in.layers, [&](const LayerRow& row) { WriteLayer(out, row); });
+  });
 }
 
 }  // namespace sharewell::report

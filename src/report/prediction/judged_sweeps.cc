@@ -31,11 +31,13 @@ std::string SweepName(const JudgedSweep& sweep) {
   return sweep.sitting.empty() ? file : fmt::format("{}, sitting {}", file, sweep.sitting);
 }
 
-Json SettingJson(const Setting& setting) {
-  return {{"precision", setting.precision},
-          {"batch", setting.batch},
-          {"workers", setting.workers},
-          {"cpu_cores", OrNull(setting.cores)}};
+void WriteSetting(json::Writer& out, const char* key, const Setting& setting) {
+  out.Object(key, [&] {
+    out.Field("precision", setting.precision);
+    out.Field("batch", setting.batch);
+    out.Field("workers", setting.workers);
+    out.Field("cpu_cores", setting.cores);
+  });
 }
 
 std::string Found(const std::vector<JudgedSweep>& sweeps, Goal goal) {
@@ -112,26 +114,25 @@ std::string JudgedSweepsText(const std::vector<JudgedSweep>& sweeps) {
 }
 
 std::string JudgedSweepsJson(const std::vector<JudgedSweep>& sweeps) {
-  Json json;
-  json["schema"] = kSchema;
-  json["sweeps"] = Json::array();
-  for (const JudgedSweep& sweep : sweeps) {
-    json["sweeps"].push_back(
-        {{"workload", sweep.workload},
-         {"from", sweep.from},
-         {"sitting", sweep.sitting.empty() ? Json(nullptr) : Json(sweep.sitting)},
-         {"goal", NameOf(sweep.goal)},
-         {"cells", sweep.cells},
-         {"best", SettingJson(sweep.best)},
-         {"own_curve", SettingJson(sweep.curve)},
-         {"own_curve_share", sweep.curve_share},
-         {"predicted", SettingJson(sweep.foretold)},
-         {"predicted_share", sweep.foretold_share},
-         {"most_share", sweep.most_share},
-         {"average_share", sweep.average_share},
-         {"cells_in_bounds", sweep.in_bounds}});
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.List("sweeps", sweeps, [&](const JudgedSweep& sweep) {
+      out.Object([&] {
+        out.Field("workload", sweep.workload);
+        out.Field("from", sweep.from);
+        out.TextOrNull("sitting", sweep.sitting);
+        out.Field("goal", NameOf(sweep.goal));
+        out.Field("cells", sweep.cells);
+        WriteSetting(out, "best", sweep.best);
+        WriteSetting(out, "own_curve", sweep.curve);
+        out.Field("own_curve_share", sweep.curve_share);
+        WriteSetting(out, "predicted", sweep.foretold);
+        out.Field("predicted_share", sweep.foretold_share);
+        out.Field("most_share", sweep.most_share);
+        out.Field("average_share", sweep.average_share);
+        out.Field("cells_in_bounds", sweep.in_bounds);
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

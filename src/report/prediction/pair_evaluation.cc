@@ -66,20 +66,29 @@ std::string PairEvaluationText(const study::PairEvaluation& ours,
 
 std::string PairEvaluationJson(const study::PairEvaluation& ours,
                                const std::optional<SpeedErrors>& gavel) {
-  Json pairs = Json::object();
-  for (const PairRow& row : PairRows(ours, gavel)) {
-    pairs[row.key] = {{"speeds", row.errors->speeds},
-                      {"mean_absolute_error", row.errors->mean_absolute},
-                      {"bias", row.errors->bias},
-                      {"interval_coverage", row.errors->coverage},
-                      {"interval_width", row.errors->width}};
-  }
-  pairs["constant"] = {{"mean_absolute_error", ours.unseen.constant}};
-  pairs["workload_held_out"]["spearman_of_sums"] = ours.unseen.spearman;
-  pairs["workload_held_out_predicted_demands"]["spearman_of_sums"] =
-      ours.unseen.spearman_from_graphs;
-  pairs["repeats"] = {{"pairs", ours.repeated}, {"mean_absolute_error", ours.repeat_noise}};
-  return Document({{"schema", kSchema}, {"pairs", std::move(pairs)}});
+  return JsonReport([&](json::Writer& out) {
+    out.Object("pairs", [&] {
+      for (const PairRow& row : PairRows(ours, gavel)) {
+        out.Object(row.key, [&] {
+          out.Field("speeds", row.errors->speeds);
+          out.Field("mean_absolute_error", row.errors->mean_absolute);
+          out.Field("bias", row.errors->bias);
+          out.Field("interval_coverage", row.errors->coverage);
+          out.Field("interval_width", row.errors->width);
+          if (row.errors == &ours.unseen.measured) {
+            out.Field("spearman_of_sums", ours.unseen.spearman);
+          } else if (row.errors == &ours.unseen.from_graphs) {
+            out.Field("spearman_of_sums", ours.unseen.spearman_from_graphs);
+          }
+        });
+      }
+      out.Object("constant", [&] { out.Field("mean_absolute_error", ours.unseen.constant); });
+      out.Object("repeats", [&] {
+        out.Field("pairs", ours.repeated);
+        out.Field("mean_absolute_error", ours.repeat_noise);
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "json/value.h"
 #include "report/text/csv.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
@@ -89,83 +90,78 @@ std::string_view Fits(const PredictionRow& row) {
   return memory.median <= row.gpu_memory.value ? "perhaps" : "no";
 }
 
-Json Row(const PredictionRow& row, std::optional<double> price) {
-  Json out;
-  out["model"] = row.ask.model;
-  out["batch"] = row.ask.batch;
-  out["precision"] = row.ask.precision;
-  out["workers"] = row.ask.workers;
-  out["gpu"] = row.ask.gpu;
-  out["optimizer"] = row.ask.optimizer;
-  out["gpus"] = row.ask.gpus;
+void WriteRow(json::Writer& out, const PredictionRow& row, std::optional<double> price) {
+  out.Field("model", row.ask.model);
+  out.Field("batch", row.ask.batch);
+  out.Field("precision", row.ask.precision);
+  out.Field("workers", row.ask.workers);
+  out.Field("gpu", row.ask.gpu);
+  out.Field("optimizer", row.ask.optimizer);
+  out.Field("gpus", row.ask.gpus);
   for (const Entry& entry : EntriesOf(row, price)) {
-    out[entry.key + "_p50"] = entry.value.median;
-    out[entry.key + "_p05"] = entry.value.low;
-    out[entry.key + "_p95"] = entry.value.high;
-    out[entry.key + "_source"] = core::NameOf(entry.value.source);
+    out.Field(entry.key + "_p50", entry.value.median);
+    out.Field(entry.key + "_p05", entry.value.low);
+    out.Field(entry.key + "_p95", entry.value.high);
+    out.Field(entry.key + "_source", core::NameOf(entry.value.source));
   }
-  out["bound"] = predict::NameOf(row.prediction.bound);
-  out["fits"] = Fits(row);
-  out["model_known"] = row.prediction.model_known;
-  out["gpu_known"] = row.prediction.gpu_known;
-  out["precision_native"] = row.prediction.precision_native;
-  out["uncosted_nodes"] = row.uncosted;
-  out["nearest"] = Nearest(row.prediction);
+  out.Field("bound", predict::NameOf(row.prediction.bound));
+  out.Field("fits", Fits(row));
+  out.Field("model_known", row.prediction.model_known);
+  out.Field("gpu_known", row.prediction.gpu_known);
+  out.Field("precision_native", row.prediction.precision_native);
+  out.Field("uncosted_nodes", row.uncosted);
+  out.Field("nearest", Nearest(row.prediction));
   const study::PredictedHost& host = row.ask.host;
-  out["host"] = host.here ? "this machine" : "reference";
-  out["host_time"] = host.time;
-  out["host_launches_per_second"] = host.launches ? Json(*host.launches) : Json(nullptr);
-  out["reference_launches_per_second"] =
-      host.reference_launches > 0 ? Json(host.reference_launches) : Json(nullptr);
-  return out;
+  out.Field("host", host.here ? "this machine" : "reference");
+  out.Field("host_time", host.time);
+  out.Field("host_launches_per_second", host.launches);
+  out.Field("reference_launches_per_second",
+            ValueIf(host.reference_launches > 0, host.reference_launches));
 }
 
-Json Row(const SpeedRow& row) {
-  Json out;
-  out["group"] = row.ask.group.empty() ? Json(nullptr) : Json(row.ask.group);
-  out["model"] = row.ask.model.empty() ? Json(nullptr) : Json(row.ask.model);
-  out["profile"] = row.ask.profile.empty() ? Json(nullptr) : Json(row.ask.profile);
-  out["batch"] = row.ask.batch;
-  out["precision"] = row.ask.precision;
-  out["workers"] = row.ask.workers;
-  out["gpu"] = row.ask.gpu;
-  out["sm_share"] = row.ask.sm_share;
-  out["speed_p50"] = row.speed.median;
-  out["speed_p05"] = row.speed.low;
-  out["speed_p95"] = row.speed.high;
-  out["speed_source"] = core::NameOf(row.speed.source);
-  out["demand_source"] = row.demand_measured ? "measured" : "predicted";
-  out["memory_fits"] = row.fits;
-  return out;
+void WriteRow(json::Writer& out, const SpeedRow& row) {
+  out.TextOrNull("group", row.ask.group);
+  out.TextOrNull("model", row.ask.model);
+  out.TextOrNull("profile", row.ask.profile);
+  out.Field("batch", row.ask.batch);
+  out.Field("precision", row.ask.precision);
+  out.Field("workers", row.ask.workers);
+  out.Field("gpu", row.ask.gpu);
+  out.Field("sm_share", row.ask.sm_share);
+  out.Field("speed_p50", row.speed.median);
+  out.Field("speed_p05", row.speed.low);
+  out.Field("speed_p95", row.speed.high);
+  out.Field("speed_source", core::NameOf(row.speed.source));
+  out.Field("demand_source", row.demand_measured ? "measured" : "predicted");
+  out.Field("memory_fits", row.fits);
 }
 
-template <class Rows, class Make>
-std::string AsJson(const Rows& rows, Make make) {
-  Json json;
-  json["schema"] = kSchema;
-  json["predictions"] = Json::array();
-  for (const auto& row : rows) json["predictions"].push_back(make(row));
-  return Document(json);
+// `write` writes the members of a row.
+template <class Rows, class Write>
+std::string AsJson(const Rows& rows, Write write) {
+  return JsonReport([&](json::Writer& out) {
+    out.List("predictions", rows, [&](const auto& row) { out.Object([&] { write(out, row); }); });
+  });
 }
 
-template <class Rows, class Make>
-std::string AsCsv(const Rows& rows, Make make) {
+// The same members as columns.
+template <class Rows, class Write>
+std::string AsCsv(const Rows& rows, Write write) {
   std::string header;
   std::string body;
   for (const auto& row : rows) {
-    const Json json = make(row);
-    if (header.empty()) {
-      for (const auto& item : json.items()) header += (header.empty() ? "" : ",") + item.key();
-    }
+    const auto parsed =
+        json::Document::Parse(json::ObjectLine([&](json::Writer& out) { write(out, row); }));
+    const bool first = header.empty();
     CsvText line("");
-    for (const auto& item : json.items()) {
-      const Json& value = item.value();
-      if (value.is_number()) {
-        line.Field(value.template get<double>());
-      } else if (value.is_boolean()) {
-        line.Field(value.template get<bool>() ? "true" : "false");
+    for (const auto& [key, value] : json::RootOf(parsed).members()) {
+      if (first) header += fmt::format("{}{}", header.empty() ? "" : ",", key);
+      if (const auto number = value.Number()) {
+        line.Field(*number);
+      } else if (const auto flag = value.Bool()) {
+        line.Field(*flag ? "true" : "false");
       } else {
-        line.Field(value.is_string() ? value.template get<std::string>() : std::string());
+        line.Field(std::string(value.Text().value_or("")));
       }
     }
     line.EndRow();
@@ -266,11 +262,13 @@ std::string PredictionsTable(const std::vector<PredictionRow>& rows) {
 }
 
 std::string PredictionsJson(const std::vector<PredictionRow>& rows, std::optional<double> price) {
-  return AsJson(rows, [&](const PredictionRow& row) { return Row(row, price); });
+  return AsJson(rows,
+                [&](json::Writer& out, const PredictionRow& row) { WriteRow(out, row, price); });
 }
 
 std::string PredictionsCsv(const std::vector<PredictionRow>& rows, std::optional<double> price) {
-  return AsCsv(rows, [&](const PredictionRow& row) { return Row(row, price); });
+  return AsCsv(rows,
+               [&](json::Writer& out, const PredictionRow& row) { WriteRow(out, row, price); });
 }
 
 std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
@@ -296,11 +294,11 @@ std::string SpeedsTable(const std::vector<SpeedRow>& rows) {
 }
 
 std::string SpeedsJson(const std::vector<SpeedRow>& rows) {
-  return AsJson(rows, [](const SpeedRow& row) { return Row(row); });
+  return AsJson(rows, [](json::Writer& out, const SpeedRow& row) { WriteRow(out, row); });
 }
 
 std::string SpeedsCsv(const std::vector<SpeedRow>& rows) {
-  return AsCsv(rows, [](const SpeedRow& row) { return Row(row); });
+  return AsCsv(rows, [](json::Writer& out, const SpeedRow& row) { WriteRow(out, row); });
 }
 
 }  // namespace sharewell::report

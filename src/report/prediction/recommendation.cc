@@ -15,6 +15,7 @@
 namespace sharewell::report {
 namespace {
 
+using json::Writer;
 using study::recommend::Choice;
 using study::recommend::Goal;
 using study::recommend::GpuAdvice;
@@ -159,26 +160,54 @@ std::string NeighboursText(const Recommendation& answer) {
   return text.empty() ? "" : Wrapped("Good neighbours: " + text + ".", kWidth, 0) + "\n";
 }
 
-Json ToldJson(const std::optional<core::Estimated<>>& told) {
-  if (!told) return nullptr;
-  return {{"p50", told->median},
-          {"p05", OrNull(told->KnownLow())},
-          {"p95", OrNull(told->KnownHigh())},
-          {"source", core::NameOf(told->source)}};
+void WriteTold(Writer& out, const std::string& key, const std::optional<core::Estimated<>>& told) {
+  if (!told) return out.Null(key);
+  out.Object(key, [&] {
+    out.Field("p50", told->median);
+    out.Field("p05", told->KnownLow());
+    out.Field("p95", told->KnownHigh());
+    out.Field("source", core::NameOf(told->source));
+  });
 }
 
-Json CellJson(const study::recommend::Cell& cell) {
-  return {{"gpu", cell.setting.gpu},
-          {"precision", cell.setting.precision},
-          {"batch", cell.setting.batch},
-          {"workers", cell.setting.workers},
-          {"cpu_cores", OrNull(cell.setting.cores)},
-          {"source", core::NameOf(cell.samples.source)},
-          {"from", cell.from}};
+void WriteCell(Writer& out, const study::recommend::Cell& cell) {
+  out.Field("gpu", cell.setting.gpu);
+  out.Field("precision", cell.setting.precision);
+  out.Field("batch", cell.setting.batch);
+  out.Field("workers", cell.setting.workers);
+  out.Field("cpu_cores", cell.setting.cores);
+  out.Field("source", core::NameOf(cell.samples.source));
+  out.Field("from", cell.from);
 }
 
-Json CountOrNull(const std::optional<std::int64_t>& value) {
-  return value ? Json(*value) : Json(nullptr);
+void WriteGpu(Writer& out, const GpuAdvice& row) {
+  out.Field("gpu", row.gpu);
+  out.Field("learnt", row.learnt);
+  if (row.cell) {
+    out.Object("cell", [&] { WriteCell(out, *row.cell); });
+  } else {
+    out.Null("cell");
+  }
+  WriteTold(out, "samples_per_second", row.cell ? std::optional(row.cell->samples) : std::nullopt);
+  WriteTold(out, "energy_joules_per_sample", row.joules);
+  WriteTold(out, "cost_per_million_samples", row.cost);
+  WriteTold(out, "samples_per_second_of_two", row.shared);
+  out.TextOrNull("why_not", row.why_not);
+}
+
+void WriteSharing(Writer& out, const study::recommend::SharingAdvice& sharing) {
+  out.Field("advice", sharing.advice);
+  WriteTold(out, "speed_of_two", sharing.twice);
+  out.Field("two_fit", sharing.twice_fit);
+  out.Field("neighbours", sharing.neighbours);
+  out.Field("good_neighbours", sharing.good);
+  out.List("best_neighbours", sharing.best, [&](const auto& beside) {
+    out.Object([&] {
+      out.Field("workload", beside.name);
+      out.Field("speed", beside.speed);
+      out.Field("speed_of_other", beside.others);
+    });
+  });
 }
 
 }  // namespace
@@ -209,56 +238,40 @@ std::string RecommendationText(const Recommendation& answer) {
 }
 
 std::string RecommendationJson(const Recommendation& answer) {
-  Json json;
-  json["schema"] = kSchema;
-  json["model"] = answer.model;
-  json["measured_as"] = answer.workload.empty() ? Json(nullptr) : Json(answer.workload);
-  json["measured_cells"] = answer.measured;
-  json["goal"] = NameOf(answer.goal);
-  json["recommendation"] = CellJson(answer.cell);
-  json["recommendation"]["share"] = answer.sharing.advice;
-  json["choices"] = Json::array();
-  for (const Choice& choice : answer.choices) {
-    json["choices"].push_back({{"what", choice.what},
-                               {"value", choice.value},
-                               {"source", core::NameOf(choice.source)},
-                               {"from", choice.from},
-                               {"why", choice.why}});
-  }
-  json["figures"] = Json::object();
-  for (const Entry& entry : FiguresOf(answer)) json["figures"][entry.key] = ToldJson(entry.told);
-  json["batches"] = {{"largest_that_fits", CountOrNull(answer.batches.largest)},
-                     {"gpu_memory_bytes", ToldJson(answer.batches.memory)}};
-  for (const Goal goal : study::recommend::kGoals) {
-    json["batches"]["best_for_" + std::string(NameOf(goal))] =
-        CountOrNull(answer.batches.best[static_cast<std::size_t>(goal)]);
-  }
-  json["gpus"] = Json::array();
-  for (const GpuAdvice& row : answer.gpus) {
-    Json gpu = {{"gpu", row.gpu},
-                {"learnt", row.learnt},
-                {"cell", row.cell ? CellJson(*row.cell) : Json(nullptr)},
-                {"samples_per_second",
-                 ToldJson(row.cell ? std::optional(row.cell->samples) : std::nullopt)},
-                {"energy_joules_per_sample", ToldJson(row.joules)},
-                {"cost_per_million_samples", ToldJson(row.cost)},
-                {"samples_per_second_of_two", ToldJson(row.shared)},
-                {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}};
-    json["gpus"].push_back(std::move(gpu));
-  }
-  const auto& sharing = answer.sharing;
-  json["sharing"] = {{"advice", sharing.advice},
-                     {"speed_of_two", ToldJson(sharing.twice)},
-                     {"two_fit", sharing.twice_fit ? Json(*sharing.twice_fit) : Json(nullptr)},
-                     {"neighbours", sharing.neighbours},
-                     {"good_neighbours", sharing.good},
-                     {"best_neighbours", Json::array()}};
-  for (const auto& beside : sharing.best) {
-    json["sharing"]["best_neighbours"].push_back(
-        {{"workload", beside.name}, {"speed", beside.speed}, {"speed_of_other", beside.others}});
-  }
-  json["remarks"] = answer.remarks;
-  return Document(json);
+  return JsonReport([&](Writer& out) {
+    out.Field("model", answer.model);
+    out.TextOrNull("measured_as", answer.workload);
+    out.Field("measured_cells", answer.measured);
+    out.Field("goal", NameOf(answer.goal));
+    out.Object("recommendation", [&] {
+      WriteCell(out, answer.cell);
+      out.Field("share", answer.sharing.advice);
+    });
+    out.List("choices", answer.choices, [&](const Choice& choice) {
+      out.Object([&] {
+        out.Field("what", choice.what);
+        out.Field("value", choice.value);
+        out.Field("source", core::NameOf(choice.source));
+        out.Field("from", choice.from);
+        out.Field("why", choice.why);
+      });
+    });
+    out.Object("figures", [&] {
+      for (const Entry& entry : FiguresOf(answer)) WriteTold(out, entry.key, entry.told);
+    });
+    out.Object("batches", [&] {
+      out.Field("largest_that_fits", answer.batches.largest);
+      WriteTold(out, "gpu_memory_bytes", answer.batches.memory);
+      for (const Goal goal : study::recommend::kGoals) {
+        out.Field(fmt::format("best_for_{}", NameOf(goal)),
+                  answer.batches.best[static_cast<std::size_t>(goal)]);
+      }
+    });
+    out.List("gpus", answer.gpus,
+             [&](const GpuAdvice& row) { out.Object([&] { WriteGpu(out, row); }); });
+    out.Object("sharing", [&] { WriteSharing(out, answer.sharing); });
+    out.Field("remarks", answer.remarks);
+  });
 }
 
 }  // namespace sharewell::report

@@ -52,17 +52,20 @@ std::string NextErrorsText(const study::NextErrors& errors, const std::string& g
 }
 
 std::string NextErrorsJson(const study::NextErrors& errors, const std::string& given) {
-  Json out = {{"schema", kSchema}, {"trained", given}, {"rows", errors.runs}};
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
-  out["figures"] = Json::array();
-  for (std::size_t f = 0; f < predict::kFigures; ++f) {
-    out["figures"].push_back({{"figure", predict::kFigureNames[f]},
-                              {"shipped_error", number(errors.shipped[f])},
-                              {"trained_error", number(errors.retrained[f])}});
-  }
-  return Document(out);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("trained", given);
+    out.Field("rows", errors.runs);
+    out.Key("figures");
+    out.List([&] {
+      for (std::size_t f = 0; f < predict::kFigures; ++f) {
+        out.Object([&] {
+          out.Field("figure", predict::kFigureNames[f]);
+          out.Field("shipped_error", errors.shipped[f]);
+          out.Field("trained_error", errors.retrained[f]);
+        });
+      }
+    });
+  });
 }
 
 std::string RetrainText(const study::RetrainReport& report) {

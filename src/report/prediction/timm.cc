@@ -20,14 +20,15 @@ std::string TimmText(const study::TimmErrors& errors) {
 }
 
 std::string TimmJson(const study::TimmErrors& errors) {
-  Json json;
-  json["schema"] = kSchema;
-  json["timm"] = {{"models", errors.models},
-                  {"families", errors.families},
-                  {"base_mape", errors.base},
-                  {"mape", errors.learned},
-                  {"mape_by_seed", errors.by_seed}};
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Object("timm", [&] {
+      out.Field("models", errors.models);
+      out.Field("families", errors.families);
+      out.Field("base_mape", errors.base);
+      out.Field("mape", errors.learned);
+      out.Field("mape_by_seed", errors.by_seed);
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -14,11 +14,13 @@ std::string WithoutWhat(std::string_view part) {
   return part.empty() ? "everything" : "without the " + std::string(part);
 }
 
-Json ErrorsOf(const study::WorthErrors& errors) {
-  return {{"utilisation_rmsle", errors.utilisation},
-          {"gpu_seconds_rms_log", errors.gpu_seconds},
-          {"step_time_mape", errors.step_time},
-          {"gpu_memory_mape", errors.memory}};
+void WriteErrors(json::Writer& out, const char* key, const study::WorthErrors& errors) {
+  out.Object(key, [&] {
+    out.Field("utilisation_rmsle", errors.utilisation);
+    out.Field("gpu_seconds_rms_log", errors.gpu_seconds);
+    out.Field("step_time_mape", errors.step_time);
+    out.Field("gpu_memory_mape", errors.memory);
+  });
 }
 
 }  // namespace
@@ -50,21 +52,20 @@ std::string WorthText(const study::Worth& in) {
 }
 
 std::string WorthJson(const study::Worth& in, const std::vector<std::string>& profiles) {
-  Json json;
-  json["schema"] = kSchema;
-  json["profiles"] = profiles;
-  json["rows"] = in.rows;
-  json["families"] = in.families;
-  json["folds"] = in.folds;
-  json["cells"] = in.cells;
-  json["variants"] = Json::array();
-  for (const study::WorthRow& row : in.variants) {
-    json["variants"].push_back(
-        {{"without", row.without.empty() ? Json(nullptr) : Json(row.without)},
-         {"families_held_out", ErrorsOf(row.families)},
-         {"rows_held_out", ErrorsOf(row.random)}});
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("profiles", profiles);
+    out.Field("rows", in.rows);
+    out.Field("families", in.families);
+    out.Field("folds", in.folds);
+    out.Field("cells", in.cells);
+    out.List("variants", in.variants, [&](const study::WorthRow& row) {
+      out.Object([&] {
+        out.TextOrNull("without", row.without);
+        WriteErrors(out, "families_held_out", row.families);
+        WriteErrors(out, "rows_held_out", row.random);
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -96,39 +96,41 @@ std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, 
 }
 
 std::string ExperimentsJson(const std::vector<study::Experiment>& experiments) {
-  Json json;
-  json["schema"] = kSchema;
-  json["experiments"] = Json::array();
-  for (const study::Experiment& experiment : experiments) {
-    Json rows = Json::array();
-    for (const study::ReproduceRow& row : experiment.rows) {
-      rows.push_back({{"what", row.what},
-                      {"paper", OrNull(row.paper)},
-                      {"ours", OrNull(row.ours)},
-                      {"unit", row.unit},
-                      {"note", row.note}});
-    }
-    Json items = Json::array();
-    for (const study::PaperItem& item : experiment.items) {
-      items.push_back({{"id", item.id},
-                       {"shows", item.shows},
-                       {"state", PaperItemWord(item.state)},
-                       {"answer", item.answer},
-                       {"command", item.command}});
-    }
-    Json grids = Json::array();
-    for (const study::PaperGrid& grid : experiment.grids) {
-      grids.push_back(
-          {{"id", grid.id}, {"title", grid.title}, {"columns", grid.columns}, {"rows", grid.rows}});
-    }
-    json["experiments"].push_back({{"name", experiment.name},
-                                   {"title", experiment.title},
-                                   {"assumptions", experiment.assumptions},
-                                   {"rows", std::move(rows)},
-                                   {"items", std::move(items)},
-                                   {"grids", std::move(grids)}});
-  }
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.List("experiments", experiments, [&](const study::Experiment& experiment) {
+      out.Object([&] {
+        out.Field("name", experiment.name);
+        out.Field("title", experiment.title);
+        out.Field("assumptions", experiment.assumptions);
+        out.List("rows", experiment.rows, [&](const study::ReproduceRow& row) {
+          out.Object([&] {
+            out.Field("what", row.what);
+            out.Field("paper", row.paper);
+            out.Field("ours", row.ours);
+            out.Field("unit", row.unit);
+            out.Field("note", row.note);
+          });
+        });
+        out.List("items", experiment.items, [&](const study::PaperItem& item) {
+          out.Object([&] {
+            out.Field("id", item.id);
+            out.Field("shows", item.shows);
+            out.Field("state", PaperItemWord(item.state));
+            out.Field("answer", item.answer);
+            out.Field("command", item.command);
+          });
+        });
+        out.List("grids", experiment.grids, [&](const study::PaperGrid& grid) {
+          out.Object([&] {
+            out.Field("id", grid.id);
+            out.Field("title", grid.title);
+            out.Field("columns", grid.columns);
+            out.Field("rows", grid.rows);
+          });
+        });
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -8,71 +8,73 @@
 namespace sharewell::report {
 namespace {
 
-void Add(Json& to, const std::string& name, const study::Distribution& of) {
-  to[name + "_mean_seconds"] = OrNull(of.mean);
-  to[name + "_p50_seconds"] = OrNull(of.p50);
-  to[name + "_p95_seconds"] = OrNull(of.p95);
-  to[name + "_p99_seconds"] = OrNull(of.p99);
+using json::Writer;
+
+void Write(Writer& out, const std::string& name, const study::Distribution& of) {
+  out.Field(name + "_mean_seconds", of.mean);
+  out.Field(name + "_p50_seconds", of.p50);
+  out.Field(name + "_p95_seconds", of.p95);
+  out.Field(name + "_p99_seconds", of.p99);
 }
 
 // `guarded`: some policy of the report was watched by the guard.
-Json ResultOf(const study::Summary& s, bool guarded) {
-  Json r;
-  r["policy"] = s.policy;
-  r["jobs"] = s.jobs;
-  r["jobs_finished"] = s.finished;
-  r["jobs_failed"] = s.failed;
-  r["jobs_infeasible"] = s.infeasible;
-  r["jobs_unfinished"] = s.unfinished;
-  r["makespan_seconds"] = OrNull(s.makespan);
-  Add(r, "jct", s.jct);
-  Add(r, "run", s.run);
-  Add(r, "queue", s.queueing);
-  r["gpu_busy_mean"] = OrNull(s.busy);
-  r["gpu_allocated_mean"] = OrNull(s.allocated);
-  r["gpu_sm_mean"] = OrNull(s.sm);
-  r["slowdown_mean"] = OrNull(s.slowdown_mean);
-  r["slowdown_p95"] = OrNull(s.slowdown_p95);
-  const auto simulated = [&](std::uint64_t n) { return s.history ? Json(nullptr) : Json(n); };
-  r["oom_count"] = simulated(s.ooms);
-  r["resubmissions"] = simulated(s.resubmissions);
-  r["moves"] = simulated(s.moves);
+void WriteResult(Writer& out, const study::Summary& s, bool guarded) {
+  out.Field("policy", s.policy);
+  out.Field("jobs", s.jobs);
+  out.Field("jobs_finished", s.finished);
+  out.Field("jobs_failed", s.failed);
+  out.Field("jobs_infeasible", s.infeasible);
+  out.Field("jobs_unfinished", s.unfinished);
+  out.Field("makespan_seconds", s.makespan);
+  Write(out, "jct", s.jct);
+  Write(out, "run", s.run);
+  Write(out, "queue", s.queueing);
+  out.Field("gpu_busy_mean", s.busy);
+  out.Field("gpu_allocated_mean", s.allocated);
+  out.Field("gpu_sm_mean", s.sm);
+  out.Field("slowdown_mean", s.slowdown_mean);
+  out.Field("slowdown_p95", s.slowdown_p95);
+  const auto simulated = [&](std::uint64_t n) {
+    return s.history ? std::nullopt : std::optional(n);
+  };
+  out.Field("oom_count", simulated(s.ooms));
+  out.Field("resubmissions", simulated(s.resubmissions));
+  out.Field("moves", simulated(s.moves));
   if (guarded) {
-    r["evictions"] = s.evictions ? Json(*s.evictions) : Json(nullptr);
-    r["evicted_gpu_hours"] = OrNull(s.evicted_gpu_hours);
+    out.Field("evictions", s.evictions);
+    out.Field("evicted_gpu_hours", s.evicted_gpu_hours);
   }
-  r["fairness_jain"] = OrNull(s.jain);
-  r["finish_time_fairness"] = OrNull(s.finish_time_fairness);
-  r["gpu_hours"] = OrNull(s.gpu_hours);
-  r["energy_kwh"] = OrNull(s.energy_kwh);
-  r["cpu_cores_reserved_mean"] = OrNull(s.cores_reserved);
-  r["cpu_cores_used_mean"] = OrNull(s.cores_used);
-  r["decision_p50_seconds"] = OrNull(s.decision_p50);
-  r["decision_p99_seconds"] = OrNull(s.decision_p99);
-  r["jobs_per_cpu_second"] = OrNull(s.jobs_per_cpu_second);
-  r["distance_from_optimal"] = OrNull(s.distance_from_optimal);
-  r["distance_from_shared_optimum"] = OrNull(s.distance_from_shared_optimum);
-  return r;
+  out.Field("fairness_jain", s.jain);
+  out.Field("finish_time_fairness", s.finish_time_fairness);
+  out.Field("gpu_hours", s.gpu_hours);
+  out.Field("energy_kwh", s.energy_kwh);
+  out.Field("cpu_cores_reserved_mean", s.cores_reserved);
+  out.Field("cpu_cores_used_mean", s.cores_used);
+  out.Field("decision_p50_seconds", s.decision_p50);
+  out.Field("decision_p99_seconds", s.decision_p99);
+  out.Field("jobs_per_cpu_second", s.jobs_per_cpu_second);
+  out.Field("distance_from_optimal", s.distance_from_optimal);
+  out.Field("distance_from_shared_optimum", s.distance_from_shared_optimum);
 }
 
 }  // namespace
 
-std::string SimulationJson(const SimulationReport& report) {
-  Json json;
-  json["schema"] = kSchema;
-  json["trace"] = report.trace;
-  json["cluster"] = report.cluster;
-  json["seed"] = report.seed;
-  json["belief"] = report.belief;
-  json["durations"] = report.durations;
-  json["notes"] = report.notes;
-  json["results"] = Json::array();
+void WriteSimulation(Writer& out, const SimulationReport& report) {
+  out.Field("trace", report.trace);
+  out.Field("cluster", report.cluster);
+  out.Field("seed", report.seed);
+  out.Field("belief", report.belief);
+  out.Field("durations", report.durations);
+  out.Field("notes", report.notes);
   const bool guarded = std::any_of(report.results.begin(), report.results.end(),
                                    [](const study::Summary& s) { return s.evictions.has_value(); });
-  for (const study::Summary& summary : report.results) {
-    json["results"].push_back(ResultOf(summary, guarded));
-  }
-  return Document(json);
+  out.List("results", report.results, [&](const study::Summary& summary) {
+    out.Object([&] { WriteResult(out, summary, guarded); });
+  });
+}
+
+std::string SimulationJson(const SimulationReport& report) {
+  return JsonReport([&](Writer& out) { WriteSimulation(out, report); });
 }
 
 }  // namespace sharewell::report

@@ -107,30 +107,31 @@ std::string SwitchOverText(const SimulationReport& report, const SwitchOverResul
 std::string SwitchOverJson(const SimulationReport& report, const SwitchOverResult& result) {
   SimulationReport all = report;
   all.notes.insert(all.notes.begin(), result.notes.begin(), result.notes.end());
-  Json json = Json::parse(SimulationJson(all));
-  Json changes = Json::array();
-  for (const PolicyChange& change : result.changes) {
-    changes.push_back({{"policy", change.policy},
-                       {"jobs_sooner", change.sooner},
-                       {"jobs_later", change.later},
-                       {"jobs_same", change.same},
-                       {"jct_mean_change", OrNull(change.jct_mean)},
-                       {"worst_job", OrNull(change.worst)}});
-  }
-  json["changes"] = std::move(changes);
-  Json users = Json::array();
-  for (const UserOutcome& user : result.users) {
-    Json jct;
-    for (std::size_t i = 0; i < user.jct_mean.size(); ++i) {
-      jct[report.results[i].policy] = OrNull(user.jct_mean[i]);
-    }
-    users.push_back({{"user", user.user},
-                     {"jobs", user.jobs},
-                     {"gpu_hours", OrNull(user.gpu_hours)},
-                     {"jct_mean_seconds", std::move(jct)}});
-  }
-  json["users"] = std::move(users);
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    WriteSimulation(out, all);
+    out.List("changes", result.changes, [&](const PolicyChange& change) {
+      out.Object([&] {
+        out.Field("policy", change.policy);
+        out.Field("jobs_sooner", change.sooner);
+        out.Field("jobs_later", change.later);
+        out.Field("jobs_same", change.same);
+        out.Field("jct_mean_change", change.jct_mean);
+        out.Field("worst_job", change.worst);
+      });
+    });
+    out.List("users", result.users, [&](const UserOutcome& user) {
+      out.Object([&] {
+        out.Field("user", user.user);
+        out.Field("jobs", user.jobs);
+        out.Field("gpu_hours", user.gpu_hours);
+        out.Object("jct_mean_seconds", [&] {
+          for (std::size_t i = 0; i < user.jct_mean.size(); ++i) {
+            out.Field(report.results[i].policy, user.jct_mean[i]);
+          }
+        });
+      });
+    });
+  });
 }
 
 }  // namespace sharewell::report

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "report/text/format.h"
@@ -11,87 +13,78 @@
 namespace sharewell::report {
 namespace {
 
+using json::Writer;
 using study::WhatIfRow;
 
 constexpr std::size_t kMostWhatIfUsers = 1000;
 
-Json RowJson(const WhatIfRow& row) {
-  return {{"name", row.name},
-          {"jobs", row.jobs},
-          {"finished", row.finished},
-          {"makespan_seconds", OrNull(row.makespan)},
-          {"jct_mean_seconds", OrNull(row.jct_mean)},
-          {"queueing_mean_seconds", OrNull(row.queueing_mean)},
-          {"slowdown_mean", OrNull(row.slowdown_mean)},
-          {"busy", OrNull(row.busy)},
-          {"moves", row.moves},
-          {"ooms", row.ooms},
-          {"curves",
-           {{"jct_seconds", row.jct_curve},
-            {"queueing_seconds", row.queueing_curve},
-            {"slowdown", row.slowdown_curve}}}};
+void WriteRow(Writer& out, const WhatIfRow& row) {
+  out.Object([&] {
+    out.Field("name", row.name);
+    out.Field("jobs", row.jobs);
+    out.Field("finished", row.finished);
+    out.Field("makespan_seconds", row.makespan);
+    out.Field("jct_mean_seconds", row.jct_mean);
+    out.Field("queueing_mean_seconds", row.queueing_mean);
+    out.Field("slowdown_mean", row.slowdown_mean);
+    out.Field("busy", row.busy);
+    out.Field("moves", row.moves);
+    out.Field("ooms", row.ooms);
+    out.Object("curves", [&] {
+      out.Field("jct_seconds", row.jct_curve);
+      out.Field("queueing_seconds", row.queueing_curve);
+      out.Field("slowdown", row.slowdown_curve);
+    });
+  });
 }
 
-Json NamedJson(const std::vector<study::NamedChange>& changes) {
-  Json list = Json::array();
-  for (const study::NamedChange& change : changes) {
-    list.push_back({{"number", change.number},
-                    {"name", change.name},
-                    {"user", change.user},
-                    {"before_seconds", change.before},
-                    {"after_seconds", change.after}});
-  }
-  return list;
+void WriteNamed(Writer& out, const char* key, const std::vector<study::NamedChange>& changes) {
+  out.List(key, changes, [&](const study::NamedChange& change) {
+    out.Object([&] {
+      out.Field("number", change.number);
+      out.Field("name", change.name);
+      out.Field("user", change.user);
+      out.Field("before_seconds", change.before);
+      out.Field("after_seconds", change.after);
+    });
+  });
 }
 
-Json ChangesJson(const study::WhatIfResult& result) {
-  Json list = Json::array();
-  for (const study::WhatIfChange& made : result.changes) {
-    const study::PolicyChange& change = made.change;
-    list.push_back({{"policy", change.policy},
-                    {"jobs_sooner", change.sooner},
-                    {"jobs_later", change.later},
-                    {"jobs_same", change.same},
-                    {"jct_mean_change", OrNull(change.jct_mean)},
-                    {"worst_job", OrNull(change.worst)},
-                    {"gains", NamedJson(made.gains)},
-                    {"losses", NamedJson(made.losses)}});
-  }
-  return list;
+void WriteChange(Writer& out, const study::WhatIfChange& made) {
+  const study::PolicyChange& change = made.change;
+  out.Object([&] {
+    out.Field("policy", change.policy);
+    out.Field("jobs_sooner", change.sooner);
+    out.Field("jobs_later", change.later);
+    out.Field("jobs_same", change.same);
+    out.Field("jct_mean_change", change.jct_mean);
+    out.Field("worst_job", change.worst);
+    WriteNamed(out, "gains", made.gains);
+    WriteNamed(out, "losses", made.losses);
+  });
 }
 
-// Of very many users, those whose jobs are most work.
-Json UsersJson(const study::WhatIfResult& result) {
-  Json list = Json::array();
-  for (const study::UserOutcome& user : result.users) {
-    if (list.size() == kMostWhatIfUsers) break;
-    Json means = Json::array();
-    for (std::size_t p = 0; p < result.policies.size(); ++p) {
-      means.push_back(OrNull(user.jct_mean[p]));
-    }
-    list.push_back({{"user", user.user},
-                    {"jobs", user.jobs},
-                    {"gpu_hours", user.gpu_hours},
-                    {"jct_mean_seconds", std::move(means)},
-                    {"really_jct_mean_seconds", OrNull(user.jct_mean.back())}});
-  }
-  return list;
+void WriteUser(Writer& out, const study::UserOutcome& user, std::size_t policies) {
+  out.Object([&] {
+    out.Field("user", user.user);
+    out.Field("jobs", user.jobs);
+    out.Field("gpu_hours", user.gpu_hours);
+    out.Key("jct_mean_seconds");
+    out.List([&] {
+      for (std::size_t p = 0; p < policies; ++p) out.Value(user.jct_mean[p]);
+    });
+    out.Field("really_jct_mean_seconds", user.jct_mean.back());
+  });
 }
 
-Json TimeOrNull(const std::optional<core::UnixMillis>& time) {
-  return time ? Json(*time) : Json(nullptr);
-}
-
-Json GpusJson(const std::vector<core::GivenGpu>& gpus) {
-  Json list = Json::array();
-  for (const core::GivenGpu& gpu : gpus) {
-    list.push_back({{"index", gpu.index}, {"uuid", gpu.uuid}, {"model", gpu.model}});
-  }
-  return list;
-}
-
-std::string OnOneLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+void WriteGpus(Writer& out, const std::vector<core::GivenGpu>& gpus) {
+  out.List("gpus", gpus, [&](const core::GivenGpu& gpu) {
+    out.Object([&] {
+      out.Field("index", gpu.index);
+      out.Field("uuid", gpu.uuid);
+      out.Field("model", gpu.model);
+    });
+  });
 }
 
 std::string TimeText(const std::optional<double>& seconds) {
@@ -130,36 +123,44 @@ std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width) {
 }
 
 std::string WhatIfJson(const study::WhatIfResult& result) {
-  Json json = {{"schema", kSchema}};
-  Json& policies = json["policies"] = Json::array();
-  for (const WhatIfRow& row : result.policies) policies.push_back(RowJson(row));
-  json["really"] = result.really ? RowJson(*result.really) : Json(nullptr);
-  json["jobs"] = result.jobs;
-  json["remarks"] = result.remarks;
-  json["changes"] = ChangesJson(result);
-  json["users"] = UsersJson(result);
-  return OnOneLine(json);
+  return JsonLine([&](Writer& out) {
+    out.List("policies", result.policies, [&](const WhatIfRow& row) { WriteRow(out, row); });
+    out.Key("really");
+    result.really ? WriteRow(out, *result.really) : out.Null();
+    out.Field("jobs", result.jobs);
+    out.Field("remarks", result.remarks);
+    out.List("changes", result.changes,
+             [&](const study::WhatIfChange& change) { WriteChange(out, change); });
+    // Of very many users, those whose jobs are most work.
+    const auto users =
+        std::span(result.users).first(std::min(result.users.size(), kMostWhatIfUsers));
+    out.List("users", users,
+             [&](const study::UserOutcome& user) { WriteUser(out, user, result.policies.size()); });
+  });
 }
 
 std::string ForecastJson(const study::ForecastResult& result) {
-  Json json = {{"schema", kSchema}};
-  Json& jobs = json["jobs"] = Json::array();
-  for (const study::ExpectedStart& job : result.jobs) {
-    jobs.push_back({{"number", job.number},
-                    {"start_ms", TimeOrNull(job.start)},
-                    {"gpus", GpusJson(job.gpus)},
-                    {"why", job.why}});
-  }
-  json["remarks"] = result.remarks;
-  return OnOneLine(json);
+  return JsonLine([&](Writer& out) {
+    out.List("jobs", result.jobs, [&](const study::ExpectedStart& job) {
+      out.Object([&] {
+        out.Field("number", job.number);
+        out.Field("start_ms", job.start);
+        WriteGpus(out, job.gpus);
+        out.Field("why", job.why);
+      });
+    });
+    out.Field("remarks", result.remarks);
+  });
 }
 
 std::string ConsideredJson(const study::ForecastResult& result) {
   if (!result.considered) return "null";
-  return OnOneLine({{"start_ms", TimeOrNull(result.considered->start)},
-                    {"gpus", GpusJson(result.considered->gpus)},
-                    {"why", result.considered->why},
-                    {"remarks", result.remarks}});
+  return json::ObjectLine([&](Writer& out) {
+    out.Field("start_ms", result.considered->start);
+    WriteGpus(out, result.considered->gpus);
+    out.Field("why", result.considered->why);
+    out.Field("remarks", result.remarks);
+  });
 }
 
 }  // namespace sharewell::report

@@ -1,24 +1,44 @@
-// The few words about JSON that all reports share.
+// The few words about JSON that all reports share; json/writer.h writes it.
 #pragma once
 
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "json/writer.h"
 
 namespace sharewell::report {
 
-using Json = nlohmann::ordered_json;
-
 inline constexpr int kSchema = 1;
 
-inline Json OrNull(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+// A report for people and programs: indented, ending in a line break. `members` writes what comes
+// behind "schema".
+template <class F>
+std::string JsonReport(F&& members) {
+  return json::Write(json::Style::kReport, [&](json::Writer& out) {
+    out.Object([&] {
+      out.Field("schema", kSchema);
+      members(out);
+    });
+  });
 }
 
-// Indented, ending in a line break; broken UTF-8 is replaced, so that this never throws.
-inline std::string Document(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+// The same on one line, as the API answers it.
+template <class F>
+std::string JsonLine(F&& members) {
+  std::string text;
+  json::Writer out(text, json::Style::kFile);
+  out.Object([&] {
+    out.Field("schema", kSchema);
+    members(out);
+  });
+  return text;
+}
+
+// Null where it is not known.
+template <class T>
+std::optional<T> ValueIf(bool known, T value) {
+  return known ? std::optional<T>(std::move(value)) : std::nullopt;
 }
 
 }  // namespace sharewell::report

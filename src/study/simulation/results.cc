@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/text/quoted.h"
+#include "json/value.h"
 #include "platform/files/csv.h"
 #include "platform/files/text.h"
 
 namespace sharewell::study {
 namespace {
 
-using nlohmann::json;
+using json::Value;
 
 constexpr std::size_t kMostPolicies = 1000;
 constexpr std::int64_t kMostGpus = 1'000'000;
@@ -20,29 +20,22 @@ constexpr std::int64_t kMostGpus = 1'000'000;
 constexpr platform::Range kTimes{-3.2e13, 3.2e13};
 
 // Of the wrong kind counts as unknown.
-std::string TextIn(const json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+std::string TextIn(Value object, std::string_view key) {
+  return std::string(object[key].Text().value_or(""));
 }
 
-std::optional<double> NumberIn(const json& object, const std::string& key) {
-  const auto at = object.find(key);
-  if (at == object.end() || !at->is_number()) return std::nullopt;
-  const double value = at->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+std::optional<double> NumberIn(Value object, std::string_view key) { return object[key].Number(); }
+
+std::uint64_t CountIn(Value object, std::string_view key) {
+  return object[key].Unsigned().value_or(0);
 }
 
-std::uint64_t CountIn(const json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
-}
-
-Distribution DistributionIn(const json& object, const std::string& name) {
+Distribution DistributionIn(Value object, const std::string& name) {
   return {NumberIn(object, name + "_mean_seconds"), NumberIn(object, name + "_p50_seconds"),
           NumberIn(object, name + "_p95_seconds"), NumberIn(object, name + "_p99_seconds")};
 }
 
-Summary SummaryFrom(const json& r) {
+Summary SummaryFrom(Value r) {
   Summary s;
   s.policy = TextIn(r, "policy");
   s.jobs = CountIn(r, "jobs");
@@ -63,7 +56,7 @@ Summary SummaryFrom(const json& r) {
   s.ooms = CountIn(r, "oom_count");
   s.resubmissions = CountIn(r, "resubmissions");
   s.moves = CountIn(r, "moves");
-  if (r.contains("evictions")) s.evictions = CountIn(r, "evictions");
+  if (r.Has("evictions")) s.evictions = CountIn(r, "evictions");
   s.evicted_gpu_hours = NumberIn(r, "evicted_gpu_hours");
   s.jain = NumberIn(r, "fairness_jain");
   s.finish_time_fairness = NumberIn(r, "finish_time_fairness");
@@ -82,13 +75,12 @@ Summary SummaryFrom(const json& r) {
 
 core::Result<SimulationResults> ReadSimulationSummary(std::string_view text,
                                                       const std::string& name) {
-  const json document = json::parse(text, nullptr, false);
-  const auto results = document.is_object() ? document.find("results") : document.end();
-  if (!document.is_object() || results == document.end() || !results->is_array() ||
-      results->empty() || results->size() > kMostPolicies ||
-      !std::all_of(results->begin(), results->end(), [](const json& result) {
-        return result.is_object() && !TextIn(result, "policy").empty();
-      })) {
+  const auto parsed = json::Document::Parse(text);
+  const Value document = json::RootOf(parsed), results = document["results"];
+  const auto all = results.items();
+  if (results.empty() || results.size() > kMostPolicies ||
+      !std::all_of(all.begin(), all.end(),
+                   [](Value result) { return !TextIn(result, "policy").empty(); })) {
     return core::UsageError(
         "{}: this is not the summary of a simulation; give the folder that `sharewell simulate "
         "--out DIR` wrote",
@@ -99,16 +91,11 @@ core::Result<SimulationResults> ReadSimulationSummary(std::string_view text,
   out.cluster = TextIn(document, "cluster");
   out.belief = TextIn(document, "belief");
   out.durations = TextIn(document, "durations");
-  if (const auto seed = document.find("seed");
-      seed != document.end() && seed->is_number_unsigned()) {
-    out.seed = seed->get<std::uint64_t>();
+  if (const auto seed = document["seed"].Unsigned()) out.seed = *seed;
+  for (const Value note : document["notes"].items()) {
+    if (const auto words = note.Text()) out.notes.emplace_back(*words);
   }
-  if (const auto notes = document.find("notes"); notes != document.end() && notes->is_array()) {
-    for (const json& note : *notes) {
-      if (note.is_string()) out.notes.push_back(note.get<std::string>());
-    }
-  }
-  for (const json& result : *results) out.policies.push_back({SummaryFrom(result), {}, {}});
+  for (const Value result : all) out.policies.push_back({SummaryFrom(result), {}, {}});
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "json/value.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/json.h"
@@ -30,7 +31,7 @@ class ActCommand : public Command {
     RETURN_IF_ERROR(numbers);
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
-    report::Json done = report::Json::array();
+    std::vector<json::Document> done;
     std::string text;
     std::vector<core::Error> errors;
     // The last first: a job that waits is not to take the place of one that was ended before it.
@@ -50,7 +51,7 @@ class ActCommand : public Command {
         errors.push_back(std::move(error));
         continue;
       }
-      done.push_back(report::Json::parse(*body, nullptr, false));
+      if (auto parsed = json::Document::Parse(*body)) done.push_back(std::move(*parsed));
       if (const auto job = store::JobFromJson(*body)) {
         text +=
             fmt::format("job {} {}: {}\n", number, report::PlainText(core::DisplayName(job->asked)),
@@ -61,7 +62,11 @@ class ActCommand : public Command {
       for (std::size_t i = 1; i < errors.size(); ++i) WriteError(errors[i - 1].message);
       return tl::unexpected(errors.back());
     }
-    if (flags_.json) text = report::Document({{"schema", report::kSchema}, {"jobs", done}});
+    if (flags_.json) {
+      text = report::JsonReport([&](json::Writer& out) {
+        out.List("jobs", done, [&](const json::Document& job) { out.Value(job.root()); });
+      });
+    }
     RETURN_IF_ERROR(WriteOut(text));
     for (const core::Error& error : errors) WriteError(error.message);
     return errors.empty() ? kOk : kFinishedWithFailures;

@@ -6,6 +6,7 @@
 #include "cli/args/when.h"
 #include "cli/commands/commands.h"
 #include "core/result.h"
+#include "json/value.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/json.h"
@@ -50,23 +51,36 @@ class JobsCommand : public Command {
   }
 
   Result<std::string> AsJson(const ServerClient& client, std::size_t limit) const {
-    report::Json out = {{"schema", report::kSchema}, {"jobs", report::Json::array()}};
+    std::vector<json::Document> pages;
+    std::size_t count = 0;
     std::string below;
-    while (out["jobs"].size() < limit) {
-      const std::string path = fmt::format(
-          "/jobs?limit={}{}", std::min<std::size_t>(limit - out["jobs"].size(), 1000), below);
+    while (count < limit) {
+      const std::string path =
+          fmt::format("/jobs?limit={}{}", std::min<std::size_t>(limit - count, 1000), below);
       const auto body = client.Get(path + "&" + With(all_ ? "" : "live=1"));
       if (!body) return body;
-      const report::Json page = report::Json::parse(*body, nullptr, false);
-      if (!page.is_object() || !page.contains("jobs") || !page["jobs"].is_array()) {
+      auto page = json::Document::Parse(*body);
+      const json::Value jobs = json::RootOf(page)["jobs"];
+      if (!jobs.is_list()) {
         return core::FailedError("the server's answer has no jobs in it; check --server");
       }
-      for (const report::Json& job : page["jobs"]) out["jobs"].push_back(job);
-      for (const char* key : {"counts", "next"}) out[key] = page.value(key, report::Json(nullptr));
-      if (page["jobs"].empty() || !out["next"].is_number_integer()) break;
-      below = fmt::format("&below={}", out["next"].get<std::int64_t>());
+      count += jobs.size();
+      const auto next = page->root()["next"].Whole();
+      const bool last = jobs.empty() || !next;
+      pages.push_back(std::move(*page));
+      if (last) break;
+      below = fmt::format("&below={}", *next);
     }
-    return report::Document(out);
+    return report::JsonReport([&](json::Writer& out) {
+      out.Key("jobs");
+      out.List([&] {
+        for (const json::Document& page : pages) {
+          for (const json::Value job : page.root()["jobs"].items()) out.Value(job);
+        }
+      });
+      if (pages.empty()) return;
+      for (const char* key : {"counts", "next"}) out.Field(key, pages.back().root()[key]);
+    });
   }
 
   // Those on their places first, then those that wait, then those that are over; by number.

@@ -5,19 +5,19 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "report/text/json.h"
+#include "json/value.h"
 #include "report/text/table.h"
 
 namespace sharewell::cli {
 namespace {
 
 using core::Result;
-using report::Json;
+using json::Value;
 
 // "-": it is not counted. The column of the limit says of seconds that they are those of a minute.
-std::string Cell(const core::LimitKey& key, const Json& value) {
+std::string Cell(const core::LimitKey& key, Value value) {
   if (!value.is_number()) return "-";
-  const std::string text = core::LimitText(key, value.get<double>());
+  const std::string text = core::LimitText(key, *value.Number());
   return text.substr(0, text.find(" a minute"));
 }
 
@@ -34,15 +34,15 @@ class LimitsCommand : public Command {
     const auto body = client->Get("/limits" + (user_.empty() ? "" : "?user=" + QueryText(user_)));
     RETURN_IF_ERROR(body);
     if (flags_.json) return PrintOut(JsonText(*body));
-    const Json told = Json::parse(*body, nullptr, false);
-    if (!told.is_object() || !told.contains("limits") || !told["limits"].is_array()) {
+    const auto parsed = json::Document::Parse(*body);
+    if (!json::RootOf(parsed)["limits"].is_list()) {
       return core::FailedError("the server's answer has no limits in it; check --server");
     }
-    return PrintOut(AsTable(told));
+    return PrintOut(AsTable(parsed->root()));
   }
 
  private:
-  static std::string AsTable(const Json& told) {
+  static std::string AsTable(Value told) {
     report::Table table({{"limit", report::Align::kLeft},
                          {"value", report::Align::kRight},
                          {"used", report::Align::kRight},
@@ -50,21 +50,17 @@ class LimitsCommand : public Command {
                          {"from", report::Align::kLeft},
                          {"of", report::Align::kLeft}});
     for (const core::LimitKey& key : core::LimitKeys()) {
-      for (const Json& row : told["limits"]) {
-        if (!row.is_object() || row.value("name", Json(nullptr)) != Json(key.name)) continue;
-        const Json limit = row.value("limit", Json(nullptr));
-        const Json from = row.value("from", Json(nullptr));
-        table.Row({std::string(key.name),
-                   limit.is_number() ? core::LimitText(key, limit.get<double>()) : "-",
-                   Cell(key, row.value("used", Json(nullptr))),
-                   Cell(key, row.value("left", Json(nullptr))),
-                   from.is_string() ? from.get<std::string>() : "-", std::string(key.what)});
+      for (const Value row : told["limits"].items()) {
+        if (row["name"].Text() != key.name) continue;
+        const auto limit = row["limit"].Number();
+        table.Row({std::string(key.name), limit ? core::LimitText(key, *limit) : "-",
+                   Cell(key, row["used"]), Cell(key, row["left"]),
+                   std::string(row["from"].Text().value_or("-")), std::string(key.what)});
       }
     }
-    const Json user = told.value("user", Json(nullptr));
+    const auto user = told["user"].Text();
     return fmt::format("Limits of {}. An admin sets them in the server's sharewell.toml.\n\n{}",
-                       user.is_string() ? core::Quoted(user.get<std::string>()) : "this user",
-                       table.Text());
+                       user ? core::Quoted(*user) : "this user", table.Text());
   }
 
   std::string user_;

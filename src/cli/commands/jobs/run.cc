@@ -14,10 +14,10 @@
 #include "cli/commands/jobs/submit_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "json/value.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/format.h"
-#include "report/text/json.h"
 #include "report/text/table.h"
 
 namespace sharewell::cli {
@@ -190,11 +190,10 @@ class RunJobCommand : public Command {
   static Result<int> Connect(const ServerClient& client, std::int64_t number) {
     const auto body = client.Get(fmt::format("/jobs/{}/terminal", number));
     if (!body) return tl::unexpected(core::Error{core::ErrorKind::kAbsent, body.error().message});
-    const report::Json json = report::Json::parse(*body, nullptr, false);
-    if (!json.is_object() || !json.contains("path") || !json["path"].is_string()) {
-      return core::FailedError("the server does not say where the job's terminal is");
-    }
-    return ConnectTerminal(json["path"].get<std::string>());
+    const auto parsed = json::Document::Parse(*body);
+    const auto path = json::RootOf(parsed)["path"].Text();
+    if (!path) return core::FailedError("the server does not say where the job's terminal is");
+    return ConnectTerminal(std::string(*path));
   }
 
   // Until something is heard of the job, or it is time to look.

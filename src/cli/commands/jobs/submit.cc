@@ -11,6 +11,7 @@
 #include "cli/commands/jobs/submit_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "json/value.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/format.h"
@@ -182,11 +183,12 @@ class SubmitCommand : public Command {
   }
 
   static Result<std::string> AsJson(const std::vector<JobRecord>& jobs) {
-    report::Json list = report::Json::array();
-    for (const JobRecord& job : jobs) {
-      list.push_back(report::Json::parse(store::JobToJson(job), nullptr, false));
-    }
-    return report::Document({{"schema", report::kSchema}, {"jobs", list}});
+    return report::JsonReport([&](json::Writer& out) {
+      out.List("jobs", jobs, [&](const JobRecord& job) {
+        const auto parsed = json::Document::Parse(store::JobToJson(job));
+        out.Value(json::RootOf(parsed));
+      });
+    });
   }
 
   SubmitRequest request_;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,9 +18,10 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "graph/graph_file.h"
+#include "json/value.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
-#include "store/job_store.h"
+#include "store/jobs/job_json.h"
 #include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
 
@@ -249,11 +249,9 @@ std::optional<core::Needs> PredictedThere(const ServerClient& client,
       ask.gpus);
   const auto answer = client.Post(query, graph::WriteGraph(*graph));
   if (!answer) return std::nullopt;
-  const auto json = nlohmann::json::parse(*answer, nullptr, false);
-  if (!json.is_object() || !json.contains("needs")) return std::nullopt;
-  const nlohmann::json whole = {{"command", {"true"}}, {"folder", "/"}, {"needs", json["needs"]}};
-  auto read = store::SubmissionFromJson(whole.dump());
-  return read ? std::move(read->needs) : std::nullopt;
+  const auto parsed = json::Document::Parse(*answer);
+  auto needs = store::NeedsFromJson(json::RootOf(parsed)["needs"]);
+  return needs ? std::optional(std::move(*needs)) : std::nullopt;
 }
 
 }  // namespace

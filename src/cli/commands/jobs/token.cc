@@ -18,6 +18,8 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "platform/clock/wall_clock.h"
 #include "report/measure/series.h"
 #include "report/text/json.h"
@@ -115,12 +117,13 @@ class TokenCommand : public Command {
   }
 
   Result<std::string> CreateAt(const ServerClient& client) const {
-    const auto body = client.Post("/tokens", report::Json({{"label", label_}}).dump());
+    const auto body = client.Post(
+        "/tokens", json::ObjectLine([&](json::Writer& out) { out.Field("label", label_); }));
     RETURN_IF_ERROR(body);
-    const auto told = report::Json::parse(*body, nullptr, false);
-    const std::string secret = told.value("secret", "");
+    const auto told = json::Document::Parse(*body);
+    const std::string secret = TextAt(json::RootOf(told), "secret");
     if (secret.empty()) return core::FailedError("the server answered without a token");
-    SayShownOnce(told.value("id", ""), told.value("user", ""));
+    SayShownOnce(TextAt(told->root(), "id"), TextAt(told->root(), "user"));
     return secret + "\n";
   }
 
@@ -128,15 +131,15 @@ class TokenCommand : public Command {
     const auto body = client.Get("/tokens");
     RETURN_IF_ERROR(body);
     if (flags_.json) return JsonText(*body);
-    const auto told = report::Json::parse(*body, nullptr, false);
+    const auto told = json::Document::Parse(*body);
     std::vector<api::Token> tokens;
-    for (const auto& entry : told.value("tokens", report::Json::array())) {
+    for (const json::Value entry : json::RootOf(told)["tokens"].items()) {
       api::Token token;
-      token.id = entry.value("id", "");
-      token.account.name = entry.value("user", "");
-      token.account.admin = entry.value("admin", false);
-      token.created = entry.value("created_ms", core::UnixMillis{0});
-      token.label = entry.value("label", "");
+      token.id = TextAt(entry, "id");
+      token.account.name = TextAt(entry, "user");
+      token.account.admin = entry["admin"].Bool().value_or(false);
+      token.created = entry["created_ms"].Whole().value_or(0);
+      token.label = TextAt(entry, "label");
       tokens.push_back(std::move(token));
     }
     return TokenTable(tokens);
@@ -145,9 +148,14 @@ class TokenCommand : public Command {
   Result<std::string> RevokeAt(const ServerClient& client) const {
     const auto body = client.Post("/tokens/" + QueryText(id_) + "/revoke", "");
     RETURN_IF_ERROR(body);
-    const auto told = report::Json::parse(*body, nullptr, false);
-    return fmt::format("token {} of {} is revoked\n", told.value("id", id_),
-                       told.value("user", ""));
+    const auto told = json::Document::Parse(*body);
+    const json::Value root = json::RootOf(told);
+    return fmt::format("token {} of {} is revoked\n", root["id"].Text().value_or(id_),
+                       TextAt(root, "user"));
+  }
+
+  static std::string TextAt(json::Value from, const char* key) {
+    return std::string(from[key].Text().value_or(""));
   }
 
   static void SayShownOnce(const std::string& id, const std::string& whose) {
@@ -174,16 +182,18 @@ class TokenCommand : public Command {
     const auto tokens = api::ReadTokens(path_);
     RETURN_IF_ERROR(tokens);
     if (flags_.json) {
-      report::Json list = report::Json::array();
-      for (const api::Token& token : *tokens) {
-        list.push_back({{"id", token.id},
-                        {"user", token.account.name},
-                        {"uid", token.account.uid},
-                        {"admin", token.account.admin},
-                        {"created_ms", token.created},
-                        {"label", token.label}});
-      }
-      return report::Document({{"schema", report::kSchema}, {"tokens", list}});
+      return report::JsonReport([&](json::Writer& out) {
+        out.List("tokens", *tokens, [&](const api::Token& token) {
+          out.Object([&] {
+            out.Field("id", token.id);
+            out.Field("user", token.account.name);
+            out.Field("uid", token.account.uid);
+            out.Field("admin", token.account.admin);
+            out.Field("created_ms", token.created);
+            out.Field("label", token.label);
+          });
+        });
+      });
     }
     return TokenTable(*tokens);
   }

@@ -3,6 +3,7 @@
 #include "cli/commands/commands.h"
 #include "cli/watch/watch_screen.h"
 #include "core/result.h"
+#include "json/value.h"
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/json.h"
@@ -44,16 +45,18 @@ class TopCommand : public Command {
 
  private:
   static core::Result<std::string> AsJson(const ServerClient& client) {
-    report::Json out = {{"schema", report::kSchema}};
-    for (const char* part : {"nodes", "gpus", "jobs"}) {
-      std::string path = fmt::format("/{}", part);
-      if (path == "/jobs") path += fmt::format("?{}&limit=1000", kWithAPlace);
-      const auto body = client.Get(path);
-      if (!body) return body;
-      report::Json json = report::Json::parse(*body, nullptr, false);
-      out[part] = json.is_object() && json.contains(part) ? json[part] : report::Json(nullptr);
-    }
-    return report::Document(out);
+    core::Result<std::string> body;
+    std::string text = report::JsonReport([&](json::Writer& out) {
+      for (const char* part : {"nodes", "gpus", "jobs"}) {
+        std::string path = fmt::format("/{}", part);
+        if (path == "/jobs") path += fmt::format("?{}&limit=1000", kWithAPlace);
+        if (body) body = client.Get(path);
+        const auto parsed = json::Document::Parse(body ? *body : "");
+        out.Field(part, json::RootOf(parsed)[part]);
+      }
+    });
+    if (!body) return body;
+    return text;
   }
 
   bool watch_ = false;

@@ -20,6 +20,7 @@
 #include "report/measure/profile_compare.h"
 #include "report/measure/profile_record.h"
 #include "report/measure/profiles_list.h"
+#include "report/text/json.h"
 #include "store/store.h"
 
 namespace sharewell::cli {
@@ -263,8 +264,10 @@ class ProfilesCommand : public Command {
     for (const ProfileRecord& record : *chosen) ids.push_back(record.id);
     const auto removed = opened_->RemoveProfiles(ids);
     RETURN_IF_ERROR(removed);
-    if (json_)
-      return fmt::format("{{\n  \"schema\": 1,\n  \"deleted_profiles\": {}\n}}\n", *removed);
+    if (json_) {
+      return report::JsonReport(
+          [&](json::Writer& out) { out.Field("deleted_profiles", *removed); });
+    }
     return fmt::format("{} deleted.\n",
                        core::Count(static_cast<std::uint64_t>(*removed), "profile"));
   }

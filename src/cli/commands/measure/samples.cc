@@ -19,6 +19,7 @@
 #include "platform/files/write_file.h"
 #include "report/measure/series.h"
 #include "report/text/format.h"
+#include "report/text/json.h"
 #include "store/store.h"
 
 namespace sharewell::cli {
@@ -247,7 +248,9 @@ class SamplesCommand : public Command {
       RETURN_IF_ERROR(gone);
       removed += *gone;
     }
-    if (json_) return fmt::format("{{\n  \"schema\": 1,\n  \"deleted_samples\": {}\n}}\n", removed);
+    if (json_) {
+      return report::JsonReport([&](json::Writer& out) { out.Field("deleted_samples", removed); });
+    }
     return fmt::format("{} sample{} deleted.\n", report::Number(static_cast<double>(removed), 0),
                        removed == 1 ? "" : "s");
   }

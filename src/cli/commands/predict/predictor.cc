@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/words.h"
+#include "json/value.h"
 #include "report/measure/series.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
@@ -17,32 +18,26 @@ namespace sharewell::cli {
 namespace {
 
 using core::Result;
-using report::Json;
+using json::Value;
 
-std::string Words(const Json& from, const char* key) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
+std::string Words(Value from, const char* key) {
+  return std::string(from[key].Text().value_or(""));
 }
 
-std::uint64_t Whole(const Json& from, const char* key) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
+std::uint64_t Whole(Value from, const char* key) { return from[key].Unsigned().value_or(0); }
 
 // A mean of logarithms as people say it.
-std::string Error(const Json& from, const char* key) {
-  const auto found = from.find(key);
-  if (found == from.end() || !found->is_number()) return report::kUnknown;
-  return fmt::format("{:.1f} %", 100 * std::expm1(found->get<double>()));
+std::string Error(Value from, const char* key) {
+  const auto error = from[key].Number();
+  return error ? fmt::format("{:.1f} %", 100 * std::expm1(*error)) : report::kUnknown;
 }
 
-std::string Time(const Json& from) {
-  const auto found = from.find("time_ms");
-  if (found == from.end() || !found->is_number_integer()) return report::kUnknown;
-  return report::UtcTime(found->get<std::int64_t>());
+std::string Time(Value from) {
+  const auto time = from["time_ms"].Whole();
+  return time ? report::UtcTime(*time) : report::kUnknown;
 }
 
-std::string FiguresTable(const Json& training) {
+std::string FiguresTable(Value training) {
   report::Table table({{"figure", report::Align::kLeft},
                        {"shipped", report::Align::kRight},
                        {"before", report::Align::kRight},
@@ -50,9 +45,8 @@ std::string FiguresTable(const Json& training) {
                        {"judged on", report::Align::kRight},
                        {"verdict", report::Align::kLeft},
                        {"why", report::Align::kLeft}});
-  const auto figures = training.find("figures");
-  if (figures == training.end() || !figures->is_array()) return {};
-  for (const Json& figure : *figures) {
+  if (!training["figures"].is_list()) return {};
+  for (const Value figure : training["figures"].items()) {
     if (!figure.is_object()) continue;
     table.Row({Words(figure, "figure"), Error(figure, "shipped_error"),
                Error(figure, "in_use_error"), Error(figure, "retrained_error"),
@@ -62,7 +56,7 @@ std::string FiguresTable(const Json& training) {
   return table.Text();
 }
 
-std::string TrainingWords(const Json& training) {
+std::string TrainingWords(Value training) {
   return fmt::format("trained {} on {} of {}, judged on the {} after them", Time(training),
                      core::Count(Whole(training, "runs"), "run"),
                      core::Count(Whole(training, "workloads"), "workload"),
@@ -91,22 +85,22 @@ class PredictorCommand : public Command {
     const auto body = client->Get("/predictor");
     RETURN_IF_ERROR(body);
     if (flags_.json) return PrintOut(JsonText(*body));
-    const Json told = Json::parse(*body, nullptr, false);
-    if (!told.is_object() || !told.contains("in_use")) {
+    const auto parsed = json::Document::Parse(*body);
+    if (!json::RootOf(parsed).Has("in_use")) {
       return core::FailedError("the server's answer tells no predictor; check --server");
     }
-    return PrintOut(AsText(told));
+    return PrintOut(AsText(parsed->root()));
   }
 
  private:
-  static std::string AsText(const Json& told) {
+  static std::string AsText(Value told) {
     std::string out = fmt::format("in use: {}", Words(told, "in_use"));
-    const Json trained = told.value("trained", Json(nullptr));
+    const Value trained = told["trained"];
     if (trained.is_object()) out += ", " + TrainingWords(trained);
-    if (told.value("pinned", Json(false)) == Json(true)) {
+    if (told["pinned"].Bool().value_or(false)) {
       out += " (chosen by hand; nothing is trained until `sharewell predictor --use retrained`)";
     }
-    const bool trains = told.value("trains_at", Json(nullptr)).is_number();
+    const bool trains = told["trains_at"].is_number();
     out += fmt::format(
         "\nkept to learn from: {} and {}; {}\n", core::Count(Whole(told, "runs_kept"), "run"),
         core::Count(Whole(told, "graphs_kept"), "graph"),
@@ -117,12 +111,12 @@ class PredictorCommand : public Command {
       out += "warning: " + drift + "\n";
     }
     if (trained.is_object()) out += "\n" + FiguresTable(trained);
-    const Json history = told.value("history", Json::array());
-    if (!history.is_array() || history.empty()) return out;
+    const Value history = told["history"];
+    if (!history.is_list() || history.empty()) return out;
     report::Table table({{"when", report::Align::kLeft},
                          {"outcome", report::Align::kLeft},
                          {"why", report::Align::kLeft}});
-    for (const Json& entry : history) {
+    for (const Value entry : history.items()) {
       if (!entry.is_object()) continue;
       const std::string chosen = Words(entry, "chosen");
       table.Row({Time(entry), chosen.empty() ? Words(entry, "outcome") : "chose " + chosen,
@@ -130,9 +124,9 @@ class PredictorCommand : public Command {
     }
     out += "\n" + table.Text();
     // What the newest training was refused for, figure by figure.
-    if (Words(history.front(), "outcome") == "refused") {
-      out += "\nthe last one, " + TrainingWords(history.front()) + ":\n\n" +
-             FiguresTable(history.front());
+    if (Words(history.At(0), "outcome") == "refused") {
+      out +=
+          "\nthe last one, " + TrainingWords(history.At(0)) + ":\n\n" + FiguresTable(history.At(0));
     }
     out += "\nerrors: the mean of how far the logarithm of a prediction is off, as a percentage\n";
     return out;

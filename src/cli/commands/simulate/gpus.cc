@@ -11,7 +11,6 @@ namespace {
 
 using core::GpuModel;
 using report::Align;
-using report::Json;
 
 std::string Tflops(const std::optional<double>& value) {
   return report::Or(value, [](double v) { return report::Number(v, 1); });
@@ -44,23 +43,23 @@ std::string AsTable(const std::vector<GpuModel>& models) {
 }
 
 std::string AsJson(const std::vector<GpuModel>& models) {
-  Json json;
-  json["schema"] = report::kSchema;
-  json["gpus"] = Json::array();
-  for (const GpuModel& m : models) {
-    json["gpus"].push_back({{"name", m.name},
-                            {"aliases", m.aliases},
-                            {"memory_bytes", m.memory.value},
-                            {"bandwidth_bytes_per_second", m.bandwidth.value},
-                            {"sms", m.sms},
-                            {"fp32_tflops", m.fp32_tflops},
-                            {"tf32_tflops", report::OrNull(m.tf32_tflops)},
-                            {"fp16_tflops", report::OrNull(m.fp16_tflops)},
-                            {"bf16_tflops", report::OrNull(m.bf16_tflops)},
-                            {"power_limit_watts", report::OrNull(Plain(m.power_limit))},
-                            {"idle_power_watts", report::OrNull(Plain(m.idle_power))}});
-  }
-  return report::Document(json);
+  return report::JsonReport([&](json::Writer& out) {
+    out.List("gpus", models, [&](const GpuModel& m) {
+      out.Object([&] {
+        out.Field("name", m.name);
+        out.Field("aliases", m.aliases);
+        out.Field("memory_bytes", m.memory);
+        out.Field("bandwidth_bytes_per_second", m.bandwidth);
+        out.Field("sms", m.sms);
+        out.Field("fp32_tflops", m.fp32_tflops);
+        out.Field("tf32_tflops", m.tf32_tflops);
+        out.Field("fp16_tflops", m.fp16_tflops);
+        out.Field("bf16_tflops", m.bf16_tflops);
+        out.Field("power_limit_watts", m.power_limit);
+        out.Field("idle_power_watts", m.idle_power);
+      });
+    });
+  });
 }
 
 class GpusCommand : public Command {

@@ -25,17 +25,16 @@ std::string AsTable(const std::vector<policy::Entry>& entries) {
 }
 
 std::string AsJson(const std::vector<policy::Entry>& entries) {
-  report::Json json;
-  json["schema"] = report::kSchema;
-  json["policies"] = report::Json::array();
-  for (const auto& entry : entries) {
-    json["policies"].push_back(
-        {{"kind", entry.kind},
-         {"name", entry.name},
-         {"help", entry.help},
-         {"paper", entry.paper.empty() ? report::Json(nullptr) : report::Json(entry.paper)}});
-  }
-  return report::Document(json);
+  return report::JsonReport([&](json::Writer& out) {
+    out.List("policies", entries, [&](const policy::Entry& entry) {
+      out.Object([&] {
+        out.Field("kind", entry.kind);
+        out.Field("name", entry.name);
+        out.Field("help", entry.help);
+        out.TextOrNull("paper", entry.paper);
+      });
+    });
+  });
 }
 
 class PoliciesCommand : public Command {

@@ -8,6 +8,7 @@
 #include "cli/commands/simulate/simulate_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "json/writer.h"
 #include "platform/files/text.h"
 #include "report/simulation/simulation_table.h"
 #include "report/simulation/switch_over.h"
@@ -70,13 +71,14 @@ class WhatIfCommand : public Command {
   core::Result<ExitCode> OfServer() {
     const auto days = ParseNumber("--days", days_.empty() ? "7" : days_, 0.001, kMostHistory);
     RETURN_IF_ERROR(days);
-    report::Json names = report::Json::array();
-    for (const auto name : platform::SplitList(policies_, ',')) names.push_back(std::string(name));
+    const auto names = platform::SplitList(policies_, ',');
     if (names.empty()) return core::UsageError("--policy: give at least one");
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
-    const auto body =
-        client->Post("/whatif", report::Document({{"policies", names}, {"days", *days}}));
+    const auto body = client->Post("/whatif", json::ObjectLine([&](json::Writer& out) {
+                                     out.Field("policies", names);
+                                     out.Field("days", *days);
+                                   }));
     RETURN_IF_ERROR(body);
     if (flags_.json) return PrintOut(JsonText(*body));
     const auto result = WhatIfFromAnswer(*body);

@@ -51,17 +51,17 @@ std::string SiteText(const std::vector<engine::SiteFinding>& findings,
 }
 
 std::string SiteJson(const std::vector<engine::SiteFinding>& findings) {
-  report::Json list = report::Json::array();
-  for (const auto& finding : findings) {
-    list.push_back(
-        {{"name", finding.name},
-         {"state", engine::SiteStateWord(finding.state)},
-         {"what", finding.what},
-         {"mend", finding.mend.empty() ? report::Json(nullptr) : report::Json(finding.mend)}});
-  }
-  return report::Document({{"schema", report::kSchema},
-                           {"ready", engine::IsReady(findings)},
-                           {"findings", std::move(list)}});
+  return report::JsonReport([&](json::Writer& out) {
+    out.Field("ready", engine::IsReady(findings));
+    out.List("findings", findings, [&](const engine::SiteFinding& finding) {
+      out.Object([&] {
+        out.Field("name", finding.name);
+        out.Field("state", engine::SiteStateWord(finding.state));
+        out.Field("what", finding.what);
+        out.TextOrNull("mend", finding.mend);
+      });
+    });
+  });
 }
 
 class SlurmCommand : public Command {

@@ -181,45 +181,47 @@ std::vector<NamedSvg> ColocateCharts(const ColocateResult& result) {
 }
 
 std::string ColocateJson(const ColocateResult& result) {
-  Json json;
-  json["schema"] = kSchema;
-  json["name"] = result.name;
-  json["gpu"] = result.gpu.empty() ? Json(nullptr) : Json(result.gpu);
-  json["mps"] = result.mps;
-  json["interrupted"] = result.interrupted;
-  json["alone"] = Json::array();
-  for (const study::AloneRun& alone : result.alone) {
-    const core::Profile& profile = alone.summary.profile;
-    json["alone"].push_back({{"name", alone.name},
-                             {"workload", profile.workload.name},
-                             {"state", alone.state == CellState::kDone ? "done" : "failed"},
-                             {"steps_per_second", OrNull(alone.Rate())},
-                             {"uncertainty_ratio", OrNull(alone.summary.uncertainty)},
-                             {"drift_ratio", OrNull(alone.Drift())},
-                             {"gpu_busy_ratio", OrNull(profile.busy)},
-                             {"gpu_sm_ratio", OrNull(profile.sm)},
-                             {"cpu_cores", OrNull(profile.cpu_cores)},
-                             {"why", alone.why.empty() ? Json(nullptr) : Json(alone.why)}});
-  }
-  json["sets"] = Json::array();
-  for (const ColocatedSet& group : result.groups) {
-    Json set;
-    set["members"] = Json::array();
-    for (std::size_t i = 0; i < group.members.size(); ++i) {
-      const bool ran = group.state == CellState::kDone && i < group.runs.size();
-      set["members"].push_back(
-          {{"name", result.alone[group.members[i]].name},
-           {"steps_per_second",
-            ran ? OrNull(group.runs[i].profile.steps_per_second) : Json(nullptr)},
-           {"speed_ratio", OrNull(group.speeds[i])}});
-    }
-    set["fit"] = FitName(group.fit);
-    set["summed_utilisation_ratio"] = OrNull(group.summed_utilisation);
-    set["why"] = group.why.empty() ? Json(nullptr) : Json(group.why);
-    json["sets"].push_back(std::move(set));
-  }
-  json["notes"] = result.notes;
-  return Document(json);
+  return JsonReport([&](json::Writer& out) {
+    out.Field("name", result.name);
+    out.TextOrNull("gpu", result.gpu);
+    out.Field("mps", result.mps);
+    out.Field("interrupted", result.interrupted);
+    out.List("alone", result.alone, [&](const study::AloneRun& alone) {
+      const core::Profile& profile = alone.summary.profile;
+      out.Object([&] {
+        out.Field("name", alone.name);
+        out.Field("workload", profile.workload.name);
+        out.Field("state", alone.state == CellState::kDone ? "done" : "failed");
+        out.Field("steps_per_second", alone.Rate());
+        out.Field("uncertainty_ratio", alone.summary.uncertainty);
+        out.Field("drift_ratio", alone.Drift());
+        out.Field("gpu_busy_ratio", profile.busy);
+        out.Field("gpu_sm_ratio", profile.sm);
+        out.Field("cpu_cores", profile.cpu_cores);
+        out.TextOrNull("why", alone.why);
+      });
+    });
+    out.List("sets", result.groups, [&](const ColocatedSet& group) {
+      out.Object([&] {
+        out.Key("members");
+        out.List([&] {
+          for (std::size_t i = 0; i < group.members.size(); ++i) {
+            const bool ran = group.state == CellState::kDone && i < group.runs.size();
+            out.Object([&] {
+              out.Field("name", result.alone[group.members[i]].name);
+              out.Field("steps_per_second",
+                        ran ? group.runs[i].profile.steps_per_second : std::nullopt);
+              out.Field("speed_ratio", group.speeds[i]);
+            });
+          }
+        });
+        out.Field("fit", FitName(group.fit));
+        out.Field("summed_utilisation_ratio", group.summed_utilisation);
+        out.TextOrNull("why", group.why);
+      });
+    });
+    out.Field("notes", result.notes);
+  });
 }
 
 }  // namespace sharewell::report

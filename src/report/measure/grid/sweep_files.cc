@@ -65,37 +65,57 @@ std::string CommandText(const std::vector<std::string>& command) {
   return text;
 }
 
-Json CellJson(const SweepResult& result, const SweepCell& cell) {
-  Json json;
-  json["axes"] = Json::object();
-  for (const auto& [name, value] : cell.cell.axes) {
-    json["axes"][name] = value.number ? Json(*value.number) : Json(value.text);
-  }
-  json["workload"] = cell.cell.workload.name;
-  json["batch"] = cell.cell.workload.batch;
-  json["precision"] = cell.cell.workload.precision;
-  json["workers"] = cell.cell.workload.workers;
-  json["state"] = StateName(cell.state);
-  json["why"] = cell.why.empty() ? Json(nullptr) : Json(cell.why);
+void WriteCurve(json::Writer& out, const study::SweepPlot& plot, const study::SweepLine& line) {
+  out.Object([&] {
+    out.Field("axis", plot.axis);
+    out.TextOrNull("configuration", plot.configuration);
+    out.Field("line", line.name);
+    out.Key("knee");
+    line.knee ? out.Value(line.knee->at) : out.Null();
+    out.List("points", line.points, [&](const study::SweepPoint& point) {
+      out.Object([&] {
+        out.Field("x", point.x);
+        out.Field("throughput", point.throughput);
+        out.Field("gpu_busy_ratio", point.busy);
+        out.Field("gpu_sm_ratio", point.sm);
+        out.Field("cpu_ratio", point.cpu);
+      });
+    });
+  });
+}
+
+void WriteCell(json::Writer& out, const SweepResult& result, const SweepCell& cell) {
+  out.Object("axes", [&] {
+    for (const auto& [name, value] : cell.cell.axes) {
+      value.number ? out.Field(name, *value.number) : out.Field(name, value.text);
+    }
+  });
+  out.Field("workload", cell.cell.workload.name);
+  out.Field("batch", cell.cell.workload.batch);
+  out.Field("precision", cell.cell.workload.precision);
+  out.Field("workers", cell.cell.workload.workers);
+  out.Field("state", StateName(cell.state));
+  out.TextOrNull("why", cell.why);
   const core::Profile& profile = cell.summary.profile;
   const bool done = cell.state == CellState::kDone;
-  json["steps_per_second"] = OrNull(profile.steps_per_second);
-  json["samples_per_second"] = result.unit == study::ThroughputUnit::kSamples
-                                   ? OrNull(study::ThroughputOf(result, cell.summary))
-                                   : Json(nullptr);
-  json["uncertainty_ratio"] = OrNull(cell.summary.uncertainty);
-  json["gpu_busy_ratio"] = OrNull(profile.busy);
-  json["gpu_sm_ratio"] = OrNull(profile.sm);
-  json["gpu_dram_ratio"] = OrNull(profile.dram);
-  json["gpu_memory_bytes"] = OrNull(In(profile.gpu_memory));
-  json["cpu_cores"] = OrNull(profile.cpu_cores);
-  json["host_memory_bytes"] = OrNull(In(profile.host_memory));
-  json["power_watts"] = OrNull(In(profile.power));
-  json["settled"] = done ? Json(cell.summary.settled) : Json(nullptr);
-  json["profile_id"] = cell.summary.profile_id > 0 ? Json(cell.summary.profile_id) : Json(nullptr);
-  json["bound_by"] = cell.summary.bound_by.empty() ? Json(nullptr) : Json(cell.summary.bound_by);
-  json["notes"] = cell.summary.notes;
-  return json;
+  out.Field("steps_per_second", profile.steps_per_second);
+  std::optional<double> samples;
+  if (result.unit == study::ThroughputUnit::kSamples) {
+    samples = study::ThroughputOf(result, cell.summary);
+  }
+  out.Field("samples_per_second", samples);
+  out.Field("uncertainty_ratio", cell.summary.uncertainty);
+  out.Field("gpu_busy_ratio", profile.busy);
+  out.Field("gpu_sm_ratio", profile.sm);
+  out.Field("gpu_dram_ratio", profile.dram);
+  out.Field("gpu_memory_bytes", profile.gpu_memory);
+  out.Field("cpu_cores", profile.cpu_cores);
+  out.Field("host_memory_bytes", profile.host_memory);
+  out.Field("power_watts", profile.power);
+  out.Field("settled", ValueIf(done, cell.summary.settled));
+  out.Field("profile_id", ValueIf(cell.summary.profile_id > 0, cell.summary.profile_id));
+  out.TextOrNull("bound_by", cell.summary.bound_by);
+  out.Field("notes", cell.summary.notes);
 }
 
 }  // namespace
@@ -163,38 +183,24 @@ std::string ProfilesCsv(const std::vector<RunSummary>& profiles) {
 }
 
 std::string SweepJson(const SweepResult& result) {
-  Json json;
-  json["schema"] = kSchema;
-  json["name"] = result.name;
-  json["gpu"] = result.gpu.empty() ? Json(nullptr) : Json(result.gpu);
-  json["cores"] = result.cores;
-  json["interrupted"] = result.interrupted;
-  json["cells"] = Json::array();
-  for (const SweepCell& cell : result.cells) json["cells"].push_back(CellJson(result, cell));
-  json["curves"] = Json::array();
-  for (const study::SweepPlot& plot : result.plots) {
-    for (const study::SweepLine& line : plot.lines) {
-      Json curve;
-      curve["axis"] = plot.axis;
-      curve["configuration"] =
-          plot.configuration.empty() ? Json(nullptr) : Json(plot.configuration);
-      curve["line"] = line.name;
-      curve["knee"] = line.knee ? Json(line.knee->at) : Json(nullptr);
-      curve["points"] = Json::array();
-      for (const study::SweepPoint& point : line.points) {
-        curve["points"].push_back({{"x", point.x},
-                                   {"throughput", OrNull(point.throughput)},
-                                   {"gpu_busy_ratio", OrNull(point.busy)},
-                                   {"gpu_sm_ratio", OrNull(point.sm)},
-                                   {"cpu_ratio", OrNull(point.cpu)}});
+  return JsonReport([&](json::Writer& out) {
+    out.Field("name", result.name);
+    out.TextOrNull("gpu", result.gpu);
+    out.Field("cores", result.cores);
+    out.Field("interrupted", result.interrupted);
+    out.List("cells", result.cells,
+             [&](const SweepCell& cell) { out.Object([&] { WriteCell(out, result, cell); }); });
+    out.Key("curves");
+    out.List([&] {
+      for (const study::SweepPlot& plot : result.plots) {
+        for (const study::SweepLine& line : plot.lines) WriteCurve(out, plot, line);
       }
-      json["curves"].push_back(std::move(curve));
-    }
-  }
-  json["throughput_unit"] =
-      result.unit == study::ThroughputUnit::kSamples ? "samples_per_second" : "steps_per_second";
-  json["notes"] = result.notes;
-  return Document(json);
+    });
+    out.Field("throughput_unit", result.unit == study::ThroughputUnit::kSamples
+                                     ? "samples_per_second"
+                                     : "steps_per_second");
+    out.Field("notes", result.notes);
+  });
 }
 
 }  // namespace sharewell::report

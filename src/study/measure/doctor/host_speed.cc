@@ -10,10 +10,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include "json/value.h"
+#include "json/writer.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/files/short_folder.h"
@@ -55,40 +56,38 @@ std::string Rate(core::BytesPerSecond rate) {
   return stress::ShowLevel(stress::PressureKind::kMemoryBandwidth, rate.value);
 }
 
-// What was kept of this machine; null where nothing was.
-nlohmann::json Kept(const std::string& path, const std::string& machine) {
+// What was kept of this machine; absent where nothing was.
+std::optional<json::Document> Kept(const std::string& path, const std::string& machine) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return nullptr;
+  if (!file) return std::nullopt;
   std::string text(kMostOfSpeed, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("schema", nlohmann::json()) != 1 ||
-      json.value("machine", nlohmann::json()) != machine) {
-    return nullptr;
-  }
-  return json;
+  auto parsed = json::Document::Parse(text);
+  const json::Value root = json::RootOf(parsed);
+  if (root["schema"].Number() != 1 || root["machine"].Text() != machine) return std::nullopt;
+  return std::move(*parsed);
 }
 
-std::optional<double> Positive(const nlohmann::json& json, const char* name) {
-  if (!json.is_object()) return std::nullopt;
-  const auto found = json.find(name);
-  if (found == json.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+std::optional<double> Positive(json::Value from, const char* name) {
+  const auto value = from[name].Number();
+  return value && *value > 0 ? value : std::nullopt;
 }
 
+// `figures` writes them.
+template <class F>
 core::Result<void> Keep(const std::string& state, const char* name, const std::string& machine,
-                        const nlohmann::ordered_json& figures) {
-  nlohmann::ordered_json json;
-  json["schema"] = 1;
-  json["machine"] = machine;
-  json.update(figures);
+                        F&& figures) {
   std::error_code ignored;  // writing says what is wrong
   std::filesystem::create_directories(state, ignored);
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return platform::WriteFile(state + name, text + "\n");
+  return platform::WriteFile(state + name,
+                             json::Write(json::Style::kReport, [&](json::Writer& out) {
+                               out.Object([&] {
+                                 out.Field("schema", 1);
+                                 out.Field("machine", machine);
+                                 figures(out);
+                               });
+                             }));
 }
 
 // The figures of a probe by the names that host_probe.py prints them with.
@@ -100,9 +99,9 @@ constexpr std::pair<const char*, std::optional<double> HostProbe::*> kProbeFigur
     {"copy_bytes_per_s", &HostProbe::copied_bytes},
     {"loader_items_per_s", &HostProbe::loader_items}};
 
-HostProbe ProbeFrom(const nlohmann::json& json) {
+HostProbe ProbeFrom(json::Value from) {
   HostProbe probe;
-  for (const auto& [name, member] : kProbeFigures) probe.*member = Positive(json, name);
+  for (const auto& [name, member] : kProbeFigures) probe.*member = Positive(from, name);
   return probe;
 }
 
@@ -128,7 +127,9 @@ core::Result<HostSpeed> MeasureHostSpeed() {
 }
 
 std::optional<HostSpeed> KeptHostSpeed(const std::string& state, const std::string& machine) {
-  const auto kept = Kept(state + kFile, machine);
+  const auto parsed = Kept(state + kFile, machine);
+  if (!parsed) return std::nullopt;
+  const json::Value kept = parsed->root();
   const auto bandwidth = Positive(kept, "memory_bandwidth_bytes_per_second");
   if (!bandwidth) return std::nullopt;
   HostSpeed speed;
@@ -143,12 +144,12 @@ std::optional<HostSpeed> KeptHostSpeed(const std::string& state, const std::stri
 
 core::Result<void> KeepHostSpeed(const std::string& state, const std::string& machine,
                                  const HostSpeed& speed) {
-  nlohmann::ordered_json json;
-  json["memory_bandwidth_bytes_per_second"] = speed.memory_bandwidth.value;
-  if (speed.one_core) json["one_core_bytes_per_second"] = speed.one_core->value;
-  if (speed.spread) json["spread_ratio"] = *speed.spread;
-  json["measured_ms"] = speed.measured;
-  return Keep(state, kFile, machine, json);
+  return Keep(state, kFile, machine, [&](json::Writer& out) {
+    out.Field("memory_bandwidth_bytes_per_second", speed.memory_bandwidth);
+    if (speed.one_core) out.Field("one_core_bytes_per_second", *speed.one_core);
+    if (speed.spread) out.Field("spread_ratio", *speed.spread);
+    out.Field("measured_ms", speed.measured);
+  });
 }
 
 std::string InWords(const HostSpeed& speed) {
@@ -185,8 +186,9 @@ core::Result<HostProbe> RunHostProbe() {
   // Its last object: what is imported may print before it.
   const std::string said = text.str();
   const std::size_t last = said.rfind('{');
-  HostProbe probe = ProbeFrom(
-      nlohmann::json::parse(last == std::string::npos ? "" : said.substr(last), nullptr, false));
+  const auto parsed = json::Document::Parse(
+      last == std::string::npos ? std::string_view() : std::string_view(said).substr(last));
+  HostProbe probe = ProbeFrom(json::RootOf(parsed));
   if (!probe.python_loops) {
     return core::FailedError(
         "the host's speed could not be probed: Python ended without figures; `python3 -c 'import "
@@ -198,20 +200,20 @@ core::Result<HostProbe> RunHostProbe() {
 
 std::optional<HostProbe> KeptHostProbe(const std::string& state, const std::string& machine) {
   const auto kept = Kept(state + kProbeFile, machine);
-  if (!kept.is_object()) return std::nullopt;
-  HostProbe probe = ProbeFrom(kept);
-  probe.measured = static_cast<core::UnixMillis>(Positive(kept, "measured_ms").value_or(0));
+  if (!kept) return std::nullopt;
+  HostProbe probe = ProbeFrom(kept->root());
+  probe.measured = static_cast<core::UnixMillis>(Positive(kept->root(), "measured_ms").value_or(0));
   return probe;
 }
 
 core::Result<void> KeepHostProbe(const std::string& state, const std::string& machine,
                                  const HostProbe& probe) {
-  nlohmann::ordered_json json;
-  for (const auto& [name, member] : kProbeFigures) {
-    if (probe.*member) json[name] = *(probe.*member);
-  }
-  json["measured_ms"] = probe.measured;
-  return Keep(state, kProbeFile, machine, json);
+  return Keep(state, kProbeFile, machine, [&](json::Writer& out) {
+    for (const auto& [name, member] : kProbeFigures) {
+      if (probe.*member) out.Field(name, *(probe.*member));
+    }
+    out.Field("measured_ms", probe.measured);
+  });
 }
 
 HostProbe ReferenceProbe() {

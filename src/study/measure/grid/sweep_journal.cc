@@ -7,112 +7,87 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <system_error>
 
 #include "core/result.h"
-#include "core/text/quoted.h"
+#include "json/reader.h"
+#include "json/writer.h"
 #include "platform/files/mapped_file.h"
 
 namespace sharewell::study {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kJournalSchema = 1;
+constexpr json::Range kAnyInt{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
 
-template <class T>
-void Put(Json& json, const char* key, const std::optional<T>& value) {
-  if (!value) return;
-  if constexpr (std::is_arithmetic_v<T>) {
-    json[key] = *value;
-  } else {
-    json[key] = value->value;
-  }
+// The figures of a run that may be unknown, by their names in the journal: `each` takes the name
+// and the figure. One list for writing and reading.
+template <class Run, class F>
+void EachFigure(Run& run, F&& each) {
+  auto& profile = run.profile;
+  each("steps_per_second", profile.steps_per_second);
+  each("uncertainty_ratio", run.uncertainty);
+  each("gpu_busy_ratio", profile.busy);
+  each("gpu_sm_ratio", profile.sm);
+  each("gpu_dram_ratio", profile.dram);
+  each("gpu_memory_bytes", profile.gpu_memory);
+  each("pcie_bytes_per_second", profile.pcie);
+  each("pcie_sent_bytes_per_second", run.pcie_sent);
+  each("pcie_received_bytes_per_second", run.pcie_received);
+  each("device_busy_ratio", run.device_busy);
+  each("device_sm_ratio", run.device_sm);
+  each("device_dram_ratio", run.device_dram);
+  each("device_power_watts", run.device_power);
+  each("cpu_cores", profile.cpu_cores);
+  each("host_memory_bytes", profile.host_memory);
+  each("host_bandwidth_bytes_per_second", profile.host_bandwidth);
+  each("power_watts", profile.power);
+  each("kernel_seconds", profile.kernel_time);
+  each("kernels_per_step", profile.kernels);
 }
 
-Json ToJson(const RunSummary& run) {
+void WriteRun(json::Writer& out, const RunSummary& run) {
   const core::Profile& profile = run.profile;
-  Json json;
-  json["workload"] = profile.workload.name;
-  json["batch"] = profile.workload.batch;
-  json["precision"] = profile.workload.precision;
-  json["workers"] = profile.workload.workers;
-  json["gpu"] = profile.gpu;
-  Put(json, "steps_per_second", profile.steps_per_second);
-  Put(json, "uncertainty_ratio", run.uncertainty);
-  Put(json, "gpu_busy_ratio", profile.busy);
-  Put(json, "gpu_sm_ratio", profile.sm);
-  Put(json, "gpu_dram_ratio", profile.dram);
-  Put(json, "gpu_memory_bytes", profile.gpu_memory);
-  Put(json, "pcie_bytes_per_second", profile.pcie);
-  Put(json, "pcie_sent_bytes_per_second", run.pcie_sent);
-  Put(json, "pcie_received_bytes_per_second", run.pcie_received);
-  Put(json, "device_busy_ratio", run.device_busy);
-  Put(json, "device_sm_ratio", run.device_sm);
-  Put(json, "device_dram_ratio", run.device_dram);
-  Put(json, "device_power_watts", run.device_power);
-  Put(json, "cpu_cores", profile.cpu_cores);
-  Put(json, "host_memory_bytes", profile.host_memory);
-  Put(json, "host_bandwidth_bytes_per_second", profile.host_bandwidth);
-  Put(json, "power_watts", profile.power);
-  Put(json, "kernel_seconds", profile.kernel_time);
-  Put(json, "kernels_per_step", profile.kernels);
-  json["settled"] = run.settled;
-  json["warmup_seconds"] = run.warmup.value;
-  json["window_seconds"] = run.window.value;
-  Put(json, "exit_code", run.exit_code);
-  json["profile_id"] = run.profile_id;
-  json["throughput_source"] = run.throughput_source;
-  json["bound_by"] = run.bound_by;
-  json["notes"] = run.notes;
-  return json;
+  out.Object([&] {
+    out.Field("workload", profile.workload.name);
+    out.Field("batch", profile.workload.batch);
+    out.Field("precision", profile.workload.precision);
+    out.Field("workers", profile.workload.workers);
+    out.Field("gpu", profile.gpu);
+    EachFigure(run, [&](const char* name, const auto& figure) {
+      if (figure) out.Field(name, *figure);
+    });
+    out.Field("settled", run.settled);
+    out.Field("warmup_seconds", run.warmup);
+    out.Field("window_seconds", run.window);
+    if (run.exit_code) out.Field("exit_code", *run.exit_code);
+    out.Field("profile_id", run.profile_id);
+    out.Field("throughput_source", run.throughput_source);
+    out.Field("bound_by", run.bound_by);
+    out.Field("notes", run.notes);
+  });
 }
 
-template <class T>
-void Take(const Json& json, const char* key, std::optional<T>& value) {
-  const auto at = json.find(key);
-  if (at == json.end() || at->is_null()) return;
-  if constexpr (std::is_arithmetic_v<T>) {
-    value = at->get<T>();
-  } else {
-    value = T(at->get<double>());
-  }
-}
-
-RunSummary FromJson(const Json& json) {
+RunSummary ReadRun(json::Reader in) {
   RunSummary run;
   core::Profile& profile = run.profile;
-  profile.workload = {json.at("workload").get<std::string>(), json.at("batch").get<int>(),
-                      json.at("precision").get<std::string>(), json.at("workers").get<int>()};
-  profile.gpu = json.at("gpu").get<std::string>();
-  Take(json, "steps_per_second", profile.steps_per_second);
-  Take(json, "uncertainty_ratio", run.uncertainty);
-  Take(json, "gpu_busy_ratio", profile.busy);
-  Take(json, "gpu_sm_ratio", profile.sm);
-  Take(json, "gpu_dram_ratio", profile.dram);
-  Take(json, "gpu_memory_bytes", profile.gpu_memory);
-  Take(json, "pcie_bytes_per_second", profile.pcie);
-  Take(json, "pcie_sent_bytes_per_second", run.pcie_sent);
-  Take(json, "pcie_received_bytes_per_second", run.pcie_received);
-  Take(json, "device_busy_ratio", run.device_busy);
-  Take(json, "device_sm_ratio", run.device_sm);
-  Take(json, "device_dram_ratio", run.device_dram);
-  Take(json, "device_power_watts", run.device_power);
-  Take(json, "cpu_cores", profile.cpu_cores);
-  Take(json, "host_memory_bytes", profile.host_memory);
-  Take(json, "host_bandwidth_bytes_per_second", profile.host_bandwidth);
-  Take(json, "power_watts", profile.power);
-  Take(json, "kernel_seconds", profile.kernel_time);
-  Take(json, "kernels_per_step", profile.kernels);
-  run.settled = json.at("settled").get<bool>();
-  run.warmup = core::Seconds(json.at("warmup_seconds").get<double>());
-  run.window = core::Seconds(json.at("window_seconds").get<double>());
-  Take(json, "exit_code", run.exit_code);
-  run.profile_id = json.at("profile_id").get<std::int64_t>();
-  run.throughput_source = json.at("throughput_source").get<std::string>();
-  run.bound_by = json.at("bound_by").get<std::string>();
-  run.notes = json.at("notes").get<std::vector<std::string>>();
+  profile.workload.name = in.NeedText("workload");
+  profile.workload.batch = static_cast<int>(in.NeedWhole("batch", kAnyInt));
+  profile.workload.precision = in.NeedText("precision");
+  profile.workload.workers = static_cast<int>(in.NeedWhole("workers", kAnyInt));
+  profile.gpu = in.NeedText("gpu");
+  EachFigure(run, [&](const char* name, auto& figure) { in.Number(name, figure); });
+  in.Need("settled");
+  in.Flag("settled", run.settled);
+  run.warmup = core::Seconds(in.NeedNumber("warmup_seconds"));
+  run.window = core::Seconds(in.NeedNumber("window_seconds"));
+  in.Whole("exit_code", run.exit_code);
+  run.profile_id = in.NeedWhole("profile_id");
+  run.throughput_source = in.NeedText("throughput_source");
+  run.bound_by = in.NeedText("bound_by");
+  in.Need("notes");
+  in.Texts("notes", run.notes, json::Reader::kAnyLength);
   return run;
 }
 
@@ -124,37 +99,42 @@ tl::unexpected<core::Error> JournalFailure(const std::string& path, const char* 
 }  // namespace
 
 std::string WriteEntry(const JournalEntry& entry) {
-  Json json;
-  json["schema"] = kJournalSchema;
-  json["key"] = entry.key;
-  json["label"] = entry.label;
-  json["state"] = entry.done ? "done" : "failed";
-  if (!entry.why.empty()) json["why"] = entry.why;
-  if (entry.out_of_memory) json["out_of_memory"] = true;
-  json["time_ms"] = entry.time;
-  json["runs"] = Json::array();
-  for (const RunSummary& run : entry.runs) json["runs"].push_back(ToJson(run));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string line;
+  json::Writer out(line, json::Style::kFile);
+  out.Object([&] {
+    out.Field("schema", kJournalSchema);
+    out.Field("key", entry.key);
+    out.Field("label", entry.label);
+    out.Field("state", entry.done ? "done" : "failed");
+    if (!entry.why.empty()) out.Field("why", entry.why);
+    if (entry.out_of_memory) out.Field("out_of_memory", true);
+    out.Field("time_ms", entry.time);
+    out.List("runs", entry.runs, [&](const RunSummary& run) { WriteRun(out, run); });
+  });
+  return line;
 }
 
 core::Result<JournalEntry> ReadEntry(std::string_view line) {
-  try {
-    const Json json = Json::parse(line);
-    if (json.at("schema").get<int>() != kJournalSchema) {
-      return core::UsageError("it was written by another version of this program");
-    }
-    JournalEntry entry;
-    entry.key = json.at("key").get<std::string>();
-    entry.label = json.at("label").get<std::string>();
-    entry.done = json.at("state").get<std::string>() == "done";
-    entry.why = json.value("why", "");
-    entry.out_of_memory = json.value("out_of_memory", false);
-    entry.time = json.at("time_ms").get<core::UnixMillis>();
-    for (const Json& run : json.at("runs")) entry.runs.push_back(FromJson(run));
-    return entry;
-  } catch (const Json::exception& error) {
-    return core::UsageError("{}", core::Quoted(error.what()));
+  const auto parsed = json::Document::Parse(line);
+  if (!parsed) return tl::unexpected(parsed.error());
+  std::string error;
+  json::Reader in(parsed->root(), "", json::Trust::kStored, error);
+  if (in.NeedWhole("schema", {0, 1'000'000}) != kJournalSchema && in.ok()) {
+    return core::UsageError("it was written by another version of this program");
   }
+  JournalEntry entry;
+  entry.key = in.NeedText("key");
+  entry.label = in.NeedText("label");
+  entry.done = in.NeedText("state") == "done";
+  in.Text("why", entry.why);
+  in.Flag("out_of_memory", entry.out_of_memory);
+  entry.time = in.NeedWhole("time_ms");
+  for (const json::Value run : in.NeedList("runs", json::Reader::kAnyLength)) {
+    const std::string place = fmt::format("runs[{}].", entry.runs.size());
+    entry.runs.push_back(ReadRun({run, place, json::Trust::kStored, error}));
+  }
+  if (!in.ok()) return core::UsageError("{}", error);
+  return entry;
 }
 
 core::Result<std::unique_ptr<Journal>> Journal::Open(const std::string& folder) {
