@@ -241,7 +241,7 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
                               fmt::join(others, ", ")));
   }
   if (!job.believed.from.empty()) {
-    why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.source),
+    why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.sources.busy),
                               job.believed.from));
   }
   if (job.slowdown) {

@@ -29,7 +29,7 @@ struct Estimate {
   std::optional<Seconds> duration;  // alone on the reference model, with enough cores
   CpuCurve cpu_curve;               // empty: throughput rises linearly up to demand.cpu_cores
   Ratio contention = 1;             // how much more than usual it suffers from neighbours
-  Source source = Source::kAssumed;
+  Sources sources;
 
   const ModelEstimate& On(GpuModelId model) const { return on[model.index()]; }
   friend bool operator==(const Estimate&, const Estimate&) = default;

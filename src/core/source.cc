@@ -1,17 +1,21 @@
 #include "core/source.h"
 
-namespace sharewell::core {
+#include <array>
 
-std::string_view NameOf(Source source) {
-  switch (source) {
-    case Source::kMeasured:
-      return "measured";
-    case Source::kPredicted:
-      return "predicted";
-    case Source::kAssumed:
-      break;
+namespace sharewell::core {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSources = {"assumed", "predicted", "told", "observed"};
+
+}  // namespace
+
+std::string_view NameOf(Source source) { return kSources[static_cast<std::size_t>(source)]; }
+
+std::optional<Source> SourceNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kSources.size(); ++i) {
+    if (kSources[i] == name) return static_cast<Source>(i);
   }
-  return "assumed";
+  return std::nullopt;
 }
 
 }  // namespace sharewell::core

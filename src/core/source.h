@@ -2,11 +2,32 @@
 // what was made from both.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace sharewell::core {
 
-enum class Source { kAssumed, kPredicted, kMeasured };
-std::string_view NameOf(Source source);  // "measured", "predicted", "assumed"
+enum class Source : std::uint8_t {
+  kAssumed,    // nobody knows: the cautious guess
+  kPredicted,  // computed from its model
+  kTold,       // by its user, or by the job itself
+  kObserved,   // seen of this workload, alone
+};
+std::string_view NameOf(Source source);  // "observed", "told", "predicted", "assumed"
+std::optional<Source> SourceNamed(std::string_view name);
+
+// Whom each figure of what a job needs is from: one may be seen while the next is still predicted.
+struct Sources {
+  Source busy = Source::kAssumed;  // of its GPU: the share it keeps busy, DRAM, and its pace
+  Source sm = Source::kAssumed;
+  Source gpu_memory = Source::kAssumed;
+  Source cores = Source::kAssumed;  // that it can use
+  Source host_memory = Source::kAssumed;
+  Source duration = Source::kAssumed;
+
+  static constexpr Sources All(Source one) { return {one, one, one, one, one, one}; }
+  friend bool operator==(const Sources&, const Sources&) = default;
+};
 
 }  // namespace sharewell::core

@@ -26,7 +26,7 @@ struct Account {
 
 // What a job is believed to need, alone, on `profile.gpu`, and where that comes from.
 struct Needs {
-  Source source = Source::kAssumed;
+  Sources sources;
   std::string from;  // in words: "profile resnet50", "resnet50.onnx at batch 64", "job 12"
   Profile profile;   // what is not known is absent
   std::optional<Bytes> gpu_memory_upper;  // 95 % bound

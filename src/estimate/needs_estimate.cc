@@ -21,7 +21,8 @@ constexpr core::Ratio kPredictedHostUpper = 1.25;
 constexpr core::Ratio kMeasuredHostUpper = 1.1;
 
 core::Ratio HostMemoryUpper(const core::Needs& needs) {
-  return needs.source == core::Source::kMeasured ? kMeasuredHostUpper : kPredictedHostUpper;
+  return needs.sources.host_memory == core::Source::kObserved ? kMeasuredHostUpper
+                                                              : kPredictedHostUpper;
 }
 
 template <class T>
@@ -66,7 +67,8 @@ core::Estimate OfCpuOnlyJob(const core::Needs& needs, const core::Submission& as
   core::Estimate estimate;
   estimate.on.assign(std::max<std::size_t>(cluster.models().size(), 1), {1, demand});
   estimate.duration = needs.duration;
-  estimate.source = needs.source;
+  estimate.sources = needs.sources;
+  if (asked.cores) estimate.sources.cores = core::Source::kTold;
   estimate.host_memory_upper = HostMemoryUpper(needs);
   return estimate;
 }
@@ -80,6 +82,7 @@ void SizeCores(const core::Needs& needs, const core::Submission& asked,
       const double share = cluster.CoresAGpu(core::GpuModelId(m)).value_or(1);
       estimate.on[m].demand.cpu_cores = most.value_or(std::max(1.0, std::floor(share)));
     }
+    estimate.sources.cores = most ? core::Source::kTold : core::Source::kAssumed;
     return;
   }
   estimate.cpu_curve = profile.cpu_curve;
@@ -87,12 +90,13 @@ void SizeCores(const core::Needs& needs, const core::Submission& asked,
     estimate.cores_upper = std::max(1.0, *needs.cores_upper / *profile.cpu_cores);
   } else {
     estimate.cores_upper =
-        needs.source == core::Source::kMeasured ? kMeasuredCoresUpper : kPredictedCoresUpper;
+        needs.sources.cores == core::Source::kObserved ? kMeasuredCoresUpper : kPredictedCoresUpper;
   }
   if (!most) return;
   // What it can use, but no more than was asked for.
   double wanted = 0;
   for (auto& on : estimate.on) {
+    if (on.demand.cpu_cores > *most) estimate.sources.cores = core::Source::kTold;
     on.demand.cpu_cores = std::min(on.demand.cpu_cores, *most);
     wanted = std::max(wanted, on.demand.cpu_cores);
   }
@@ -109,7 +113,9 @@ void BoundMemory(const core::Needs& needs, const core::Submission& asked,
   std::optional<Bytes> upper = needs.gpu_memory_upper;
   if (median && !upper) upper = *median * kMemoryUpper;
   if (median && upper) upper = std::max(*upper, *median);
+  if (!median && !upper) estimate.sources.gpu_memory = core::Source::kAssumed;
   if (asked.gpu_memory) {
+    if (!upper || *asked.gpu_memory < *upper) estimate.sources.gpu_memory = core::Source::kTold;
     median = std::min(median.value_or(*asked.gpu_memory), *asked.gpu_memory);
     upper = std::min(upper.value_or(*asked.gpu_memory), *asked.gpu_memory);
   }
@@ -134,7 +140,11 @@ void BoundMemory(const core::Needs& needs, const core::Submission& asked,
 
 core::Needs AsBrought(core::Needs needs) {
   constexpr double kMost = 1e18;
-  if (needs.source == core::Source::kMeasured) needs.source = core::Source::kPredicted;
+  // Who brings figures may have seen them; here nobody has.
+  auto& [busy, sm, gpu_memory, cores_used, host_memory, duration] = needs.sources;
+  for (auto* source : {&busy, &sm, &gpu_memory, &cores_used, &host_memory, &duration}) {
+    *source = std::min(*source, core::Source::kTold);
+  }
   Profile& p = needs.profile;
   for (auto* ratio : {&p.busy, &p.sm, &p.dram}) DropUnlessSane(*ratio, 1 + 1e-6);
   DropUnlessSane(p.steps_per_second, kMost);
@@ -167,15 +177,21 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
   const auto fill = [](auto& figure, const auto& other) {
     if (!figure) figure = other;
   };
+  // The same, of a figure whose source is kept.
+  const auto fill_from = [&](auto& figure, const auto& other, core::Source core::Sources::*source) {
+    if (figure || !other) return;
+    figure = other;
+    needs.sources.*source = rest.sources.*source;
+  };
   Profile& p = needs.profile;
   const Profile& q = rest.profile;
-  fill(needs.duration, rest.duration);
+  fill_from(needs.duration, rest.duration, &core::Sources::duration);
   if (p.workload.name.empty()) p.workload = q.workload;
   if (p.gpu.empty()) p.gpu = q.gpu;
   // A rate or a share of one GPU model says nothing of another.
   if (p.gpu == q.gpu) {
     fill(p.steps_per_second, q.steps_per_second);
-    fill(p.sm, q.sm);
+    fill_from(p.sm, q.sm, &core::Sources::sm);
     fill(p.dram, q.dram);
     fill(p.power, q.power);
     fill(p.pcie, q.pcie);
@@ -183,14 +199,14 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
   }
   fill(p.kernels, q.kernels);
   if (!p.gpu_memory) {
-    p.gpu_memory = q.gpu_memory;
+    fill_from(p.gpu_memory, q.gpu_memory, &core::Sources::gpu_memory);
     fill(needs.gpu_memory_upper, rest.gpu_memory_upper);
   }
   if (!p.cpu_cores) {
-    p.cpu_cores = q.cpu_cores;
+    fill_from(p.cpu_cores, q.cpu_cores, &core::Sources::cores);
     fill(needs.cores_upper, rest.cores_upper);
   }
-  fill(p.host_memory, q.host_memory);
+  fill_from(p.host_memory, q.host_memory, &core::Sources::host_memory);
   fill(p.host_bandwidth, q.host_bandwidth);
   if (p.cpu_curve.empty()) p.cpu_curve = q.cpu_curve;
 }
@@ -200,9 +216,9 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
   const auto& models = cluster.models();
   if (asked.gpus == 0 || models.empty()) return OfCpuOnlyJob(needs, asked, cluster);
   core::Estimate estimate;
-  estimate.source = needs.source;
+  estimate.sources = needs.sources;
   Demand measured = interference::DemandOf(needs.profile);
-  if (needs.source == core::Source::kAssumed) measured.known = false;
+  if (needs.sources.busy == core::Source::kAssumed) measured.known = false;
   const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, find);
   for (const GpuModel& to : models)
     estimate.on.push_back(interference::CarryOver(measured, from, to));

@@ -22,11 +22,11 @@ using FindGpuModel = std::function<const core::GpuModel*(const std::string& name
 core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& asked,
                            const core::Cluster& cluster, const FindGpuModel& find);
 
-// As a client may bring them: figures that can be none are left out, and nothing is believed to be
-// measured because a client says so.
+// As a client may bring them: figures that can be none are left out, and what a client calls
+// observed was told.
 core::Needs AsBrought(core::Needs needs);
 
-// `needs` with what `rest` knows and it does not.
+// `needs` with what `rest` knows and it does not; each such figure keeps its source.
 void FillFrom(core::Needs& needs, const core::Needs& rest);
 
 }  // namespace sharewell::estimate

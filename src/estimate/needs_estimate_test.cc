@@ -28,7 +28,7 @@ const core::GpuModel* NoModel(const std::string&) { return nullptr; }
 
 core::Needs Predicted() {
   core::Needs needs;
-  needs.source = core::Source::kPredicted;
+  needs.sources = core::Sources::All(core::Source::kPredicted);
   needs.profile.gpu = "big";
   needs.profile.busy = 0.4;
   needs.profile.gpu_memory = core::GiB(10);
@@ -43,7 +43,7 @@ TEST(EstimateFor, AJobOfWhichNothingIsKnownFillsItsGpuAndGetsItsPartOfTheHost) {
   EXPECT_EQ(estimate.on[0].demand.busy, 1);
   EXPECT_EQ(estimate.gpu_memory_upper, core::GiB(80));
   EXPECT_EQ(estimate.on[0].demand.cpu_cores, 8);
-  EXPECT_EQ(estimate.source, core::Source::kAssumed);
+  EXPECT_EQ(estimate.sources.busy, core::Source::kAssumed);
 }
 
 TEST(EstimateFor, NothingGoesBeyondTheUsersOwnBounds) {
@@ -75,11 +75,11 @@ TEST(EstimateFor, AsksWhatAGpuIsThatTheClusterDoesNotHave) {
 
 TEST(AsBrought, BelievesNoClientThatItMeasuredAndDropsWhatCanBeNone) {
   core::Needs needs = Predicted();
-  needs.source = core::Source::kMeasured;
+  needs.sources = core::Sources::All(core::Source::kObserved);
   needs.profile.busy = 7;
   needs.profile.cpu_curve = {{4, 0.5}, {2, 1}};
   const core::Needs brought = AsBrought(needs);
-  EXPECT_EQ(brought.source, core::Source::kPredicted);
+  EXPECT_EQ(brought.sources, core::Sources::All(core::Source::kTold));
   EXPECT_FALSE(brought.profile.busy);
   EXPECT_TRUE(brought.profile.cpu_curve.empty());
   EXPECT_EQ(brought.profile.gpu_memory, core::GiB(10));
@@ -95,6 +95,33 @@ TEST(FillFrom, TakesRatesOfTheSameGpuModelOnly) {
   EXPECT_FALSE(needs.profile.steps_per_second);
   EXPECT_EQ(needs.profile.gpu_memory, core::GiB(10));
   EXPECT_EQ(needs.profile.host_memory, core::GiB(2));
+  EXPECT_EQ(needs.sources.host_memory, core::Source::kPredicted);
+  EXPECT_EQ(needs.sources.busy, core::Source::kAssumed) << "that was not filled";
+}
+
+TEST(FillFrom, EachFigureKeepsItsSource) {
+  core::Needs seen;
+  seen.sources = core::Sources::All(core::Source::kObserved);
+  seen.profile.gpu = Predicted().profile.gpu;
+  seen.profile.busy = 0.5;
+  seen.profile.cpu_cores = 2;
+  FillFrom(seen, Predicted());
+  EXPECT_EQ(seen.sources.busy, core::Source::kObserved);
+  EXPECT_EQ(seen.sources.cores, core::Source::kObserved);
+  EXPECT_EQ(seen.sources.gpu_memory, core::Source::kPredicted);
+}
+
+TEST(EstimateFor, WhatTheUserBoundsWasTold) {
+  core::Submission asked;
+  EXPECT_EQ(EstimateFor(Predicted(), asked, OneNode(), NoModel).sources.gpu_memory,
+            core::Source::kPredicted);
+  asked.gpu_memory = core::GiB(1);
+  asked.cores = 0.5;
+  const core::Sources sources = EstimateFor(Predicted(), asked, OneNode(), NoModel).sources;
+  EXPECT_EQ(sources.gpu_memory, core::Source::kTold);
+  EXPECT_EQ(sources.cores, core::Source::kTold);
+  EXPECT_EQ(sources.busy, core::Source::kPredicted);
+  EXPECT_EQ(EstimateFor({}, {}, OneNode(), NoModel).sources, core::Sources());
 }
 
 }  // namespace

@@ -29,16 +29,19 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
     p.power.reset();
     p.kernel_time.reset();
     needs.duration.reset();
+    needs.sources.sm = needs.sources.duration = core::Source::kAssumed;
   }
+  constexpr core::Source kSeen = core::Source::kObserved;
   const auto take = [](auto& figure, const auto& from) {
     if (from) figure = from;
+    return from.has_value();
   };
   take(p.steps_per_second, seen.steps_per_second);
   take(p.busy, seen.busy);
-  take(p.sm, seen.sm);
+  if (take(p.sm, seen.sm)) needs.sources.sm = kSeen;
   take(p.dram, seen.dram);
   take(p.pcie, seen.pcie);
-  take(p.host_memory, seen.host_memory);
+  if (take(p.host_memory, seen.host_memory)) needs.sources.host_memory = kSeen;
   take(p.host_bandwidth, seen.host_bandwidth);
   take(p.power, seen.power);
   take(p.kernels, seen.kernels);
@@ -47,15 +50,17 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
   take(p.kernel_time, seen.kernel_time);
   if (seen.gpu_memory) {
     p.gpu_memory = seen.gpu_memory;
+    needs.sources.gpu_memory = kSeen;
     needs.gpu_memory_upper.reset();
   }
   if (seen.cpu_cores) {
     p.cpu_cores = CoresNeeded(*seen.cpu_cores, given, gpus);
     p.cpu_curve.clear();
+    needs.sources.cores = kSeen;
     needs.cores_upper.reset();
   }
   if (seen.busy) {
-    needs.source = core::Source::kMeasured;
+    needs.sources.busy = kSeen;
     needs.from = "itself, watched alone";
   }
   return needs;
@@ -76,7 +81,7 @@ std::optional<core::Ratio> SmAlone(const core::Needs& believed, const std::strin
   constexpr double kTrains = 0.8;
   const auto& known = believed.profile.gpu_memory;
   // A prediction is not good enough to judge anybody by.
-  if (believed.source != core::Source::kMeasured || believed.profile.gpu != model) {
+  if (believed.sources.sm != core::Source::kObserved || believed.profile.gpu != model) {
     return std::nullopt;
   }
   return known && held && *held >= *known * kTrains ? believed.profile.sm : std::nullopt;

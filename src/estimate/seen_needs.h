@@ -14,8 +14,8 @@ namespace sharewell::estimate {
 double CoresNeeded(double used_a_gpu, double given, int gpus);
 
 // `seen` alone on `seen.gpu`, with `given` cores in all. What was not seen stays as believed,
-// unless that was of another GPU model. Without a busy share nothing of a GPU was seen, and the
-// source stays what it was.
+// unless that was of another GPU model. What was seen is observed, each figure for itself; without
+// a busy share how it uses its GPU stays from whom it was.
 core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, double given,
                       int gpus);
 

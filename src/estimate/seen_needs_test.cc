@@ -10,7 +10,7 @@ using core::Source;
 
 TEST(SeenNeeds, WhatWasSeenStandsBeforeWhatWasBelieved) {
   core::Needs believed;
-  believed.source = Source::kPredicted;
+  believed.sources = core::Sources::All(Source::kPredicted);
   believed.from = "net.onnx";
   believed.profile.workload.name = "net";
   believed.profile.gpu = "H200";
@@ -22,13 +22,16 @@ TEST(SeenNeeds, WhatWasSeenStandsBeforeWhatWasBelieved) {
   seen.gpu = "H200";
   seen.cpu_cores = 2;
   core::Needs needs = SeenNeeds(believed, seen, 8, 1);
-  EXPECT_EQ(needs.source, Source::kPredicted) << "nothing of the GPU was seen";
+  EXPECT_EQ(needs.sources.busy, Source::kPredicted) << "nothing of the GPU was seen";
   EXPECT_EQ(needs.profile.busy, 0.9);
   EXPECT_EQ(needs.profile.cpu_cores, 2);
+  EXPECT_EQ(needs.sources.cores, Source::kObserved);
   seen.busy = 0.3;
   seen.gpu_memory = GiB(10);
   needs = SeenNeeds(believed, seen, 8, 1);
-  EXPECT_EQ(needs.source, Source::kMeasured);
+  EXPECT_EQ(needs.sources.busy, Source::kObserved);
+  EXPECT_EQ(needs.sources.gpu_memory, Source::kObserved);
+  EXPECT_EQ(needs.sources.host_memory, Source::kPredicted) << "was not seen";
   EXPECT_EQ(needs.profile.workload.name, "net");
   EXPECT_EQ(needs.profile.busy, 0.3);
   EXPECT_EQ(needs.profile.steps_per_second, 5) << "was not seen";
@@ -65,7 +68,7 @@ TEST(SeenNeeds, AStarvedJobNeedsMoreThanItUsed) {
 
 TEST(SmAlone, IsKnownOfAJobThatWasMeasuredAndTrains) {
   core::Needs believed;
-  believed.source = core::Source::kMeasured;
+  believed.sources = core::Sources::All(core::Source::kObserved);
   believed.profile.gpu = "H200";
   believed.profile.sm = 0.4;
   believed.profile.gpu_memory = core::Bytes(100);
@@ -73,8 +76,8 @@ TEST(SmAlone, IsKnownOfAJobThatWasMeasuredAndTrains) {
   EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(79))) << "it loads";
   EXPECT_FALSE(SmAlone(believed, "H200", {}));
   EXPECT_FALSE(SmAlone(believed, "A100", core::Bytes(80)));
-  believed.source = core::Source::kPredicted;
-  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(80)));
+  believed.sources.sm = core::Source::kPredicted;
+  EXPECT_FALSE(SmAlone(believed, "H200", core::Bytes(80))) << "whatever else of it was seen";
 }
 
 TEST(SeenNeeds, ARunWithFewerSmsTellsWhatItHoldsAndNotHowFastItIs) {

@@ -92,12 +92,19 @@ void EachSubmissionField(Submission& submission, Visitor& field) {
 
 template <class Needs, class Visitor>
 void EachNeedsField(Needs& needs, Visitor& field) {
-  auto& [source, from, profile, gpu_memory_upper, cores_upper, duration, graph, optimizer,
+  auto& [sources, from, profile, gpu_memory_upper, cores_upper, duration, graph, optimizer,
          retrained] = needs;
   auto& [workload, gpu, steps_per_second, busy, sm, dram, gpu_memory, pcie, cpu_cores, host_memory,
          host_bandwidth, power, kernel_time, kernels, cpu_curve] = profile;
   auto& [workload_name, batch, precision, workers] = workload;
+  auto& [source, sm_source, memory_source, cores_source, host_source, duration_source] = sources;
+  // The first stands for the others where they are not there: once it was the only one.
   field(Field{.key = "source", .spec = "needs_source"}, source);
+  field(Field{.key = "sm_source", .spec = "needs_sm_source"}, sm_source);
+  field(Field{.key = "gpu_memory_source", .spec = "needs_gpu_memory_source"}, memory_source);
+  field(Field{.key = "cores_source", .spec = "needs_cores_source"}, cores_source);
+  field(Field{.key = "host_memory_source", .spec = "needs_host_memory_source"}, host_source);
+  field(Field{.key = "duration_source", .spec = "needs_duration_source"}, duration_source);
   field(Field{.key = "from", .spec = "needs_from", .within = kNameWithin}, from);
   field(Field{.key = "workload",
               .spec = "needs_workload",

@@ -13,7 +13,7 @@ constexpr double kMostBytes = 1e15;
 core::Needs NeedsOf(const Prediction& prediction, core::Seconds all_reduce) {
   const Prediction& p = prediction;
   core::Needs needs;
-  needs.source = core::Source::kPredicted;
+  needs.sources = core::Sources::All(core::Source::kPredicted);
   core::Profile& profile = needs.profile;
   const double step = p[Figure::kStepSeconds].median + all_reduce.value;
   if (step > 0) profile.steps_per_second = 1 / step;

@@ -155,7 +155,8 @@ struct ServerAdvisor::Impl {
     if (submission.needs) {
       Needs needs = estimate::AsBrought(*submission.needs);
       // What has learnt from runs here is not corrected by them once more.
-      if (needs.source == core::Source::kPredicted && !needs.retrained) runs.Correct(needs);
+      const bool unknown = needs.sources.busy == core::Source::kAssumed;
+      if (!unknown && !needs.retrained) runs.Correct(needs);
       if (needs.from.empty()) needs.from = "the submission";
       return needs;
     }
@@ -163,7 +164,7 @@ struct ServerAdvisor::Impl {
     const auto found = FindProfile(submission.profile);
     if (!found || *found == nullptr) return std::nullopt;
     Needs needs;
-    needs.source = core::Source::kMeasured;
+    needs.sources = core::Sources::All(core::Source::kObserved);
     needs.from = "profile " + submission.profile;
     needs.profile = (*found)->profile;
     return needs;
@@ -268,7 +269,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     nothing.workload = it->believed.profile.workload;
     inside->runs.Add(key, it->number, nothing, it->alone_time);
     const auto& needs = it->asked.needs;
-    if (needs && needs->source == core::Source::kPredicted && !needs->retrained) {
+    if (needs && needs->sources.busy == core::Source::kPredicted && !needs->retrained) {
       predicted[TextOf(key)] = &*it;
     }
   }
@@ -304,9 +305,9 @@ Needs ServerAdvisor::NeedsOf(const Submission& submission) {
   auto brought = impl_->Brought(submission);
   const auto runs = impl_->runs.NeedsOf(DigestOf(core::WorkloadKey(submission)));
   // Measured here, on the job itself, stands before any prediction.
-  const bool measured = runs && runs->source == core::Source::kMeasured &&
+  const bool measured = runs && runs->sources.busy == core::Source::kObserved &&
                         (runs->profile.busy || submission.gpus == 0);
-  if (measured && (!brought || brought->source != core::Source::kMeasured)) {
+  if (measured && (!brought || brought->sources.busy != core::Source::kObserved)) {
     Needs needs = *runs;
     if (brought) estimate::FillFrom(needs, *brought);
     return needs;
@@ -317,7 +318,7 @@ Needs ServerAdvisor::NeedsOf(const Submission& submission) {
   }
   if (runs) {
     Needs needs = *runs;
-    needs.source = core::Source::kAssumed;
+    needs.sources.busy = core::Source::kAssumed;
     if (submission.gpus > 0) {
       needs.from += "; what it needs of a GPU was not measured, so it is assumed to fill one";
     }
@@ -377,7 +378,7 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
   impl_->runs.Add(key, record.number, profile,
                   timed ? std::optional(record.alone_time) : std::nullopt);
   const auto& asked = record.asked.needs;
-  if (asked && asked->source == core::Source::kPredicted && !asked->retrained) {
+  if (asked && asked->sources.busy == core::Source::kPredicted && !asked->retrained) {
     impl_->runs.Compare(key, estimate::AsBrought(*asked).profile, seen);
   }
   impl_->Keep(key, record);

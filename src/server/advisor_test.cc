@@ -109,7 +109,7 @@ class ServerAdvisorTest : public ::testing::Test {
   }
   static Needs Known(double busy, double gib, double cores, Source source = Source::kPredicted) {
     Needs needs;
-    needs.source = source;
+    needs.sources = core::Sources::All(source);
     needs.profile.gpu = "H200";
     needs.profile.busy = needs.profile.sm = busy;
     needs.profile.gpu_memory = GiB(gib);
@@ -161,7 +161,7 @@ TEST_F(ServerAdvisorTest, WhatIsUnknownFillsItsGpuAndIsNotShared) {
   Machine("1xH200");
   const Submission job = Command({"python", "train.py"});
   const Needs needs = advisor->NeedsOf(job);
-  EXPECT_EQ(needs.source, Source::kAssumed);
+  EXPECT_EQ(needs.sources.busy, Source::kAssumed);
   EXPECT_THAT(needs.from, HasSubstr("nothing is known"));
   const core::Plan plan = Decide({job, Command({"python", "other.py"})});
   ASSERT_THAT(plan.starts, SizeIs(1));
@@ -171,11 +171,11 @@ TEST_F(ServerAdvisorTest, WhatIsUnknownFillsItsGpuAndIsNotShared) {
 TEST_F(ServerAdvisorTest, AClientsNeedsAreBelievedAsPredictionsAndOnlyWhereSane) {
   Machine("1xH200");
   Submission job = Command({"python", "train.py"});
-  job.needs = Known(0.3, 10, 2, Source::kMeasured);
+  job.needs = Known(0.3, 10, 2, Source::kObserved);
   job.needs->profile.dram = -5;
   job.needs->duration = Seconds(1e300);
   const Needs needs = advisor->NeedsOf(job);
-  EXPECT_EQ(needs.source, Source::kPredicted);
+  EXPECT_EQ(needs.sources.busy, Source::kTold);
   EXPECT_FALSE(needs.profile.dram);
   EXPECT_FALSE(needs.duration);
   Submission second = job;
@@ -205,7 +205,7 @@ TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
   EXPECT_EQ(profiles.all[0].source, "job");
   EXPECT_EQ(profiles.all[0].name, "python train.py");
   Needs needs = advisor->NeedsOf(job);
-  EXPECT_EQ(needs.source, Source::kMeasured) << "measured beats predicted";
+  EXPECT_EQ(needs.sources.busy, Source::kObserved) << "measured beats predicted";
   EXPECT_EQ(needs.from, "job 1");
   EXPECT_EQ(needs.profile.busy, 0.3);
   EXPECT_EQ(needs.profile.steps_per_second, 12);
@@ -221,11 +221,11 @@ TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
 
   Restart();
   needs = advisor->NeedsOf(job);
-  EXPECT_EQ(needs.source, Source::kMeasured);
+  EXPECT_EQ(needs.sources.busy, Source::kObserved);
   EXPECT_EQ(needs.profile.busy, 0.3);
   EXPECT_EQ(needs.duration, Seconds(110));
   EXPECT_GE(*needs.gpu_memory_upper, GiB(14));
-  EXPECT_EQ(advisor->NeedsOf(Command({"python", "eval.py"})).source, Source::kAssumed);
+  EXPECT_EQ(advisor->NeedsOf(Command({"python", "eval.py"})).sources.busy, Source::kAssumed);
 
   const int saves = profiles.saves;
   for (int i = 0; i < 5; ++i) advisor->LearnRun(Ran(job, 110), seen);
@@ -254,7 +254,7 @@ TEST_F(ServerAdvisorTest, F13_OfTheProfilesThatJobsLeftTheNewestStay) {
   std::vector<std::string> names;
   for (const auto& record : profiles.all) names.push_back(record.name);
   EXPECT_THAT(names, ::testing::ElementsAre("first", "third", "by hand"));
-  EXPECT_EQ(advisor->NeedsOf(Command({"first"})).source, Source::kMeasured);
+  EXPECT_EQ(advisor->NeedsOf(Command({"first"})).sources.busy, Source::kObserved);
 }
 
 TEST_F(ServerAdvisorTest, TheProfilesThatJobsLeaveAreBoundedWhileTheServerRuns) {

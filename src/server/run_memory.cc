@@ -184,8 +184,11 @@ std::optional<core::Needs> RunMemory::NeedsOf(const KeyDigest& key) const {
   for (const Run& run : runs.last) {
     if (run.alone) alone.push_back(*run.alone);
   }
-  if (const auto median = core::Quantile(alone, 0.5)) needs.duration = core::Seconds(*median);
-  needs.source = any ? core::Source::kMeasured : core::Source::kAssumed;
+  needs.sources = core::Sources::All(any ? core::Source::kObserved : core::Source::kAssumed);
+  if (const auto median = core::Quantile(alone, 0.5)) {
+    needs.duration = core::Seconds(*median);
+    needs.sources.duration = core::Source::kObserved;
+  }
   needs.from = runs.count == 1
                    ? fmt::format("job {}", runs.job)
                    : fmt::format("{} runs of the same, the last as job {}", runs.count, runs.job);
@@ -198,7 +201,7 @@ std::optional<core::Needs> RunMemory::NeedsOf(const KeyDigest& key) const {
 std::optional<core::ProfileRecord> RunMemory::RecordOf(const KeyDigest& key) {
   const auto it = runs_.find(key);
   const auto needs = NeedsOf(key);
-  if (!needs || needs->source != core::Source::kMeasured) return std::nullopt;
+  if (!needs || needs->sources.busy != core::Source::kObserved) return std::nullopt;
   core::ProfileRecord record;
   record.id = it->second.record;
   record.source = "job";

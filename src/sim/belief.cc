@@ -58,7 +58,7 @@ core::Estimate Draw(const core::Job& job, const TrueJob& truth, const BeliefOpti
                     double s) {
   const Draws draw(options.seed, job.id);
   core::Estimate e;
-  e.source = s == 0 ? core::Source::kMeasured : core::Source::kPredicted;
+  e.sources = core::Sources::All(s == 0 ? core::Source::kObserved : core::Source::kPredicted);
   e.on = truth.on;
   const std::size_t workload =
       job.workload.valid() ? job.workload.index() : options.predicted.size();

@@ -169,7 +169,7 @@ Estimate BelievedOf(std::optional<std::size_t> workload, const BeliefOptions& op
 
 TEST(Believe, WhatAPredictorErredByStandsInsteadOfDraws) {
   const Estimate e = BelievedOf(1, Predicted(0.154));
-  EXPECT_EQ(e.source, core::Source::kPredicted);
+  EXPECT_EQ(e.sources.busy, core::Source::kPredicted);
   for (const auto& on : e.on) {
     EXPECT_DOUBLE_EQ(on.demand.busy, 1.5 * 0.05);
     EXPECT_DOUBLE_EQ(on.demand.sm, 0.5 * 0.03);
@@ -216,8 +216,8 @@ TEST(Measured, IsTheTruthOfTheFiguresAndStillABeliefOfTheDuration) {
   const Estimate measured = Measured(job, truth, options);
   EXPECT_EQ(measured.on, truth.on);
   EXPECT_EQ(measured.duration, Believe(job, truth, options).duration);
-  EXPECT_EQ(measured.source, core::Source::kMeasured);
-  EXPECT_EQ(Believe(job, truth, options).source, core::Source::kPredicted);
+  EXPECT_EQ(measured.sources.busy, core::Source::kObserved);
+  EXPECT_EQ(Believe(job, truth, options).sources.busy, core::Source::kPredicted);
 }
 
 TEST(Measured, IsTheTruthWhateverWasPredicted) {

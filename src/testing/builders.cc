@@ -134,7 +134,7 @@ core::Estimate EstimateOf(const JobSpec& spec, const core::Cluster& cluster) {
   estimate.gpu_memory_upper = core::GiB(spec.gib);
   estimate.cpu_curve = spec.cpu_curve;
   if (spec.duration_known) estimate.duration = truth.work;
-  estimate.source = core::Source::kPredicted;
+  estimate.sources = core::Sources::All(core::Source::kPredicted);
   return estimate;
 }
 

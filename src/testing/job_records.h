@@ -10,7 +10,9 @@ namespace sharewell::testing {
 // Every field of these differs from its default: a format that forgets one does not bring it back.
 inline core::Needs FullNeeds() {
   core::Needs needs;
-  needs.source = core::Source::kMeasured;
+  using core::Source;
+  needs.sources = {Source::kObserved, Source::kPredicted, Source::kTold,
+                   Source::kTold,     Source::kPredicted, Source::kTold};
   needs.from = "profile resnet50";
   needs.profile.workload = {"tv:resnet50@224", 64, "bf16", 4};
   needs.profile.gpu = "H200";
@@ -65,7 +67,7 @@ inline core::Submission FullSubmission() {
   asked.array_at_once = 4;
   asked.needs = FullNeeds();
   asked.needs->from = "resnet50.onnx at batch 64";
-  asked.needs->source = core::Source::kPredicted;
+  asked.needs->sources.busy = core::Source::kPredicted;
   return asked;
 }
 

@@ -157,8 +157,8 @@ class Predict(ModelTest):
         for row in rows:
             self.assertTrue(0 < row["speed_p05"] <= row["speed_p50"] <= row["speed_p95"] <= 1)
             self.assertTrue(row["memory_fits"])
-        self.assertEqual([row["speed_source"] for row in rows], ["predicted", "predicted", "measured", "measured"])
-        self.assertEqual([row["demand_source"] for row in rows], ["predicted", "measured", "measured", "measured"])
+        self.assertEqual([row["speed_source"] for row in rows], ["predicted", "predicted", "observed", "observed"])
+        self.assertEqual([row["demand_source"] for row in rows], ["predicted", "observed", "observed", "observed"])
         lines = list(csv.DictReader(io.StringIO(self.succeed("predict", "--together", "pair.csv", "--csv"))))
         self.assertEqual([float(line["speed_p50"]) for line in lines], [row["speed_p50"] for row in rows])
         self.assertIn("Speed 1 is the job's pace alone", self.succeed("predict", "--together", "pair.csv"))

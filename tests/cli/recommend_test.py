@@ -67,10 +67,10 @@ class Recommend(ProgramTest):
 
     def test_what_was_measured_comes_first(self):
         own = self.answer("tv:resnet50@224")
-        self.assertEqual(own["recommendation"]["source"], "measured")
+        self.assertEqual(own["recommendation"]["source"], "observed")
         self.assertEqual(own["measured_as"], "tv:resnet50@224")
         named = self.answer(RESNET, "--gpu", "H200", "--batch", "64", "--precision", "bf16")
-        self.assertEqual(named["recommendation"]["source"], "measured")
+        self.assertEqual(named["recommendation"]["source"], "observed")
         self.assertTrue(named["recommendation"]["from"].startswith("data/h200/"))
         alone = self.answer(RESNET, "--gpu", "H200", "--batch", "64", "--precision", "bf16", "--predicted")
         self.assertEqual(alone["recommendation"]["source"], "predicted")

@@ -39,7 +39,7 @@ class EventReadingsTest : public ::testing::Test {
   JobId Comes(std::size_t gpu, double rate, core::Source source, double first_step = 0) {
     const JobId id = snapshot_.Waiting({.seconds = 10000});
     core::Estimate estimate = snapshot_->job(id).estimate;
-    estimate.source = source;
+    estimate.sources = core::Sources::All(source);
     snapshot_->SetEstimate(id, estimate, false);
     core::Plan plan;
     plan.starts.push_back({id, OnGpus({gpu}), {}, {}});
@@ -77,38 +77,38 @@ class EventReadingsTest : public ::testing::Test {
 };
 
 TEST_F(EventReadingsTest, WhoIsAloneIsNotLookedAt) {
-  Comes(0, 1, core::Source::kMeasured);
-  Comes(1, 1, core::Source::kMeasured);
+  Comes(0, 1, core::Source::kObserved);
+  Comes(1, 1, core::Source::kObserved);
   EXPECT_EQ(Next(), std::nullopt);
 }
 
 TEST_F(EventReadingsTest, LooksAfterAChangeAndAgainOnlyWhereSomebodyIsSlow) {
-  Comes(0, 1, core::Source::kMeasured);
+  Comes(0, 1, core::Source::kObserved);
   snapshot_.At(100);
-  Comes(0, 0.95, core::Source::kMeasured);
+  Comes(0, 0.95, core::Source::kObserved);
   EXPECT_EQ(Next(), Seconds(117)) << "10 s to settle, a window of 6 s, and a second more";
   EXPECT_TRUE(Look().leave.empty());
   EXPECT_EQ(Next(), std::nullopt);
   snapshot_.At(200);
-  Comes(0, 0.6, core::Source::kMeasured);
+  Comes(0, 0.6, core::Source::kObserved);
   EXPECT_EQ(Next(), Seconds(217));
   Look();
   EXPECT_EQ(Next(), Seconds(224));
 }
 
 TEST_F(EventReadingsTest, StartUpIsNotLookedAt) {
-  Comes(0, 1, core::Source::kMeasured);
+  Comes(0, 1, core::Source::kObserved);
   snapshot_.At(100);
-  Comes(0, 0.95, core::Source::kMeasured, 60);
+  Comes(0, 0.95, core::Source::kObserved, 60);
   EXPECT_EQ(Next(), Seconds(177));
 }
 
 TEST_F(EventReadingsTest, AChangeBeginsAnewAndAnEndIsForgotten) {
-  const JobId first = Comes(0, 1, core::Source::kMeasured);
+  const JobId first = Comes(0, 1, core::Source::kObserved);
   snapshot_.At(100);
-  Comes(0, 0.95, core::Source::kMeasured);
+  Comes(0, 0.95, core::Source::kObserved);
   snapshot_.At(110);
-  Comes(0, 0.9, core::Source::kMeasured);
+  Comes(0, 0.9, core::Source::kObserved);
   EXPECT_EQ(Next(), Seconds(127));
   Leaves(first);
   EXPECT_EQ(Next(), Seconds(127));
@@ -116,9 +116,9 @@ TEST_F(EventReadingsTest, AChangeBeginsAnewAndAnEndIsForgotten) {
 }
 
 TEST_F(EventReadingsTest, ABrokenBoundIsFoundAndThePairIsLearnt) {
-  const JobId first = Comes(0, 1, core::Source::kMeasured);
+  const JobId first = Comes(0, 1, core::Source::kObserved);
   snapshot_.At(100);
-  const JobId second = Comes(0, 0.55, core::Source::kMeasured);
+  const JobId second = Comes(0, 0.55, core::Source::kObserved);
   EXPECT_TRUE(Look().leave.empty()) << "not far beyond it: a second window must agree";
   const Verdict verdict = Look();
   ASSERT_EQ(verdict.leave.size(), 1U);
@@ -129,9 +129,9 @@ TEST_F(EventReadingsTest, ABrokenBoundIsFoundAndThePairIsLearnt) {
 }
 
 TEST_F(EventReadingsTest, FarBeyondTheBoundOneWindowIsEnough) {
-  Comes(0, 1, core::Source::kMeasured);
+  Comes(0, 1, core::Source::kObserved);
   snapshot_.At(100);
-  Comes(0, 0.2, core::Source::kMeasured);
+  Comes(0, 0.2, core::Source::kObserved);
   EXPECT_EQ(Look().leave.size(), 1U);
 }
 
@@ -153,9 +153,9 @@ TEST_F(EventReadingsTest, WhatItDidAloneIsItsRateAlone) {
 }
 
 TEST_F(EventReadingsTest, WhoWasSlowFromItsStartIsJudgedWhenPatienceIsOver) {
-  Comes(0, 1, core::Source::kMeasured);
+  Comes(0, 1, core::Source::kObserved);
   snapshot_.At(5);  // the first never kept its pace
-  Comes(0, 0.55, core::Source::kMeasured);
+  Comes(0, 0.55, core::Source::kObserved);
   EXPECT_TRUE(Look().leave.empty());
   EXPECT_TRUE(Look().leave.empty());
   ASSERT_TRUE(Next());

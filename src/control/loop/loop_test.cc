@@ -33,7 +33,7 @@ class FakeEstimator : public Estimator {
   }
   core::Estimate Measured(const core::Job&) override {
     core::Estimate estimate = fixtures::EstimateOf({.seconds = 100, .busy = 0.125}, cluster_);
-    estimate.source = core::Source::kMeasured;
+    estimate.sources = core::Sources::All(core::Source::kObserved);
     return estimate;
   }
 
@@ -280,13 +280,13 @@ TEST_F(LoopTest, AFailedJobIsGone) {
 
 TEST_F(LoopTest, WhatWasProfiledIsMeasuredFromThenOn) {
   SubmitAndStart(0, 0);
-  EXPECT_EQ(snapshot.job(JobId(0)).estimate.source, core::Source::kPredicted);
+  EXPECT_EQ(snapshot.job(JobId(0)).estimate.sources.busy, core::Source::kPredicted);
   auto observation = At(60);
   observation.profiled = {JobId(0)};
   Tell(observation);
   const auto& view = snapshot.job(JobId(0));
   EXPECT_TRUE(view.profiled);
-  EXPECT_EQ(view.estimate.source, core::Source::kMeasured);
+  EXPECT_EQ(view.estimate.sources.busy, core::Source::kObserved);
   EXPECT_EQ(view.estimate.on[0].demand.busy, 0.125);
   EXPECT_THAT(Seen(), ::testing::Contains(std::pair(Kind::kProfiled, JobId(0))));
 }

@@ -429,7 +429,7 @@ TEST_F(LinuxRunnerTest, AnotherServerFindsEveryRun) {
   auto request = Request({"sh", "-c", "echo 7 >> $SHAREWELL_PROGRESS; sleep 0.3; exit 5"});
   request.asked.memory = core::GiB(1);
   request.asked.after = {3, 4};
-  request.asked.needs = core::Needs{.source = core::Source::kMeasured,
+  request.asked.needs = core::Needs{.sources = core::Sources::All(core::Source::kObserved),
                                     .from = "job 3",
                                     .profile = {},
                                     .gpu_memory_upper = core::Bytes(5),

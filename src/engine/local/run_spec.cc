@@ -47,7 +47,7 @@ struct Writer {
   }
   void operator()(std::string_view key, double number) { spec.Put(key, number); }
   void operator()(std::string_view key, core::Source source) {
-    spec.Put(key, fmt::format("{}", static_cast<int>(source)));
+    spec.Put(key, std::string(core::NameOf(source)));
   }
   template <std::integral T>
   void operator()(std::string_view key, T number) {
@@ -99,10 +99,14 @@ template <std::integral T>
 bool FromText(std::string_view text, T& out) {
   return NumberFrom(text, out);
 }
+// A job that an older server started has a number there.
 bool FromText(std::string_view text, core::Source& out) {
-  int number = 0;
-  if (!NumberFrom(text, number) || number < 0 || number > 2) return false;
-  out = static_cast<core::Source>(number);
+  const std::optional<core::Source> named = text == "2"   ? core::Source::kObserved
+                                            : text == "1" ? core::Source::kPredicted
+                                            : text == "0" ? core::Source::kAssumed
+                                                          : core::SourceNamed(text);
+  if (!named) return false;
+  out = *named;
   return true;
 }
 template <class Tag>
@@ -149,7 +153,12 @@ struct Reader {
     (*this)(std::string_view(field.spec), out);
   }
   void operator()(const json::Field&, std::optional<core::Needs>& needs) const {
-    if (spec.Get("needs_source")) json::EachField(needs.emplace(), *this);
+    const auto source = spec.Get("needs_source");
+    if (!source) return;
+    core::Source all = core::Source::kAssumed;
+    FromText(*source, all);
+    needs.emplace().sources = core::Sources::All(all);
+    json::EachField(*needs, *this);
   }
 };
 

@@ -28,6 +28,13 @@ TEST(RunSpec, ASubmissionComesBackAsItWas) {
   EXPECT_EQ(Again(request).asked, request.asked);
 }
 
+// An older server wrote a number, and one for all figures.
+TEST(RunSpec, ASourceOfAnOlderServerStandsForAll) {
+  JobSpec spec;
+  spec.Put("needs_source", "2");
+  EXPECT_EQ(RequestIn(spec).asked.needs->sources, core::Sources::All(core::Source::kObserved));
+}
+
 TEST(RunSpec, SoDoesWhatTheRunWasGiven) {
   RunRequest request;
   request.id = {17, 2};

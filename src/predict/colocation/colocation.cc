@@ -365,7 +365,7 @@ std::vector<ColocationModel::Speed> ColocationModel::Speeds(
     for (std::size_t i = 0; i < residents.size(); ++i) {
       out[i] = {
           {Clamped(found[i]), Clamped(found[i] - state_.repeat), Clamped(found[i] + state_.repeat)},
-          core::Source::kMeasured};
+          core::Source::kObserved};
     }
     return out;
   }

@@ -97,7 +97,7 @@ TEST(ColocationModel, SharesAreToldApart) {
   const auto together = ColocationModel::Fit(world);
   ASSERT_TRUE(together) << together.error().message;
   const auto limited = together->Speeds(std::vector{a, b});
-  EXPECT_EQ(limited[0].source, core::Source::kMeasured);
+  EXPECT_EQ(limited[0].source, core::Source::kObserved);
   EXPECT_NEAR(limited[0].median, 0.6, 1e-12);
   EXPECT_NEAR(together->Speeds(std::vector{b})[0].median, 0.77, 1e-12) << "alone with its share";
   b.sm_share = 0.6;
@@ -130,7 +130,7 @@ TEST(ColocationModel, AMeasuredCompanyIsAnsweredWithTheMeasurementInAnyOrder) {
   const auto together = ColocationModel::Fit(world);
   ASSERT_TRUE(together);
   const auto speeds = together->Speeds(std::vector{b, a});
-  EXPECT_EQ(speeds[0].source, core::Source::kMeasured);
+  EXPECT_EQ(speeds[0].source, core::Source::kObserved);
   EXPECT_NEAR(speeds[0].median, 0.85, 1e-12);
   EXPECT_NEAR(speeds[1].median, 0.35, 1e-12);
   EXPECT_LT(speeds[1].low, 0.35);

@@ -83,7 +83,7 @@ TEST(JobTables, SayWhereAJobIsInOneLine) {
 TEST(JobTables, SayWhatIsBelievedAndFromWhere) {
   core::Needs needs;
   EXPECT_EQ(NeedsInWords(needs), "assumed");
-  needs.source = core::Source::kPredicted;
+  needs.sources = core::Sources::All(core::Source::kPredicted);
   needs.from = "resnet50.onnx at batch 64";
   needs.profile.gpu_memory = core::Bytes(18.2e9);
   needs.gpu_memory_upper = core::Bytes(22.1e9);
@@ -91,6 +91,10 @@ TEST(JobTables, SayWhatIsBelievedAndFromWhere) {
   EXPECT_EQ(NeedsInWords(needs),
             "18.2 GB of GPU memory (at most 22.1 GB), 3.1 cores (predicted: resnet50.onnx at batch "
             "64)");
+  needs.sources.cores = core::Source::kObserved;
+  EXPECT_EQ(NeedsInWords(needs),
+            "18.2 GB of GPU memory (at most 22.1 GB), 3.1 cores (observed) (predicted: "
+            "resnet50.onnx at batch 64)");
 }
 
 TEST(JobTables, TheListKeepsToTheWidthAndMarksSimulatedGpus) {

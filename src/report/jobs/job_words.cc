@@ -124,6 +124,11 @@ std::string GpusInWords(const std::vector<core::GivenGpu>& gpus) {
 std::string NeedsInWords(const core::Needs& needs) {
   std::vector<std::string> parts;
   const core::Profile& p = needs.profile;
+  const core::Sources& from_whom = needs.sources;
+  // Said of a figure where it is not from whom the whole is said to be.
+  const auto unless_as_the_rest = [&](core::Source source) {
+    if (source != from_whom.busy) parts.back() += fmt::format(" ({})", core::NameOf(source));
+  };
   if (p.gpu_memory) {
     parts.push_back(Size(*p.gpu_memory) + " of GPU memory");
     if (needs.gpu_memory_upper && *needs.gpu_memory_upper > *p.gpu_memory) {
@@ -132,14 +137,24 @@ std::string NeedsInWords(const core::Needs& needs) {
   } else if (needs.gpu_memory_upper) {
     parts.push_back("at most " + Size(*needs.gpu_memory_upper) + " of GPU memory");
   }
+  if (!parts.empty()) unless_as_the_rest(from_whom.gpu_memory);
   if (p.busy) parts.push_back("GPU busy " + Percent(*p.busy));
-  if (p.cpu_cores) parts.push_back(Number(*p.cpu_cores, 1) + " cores");
-  if (p.host_memory) parts.push_back(Size(*p.host_memory) + " of memory");
+  if (p.cpu_cores) {
+    parts.push_back(Number(*p.cpu_cores, 1) + " cores");
+    unless_as_the_rest(from_whom.cores);
+  }
+  if (p.host_memory) {
+    parts.push_back(Size(*p.host_memory) + " of memory");
+    unless_as_the_rest(from_whom.host_memory);
+  }
   if (p.steps_per_second) parts.push_back(Number(*p.steps_per_second, 1) + " steps/s");
-  if (needs.duration) parts.push_back("takes " + Duration(*needs.duration));
+  if (needs.duration) {
+    parts.push_back("takes " + Duration(*needs.duration));
+    unless_as_the_rest(from_whom.duration);
+  }
   const std::string from = PlainText(needs.from);
   const std::string source =
-      fmt::format("{}{}{}", core::NameOf(needs.source), from.empty() ? "" : ": ", from);
+      fmt::format("{}{}{}", core::NameOf(from_whom.busy), from.empty() ? "" : ": ", from);
   return parts.empty() ? source : fmt::format("{} ({})", fmt::join(parts, ", "), source);
 }
 

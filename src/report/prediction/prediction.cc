@@ -132,7 +132,8 @@ void WriteRow(json::Writer& out, const SpeedRow& row) {
   out.Field("speed_p05", row.speed.low);
   out.Field("speed_p95", row.speed.high);
   out.Field("speed_source", core::NameOf(row.speed.source));
-  out.Field("demand_source", row.demand_measured ? "measured" : "predicted");
+  out.Field("demand_source",
+            core::NameOf(row.demand_measured ? core::Source::kObserved : core::Source::kPredicted));
   out.Field("memory_fits", row.fits);
 }
 

@@ -175,7 +175,7 @@ TEST(SpeedsJson, HasTheSpeedOfEachWithItsBounds) {
   EXPECT_EQ(row["speed_p05"], 0.5);
   EXPECT_EQ(row["speed_p95"], 0.875);
   EXPECT_EQ(row["speed_source"], "predicted");
-  EXPECT_EQ(row["demand_source"], "measured");
+  EXPECT_EQ(row["demand_source"], "observed");
   EXPECT_EQ(row["memory_fits"], false);
   EXPECT_EQ(row["profile"], "tv:vgg16@224");
   EXPECT_TRUE(row["model"].is_null());

@@ -20,12 +20,12 @@ Recommendation Example() {
   answer.workload = "net";
   answer.goal = Goal::kEnergy;
   answer.cell.setting = {"H200", "bf16", 128, 4, 8};
-  answer.cell.samples = {{2000, 1800, 2200}, core::Source::kMeasured};
+  answer.cell.samples = {{2000, 1800, 2200}, core::Source::kObserved};
   answer.cell.from = "cells.csv";
-  answer.joules = core::Estimated<>{{0.05, 0.04, 0.06}, core::Source::kMeasured};
+  answer.joules = core::Estimated<>{{0.05, 0.04, 0.06}, core::Source::kObserved};
   answer.choices = {
-      {"gpu", "H200", core::Source::kMeasured, "cells.csv", "the only one asked for."},
-      {"cores", "8", core::Source::kMeasured, "cells.csv", "the fewest."}};
+      {"gpu", "H200", core::Source::kObserved, "cells.csv", "the only one asked for."},
+      {"cores", "8", core::Source::kObserved, "cells.csv", "the fewest."}};
   answer.batches.largest = 992;
   answer.batches.memory = core::Estimated<>{{50e9, 40e9, 60e9}};
   answer.gpus = {{"H200", answer.cell, answer.joules, {}, {}, true, ""},
@@ -55,7 +55,7 @@ TEST(Recommendation, JsonHasNullForWhatIsUnknown) {
   EXPECT_EQ(json["recommendation"]["cpu_cores"], 8);
   EXPECT_EQ(json["recommendation"]["share"], "perhaps");
   EXPECT_EQ(json["figures"]["samples_per_second"]["p05"], 1800);
-  EXPECT_EQ(json["figures"]["samples_per_second"]["source"], "measured");
+  EXPECT_EQ(json["figures"]["samples_per_second"]["source"], "observed");
   EXPECT_TRUE(json["figures"]["cost_per_million_samples"].is_null());
   EXPECT_TRUE(json["batches"]["best_for_cost"].is_null());
   EXPECT_EQ(json["batches"]["largest_that_fits"], 992);

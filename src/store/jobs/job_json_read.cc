@@ -23,18 +23,16 @@ constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAfter = 100;
 constexpr std::size_t kDeepestJob = 16;
 
-void ReadSource(json::Reader& reader, core::Source& source) {
-  const json::Value json = reader.Member("source");
+void ReadSource(json::Reader& reader, const char* key, core::Source& source) {
+  const json::Value json = reader.Member(key);
   if (json.is_null()) return;
   const std::string_view name = json.Text().value_or("");
-  if (name == "measured") {
-    source = core::Source::kMeasured;
-  } else if (name == "predicted") {
-    source = core::Source::kPredicted;
-  } else if (name == "assumed") {
-    source = core::Source::kAssumed;
+  if (const auto named = core::SourceNamed(name)) {
+    source = *named;
+  } else if (name == "measured") {  // as older programs say
+    source = core::Source::kObserved;
   } else {
-    reader.Fail("source", core::Quoted(name) + " is not measured, predicted or assumed");
+    reader.Fail(key, core::Quoted(name) + " is not observed, told, predicted or assumed");
   }
 }
 
@@ -180,7 +178,9 @@ class FieldReader {
   void operator()(const json::Field&, std::optional<std::uint32_t>& umask) {
     ReadUmask(reader_, umask);
   }
-  void operator()(const json::Field&, core::Source& source) { ReadSource(reader_, source); }
+  void operator()(const json::Field& field, core::Source& source) {
+    ReadSource(reader_, field.key, source);
+  }
   void operator()(const json::Field& field, core::CpuCurve& curve) {
     ReadCurve(reader_, MostOf(field), curve);
   }
@@ -223,6 +223,9 @@ core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust tr
                       std::string& error) {
   core::Needs needs;
   json::Reader reader(json, place, trust, error);
+  core::Source all = core::Source::kAssumed;
+  ReadSource(reader, "source", all);
+  needs.sources = core::Sources::All(all);
   json::EachField(needs, FieldReader(reader, false, error));
   reader.RefuseOthers();
   return needs;

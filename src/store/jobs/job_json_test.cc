@@ -72,7 +72,7 @@ TEST(JobJson, IsTheApisJob) {
   EXPECT_EQ(job["phase"], "running");
   EXPECT_EQ(job["gpus_asked"], 2);
   EXPECT_EQ(job["gpus"][1]["index"], 3);
-  EXPECT_EQ(job["needs"]["source"], "measured");
+  EXPECT_EQ(job["needs"]["source"], "observed");
   EXPECT_EQ(job["needs"]["gpu_memory_bytes"], 9.0 * 1024 * 1024 * 1024);
   EXPECT_EQ(job["needs_given"]["optimizer"], "adam");
   EXPECT_EQ(job["command"][4]["bytes"], "//4gcmF3");
@@ -99,6 +99,16 @@ TEST(JobJson, IsTheApisJob) {
   const Json shown = Json::parse(JobToJson(broken));
   EXPECT_EQ(shown["name"], "a\xef\xbf\xbd");
   EXPECT_EQ(shown["slowdown"], nullptr);
+}
+
+// Of an older server or client one source stands for all figures.
+TEST(JobJson, OneSourceStandsForAll) {
+  const auto read = SubmissionFromJson(
+      R"({"command":["true"],"needs":{"source":"measured","cores_source":"told"}})");
+  ASSERT_TRUE(read) << read.error().message;
+  core::Sources expected = core::Sources::All(core::Source::kObserved);
+  expected.cores = core::Source::kTold;
+  EXPECT_EQ(read->needs->sources, expected);
 }
 
 TEST(JobJson, ASubmissionComesBackAsItWas) {

@@ -71,6 +71,10 @@ class FieldWriter {
     writer_.TextOrNull(KeyOf(field), umask ? UmaskText(*umask) : "");
   }
   void operator()(const json::Field& field, core::Source source) {
+    // In the store those that are like the first are not written.
+    const bool like_first = first_source_ == source;
+    if (!first_source_) first_source_ = source;
+    if (like_first && writer_.style() == json::Style::kBrief) return;
     writer_.Field(KeyOf(field), core::NameOf(source));
   }
   void operator()(const json::Field& field, const core::CpuCurve& curve) {
@@ -107,6 +111,7 @@ class FieldWriter {
   json::Writer& writer_;
   const core::JobRecord* const job_;
   const bool with_environment_;
+  std::optional<core::Source> first_source_;
 };
 
 void WriteSeen(json::Writer& writer, const core::SeenFigures& seen) {

@@ -32,7 +32,7 @@ TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
   const PredictionAsk ask = Ask(kNet);
   const auto needs = PredictNeeds(ask, catalogue);
   ASSERT_TRUE(needs) << needs.error().message;
-  EXPECT_EQ(needs->source, core::Source::kPredicted);
+  EXPECT_EQ(needs->sources.busy, core::Source::kPredicted);
   EXPECT_EQ(needs->from, "'net.json' at batch 32, fp32");
   EXPECT_EQ(needs->profile.workload.name, "net");
   EXPECT_EQ(needs->profile.workload.workers, 2);

@@ -308,7 +308,7 @@ TEST_F(PredictionTest, WithoutGroupsAllShareOneGpu) {
 TEST_F(PredictionTest, AMeasuredPairIsAnsweredWithTheMeasurement) {
   const core::PairMeasurement& pair = measured.pairs.at(1);
   const std::vector<SpeedRow> rows = ColocationModel({Profile(pair.a), Profile(pair.b)});
-  EXPECT_EQ(rows[0].speed.source, core::Source::kMeasured);
+  EXPECT_EQ(rows[0].speed.source, core::Source::kObserved);
   EXPECT_TRUE(rows[0].demand_measured);
   const std::vector<SpeedRow> other = ColocationModel({Profile(pair.a), Ask()});
   EXPECT_EQ(other[0].speed.source, core::Source::kPredicted);

@@ -56,7 +56,7 @@ std::optional<core::Estimated<>> CostPerMillion(const Cell& cell, const Prices& 
   if (gpu == prices.gpu.end() || !(cell.samples.median > 0)) return std::nullopt;
   const double hour = gpu->second + prices.core.value_or(0) * cell.setting.cores.value_or(0);
   const double each = 1e6 * hour / kHour;
-  return Ratio({{each, each, each}, core::Source::kMeasured}, cell.samples);
+  return Ratio({{each, each, each}, core::Source::kObserved}, cell.samples);
 }
 
 std::optional<core::Estimated<>> SharedSamples(const Cell& cell) {

@@ -39,7 +39,7 @@ struct Cell {
   std::optional<core::Estimated<>> cores_used = {};  // CPU seconds a second
   std::optional<core::Estimated<>> together = {};    // speed of each of two such jobs on one GPU
   std::string from = {};                             // "data/h200/cores.csv", "the graph"
-  bool measured() const { return samples.source == core::Source::kMeasured; }
+  bool measured() const { return samples.source == core::Source::kObserved; }
 };
 
 // The user's: of an hour of one GPU of a model, and of an hour of one core.

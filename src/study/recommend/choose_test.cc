@@ -15,7 +15,7 @@ Cell At(std::int64_t batch, double cores, double samples,
 }
 
 Cell Measured(std::int64_t batch, double cores, double samples) {
-  return At(batch, cores, samples, core::Source::kMeasured);
+  return At(batch, cores, samples, core::Source::kObserved);
 }
 
 Setting Choice(const std::vector<Cell>& cells, Goal goal = Goal::kThroughput,
@@ -103,7 +103,7 @@ TEST(Choose, KnowsNothingOfWhatIsUnknown) {
 TEST(Cell, FiguresHaveTheBoundsOfTheirPartsAtTheirWorst) {
   Cell cell = At(10, 4, 100);
   cell.samples = {{100, 80, 125}, core::Source::kPredicted};
-  cell.power = core::Estimated<>{{200, 160, 250}, core::Source::kMeasured};
+  cell.power = core::Estimated<>{{200, 160, 250}, core::Source::kObserved};
   const auto joules = JoulesPerSample(cell);
   ASSERT_TRUE(joules);
   EXPECT_DOUBLE_EQ(joules->median, 2);

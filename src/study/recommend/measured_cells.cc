@@ -19,7 +19,7 @@ constexpr double kMostCores = 1e6;
 constexpr platform::Range kPercent{0, 1000};
 
 core::Estimated<> Measured(double value, const std::optional<double>& uncertainty = {}) {
-  core::Estimated<> out{core::Interval<>::Unbounded(value), core::Source::kMeasured};
+  core::Estimated<> out{core::Interval<>::Unbounded(value), core::Source::kObserved};
   if (uncertainty) {
     out.low = std::max(0.0, value * (1 - *uncertainty));
     out.high = value * (1 + *uncertainty);

@@ -222,7 +222,7 @@ Choice ReasonForSharing(const SharingAdvice& sharing, const Cell& cell) {
     out.why += fmt::format(" Beside {} of {} measured workloads both keep {}.", sharing.good,
                            sharing.neighbours, Percent(kKeptBeside));
   }
-  if (cell.measured() && out.source != core::Source::kMeasured) out.why += " Predicted.";
+  if (cell.measured() && out.source != core::Source::kObserved) out.why += " Predicted.";
   return out;
 }
 

@@ -134,7 +134,7 @@ TEST_F(RecommendTest, WhatWasMeasuredComesBeforePredictions) {
   EXPECT_TRUE(answer.cell.measured());
   EXPECT_EQ(answer.cell.setting.cores, 4);
   EXPECT_EQ(answer.workload, "net");
-  EXPECT_EQ(Of(answer, "cores").source, core::Source::kMeasured);
+  EXPECT_EQ(Of(answer, "cores").source, core::Source::kObserved);
   EXPECT_THAT(Of(answer, "cores").from, HasSubstr("cells.csv"));
   EXPECT_THAT(Of(answer, "cores").why, HasSubstr("on 2 it is 50 %"));
   EXPECT_THAT(answer.remarks, ::testing::Contains(HasSubstr("4 cells of net were measured")));

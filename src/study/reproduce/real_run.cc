@@ -41,7 +41,10 @@ void ReadTold(Reader in, RealJob& job) {
   in.Number("power_watts", job.told.power, kAmount);
   in.Number("pcie_bytes_per_second", job.told.pcie, kAmount);
   in.Number("duration_seconds", job.told_duration, {0, kLongest});
-  if (in.Has("source")) job.told_measured = in.Member("source").Text() == "measured";
+  if (in.Has("source")) {
+    const auto source = in.Member("source").Text();
+    job.told_measured = source == "observed" || source == "measured";  // as older servers say
+  }
 }
 
 RealJob ReadJob(Reader in) {

@@ -51,7 +51,13 @@ export type Predictor = {
 
 /** What a job is believed to need, alone. Unknown is null. */
 export type Needs = {
-  source: "measured" | "predicted" | "assumed";
+  /** whom busy, dram and steps_per_second are from; an older client's measured is read as observed */
+  source: "observed" | "told" | "predicted" | "assumed";
+  sm_source?: "observed" | "told" | "predicted" | "assumed";
+  gpu_memory_source?: "observed" | "told" | "predicted" | "assumed";
+  cores_source?: "observed" | "told" | "predicted" | "assumed";
+  host_memory_source?: "observed" | "told" | "predicted" | "assumed";
+  duration_source?: "observed" | "told" | "predicted" | "assumed";
   /** where that comes from, in words */
   from: string;
   workload: string | null;
@@ -91,7 +97,13 @@ export type Needs = {
 
 /** As Needs; what is left out is unknown. */
 export type NeedsSent = {
-  source?: "measured" | "predicted" | "assumed";
+  /** whom busy, dram and steps_per_second are from; an older client's measured is read as observed */
+  source?: "observed" | "told" | "predicted" | "assumed";
+  sm_source?: "observed" | "told" | "predicted" | "assumed";
+  gpu_memory_source?: "observed" | "told" | "predicted" | "assumed";
+  cores_source?: "observed" | "told" | "predicted" | "assumed";
+  host_memory_source?: "observed" | "told" | "predicted" | "assumed";
+  duration_source?: "observed" | "told" | "predicted" | "assumed";
   /** where that comes from, in words */
   from?: string;
   workload?: string | null;

@@ -40,7 +40,7 @@ inline core::JobRecord RecordOf(std::int64_t number, double submitted, double bu
   record.number = number;
   record.user.name = "ann";
   record.asked.command = {"train", std::to_string(number)};
-  record.believed.source = core::Source::kMeasured;
+  record.believed.sources = core::Sources::All(core::Source::kObserved);
   record.believed.profile.gpu = "A";
   record.believed.profile.busy = busy;
   record.believed.profile.gpu_memory = core::GiB(1);
