@@ -194,28 +194,28 @@ TEST(YeungReal, RefusesWhatIsNoRecordAndSaysWhy) {
     EXPECT_NE(at, std::string::npos) << from;
     return text.replace(at, from.size(), to);
   };
-  expect("", "no JSON object");
+  expect("", "line 1: is no valid JSON here");
   expect("[1]", "no JSON object");
   expect("{}", "no record of a mix");
   expect(with("\"schema\":1", "\"schema\":2"), "schema");
   expect(with("\"complete\":true", "\"complete\":false"), "not all of its jobs ended");
   expect(with("\"end_seconds\":23", "\"end_seconds\":0.5"),
-         "job 2: 'end_seconds': it is 0.5, before the job was started at 1");
+         "job 2: end_seconds: it is 0.5, before the job was started at 1");
   expect(with("\"submit_seconds\":1", "\"submit_seconds\":1.5"),
-         "job 2: 'start_seconds': it is 1, before the job was submitted at 1.5");
+         "job 2: start_seconds: it is 1, before the job was submitted at 1.5");
   expect(with("\"steps_per_second\":26.39", "\"steps_per_second\":0"),
-         "job 1: needs: 'steps_per_second': it is '0', not a number from 1e-09 to");
+         "job 1: needs: steps_per_second: 0 is not from 1e-09 to");
   expect(with("\"mix\":{\"sha256\":\"abc\"}", "\"mix\":{\"file\":\"m.toml\"}"),
-         "mix: 'sha256': it is missing");
-  expect(with("\"mix\":{\"sha256\":\"abc\"},", ""), "mix: 'sha256': it is missing");
-  expect(with("\"sha256\":\"abc\"", "\"sha256\":\"\""), "mix: 'sha256': it is empty");
+         "mix.sha256: is missing");
+  expect(with("\"mix\":{\"sha256\":\"abc\"},", ""), "mix: is missing");
+  expect(with("\"sha256\":\"abc\"", "\"sha256\":\"\""), "mix: sha256: it is empty");
   std::string nothing_ran = with("\"end_seconds\":22", "\"end_seconds\":0");
   nothing_ran.replace(nothing_ran.find("\"end_seconds\":23"), 16, "\"end_seconds\":1");
-  expect(nothing_ran, "job 2: 'end_seconds': it is 1, when it started");
-  expect(with("\"batch\":16", "\"batch\":\"many\""), "job 1: 'batch'");
-  expect(with("\"busy\":0.23", "\"busy\":23"), "job 1: needs: 'busy'");
+  expect(nothing_ran, "job 2: end_seconds: it is 1, when it started");
+  expect(with("\"batch\":16", "\"batch\":\"many\""), "job 1: batch: 'many' is no number");
+  expect(with("\"busy\":0.23", "\"busy\":23"), "job 1: needs: busy: 23 is not from 0 to 1");
   expect(with("\"model\":\"H200\"", "\"model\":\"H2000\""), "H2000");
-  expect(with("\"cores\":16", "\"cores\":null"), "'cores': it is missing");
+  expect(with("\"cores\":16", "\"cores\":null"), "machine: cores: is missing");
   expect(with("\"policy\":\"sharewell\"", "\"policy\":\"sharwell\""), "sharwell");
   EXPECT_NE(
       ErrorOf({folder.Write("a.json", good), folder.Write("b.json", good)}).find("one a policy"),
