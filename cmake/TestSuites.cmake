@@ -38,7 +38,7 @@ foreach(test RANGE 1 ${tests})
     set(name_${test} "${name}.${test}")
     set(processors 2)  # so that fewer run beside tests that mostly wait (tools/run_ctest)
     set(cost 50)       # some take minutes: not last
-    set(timeout 900)
+    set(timeout 1800)
   endif()
   add_test("${name_${test}}" ${program} "--gtest_filter=${filter_${test}}" --gtest_brief=1)
   set_tests_properties("${name_${test}}" PROPERTIES LABELS unit TIMEOUT ${timeout} PROCESSORS ${processors}
