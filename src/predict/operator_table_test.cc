@@ -88,11 +88,10 @@ TEST(OperatorTable, IsSureOfWhatWasMeasuredAndLessSureFartherAway) {
   const Roofline roofline = RooflineOf(TestGpu());
   const double just = TestTable().Seconds(Cells()[0].shape, kForward, roofline)->support;
   const double near = TestTable().Seconds(Product(700, 500, 400), kForward, roofline)->support;
-  const double far = TestTable().Seconds(Product(3e5, 1024, 1024), kForward, roofline)->support;
   EXPECT_GT(just, 0.9);
   EXPECT_LT(near, just);
-  EXPECT_LT(far, near);
-  EXPECT_LT(far, 0.1);
+  EXPECT_FALSE(TestTable().Seconds(Product(3e5, 1024, 1024), kForward, roofline))
+      << "too far away to tell";
 }
 
 TEST(OperatorTable, OtherGpusHaveTheSameRatioOverTheirOwnLimits) {
