@@ -67,7 +67,7 @@ core::JobRecord RecordOf(const Life& life, const std::string& user) {
   job.exit_code = job.phase == core::Phase::kFinished ? 0 : 1;
   job.run_time = job.alone_time = core::Seconds(static_cast<double>(life.to - life.from) / 1e3);
   core::Needs& needs = job.believed;
-  needs.source = core::Source::kPredicted;
+  needs.sources = core::Sources::All(core::Source::kPredicted);
   needs.from = "resnet50.onnx at batch 64";
   needs.profile.gpu = "H200";
   needs.profile.busy = 0.6;

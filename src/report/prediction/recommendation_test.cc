@@ -39,8 +39,8 @@ Recommendation Example() {
 TEST(Recommendation, TextHasChoicesFiguresAndWhatIsUnknown) {
   const std::string text = RecommendationText(Example());
   EXPECT_THAT(text, HasSubstr("net.onnx, for energy (measured as net)\n"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("CPU cores +8 +measured: cells\\.csv"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("samples a second +2,000 +1,800 +2,200 +measured"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("CPU cores +8 +observed: cells\\.csv"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("samples a second +2,000 +1,800 +2,200 +observed"));
   EXPECT_THAT(text, ::testing::ContainsRegex("cost of a million samples +unknown"));
   EXPECT_THAT(text, HasSubstr("largest that fits    992  (50.0 GB, at most 60.0 GB)"));
   EXPECT_THAT(text, HasSubstr("T4: batch 1 needs too much."));
