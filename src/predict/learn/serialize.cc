@@ -208,8 +208,9 @@ MeanModel::Member ReadMember(Reader in, std::size_t features) {
 Regressor::Model ReadModel(Reader in, std::size_t features) {
   const std::string kind = in.NeedText("kind");
   if (kind != "mean") {
-    return std::visit([](auto&& model) -> Regressor::Model { return std::move(model); },
-                      ReadMember(std::move(in), features));
+    return std::visit(
+        [](auto&& model) -> Regressor::Model { return std::forward<decltype(model)>(model); },
+        ReadMember(std::move(in), features));
   }
   // Not by recursion: a mean of means of means could go as deep as the text is long.
   MeanModel model;
