@@ -11,6 +11,7 @@
 #include "control/loop/test_guard.h"
 #include "core/numbers/random.h"
 #include "testing/random_case.h"
+#include "testing/sanitized.h"
 
 namespace sharewell::control {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using core::JobId;
 using core::Seconds;
 using fixtures::Dice;
+using fixtures::kFewer;
 
 // One job's own ups and downs: pauses and validation passes now and then, jitter, a slow first
 // epoch. None of it is anybody's fault.
@@ -53,7 +55,7 @@ Script RandomScript(Dice& dice, std::uint64_t seed, double from, double until) {
 }
 
 TEST(GuardLaws, F20_Over200ScriptsOfPausesAndCheckpointsNobodyIsEvicted) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200 / kFewer; ++seed) {
     Dice dice(seed);
     GuardWorld world;
     const bool read = dice.Chance(0.5);  // SMs
@@ -271,7 +273,7 @@ class History {
 
 TEST(GuardLaws, NobodyIsPutTogetherAndPartedForEver) {
   int evictions = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100 / kFewer; ++seed) {
     History history(seed, false), renumbered(seed, true);
     history.Play();
     EXPECT_EQ(history.wrong, "") << "seed " << seed << "\n" << history.log;
@@ -280,7 +282,7 @@ TEST(GuardLaws, NobodyIsPutTogetherAndPartedForEver) {
     renumbered.Play();
     EXPECT_EQ(history.log, renumbered.log) << "the same again, whatever ids jobs have; " << seed;
   }
-  EXPECT_GT(evictions, 50) << "the predictions were bad enough to be corrected";
+  EXPECT_GT(evictions, 50 / kFewer) << "the predictions were bad enough to be corrected";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "testing/plan_text.h"
 #include "testing/policies.h"
 #include "testing/random_case.h"
+#include "testing/sanitized.h"
 #include "testing/simulated_case.h"
 
 namespace sharewell::control {
@@ -30,6 +31,7 @@ using fixtures::CaseOf;
 using fixtures::CaseOptions;
 using fixtures::ClusterBuilder;
 using fixtures::JobSpec;
+using fixtures::kFewer;
 using fixtures::RandomCase;
 using End = sim::JobOutcome::End;
 
@@ -273,20 +275,6 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Laws, EveryPolicy, ::testing::ValuesIn(fixtures::EveryPolicy()), TestName);
 
-// With a sanitizer, which makes them ten times as slow, an eighth of the cases: `make soak` runs
-// all of them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SHAREWELL_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHAREWELL_SANITIZED 1
-#endif
-#endif
-#ifdef SHAREWELL_SANITIZED
-constexpr std::uint64_t kFewer = 8;
-#else
-constexpr std::uint64_t kFewer = 1;
-#endif
 constexpr std::uint64_t kCases = 200 / kFewer;
 constexpr std::uint64_t kFewCases = 60 / kFewer;
 
@@ -363,7 +351,7 @@ TEST_P(EveryPolicy, KeepsTheLawsWithTheGuard) {
 TEST(TheGuard, ChangesNothingWhereNobodyIsEvicted) {
   int evictions = 0, quiet = 0;
   for (const char* name : {"pack", "sharewell", "complement", "slot"}) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= (fixtures::kSanitized ? 40 : 100); ++seed) {
       const Case c = RandomCase(seed);
       const Course with = RunCase(c, name, {}, false, true);
       int here = 0;
@@ -374,8 +362,8 @@ TEST(TheGuard, ChangesNothingWhereNobodyIsEvicted) {
       EXPECT_EQ(with.decisions, RunCase(c, name).decisions) << name << ", case " << seed;
     }
   }
-  EXPECT_GT(evictions, 10);
-  EXPECT_GT(quiet, 100);
+  EXPECT_GT(evictions, 10 / kFewer);
+  EXPECT_GT(quiet, 100 / kFewer);
 }
 
 TEST(Pausing, KeepsTheLawsOnRandomCases) {
@@ -383,7 +371,7 @@ TEST(Pausing, KeepsTheLawsOnRandomCases) {
   options.pauses_runs = true;
   std::size_t pauses = 0;
   for (const char* name : {"srtf", "srsf", "las", "las+slim", "srtf+share"}) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= kFewCases; ++seed) {
       SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
       const Case c = RandomCase(seed);
       const Course run = RunCase(c, name, options);
@@ -392,11 +380,11 @@ TEST(Pausing, KeepsTheLawsOnRandomCases) {
       for (const auto& outcome : run.outcomes) pauses += static_cast<std::size_t>(outcome.moves);
     }
   }
-  EXPECT_GT(pauses, 100U);  // it is about something
+  EXPECT_GT(pauses, 100U / kFewer);  // it is about something
 }
 
 TEST_P(EveryPolicy, GivesTheSameBytesTwice) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20 / kFewer; ++seed) {
     const Case c = RandomCase(seed);
     EXPECT_EQ(RunCase(c, GetParam()).decisions, RunCase(c, GetParam()).decisions)
         << "case " << seed;
@@ -444,7 +432,7 @@ Journal RunBelieving(const Case& belief, const Case& world, const std::string& n
 
 TEST_P(EveryPolicy, ReadsNoTruth) {
   std::size_t compared = 0;
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 30 / kFewer; ++seed) {
     const Case belief = RandomCase(seed);
     Case other = belief;
     fixtures::Dice dice(seed + 1000);
@@ -472,7 +460,7 @@ TEST_P(EveryPolicy, ReadsNoTruth) {
       if (a.answered[turn] != b.answered[turn]) break;
     }
   }
-  EXPECT_GE(compared, 30U) << "the first plan of every case at the least";
+  EXPECT_GE(compared, 30U / kFewer) << "the first plan of every case at the least";
 }
 
 class NonPreempting : public ::testing::TestWithParam<std::string> {};
@@ -486,11 +474,12 @@ constexpr double kDay = 24 * kHour;
 // A saturated stream of short jobs that fill a GPU each, and one that the order or its size would
 // keep waiting: it starts a day after it was submitted, plus what is needed to clear its place.
 TEST_P(NonPreempting, NobodyStarvesOnASaturatedStream) {
+  const int hours = fixtures::kSanitized ? 40 : 80;
   const JobSpec gang{.name = "gang", .seconds = 2 * kHour, .submit = 600, .gpus = 4};
   const JobSpec longest{.name = "long", .seconds = 40 * kHour, .submit = 600, .busy = 0.05};
   for (const JobSpec& patient : {gang, longest}) {
     std::vector<JobSpec> specs;
-    for (int k = 0; k < 4 * 80; ++k) {
+    for (int k = 0; k < 4 * hours; ++k) {
       // A job an hour long every 15 minutes on four GPUs, and a few more at the beginning.
       const double submit = k < 12 ? 0 : (k - 12) * kHour / 4;
       specs.push_back({.seconds = kHour, .submit = submit, .busy = 1, .sm = 1, .user = 1});
@@ -514,7 +503,7 @@ TEST_P(NonPreempting, NobodyStarvesOnASaturatedStream) {
 // its neighbours beyond the bound, over its whole run. Returns the worst stretch.
 double ExpectWithinBound(const CaseOptions& options) {
   double worst = 1;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150 / kFewer; ++seed) {
     for (const double bound : {1.1, 1.25, 1.6}) {
       Case c = RandomCase(seed, options);
       c.belief = {0, 0, seed};

@@ -16,6 +16,7 @@
 #include "testing/fake_runner.h"
 #include "testing/policies.h"
 #include "testing/random_case.h"
+#include "testing/sanitized.h"
 
 namespace sharewell::control {
 namespace {
@@ -363,11 +364,7 @@ std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
 }
 
 TEST(ServiceFaults, NoJobIsLostDoubledOrStuckWhateverGoesWrong) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::uint64_t kSeeds = 200;
-#else
-  constexpr std::uint64_t kSeeds = 2000;
-#endif
+  constexpr std::uint64_t kSeeds = 2000 / fixtures::kFewer;
   const std::uint64_t first = FromEnvironment("SHAREWELL_SEED", 1);
   const bool one = std::getenv("SHAREWELL_SEED") != nullptr;
   const std::uint64_t seeds = one ? 1 : FromEnvironment("SHAREWELL_SEEDS", kSeeds);

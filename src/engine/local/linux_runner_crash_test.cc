@@ -20,6 +20,7 @@
 #include "engine/local/run/job_folder.h"
 #include "platform/files/test_folder.h"
 #include "platform/process/descendants.h"
+#include "testing/sanitized.h"
 
 namespace sharewell::engine {
 namespace {
@@ -188,7 +189,7 @@ void Serve(const platform::TestFolder& folder, int jobs) {
 
 TEST(LinuxRunnerCrash, AServerKilledAtAnyMomentLosesAndDoublesNothing) {
   const platform::TestFolder folder;
-  const int jobs = Many(120);
+  const int jobs = Many(fixtures::kSanitized ? 40 : 120);
   std::mt19937 chance(5);
   int kills = 0;
   const auto zero = Clock::now();

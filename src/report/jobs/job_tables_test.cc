@@ -230,6 +230,9 @@ TEST(JobTables, TextIsCutBetweenCharacters) {
   EXPECT_EQ(CutTo("────", 3), "──…");
   EXPECT_EQ(CutTo("abcd", 3), "ab…");
   EXPECT_EQ(CutTo("ab", 3), "ab");
+  EXPECT_EQ(CutTo("abcd", 0), "");
+  // In one go: letter by letter from its end, a name of a megabyte took minutes.
+  EXPECT_EQ(CutTo(std::string(1 << 20, 'x'), 3), "xx…");
 }
 
 TEST(JobWords, APausedJobSaysWhereItsMemoryIs) {

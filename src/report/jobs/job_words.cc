@@ -91,14 +91,9 @@ std::string PlainText(std::string_view text) {
 
 std::string CutTo(std::string text, std::size_t width) {
   if (DisplayWidth(text) <= width) return text;
-  while (!text.empty() && DisplayWidth(text) >= width) {
-    bool inside = true;  // of a character of several bytes, of which the first goes too
-    while (inside && !text.empty()) {
-      inside = (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80;
-      text.pop_back();
-    }
-  }
-  return width == 0 ? text : text + "…";
+  if (width == 0) return "";
+  text.resize(BytesWithin(text, width - 1));
+  return text + "…";
 }
 
 std::string GpuName(const core::GivenGpu& gpu) { return PlainText(core::NameOf(gpu)); }

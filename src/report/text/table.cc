@@ -55,6 +55,11 @@ bool Within(const std::array<Span, N>& spans, char32_t c) {
                      [c](const Span& s) { return c >= s.first && c <= s.last; });
 }
 
+std::size_t WidthOf(char32_t c) {
+  if (Within(kJoining, c)) return 0;
+  return Within(kWide, c) ? 2 : 1;
+}
+
 std::string Clean(std::string cell) {
   for (char& c : cell) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -68,10 +73,21 @@ std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
     const auto [value, bytes] = First(text);
-    if (!Within(kJoining, value)) width += Within(kWide, value) ? 2 : 1;
+    width += WidthOf(value);
     text.remove_prefix(bytes);
   }
   return width;
+}
+
+std::size_t BytesWithin(std::string_view text, std::size_t width) {
+  std::size_t taken = 0, at = 0;
+  while (at < text.size()) {
+    const auto [value, bytes] = First(text.substr(at));
+    taken += WidthOf(value);
+    if (taken > width) break;
+    at += bytes;
+  }
+  return at;
 }
 
 std::string Wrapped(std::string_view text, std::size_t width, std::size_t indent,

@@ -14,6 +14,8 @@ enum class Align { kLeft, kRight };
 // Characters a terminal shows for `text`: code points, those that join the one before them aside,
 // and double for the wide ones of East Asia. Broken bytes count one each.
 std::size_t DisplayWidth(std::string_view text);
+// The bytes of its longest beginning of whole characters that takes at most `width` columns.
+std::size_t BytesWithin(std::string_view text, std::size_t width);
 
 // `text` broken at spaces so that no line goes beyond column `width`; a longer word stays whole.
 // The first line begins at column `start`, the others with `indent` spaces.
