@@ -9,17 +9,16 @@
 
 namespace sharewell::engine {
 
-struct StepReading {
-  std::optional<double> steps;    // done in this attempt; absent: it has told none yet
-  core::Seconds first_step;       // of this attempt; in the future: as long as it tells none
-  std::optional<core::Ratio> sm;  // of its one GPU, kept active by all jobs there
-};
-
+// REQUIRES: the job runs, and did so at `at`, which is not in the future.
 class StepSource {
  public:
   virtual ~StepSource() = default;
-  // REQUIRES: the job runs, and did so at `at`, which is not in the future.
-  virtual StepReading Read(core::JobId job, core::Seconds at) const = 0;
+  // Of this attempt; in the future: as long as it tells none.
+  virtual core::Seconds FirstStep(core::JobId job) const = 0;
+  // Done in this attempt; absent: it has told none yet.
+  virtual std::optional<double> Steps(core::JobId job, core::Seconds at) const = 0;
+  // Of its one GPU, kept active by all jobs there.
+  virtual std::optional<core::Ratio> Sm(core::JobId job, core::Seconds at) const = 0;
 };
 
 }  // namespace sharewell::engine

@@ -115,6 +115,23 @@ TEST_F(HostileClientsTest, F15_LoopbackIsCountedByWhoeverOpenedIt) {
   EXPECT_THAT(Ask(Client(server_->Port())), testing::EndsWith("\r\n\r\nmine"));
 }
 
+TEST_F(HostileClientsTest, A1_AUidCountsForItsOwner) {
+  constexpr std::uint32_t kOwner = 4'000'000'000;
+  HttpOptions options;
+  options.counts_for = [](std::uint32_t uid) { return uid == ::getuid() ? kOwner : uid; };
+  auto server = HttpServer::Listen({Socket()}, options);
+  ASSERT_TRUE(server);
+  server_ = std::move(*server);
+  server_->Route("GET", "/hello", [&](const HttpRequest&) {
+    const bool counted = server_->UseOf(kOwner).connections == 1;
+    return HttpResponse{.body = counted && server_->UseOf(::getuid()).connections == 0
+                                    ? "the owner's"
+                                    : "another's"};
+  });
+  server_->Start();
+  EXPECT_THAT(Ask(Client(path_)), testing::EndsWith("\r\n\r\nthe owner's"));
+}
+
 TEST_F(HostileClientsTest, F15_HalfSentRequestsGiveWayToTheNext) {
   HttpOptions options;
   options.limits = [](auto) { return core::Limits{.connections = 3}; };

@@ -83,6 +83,10 @@ RequestReader::State RequestReader::Step() {
     if (parser.is_header_done() && !head_told_) {
       KeepHead();
       if (!head_.path.starts_with('/')) return Break(400, "the target must begin with /");
+      // A proxy before us may have looked at the other one.
+      if (parser.get().count(http::field::host) > 1) {
+        return Break(400, "a request has one Host header");
+      }
     }
   }
   return head_told_ && !parser.eager() ? State::kHead : State::kWhole;

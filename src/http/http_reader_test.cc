@@ -50,6 +50,12 @@ TEST(RequestReader, ByteByByteIsTheSameAsAtOnce) {
   }
 }
 
+TEST(RequestReader, TwoHostsAreRefused) {
+  EXPECT_EQ(BodyOf("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 7), "body: ");
+  EXPECT_EQ(BodyOf("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 7), "400");
+  EXPECT_EQ(BodyOf("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 99), "400");
+}
+
 TEST(RequestReader, ABodyInChunksIsTheSameHoweverTheNetworkCutsIt) {
   const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (std::size_t piece = 1; piece < 80; ++piece) {

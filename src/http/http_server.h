@@ -38,6 +38,8 @@ struct HttpOptions {
   // What one user may take: of connections, streams, memory and CPU time. Absent uid: somebody who
   // is not known. Empty: the defaults.
   std::function<core::Limits(std::optional<std::uint32_t> uid)> limits = {};
+  // Which user a uid counts for; empty: itself. The server's thread.
+  std::function<std::uint32_t(std::uint32_t uid)> counts_for = {};
   // Who finds a place at the socket when it is full for others, beside root and the server's user.
   std::function<bool(const Peer&)> admin = {};
   // What goes wrong and comes right again while it runs; the server's thread.

@@ -88,12 +88,16 @@ Share& Places::Of(std::uint32_t uid) {
 }
 
 Share& Places::Of(const Peer& peer) {
-  if (peer.uid) return Of(*peer.uid);
+  const auto counts_for = [&](std::uint32_t uid) {
+    return options_.counts_for ? options_.counts_for(uid) : uid;
+  };
+  if (peer.uid) return Of(counts_for(*peer.uid));
   if (peer.counted_uid) {
-    const std::string name = fmt::format("uid {} over TCP without a token", *peer.counted_uid);
+    const std::uint32_t uid = counts_for(*peer.counted_uid);
+    const std::string name = fmt::format("uid {} over TCP without a token", uid);
     Share& share = shares_[name];
     share.name = name;
-    share.uid = peer.counted_uid;
+    share.uid = uid;
     return share;
   }
   const bool here = IsLoopbackAddress(peer.address);

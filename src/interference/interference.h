@@ -32,11 +32,12 @@
 // is learnt in predict/colocation/colocation.h.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/demand.h"
 #include "core/ids.h"
@@ -108,15 +109,22 @@ class Interference {
              core::Ratio speed_b, core::Ratio sm_share_a, core::Ratio sm_share_b);
 
  private:
-  // GPU model, workload, its neighbour, and the whole percents of SMs that each has.
-  using Learnt = std::tuple<core::GpuModelId, core::WorkloadId, core::WorkloadId, int, int>;
+  // A workload's speed beside another, on that model with those whole percents of SMs.
+  struct Learnt {
+    core::GpuModelId model;
+    int own_percent = 0, others_percent = 0;
+    core::Ratio speed = 1;
+  };
+  static std::uint64_t PairOf(core::WorkloadId self, core::WorkloadId other) {
+    return (std::uint64_t{self.value} << 32) | other.value;
+  }
 
   double Slowdown(std::span<const Resident> residents, std::size_t i) const;
   std::optional<core::Ratio> LearntSpeed(core::GpuModelId model,
                                          std::span<const Resident> residents, std::size_t i) const;
 
   PairTable pairs_;
-  std::map<Learnt, core::Ratio> learnt_;  // counts before pairs_
+  std::unordered_map<std::uint64_t, std::vector<Learnt>> learnt_;  // by PairOf; before pairs_
   Coefficients coefficients_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
+#include "platform/process/subordinate_uids.h"
 #include "policy/registry.h"
 #include "server/dashboard.h"
 #include "server/server_parts.h"
@@ -114,6 +115,7 @@ void Server::Parts::MakeService() {
         "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
         options.kubernetes->scheduler);
   }
+  with.user_name = api::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
   engine::ClusterRunner* const cluster = AnyCluster();
   with.foreign_queue = cluster;
@@ -133,6 +135,9 @@ Result<void> Server::Parts::MakeApi() {
   };
   limits.limits = [this](std::optional<std::uint32_t> uid) {
     return uid ? settings->LimitsOf(*uid) : core::Limits{};
+  };
+  limits.counts_for = [uids = std::make_shared<platform::SubordinateUids>()](std::uint32_t uid) {
+    return uids->OwnerOf(uid);
   };
   auto listening = http::HttpServer::Listen(options.addresses, limits);
   RETURN_IF_ERROR(listening);

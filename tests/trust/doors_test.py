@@ -128,6 +128,15 @@ class Doors(TrustTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("a server listens there already", done.stderr)
 
+    def test_A1_a_uid_without_an_account_is_nobody(self):
+        """One person can have thousands of these, by /etc/subuid."""
+        server = self.serve()
+        for command in (["jobs"], ["submit", "--", "true"]):
+            done = server.run(4_000_000_000, *command)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("has no account on this machine", done.stderr)
+        self.assertEqual(server.run(ALICE, "jobs").returncode, 0)
+
     def test_F27_a_full_server_says_so_in_words(self):
         server = self.serve()
         self.hold(ALICE, server.socket, HALF, 80, "dribble")

@@ -24,9 +24,11 @@ ROOT = "root"
 
 
 def as_user(name):
-    """Arguments for subprocess that make a command run as that user."""
+    """Arguments for subprocess that make a command run as that user, or as a uid that may have no name."""
     if name == ROOT:
         return {}
+    if isinstance(name, int):
+        return {"user": name, "group": name, "extra_groups": []}
     account = pwd.getpwnam(name)
     return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 

@@ -75,6 +75,21 @@ class Forged(StoreTest):
         self.assertEqual(server.run(ROOT, "cancel", str(number)).returncode, 0)
         self.assertFalse(mark.exists())
 
+    def test_A5_a_record_of_one_name_that_runs_as_another_is_never_released(self):
+        server = self.serve()
+        mark = self.folder / "mark"
+        number = server.submit(ALICE, "--hold", "--", "touch", str(mark))
+        server.stop()
+        record = json.loads(sqlite3.connect(self.folder / "store.db").execute("SELECT record FROM job WHERE number = ?", [number]).fetchone()[0])
+        record.update(uid=0, gid=0)
+        self.assertEqual(self.sql("UPDATE job SET record = ? WHERE number = ?", json.dumps(record), number), 1)
+        server = self.serve()
+        done = server.run(ROOT, "release", str(number))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("would run as uid 0, which is 'root'", done.stderr)
+        self.assertEqual(server.run(ROOT, "cancel", str(number)).returncode, 0)
+        self.assertFalse(mark.exists())
+
     def test_F1_a_finished_job_is_not_found_among_those_that_wait(self):
         server = self.serve()
         number = server.submit(ALICE, "--", "true")

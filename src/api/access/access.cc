@@ -16,7 +16,8 @@
 namespace sharewell::api {
 namespace {
 
-constexpr auto kNameLasts = std::chrono::minutes(10);
+constexpr std::chrono::seconds kNameLasts{600};
+constexpr std::chrono::seconds kNoNameLasts{5};  // a name service may have been away
 constexpr std::size_t kMostNames = 10'000;
 
 tl::unexpected<Refusal> Refused(int status, std::string words) {
@@ -37,6 +38,14 @@ bool IsOpen(std::string_view path) {
   return path == "/healthz" || path == "/" || path.starts_with("/dashboard/");
 }
 
+std::optional<std::string> NameOfUid(std::uint32_t uid) {
+  std::vector<char> room(65536);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
+  return found == nullptr ? std::nullopt : std::optional<std::string>(entry.pw_name);
+}
+
 bool IsLoopbackName(std::string_view host) {
   if (host == "localhost" || host == "[::1]") return true;
   return host.starts_with("127.") &&
@@ -48,12 +57,21 @@ bool IsLoopbackName(std::string_view host) {
 Access::Access(AccessOptions options)
     : options_(std::move(options)), tokens_(options_.token_file) {}
 
-core::Account Access::FromKernel(const http::Peer& peer) {
+Allowed<std::optional<core::Account>> Access::FromKernel(const http::Peer& peer) {
   const std::uint32_t uid = *peer.uid;
   const auto now = std::chrono::steady_clock::now();
   if (names_.size() > kMostNames) names_.clear();
   auto [it, fresh] = names_.try_emplace(uid, Known{});
-  if (fresh || now - it->second.asked > kNameLasts) it->second = {UserName(uid), now};
+  Known& known = it->second;
+  if (fresh || now - known.asked > (known.name ? kNameLasts : kNoNameLasts)) {
+    known = {NameOfUid(uid), now};
+  }
+  // One person can have thousands of these (/etc/subuid), and limits go by user.
+  if (!known.name && uid != 0 && uid != options_.own_uid) {
+    return Refused(403, fmt::format("uid {} has no account on this machine; ask as the user whose "
+                                    "process this is: outside of the container, or with a token",
+                                    uid));
+  }
   if (options_.met) {
     std::vector<std::uint32_t> groups(peer.groups.begin(), peer.groups.end());
     if (peer.gid) groups.push_back(*peer.gid);
@@ -61,7 +79,8 @@ core::Account Access::FromKernel(const http::Peer& peer) {
   }
   const bool admin = uid == 0 || uid == options_.own_uid ||
                      (options_.admin_group && InGroup(peer, *options_.admin_group));
-  return {it->second.name, uid, peer.gid.value_or(uid), admin};
+  return core::Account{known.name.value_or(fmt::format("{}", uid)), uid, peer.gid.value_or(uid),
+                       admin};
 }
 
 Allowed<std::optional<core::Account>> Access::Who(const http::HttpRequest& request) {
@@ -166,12 +185,6 @@ std::optional<core::Account> AccountNamed(const std::string& name) {
   return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_uid == 0};
 }
 
-std::string UserName(std::uint32_t uid) {
-  std::vector<char> room(65536);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
-  return found == nullptr ? fmt::format("{}", uid) : std::string(entry.pw_name);
-}
+std::string UserName(std::uint32_t uid) { return NameOfUid(uid).value_or(fmt::format("{}", uid)); }
 
 }  // namespace sharewell::api

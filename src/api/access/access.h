@@ -50,12 +50,12 @@ class Access {
   Allowed<void> RunAs(const core::Account& who) const;
 
  private:
-  core::Account FromKernel(const http::Peer& peer);
+  Allowed<std::optional<core::Account>> FromKernel(const http::Peer& peer);
 
   AccessOptions options_;
   TokenFile tokens_;
   struct Known {
-    std::string name;
+    std::optional<std::string> name;  // absent: it has no account
     std::chrono::steady_clock::time_point asked;
   };
   std::map<std::uint32_t, Known> names_;

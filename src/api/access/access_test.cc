@@ -94,10 +94,18 @@ TEST_F(AccessTest, TheKernelSaysWhoIsAtASocket) {
   EXPECT_EQ(who(0, {}).name, "root");
   EXPECT_TRUE(who(0, {}).admin);
   EXPECT_TRUE(who(77, {}).admin) << "the server's own";
-  EXPECT_TRUE(who(123456, {1, 4242}).admin) << "by group";
-  EXPECT_FALSE(who(123456, {1, 2}).admin);
-  EXPECT_EQ(who(123456, {1, 2}), (core::Account{"123456", 123456, 100, false}));
+  EXPECT_TRUE(who(1, {1, 4242}).admin) << "by group";
+  EXPECT_FALSE(who(1, {1, 2}).admin);
+  EXPECT_EQ(who(1, {1, 2}), (core::Account{"daemon", 1, 100, false}));
   EXPECT_EQ(StatusOf(Ask("GET", http::ListenKind::kUnix)), 403) << "the kernel says nothing";
+}
+
+TEST_F(AccessTest, A1_WhoHasNoAccountIsNobodyHere) {
+  http::HttpRequest request = Ask("GET", http::ListenKind::kUnix);
+  request.peer.uid = 4'000'000'000;
+  EXPECT_EQ(StatusOf(request), 403);
+  request.peer.groups = {4242};
+  EXPECT_EQ(StatusOf(request), 403) << "an admin by group alone";
 }
 
 TEST_F(AccessTest, ElsewhereATokenDoes) {

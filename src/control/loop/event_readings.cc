@@ -64,8 +64,7 @@ void EventReadings::Watch(const core::Snapshot& snapshot, GpuId gpu) {
       return Plan(gpu, sharing, std::nullopt);  // nobody who shares
     }
     judged = judged || SeenAlone(id, gpu) != nullptr || StepsByProfile(snapshot, view);
-    const Seconds first = steps_.Read(id, snapshot.now()).first_step;
-    sharing.since = std::max(sharing.since, first);
+    sharing.since = std::max(sharing.since, steps_.FirstStep(id));
   }
   sharing.read = sharing.since + guard_.options().settle - kTellEvery;
   const Seconds first_look =
@@ -113,10 +112,10 @@ void EventReadings::ReadAlone(const core::Snapshot& snapshot, GpuId gpu) {
   const JobId id = residents.front();
   const core::JobView& view = snapshot.job(id);
   if (view.allocation.gpus.size() != 1) return;
-  const engine::StepReading before = steps_.Read(id, now - window), last = steps_.Read(id, now);
-  if (!before.steps || !last.steps || *last.steps <= *before.steps) return;
-  double rate = (*last.steps - *before.steps) / window.value;
-  std::optional<Ratio> sm = last.sm;
+  const auto before = steps_.Steps(id, now - window), last = steps_.Steps(id, now);
+  if (!before || !last || *last <= *before) return;
+  double rate = (*last - *before) / window.value;
+  std::optional<Ratio> sm = steps_.Sm(id, now);
   if (const Ratio share = view.allocation.sm_share; share < 1) {
     const auto speed =
         options_.share_speed
@@ -139,14 +138,13 @@ Standing EventReadings::Stands(const core::Snapshot& snapshot, JobId id,
   const core::JobView& view = snapshot.job(id);
   const GpuId gpu = view.allocation.gpus.front();
   Standing standing = StandingOf(snapshot, id, options_.max_slowdown);
-  const engine::StepReading now = steps_.Read(id, snapshot.now());
-  standing.steps = now.steps;
-  standing.sm = now.sm;
+  standing.steps = steps_.Steps(id, snapshot.now());
+  standing.sm = steps_.Sm(id, snapshot.now());
   standing.history.emplace();
   standing.history->beside_since = sharing.since;
-  standing.history->first_step = now.first_step;
+  standing.history->first_step = steps_.FirstStep(id);
   for (Seconds at = sharing.read + kTellEvery; at < snapshot.now(); at += kTellEvery) {
-    const auto told = steps_.Read(id, at).steps;
+    const auto told = steps_.Steps(id, at);
     if (told) standing.history->told.push_back({at, *told});
   }
   standing.steps_alone = StepsByProfile(snapshot, view);

@@ -18,13 +18,14 @@ using fixtures::OnGpus;
 // Jobs that step at rates of their own, exactly.
 class PlayedSteps : public engine::StepSource {
  public:
-  engine::StepReading Read(JobId job, Seconds at) const override {
+  Seconds FirstStep(JobId job) const override { return jobs.at(job).first_step; }
+  std::optional<double> Steps(JobId job, Seconds at) const override {
     const Played& played = jobs.at(job);
-    engine::StepReading reading;
-    reading.first_step = played.first_step;
-    if (at >= played.first_step) reading.steps = (at - played.first_step).value * played.rate;
-    reading.sm = 0.5 * played.rate * static_cast<double>(jobs.size());
-    return reading;
+    if (at < played.first_step) return std::nullopt;
+    return (at - played.first_step).value * played.rate;
+  }
+  std::optional<core::Ratio> Sm(JobId job, Seconds) const override {
+    return 0.5 * jobs.at(job).rate * static_cast<double>(jobs.size());
   }
   struct Played {
     double rate = 1;

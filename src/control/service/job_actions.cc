@@ -52,6 +52,16 @@ Result<void> JobActions::May(Action action, const LiveJob& job, const core::Acco
         "for that; `sharewell cancel {}` ends it",
         record.number, core::Quoted(record.user.name), record.number);
   }
+  // Who looked at it saw the name; it would run as the number.
+  if (record.untrusted && action == Action::kRelease && parts_.user_name) {
+    if (const std::string name = parts_.user_name(record.user.uid); name != record.user.name) {
+      return FailedError(
+          "job {}: its record names {} and would run as uid {}, which is {}: somebody changed it, "
+          "and it cannot be released; `sharewell cancel {}` ends it",
+          record.number, core::Quoted(record.user.name), record.user.uid, core::Quoted(name),
+          record.number);
+    }
+  }
   return {};
 }
 

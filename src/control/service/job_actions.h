@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "control/service/job_queue.h"
 #include "control/service/job_service.h"
@@ -27,6 +29,7 @@ class JobActions {
     JobQueue& queue;
     Pauses& pauses;
     engine::LiveEngine& engine;
+    std::function<std::string(std::uint32_t uid)> user_name;  // as ServiceOptions has it
   };
   explicit JobActions(const Parts& parts) : parts_(parts) {}
 

@@ -58,6 +58,8 @@ struct ServiceOptions {
   GuardOptions guard = {};
   // Why nobody may submit here, with what to do instead; empty: they may.
   std::string no_submissions = {};
+  // The name that a uid has on this machine now; empty: nobody asks.
+  std::function<std::string(std::uint32_t uid)> user_name = {};
   std::size_t few_ids = 1024;     // in the snapshot: not worth a look at who is over
   Clock* clock = &SystemClock();  // must outlive the service; asked on any thread
   // What the runner is beside that, and as long as it. Null: jobs are submitted here alone; none

@@ -17,26 +17,30 @@ constexpr double kSmOff = 0.02;         // of what is active
 // Which figure a draw is for. The numbers are part of "same seed, same bytes": append only.
 enum Figure : std::uint64_t { kSteps = 1, kSm };
 
+double Drawn(std::uint64_t seed, core::JobId job, core::Seconds at, Figure figure) {
+  return core::Normal(
+      core::HashOf({seed, job.value, std::bit_cast<std::uint64_t>(at.value), figure}));
+}
+
 }  // namespace
 
-StepReading SimulatedSteps::Read(core::JobId job, core::Seconds at) const {
-  const auto drawn = [&](Figure figure) {
-    const auto when = std::bit_cast<std::uint64_t>(at.value);
-    return core::Normal(core::HashOf({seed_, job.value, when, figure}));
-  };
-  StepReading reading;
+core::Seconds SimulatedSteps::FirstStep(core::JobId job) const {
+  return world_.CourseOf(job).trains_from;
+}
+
+std::optional<double> SimulatedSteps::Steps(core::JobId job, core::Seconds at) const {
   const sim::Course course = world_.CourseOf(job);
-  reading.first_step = course.trains_from;
-  if (reading.first_step <= at) {
-    const double off = std::clamp(kStepsOff * drawn(kSteps), -kMostStepsOff, kMostStepsOff);
-    const double back = (world_.now() - at).value;
-    const double steps = course.attained.value + (off - back) * course.rate;
-    reading.steps = std::max(steps, 0.0);
-  }
-  if (course.sm) {
-    reading.sm = std::clamp(*course.sm * (1 + kSmOff * drawn(kSm)), 0.0, 1.0);
-  }
-  return reading;
+  if (course.trains_from > at) return std::nullopt;
+  const double off =
+      std::clamp(kStepsOff * Drawn(seed_, job, at, kSteps), -kMostStepsOff, kMostStepsOff);
+  const double back = (world_.now() - at).value;
+  return std::max(course.attained.value + (off - back) * course.rate, 0.0);
+}
+
+std::optional<core::Ratio> SimulatedSteps::Sm(core::JobId job, core::Seconds at) const {
+  const sim::Course course = world_.CourseOf(job);
+  if (!course.sm) return std::nullopt;
+  return std::clamp(*course.sm * (1 + kSmOff * Drawn(seed_, job, at, kSm)), 0.0, 1.0);
 }
 
 }  // namespace sharewell::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/step_source.h"
 #include "sim/world.h"
@@ -15,7 +16,9 @@ class SimulatedSteps final : public StepSource {
   SimulatedSteps(const sim::World& world, std::uint64_t seed) : world_(world), seed_(seed) {}
   // A step is a second of work alone on the reference model. Before now the job is taken to have
   // gone as fast as it goes now: true as long as nobody came to its GPU or left it.
-  StepReading Read(core::JobId job, core::Seconds at) const override;
+  core::Seconds FirstStep(core::JobId job) const override;
+  std::optional<double> Steps(core::JobId job, core::Seconds at) const override;
+  std::optional<core::Ratio> Sm(core::JobId job, core::Seconds at) const override;
 
  private:
   const sim::World& world_;

@@ -1,5 +1,6 @@
 #include "graph/onnx/onnx.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "graph/flow.h"
@@ -299,6 +300,20 @@ TEST(ReadOnnx, AFunctionThatCallsItselfIsRefused) {
                  {onnx::test::NodeBytes("Block", {"a"}, {"out"}, {}, "my", "again")});
   model.graph().Input("x", TestDims("batch", 3)).Node("Block", {"x"}, {"y"}, {}, "my").Output("y");
   EXPECT_THAT(ErrorOf(model.Bytes()), HasSubstr("calls functions more than"));
+}
+
+// 100,000 empty inputs in a function that is called 40,000 times: a file of a megabyte that took
+// gigabytes.
+TEST(ReadOnnx, A2_OperandsOfFunctionsCountEachTimeTheyAreCalled) {
+  TestModel model;
+  model.Function(
+      "my", "Wide", {"a"}, {"out"},
+      {onnx::test::NodeBytes("Relu", {"a"}, {"out"}, {}, "", "first"),
+       onnx::test::NodeBytes("Other", std::vector<std::string>(100'000), {"t"}, {}, "", "wide")});
+  auto& graph = model.graph().Input("x", TestDims("batch", 3));
+  for (int i = 0; i < 400; ++i) graph.Node("Wide", {"x"}, {fmt::format("y{}", i)}, {}, "my");
+  graph.Output("y0");
+  EXPECT_THAT(ErrorOf(model.Bytes()), HasSubstr("no model needs that many"));
 }
 
 TEST(ReadOnnx, OfTwoBranchesTheOneWithMoreWorkCounts) {

@@ -180,7 +180,10 @@ bool Reader::Walk(const std::vector<wire::Node>& nodes, Scope& scope) {
 }
 
 bool Reader::Visit(const wire::Node& node, Scope& scope) {
-  if (++visited_ > kMostNodes) {
+  // Operands are no cheaper than nodes where there are many: a function of a megabyte of empty ones
+  // could be called as often as the file has room for a call.
+  visited_ += 1 + (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
+  if (visited_ > kMostNodes) {
     return Fail(
         fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
   }

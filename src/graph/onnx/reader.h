@@ -70,6 +70,7 @@ class Reader {
   void IsInitializer(TensorId id);
 
   static constexpr std::size_t kLongestName = 256;
+  static constexpr std::size_t kOperandsOfANode = 16;  // more count as further nodes
 
   const BoundInputs& bound_;
   bool declared_;
@@ -77,7 +78,7 @@ class Reader {
   std::unordered_set<std::string_view> frozen_;  // weights that are not trained
   Values values_;
   std::vector<Op> ops_;
-  std::size_t visited_ = 0;
+  std::size_t visited_ = 0;  // nodes, in functions once a call, and what is as long as they are
   std::size_t clashes_ = 0;
   bool pytorch_;
   std::optional<core::Error> error_;

@@ -35,6 +35,7 @@ bool Reader::Call(const wire::Function& function, const wire::Node& node, Scope&
   inner.depth = scope.depth + 1;
   std::vector<TensorId> arguments;
   if (!Operands(node, scope, arguments)) return false;
+  visited_ += function.inputs.size() / kOperandsOfANode;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const TensorId id = i < arguments.size() ? arguments[i] : kAbsent;
     if (!Define(function.inputs[i], id, inner)) return false;

@@ -4,11 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "store/job_store.h"
 #include "testing/job_records.h"
+#include "testing/sanitized.h"
 
 namespace sharewell::store {
 namespace {
@@ -199,14 +200,13 @@ TEST(JobJson, TenThousandJobsAreWrittenInNoTime) {
   const core::JobRecord job = FullJob(17);
   std::string out;
   json::Writer writer(out);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // CPU time: other tests run beside this one
   writer.List([&] {
     for (int i = 0; i < 10'000; ++i) WriteJob(writer, job, false);
   });
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  RecordProperty("milliseconds", static_cast<int>(took.count() * 1000));
+  const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_GT(out.size(), 10'000'000u);
-  EXPECT_LT(took.count(), 5);  // 0.04 s measured; a loaded machine under ASan takes longer
+  EXPECT_LT(took, fixtures::kSanitized ? 20 : 1);  // 0.04 s measured
 }
 
 }  // namespace
