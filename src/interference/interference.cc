@@ -74,16 +74,8 @@ double Interference::Slowdown(std::span<const Resident> residents, std::size_t i
 void Interference::Learn(GpuModelId model, core::WorkloadId a, core::WorkloadId b, Ratio speed_a,
                          Ratio speed_b, Ratio sm_share_a, Ratio sm_share_b) {
   const int of_a = SharePercent(sm_share_a), of_b = SharePercent(sm_share_b);
-  const auto learn = [&](std::uint64_t pair, int own, int others, Ratio speed) {
-    std::vector<Learnt>& known = learnt_[pair];
-    auto at = std::find_if(known.begin(), known.end(), [&](const Learnt& one) {
-      return one.model == model && one.own_percent == own && one.others_percent == others;
-    });
-    if (at == known.end()) at = known.insert(at, {model, own, others, speed});
-    at->speed = std::clamp(speed, kSlowest, 1.0);
-  };
-  learn(PairOf(a, b), of_a, of_b, speed_a);
-  learn(PairOf(b, a), of_b, of_a, speed_b);
+  learnt_.Learn({model, a, b, of_a, of_b}, std::clamp(speed_a, kSlowest, 1.0));
+  learnt_.Learn({model, b, a, of_b, of_a}, std::clamp(speed_b, kSlowest, 1.0));
 }
 
 std::optional<Ratio> Interference::LearntSpeed(GpuModelId model,
@@ -91,15 +83,8 @@ std::optional<Ratio> Interference::LearntSpeed(GpuModelId model,
                                                std::size_t i) const {
   if (learnt_.empty() || residents.size() != 2) return std::nullopt;
   const Resident &self = residents[i], &other = residents[1 - i];
-  const auto found = learnt_.find(PairOf(self.workload, other.workload));
-  if (found == learnt_.end()) return std::nullopt;
-  const int own = SharePercent(self.sm_share), others = SharePercent(other.sm_share);
-  for (const Learnt& one : found->second) {
-    if (one.model == model && one.own_percent == own && one.others_percent == others) {
-      return one.speed;
-    }
-  }
-  return std::nullopt;
+  return learnt_.Speed({model, self.workload, other.workload, SharePercent(self.sm_share),
+                        SharePercent(other.sm_share)});
 }
 
 Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,

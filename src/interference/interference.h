@@ -32,16 +32,14 @@
 // is learnt in predict/colocation/colocation.h.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "core/demand.h"
 #include "core/ids.h"
 #include "core/units.h"
+#include "interference/learnt_pairs.h"
 #include "interference/pair_table.h"
 
 namespace sharewell::interference {
@@ -109,22 +107,12 @@ class Interference {
              core::Ratio speed_b, core::Ratio sm_share_a, core::Ratio sm_share_b);
 
  private:
-  // A workload's speed beside another, on that model with those whole percents of SMs.
-  struct Learnt {
-    core::GpuModelId model;
-    int own_percent = 0, others_percent = 0;
-    core::Ratio speed = 1;
-  };
-  static std::uint64_t PairOf(core::WorkloadId self, core::WorkloadId other) {
-    return (std::uint64_t{self.value} << 32) | other.value;
-  }
-
   double Slowdown(std::span<const Resident> residents, std::size_t i) const;
   std::optional<core::Ratio> LearntSpeed(core::GpuModelId model,
                                          std::span<const Resident> residents, std::size_t i) const;
 
   PairTable pairs_;
-  std::unordered_map<std::uint64_t, std::vector<Learnt>> learnt_;  // by PairOf; before pairs_
+  LearntPairs learnt_;  // before pairs_
   Coefficients coefficients_;
 };
 
