@@ -15,7 +15,8 @@
 namespace sharewell::api {
 namespace {
 
-constexpr std::ptrdiff_t kMostTokens = 100;  // of one user
+constexpr std::ptrdiff_t kMostTokens = 100;     // of one user
+constexpr std::size_t kMostOfAllUsers = 9'000;  // the rest of what a file holds is for admins
 
 void WriteMembers(json::Writer& writer, const Token& token) {
   writer.Field("id", token.id);
@@ -38,6 +39,12 @@ http::HttpResponse Create(const std::string& file, const core::Account& who,
     return Problem(429, fmt::format("you have {} tokens, and {} are the most; revoke one first "
                                     "(`sharewell token list`)",
                                     own, kMostTokens));
+  }
+  if (tokens->size() >= kMostOfAllUsers && !who.admin) {
+    return Problem(503,
+                   fmt::format("there are {} tokens on this server, as many as users may have "
+                               "together; ask an admin to revoke some (`sharewell token list`)",
+                               tokens->size()));
   }
   core::Account account = who;
   account.admin = false;  // a token with more rights is root's to give

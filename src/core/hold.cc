@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <vector>
+
 namespace sharewell::core {
 namespace {
 
@@ -27,11 +30,27 @@ struct HoldWords {
   std::string operator()(const hold::Refused& one) const {
     return fmt::format("held: {}; {}", one.why, WhatToDo());
   }
-  std::string operator()(const hold::Untrusted&) const {
+  std::string operator()(const hold::Untrusted& one) const {
+    std::vector<std::string_view> differs;
+    if (one.user) differs.emplace_back("its user");
+    if (one.command) differs.emplace_back("its command, folder or image");
+    if (one.environment) differs.emplace_back("its environment");
+    std::string words =
+        differs.empty()
+            ? "held: its record was not written by this server, so as whom it should run is not "
+              "known (somebody changed the database, or the store is older than seals are)"
+            : fmt::format(
+                  "held: somebody changed its record in the database: not as it was "
+                  "written are {}",
+                  fmt::join(differs, ", "));
+    if (!one.runs_as.empty()) {
+      return fmt::format(
+          "{}; it would not run as the user whom it names, but as {}, and cannot be released; "
+          "`sharewell cancel {}` ends it",
+          words, one.runs_as, number);
+    }
     return fmt::format(
-        "held: its record was not written by this server, so as whom it should run is "
-        "not known (somebody changed the database, or the store is older than seals are); "
-        "root can look at it with `sharewell job {}` and then release or cancel it",
+        "{}; root can look at it with `sharewell job {}` and then release or cancel it", words,
         number);
   }
   std::string operator()(const hold::LostRuns& one) const {

@@ -48,6 +48,9 @@ struct Refused {
 };
 // Its record may have been written by somebody else than the server (JobRecord::untrusted).
 struct Untrusted {
+  // What is not as the server had sealed it. None of them: that cannot be told.
+  bool user = false, command = false, environment = false;
+  std::string runs_as = {};  // whose uid it has; empty: that of the user whom it names
   friend bool operator==(const Untrusted&, const Untrusted&) = default;
 };
 // The machine, its supervisor or its GPU went down under it so many times in a row.

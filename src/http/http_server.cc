@@ -148,9 +148,7 @@ struct HttpServer::Impl final : wire::House {
   }
 
   std::optional<HttpResponse> MayHold(const wire::Share& share, std::size_t bytes) override {
-    const double all = static_cast<double>(share.bytes) + static_cast<double>(bytes);
-    if (bytes == 0 || all <= places.LimitsOf(share).request_bytes.value) return std::nullopt;
-    return places.TooManyBytes(share);
+    return bytes == 0 ? std::nullopt : places.ForBytes(share, bytes);
   }
 
   void Touch(const std::shared_ptr<Connection>& connection) override {

@@ -29,7 +29,9 @@ struct HttpOptions {
   std::size_t most_connections = 256;  // that are no streams
   std::size_t most_streams = 1024;
   std::size_t most_header_bytes = 8192;
-  std::size_t most_body_bytes = 65536;                   // where a route does not say otherwise
+  std::size_t most_body_bytes = 65536;  // where a route does not say otherwise
+  // Of long requests and answers of all users that are under way. (Short ones: by connections.)
+  std::size_t most_bytes = std::size_t{512} << 20;
   std::size_t most_stream_bytes = std::size_t{1} << 20;  // that wait for one slow reader
   core::Seconds timeout{30};  // to send a piece of a body, to take one of an answer, to stay idle
   core::Seconds head_timeout{5};  // without a byte of a head that has begun; twice that in all

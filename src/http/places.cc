@@ -209,14 +209,28 @@ std::optional<HttpResponse> Places::Tired(const Share& share) const {
                wait->value);
 }
 
-HttpResponse Places::TooManyBytes(const Share& share) const {
+std::optional<HttpResponse> Places::ForBytes(const Share& share, std::size_t bytes) const {
   const double limit = LimitsOf(share).request_bytes.value;
-  return Again(
-      OverLimit(429, share,
-                fmt::format("{:.1f} of {:.1f} MiB of requests and answers under way",
-                            static_cast<double>(share.bytes) / (1 << 20), limit / (1 << 20)),
-                "request_bytes", "let those end first"),
-      1);
+  if (static_cast<double>(share.bytes) + static_cast<double>(bytes) > limit) {
+    return Again(
+        OverLimit(429, share,
+                  fmt::format("{:.1f} of {:.1f} MiB of requests and answers under way",
+                              static_cast<double>(share.bytes) / (1 << 20), limit / (1 << 20)),
+                  "request_bytes", "let those end first"),
+        1);
+  }
+  if (bytes <= options_.most_body_bytes) return std::nullopt;
+  std::size_t all = bytes;
+  for (const auto& [name, other] : shares_) all += other.bytes;
+  // Others leave room for root and the server's user.
+  const bool privileged = share.uid && (*share.uid == 0 || *share.uid == ::geteuid());
+  if (all <= options_.most_bytes * (privileged ? 2 : 1)) return std::nullopt;
+  return Again(refuse_(options_, 503,
+                       fmt::format("the server is full: requests and answers of all users take "
+                                   "{:.0f} of {:.0f} MiB; try again in a moment",
+                                   static_cast<double>(all - bytes) / (1 << 20),
+                                   static_cast<double>(options_.most_bytes) / (1 << 20))),
+               1);
 }
 
 void Places::Clear() {

@@ -66,7 +66,8 @@ class Places {
   Place ForStream(const Connection& connection, const Connections& all) const;
   // Of the CPU time that its requests have used; absent: it may go on.
   std::optional<HttpResponse> Tired(const Share& share) const;
-  HttpResponse TooManyBytes(const Share& share) const;
+  // Of memory for a request or an answer, the user's own and of all; absent: there is room.
+  std::optional<HttpResponse> ForBytes(const Share& share, std::size_t bytes) const;
 
   void Clear();  // lets go of connections that wait for their turn
   // Whether one that finds no place can be kept until its request is there, to be answered then:

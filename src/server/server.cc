@@ -14,6 +14,7 @@
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/process/subordinate_uids.h"
+#include "platform/process/user_account.h"
 #include "policy/registry.h"
 #include "server/dashboard.h"
 #include "server/server_parts.h"
@@ -115,7 +116,7 @@ void Server::Parts::MakeService() {
         "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
         options.kubernetes->scheduler);
   }
-  with.user_name = api::UserName;
+  with.user_name = platform::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
   engine::ClusterRunner* const cluster = AnyCluster();
   with.foreign_queue = cluster;

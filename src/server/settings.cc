@@ -1,21 +1,19 @@
 #include "server/settings.h"
 
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
+#include "platform/process/user_account.h"
 
 namespace sharewell::server {
 namespace {
 
 constexpr auto kGroupsLast = std::chrono::minutes(10);
 constexpr std::size_t kMostKnown = 10'000, kMostAsking = 64;
-constexpr std::size_t kEntryBytes = 65536;
 
 std::optional<std::uint32_t> AsNumber(const std::string& name) {
   const auto number = core::ParseWhole("id", name, 0, UINT32_MAX - 1);
@@ -23,34 +21,19 @@ std::optional<std::uint32_t> AsNumber(const std::string& name) {
 }
 
 std::optional<std::uint32_t> UserNamed(const std::string& name) {
-  std::vector<char> room(kEntryBytes);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  return found != nullptr ? std::optional(entry.pw_uid) : AsNumber(name);
+  const auto user = platform::UserNamed(name);
+  return user ? std::optional(user->uid) : AsNumber(name);
 }
 
 std::optional<std::uint32_t> GroupNamed(const std::string& name) {
-  std::vector<char> room(kEntryBytes);
-  group entry{};
-  group* found = nullptr;
-  ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  return found != nullptr ? std::optional(entry.gr_gid) : AsNumber(name);
+  const auto group = platform::GroupNamed(name);
+  return group ? group : AsNumber(name);
 }
 
 std::vector<std::uint32_t> GroupsOfUser(std::uint32_t uid) {
-  std::vector<char> room(kEntryBytes);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
-  if (found == nullptr) return {};
-  int count = 64;
-  std::vector<gid_t> groups(static_cast<std::size_t>(count));
-  if (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0) {
-    groups.resize(static_cast<std::size_t>(count));
-    if (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0) return {};
-  }
-  return {groups.begin(), groups.begin() + count};
+  const auto user = platform::UserWithUid(uid);
+  if (!user) return {};
+  return platform::GroupsOfUser(user->name, user->gid);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "server/stranger_track.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "collect/metrics/gpu_metrics.h"
+#include "platform/process/user_account.h"
 
 namespace sharewell::server {
 namespace {
@@ -33,14 +33,7 @@ int PidOf(std::string_view name) {
 std::string UserOfProcess(int pid) {
   struct stat status {};
   if (::stat(fmt::format("/proc/{}", pid).c_str(), &status) != 0) return {};
-  passwd entry{};
-  passwd* found = nullptr;
-  std::array<char, 4096> room{};
-  if (::getpwuid_r(status.st_uid, &entry, room.data(), room.size(), &found) == 0 &&
-      found != nullptr) {
-    return found->pw_name;
-  }
-  return fmt::format("{}", status.st_uid);
+  return platform::UserName(status.st_uid);
 }
 
 bool StrangerTrack::Follow(Seen& seen, std::optional<core::Ratio> active) {

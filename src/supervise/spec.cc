@@ -119,7 +119,8 @@ bool ReadSpec(int folder, Spec& out) {
   const Records records{bytes + kHead, bytes + size - kEnd};
   if (!records.All("arg", out.command) || out.command.count == 0 ||
       !records.All("env", out.environment) || !records.All("enter", out.groups_to_enter) ||
-      !records.All("cleanup", out.cleanup) || !ReadUser(records, out)) {
+      !records.All("cleanup", out.cleanup) || !records.All("rlimit", out.limits) ||
+      !ReadUser(records, out)) {
     return false;
   }
   if (const char* cpus = records.First("cpus"); cpus != nullptr && !ReadCpus(cpus, out)) {
@@ -141,7 +142,6 @@ bool ReadSpec(int folder, Spec& out) {
   out.grace_ms = records.Number("grace_ms", out.grace_ms);
   // Whatever is there, no more than a umask has.
   out.umask = static_cast<mode_t>(records.Number("umask", out.umask) & 0777);
-  out.most_processes = records.Number("most_processes", 0);
   return true;
 }
 

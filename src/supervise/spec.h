@@ -40,7 +40,7 @@ struct Spec {
   std::int64_t time_limit_ms = 0;  // 0: none
   std::int64_t grace_ms = 20'000;
   mode_t umask = 022;
-  std::int64_t most_processes = 0;  // of the user (RLIMIT_NPROC); 0: as it is
+  Words limits;  // "RESOURCE SOFT HARD": numbers for setrlimit; "-": as it is
 };
 
 // False: there is none, or it is not whole.

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/local/run/job_files.h"
@@ -83,13 +84,28 @@ bool PlaceFiles(const Ends& ends) {
          ::dup2(err, STDERR_FILENO) >= 0;
 }
 
-void LimitProcesses(std::int64_t most) {
+// The number at `text`, or `otherwise` where there is none; `text` moves behind it.
+rlim_t NextLimit(const char*& text, rlim_t otherwise) {
+  while (*text == ' ') ++text;
+  char* after = nullptr;
+  const rlim_t value = std::strtoull(text, &after, 10);
+  const bool none = after == text || *text == '-';
+  text += std::strcspn(text, " ");
+  return none ? otherwise : value;
+}
+
+// Within ours, which no job has more of than its server was given. (RLIM_INFINITY is the largest
+// number there is.)
+void LimitResource(const char* text) {
+  char* after = nullptr;
+  const auto resource = static_cast<decltype(RLIMIT_NPROC)>(std::strtol(text, &after, 10));
   rlimit limit{};
-  if (most <= 0 || ::getrlimit(RLIMIT_NPROC, &limit) != 0) return;
-  const auto wanted = static_cast<rlim_t>(most);
-  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > wanted) limit.rlim_max = wanted;
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > wanted) limit.rlim_cur = wanted;
-  ::setrlimit(RLIMIT_NPROC, &limit);
+  if (after == text || ::getrlimit(resource, &limit) != 0) return;
+  text = after;
+  const rlim_t soft = NextLimit(text, limit.rlim_cur), hard = NextLimit(text, limit.rlim_max);
+  if (hard < limit.rlim_max) limit.rlim_max = hard;
+  limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+  ::setrlimit(resource, &limit);
 }
 
 bool BecomeUser(const Spec& spec) {
@@ -107,7 +123,7 @@ bool BecomeUser(const Spec& spec) {
     Fail(ends, engine::kFailedCpus);
   }
   if (!PlaceFiles(ends)) Fail(ends, engine::kFailedFiles);
-  LimitProcesses(spec.most_processes);
+  for (std::size_t i = 0; i < spec.limits.count; ++i) LimitResource(spec.limits.words[i]);
   if (spec.has_user && !BecomeUser(spec)) Fail(ends, engine::kFailedUser);
   // After the change of users, which clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -36,14 +36,15 @@ def as_user(name):
 class Server(Speaker):
     """`sharewell serve` as root in a folder, until it is stopped or killed."""
 
-    def __init__(self, folder, *args, gpus="4xH200", store="store.db", env=None, listen="none"):
+    def __init__(self, folder, *args, gpus="4xH200", store="store.db", env=None, listen="none", within=()):
+        """`within`: words that start the program elsewhere, such as in a mount namespace of its own."""
         self.folder = pathlib.Path(folder)
         self.socket = self.folder / "s.sock"
         self.said_in = self.folder / "said"
         self.started_with = (args, gpus, store, env)
         with open(self.said_in, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--gpus", gpus, "--listen", listen, "--socket", str(self.socket), "--store", str(self.folder / store), *args],
+                [*within, PROGRAM, "serve", "--gpus", gpus, "--listen", listen, "--socket", str(self.socket), "--store", str(self.folder / store), *args],
                 cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env={**os.environ, **(env or {})})
 
     def ready(self):

@@ -4,6 +4,7 @@
 import contextlib
 import http.client
 import json
+import re
 import socket
 import sqlite3
 import time
@@ -152,6 +153,20 @@ class LimitsTest(TrustTest):
         server.run(ALICE, "cancel", str(first + 1))
         server.wait_until(first + 2, "running")
         self.assertEqual(server.job(first + 3)["phase"], "waiting")
+
+    def test_B6_a_job_has_the_resource_limits_of_its_user(self):
+        security = self.folder / "security"
+        security.mkdir()
+        (security / "limits.conf").write_text(f"* - nofile 600\n{ALICE} soft nofile 500\n{ALICE} hard nproc 900\n* - core 0\n", encoding="utf-8")
+        server = self.serve(within=("unshare", "--mount", "sh", "-c", f'mount --bind {security} /etc/security && exec "$@"', "sh"))
+        ask = ("python3", "-c", "import resource as r; print(*(r.getrlimit(x) for x in (r.RLIMIT_NOFILE, r.RLIMIT_NPROC, r.RLIMIT_CORE)))")
+        alice, bob = server.submit(ALICE, "--", *ask), server.submit(BOB, "--", *ask)
+        for number in (alice, bob):
+            self.assertEqual(server.wait_until(number, "finished", "failed")["phase"], "finished")
+        self.assertEqual(server.run(ALICE, "logs", str(alice)).stdout, "(500, 600) (900, 900) (0, 0)\n")
+        nofile, nproc, core = re.findall(r"\(([^)]*)\)", server.run(BOB, "logs", str(bob)).stdout)
+        self.assertEqual((nofile, core), ("600, 600", "0, 0"))
+        self.assertLessEqual(int(nproc.split(", ")[1]), 16384, "what is left of all runs of a user together")
 
     def test_settings_that_others_may_write_are_refused(self):
         config = self.folder / "sharewell.toml"

@@ -84,11 +84,30 @@ class Forged(StoreTest):
         record.update(uid=0, gid=0)
         self.assertEqual(self.sql("UPDATE job SET record = ? WHERE number = ?", json.dumps(record), number), 1)
         server = self.serve()
+        page = server.run(ROOT, "job", str(number)).stdout
+        self.assertRegex(page, rf"user +{ALICE}, uid 0\n")
+        self.assertRegex(" ".join(page.split()), "not as it was written are its user; it would not run as the user whom it names, but as root")
+        self.assertEqual(server.job(number)["hold"]["runs_as"], "root")
         done = server.run(ROOT, "release", str(number))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("would run as uid 0, which is 'root'", done.stderr)
         self.assertEqual(server.run(ROOT, "cancel", str(number)).returncode, 0)
         self.assertFalse(mark.exists())
+
+    def test_A5_what_was_changed_is_named(self):
+        server = self.serve()
+        number = server.submit(ALICE, "--hold", "--env", "COLOUR=red", "--", "true")
+        server.stop()
+        record = json.loads(sqlite3.connect(self.folder / "store.db").execute("SELECT record FROM job WHERE number = ?", [number]).fetchone()[0])
+        record["environment"]["LD_PRELOAD"] = "/tmp/mine.so"
+        self.sql("UPDATE job SET record = ? WHERE number = ?", json.dumps(record), number)
+        server = self.serve()
+        page = " ".join(server.run(ROOT, "job", str(number)).stdout.split())
+        self.assertIn("not as it was written are its environment; root can look at it", page)
+        self.assertRegex(page, r"environment [^:]*COLOUR, [^:]*LD_PRELOAD")
+        self.assertNotIn("mine.so", page)
+        hold = server.job(number)["hold"]
+        self.assertEqual([hold[key] for key in ("user_changed", "command_changed", "environment_changed")], [False, False, True])
 
     def test_F1_a_finished_job_is_not_found_among_those_that_wait(self):
         server = self.serve()

@@ -35,5 +35,18 @@ class Tokens(TrustTest):
         self.assertNotEqual(done.returncode, 0)
 
 
+    def test_A1_users_together_leave_tokens_for_admins(self):
+        server = self.serve()
+        server.run(ALICE, "token", "create")
+        with open(self.folder / "tokens", "a", encoding="utf-8") as file:
+            for i in range(8999):
+                file.write(f"{i + 1:08x} {i:064x} {100000 + i // 100} 100000 user 1 somebody\n")
+        done = server.run(BOB, "token", "create")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("as many as users may have together; ask an admin", done.stderr)
+        done = server.run("root", "token", "create")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

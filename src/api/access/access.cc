@@ -1,8 +1,6 @@
 #include "api/access/access.h"
 
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "core/text/quoted.h"
+#include "platform/process/user_account.h"
 
 namespace sharewell::api {
 namespace {
@@ -38,14 +37,6 @@ bool IsOpen(std::string_view path) {
   return path == "/healthz" || path == "/" || path.starts_with("/dashboard/");
 }
 
-std::optional<std::string> NameOfUid(std::uint32_t uid) {
-  std::vector<char> room(65536);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
-  return found == nullptr ? std::nullopt : std::optional<std::string>(entry.pw_name);
-}
-
 bool IsLoopbackName(std::string_view host) {
   if (host == "localhost" || host == "[::1]") return true;
   return host.starts_with("127.") &&
@@ -64,7 +55,8 @@ Allowed<std::optional<core::Account>> Access::FromKernel(const http::Peer& peer)
   auto [it, fresh] = names_.try_emplace(uid, Known{});
   Known& known = it->second;
   if (fresh || now - known.asked > (known.name ? kNameLasts : kNoNameLasts)) {
-    known = {NameOfUid(uid), now};
+    auto user = platform::UserWithUid(uid);
+    known = {user ? std::optional(std::move(user->name)) : std::nullopt, now};
   }
   // One person can have thousands of these (/etc/subuid), and limits go by user.
   if (!known.name && uid != 0 && uid != options_.own_uid) {
@@ -154,7 +146,7 @@ Allowed<void> Access::RunAs(const core::Account& who) const {
   if (options_.own_uid == 0 || who.uid == options_.own_uid) return {};
   return Refused(403, fmt::format("this server runs as {} and can run jobs as that user alone; as "
                                   "root it could run yours",
-                                  core::Quoted(UserName(options_.own_uid))));
+                                  core::Quoted(platform::UserName(options_.own_uid))));
 }
 
 bool InGroup(const http::Peer& peer, std::uint32_t group) {
@@ -166,25 +158,17 @@ core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::strin
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error == std::errc() && end == name.data() + name.size()) return number;
-  std::vector<char> room(65536);
-  group entry{};
-  group* found = nullptr;
-  ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  if (found == nullptr) {
+  const auto group = platform::GroupNamed(name);
+  if (!group) {
     return core::UsageError("{}: there is no group {} on this machine", flag, core::Quoted(name));
   }
-  return entry.gr_gid;
+  return *group;
 }
 
 std::optional<core::Account> AccountNamed(const std::string& name) {
-  std::vector<char> room(65536);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  if (found == nullptr) return std::nullopt;
-  return core::Account{entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_uid == 0};
+  auto user = platform::UserNamed(name);
+  if (!user) return std::nullopt;
+  return core::Account{std::move(user->name), user->uid, user->gid, user->uid == 0};
 }
-
-std::string UserName(std::uint32_t uid) { return NameOfUid(uid).value_or(fmt::format("{}", uid)); }
 
 }  // namespace sharewell::api

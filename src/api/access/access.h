@@ -67,7 +67,5 @@ bool InGroup(const http::Peer& peer, std::uint32_t group);
 core::Result<std::uint32_t> GroupNamed(const std::string& flag, const std::string& name);
 // Of this machine; no admin unless it is root. Absent: there is none of that name.
 std::optional<core::Account> AccountNamed(const std::string& name);
-// "ann"; "1000" where it has no name.
-std::string UserName(std::uint32_t uid);
 
 }  // namespace sharewell::api

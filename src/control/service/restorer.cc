@@ -193,10 +193,20 @@ bool Restorer::TrustAgain(LiveJob& job, const Runs& runs) {
     record.user = run->second.user;
     record.asked = run->second.asked;
     record.untrusted = false;
+    record.hold = std::nullopt;
     parts_.journal.Touch(job);
     return true;
   }
-  core::SetHold(record, core::hold::Untrusted{});
+  core::hold::Untrusted changed;
+  if (record.hold) {
+    if (const auto* seen = std::get_if<core::hold::Untrusted>(&*record.hold)) changed = *seen;
+  }
+  changed.runs_as.clear();
+  if (parts_.user_name) {
+    const std::string name = parts_.user_name(record.user.uid);
+    if (name != record.user.name) changed.runs_as = name;
+  }
+  core::SetHold(record, changed);
   record.asked.held = true;
   const std::string words = fmt::format(
       "somebody else may have changed job {} in the database: it is held until root releases it",

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "control/loop/loop.h"
@@ -45,6 +47,7 @@ class Restorer {
     engine::LiveEngine& engine;
     engine::Runner& runner;
     Advisor& advisor;
+    std::function<std::string(std::uint32_t uid)> user_name;  // as ServiceOptions has it
   };
   explicit Restorer(const Parts& parts) : parts_(parts) {}
 

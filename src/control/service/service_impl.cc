@@ -159,7 +159,8 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
                 .loop = loop,
                 .engine = engine,
                 .runner = runner,
-                .advisor = advisor}) {
+                .advisor = advisor,
+                .user_name = options.user_name}) {
   journal.OnOver([this](std::int64_t number, core::Phase how) { queue.Close(number, how); });
   loop.Watch(paces.guard(), paces);
 }

@@ -58,9 +58,9 @@ std::vector<std::string> MountedFolders(const RunRequest& request, const Contain
 // Podman's own process is bounded so.
 constexpr rlim_t kMostProcesses = 32768;
 
-std::string LimitOf(const char* name, auto which, rlim_t most) {
-  rlimit limit{};
-  ::getrlimit(which, &limit);
+std::string LimitOf(const std::vector<platform::ProcessLimit>& limits, const char* name, int which,
+                    rlim_t most) {
+  const rlimit limit = platform::LimitWith(limits, which);
   const auto shown = [&](rlim_t value) {
     value = std::min(value, most);
     return value == RLIM_INFINITY ? std::string("-1") : std::to_string(value);
@@ -175,8 +175,9 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
     if (podman) {
       // The job's own log has what it writes. Its limits are those it would have without a
       // container; podman's own may be above what this machine lets it set.
-      add("--log-driver", "none", "--ulimit", LimitOf("nofile", RLIMIT_NOFILE, RLIM_INFINITY));
-      add("--ulimit", LimitOf("nproc", RLIMIT_NPROC, kMostProcesses));
+      add("--log-driver", "none", "--ulimit",
+          LimitOf(place.limits, "nofile", RLIMIT_NOFILE, RLIM_INFINITY));
+      add("--ulimit", LimitOf(place.limits, "nproc", RLIMIT_NPROC, kMostProcesses));
       if (request.asked.umask) add("--umask", fmt::format("{:04o}", *request.asked.umask));
       // Root is root outside already; another user is himself inside too, where there are ids for
       // the image's own root beside him.

@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "engine/runner.h"
 #include "platform/process/mps.h"
+#include "platform/process/user_limits.h"
 
 namespace sharewell::engine {
 
@@ -49,7 +50,8 @@ struct ContainerPlace {
   bool in_cgroup = false;             // the run's own control group bounds it
   std::vector<std::string> folders;   // seen at their own paths beside the working folder: the
                                       // progress file's, the MPS pipes
-  platform::Environment environment;  // what the command is to have, of the names alone
+  std::vector<platform::ProcessLimit> limits;  // of the process that starts it
+  platform::Environment environment;           // what the command is to have, of the names alone
 };
 
 // REQUIRES: CheckImage passed; the runtime is executed as the job's user.

@@ -1,18 +1,18 @@
 #include "engine/local/run_setup.h"
 
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "core/text/quoted.h"
 #include "engine/local/run/job_files.h"
 #include "platform/process/find_program.h"
+#include "platform/process/user_account.h"
 
 namespace sharewell::engine {
 
@@ -49,27 +49,46 @@ platform::Environment RunEnvironment(const RunRequest& request, const std::strin
   return all;
 }
 
+namespace {
+
+// One user must not leave the others without processes: these many runs with all of theirs, and
+// this part of the machine's.
+constexpr rlim_t kUserRuns = 4, kUserPart = 4;
+
+}  // namespace
+
 RunUser UserOf(const core::Account& account) {
   RunUser user;
-  std::vector<char> room(1 << 16);
-  passwd entry{}, *found = nullptr;
   std::string name = account.name;
-  if (::getpwuid_r(account.uid, &entry, room.data(), room.size(), &found) == 0 &&
-      found != nullptr) {
-    name = found->pw_name;
-    user.home = found->pw_dir;
-    user.shell = found->pw_shell;
+  if (auto known = platform::UserWithUid(account.uid)) {
+    name = known->name;
+    user.home = std::move(known->home);
+    user.shell = std::move(known->shell);
+    user.limits = platform::UserLimits(*known);
   }
-  int count = 256;
-  std::vector<gid_t> groups(static_cast<std::size_t>(count));
-  if (::getgrouplist(name.c_str(), account.gid, groups.data(), &count) < 0) {
-    groups.resize(static_cast<std::size_t>(std::max(count, 1)));
-    count = static_cast<int>(groups.size());
-    if (::getgrouplist(name.c_str(), account.gid, groups.data(), &count) < 0) count = 0;
-  }
-  user.groups.assign(groups.begin(), groups.begin() + std::max(count, 0));
-  if (user.groups.empty()) user.groups = {account.gid};
+  const auto groups = platform::GroupsOfUser(name, account.gid);
+  user.groups.assign(groups.begin(), groups.end());
   return user;
+}
+
+std::vector<platform::ProcessLimit> RunLimits(const RunUser& user, int most_processes) {
+  std::vector<platform::ProcessLimit> limits = user.limits;
+  // Threads count too, as the kernel counts them.
+  rlim_t most = kUserRuns * static_cast<rlim_t>(std::max(most_processes, 1));
+  std::ifstream file("/proc/sys/kernel/pid_max");
+  if (rlim_t machine = 0; file >> machine) most = std::min(most, machine / kUserPart);
+  auto own = std::find_if(limits.begin(), limits.end(),
+                          [](const auto& one) { return one.resource == RLIMIT_NPROC; });
+  if (own == limits.end()) own = limits.insert(own, {RLIMIT_NPROC, std::nullopt, most});
+  own->hard = std::min(own->hard.value_or(most), most);
+  return limits;
+}
+
+std::string LimitRecord(const platform::ProcessLimit& limit) {
+  const auto number = [](std::optional<rlim_t> value) {
+    return value ? std::to_string(*value) : std::string("-");
+  };
+  return fmt::format("{} {} {}", limit.resource, number(limit.soft), number(limit.hard));
 }
 
 std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spec) {
@@ -99,6 +118,12 @@ std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spe
   if (exit.error == E2BIG) {
     return fmt::format(
         "cannot run {}: its arguments and environment are too long; pass them in a file",
+        shown("arg"));
+  }
+  if (exit.error == EAGAIN) {
+    return fmt::format(
+        "cannot run {}: its user has as many processes and threads as they may; end some, or ask "
+        "the administrator (limits.conf)",
         shown("arg"));
   }
   if (exit.error == ENOEXEC) {

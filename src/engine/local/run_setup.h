@@ -8,6 +8,7 @@
 #include "engine/local/run/job_folder.h"
 #include "engine/runner.h"
 #include "platform/process/mps.h"
+#include "platform/process/user_limits.h"
 
 namespace sharewell::engine {
 
@@ -19,8 +20,15 @@ platform::Environment RunEnvironment(const RunRequest& request, const std::strin
 struct RunUser {
   std::vector<unsigned> groups;
   std::string home, shell;
+  std::vector<platform::ProcessLimit> limits;
 };
 RunUser UserOf(const core::Account& account);
+
+// What a run is bounded by beside its control group: what this machine gives the user, and a number
+// of processes of the user in all runs together, where one may have `most_processes`.
+std::vector<platform::ProcessLimit> RunLimits(const RunUser& user, int most_processes);
+// As the supervisor reads it.
+std::string LimitRecord(const platform::ProcessLimit& limit);
 
 // Why it could not be started, in words.
 std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spec);

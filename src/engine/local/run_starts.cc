@@ -27,8 +27,6 @@ using core::Seconds;
 
 // Of a job that says none, as login gives it.
 constexpr const char* kPath = "/usr/local/bin:/usr/bin:/bin";
-// Where no group counts a run's processes, all of its user's are counted, threads too.
-constexpr int kUserProcesses = 4;
 constexpr double kUncountedLog = 64 << 10;  // bytes a stream
 
 std::string Millis(Seconds time) {
@@ -99,9 +97,6 @@ void RunStarts::PrepareBounds(LocalRun& run, JobSpec& spec) {
   if (limits.cpus && request.cores > 0 && !run.group->Bounds("cpuset")) {
     spec.Put("cpus", platform::FormatCpus(*limits.cpus));
   }
-  if (!run.group->Bounds("pids")) {
-    spec.Put("most_processes", fmt::format("{}", kUserProcesses * book_.options.most_processes));
-  }
 }
 
 void RunStarts::PrepareUser(const LocalRun& run, platform::Environment& environment, JobSpec& spec,
@@ -128,7 +123,8 @@ void RunStarts::PrepareUser(const LocalRun& run, platform::Environment& environm
 
 core::Result<std::vector<std::string>> RunStarts::InContainer(
     const LocalRun& run, const GpuSharing::Joined& joined, const platform::Environment& environment,
-    JobSpec& spec, std::vector<std::string>& notes) const {
+    const std::vector<platform::ProcessLimit>& limits, JobSpec& spec,
+    std::vector<std::string>& notes) const {
   const RunRequest& request = run.request;
   RETURN_IF_ERROR(CheckImage(request.asked.image));
   const auto runtime = FindContainerRuntime();
@@ -148,6 +144,7 @@ core::Result<std::vector<std::string>> RunStarts::InContainer(
     place.cpus = platform::ParseCpus(*cpus).value_or(std::vector<int>());
   }
   place.memory = request.asked.memory;
+  place.limits = limits;
   place.in_cgroup = !run.group->procs().empty();
   place.folders = {run.folder + "/" + kProgressFile};
   if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
@@ -167,9 +164,12 @@ core::Result<void> RunStarts::PrepareCommand(const LocalRun& run, const GpuShari
   platform::Environment environment =
       RunEnvironment(request, run.folder + "/" + kProgressFile, joined.environment);
   PrepareUser(run, environment, spec, notes);
+  const auto limits = RunLimits(::geteuid() == 0 ? users_.Of(request.user.uid) : RunUser(),
+                                book_.options.most_processes);
+  for (const auto& limit : limits) spec.Put("rlimit", LimitRecord(limit));
   const bool contained = !request.asked.image.empty();
   if (!contained) AddUnlessThere(environment, "PATH", kPath);  // images have theirs
-  const auto words = contained ? InContainer(run, joined, environment, spec, notes)
+  const auto words = contained ? InContainer(run, joined, environment, limits, spec, notes)
                                : core::Result<std::vector<std::string>>(request.asked.command);
   RETURN_IF_ERROR(words);
   for (const std::string& word : *words) spec.Put("arg", word);

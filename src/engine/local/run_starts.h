@@ -42,11 +42,10 @@ class RunStarts {
   void PrepareUser(const LocalRun& run, platform::Environment& environment, JobSpec& spec,
                    std::vector<std::string>& notes);
   // The words of a command that is run in the image; how to remove its container goes to the spec.
-  core::Result<std::vector<std::string>> InContainer(const LocalRun& run,
-                                                     const GpuSharing::Joined& joined,
-                                                     const platform::Environment& environment,
-                                                     JobSpec& spec,
-                                                     std::vector<std::string>& notes) const;
+  core::Result<std::vector<std::string>> InContainer(
+      const LocalRun& run, const GpuSharing::Joined& joined,
+      const platform::Environment& environment, const std::vector<platform::ProcessLimit>& limits,
+      JobSpec& spec, std::vector<std::string>& notes) const;
 
   LocalBook& book_;
   RunSignals& signals_;

@@ -1,6 +1,5 @@
 #include "platform/process/subordinate_uids.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,10 +8,11 @@
 #include <iterator>
 #include <optional>
 
+#include "platform/process/user_account.h"
+
 namespace sharewell::platform {
 namespace {
 
-constexpr std::size_t kEntryBytes = 65536;
 constexpr off_t kMostBytes = 16 << 20;
 
 std::optional<std::uint32_t> Number(std::string_view text) {
@@ -22,17 +22,9 @@ std::optional<std::uint32_t> Number(std::string_view text) {
   return value;
 }
 
-bool HasAccount(std::uint32_t uid) {
-  std::vector<char> room(kEntryBytes);
-  passwd entry{}, *found = nullptr;
-  return ::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr;
-}
-
 std::optional<std::uint32_t> UidOf(const std::string& owner) {
-  std::vector<char> room(kEntryBytes);
-  passwd entry{}, *found = nullptr;
-  ::getpwnam_r(owner.c_str(), &entry, room.data(), room.size(), &found);
-  return found != nullptr ? std::optional(entry.pw_uid) : Number(owner);
+  const auto user = UserNamed(owner);
+  return user ? std::optional(user->uid) : Number(owner);
 }
 
 }  // namespace
@@ -74,7 +66,7 @@ std::uint32_t SubordinateUids::OwnerOf(std::uint32_t uid) {
   ReadAgain();
   for (const SubordinateRange& range : ranges_) {
     if (uid < range.first || uid - range.first >= range.count) continue;
-    if (HasAccount(uid)) return uid;
+    if (UserWithUid(uid)) return uid;
     return UidOf(range.owner).value_or(uid);
   }
   return uid;

@@ -65,6 +65,14 @@ std::string AskedInWords(const core::Submission& asked) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Values may be secrets; the JSON has them for who may see them.
+std::string NamesOfEnvironment(const core::Submission& asked) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : asked.environment) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return PlainText(fmt::format("{}", fmt::join(names, ", ")));
+}
+
 std::string GivenInWords(const JobRecord& job) {
   std::string text = job.cores > 0 ? core::Cores(job.cores) : "";
   if (job.sm_share >= 1) return text;
@@ -130,7 +138,8 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   JobLine(out, "note", PlainText(job.note), width);
   JobLine(out, "command", CommandLine(job.asked.command), width);
   JobLine(out, "folder", PlainText(job.asked.folder), width);
-  JobLine(out, "user", PlainText(job.user.name), width);
+  JobLine(out, "user", PlainText(fmt::format("{}, uid {}", job.user.name, job.user.uid)), width);
+  JobLine(out, "environment", NamesOfEnvironment(job.asked), width);
   JobLine(out, "asked", AskedInWords(job.asked), width);
   if (job.asked.time_limit && job.limit_extended.value >= 1) {
     JobLine(out, "limit",

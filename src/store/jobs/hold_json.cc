@@ -34,6 +34,12 @@ struct MemberWriter {
   void operator()(const hold::MachineChanged& one) const { writer.Field("why", one.why); }
   void operator()(const hold::Refused& one) const { writer.Field("why", one.why); }
   void operator()(const hold::LostRuns& one) const { writer.Field("runs", one.runs); }
+  void operator()(const hold::Untrusted& one) const {
+    writer.Field("user_changed", one.user);
+    writer.Field("command_changed", one.command);
+    writer.Field("environment_changed", one.environment);
+    if (!one.runs_as.empty()) writer.Field("runs_as", one.runs_as);
+  }
   void operator()(const cancelled::ByUser& one) const { writer.Field("by", one.who); }
   void operator()(const cancelled::ByManager& one) const { writer.Field("why", one.why); }
   void operator()(const cancelled::ByJobBefore& one) const {
@@ -44,7 +50,6 @@ struct MemberWriter {
   // The kind says it all.
   void operator()(const hold::ByUser&) const {}
   void operator()(const hold::EndedPaused&) const {}
-  void operator()(const hold::Untrusted&) const {}
   void operator()(const cancelled::ByStore&) const {}
 };
 
@@ -57,6 +62,12 @@ struct MemberReader {
   void operator()(hold::MachineChanged& one) const { reader.Text("why", one.why); }
   void operator()(hold::Refused& one) const { reader.Text("why", one.why); }
   void operator()(hold::LostRuns& one) const { reader.Whole("runs", one.runs); }
+  void operator()(hold::Untrusted& one) const {
+    reader.Flag("user_changed", one.user);
+    reader.Flag("command_changed", one.command);
+    reader.Flag("environment_changed", one.environment);
+    reader.Text("runs_as", one.runs_as);
+  }
   void operator()(cancelled::ByUser& one) const { reader.Text("by", one.who); }
   void operator()(cancelled::ByManager& one) const { reader.Text("why", one.why); }
   void operator()(cancelled::ByJobBefore& one) const {
@@ -66,7 +77,6 @@ struct MemberReader {
   }
   void operator()(hold::ByUser&) const {}
   void operator()(hold::EndedPaused&) const {}
-  void operator()(hold::Untrusted&) const {}
   void operator()(cancelled::ByStore&) const {}
 };
 

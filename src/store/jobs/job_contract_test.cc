@@ -136,6 +136,8 @@ TEST_F(JobContract, F1_WhatSomebodyElseWroteIsNotTrusted) {
   // Another user; another job's seal; no seal; a phase in the column alone.
   place_->Run("UPDATE job SET record = replace(record, '\"uid\":0', '\"uid\":7') WHERE number = 1");
   EXPECT_THAT(untrusted(*keyed()), ElementsAre(1));
+  EXPECT_EQ(keyed()->Jobs({}).value().back().hold, core::Hold(core::hold::Untrusted{.user = true}))
+      << "A5: what was changed can be told";
   place_->Run("UPDATE job SET seal = (SELECT seal FROM job WHERE number = 3) WHERE number = 2");
   EXPECT_THAT(untrusted(*keyed()), ElementsAre(2, 1));
   place_->Run("UPDATE job SET phase = 'running' WHERE number = 3");

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/job_record.h"
+
 namespace sharewell::store {
 
 class Seal {
@@ -22,6 +24,12 @@ class Seal {
   // 64 hexadecimal digits; empty without a key.
   std::string Of(std::int64_t number, std::string_view record) const;
   bool Matches(std::int64_t number, std::string_view record, std::string_view seal) const;
+
+  // The same, and behind it shorter seals of what an admin has to know of a job whose record was
+  // changed: its user, its command, its environment.
+  std::string Of(const core::JobRecord& job, std::string_view record) const;
+  // Which of those are not as they were sealed.
+  core::hold::Untrusted Changed(const core::JobRecord& job, std::string_view seal) const;
 
  private:
   std::string key_, store_id_;

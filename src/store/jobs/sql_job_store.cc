@@ -92,7 +92,7 @@ core::Result<void> SqlJobStore::PutJobs(const std::vector<core::JobRecord>& jobs
   for (const auto& [number, job] : last) {
     Texts& text = texts.emplace_back(Texts{StoredName(job->user.name), StoredJob(*job), ""});
     // What is not believed stays so.
-    if (!job->untrusted) text.seal = seal_.Of(number, text.record);
+    if (!job->untrusted) text.seal = seal_.Of(*job, text.record);
     rows.push_back({number, core::NameOf(job->phase), std::string_view(text.owner),
                     HashOfKey(core::WorkloadKey(job->asked)), job->submitted, EndOf(*job),
                     std::string_view(text.record), std::string_view(text.seal)});
@@ -232,6 +232,9 @@ core::Result<void> SqlJobStore::ReadPage(const JobFilter& filter, Page& page) {
     // By its column a job is found: a finished one must not be found among those that wait.
     record->untrusted = !seal_.Matches(record->number, row.Bytes(1), row.Bytes(2)) ||
                         (seal_.active() && row.Bytes(3) != core::NameOf(record->phase));
+    if (record->untrusted && !core::IsOver(record->phase)) {
+      record->hold = seal_.Changed(*record, row.Bytes(2));
+    }
     // Two keys may have one hash.
     if (filter.workload && core::WorkloadKey(record->asked) != *filter.workload) return;
     page.records.push_back(std::move(*record));

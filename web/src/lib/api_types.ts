@@ -157,6 +157,14 @@ export type Hold = {
   why?: string;
   /** lost_runs: so many in a row */
   runs?: number;
+  /** untrusted: its user is not as the server had sealed it. None of the three: what was changed cannot be told */
+  user_changed?: boolean;
+  /** untrusted: its command, folder or image is not */
+  command_changed?: boolean;
+  /** untrusted: its environment is not */
+  environment_changed?: boolean;
+  /** untrusted: whose uid it has, where that is not the user whom it names; such a job cannot be released */
+  runs_as?: string;
 };
 
 export type CancelledBy = {

@@ -50,7 +50,8 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
   const others = live.now?.gpus.filter((gpu) => gpu.jobs.includes(job.number)).flatMap((gpu) => gpu.jobs) ?? [];
   const beside = [...new Set(isOver(job) ? job.beside : [...others, ...(others.length > 0 ? [] : job.beside)])].filter((one) => one !== job.number);
   return card("Where it is", {}, facts([
-    ["user", job.user],
+    ["user", `${job.user}, uid ${job.uid}`],
+    ["environment", h("span", { class: "mono words" }, Object.keys(job.environment).sort().join(", ") || "none, or not yours to see")],
     [job.phase === "waiting" || isOver(job) ? "GPUs, last" : "GPUs", job.gpus.length > 0 ? job.gpus.map((gpu) => `${gpu.index} (${gpu.model})`).join(", ") : `asked for ${job.gpus_asked}`],
     ["cores", job.cores > 0 ? number(job.cores) : `asked for ${number(job.cores_asked)}`],
     ["SMs it may use", job.gpus.length > 0 ? percent(job.sm_share) : UNKNOWN],

@@ -21,6 +21,7 @@
 #include "json/value.h"
 #include "json/writer.h"
 #include "platform/clock/wall_clock.h"
+#include "platform/process/user_account.h"
 #include "report/measure/series.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
@@ -35,7 +36,7 @@ constexpr std::array<const char*, 3> kTokenActions = {"create", "list", "revoke"
 
 // Whose token it is to be; an empty name is the caller's.
 Result<core::Account> AccountFor(const std::string& name) {
-  const std::string whose = name.empty() ? api::UserName(::getuid()) : name;
+  const std::string whose = name.empty() ? platform::UserName(::getuid()) : name;
   const auto account = api::AccountNamed(whose);
   if (!account && name.empty()) return core::Account{whose, ::getuid(), ::getgid()};
   if (!account) {

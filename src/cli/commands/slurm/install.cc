@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "core/text/suggest.h"
 #include "engine/slurm/site_install.h"
 #include "platform/files/embedded.h"
+#include "platform/process/user_account.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
 
@@ -141,11 +141,11 @@ class SlurmCommand : public Command {
       }
     }
     if (!user_.empty()) {
-      const passwd* account = ::getpwnam(user_.c_str());
-      if (account == nullptr) {
+      const auto account = platform::UserNamed(user_);
+      if (!account) {
         return UsageError("--user: there is no user {} on this machine", core::Quoted(user_));
       }
-      if (account->pw_uid != 0) options.schedulers.push_back(account->pw_uid);
+      if (account->uid != 0) options.schedulers.push_back(account->uid);
     }
     const auto model = [&](const std::string& type) {
       const auto found = catalogue.Find(type);
