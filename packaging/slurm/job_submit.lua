@@ -166,6 +166,12 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     return slurm.ERROR
   end
   if not asked and not HOLD_CPU_JOBS then return slurm.SUCCESS end
+  -- A job without GPUs is placed on one node.
+  if job_desc.shared == 0 and note:find("ask=gpus:0,", 1, true) and number(job_desc.min_nodes, 1) > 1 then
+    slurm.log_user("sharewell: --exclusive on several nodes gives a job all GPUs of theirs: ask for GPUs with it " ..
+                   "(--gres=gpu:1), so that it is placed, or use a partition that Sharewell does not place")
+    return slurm.ERROR
+  end
   job_desc.admin_comment = note
   job_desc.priority = 0
   return slurm.SUCCESS

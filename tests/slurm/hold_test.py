@@ -131,6 +131,9 @@ class SideDoors(SlurmTest):
             done = self.cluster.sbatch(*args, user=USER, check=False)
             self.assertNotEqual(done.returncode, 0, args)
             self.assertIn("submit its components as jobs of their own", done.stderr)
+        done = self.cluster.sbatch("-N2", "--exclusive", user=USER, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("ask for GPUs with it", done.stderr)
         number = self.cluster.sbatch("-n1", ":", "-n1", script="true", user=USER)
         self.cluster.wait_job(number, "OVER")
 
