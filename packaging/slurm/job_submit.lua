@@ -9,6 +9,7 @@
 --
 -- Jobs of other partitions are left as they are. Jobs of several components (heterogeneous jobs) that ask
 -- for GPUs are refused: Slurm cannot hold and place their components one by one.
+-- sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which users could go round.
 -- To take it back: remove lua from JobSubmitPlugins in slurm.conf, `scontrol reconfigure`, and release
 -- what is held with sharewell-watchdog --now.
 

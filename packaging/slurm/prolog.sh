@@ -2,6 +2,7 @@
 # Sharewell's Prolog: runs as root on a node before a job's first process, and starts a CUDA MPS daemon where the
 # job shares a GPU. It never fails: Slurm would drain the node. What it could not do stands in the system's log.
 # To take it back: remove Prolog=, Epilog= and TaskProlog= from slurm.conf and run `scontrol reconfigure`.
+# sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which believed forged notes.
 MPS_FOLDER=/var/run/sharewell-mps # short: sockets lie in it
 MPS_CONTROL=nvidia-cuda-mps-control
 STEPS_FOLDER=/var/lib/sharewell-steps # jobs tell of their steps there, and `sharewell monitor` counts them

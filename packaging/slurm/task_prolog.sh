@@ -1,6 +1,7 @@
 #!/bin/bash
 # Sharewell's TaskProlog: runs as the user before each task. Lines `export NAME=VALUE` and `unset NAME` on stdout change
 # the task's environment: what the job may use of the GPUs that it shares, as the placement says.
+# sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which believed forged notes.
 MPS_FOLDER=/var/run/sharewell-mps
 ANSWER_SECONDS=5
 STEPS_FOLDER=/var/lib/sharewell-steps
