@@ -168,6 +168,14 @@ class Security(TrustTest):
         checks = self.checks("--store", str(self.root / "var/lib/sharewell/store.db"), code=0, user=ALICE, env=env)
         self.assertIn("files", {check["section"] for check in checks})
 
+    def test_what_is_no_file_keeps_nobody_waiting(self):
+        for path in ("etc/default/sharewell", "etc/sharewell/sharewell.toml", "var/lib/sharewell/tokens", "usr/lib/systemd/system/sharewell.service.d/x.conf"):
+            place = self.root / path
+            place.parent.mkdir(exist_ok=True)
+            place.unlink(missing_ok=True)
+            os.mkfifo(place, 0o600)
+        self.assertEqual(set(self.wrong()), {"tokens"})
+
     def test_wrong_words(self):
         self.assertEqual(self.doctor("--root", "/nowhere").returncode, 2)
         self.assertEqual(self.doctor("--calibrate").returncode, 2)

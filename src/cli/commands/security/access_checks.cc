@@ -73,6 +73,12 @@ void CheckTokens(const Installation& where, core::UnixMillis now, SecurityRows& 
     }
     return;  // CheckFiles has said that it cannot be looked at
   }
+  if (!S_ISREG(status.st_mode)) {
+    rows.push_back({"tokens", "tokens", Standing::kWrong,
+                    fmt::format("{} is no file: nobody's token is known", where.At(path)),
+                    fmt::format("rm -r {}", ShellWord(where.At(path)))});
+    return;
+  }
   const auto tokens = api::ReadTokens(where.At(path));
   if (!tokens) {
     rows.push_back({"tokens", "tokens", Standing::kNote,
@@ -109,6 +115,12 @@ void CheckCertificate(const Installation& where, const std::string& path, core::
                       SecurityRows& rows) {
   const std::string renew =
       "renew it with whoever issued it (certbot renew), then systemctl restart sharewell";
+  struct stat status {};
+  if (::stat(where.At(path).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    rows.push_back({"network", "certificate", Standing::kWrong,
+                    fmt::format("{} is no file that can be read", where.At(path)), renew});
+    return;
+  }
   const auto end = http::CertificateEnd(where.At(path));
   if (!end) {
     rows.push_back({"network", "certificate", Standing::kWrong, end.error().message, renew});

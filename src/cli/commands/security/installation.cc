@@ -1,12 +1,12 @@
 #include "cli/commands/security/installation.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "cli/args/store_flag.h"
 #include "cli/client/server_client.h"
@@ -77,12 +77,19 @@ std::string OwnConfig() {
 }  // namespace
 
 std::string TextOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
   std::string text;
-  char block[4096];
-  while (text.size() < kMostText && (in.read(block, sizeof block), in.gcount() > 0)) {
-    text.append(block, static_cast<std::size_t>(in.gcount()));
+  // A pipe that somebody put there must not keep us waiting.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return text;
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    char block[4096];
+    ssize_t got = 0;
+    while (text.size() < kMostText && (got = ::read(file, block, sizeof block)) > 0) {
+      text.append(block, static_cast<std::size_t>(got));
+    }
   }
+  ::close(file);
   return text;
 }
 
