@@ -11,6 +11,7 @@
 #include "cli/args/store_flag.h"
 #include "cli/client/server_client.h"
 #include "platform/files/text.h"
+#include "platform/files/unit_file.h"
 #include "store/store.h"
 
 namespace sharewell::cli {
@@ -26,21 +27,6 @@ std::vector<std::string> WordsIn(std::string_view text) {
   std::vector<std::string> words;
   for (const std::string_view word : platform::SplitList(text, ' ')) words.emplace_back(word);
   return words;
-}
-
-// `NAME=VALUE` of a file that systemd reads, with or without quotes; the last one counts.
-std::string SettingOf(const std::string& text, std::string_view name) {
-  std::string found;
-  for (std::string_view line : platform::SplitList(text, '\n')) {
-    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != '=') continue;
-    line.remove_prefix(name.size() + 1);
-    if (line.size() >= 2 && (line.front() == '"' || line.front() == '\'') &&
-        line.back() == line.front()) {
-      line = line.substr(1, line.size() - 2);
-    }
-    found = line;
-  }
-  return found;
 }
 
 // The words of a program of ours that runs as `owner`; the first that is found.
@@ -146,10 +132,10 @@ Installation FindInstallation(const InstallationOptions& options) {
     out.monitor_flags = RunningWith("monitor", out.owner);
   }
   if (out.serve_flags.empty()) {
-    out.serve_flags = WordsIn(SettingOf(settings, "SHAREWELL_SERVE_FLAGS"));
+    out.serve_flags = WordsIn(platform::EnvironmentSetting(settings, "SHAREWELL_SERVE_FLAGS"));
   }
   if (out.monitor_flags.empty()) {
-    out.monitor_flags = WordsIn(SettingOf(settings, "SHAREWELL_MONITOR_FLAGS"));
+    out.monitor_flags = WordsIn(platform::EnvironmentSetting(settings, "SHAREWELL_MONITOR_FLAGS"));
   }
   const auto first = [](std::initializer_list<std::string> choices) {
     for (const std::string& choice : choices) {
@@ -158,7 +144,8 @@ Installation FindInstallation(const InstallationOptions& options) {
     return std::string();
   };
   out.store = first(
-      {options.store, FlagValue(out.serve_flags, "--store"), SettingOf(settings, "SHAREWELL_STORE"),
+      {options.store, FlagValue(out.serve_flags, "--store"),
+       platform::EnvironmentSetting(settings, "SHAREWELL_STORE"),
        system && elsewhere ? std::string(kSystemState) + "/store.db" : store::DefaultStore()});
   const std::string given = first({options.state, FlagValue(out.serve_flags, "--state")});
   if (elsewhere) {

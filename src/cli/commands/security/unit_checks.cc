@@ -8,6 +8,7 @@
 
 #include "cli/commands/security/security_checks.h"
 #include "platform/files/text.h"
+#include "platform/files/unit_file.h"
 
 namespace sharewell::cli {
 namespace {
@@ -29,24 +30,6 @@ struct Unit {
   std::map<std::string, std::string> settings;  // of [Service]; several of one key with blanks
 };
 
-void ReadUnitText(const std::string& text, Unit& unit) {
-  bool service = false;
-  for (const std::string_view line : platform::SplitList(text, '\n')) {
-    if (line.starts_with('[')) service = line == "[Service]";
-    const std::size_t equals = line.find('=');
-    if (!service || line.starts_with('#') || line.starts_with(';') || equals == line.npos) continue;
-    const std::string key(platform::Trimmed(line.substr(0, equals)));
-    const std::string value(platform::Trimmed(line.substr(equals + 1)));
-    std::string& kept = unit.settings[key];
-    // An empty value takes back what was given; capabilities add up, all else is replaced.
-    if (value.empty() || !key.ends_with("Capabilities") || kept.empty()) {
-      kept = value;
-    } else {
-      kept += " " + value;
-    }
-  }
-}
-
 Unit FindUnit(const Installation& where, const std::string& name) {
   Unit unit{name, {}, {}};
   std::map<std::string, std::string> more;  // drop-ins by name: the first folder's counts
@@ -66,7 +49,9 @@ Unit FindUnit(const Installation& where, const std::string& name) {
   }
   if (unit.files.empty()) return unit;
   for (const auto& [part, path] : more) unit.files.push_back(path);
-  for (const std::string& path : unit.files) ReadUnitText(TextOf(where.At(path)), unit);
+  for (const std::string& path : unit.files) {
+    platform::ReadUnitSettings(TextOf(where.At(path)), unit.settings);
+  }
   return unit;
 }
 
