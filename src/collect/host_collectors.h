@@ -11,8 +11,8 @@ namespace sharewell::collect {
 
 // Where jobs' files with their steps are, below the root.
 struct StepsFolders {
-  // Root's: prolog.sh makes a file in it for each job. Not below /tmp or /var/tmp, where anybody may
-  // make a folder of that name first, and which units with PrivateTmp do not see.
+  // Root's: prolog.sh makes a file in it for each job. Not below /tmp or /var/tmp, where anybody
+  // may make a folder of that name first, and which units with PrivateTmp do not see.
   std::string slurm = "/var/lib/sharewell-steps";
   std::string kubelet = "/var/lib/kubelet";  // its root folder, with one for each pod
 };
