@@ -1,9 +1,13 @@
-// Any bytes as sharewell.toml: read, or refused with a reason; every value that is read is one.
+// Any bytes as sharewell.toml: read, or refused with a reason; every value that is read is one. And
+// as a unit of systemd's and its environment, which `doctor --security` reads.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
+#include "platform/files/unit_file.h"
 #include "server/settings_file.h"
 
 namespace {
@@ -19,6 +23,12 @@ void Check(const sharewell::server::GivenLimits& given) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::map<std::string, std::string> unit;
+  sharewell::platform::ReadUnitSettings(text, unit);
+  for (const auto& [key, value] : unit) {
+    if (key.size() + value.size() > size) __builtin_trap();
+  }
+  if (sharewell::platform::EnvironmentSetting(text, "A").size() > size) __builtin_trap();
   const auto settings = sharewell::server::ParseSettings(text, "fuzz.toml");
   if (!settings) {
     if (settings.error().message.empty()) __builtin_trap();

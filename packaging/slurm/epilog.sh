@@ -3,7 +3,7 @@
 # never fails: Slurm would drain the node.
 MPS_FOLDER=/var/run/sharewell-mps
 MPS_CONTROL=nvidia-cuda-mps-control
-STEPS_FOLDER=/var/tmp/sharewell-steps
+STEPS_FOLDER=/var/lib/sharewell-steps
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 

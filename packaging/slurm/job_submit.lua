@@ -4,9 +4,12 @@
 --    (`sharewell1 ask=gpus:2,model:V100`), so that the server can set any shards later: Slurm 22.05
 --    cannot turn a request for GPUs into one for shards. Then it holds the job (priority 0).
 -- 2. It lets nobody but the server and root lift that hold, choose nodes or GPUs, or take the job out of
---    the partition.
+--    the partition; nor give GPUs to a job that has no note, or move one into a partition of ours:
+--    it would run there without having been placed.
 --
--- Jobs of other partitions, and of several components (heterogeneous jobs), are left as they are.
+-- Jobs of other partitions are left as they are. Jobs of several components (heterogeneous jobs) that ask
+-- for GPUs are refused: Slurm cannot hold and place their components one by one.
+-- sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which users could go round.
 -- To take it back: remove lua from JobSubmitPlugins in slurm.conf, `scontrol reconfigure`, and release
 -- what is held with sharewell-watchdog --now.
 
@@ -62,6 +65,18 @@ local function parts_of(tres)
   return kind, model, count
 end
 
+-- The fields that a job asks for GPUs in.
+local GPU_FIELDS = { "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket" }
+
+local function has_gpus(job)
+  for _, field in ipairs(GPU_FIELDS) do
+    for tres in (job[field] or ""):gmatch("[^,]+") do
+      if is_gpu(tres) then return true end
+    end
+  end
+  return false
+end
+
 -- Takes the GPUs out of one field of the job: what was taken, and how many times the job has it.
 local function take(job_desc, field)
   local value = job_desc[field]
@@ -80,9 +95,10 @@ local function note_of(job_desc)
   local nodes = number(job_desc.min_nodes, 1)
   if nodes < 1 then nodes = 1 end
   local tasks = number(job_desc.num_tasks, nodes)
-  local gpus, model, exclusive, unclear, asked = 0, nil, job_desc.shared == 0, nil, false
+  -- With --exclusive Slurm gives a job all GPUs of its nodes, asked for or not.
+  local gpus, model, exclusive, unclear, asked = 0, nil, job_desc.shared == 0, nil, job_desc.shared == 0
   local times = { tres_per_job = 1, tres_per_node = nodes, tres_per_task = tasks }
-  for _, field in ipairs({ "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket" }) do
+  for _, field in ipairs(GPU_FIELDS) do
     local in_field = 0
     for _, tres in ipairs(take(job_desc, field)) do
       asked = true
@@ -102,6 +118,13 @@ local function note_of(job_desc)
     -- --gpus and --gpus-per-node say the same twice.
     if in_field > gpus then gpus = in_field end
   end
+  -- `-n4 --ntasks-per-gpu=2` asks for two GPUs without naming any.
+  local per_gpu = number(job_desc.ntasks_per_gpu, 0)
+  if per_gpu > 0 then
+    asked = true
+    if gpus == 0 and unclear == nil then gpus = math.ceil(tasks / per_gpu) end
+    job_desc.ntasks_per_gpu = NO_VAL16
+  end
   local ask = string.format("ask=gpus:%d", gpus)
   if model then ask = ask .. ",model:" .. model end
   if exclusive then ask = ask .. ",exclusive" end
@@ -112,12 +135,18 @@ local function note_of(job_desc)
   return "sharewell1 " .. ask, asked
 end
 
--- Scripts on the nodes read the note from what `scontrol show job` prints, between texts of the user's: none of these
--- may look like a note.
+-- Where the server reads what `scontrol show job` prints, a note stands between texts of the user's: none of these may
+-- look like one. (Scripts on the nodes ask for the field of the note alone.)
 local function pretends(job_desc)
-  for _, field in ipairs({ "name", "comment", "work_dir", "std_out", "std_err", "std_in" }) do
+  for _, field in ipairs({ "name", "comment", "work_dir", "std_out", "std_err", "std_in", "container", "licenses",
+                           "features", "dependency", "wckey", "mail_user", "network", "extra" }) do
     local value = job_desc[field]
-    if value ~= nil and value:find("AdminComment=", 1, true) then return field end
+    if type(value) == "string" and value:find("AdminComment=", 1, true) then return field end
+  end
+  local words = job_desc.argv
+  if type(words) ~= "table" then return nil end
+  for _, word in pairs(words) do
+    if type(word) == "string" and word:find("AdminComment=", 1, true) then return "command line" end
   end
   return nil
 end
@@ -125,14 +154,25 @@ end
 -- srun and salloc work like sbatch: they wait for their nodes until the job is placed.
 function slurm_job_submit(job_desc, part_list, submit_uid)
   if not is_ours(job_desc.partition, part_list) then return slurm.SUCCESS end
-  if number(job_desc.het_job_offset, nil) ~= nil then return slurm.SUCCESS end
   local forged = pretends(job_desc)
   if forged then
     slurm.log_user("sharewell: the job's %s may not contain AdminComment=", forged)
     return slurm.ERROR
   end
   local note, asked = note_of(job_desc)
+  if number(job_desc.het_job_offset, nil) ~= nil then
+    if not asked then return slurm.SUCCESS end
+    slurm.log_user("sharewell: a heterogeneous job can neither ask for GPUs nor for whole nodes in this partition: " ..
+                   "submit its components as jobs of their own, or use a partition that Sharewell does not place")
+    return slurm.ERROR
+  end
   if not asked and not HOLD_CPU_JOBS then return slurm.SUCCESS end
+  -- A job without GPUs is placed on one node.
+  if job_desc.shared == 0 and note:find("ask=gpus:0,", 1, true) and number(job_desc.min_nodes, 1) > 1 then
+    slurm.log_user("sharewell: --exclusive on several nodes gives a job all GPUs of theirs: ask for GPUs with it " ..
+                   "(--gres=gpu:1), so that it is placed, or use a partition that Sharewell does not place")
+    return slurm.ERROR
+  end
   job_desc.admin_comment = note
   job_desc.priority = 0
   return slurm.SUCCESS
@@ -146,10 +186,33 @@ local function refuse(job_rec, uid, what)
   return slurm.ERROR
 end
 
+-- A job that Sharewell never held, and so never places: it may have no GPUs in a partition of ours.
+local function modify_stranger(job_desc, job_rec, part_list, uid)
+  local partition = job_desc.partition
+  if partition == nil or partition == "" then partition = job_rec.partition end
+  if not is_ours(partition, part_list) then return slurm.SUCCESS end
+  local forged = pretends(job_desc)
+  if forged then return refuse(job_rec, uid, forged) end
+  if has_gpus(job_desc) or number(job_desc.ntasks_per_gpu, 0) > 0 then
+    slurm.log_info("sharewell: user %d may not give GPUs to job %d, which was submitted without: submit it with them",
+                   uid, job_rec.job_id)
+    return slurm.ERROR
+  end
+  -- With --exclusive Slurm gives it all GPUs of its nodes.
+  if job_desc.shared == 0 then return refuse(job_rec, uid, "whether it has whole nodes") end
+  if is_ours(job_rec.partition, part_list) then return slurm.SUCCESS end
+  -- Whether it has whole nodes, or GPUs by its tasks, a job's record does not tell: so none is moved here.
+  slurm.log_info("sharewell: user %d may not move job %d into partition %s: submit it there, so that it is placed",
+                 uid, job_rec.job_id, partition)
+  return slurm.ERROR
+end
+
 function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
   if SCHEDULERS[modify_uid] then return slurm.SUCCESS end
   local note = job_rec.admin_comment
-  if note == nil or not note:match("^[\"']?sharewell1 ") then return slurm.SUCCESS end
+  if note == nil or not note:match("^[\"']?sharewell1 ") then
+    return modify_stranger(job_desc, job_rec, part_list, modify_uid)
+  end
   local forged = pretends(job_desc)
   if forged then return refuse(job_rec, modify_uid, forged) end
   local priority = job_desc.priority

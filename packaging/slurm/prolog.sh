@@ -2,10 +2,11 @@
 # Sharewell's Prolog: runs as root on a node before a job's first process, and starts a CUDA MPS daemon where the
 # job shares a GPU. It never fails: Slurm would drain the node. What it could not do stands in the system's log.
 # To take it back: remove Prolog=, Epilog= and TaskProlog= from slurm.conf and run `scontrol reconfigure`.
+# sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which believed forged notes.
 MPS_FOLDER=/var/run/sharewell-mps # short: sockets lie in it
 MPS_CONTROL=nvidia-cuda-mps-control
-STEPS_FOLDER=/var/tmp/sharewell-steps # jobs tell of their steps there, and `sharewell monitor` counts them
-SCONTROL_SECONDS=5
+STEPS_FOLDER=/var/lib/sharewell-steps # jobs tell of their steps there, and `sharewell monitor` counts them
+ANSWER_SECONDS=5
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
@@ -13,25 +14,25 @@ say() {
   logger -t sharewell-prolog "job $SLURM_JOB_ID: $1" 2>/dev/null || true
 }
 
-# The word `put=` of our note. Where a job's name or comment pretends to be a note there are several words; the
-# smallest share then counts (see task_prolog.sh), so nobody gains by it.
-puts() {
-  timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
-    grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$'
+# The word `put=` of our note, asked for as the one field that only admins write: in all that Slurm has to say of a job,
+# its name, its folder or its container could pass for a note.
+put_of_note() {
+  timeout "$ANSWER_SECONDS" squeue -h -a -j "$SLURM_JOB_ID" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
+    sed -nE "s/^$SLURM_JOB_ID +[\"']?sharewell1 ask=[^ \"']* put=([^ \"']+).*/put=\1/p" | head -n 1
 }
 
 main() {
   [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ && "$SLURM_JOB_UID" =~ ^[0-9]+$ ]] || return 0
   local put
-  put=$(puts)
+  put=$(put_of_note)
   [ -n "$put" ] || return 0 # not one of ours, or slurmctld does not answer: then the job runs without MPS
   # The folder is root's, so that nobody can put anything else in a file's place. A new file for each run.
   mkdir -p -m 755 "$STEPS_FOLDER"
-  if [ -O "$STEPS_FOLDER" ] && [ ! -L "$STEPS_FOLDER" ]; then
+  if [ -n "$(find "$STEPS_FOLDER" -maxdepth 0 -type d -user "$EUID" ! -perm /022 2>/dev/null)" ]; then
     rm -f "$STEPS_FOLDER/$SLURM_JOB_ID"
     install -m 600 -o "$SLURM_JOB_UID" /dev/null "$STEPS_FOLDER/$SLURM_JOB_ID" || say "its steps cannot be counted"
   else
-    say "$STEPS_FOLDER is not ours: its steps are not counted"
+    say "$STEPS_FOLDER is not root's alone, so its steps are not counted; rm -rf $STEPS_FOLDER && install -d -m 755 $STEPS_FOLDER"
   fi
   # All of a GPU's memory and all of its SMs: nobody shares with it.
   if ! grep -qE ',shards:[1-9][0-9]?(,|$)|,sm:[1-9][0-9]?(,|$)' <<<"$put"; then return 0; fi

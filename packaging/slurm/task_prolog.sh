@@ -1,16 +1,20 @@
 #!/bin/bash
 # Sharewell's TaskProlog: runs as the user before each task. Lines `export NAME=VALUE` and `unset NAME` on stdout change
 # the task's environment: what the job may use of the GPUs that it shares, as the placement says.
+# sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which believed forged notes.
 MPS_FOLDER=/var/run/sharewell-mps
-SCONTROL_SECONDS=5
-STEPS_FOLDER=/var/tmp/sharewell-steps
+ANSWER_SECONDS=5
+STEPS_FOLDER=/var/lib/sharewell-steps
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
 [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || exit 0
-puts=$(timeout "$SCONTROL_SECONDS" scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null |
-  grep -oE 'AdminComment="?sharewell1 ask=[^ "]* put=[^ "]*' | grep -o 'put=[^ ]*$')
-[ -n "$puts" ] || exit 0
+# The user's own settings of squeue would change what it prints.
+unset "${!SQUEUE_@}"
+# The note, asked for as the one field that only admins write (see prolog.sh).
+put=$(timeout "$ANSWER_SECONDS" squeue -h -a -j "$SLURM_JOB_ID" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
+  sed -nE "s/^$SLURM_JOB_ID +[\"']?sharewell1 ask=[^ \"']* put=([^ \"']+).*/put=\1/p" | head -n 1)
+[ -n "$put" ] || exit 0
 
 # The job has shards, not the GPUs that it had asked for: srun in its script would ask for those again, and be refused.
 for name in SLURM_GPUS SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK SLURM_GPUS_PER_SOCKET; do
@@ -24,17 +28,17 @@ fi
 # The prolog left a file for its steps (docs/formats/steps.md).
 [ -w "$STEPS_FOLDER/$SLURM_JOB_ID" ] && echo "export SHAREWELL_PROGRESS=$STEPS_FOLDER/$SLURM_JOB_ID"
 
-# The smallest number behind `NAME:`. There are several only where a job's name or comment pretends to be a note.
-smallest() {
-  grep -oE ",$1:[0-9]{1,9}(,|\$)" <<<"$puts" | grep -oE '[0-9]+' | sort -n | head -n 1
+# The number behind `NAME:`.
+number_of() {
+  grep -oE ",$1:[0-9]{1,9}(,|\$)" <<<"$put" | grep -oE '[0-9]+' | head -n 1
 }
 
 # The slots that the job has on this node: "put=1,n2:g0+g1/n3:g0,..." on n2 gives 0,1.
-devices=$(head -n 1 <<<"$puts" | cut -d, -f2 | tr / '\n' |
+devices=$(cut -d, -f2 <<<"$put" | tr / '\n' |
   awk -F: -v node="$SLURMD_NODENAME" '$1 == node { gsub(/g/, "", $2); gsub(/\+/, ",", $2); print $2; exit }')
 # A job that was on another slot before keeps one shard of it (kept:g1): the task must not see that GPU. Slurm's own
 # word counts otherwise: with ConstrainDevices it numbers the devices anew, in the order of their slots.
-kept=$(head -n 1 <<<"$puts" | grep -oE ',kept:g[0-9]+(\+g[0-9]+)*' | grep -oE '[0-9]+' | paste -sd,)
+kept=$(grep -oE ',kept:g[0-9]+(\+g[0-9]+)*' <<<"$put" | grep -oE '[0-9]+' | paste -sd,)
 if [[ "$devices" =~ ^[0-9]+(,[0-9]+)*$ ]]; then
   if [ -z "${CUDA_VISIBLE_DEVICES:-}" ]; then
     echo "export CUDA_VISIBLE_DEVICES=$devices"
@@ -44,8 +48,8 @@ if [[ "$devices" =~ ^[0-9]+(,[0-9]+)*$ ]]; then
   fi
 fi
 
-sm=$(smallest sm)
-memory=$(smallest mem)
+sm=$(number_of sm)
+memory=$(number_of mem)
 if [ -n "$sm" ] && [ "$sm" -ge 1 ] && [ "$sm" -lt 100 ]; then
   echo "export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$sm"
 fi

@@ -61,20 +61,22 @@ gres_of() {
 release() {
   local id=$1 nodes=$2 shown note gpus model
   shown=$(slurm scontrol show job -o "$id" 2>/dev/null) || return 1
-  note=$(grep -oE 'AdminComment="?sharewell1 .*' <<<"$shown" | head -n 1 | sed 's/="/=/')
+  # From its own field: a job's name or folder could pass for a note in what `scontrol show job` prints.
+  note=$(slurm squeue -h -a -j "$id" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
+    sed -nE "s/^$id +[\"']?(sharewell1 [^\"']*).*/\1/p" | head -n 1)
   [ -n "$note" ] || return 2
   # Where it was placed already its shards and node are a whole request: it is released as it stands. One that has left
   # its place has its node alone: without the shards that it once had slurmctld 22.05 would die of it.
-  if grep -q '^AdminComment=sharewell1 ask=[^ ]* put=' <<<"$note"; then
+  if grep -q '^sharewell1 ask=[^ ]* put=' <<<"$note"; then
     local gres whole=
     grep -q ' OverSubscribe=NO ' <<<"$shown" && whole=whole
-    gres=$(gres_of "$(grep -oE '^AdminComment=sharewell1 ask=[^ ]* put=[^ "]*' <<<"$note" | sed 's/.* put=//')" "$whole")
+    gres=$(gres_of "$(grep -oE '^sharewell1 ask=[^ ]* put=[^ "]*' <<<"$note" | sed 's/.* put=//')" "$whole")
     if [ -n "$gres" ] && ! grep -qE ' TresPerNode=[^ ]' <<<"$shown"; then
       slurm scontrol update "JobId=$id" "Gres=$gres" || return 1
     fi
   else
-    gpus=$(grep -oE '^AdminComment=sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
-    model=$(grep -oE '^AdminComment=sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
+    gpus=$(grep -oE '^sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
+    model=$(grep -oE '^sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
     # In a cluster with slots the model is a feature of the node; without them it is the type of its GPUs.
     local type= features
     if [ -n "$model" ]; then

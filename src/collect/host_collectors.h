@@ -11,7 +11,9 @@ namespace sharewell::collect {
 
 // Where jobs' files with their steps are, below the root.
 struct StepsFolders {
-  std::string slurm = "/var/tmp/sharewell-steps";
+  // Root's: prolog.sh makes a file in it for each job. Not below /tmp or /var/tmp, where anybody
+  // may make a folder of that name first, and which units with PrivateTmp do not see.
+  std::string slurm = "/var/lib/sharewell-steps";
   std::string kubelet = "/var/lib/kubelet";  // its root folder, with one for each pod
 };
 
@@ -28,8 +30,11 @@ std::unique_ptr<Collector> NewPerfCollector(const std::string& root, JobSource* 
 std::unique_ptr<Collector> NewTrafficCollector(const std::string& root, JobSource* jobs);
 // `jobs` may be null: then there is nothing to say.
 std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* jobs);
-// Of jobs that Slurm or a kubelet runs here.
-std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders);
+// Of jobs that Slurm or a kubelet runs here. A folder that is not root's (nor of whoever runs this)
+// is not believed, nor a file whose owner has no process in the job of that name among `jobs` (may
+// be null).
+std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders,
+                                             JobSource* jobs);
 std::unique_ptr<Collector> NewRaplCollector(const std::string& root);
 std::unique_ptr<Collector> NewHwmonCollector(const std::string& root);
 std::unique_ptr<Collector> NewIpmiCollector(const std::string& root);

@@ -1,9 +1,13 @@
 #include "http/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 
 #include <array>
+#include <ctime>
+#include <memory>
 #include <utility>
 
 #include "core/text/quoted.h"
@@ -127,6 +131,22 @@ void TlsSession::Close() {
   ERR_clear_error();
   SSL_shutdown(impl_->ssl.get());
   Collect();
+}
+
+core::Result<std::int64_t> CertificateEnd(const std::string& certificate) {
+  ERR_clear_error();
+  const std::unique_ptr<BIO, decltype(&BIO_free)> file(BIO_new_file(certificate.c_str(), "r"),
+                                                       &BIO_free);
+  const std::unique_ptr<X509, decltype(&X509_free)> found(
+      file == nullptr ? nullptr : PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr),
+      &X509_free);
+  std::tm end{};
+  if (found == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(found.get()), &end) != 1) {
+    ERR_clear_error();
+    return core::FailedError("{}: holds no certificate that can be read (PEM)",
+                             core::Quoted(certificate));
+  }
+  return static_cast<std::int64_t>(::timegm(&end));
 }
 
 }  // namespace sharewell::http

@@ -2,6 +2,7 @@
 // is not its business, so that one kind of connection serves with and without it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,5 +44,8 @@ class TlsKeys {
   explicit TlsKeys(std::unique_ptr<Impl> inside);
   std::unique_ptr<Impl> impl_;
 };
+
+// Until when the first certificate of a PEM file is valid, in seconds since 1970.
+core::Result<std::int64_t> CertificateEnd(const std::string& certificate);
 
 }  // namespace sharewell::http

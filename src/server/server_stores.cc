@@ -41,12 +41,18 @@ Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
   return epoch;
 }
 
-// It holds the environments of all users' jobs. SQLite's files beside it take over its mode.
-void KeepToOneself(const std::string& file) {
-  if (const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); made >= 0) {
-    ::close(made);
+// It holds the environments of all users' jobs. One that is made anew is private (OpenSqlite); one
+// of an older version, or that somebody opened up, is made so. True: others could read it till now.
+bool KeepToOneself(const std::string& file) {
+  bool open = false;
+  for (const char* end : {"", "-wal", "-shm"}) {
+    struct stat status {};
+    const std::string path = file + end;
+    if (::stat(path.c_str(), &status) != 0 || (status.st_mode & 077) == 0) continue;
+    open = (status.st_mode & 044) != 0 || open;
+    (void)::chmod(path.c_str(), 0600);
   }
-  for (const char* end : {"", "-wal", "-shm"}) (void)::chmod((file + end).c_str(), 0600);
+  return open;
 }
 
 }  // namespace
@@ -105,7 +111,14 @@ Result<void> Server::Parts::OpenStores() {
   if (file) fs::create_directories(folder, ignored);
   // Again, now that they are there: in /tmp somebody else may have been quicker.
   if (auto ok = CheckPlaces(); !ok) return ok;
-  if (file) KeepToOneself(options.store);
+  if (file && KeepToOneself(options.store)) {
+    options.say(fmt::format(
+        "others could read {0} till now. It is private from here on, but whoever holds it open can "
+        "still read it. To end that, stop the server and run: (umask 077; sqlite3 {0} \"VACUUM "
+        "INTO "
+        "'{0}.new'\") && rm -f {0}-wal {0}-shm && mv {0}.new {0}",
+        options.store));
+  }
   if (::geteuid() == 0) {
     auto own = SealKey(options.state);
     RETURN_IF_ERROR(own);

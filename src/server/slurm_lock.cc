@@ -40,11 +40,19 @@ std::string HolderIn(int file) {
   return n > 0 ? std::string(text.data(), static_cast<std::size_t>(n)) : "one that does not tell";
 }
 
+// Whoever may read such a file could lock it, and keep the server from starting. (Older versions
+// made them for all to read.)
+int OpenPrivate(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file >= 0) (void)::fchmod(file, 0600);
+  return file;
+}
+
 // Made once for as long as the folder lasts, which is until the machine is started again. Empty: it
 // cannot be.
 std::string MachineName(const std::string& path) {
   constexpr std::size_t kDigits = 16;
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int file = OpenPrivate(path);
   if (file < 0) return {};
   std::array<char, kDigits> name{};
   std::string found;
@@ -82,7 +90,7 @@ core::Result<ClusterLock> ClusterLock::Take(const std::string& folder, const std
     wanted.emplace_back(fmt::format("{}.{}.lock", whole, LockName(partition)), LOCK_EX);
   }
   for (const auto& [path, how] : wanted) {
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int file = OpenPrivate(path);
     if (file < 0) {
       return core::FailedError("cannot open {}: {}", core::Quoted(path), std::strerror(errno));
     }

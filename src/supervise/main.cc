@@ -246,6 +246,7 @@ int Patience(const Supervisor& self) {
   Millis next = self.time_over < self.kill_all ? self.time_over : self.kill_all;
   if (!self.told_all && self.term_all < next) next = self.term_all;
   if (now < self.next_steps && self.next_steps < next) next = self.next_steps;
+  if (const Millis wakes = TerminalWakes(self.terminal); wakes >= 0 && wakes < next) next = wakes;
   if (next == kNever) return -1;
   const Millis wait = self.killed ? kKillEvery : next - now;
   return wait < 0 ? 0 : static_cast<int>(wait < 60'000 ? wait : 60'000);
@@ -306,7 +307,9 @@ bool AwaitClient(Supervisor& self) {
     if (now >= until) return end(engine::kTerminalUnused, SIGHUP);
     pollfd wanted[1 + kTerminalFiles] = {{self.signals, POLLIN, 0}, {}, {}, {}};
     WantOfTerminal(self.terminal, wanted + 1);
-    ::poll(wanted, 1 + kTerminalFiles, static_cast<int>(until - now));
+    const Millis wakes = TerminalWakes(self.terminal);
+    const Millis next = wakes >= 0 && wakes < until ? wakes : until;
+    ::poll(wanted, 1 + kTerminalFiles, static_cast<int>(next > now ? next - now : 0));
     signalfd_siginfo info{};
     while (::read(self.signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGTERM) return end("", SIGTERM);

@@ -28,6 +28,9 @@ using engine::kMostFrame;
 constexpr char kDraft[] = "terminal.new";
 constexpr int kMostBlocks = 4096;       // read from a pty that others may still write to
 constexpr std::int64_t kLinger = 3000;  // ms for a client to take the last of it
+constexpr std::int64_t kTurn = 50;      // ms
+// Of a client in a turn: hands at a keyboard, a paste and a window that is dragged need far less.
+constexpr int kMostWork = 1024, kWorkOfRead = 4, kWorkOfFrame = 1;
 
 std::int64_t NowMillis() {
   timespec now{};
@@ -119,6 +122,26 @@ void MakePlain(const Terminal& self) {
   ::tcsetattr(self.slave, TCSANOW, &how);
 }
 
+void BeginTurn(Terminal& self) {
+  const std::int64_t now = NowMillis();
+  if (now < self.turn_ends) return;
+  self.turn_ends = now + kTurn;
+  self.work = 0;
+  self.sized = false;
+}
+
+bool IsHeldUp(const Terminal& self) {
+  return self.work >= kMostWork && NowMillis() < self.turn_ends;
+}
+
+// The last of all sizes that were told of in a turn counts.
+void PassSize(Terminal& self) {
+  if (!self.resized || self.sized) return;
+  SetSize(self, self.window);
+  self.resized = false;
+  self.sized = true;
+}
+
 // False: it is not what a client says at this point.
 bool TakeFrame(Terminal& self, const Frame& frame) {
   if (self.begun != (frame.type != FrameType::kBegin)) return false;
@@ -129,7 +152,8 @@ bool TakeFrame(Terminal& self, const Frame& frame) {
       self.begun = true;
       return true;
     case FrameType::kSize:
-      SetSize(self, frame.bytes);
+      std::memcpy(self.window, frame.bytes, sizeof self.window);
+      self.resized = true;
       return true;
     case FrameType::kInput:
       std::memcpy(self.input, frame.bytes, frame.size);
@@ -153,6 +177,8 @@ void PassInput(Terminal& self) {
 }
 
 void HearClient(Terminal& self) {
+  if (self.from_client.room_size() == 0) return;  // what is there is taken first
+  self.work += kWorkOfRead;
   const ssize_t n = ::read(self.client, self.from_client.room(), self.from_client.room_size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return LoseClient(self);
@@ -162,7 +188,8 @@ void HearClient(Terminal& self) {
 // What was heard, as long as the pty takes it.
 void TakeFrames(Terminal& self) {
   Frame frame;
-  while (self.client >= 0 && self.input_size == 0) {
+  while (self.client >= 0 && self.input_size == 0 && self.work < kMostWork) {
+    self.work += kWorkOfFrame;
     const auto found = self.from_client.Take(frame);
     if (found == FrameReader::Found::kNothing) return;
     if (found == FrameReader::Found::kWrong || !TakeFrame(self, frame)) return LoseClient(self);
@@ -218,8 +245,9 @@ bool OpenTerminal(int folder, const Spec& spec, Terminal& out) {
 void WantOfTerminal(const Terminal& self, pollfd* wanted) {
   const bool input = self.input_size > 0, output = self.output_size > 0;
   wanted[0] = {self.listener, POLLIN, 0};
+  const bool hears = !input && !IsHeldUp(self);
   wanted[1] = {self.client,
-               static_cast<short>(POLLRDHUP | (input ? 0 : POLLIN) | (output ? POLLOUT : 0)), 0};
+               static_cast<short>(POLLRDHUP | (hears ? POLLIN : 0) | (output ? POLLOUT : 0)), 0};
   // Before somebody sits there, what is written waits in the pty.
   const bool reads = (self.begun || self.gone) && !output;
   wanted[2] = {self.master, static_cast<short>((reads ? POLLIN : 0) | (input ? POLLOUT : 0)), 0};
@@ -227,6 +255,7 @@ void WantOfTerminal(const Terminal& self, pollfd* wanted) {
 
 void SeeTerminal(Terminal& self, const pollfd* wanted, Log& log) {
   if (self.master < 0) return;
+  BeginTurn(self);
   if (wanted[0].revents != 0) Accept(self);
   if (self.client >= 0 && wanted[1].fd == self.client) {
     if ((wanted[1].revents & POLLOUT) != 0) SendOutput(self);
@@ -238,7 +267,13 @@ void SeeTerminal(Terminal& self, const pollfd* wanted, Log& log) {
   }
   if ((wanted[2].revents & POLLOUT) != 0) PassInput(self);
   TakeFrames(self);
+  PassSize(self);
   if ((wanted[2].revents & POLLIN) != 0 && self.output_size == 0) ReadPty(self, log);
+}
+
+std::int64_t TerminalWakes(const Terminal& self) {
+  const bool waits = self.client >= 0 && (self.resized || self.work >= kMostWork);
+  return waits ? self.turn_ends : -1;
 }
 
 void DrainTerminal(Terminal& self, Log& log) {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "engine/local/run/terminal_frames.h"
 #include "supervise/log.h"
@@ -28,6 +29,13 @@ struct Terminal {
   std::size_t input_at = 0, input_size = 0;
   char output[engine::kFrameHead + engine::kMostFrame];  // that the client has not taken yet
   std::size_t output_at = 0, output_size = 0;
+  // What the client may cost in a turn of a few milliseconds, so that a flood of messages holds up
+  // the client and not this process, which may be root's.
+  std::int64_t turn_ends = 0;  // ms of the monotonic clock
+  int work = 0;                // in this turn
+  char window[4];              // the last size that it told of
+  bool resized = false;        // and that the pty has not yet
+  bool sized = false;          // the pty had one in this turn
 };
 
 // Makes both. Only the job's user and root may connect. False: errno says why.
@@ -37,6 +45,8 @@ constexpr int kTerminalFiles = 3;
 // What to poll for; all are ignored where there is no terminal.
 void WantOfTerminal(const Terminal& self, pollfd* wanted);
 void SeeTerminal(Terminal& self, const pollfd* wanted, Log& log);
+// When it must be seen although nothing came, in ms of the monotonic clock; -1: never.
+std::int64_t TerminalWakes(const Terminal& self);
 
 // Once nothing of the command is left: what it has written to its last byte, to the log and for a
 // few seconds to the client.

@@ -1,41 +1,28 @@
 #include "supervise/tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
+
+#include "platform/process/process_handle.h"
 
 namespace sharewell::supervise {
 namespace {
 
+using platform::ProcessLife;
+using platform::ReadProcessLife;
+
 struct Process {
   pid_t pid, parent;
+  std::uint64_t start;
   bool ours;
 };
 
 int ByPid(const void* a, const void* b) {
   return static_cast<const Process*>(a)->pid - static_cast<const Process*>(b)->pid;
-}
-
-// 0: it is gone, or a zombie.
-pid_t ParentOf(const char* pid) {
-  char path[64], text[512];
-  std::snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t n = ::read(file, text, sizeof text - 1);
-  ::close(file);
-  if (n <= 0) return 0;
-  text[n] = 0;
-  // The name may hold anything, brackets too: what follows the last one is ours to read.
-  const char* after = std::strrchr(text, ')');
-  if (after == nullptr || after[1] != ' ' || after[2] == 'Z' || after[2] == 'X') return 0;
-  return static_cast<pid_t>(std::strtol(after + 3, nullptr, 10));
 }
 
 // A snapshot of the machine's processes, by pid; null: out of memory.
@@ -47,19 +34,29 @@ Process* AllProcesses(std::size_t& count) {
   count = 0;
   while (const dirent* entry = ::readdir(entries)) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    const pid_t parent = ParentOf(entry->d_name);
-    if (parent == 0) continue;
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    ProcessLife life;
+    if (!ReadProcessLife(pid, life) || life.state == 'Z' || life.state == 'X') continue;
     if (count == room) {
       room = room == 0 ? 1024 : room * 2;
       auto* more = static_cast<Process*>(std::realloc(all, room * sizeof(Process)));
       if (more == nullptr) break;
       all = more;
     }
-    all[count++] = {static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)), parent, false};
+    all[count++] = {pid, life.parent, life.start, false};
   }
   ::closedir(entries);
   if (count > 0) std::qsort(all, count, sizeof(Process), ByPid);
   return all;
+}
+
+// Of a process and the parent that the snapshot has: the one may have been read when the other's
+// number was somebody else's. What both are now, read in this order, is so.
+bool IsChildOf(const Process& child, const Process& parent) {
+  ProcessLife now, its;
+  if (!ReadProcessLife(child.pid, now) || now.start != child.start) return false;
+  if (now.parent == ::getpid()) return true;  // its parent has ended meanwhile
+  return now.parent == parent.pid && ReadProcessLife(parent.pid, its) && its.start == parent.start;
 }
 
 }  // namespace
@@ -73,10 +70,11 @@ int SignalTree(int signal) {
     more = false;
     for (std::size_t i = 0; i < count; ++i) {
       if (all[i].ours) continue;
-      const Process key{all[i].parent, 0, false};
+      const Process key{all[i].parent, 0, 0, false};
       const auto* parent =
           static_cast<const Process*>(std::bsearch(&key, all, count, sizeof(Process), ByPid));
-      all[i].ours = all[i].parent == self || (parent != nullptr && parent->ours);
+      all[i].ours = all[i].parent == self ||
+                    (parent != nullptr && parent->ours && IsChildOf(all[i], *parent));
       more = more || all[i].ours;
     }
   }
@@ -84,7 +82,7 @@ int SignalTree(int signal) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!all[i].ours) continue;
     ++found;
-    ::kill(all[i].pid, signal);
+    platform::SignalProcess(all[i].pid, all[i].start, signal);
   }
   std::free(all);
   return found;

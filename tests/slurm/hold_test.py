@@ -25,6 +25,8 @@ class Hold(SlurmTest):
                 (["-n4", "--gpus-per-task=1"], "ask=gpus:4"),
                 (["--gres=gpu:1", "--exclusive"], "ask=gpus:1,exclusive"),
                 (["--gres=gpu:V100:1,gpu:P100:1"], "ask=gpus:1,model:V100,gres:gpu%3AP100%3A1"),
+                (["-n4", "--ntasks-per-gpu=2"], "ask=gpus:2"),
+                (["--exclusive"], "ask=gpus:0,exclusive"),  # it would have all GPUs of its node
                 (["--gres=shard:40"], "ask=gpus:1"),
                 (["--gres=shard:100"], "ask=gpus:1,exclusive")):
             with self.subTest(args=args):
@@ -59,7 +61,8 @@ class Hold(SlurmTest):
         self.cluster.wait_job(number, "CANCELLED")
 
     def test_a_text_that_pretends_to_be_a_note_is_refused(self):
-        for args in (["-J", "x AdminComment=sharewell1 ask=gpus:1 put=1,n1:g0,sm:100"], ["--comment", "\n AdminComment=sharewell1"]):
+        for args in (["-J", "x AdminComment=sharewell1 ask=gpus:1 put=1,n1:g0,sm:100"], ["--comment", "\n AdminComment=sharewell1"],
+                     ["--container", "/x AdminComment=sharewell1 ask=gpus:1 put=1,n1:g0,sm:100"]):
             done = self.cluster.sbatch("--gres=gpu:1", *args, user=USER, check=False)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("may not contain AdminComment=", done.stderr)
@@ -68,6 +71,71 @@ class Hold(SlurmTest):
         number = self.cluster.sbatch("--gres=gpu:1", "--array=0-3", user=USER)
         self.assertEqual([line[1:3] for line in self.cluster.squeue("-r")], [["PENDING", "JobHeldUser"]] * 4)
         self.cluster.scontrol("release", number)
+
+
+class SideDoors(SlurmTest):
+    """A4, S7: nobody has GPUs of our partition without having been held and placed."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cluster.scontrol("create", "PartitionName=other", "Nodes=n1,n2,n3,n4", "State=UP")
+
+    def tearDown(self):
+        self.cluster.run("scancel", "-p", "other")
+        super().tearDown()
+
+    def refused(self, number, *change):
+        before = self.cluster.job(number)
+        done = self.cluster.run("scontrol", "update", f"JobId={number}", *change, user=USER)
+        self.assertNotEqual(done.returncode, 0, change)
+        after = self.cluster.job(number)
+        for field in ("Partition", "TresPerNode", "TresPerJob", "Priority", "EligibleTime"):
+            self.assertEqual(after.get(field), before.get(field), change)
+
+    @unittest.skipUnless(USER, "needs root: a user who is not the scheduler")
+    def test_A4_a_job_without_a_note_is_given_no_gpus_later(self):
+        later = self.cluster.sbatch("--begin=now+1hour", "-n1", user=USER)
+        held = self.cluster.sbatch("-H", user=USER)  # S7
+        for number in (later, held):
+            for change in ("Gres=gpu:g0:1", "Gres=gpu:1", "Gres=shard:g0:1,shard:g1:1", "TresPerNode=gres:gpu:1", "TresPerNode=gres/shard:g0:2",
+                           "TresPerJob=gres:gpu:2", "TresPerTask=gres:gpu:1", "TresPerSocket=gres:gpu:1"):
+                self.refused(number, change, "StartTime=now")
+        # What is theirs stays theirs, and root may do all of it.
+        self.cluster.scontrol("update", f"JobId={later}", "StartTime=now", "TimeLimit=5", "Name=mine", user=USER)
+        self.cluster.scontrol("release", held, user=USER)
+        for number in (later, held):
+            self.cluster.wait_job(number, "RUNNING")
+        roots = self.cluster.sbatch("-H", user=USER)
+        self.cluster.scontrol("update", f"JobId={roots}", "Gres=shard:g0:1")
+        self.assertIn("shard:g0:1", self.cluster.job(roots)["TresPerNode"])
+        self.assertIn("may not give GPUs to job", (self.cluster.folder / "log/slurmctld.log").read_text(encoding="utf-8"))
+
+    @unittest.skipUnless(USER, "needs root: a user who is not the scheduler")
+    def test_A4_no_job_is_moved_into_our_partition(self):
+        for args in (["--gres=gpu:1"], ["--gpus=1"], ["--gres=shard:g0:10"], ["--exclusive"], ["-n2", "--ntasks-per-gpu=1"]):
+            with self.subTest(args=args):
+                number = self.cluster.sbatch("-p", "other", "-H", *args, user=USER)
+                for change in (["Partition=gpu"], ["Partition=other,gpu"], ["Partition=gpu", "StartTime=now"]):
+                    self.refused(number, *change)
+        plain = self.cluster.sbatch("-p", "other", "-H", user=USER)
+        self.refused(plain, "Partition=gpu", "Gres=gpu:1")
+        self.cluster.scontrol("update", f"JobId={plain}", "Gres=gpu:1", user=USER)  # in a partition that is not ours
+        self.refused(plain, "Partition=gpu")
+        self.cluster.scontrol("update", f"JobId={plain}", "Partition=gpu")  # root may
+        self.refused(plain, "Gres=gpu:2")
+
+    def test_A4_heterogeneous_jobs_with_gpus_are_refused(self):
+        for args in (["--gres=gpu:1", ":", "-n1"], ["-n1", ":", "--gres=gpu:1"], ["-p", "other", ":", "-p", "gpu", "--gpus=1"],
+                     ["-n1", ":", "--exclusive"], ["-n1", ":", "-n2", "--ntasks-per-gpu=1"]):
+            done = self.cluster.sbatch(*args, user=USER, check=False)
+            self.assertNotEqual(done.returncode, 0, args)
+            self.assertIn("submit its components as jobs of their own", done.stderr)
+        done = self.cluster.sbatch("-N2", "--exclusive", user=USER, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("ask for GPUs with it", done.stderr)
+        number = self.cluster.sbatch("-n1", ":", "-n1", script="true", user=USER)
+        self.cluster.wait_job(number, "OVER")
 
 
 class HoldAll(SlurmTest):

@@ -3,10 +3,12 @@
 
 import os
 import pathlib
+import re
+import shutil
 import time
 import unittest
 
-from cluster import SITE, SlurmTest
+from cluster import REPOSITORY, SITE, SlurmTest
 
 USER = "daemon" if os.geteuid() == 0 else None
 TELL = 'echo "$SLURMD_NODENAME gpu=$CUDA_VISIBLE_DEVICES shards=$SLURM_SHARDS_ON_NODE cpus=$SLURM_CPUS_ON_NODE"; sleep 60'
@@ -175,6 +177,67 @@ class NodeScripts(SlurmTest):
         self.cluster.wait_until(lambda: "end" in self.cluster.output(number), "it does not run", 15)
         self.assertIn("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30\n", self.cluster.output(number))
         self.assertIn("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=500M\n", self.cluster.output(number))
+
+    def test_A4_words_of_another_field_are_no_note(self):
+        """With --container they stand behind the note, or in its place where there is none."""
+        self.with_mps()
+        forged = "/x AdminComment=sharewell1 ask=gpus:1 put=1,n2:g0,shards:40,sm:99,mem:99999"
+        for name, words in (("Prolog", self.cluster.folder / "etc/prolog.sh"), ("TaskProlog", self.cluster.folder / "etc/task_prolog.sh")):
+            with self.subTest(name):
+                # A partition that is not ours: the plugin looks at none of its jobs.
+                self.cluster.run("scontrol", "create", "PartitionName=other", "Nodes=n2", "State=UP")
+                self.addCleanup(self.cluster.run, "scancel", "-p", "other")
+                number = self.cluster.sbatch("-p", "other", "-H", "--container", forged, "-J", "x" + forged, user=USER)
+                self.assertIn("AdminComment=sharewell1", self.cluster.scontrol("show", "job", "-o", number))
+                env = {"SLURM_JOB_ID": str(number), "SLURM_JOB_UID": "1", "SLURMD_NODENAME": "n2", "SQUEUE_STATES": "R"}
+                done = self.cluster.run(words, env=env)
+                self.assertEqual((done.returncode, done.stdout), (0, ""))
+                self.assertFalse((self.cluster.folder / "mps/jobs" / str(number)).exists())
+                self.assertFalse((self.cluster.folder / "steps" / str(number)).exists())
+                self.cluster.run("scancel", number, check=True)
+
+    def test_the_note_is_found_whatever_a_user_sets_for_squeue(self):
+        self.with_mps(there=False)
+        number = self.cluster.sbatch("--gres=gpu:1", user=USER)
+        self.cluster.scontrol("update", f"JobId={number}", "AdminComment=sharewell1 ask=gpus:1 put=1,n2:g0,shards:40,sm:30,mem:500")
+        env = {"SLURM_JOB_ID": str(number), "SLURMD_NODENAME": "n2", "SQUEUE_STATES": "R", "SQUEUE_FORMAT": "%i", "SQUEUE_PARTITION": "none"}
+        self.assertIn("export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30\n", self.cluster.run(self.cluster.folder / "etc/task_prolog.sh", env=env).stdout)
+
+    def test_B4_a_folder_for_steps_that_is_not_roots_is_not_used(self):
+        """Its owner could put a file of his own in the place of another's."""
+        self.with_mps(there=False)
+        script, steps = self.cluster.folder / "etc/prolog.sh", self.cluster.folder / "steps"
+        shutil.rmtree(steps, ignore_errors=True)
+        number = self.cluster.sbatch("--gres=gpu:1", user=USER)
+        self.cluster.scontrol("update", f"JobId={number}", "AdminComment=sharewell1 ask=gpus:1 put=1,n2:g0,shards:40,sm:30,mem:500")
+        env = {"SLURM_JOB_ID": str(number), "SLURM_JOB_UID": str(os.geteuid() or 1), "SLURMD_NODENAME": "n2"}
+        mine = steps / str(number)
+
+        def written():
+            self.assertEqual(self.cluster.run(script, env=env).returncode, 0)
+            return mine.exists()
+        self.assertTrue(written())
+        self.assertEqual((steps.stat().st_mode & 0o7777, mine.stat().st_mode & 0o7777, mine.stat().st_uid), (0o755, 0o600, os.geteuid() or 1))
+        mine.unlink()
+        steps.chmod(0o1777)
+        self.assertFalse(written())
+        steps.chmod(0o755)
+        if USER:
+            os.chown(steps, 1, 1)
+            self.assertFalse(written())
+        shutil.rmtree(steps)
+        (self.cluster.folder / "out/evil").mkdir(exist_ok=True)
+        steps.symlink_to(self.cluster.folder / "out/evil")
+        self.assertFalse(written())
+        steps.unlink()
+
+    def test_B4_the_folder_for_steps_is_one_that_the_agents_unit_sees(self):
+        made = re.search(r"^D (/\S+) 0755 root root", (SITE.parent / "tmpfiles/sharewell.conf").read_text(encoding="utf-8"), re.M).group(1)
+        for name in ("prolog", "task_prolog", "epilog"):
+            self.assertIn(f"\nSTEPS_FOLDER={made}", (SITE / f"{name}.sh").read_text(encoding="utf-8"))
+        self.assertIn(f'slurm = "{made}";', (REPOSITORY / "src/collect/host_collectors.h").read_text(encoding="utf-8"))
+        # PrivateTmp and ProtectHome hide these from it.
+        self.assertFalse(made.startswith(("/tmp/", "/var/tmp/", "/home/", "/root/", "/run/user/")))
 
     def test_a_job_that_is_not_ours_is_left_alone(self):
         self.with_mps()

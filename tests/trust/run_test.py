@@ -175,6 +175,53 @@ class Run(TrustTest):
             self.assertEqual(stranger.recv(100), b"")
         self.assertIn("its terminal was closed", server.wait_until(number, "failed")["note"])
 
+    def test_a_flood_of_window_sizes_costs_the_client_not_the_supervisor(self):
+        server = self.serve()
+        body = '{"command":["sh","-c","read x; read x; stty size; sleep 60"],"gpus":0,"folder":"/","terminal":true}'
+        number = int(re.search(rb'"number":(\d+)', self.ask(server, ALICE, "POST", "/jobs", body))[1])
+        folder = self.folder / "jobs" / f"{number}.1"
+        end = time.monotonic() + PATIENCE
+        while not (folder / "terminal").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        supervisor = next(pid for pid in os.listdir("/proc") if pid.isdigit() and self.words_of(pid)[-1:] == [str(folder)])
+
+        def cpu_seconds():
+            with open(f"/proc/{supervisor}/stat", encoding="utf-8") as text:
+                used = text.read().rsplit(")", 1)[1].split()[11:13]
+            return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(folder / "terminal"))
+            client.sendall(b"b\5\0\0\0\30\0\120\0\1")
+            flood = b"".join(b"w\4\0\0\0" + struct.pack("<HH", 20 + i % 2, 80) for i in range(1000))
+            client.settimeout(0.1)
+            before, began, sent = cpu_seconds(), time.monotonic(), b""
+            while time.monotonic() < began + 1.5:
+                try:
+                    sent = (sent or flood)[client.send(sent or flood):]
+                except socket.timeout:
+                    pass
+            used = cpu_seconds() - before
+            self.assertLess(used, 0.3, "a second and a half of a flood")
+            # Nothing was lost: what comes after it counts, once what is on its way was taken.
+            client.settimeout(PATIENCE)
+            client.sendall(sent + b"i\1\0\0\0\n" + b"w\4\0\0\0" + struct.pack("<HH", 40, 120))
+            time.sleep(0.2)
+            client.sendall(b"i\1\0\0\0\n")
+            seen = b""
+            while b"40 120" not in seen:
+                part = client.recv(65536)
+                self.assertTrue(part, seen)
+                seen += part
+        server.wait_until(number, "failed")
+
+    @staticmethod
+    def words_of(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                return words.read().decode(errors="replace").split("\0")[:-1]
+        except OSError:
+            return []
+
     @staticmethod
     def ask(server, user, method, path, body=""):
         ask = ("import socket,sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from house import ALICE, PATIENCE, PROGRAM, ROOT, Server, TrustTest
+from house import ALICE, PATIENCE, PROGRAM, ROOT, Server, TrustTest, as_user
 
 
 class StoreTest(TrustTest):
@@ -45,6 +45,63 @@ class StoreTest(TrustTest):
     @staticmethod
     def alive(server, number):
         return server.job(number)["phase"] == "running"
+
+
+class Private(StoreTest):
+    """B2: what holds others' data is private before anything is in it."""
+
+    def modes(self, folder):
+        return {place.name: oct(place.stat().st_mode & 0o777) for place in folder.iterdir() if place.is_file() and place.name.startswith("store.db")}
+
+    def makes(self, *args, seconds=None):
+        """Modes of the files of the store that a command made with an open umask, and the widest that the store ever had."""
+        folder = self.folder / args[0]
+        folder.mkdir()
+        store, seen = folder / "store.db", set()
+        with subprocess.Popen([PROGRAM, args[0], "--store", str(store), *args[1:]], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, umask=0o000) as process:
+            began = time.monotonic()
+            while process.poll() is None:
+                try:
+                    seen.add(oct(os.stat(store).st_mode & 0o777))
+                except FileNotFoundError:
+                    pass
+                self.assertLess(time.monotonic() - began, PATIENCE)
+                if seconds and seen and time.monotonic() - began > seconds:
+                    process.terminate()
+                    seconds = None
+            said = process.stderr.read().decode()
+        self.assertTrue(store.exists(), said)
+        self.assertEqual(seen | {"0o600"}, {"0o600"}, args)
+        return self.modes(folder)
+
+    def test_B2_a_store_is_private_from_the_first_moment(self):
+        """Whoever makes it: all commands open a store in one place."""
+        sock = str(self.folder / "b2.sock")
+        for args, seconds in ((("monitor", "--for", "1s", "--listen", "none"), None),
+                              (("serve", "--gpus", "1xH200", "--listen", "none", "--socket", sock), 2)):
+            with self.subTest(args[0]):
+                self.assertEqual(set(self.makes(*args, seconds=seconds).values()), {"0o600"})
+
+    def test_B2_a_store_that_others_could_read_is_closed_and_root_is_told(self):
+        with sqlite3.connect(self.folder / "store.db") as database:
+            database.execute("PRAGMA journal_mode = WAL")
+        (self.folder / "store.db").chmod(0o644)
+        server = self.serve()
+        self.assertIn("others could read", server.said())
+        self.assertEqual(set(self.modes(self.folder).values()), {"0o600"})
+        server.stop()
+        self.assertNotIn("others could read", self.serve().said())
+
+    def test_B2_nobody_can_lock_the_servers_lock_file(self):
+        server = self.serve()
+        server.stop()
+        lock = self.folder / "store.db-server"
+        done = subprocess.run(["flock", "-s", "-n", str(lock), "true"], check=False, capture_output=True, **as_user(ALICE))
+        self.assertNotEqual(done.returncode, 0)
+        lock.chmod(0o644)  # as an older version made it
+        self.serve()
+        self.assertEqual(lock.stat().st_mode & 0o777, 0o600)
 
 
 class Forged(StoreTest):

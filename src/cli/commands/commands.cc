@@ -134,7 +134,9 @@ constexpr CommandEntry kCommands[] = {
      NewKubernetesCommand},
 
     {kMeasure, "doctor", "check what can be measured on this machine, and how to fix what cannot",
-     "", "sharewell doctor\nsharewell doctor --json\nsharewell doctor --calibrate",
+     "",
+     "sharewell doctor\nsharewell doctor --json\nsharewell doctor --calibrate\n"
+     "sudo sharewell doctor --security",
      NewDoctorCommand},
     {kMeasure, "profile", "run a job and measure what it needs and what limits its speed",
      "The job keeps its own output and exit code; the profile goes to stderr and into the store. "

@@ -93,4 +93,16 @@ std::optional<ProcessStat> ReadProcessStat(HostFiles& files, int pid) {
   return stat;
 }
 
+std::optional<std::uint32_t> ReadProcessOwner(HostFiles& files, int pid) {
+  const auto text = files.Read(fmt::format("/proc/{}/status", pid));
+  if (!text) return std::nullopt;
+  Lines lines(*text);
+  for (std::string_view line; lines.Next(line);) {
+    auto value = AfterKey(line, "Uid");
+    const auto uid = value ? TakeUnsigned(*value) : std::nullopt;
+    if (uid && *uid <= 0xFFFFFFFFU) return static_cast<std::uint32_t>(*uid);
+  }
+  return std::nullopt;
+}
+
 }  // namespace sharewell::collect

@@ -38,5 +38,7 @@ std::optional<double> ParsePssBytes(std::string_view text);
 // Numbers of all processes, rising; and /proc/PID/stat of one.
 std::vector<int> AllPids(HostFiles& files);
 std::optional<ProcessStat> ReadProcessStat(HostFiles& files, int pid);
+// Who runs it: its real user id.
+std::optional<std::uint32_t> ReadProcessOwner(HostFiles& files, int pid);
 
 }  // namespace sharewell::collect

@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "collect/host/files.h"
+#include "collect/host/process.h"
 #include "collect/host_collectors.h"
 #include "collect/metrics/job_metrics.h"
 #include "core/result.h"
@@ -36,12 +39,13 @@ bool IsPodUid(const char* name) {
   return size >= 32 && size <= 36 && std::strspn(name, "0123456789abcdef-") == size;
 }
 
-// The files are the jobs' own, and may hold anything; the folders that they lie in are root's. Of a
-// pod that is a volume, which its containers see the inside of, and its kubelet removes.
+// The files are the jobs' own, and may hold anything; the folders that they lie in are root's: in
+// any other folder its owner could put a file in the place of another's. Of a pod that is a volume,
+// which its containers see the inside of, and its kubelet removes.
 class StepsCollector final : public Collector {
  public:
-  StepsCollector(const std::string& root, StepsFolders folders)
-      : root_(root == "/" ? "" : root), folders_(std::move(folders)) {}
+  StepsCollector(const std::string& root, StepsFolders folders, JobSource* jobs)
+      : root_(root == "/" ? "" : root), folders_(std::move(folders)), running_(jobs), host_(root) {}
 
   std::string_view Name() const override { return "steps"; }
   std::string_view Describe() const override {
@@ -50,6 +54,9 @@ class StepsCollector final : public Collector {
   }
 
   Health Probe() override {
+    if (const std::string problem = Distrusted(); !problem.empty()) {
+      return {Health::State::kPartly, problem, HowToTrust()};
+    }
     std::string there, why;
     for (const std::string& folder : {folders_.slurm, PodsFolder()}) {
       DIR* entries = ::opendir((root_ + folder).c_str());
@@ -70,9 +77,12 @@ class StepsCollector final : public Collector {
 
   core::Result<void> Collect(std::vector<core::Reading>& out) override {
     std::map<std::string, Job> now;
-    ForEach(folders_.slurm, IsJobId, [&](const std::string& id) {
-      Keep("slurm/" + id, root_ + folders_.slurm + "/" + id, now);
-    });
+    const std::string problem = Distrusted();
+    if (problem.empty()) {
+      ForEach(folders_.slurm, IsJobId, [&](const std::string& id) {
+        Keep("slurm/" + id, root_ + folders_.slurm + "/" + id, now);
+      });
+    }
     ForEach(PodsFolder(), IsPodUid, [&](const std::string& uid) {
       Keep("pod/" + uid, root_ + PodsFolder() + "/" + uid + kFileOfPod, now);
     });
@@ -80,18 +90,57 @@ class StepsCollector final : public Collector {
     for (auto& [name, job] : jobs_) {
       job.file->Look();
       if (job.file->steps() <= 0) continue;  // it tells of none, or not yet
+      if (name.starts_with("slurm/") && !IsOfJob(job.owner, name)) continue;
       out.push_back({&kJobSteps, {}, name, job.file->steps()});
     }
-    return {};
+    if (problem.empty()) return {};
+    return core::FailedError("{}; {}", problem, HowToTrust());
   }
 
  private:
   struct Job {
     ino_t inode = 0;
+    uid_t owner = 0;
     std::unique_ptr<platform::ProgressFile> file;
   };
 
   std::string PodsFolder() const { return folders_.kubelet + "/pods"; }
+
+  // Why nothing in Slurm's folder is believed; empty: it is, or there is none.
+  std::string Distrusted() const {
+    struct stat state {};
+    const std::string folder = root_ + folders_.slurm;
+    if (::lstat(folder.c_str(), &state) != 0) return {};
+    if (!S_ISDIR(state.st_mode)) return fmt::format("{} is no folder", folder);
+    if (state.st_uid != 0 && state.st_uid != ::geteuid()) {
+      return fmt::format("{} belongs to user {}, not to root: the steps in it are not believed",
+                         folder, state.st_uid);
+    }
+    if ((state.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      return fmt::format("others than its owner may write {}: the steps in it are not believed",
+                         folder);
+    }
+    return {};
+  }
+
+  std::string HowToTrust() const {
+    return fmt::format("as root: rm -rf {0} && install -d -m 755 {0}", root_ + folders_.slurm);
+  }
+
+  // The prolog gives a job's file to its user. A job whose processes are not seen is not judged.
+  bool IsOfJob(uid_t owner, const std::string& name) {
+    if (running_ == nullptr) return true;
+    bool seen = false;
+    for (const RunningJob& job : running_->Running()) {
+      if (job.name != name) continue;
+      for (const int pid : job.pids) {
+        const auto uid = ReadProcessOwner(host_, pid);
+        if (uid == owner) return true;
+        seen = seen || uid.has_value();
+      }
+    }
+    return !seen;
+  }
 
   // A machine without such a folder has no such jobs.
   template <typename Take>
@@ -110,24 +159,29 @@ class StepsCollector final : public Collector {
     if (now.size() >= kMostStepFiles) return;
     if (::lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return;
     auto before = jobs_.find(name);
-    if (before != jobs_.end() && before->second.inode == state.st_ino) {
+    if (before != jobs_.end() && before->second.inode == state.st_ino &&
+        before->second.owner == state.st_uid) {
       now.emplace(name, std::move(before->second));
       return;
     }
     platform::ProgressOptions options;
     options.most_at_once = kMostStepBytes;
-    now.emplace(name, Job{state.st_ino, std::make_unique<platform::ProgressFile>(file, options)});
+    now.emplace(name, Job{state.st_ino, state.st_uid,
+                          std::make_unique<platform::ProgressFile>(file, options)});
   }
 
   std::string root_;
   StepsFolders folders_;
+  JobSource* running_;
+  HostFiles host_;
   std::map<std::string, Job> jobs_;  // by name
 };
 
 }  // namespace
 
-std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders) {
-  return std::make_unique<StepsCollector>(root, folders);
+std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders,
+                                             JobSource* jobs) {
+  return std::make_unique<StepsCollector>(root, folders, jobs);
 }
 
 }  // namespace sharewell::collect

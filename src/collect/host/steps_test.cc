@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "collect/host/test_host.h"
 #include "collect/host_collectors.h"
@@ -19,7 +20,7 @@ std::vector<core::Reading> ReadingsOf(Collector& collector) {
 
 TEST(Steps, AreCountedByJobAndBeginAgainWithANewFile) {
   MadeHost host;
-  const auto steps = NewStepsCollector(host.root(), kFolders);
+  const auto steps = NewStepsCollector(host.root(), kFolders, nullptr);
   EXPECT_EQ(steps->Probe().state, Health::State::kAbsent);
   EXPECT_TRUE(ReadingsOf(*steps).empty());
 
@@ -44,15 +45,68 @@ TEST(Steps, AreOfPlainFilesNamedAfterJobsAlone) {
   host.Write("/secret", "55\n");
   std::filesystem::create_symlink("../secret", host.root() + "/steps/9");
   std::filesystem::create_directory(host.root() + "/steps/8");
-  const auto steps = NewStepsCollector(host.root(), kFolders);
+  const auto steps = NewStepsCollector(host.root(), kFolders, nullptr);
   EXPECT_TRUE(ReadingsOf(*steps).empty());
+}
+
+class MadeJobs final : public JobSource {
+ public:
+  explicit MadeJobs(std::vector<RunningJob> jobs) : jobs_(std::move(jobs)) {}
+  const std::vector<RunningJob>& Running() override { return jobs_; }
+
+ private:
+  std::vector<RunningJob> jobs_;
+};
+
+TEST(Steps, B4AFolderThatOthersMayWriteIsNotBelieved) {
+  MadeHost host;
+  host.Write("/steps/17", "5\n");
+  const auto steps = NewStepsCollector(host.root(), kFolders, nullptr);
+  EXPECT_EQ(ReadingsOf(*steps).size(), 1U);
+  const std::string folder = host.root() + "/steps";
+  ASSERT_EQ(::chmod(folder.c_str(), 01777), 0);
+  std::vector<core::Reading> readings;
+  auto read = steps->Collect(readings);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("others than its owner may write " + folder),
+            std::string::npos)
+      << read.error().message;
+  EXPECT_TRUE(readings.empty());
+  EXPECT_EQ(steps->Probe().state, Health::State::kPartly);
+  EXPECT_NE(steps->Probe().mend.find("install -d -m 755 " + folder), std::string::npos);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  EXPECT_EQ(ReadingsOf(*steps).size(), 1U);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(::chown(folder.c_str(), 1, 1), 0);
+  read = steps->Collect(readings);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("belongs to user 1, not to root"), std::string::npos);
+  EXPECT_TRUE(readings.empty());
+}
+
+TEST(Steps, B4AFileOfAnotherUserIsNotTheJobs) {
+  MadeHost host;
+  for (const char* job : {"17", "18", "19"}) host.Write(std::string("/steps/") + job, "5\n");
+  const auto status = [](unsigned uid) {
+    return "Name:\ttrain\nUid:\t" + std::to_string(uid) + "\t0\t0\t0\n";
+  };
+  host.Write("/proc/170/status", status(0));  // a slurmstepd, or a program with the bit setuid
+  host.Write("/proc/171/status", status(::geteuid()));
+  host.Write("/proc/180/status", status(::geteuid() + 5));
+  MadeJobs jobs({{"slurm/17", {170, 171}, ""}, {"slurm/18", {180}, ""}});
+  const auto steps = NewStepsCollector(host.root(), kFolders, &jobs);
+  const auto readings = ReadingsOf(*steps);
+  EXPECT_EQ(readings.size(), 2U);
+  EXPECT_EQ(ValueOf(readings, kJobSteps, {}, "slurm/17"), 5);
+  EXPECT_EQ(ValueOf(readings, kJobSteps, {}, "slurm/18"), std::nullopt);
+  EXPECT_EQ(ValueOf(readings, kJobSteps, {}, "slurm/19"), 5) << "its processes are not seen";
 }
 
 TEST(Steps, OfAPodAreThoseOfItsVolume) {
   MadeHost host;
   const std::string pods = "/kubelet/pods/";
   const std::string volume = std::string("/volumes/kubernetes.io~empty-dir/sharewell-steps");
-  const auto steps = NewStepsCollector(host.root(), kFolders);
+  const auto steps = NewStepsCollector(host.root(), kFolders, nullptr);
   EXPECT_EQ(steps->Probe().state, Health::State::kAbsent);
   host.Write(pods + kUid + volume + "/steps", "1\n2\n3\n");
   host.Write(pods + "not-a-pod" + volume + "/steps", "9\n");

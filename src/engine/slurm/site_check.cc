@@ -11,6 +11,9 @@
 namespace sharewell::engine {
 namespace {
 
+// Stands in each of our files whose rules matter; counted up when older ones should be replaced.
+constexpr const char* kSiteRules = "sharewell-rules-2";
+
 using Settings = std::map<std::string, std::string>;
 
 std::string_view TrimmedSite(std::string_view text) {
@@ -332,6 +335,10 @@ class SiteChecker {
           fmt::format("user {} is not among SCHEDULERS: its releases would be refused",
                       site_.server_uid),
           fmt::format("add [{}] = true to SCHEDULERS in job_submit.lua", site_.server_uid));
+    } else if (site_.lua.find(kSiteRules) == std::string::npos) {
+      Add(SiteState::kWrong, "job_submit.lua",
+          "it is of an older version: users can give GPUs to jobs that it does not hold",
+          Install() + " writes the new one");
     } else {
       Good("job_submit.lua", "holds jobs for Sharewell");
     }
@@ -348,6 +355,11 @@ class SiteChecker {
       Add(SiteState::kMissing, setting,
           fmt::format("{} is the site's own, and does not run ours: {}", path, without),
           "call ours from it: " + Install() + " writes it");
+    } else if (text.find(fmt::format("# Sharewell's {}:", setting)) != std::string::npos &&
+               text.find(kSiteRules) == std::string::npos &&
+               std::string_view(setting) != "Epilog") {
+      Add(SiteState::kWrong, setting, path + " is of an older version: it believes forged notes",
+          Install() + " writes the new one");
     } else {
       Good(setting, path);
     }

@@ -27,7 +27,7 @@ SlurmSite ReadySite() {
       "Prolog                  = /etc/slurm/sharewell-prolog\n"
       "Epilog                  = /etc/slurm/sharewell-epilog\n"
       "TaskProlog              = /etc/slurm/sharewell-task-prolog\n");
-  site.lua = "local SCHEDULERS = { [0] = true }\n\"sharewell1 \"";
+  site.lua = "-- sharewell-rules-2\nlocal SCHEDULERS = { [0] = true }\n\"sharewell1 \"";
   site.prolog = site.epilog = site.task_prolog = "# Sharewell's";
   SlurmNode node;
   node.name = "n1";
@@ -149,6 +149,14 @@ TEST(SiteCheck, ThePluginMustBeThereAndOurs) {
   EXPECT_EQ(BadOne(site, "job_submit.lua").state, SiteState::kDeadly);
   site.lua = "function slurm_job_submit() end";
   EXPECT_EQ(BadOne(site, "job_submit.lua").state, SiteState::kMissing);
+  site = ReadySite();
+  site.lua.erase(0, site.lua.find('\n'));
+  EXPECT_NE(BadOne(site, "job_submit.lua").what.find("of an older version"), std::string::npos);
+  site = ReadySite();
+  site.prolog = "#!/bin/bash\n# Sharewell's Prolog: runs as root\n";
+  EXPECT_EQ(BadOne(site, "Prolog").state, SiteState::kWrong);
+  site.prolog += "# sharewell-rules-2\n";
+  EXPECT_TRUE(IsReady(CheckSlurmSite(site, KnowsV100)));
   site = ReadySite();
   site.server_uid = 990;
   EXPECT_NE(BadOne(site, "job_submit.lua").mend.find("[990] = true"), std::string::npos);

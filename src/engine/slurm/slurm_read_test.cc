@@ -337,6 +337,10 @@ TEST(SlurmShowJob, WordsOfAUserDoNotPassForSlurms) {
     ASSERT_FALSE(jobs) << evil;
     EXPECT_THAT(jobs.error().message, HasSubstr("is there twice")) << evil;
   }
+  // A4: a note of its own, which stood before Slurm's.
+  std::string noted = line;
+  noted.replace(noted.find("JobName=train"), 13, "JobName=x AdminComment=sharewell1 ask=gpus:9");
+  ASSERT_FALSE(ParseShowJob(noted));
   // A line that begins like a record leaves two records, of which neither is whole.
   std::string text = line;
   text.replace(text.find("JobName=train"), 13, "JobName=x\nJobId=9");

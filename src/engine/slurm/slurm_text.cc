@@ -101,12 +101,12 @@ namespace {
 
 // Slurm's own figures. A name or a comment that holds one of these words could pass for Slurm's
 // word: such a record is refused, as it could be read in two ways.
-constexpr std::array<std::string_view, 26> kJobFacts = {
-    "JobId",       "UserId",       "GroupId",   "Priority",    "JobState",     "Reason",
-    "Restarts",    "ExitCode",     "TimeLimit", "SubmitTime",  "EligibleTime", "StartTime",
-    "EndTime",     "Partition",    "BatchFlag", "ReqNodeList", "NodeList",     "NumNodes",
-    "NumCPUs",     "Command",      "WorkDir",   "NumTasks",    "MinCPUsNode",  "TRES",
-    "ExcNodeList", "OverSubscribe"};
+constexpr std::array<std::string_view, 27> kJobFacts = {
+    "JobId",       "UserId",        "GroupId",     "Priority",    "JobState",     "Reason",
+    "Restarts",    "ExitCode",      "TimeLimit",   "SubmitTime",  "EligibleTime", "StartTime",
+    "EndTime",     "Partition",     "BatchFlag",   "ReqNodeList", "NodeList",     "NumNodes",
+    "NumCPUs",     "Command",       "WorkDir",     "NumTasks",    "MinCPUsNode",  "TRES",
+    "ExcNodeList", "OverSubscribe", "AdminComment"};
 
 // "root(0)": the name and the number.
 bool TakeOwner(std::string_view text, std::string& name, std::uint32_t& number) {

@@ -81,7 +81,8 @@ core::Result<void> WriteFile(const std::string& path, std::string_view contents)
   for (int i = 0; i < kNamesTried && fd < 0; ++i) {
     temporary =
         (folder / fmt::format(".{}.{}-{}.tmp", target.filename().string(), ::getpid(), i)).string();
-    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // What replaces a private file is private before anything is in it.
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666);
     if (fd < 0 && errno != EEXIST) break;
   }
   if (fd < 0) return Failure(path, "written", errno);

@@ -14,10 +14,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "platform/process/cgroup_home.h"
 #include "platform/process/cpu_set.h"
+#include "platform/process/process_handle.h"
 
 namespace sharewell::platform {
 namespace {
@@ -208,14 +211,38 @@ std::string Cgroup::KillFile() const {
   return !folder_.empty() && ::access(file.c_str(), W_OK) == 0 ? file : std::string();
 }
 
+namespace {
+
+std::set<pid_t> MembersIn(const std::string& procs) {
+  std::set<pid_t> members;
+  std::ifstream in(procs);
+  for (pid_t pid = 0; in >> pid && pid > 0;) members.insert(pid);
+  return members;
+}
+
+// A number that is in the group both before and after its handle was opened is a member's, or the
+// handle's process is gone. So many handles at a time; true members: how many there are.
+int KillMembers(const std::string& procs) {
+  constexpr std::size_t kAtOnce = 256;
+  const std::set<pid_t> before = MembersIn(procs);
+  for (auto next = before.begin(); next != before.end();) {
+    std::vector<ProcessHandle> handles;
+    for (; next != before.end() && handles.size() < kAtOnce; ++next) handles.emplace_back(*next);
+    const std::set<pid_t> still = MembersIn(procs);
+    for (const ProcessHandle& handle : handles) {
+      if (still.contains(handle.pid())) handle.Send(SIGKILL);
+    }
+  }
+  return static_cast<int>(before.size());
+}
+
+}  // namespace
+
 int Cgroup::KillAll() {
   if (const std::string file = NoForksFile(); !file.empty()) WriteValue(file, "0");
   if (const std::string file = KillFile(); !file.empty()) WriteValue(file, "1");
   int found = 0;
-  for (const std::string& procs : this->procs()) {
-    std::ifstream in(procs);
-    for (int pid = 0; in >> pid && pid > 0; ++found) ::kill(pid, SIGKILL);
-  }
+  for (const std::string& procs : this->procs()) found += KillMembers(procs);
   return found;
 }
 

@@ -171,7 +171,7 @@ void Child::Send(int signal) {
     ::kill(-state_->group, signal);
     return;
   }
-  for (const int pid : Pids()) ::kill(pid, signal);
+  state_->tree->Signal(signal);
 }
 
 StopReport Child::Stop(Seconds grace) {
@@ -184,9 +184,7 @@ StopReport Child::Stop(Seconds grace) {
     }
     return true;
   };
-  const auto send = [&](int signal) {
-    for (const int pid : Pids()) ::kill(pid, signal);
-  };
+  const auto send = [&](int signal) { state_->tree->Signal(signal); };
   StopReport report;
   if (Pids().empty()) return report;
   report.was_running = true;

@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <tuple>
+
+#include "platform/process/process_handle.h"
 
 namespace sharewell::platform {
 namespace {
@@ -86,12 +90,15 @@ std::vector<int> ChildrenOf(int pid) {
 
 bool ReadProcessStat(int pid, ProcessStat& out) {
   const std::string text = ReadProc("/proc/" + std::to_string(pid) + "/stat", 4096);
-  // "PID (NAME) S PPID PGRP SESSION": the name may hold anything, brackets too.
+  // "PID (NAME) S PPID PGRP SESSION", and the start as field 22: the name may hold anything,
+  // brackets too.
   const std::size_t name_end = text.rfind(')');
   if (name_end == text.npos) return false;
   out.pid = pid;
-  return std::sscanf(text.c_str() + name_end + 1, " %c %d %d %d", &out.state, &out.parent,
-                     &out.group, &out.session) == 4;
+  return std::sscanf(text.c_str() + name_end + 1,
+                     " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                     "%" SCNu64,
+                     &out.state, &out.parent, &out.group, &out.session, &out.start) == 5;
 }
 
 std::optional<core::Bytes> ProportionalMemory(const std::vector<int>& pids) {
@@ -118,9 +125,10 @@ void Descendants::AddTree(int pid, std::set<int>& found) const {
 }
 
 bool Descendants::IsOurs(int adopted) const {
-  if (known_.count(adopted) != 0) return true;
   ProcessStat stat;
   if (!ReadProcessStat(adopted, stat)) return false;
+  const auto known = known_.find(adopted);
+  if (known != known_.end() && known->second == stat.start) return true;
   if (group_ != 0 && (stat.group == group_ || stat.session == group_)) return true;
   const std::string environment =
       ReadProc("/proc/" + std::to_string(adopted) + "/environ", kMostEnvironment);
@@ -144,12 +152,19 @@ std::vector<int> Descendants::Alive() {
     ProcessStat stat;
     if (!ReadProcessStat(pid, stat)) continue;
     if (stat.state != 'Z' && stat.state != 'X') {
-      known_.insert(pid);
+      known_.emplace(pid, stat.start);
     } else if (pid != root_ && stat.parent == ::getpid()) {
       ::waitpid(pid, nullptr, WNOHANG);
     }
   }
-  return {known_.begin(), known_.end()};
+  std::vector<int> alive;
+  for (const auto& [pid, start] : known_) alive.push_back(pid);
+  return alive;
+}
+
+void Descendants::Signal(int signal) {
+  std::ignore = Alive();
+  for (const auto& [pid, start] : known_) SignalProcess(pid, start, signal);
 }
 
 }  // namespace sharewell::platform

@@ -2,6 +2,8 @@
 // this process (which must be a subreaper).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,7 +16,8 @@ namespace sharewell::platform {
 // A process by the kernel's account of it.
 struct ProcessStat {
   int pid = 0, parent = 0, group = 0, session = 0;
-  char state = '?';  // 'Z': a zombie
+  char state = '?';         // 'Z': a zombie
+  std::uint64_t start = 0;  // ticks since boot: tells a number used again from the one before
 };
 // Of "/proc/PID/stat"; false when it is none (the process is gone).
 bool ReadProcessStat(int pid, ProcessStat& out);
@@ -32,6 +35,8 @@ class Descendants {
 
   // Alive now, rising. Zombies that we have to reap are reaped, the root aside.
   std::vector<int> Alive();
+  // To all that are alive now, and to nobody who has a number of theirs by then.
+  void Signal(int signal);
 
  private:
   void AddTree(int pid, std::set<int>& found) const;
@@ -39,7 +44,7 @@ class Descendants {
 
   int root_, group_;
   std::string mark_;
-  std::set<int> known_;  // alive when last looked
+  std::map<int, std::uint64_t> known_;  // alive when last looked, and when each began
 };
 
 }  // namespace sharewell::platform

@@ -24,6 +24,7 @@
 #include "core/text/quoted.h"
 #include "platform/process/descendants.h"
 #include "platform/process/find_program.h"
+#include "platform/process/process_handle.h"
 
 extern char** environ;
 
@@ -222,13 +223,7 @@ bool IsDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
 
 // SIGKILL to the daemon and to nobody else: false where the number is not, or no longer, its own.
 bool KillDaemon(pid_t pid, const std::string& program, const std::string& pipes) {
-  // What this handle stands for cannot change between the look and the signal.
-  const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (handle < 0) return false;
-  const bool killed = IsDaemon(pid, program, pipes) &&
-                      ::syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0) == 0;
-  ::close(handle);
-  return killed;
+  return SignalProcess(pid, SIGKILL, [&] { return IsDaemon(pid, program, pipes); });
 }
 
 bool Lives(pid_t pid) {

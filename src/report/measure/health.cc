@@ -12,10 +12,13 @@ namespace sharewell::report {
 namespace {
 
 using study::HealthRow;
+using study::SecurityRow;
 using study::Soundness;
+using study::Standing;
 
 constexpr std::size_t kHealthWidth = 100;
-constexpr std::size_t kStateWidth = 6;  // "absent", the longest
+constexpr std::size_t kStateWidth = 6;     // "absent", the longest
+constexpr std::size_t kStandingWidth = 5;  // "wrong"
 
 std::string_view SoundnessWord(Soundness soundness) {
   switch (soundness) {
@@ -29,6 +32,18 @@ std::string_view SoundnessWord(Soundness soundness) {
   return "absent";
 }
 
+std::string_view StandingWord(Standing standing) {
+  switch (standing) {
+    case Standing::kGood:
+      return "good";
+    case Standing::kNote:
+      return "note";
+    case Standing::kWrong:
+      break;
+  }
+  return "wrong";
+}
+
 std::string Printable(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -36,43 +51,70 @@ std::string Printable(std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::string HealthText(const std::vector<HealthRow>& rows) {
+// A table by section: `word` is the state of a row.
+template <typename Row, typename Word>
+std::string RowsText(const std::vector<Row>& rows, std::size_t state_width, const Word& word) {
   std::size_t longest = 0;
-  for (const HealthRow& row : rows) longest = std::max(longest, DisplayWidth(row.name));
-  const std::size_t indent = 2 + longest + 2 + kStateWidth + 2;
+  for (const Row& row : rows) longest = std::max(longest, DisplayWidth(row.name));
+  const std::size_t indent = 2 + longest + 2 + state_width + 2;
   std::string out;
   const std::string* section = nullptr;
-  int working = 0;
-  for (const HealthRow& row : rows) {
+  for (const Row& row : rows) {
     if (section == nullptr || *section != row.section) {
       out += fmt::format("{}{}\n", section == nullptr ? "" : "\n", row.section);
       section = &row.section;
     }
     const std::string pad(longest - DisplayWidth(row.name), ' ');
-    out +=
-        fmt::format("  {}{}  {:{}}  {}\n", Printable(row.name), pad, SoundnessWord(row.soundness),
-                    kStateWidth, Wrapped(Printable(row.what), kHealthWidth, indent, indent));
+    out += fmt::format("  {}{}  {:{}}  {}\n", Printable(row.name), pad, word(row), state_width,
+                       Wrapped(Printable(row.what), kHealthWidth, indent, indent));
     // On a line of its own and never broken, so that it can be copied.
     if (!row.mend.empty()) out += fmt::format("      mend: {}\n", Printable(row.mend));
-    if (row.soundness != Soundness::kAbsent) ++working;
   }
-  return out + fmt::format("\n{} of {} work, at least in part.\n", working, rows.size());
+  return out;
 }
 
-std::string HealthJson(const std::vector<HealthRow>& rows) {
+template <typename Row, typename Word>
+std::string RowsJson(const std::vector<Row>& rows, const Word& word) {
   return JsonReport([&](json::Writer& out) {
-    out.List("checks", rows, [&](const HealthRow& row) {
+    out.List("checks", rows, [&](const Row& row) {
       out.Object([&] {
         out.Field("section", row.section);
         out.Field("name", row.name);
-        out.Field("state", SoundnessWord(row.soundness));
+        out.Field("state", word(row));
         out.Field("what", row.what);
         out.TextOrNull("mend", row.mend);
       });
     });
   });
+}
+
+std::string_view HealthWord(const HealthRow& row) { return SoundnessWord(row.soundness); }
+std::string_view SecurityWord(const SecurityRow& row) { return StandingWord(row.standing); }
+
+}  // namespace
+
+std::string HealthText(const std::vector<HealthRow>& rows) {
+  const auto working = std::count_if(rows.begin(), rows.end(), [](const HealthRow& row) {
+    return row.soundness != Soundness::kAbsent;
+  });
+  return RowsText(rows, kStateWidth, HealthWord) +
+         fmt::format("\n{} of {} work, at least in part.\n", working, rows.size());
+}
+
+std::string HealthJson(const std::vector<HealthRow>& rows) { return RowsJson(rows, HealthWord); }
+
+std::string SecurityText(const std::vector<SecurityRow>& rows) {
+  const auto wrong = std::count_if(rows.begin(), rows.end(), [](const SecurityRow& row) {
+    return row.standing == Standing::kWrong;
+  });
+  return RowsText(rows, kStandingWidth, SecurityWord) +
+         (wrong == 0 ? std::string("\nnothing is wrong.\n")
+                     : fmt::format("\n{} of {} {} wrong.\n", wrong, rows.size(),
+                                   wrong == 1 ? "is" : "are"));
+}
+
+std::string SecurityJson(const std::vector<SecurityRow>& rows) {
+  return RowsJson(rows, SecurityWord);
 }
 
 }  // namespace sharewell::report

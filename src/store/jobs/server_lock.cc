@@ -49,8 +49,10 @@ class FileLock final : public ServerLock {
         return AnotherServer(where_, "this very process");
       }
     }
-    const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    // Whoever may read it could lock it, and keep the server from starting.
+    const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) return Failed("cannot be opened");
+    (void)::fchmod(file, 0600);  // older versions made it for all to read
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;

@@ -1,7 +1,9 @@
 #include "store/sqlite/sqlite_database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -223,6 +225,14 @@ core::Result<void> NeedFolder(const std::string& path) {
       path, core::Quoted(folder.string()));
 }
 
+// A store holds what others gave: environments, commands, logs' places. It is private before
+// anything is in it, as whoever opened it once may read it for ever; SQLite gives the files beside
+// it the same mode. Where it cannot be made, opening it says why.
+void MakePrivate(const std::string& name) {
+  const int made = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (made >= 0) ::close(made);
+}
+
 // Whether it is ours already; else it is empty. Asked before anything is changed.
 core::Result<bool> IsOurs(Database& database) {
   std::int64_t owner = 0, tables = 0;
@@ -251,6 +261,7 @@ core::Result<std::unique_ptr<Database>> OpenFile(const std::string& path) {
   }
   // A name such as ":memory:" or "file:x" means a file of that name.
   const std::string name = path.starts_with('/') ? path : "./" + path;
+  if (!exists) MakePrivate(name);
   sqlite3* opened = nullptr;
   const int code =
       sqlite3_open_v2(name.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

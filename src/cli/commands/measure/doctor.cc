@@ -1,11 +1,18 @@
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "cli/args/store_flag.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/security/installation.h"
+#include "cli/commands/security/security_checks.h"
 #include "cli/terminal.h"
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
+#include "core/text/quoted.h"
+#include "platform/clock/wall_clock.h"
 #include "report/measure/health.h"
 #include "study/measure/doctor/host_speed.h"
 #include "study/measure/doctor/machine_checks.h"
@@ -30,10 +37,20 @@ class DoctorCommand : public Command {
                  "fast it "
                  "feeds a GPU (through python3), and keep both")
         ->disable_flag_override();
+    app.add_flag("--security", security_,
+                 "check instead what others could read, change or use up: files, units, limits, "
+                 "tokens, TLS and agents; exit code 1 where something is wrong")
+        ->disable_flag_override()
+        ->excludes("--calibrate");
+    app.add_option("--root", root_,
+                   "with --security: the installation below this folder (an image, a chroot)")
+        ->type_name("DIR");
     app.add_flag("--json", json_, "print JSON")->disable_flag_override();
   }
 
   core::Result<ExitCode> Run() override {
+    if (security_) return RunSecurity();
+    if (!root_.empty()) return core::UsageError("--root: only --security looks below a folder");
     const std::string store = StorePlace(store_);
     const std::string state = StatePlace(state_, store);
     if (calibrate_) {
@@ -57,8 +74,22 @@ class DoctorCommand : public Command {
   }
 
  private:
-  std::string store_, state_;
-  bool calibrate_ = false;
+  core::Result<ExitCode> RunSecurity() const {
+    std::error_code error;
+    if (!root_.empty() && !std::filesystem::is_directory(root_, error)) {
+      return core::UsageError("--root: {} is no folder", core::Quoted(root_));
+    }
+    const auto rows = ExamineSecurity(
+        FindInstallation({.root = root_, .store = store_, .state = state_}), platform::UnixNow());
+    RETURN_IF_ERROR(WriteOut(json_ ? report::SecurityJson(rows) : report::SecurityText(rows)));
+    const bool wrong = std::any_of(rows.begin(), rows.end(), [](const study::SecurityRow& row) {
+      return row.standing == study::Standing::kWrong;
+    });
+    return wrong ? kFailed : kOk;
+  }
+
+  std::string store_, state_, root_;
+  bool calibrate_ = false, security_ = false;
   bool json_ = false;
 };
 

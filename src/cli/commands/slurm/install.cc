@@ -147,6 +147,16 @@ class SlurmCommand : public Command {
       }
       if (account->uid != 0) options.schedulers.push_back(account->uid);
     }
+    // Slurm lets its own account change any job; the watchdog may run as it.
+    if (const auto slurm = site.config.find("SlurmUser"); slurm != site.config.end()) {
+      const std::string name = slurm->second.substr(0, slurm->second.find('('));
+      const passwd* account = ::getpwnam(name.c_str());
+      const auto& there = options.schedulers;
+      if (account != nullptr &&
+          std::find(there.begin(), there.end(), account->pw_uid) == there.end()) {
+        options.schedulers.push_back(account->pw_uid);
+      }
+    }
     const auto model = [&](const std::string& type) {
       const auto found = catalogue.Find(type);
       return found ? found->name : std::string();

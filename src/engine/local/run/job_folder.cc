@@ -18,6 +18,7 @@
 
 #include "core/text/quoted.h"
 #include "engine/local/run/job_files.h"
+#include "platform/process/process_handle.h"
 
 namespace sharewell::engine {
 namespace {
@@ -86,6 +87,13 @@ std::int64_t LineNumber(std::string_view text, std::string_view key) {
   return value ? WholeNumber<std::int64_t>(*value).value_or(0) : 0;
 }
 
+bool HasEntry(int pid, const std::string& entry) {
+  const auto environment = ReadSmall(fmt::format("/proc/{}/environ", pid), kMostEnvironmentBytes);
+  if (!environment || environment->find(entry) == std::string::npos) return false;
+  const std::string all = '\0' + *environment + '\0';
+  return all.find('\0' + entry + '\0') != std::string::npos;
+}
+
 // All processes whose environment has that entry get the signal; how many they are.
 int SignalMarked(const std::string& entry, int signal) {
   int found = 0;
@@ -94,14 +102,9 @@ int SignalMarked(const std::string& entry, int signal) {
     const dirent* each = ::readdir(entries);
     if (each == nullptr) break;
     const auto pid = WholeNumber<int>(each->d_name);
-    if (!pid || *pid == ::getpid()) continue;
-    const auto environment =
-        ReadSmall(fmt::format("/proc/{}/environ", *pid), kMostEnvironmentBytes);
-    if (!environment || environment->find(entry) == std::string::npos) continue;
-    const std::string all = '\0' + *environment + '\0';
-    if (all.find('\0' + entry + '\0') == std::string::npos) continue;
+    if (!pid || *pid == ::getpid() || !HasEntry(*pid, entry)) continue;
     ++found;
-    ::kill(*pid, signal);
+    platform::SignalProcess(*pid, signal, [&] { return HasEntry(*pid, entry); });
   }
   if (entries != nullptr) ::closedir(entries);
   return found;
