@@ -18,8 +18,9 @@ namespace sharewell::api {
 namespace {
 
 constexpr std::size_t kMostReading = 4096;
-// So many users have a study under way at once.
-constexpr std::size_t kStudyThreads = 3;
+// So many users have a study under way at once: a short one, or one that may take minutes. Each has
+// a process of its own, among which the kernel shares out the CPUs; memory is what bounds them.
+constexpr std::size_t kStudyThreads = 6, kSimulationThreads = 3;
 
 http::HttpResponse TooManyWait() {
   return Problem(503, "too many requests are waiting; try again in a moment");
@@ -60,7 +61,9 @@ Api::~Api() {
   impl_->starts.Stop();    // before those that it hands answers to
   impl_->bulk.Stop();
   impl_->reading.Stop();
+  impl_->StopStudies();
   impl_->studying.Stop();
+  impl_->simulating.Stop();
 }
 
 ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs open, Studies study,
@@ -74,6 +77,7 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
       reading(kMostReading),
       bulk(1, kMostReading),
       studying(kStudyThreads, given.most_studies),
+      simulating(kSimulationThreads, given.most_studies),
       starts(at.events(), studies.starts) {}
 
 void ApiImpl::AddRoutes() {
@@ -173,26 +177,51 @@ core::Result<std::string> WithoutThrowing(const char* what,
   }
 }
 
-void ApiImpl::Study(const Who& who, const http::Responder& responder,
-                    std::function<core::Result<std::string>()> work) {
+std::shared_ptr<platform::WorkStop> ApiImpl::NewStop() {
+  auto stop = std::make_shared<platform::WorkStop>();  // shared with the connection
+  const platform::MutexLock lock(stops_mutex);
+  std::erase_if(stops, [](const auto& one) { return one.expired(); });
+  stops.push_back(stop);
+  if (stopping) stop->Ask();
+  return stop;
+}
+
+void ApiImpl::StopStudies() {
+  const platform::MutexLock lock(stops_mutex);
+  stopping = true;
+  for (const auto& one : stops) {
+    if (const auto stop = one.lock()) stop->Ask();
+  }
+}
+
+void ApiImpl::Study(const Who& who, const http::Responder& responder, Length length,
+                    std::function<core::Result<std::string>(const StudyRun& run)> work) {
   const core::Account asking = who.value_or(core::Account{});
   // Nobody in particular has what a user has.
   const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
-  const auto taken = studying.Put(
-      asking.name, static_cast<std::size_t>(most), [this, responder, work = std::move(work)] {
-        const http::MeteredBlock metered(responder.meter().get());
-        auto answer = WithoutThrowing("the study ended without a result", work);
-        responder.Answer(answer ? JsonAnswer(std::move(*answer))
-                                : ErrorAnswer(answer.error(), 500));
-      });
-  if (taken == FairWorker::Taken::kYes) return;
+  FairWorker& here = length == Length::kLong ? simulating : studying;
+  const std::size_t there = (length == Length::kLong ? studying : simulating).CountOf(asking.name);
+  const std::size_t left = static_cast<std::size_t>(most) - std::min<std::size_t>(there, static_cast<std::size_t>(most));
+  const auto stop = NewStop();
+  const auto taken = here.Put(asking.name, left, [this, responder, stop, work = std::move(work)] {
+    if (stop->asked()) return;  // its client left while it waited
+    const http::MeteredBlock metered(responder.meter().get());
+    const StudyRun run{*stop, [&](core::Seconds used) {
+                         if (responder.meter() != nullptr) responder.meter()->Charge(used);
+                       }};
+    auto answer = WithoutThrowing("the study ended without a result", [&] { return work(run); });
+    responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
+  });
+  if (taken == FairWorker::Taken::kYes) {
+    return responder.WhenGone([stop] { stop->Ask(); });
+  }
   if (taken == FairWorker::Taken::kTooManyOfAll) {
     return responder.Answer(Problem(503, "too many studies are waiting; try again later"));
   }
   responder.Answer(Problem(
       429, fmt::format("{} of yours wait or are under way, and the limit for one user is {} "
                        "(limits.studies): wait for one to end; {}",
-                       core::Count(studying.CountOf(asking.name), "study", "studies"), most,
+                       core::Count(here.CountOf(asking.name) + there, "study", "studies"), most,
                        core::WhoRaises("studies"))));
 }
 

@@ -50,9 +50,12 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
   core::AccountLimits LimitsOf(const core::Account& who) const;
   // A study, on a thread for such; bounded, in all and for one user, whose studies are done one by
-  // one.
-  void Study(const Who& who, const http::Responder& responder,
-             std::function<core::Result<std::string>()> work);
+  // one. It ends when its client leaves. Short ones wait behind no simulation.
+  enum class Length { kShort, kLong };
+  void Study(const Who& who, const http::Responder& responder, Length length,
+             std::function<core::Result<std::string>(const StudyRun& run)> work);
+  std::shared_ptr<platform::WorkStop> NewStop();
+  void StopStudies();  // now, and those that are still to come
   // GET /usage: those who ask while it is being found are told together. It is nobody's study: it
   // waits behind no what-if, and what it takes is bounded by what it is asked of (Studies::usage).
   void AskUsage(std::int64_t seconds, const http::Responder& responder);
@@ -90,7 +93,10 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   platform::Mutex usage_mutex;
   std::map<std::int64_t, std::vector<http::Responder>> usage_asked
       SHAREWELL_GUARDED_BY(usage_mutex);  // by seconds
-  FairWorker bulk, studying;
+  platform::Mutex stops_mutex;
+  bool stopping SHAREWELL_GUARDED_BY(stops_mutex) = false;
+  std::vector<std::weak_ptr<platform::WorkStop>> stops SHAREWELL_GUARDED_BY(stops_mutex);
+  FairWorker bulk, studying, simulating;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };

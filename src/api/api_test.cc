@@ -32,19 +32,21 @@ class ApiTest : public ::testing::Test {
         {.refusal = Problem});
     server_ = std::move(server.value());
     Studies studies;
-    studies.forecast = [](const auto& job) -> core::Result<std::string> {
+    studies.forecast = [](const auto& job, const StudyRun&) -> core::Result<std::string> {
       return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
     };
     studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
     studies.simulate = [](const std::string& trace, const std::string& name, const auto& policies,
-                          const WhatIfProgress&) -> core::Result<std::string> {
+                          const WhatIfProgress&,
+                          const StudyRun&) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {} {}\"}}", name, policies.back(), trace.size());
     };
     studies.usage = [](std::int64_t seconds) -> core::Result<std::string> {
       return fmt::format("{{\"seconds\":{}}}", seconds);
     };
     studies.whatif = [this](const auto& policies, double days,
-                            const WhatIfProgress& progress) -> core::Result<std::string> {
+                            const WhatIfProgress& progress,
+                            const StudyRun&) -> core::Result<std::string> {
       if (progress) {
         progress(0, 3, 10);
         std::unique_lock lock(mutex_);
@@ -52,7 +54,8 @@ class ApiTest : public ::testing::Test {
       }
       return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
     };
-    studies.predict = [](const std::string& model, const Query&) -> core::Result<std::string> {
+    studies.predict = [](const std::string& model, const Query&,
+                         const StudyRun&) -> core::Result<std::string> {
       if (model == "bad") return core::UsageError("this is no model");
       return fmt::format("{{\"bytes\":{}}}", model.size());
     };

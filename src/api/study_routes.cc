@@ -126,7 +126,8 @@ void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/forecast",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.forecast) return responder.Answer(NotHere("forecasts"));
-          Study(who, responder, [this] { return studies.forecast(std::nullopt); });
+          Study(who, responder, Length::kShort,
+                [this](const StudyRun& run) { return studies.forecast(std::nullopt, run); });
         });
   // /simulations is the old name, and goes with the next release.
   for (const char* path : {"/api/v1/whatif", "/api/v1/simulations"}) {
@@ -138,9 +139,10 @@ void ApiImpl::AddStudyRoutes() {
           if (!asked) return responder.Answer(Problem(400, asked.error().message));
           const auto told = Followed(progress, asked->follow, asked->policies.size());
           if (!told) return responder.Answer(Problem(400, told.error().message));
-          Study(who, responder, [this, tell = *told, asked = std::move(*asked)] {
-            return studies.whatif(asked.policies, asked.days, tell);
-          });
+          Study(who, responder, Length::kLong,
+                [this, tell = *told, asked = std::move(*asked)](const StudyRun& run) {
+                  return studies.whatif(asked.policies, asked.days, tell, run);
+                });
         });
   }
   Route(
@@ -151,10 +153,11 @@ void ApiImpl::AddStudyRoutes() {
         if (!asked) return responder.Answer(Problem(400, asked.error().message));
         const auto told = Followed(progress, asked->follow, asked->policies.size());
         if (!told) return responder.Answer(Problem(400, told.error().message));
-        Study(who, responder,
+        Study(who, responder, Length::kLong,
               [this, tell = *told, asked = std::move(*asked),
-               trace = std::make_shared<const std::string>(std::move(request.body))] {
-                return studies.simulate(*trace, asked.name, asked.policies, tell);
+               trace = std::make_shared<const std::string>(std::move(request.body))](
+                  const StudyRun& run) {
+                return studies.simulate(*trace, asked.name, asked.policies, tell, run);
               });
       },
       kMostTrace);
@@ -185,11 +188,10 @@ void ApiImpl::AddStudyRoutes() {
       "POST", "/api/v1/predictions",
       [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {
         if (!studies.predict) return responder.Answer(NotHere("predictions"));
-        Study(who, responder,
+        Study(who, responder, Length::kShort,
               [this, query = http::ParseQuery(request.query),
-               model = std::make_shared<const std::string>(std::move(request.body))] {
-                return studies.predict(*model, query);
-              });
+               model = std::make_shared<const std::string>(std::move(request.body))](
+                  const StudyRun& run) { return studies.predict(*model, query, run); });
       },
       kMostModel);
 }

@@ -81,7 +81,7 @@ void Connection::Moved(std::size_t bytes) {
 std::uint32_t Connection::Wants() const {
   const bool reads = !read_closed_ && ((state_ == State::kReading && hungry_ && !rests_until_) ||
                                        state_ == State::kStreaming || state_ == State::kLingering);
-  return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT);
+  return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT) | (gone_ ? EPOLLRDHUP : 0U);
 }
 
 bool Connection::Step() {
@@ -204,6 +204,7 @@ void Connection::OnHead() {
 void Connection::Respond(std::uint64_t request, HttpResponse response) {
   if (state_ != State::kAnswering || request != request_) return;
   ++request_;
+  gone_ = nullptr;
   Hold(0);
   if (auto refused = house_.MayHold(*share_, response.body.size())) response = std::move(*refused);
   Hold(response.body.size());
@@ -228,6 +229,7 @@ void Connection::Open(std::uint64_t request, const HttpResponse& head,
     return Respond(request, std::move(*refused));
   }
   ++request_;
+  gone_ = nullptr;
   last_ = true;
   Hold(0);
   house_.Count(head.status);
@@ -258,8 +260,19 @@ void Connection::EndStream() {
   house_.Touch(shared_from_this());
 }
 
+void Connection::WhenGone(std::uint64_t request, std::function<void()> gone) {
+  if (state_ != State::kAnswering || request != request_) return;  // it was answered
+  gone_ = std::move(gone);
+  house_.Touch(shared_from_this());
+}
+
+void Connection::ClientLeft() {
+  if (const auto gone = std::exchange(gone_, nullptr)) gone();
+}
+
 void Connection::Leave() {
   Hold(0);
+  ClientLeft();
   if (stream_ == nullptr) return;
   stream_->closed = true;
   stream_->drained = nullptr;

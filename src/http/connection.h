@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,12 +55,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Respond(std::uint64_t request, HttpResponse response);
   void Drop(std::uint64_t request);  // nobody will answer it
   void Open(std::uint64_t request, const HttpResponse& head, std::shared_ptr<Stream> stream);
+  void WhenGone(std::uint64_t request, std::function<void()> gone);  // before its answer
+  void ClientLeft();  // it has closed its side; an answer is still sent
   void Send(const std::shared_ptr<const std::string>& bytes);  // on its stream
   void EndStream();
   void Leave();  // gives back its share; tells the stream, if there is one, that the client is gone
 
   int fd() const { return fd_.get(); }
-  std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT
+  std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT, EPOLLRDHUP
   bool Late(Time now) const { return deadline_ && now > *deadline_; }
   bool streams() const { return stream_ != nullptr; }
   ListenKind came_by() const { return peer_.came_by; }
@@ -116,6 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time active_;                   // when bytes last came or went
   std::optional<Time> deadline_, head_deadline_, rests_until_;
   std::shared_ptr<Stream> stream_;
+  std::function<void()> gone_;  // of the request that waits for its answer
 };
 
 }  // namespace sharewell::http::wire

@@ -321,6 +321,7 @@ struct HttpServer::Impl final : wire::House {
     const bool broken = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
     // Both directions are closed: but what came before may still be read.
     if (broken && (event.events & EPOLLIN) == 0) return Drop(connection);
+    if ((event.events & EPOLLRDHUP) != 0) connection->ClientLeft();
     connection->readable |= (event.events & EPOLLIN) != 0;
     Touch(connection);
   }

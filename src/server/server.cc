@@ -50,6 +50,8 @@ Server::Parts::~Parts() {
   neighbours.reset();
   if (service) service->Stop();
   serving = nullptr;
+  if (predictions) predictions->Stop();
+  if (kube) kube->StopPredicting();
   learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
   watch.reset();
   if (writer) writer->Stop();

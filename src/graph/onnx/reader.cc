@@ -62,6 +62,23 @@ bool Reader::Fail(std::string message) {
   return false;
 }
 
+bool Reader::Count(std::size_t more) {
+  visited_ += std::min(more, kMostNodes + 1);
+  if (visited_ <= kMostNodes) return true;
+  return Fail(
+      fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
+}
+
+// A node that passes on thousands of numbers is short, and there could be a million of them.
+bool Reader::CountNumbers(const Node& node) {
+  std::size_t numbers = 0;
+  for (const TensorId id : node.outputs) {
+    if (id == kAbsent) continue;
+    if (const auto& known = values_.facts[Index(id)].numbers) numbers += CountOf(*known);
+  }
+  return Count(numbers / kOperandsOfANode);
+}
+
 TensorId Reader::Add(std::string_view name) {
   Tensor& tensor = values_.tensors.emplace_back();
   tensor.name = std::string(name.substr(0, kLongestName));
@@ -144,7 +161,7 @@ core::Result<Graph> Reader::Read(const wire::Graph& graph) {
     good = Define(input.name, id, scope);
     result.inputs.push_back(id);
   }
-  good = good && Walk(graph.nodes, scope);
+  good = good && Count(graph.nodes.size()) && Walk(graph.nodes, scope);
   for (const wire::ValueInfo& output : graph.outputs) {
     const auto id = good ? Find(output.name, scope) : std::nullopt;
     if (good && !id) {
@@ -171,9 +188,10 @@ bool Reader::Walk(const std::vector<wire::Node>& nodes, Scope& scope) {
   }
   if (at == nodes.size()) return true;
   const auto rest = std::span(nodes).subspan(at);
-  const auto order = RunningOrder(rest);
-  if (!order) return Fail(order.error().message);
-  for (const std::size_t next : *order) {
+  const auto found = RunningOrder(rest);
+  if (!found) return Fail(found.error().message);
+  if (!Count(found->reads / kOperandsOfANode)) return false;
+  for (const std::size_t next : found->order) {
     if (!Visit(rest[next], scope)) return false;
   }
   return true;
@@ -181,11 +199,15 @@ bool Reader::Walk(const std::vector<wire::Node>& nodes, Scope& scope) {
 
 bool Reader::Visit(const wire::Node& node, Scope& scope) {
   // Operands are no cheaper than nodes where there are many: a function of a megabyte of empty ones
-  // could be called as often as the file has room for a call.
-  visited_ += 1 + (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
-  if (visited_ > kMostNodes) {
-    return Fail(
-        fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
+  // could be called as often as the file has room for a call. Names are looked up by all of their
+  // letters. The node itself was counted with its graph.
+  std::size_t letters =
+      node.name.size() + node.type.size() + node.domain.size() + node.overload.size();
+  for (const std::string_view name : node.inputs) letters += name.size();
+  for (const std::string_view name : node.outputs) letters += name.size();
+  if (!Count((node.inputs.size() + node.outputs.size()) / kOperandsOfANode +
+             letters / kBytesOfANode)) {
+    return false;
   }
   if (!functions_.empty()) {
     if (const wire::Function* function = FunctionOf(node)) return Call(*function, node, scope);
@@ -232,6 +254,7 @@ bool Reader::VisitOperator(const wire::Node& wire, Scope& scope) {
     rule->shape(node);
     if (rule->fold != nullptr) rule->fold(node);
   }
+  if (!CountNumbers(node)) return false;
   UseDeclared(node, scope);
   if (!node.clash().empty()) ++clashes_;
   Op op = Lowered(node, rule, values_);

@@ -1,0 +1,65 @@
+#include "graph/onnx/unfolding.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+
+#include "graph/onnx/onnx.h"
+#include "testing/sanitized.h"
+
+namespace sharewell::graph::onnx {
+namespace {
+
+// Read in a process of its own, so that its memory is its own too: 0, or why not.
+struct Cost {
+  int status = 0;
+  double seconds = 0, megabytes = 0;
+};
+
+Cost CostOfReading(const std::string& bytes) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const auto graph = ReadOnnx(bytes, "unfolds", Batch(1));
+    ::_exit(graph || !graph.error().message.empty() ? 0 : 1);
+  }
+  Cost cost;
+  rusage used{};
+  ::wait4(pid, &cost.status, 0, &used);
+  cost.seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                 static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  cost.megabytes = static_cast<double>(used.ru_maxrss) / 1e3;
+  return cost;
+}
+
+TEST(Unfolding, TheSameSeedIsTheSameFile) {
+  EXPECT_EQ(Unfolding(17, 10'000).Bytes(), Unfolding(17, 10'000).Bytes());
+  std::set<std::string> files;
+  for (std::uint64_t seed = 0; seed < kUnfoldingKinds; ++seed) {
+    files.insert(Unfolding(seed, 10'000).Bytes());
+  }
+  EXPECT_EQ(files.size(), kUnfoldingKinds);
+}
+
+// Of 300 kB each; a file of the 16 MB that a server takes costs as many times more at most.
+TEST(Unfolding, A2EachIsReadOrRefusedWithinBounds) {
+  constexpr std::size_t kBytes = 300'000;
+  const std::uint64_t seeds = fixtures::kSanitized ? kUnfoldingKinds : 3 * kUnfoldingKinds;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    Unfolding unfolding(seed, kBytes);
+    const std::string bytes = unfolding.Bytes();
+    EXPECT_LT(bytes.size(), 2 * kBytes) << unfolding.name();
+    const Cost cost = CostOfReading(bytes);
+    const std::string what = std::string(unfolding.name()) + ", seed " + std::to_string(seed);
+    EXPECT_EQ(cost.status, 0) << what;
+    if (fixtures::kSanitized) continue;
+    EXPECT_LT(cost.megabytes, 1500) << what;
+    EXPECT_LT(cost.seconds, 20) << what;
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::graph::onnx
