@@ -177,6 +177,10 @@ core::Result<std::string> WithoutThrowing(const char* what,
   }
 }
 
+std::size_t ApiImpl::StudiesOf(const std::string& user) const {
+  return studying.CountOf(user) + simulating.CountOf(user);
+}
+
 std::shared_ptr<platform::WorkStop> ApiImpl::NewStop() {
   auto stop = std::make_shared<platform::WorkStop>();  // shared with the connection
   const platform::MutexLock lock(stops_mutex);
@@ -199,11 +203,10 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder, Length len
   const core::Account asking = who.value_or(core::Account{});
   // Nobody in particular has what a user has.
   const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
+  const bool full = StudiesOf(asking.name) >= static_cast<std::size_t>(most);
   FairWorker& here = length == Length::kLong ? simulating : studying;
-  const std::size_t there = (length == Length::kLong ? studying : simulating).CountOf(asking.name);
-  const std::size_t left = static_cast<std::size_t>(most) - std::min<std::size_t>(there, static_cast<std::size_t>(most));
   const auto stop = NewStop();
-  const auto taken = here.Put(asking.name, left, [this, responder, stop, work = std::move(work)] {
+  const auto taken = here.Put(asking.name, full ? 0 : static_cast<std::size_t>(most), [this, responder, stop, work = std::move(work)] {
     if (stop->asked()) return;  // its client left while it waited
     const http::MeteredBlock metered(responder.meter().get());
     const StudyRun run{*stop, [&](core::Seconds used) {
@@ -221,7 +224,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder, Length len
   responder.Answer(Problem(
       429, fmt::format("{} of yours wait or are under way, and the limit for one user is {} "
                        "(limits.studies): wait for one to end; {}",
-                       core::Count(here.CountOf(asking.name) + there, "study", "studies"), most,
+                       core::Count(StudiesOf(asking.name), "study", "studies"), most,
                        core::WhoRaises("studies"))));
 }
 

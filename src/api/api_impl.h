@@ -54,6 +54,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   enum class Length { kShort, kLong };
   void Study(const Who& who, const http::Responder& responder, Length length,
              std::function<core::Result<std::string>(const StudyRun& run)> work);
+  std::size_t StudiesOf(const std::string& user) const;  // that wait or are under way
   std::shared_ptr<platform::WorkStop> NewStop();
   void StopStudies();  // now, and those that are still to come
   // GET /usage: those who ask while it is being found are told together. It is nobody's study: it
