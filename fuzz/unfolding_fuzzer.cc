@@ -1,5 +1,5 @@
-// ONNX files that are short and unfold (graph/onnx/unfolding.h), then with single bytes changed: each
-// is read or refused with a reason, within the memory and the time that the fuzzer has.
+// ONNX files that are short and unfold (graph/onnx/unfolding.h), then with single bytes changed:
+// each is read or refused with a reason, within the memory and the time that the fuzzer has.
 //
 // Eight bytes of a seed, two of a length, then changes: three bytes of a place and one of a value.
 #include <algorithm>

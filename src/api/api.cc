@@ -18,9 +18,6 @@ namespace sharewell::api {
 namespace {
 
 constexpr std::size_t kMostReading = 4096;
-// So many users have a study under way at once: a short one, or one that may take minutes. Each has
-// a process of its own, among which the kernel shares out the CPUs; memory is what bounds them.
-constexpr std::size_t kStudyThreads = 6, kSimulationThreads = 3;
 
 http::HttpResponse TooManyWait() {
   return Problem(503, "too many requests are waiting; try again in a moment");
@@ -61,9 +58,7 @@ Api::~Api() {
   impl_->starts.Stop();    // before those that it hands answers to
   impl_->bulk.Stop();
   impl_->reading.Stop();
-  impl_->StopStudies();
-  impl_->studying.Stop();
-  impl_->simulating.Stop();
+  impl_->desk.Stop();
 }
 
 ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs open, Studies study,
@@ -76,8 +71,7 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
       access(given.access),
       reading(kMostReading),
       bulk(1, kMostReading),
-      studying(kStudyThreads, given.most_studies),
-      simulating(kSimulationThreads, given.most_studies),
+      desk(given.most_studies),
       starts(at.events(), studies.starts) {}
 
 void ApiImpl::AddRoutes() {
@@ -177,46 +171,22 @@ core::Result<std::string> WithoutThrowing(const char* what,
   }
 }
 
-std::size_t ApiImpl::StudiesOf(const std::string& user) const {
-  return studying.CountOf(user) + simulating.CountOf(user);
-}
-
-std::shared_ptr<platform::WorkStop> ApiImpl::NewStop() {
-  auto stop = std::make_shared<platform::WorkStop>();  // shared with the connection
-  const platform::MutexLock lock(stops_mutex);
-  std::erase_if(stops, [](const auto& one) { return one.expired(); });
-  stops.push_back(stop);
-  if (stopping) stop->Ask();
-  return stop;
-}
-
-void ApiImpl::StopStudies() {
-  const platform::MutexLock lock(stops_mutex);
-  stopping = true;
-  for (const auto& one : stops) {
-    if (const auto stop = one.lock()) stop->Ask();
-  }
-}
-
-void ApiImpl::Study(const Who& who, const http::Responder& responder, Length length,
+void ApiImpl::Study(const Who& who, const http::Responder& responder, StudyDesk::Length length,
                     std::function<core::Result<std::string>(const StudyRun& run)> work) {
   const core::Account asking = who.value_or(core::Account{});
   // Nobody in particular has what a user has.
   const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
-  const bool full = StudiesOf(asking.name) >= static_cast<std::size_t>(most);
-  FairWorker& here = length == Length::kLong ? simulating : studying;
-  const auto stop = NewStop();
-  const auto taken = here.Put(asking.name, full ? 0 : static_cast<std::size_t>(most), [this, responder, stop, work = std::move(work)] {
-    if (stop->asked()) return;  // its client left while it waited
+  const auto study = [this, responder, work = std::move(work)](const platform::WorkStop& stop) {
     const http::MeteredBlock metered(responder.meter().get());
-    const StudyRun run{*stop, [&](core::Seconds used) {
+    const StudyRun run{stop, [&](core::Seconds used) {
                          if (responder.meter() != nullptr) responder.meter()->Charge(used);
                        }};
     auto answer = WithoutThrowing("the study ended without a result", [&] { return work(run); });
     responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
-  });
+  };
+  const auto [taken, stop] = desk.Add(asking.name, static_cast<std::size_t>(most), length, study);
   if (taken == FairWorker::Taken::kYes) {
-    return responder.WhenGone([stop] { stop->Ask(); });
+    return responder.WhenGone([ends = stop] { ends->Ask(); });
   }
   if (taken == FairWorker::Taken::kTooManyOfAll) {
     return responder.Answer(Problem(503, "too many studies are waiting; try again later"));
@@ -224,7 +194,7 @@ void ApiImpl::Study(const Who& who, const http::Responder& responder, Length len
   responder.Answer(Problem(
       429, fmt::format("{} of yours wait or are under way, and the limit for one user is {} "
                        "(limits.studies): wait for one to end; {}",
-                       core::Count(StudiesOf(asking.name), "study", "studies"), most,
+                       core::Count(desk.CountOf(asking.name), "study", "studies"), most,
                        core::WhoRaises("studies"))));
 }
 

@@ -23,7 +23,7 @@
 #include "core/limits.h"
 #include "core/result.h"
 #include "http/http_server.h"
-#include "platform/process/bounded_work.h"
+#include "platform/process/work_stop.h"
 #include "store/job_store.h"
 
 namespace sharewell::api {

@@ -13,6 +13,7 @@
 #include "api/event_streams.h"
 #include "api/expected_starts.h"
 #include "api/fair_worker.h"
+#include "api/study_desk.h"
 #include "api/study_progress.h"
 #include "api/worker.h"
 #include "http/routes.h"
@@ -50,13 +51,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
   core::AccountLimits LimitsOf(const core::Account& who) const;
   // A study, on a thread for such; bounded, in all and for one user, whose studies are done one by
-  // one. It ends when its client leaves. Short ones wait behind no simulation.
-  enum class Length { kShort, kLong };
-  void Study(const Who& who, const http::Responder& responder, Length length,
+  // one. It ends when its client leaves.
+  void Study(const Who& who, const http::Responder& responder, StudyDesk::Length length,
              std::function<core::Result<std::string>(const StudyRun& run)> work);
-  std::size_t StudiesOf(const std::string& user) const;  // that wait or are under way
-  std::shared_ptr<platform::WorkStop> NewStop();
-  void StopStudies();  // now, and those that are still to come
   // GET /usage: those who ask while it is being found are told together. It is nobody's study: it
   // waits behind no what-if, and what it takes is bounded by what it is asked of (Studies::usage).
   void AskUsage(std::int64_t seconds, const http::Responder& responder);
@@ -94,10 +91,8 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   platform::Mutex usage_mutex;
   std::map<std::int64_t, std::vector<http::Responder>> usage_asked
       SHAREWELL_GUARDED_BY(usage_mutex);  // by seconds
-  platform::Mutex stops_mutex;
-  bool stopping SHAREWELL_GUARDED_BY(stops_mutex) = false;
-  std::vector<std::weak_ptr<platform::WorkStop>> stops SHAREWELL_GUARDED_BY(stops_mutex);
-  FairWorker bulk, studying, simulating;
+  FairWorker bulk;
+  StudyDesk desk;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };

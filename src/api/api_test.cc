@@ -41,15 +41,13 @@ class ApiTest : public ::testing::Test {
     };
     studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
     studies.simulate = [](const std::string& trace, const std::string& name, const auto& policies,
-                          const WhatIfProgress&,
-                          const StudyRun&) -> core::Result<std::string> {
+                          const WhatIfProgress&, const StudyRun&) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {} {}\"}}", name, policies.back(), trace.size());
     };
     studies.usage = [](std::int64_t seconds) -> core::Result<std::string> {
       return fmt::format("{{\"seconds\":{}}}", seconds);
     };
-    studies.whatif = [this](const auto& policies, double days,
-                            const WhatIfProgress& progress,
+    studies.whatif = [this](const auto& policies, double days, const WhatIfProgress& progress,
                             const StudyRun& run) -> core::Result<std::string> {
       if (policies.front() == "endless") {
         ++endless_;
@@ -120,7 +118,7 @@ class ApiTest : public ::testing::Test {
   std::string token_;
   std::mutex mutex_;
   std::condition_variable followed_;
-  bool go_on_ = false;  // a what-if that somebody follows
+  bool go_on_ = false;           // a what-if that somebody follows
   std::atomic<int> endless_{0};  // what-ifs that do not end by themselves
 
   bool Soon(const std::function<bool()>& holds) const {

@@ -128,7 +128,7 @@ void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Acco
           const auto inside = weak.lock();
           if (!inside) return;  // the server goes down; the client is told by the answer's end
           if (all->error) return responder.Answer(inside->ErrorAnswer(*all->error, 409));
-          inside->Study(all->who, responder, ApiImpl::Length::kShort,
+          inside->Study(all->who, responder, StudyDesk::Length::kShort,
                         [all, raw = inside.get()](const StudyRun& run) {
                           return WithForecast(raw->studies, *all, run);
                         });

@@ -32,13 +32,12 @@ Time After(core::Seconds time) {
 }  // namespace
 
 Connection::Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house,
-                       Share& share, std::shared_ptr<Mailbox> mailbox)
+                       Share& share)
     : fd_(std::move(fd)),
       peer_(std::move(peer)),
       tls_(std::move(tls)),
       house_(house),
       share_(&share),
-      mailbox_(std::move(mailbox)),
       reader_(house.options().most_header_bytes),
       active_(std::chrono::steady_clock::now()),
       deadline_(After(house.options().head_timeout)),
@@ -163,7 +162,7 @@ void Connection::Advance() {
   in_body_ = false;
   deadline_.reset();
   auto answerer = std::make_shared<Answerer>();
-  answerer->mailbox = mailbox_;
+  answerer->mailbox = house_.Box();
   answerer->connection = weak_from_this();
   answerer->request = request_;
   answerer->most_stream_bytes = house_.options().most_stream_bytes;
@@ -266,13 +265,15 @@ void Connection::WhenGone(std::uint64_t request, std::function<void()> gone) {
   house_.Touch(shared_from_this());
 }
 
-void Connection::ClientLeft() {
-  if (const auto gone = std::exchange(gone_, nullptr)) gone();
+bool Connection::WakeIfRested(Time now) {
+  if (!rests_until_ || now < *rests_until_) return false;
+  rests_until_.reset();
+  return true;
 }
 
 void Connection::Leave() {
   Hold(0);
-  ClientLeft();
+  if (const auto gone = std::exchange(gone_, nullptr)) gone();
   if (stream_ == nullptr) return;
   stream_->closed = true;
   stream_->drained = nullptr;

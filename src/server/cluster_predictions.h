@@ -40,10 +40,10 @@ class ClusterPredictions {
   ~ClusterPredictions() { Stop(); }
 
   struct Asked {
-    std::string user;          // who waits for it
-    std::string file_version;  // another one where the file has changed
-    std::string name;          // what the user calls the file
-    study::PredictionAsk ask;  // its model is not read: `file` is
+    std::string user;                      // who waits for it
+    std::string file_version;              // another one where the file has changed
+    std::string name;                      // what the user calls the file
+    study::PredictionAsk ask;              // its model is not read: `file` is
     std::shared_ptr<const OpenFile> file;  // shared with the one who reads it later
   };
   // Absent: not known yet. What was predicted is kept while file and predictor are the same.

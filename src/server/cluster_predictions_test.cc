@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "platform/files/test_folder.h"
 #include "platform/files/write_file.h"
-#include "server/study_worker.h"
 #include "study/prediction/prediction.h"
 
 namespace sharewell::server {
@@ -20,8 +20,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kModel =
-    R"({"input":[1,3,32,32],"layers":[{"type":"conv","out_channels":8,"kernel":3},)"
-    R"({"type":"flatten"},{"type":"linear","dim":10}]})";
+    R"({"schema":1,"name":"n","inputs":[{"name":"x","shape":["batch",8]}],)"
+    R"("layers":[{"type":"linear","dim":10}]})";
 
 class ClusterPredictionsTest : public ::testing::Test {
  protected:
@@ -81,7 +81,7 @@ TEST_F(ClusterPredictionsTest, AnErrorIsKeptToo) {
 TEST_F(ClusterPredictionsTest, S8OneUsersManyDoNotKeepOthersWaiting) {
   // More than one user may have waiting: what is left over is asked for later, and comes too.
   std::vector<ClusterPredictions::Asked> many;
-  for (int batch = 1; batch <= 40; ++batch) many.push_back(Asked("eve", kModel, batch));
+  for (int batch = 1; batch <= 20; ++batch) many.push_back(Asked("eve", kModel, batch));
   for (const auto& one : many) EXPECT_FALSE(predictions_->Of(one));
   EXPECT_TRUE(Soon(Asked("bob", kModel)));
   EXPECT_FALSE(predictions_->Of(many.back()));  // bob did not wait for the last of hers

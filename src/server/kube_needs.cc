@@ -13,12 +13,9 @@
 
 namespace sharewell::server {
 
-std::optional<core::Result<core::Needs>> KubeNeedsOf(ClusterPredictions& predictions,
-                                                     const std::string& folder,
-                                                     const std::string& space,
-                                                     const engine::PodWords& words,
-                                                     const core::Submission& asked,
-                                                     const std::string& usual_gpu) {
+std::optional<core::Result<core::Needs>> KubeNeedsOf(
+    ClusterPredictions& predictions, const std::string& folder, const std::string& space,
+    const engine::PodWords& words, const core::Submission& asked, const std::string& usual_gpu) {
   using Known = core::Result<core::Needs>;
   const std::string path = folder + "/" + words.model;  // a plain name: PodWords has seen to it
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

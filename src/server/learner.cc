@@ -139,18 +139,17 @@ std::optional<store::KeptGraph> Learner::GraphToKeep(const graph::Graph& graph) 
 
 std::string Learner::KeepGraph(const graph::Graph& graph) {
   auto kept = GraphToKeep(graph);
-  return kept ? KeepGraph(*std::move(kept)) : std::string();
+  return kept ? KeepGraph(*std::move(kept)) : "";
 }
 
 std::string Learner::KeepGraph(store::KeptGraph kept) {
   kept.met = options_.wall();
-  std::string digest = kept.digest;
   const platform::MutexLock lock(mutex_);
   if (waiting_.bytes + kept.text.size() > kMostWaitingBytes) return {};
   waiting_.bytes += kept.text.size();
   waiting_.graphs.push_back(std::move(kept));
   wake_.notify_all();
-  return digest;
+  return waiting_.graphs.back().digest;
 }
 
 void Learner::KeepRun(store::KeptRun run) {

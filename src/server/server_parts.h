@@ -57,7 +57,7 @@ struct Server::Parts {
   std::unique_ptr<engine::SlurmClient> slurm_client;
   ClusterLock slurm_lock;
   std::unique_ptr<ClusterPredictions> predictions;  // of a Slurm cluster
-  std::unique_ptr<ClusterAgents> cluster_agents;  // where agents on the nodes can be heard
+  std::unique_ptr<ClusterAgents> cluster_agents;    // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<KubeCluster> kube;

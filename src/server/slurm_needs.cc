@@ -58,9 +58,9 @@ std::optional<core::Result<core::Needs>> SlurmNeedsOf(ClusterPredictions& predic
     why = errno;
   }
   if (descriptor < 0) {
-    return Known(core::FailedError(
-        "model {}: {}; name a file that this machine and the user can read", core::Quoted(path),
-        std::strerror(why)));
+    return Known(
+        core::FailedError("model {}: {}; name a file that this machine and the user can read",
+                          core::Quoted(path), std::strerror(why)));
   }
   auto file = std::make_shared<const OpenFile>(descriptor);
   struct stat facts {};

@@ -91,9 +91,8 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
         "{} has {} jobs, and a server plays {} at most: `sharewell simulate` has no such limit",
         core::Quoted(name), trace->jobs.size(), kMostTraceJobs);
   }
-  const auto scenario =
-      study::BuildScenario(*trace, name, cluster, catalogue::BuiltinMeasurements(),
-                           *parts.catalogue, {});
+  const auto scenario = study::BuildScenario(
+      *trace, name, cluster, catalogue::BuiltinMeasurements(), *parts.catalogue, {});
   RETURN_IF_ERROR(scenario);
   study::WhatIfOptions options;
   options.max_slowdown = parts.max_slowdown;
@@ -274,8 +273,9 @@ api::Studies ServerStudies(const StudyParts& parts) {
                        parts.watch == nullptr)](std::int64_t seconds) {
     return keeper->Answer(seconds);
   };
-  studies.forecast = [parts](const std::optional<core::Submission>& job,
-                             const api::StudyRun& run) { return ToldForward(parts, job, run); };
+  studies.forecast = [parts](const std::optional<core::Submission>& job, const api::StudyRun& run) {
+    return ToldForward(parts, job, run);
+  };
   studies.starts = [parts] { return ExpectedStarts(parts); };
   studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };
   studies.samples = [parts](const core::JobRecord& job, std::size_t most) {

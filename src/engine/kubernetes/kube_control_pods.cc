@@ -381,17 +381,9 @@ void KubeControl::TellOne(Party& party) {
   }
   const KubePod& first = pods_.at(party.members.front());
   ForeignJob job = SubmissionOf(first, party.words, static_cast<int>(size));
-  if (!party.words.model.empty() && options_.predict && job.asked.gpus > 0) {
-    auto needs = options_.predict(first.space, party.words, job.asked);
-    if (!needs) {
-      dirty_.insert(party.number);  // to be asked again
-      return;
-    }
-    if (*needs) {
-      job.asked.needs = **std::move(needs);
-    } else if (job.remark.empty()) {
-      job.remark = "what it needs is not known: " + needs->error().message;
-    }
+  if (!party.words.model.empty() && options_.predict && job.asked.gpus > 0 &&
+      !PutNeeds(options_.predict(first.space, party.words, job.asked), job)) {
+    return static_cast<void>(dirty_.insert(party.number));  // to be asked again
   }
   party.told = true;
   party.terms = terms;

@@ -259,14 +259,7 @@ bool SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const 
   const SlurmJob& job = *known.job;
   const auto words = WordsOf(job, *known.note);
   if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return true;
-  auto needs = options_.predict(*words, job, foreign.asked);
-  if (!needs) return false;
-  if (*needs) {
-    foreign.asked.needs = **std::move(needs);
-  } else if (foreign.remark.empty()) {
-    foreign.remark = "what it needs is not known: " + needs->error().message;
-  }
-  return true;
+  return PutNeeds(options_.predict(*words, job, foreign.asked), foreign);
 }
 
 // A job that asks for one node runs on GPU models of which one node has enough.

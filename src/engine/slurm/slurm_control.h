@@ -42,8 +42,8 @@ struct SlurmControlOptions {
   core::Seconds nodes_every{5};     // nodes are read
   core::Seconds again_after{15};    // a stop or a cancel is said again
   core::Seconds longest_pause{10};  // while Slurm does not answer
-  // What a job needs by the model that its user names in the comment. Empty: nobody can say. It must
-  // not wait: absent is not known yet, and asked again with the next look.
+  // What a job needs by the model that its user names in the comment. Empty: nobody can say. It
+  // must not wait: absent is not known yet, and asked again with the next look.
   std::function<std::optional<core::Result<core::Needs>>(
       const UserWords& words, const SlurmJob& job, const core::Submission& asked)>
       predict = {};

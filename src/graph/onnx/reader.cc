@@ -36,6 +36,15 @@ bool SwallowedNorm(const Op& op, const Values& values) {
   return values.tensors[Index(op.inputs[1])].name.compare(0, 10, "onnx::Conv") == 0;
 }
 
+std::size_t NumbersKnown(const std::vector<TensorId>& ids, const Values& values) {
+  std::size_t numbers = 0;
+  for (const TensorId id : ids) {
+    if (id == kAbsent) continue;
+    if (const auto& known = values.facts[Index(id)].numbers) numbers += CountOf(*known);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Reader::Reader(const wire::Model& model, const BoundInputs& bound, bool declared)
@@ -69,16 +78,6 @@ bool Reader::Count(std::size_t more) {
       fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
 }
 
-// A node that passes on thousands of numbers is short, and there could be a million of them.
-bool Reader::CountNumbers(const Node& node) {
-  std::size_t numbers = 0;
-  for (const TensorId id : node.outputs) {
-    if (id == kAbsent) continue;
-    if (const auto& known = values_.facts[Index(id)].numbers) numbers += CountOf(*known);
-  }
-  return Count(numbers / kOperandsOfANode);
-}
-
 TensorId Reader::Add(std::string_view name) {
   Tensor& tensor = values_.tensors.emplace_back();
   tensor.name = std::string(name.substr(0, kLongestName));
@@ -96,11 +95,6 @@ std::optional<TensorId> Reader::Find(std::string_view name, const Scope& scope) 
     if (const auto found = at->names.find(name); found != at->names.end()) return found->second;
   }
   return std::nullopt;
-}
-
-const wire::Function* Reader::FunctionOf(const wire::Node& node) const {
-  const auto found = functions_.find(FunctionKey(node.domain, node.type, node.overload));
-  return found == functions_.end() ? nullptr : found->second;
 }
 
 // Float tensors are taken for weights until it is seen who reads them.
@@ -210,7 +204,8 @@ bool Reader::Visit(const wire::Node& node, Scope& scope) {
     return false;
   }
   if (!functions_.empty()) {
-    if (const wire::Function* function = FunctionOf(node)) return Call(*function, node, scope);
+    const auto found = functions_.find(FunctionKey(node.domain, node.type, node.overload));
+    if (found != functions_.end()) return Call(*found->second, node, scope);
   }
   if (node.domain.empty() || node.domain == "ai.onnx") {
     if (node.type == "If") return VisitIf(node, scope);
@@ -254,7 +249,8 @@ bool Reader::VisitOperator(const wire::Node& wire, Scope& scope) {
     rule->shape(node);
     if (rule->fold != nullptr) rule->fold(node);
   }
-  if (!CountNumbers(node)) return false;
+  // A node that passes on thousands of numbers is short, and there could be a million of them.
+  if (!Count(NumbersKnown(node.outputs, values_) / kOperandsOfANode)) return false;
   UseDeclared(node, scope);
   if (!node.clash().empty()) ++clashes_;
   Op op = Lowered(node, rule, values_);

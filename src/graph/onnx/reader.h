@@ -68,9 +68,7 @@ class Reader {
   // So much more is walked, or kept of what was; false: it is too much. Whatever a short file can
   // make the reader do again and again is counted, before it is done.
   bool Count(std::size_t more);
-  bool CountNumbers(const Node& node);
   static std::string Called(const wire::Node& node);  // for messages
-  const wire::Function* FunctionOf(const wire::Node& node) const;
   void IsInitializer(TensorId id);
 
   static constexpr std::size_t kLongestName = 256;

@@ -1,6 +1,6 @@
-// For tests and the fuzzers: ONNX files that are short and unfold. Each names one thing that a reader
-// does again and again, as large as a file of so many bytes can ask for; a seed chooses between
-// them and how the bytes are shared out. The same seed, the same file.
+// For tests and the fuzzers: ONNX files that are short and unfold. Each names one thing that a
+// reader does again and again, as large as a file of so many bytes can ask for; a seed chooses
+// between them and how the bytes are shared out. The same seed, the same file.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,20 @@
 namespace sharewell::graph::onnx {
 
 inline constexpr std::string_view kUnfoldings[] = {
-    "functions in functions",    "a function that calls itself first",
-    "many operands",             "many inputs of a function",
-    "many attributes",           "references to attributes",
-    "long names",                "numbers that are passed on",
-    "initializers in a branch",  "declarations in a branch",
-    "a branch that is not taken", "nodes out of order",
-    "sparse shapes",             "loops in loops",
+    "functions in functions",
+    "a function that calls itself first",
+    "many operands",
+    "many inputs of a function",
+    "many attributes",
+    "references to attributes",
+    "long names",
+    "numbers that are passed on",
+    "initializers in a branch",
+    "declarations in a branch",
+    "a branch that is not taken",
+    "nodes out of order",
+    "sparse shapes",
+    "loops in loops",
     "values of the same name",
 };
 inline constexpr std::size_t kUnfoldingKinds = std::size(kUnfoldings);
@@ -85,7 +92,8 @@ class Unfolding {
     const std::string_view kind = name();
     if (kind == "functions in functions") {
       // Each calls the one before it so often.
-      const std::size_t width = 2 + Next(8), deep = 4 + Next(24);
+      const std::size_t width = 2 + Next(8),
+                        deep = std::min<std::size_t>(4 + Next(24), 1 + bytes_ / 2000);
       std::vector<std::string> nodes{Line("Relu", {"a"}, {"b"})};
       for (std::size_t level = 0; level < deep; ++level) {
         model.Function("own", "f" + std::to_string(level), {"a"}, {"b"}, nodes);
@@ -115,8 +123,8 @@ class Unfolding {
     } else if (kind == "references to attributes") {
       const std::vector<TestAttribute> many(large / 16, test::Reference("q", "r"));
       model.Function("own", "f", {"a"}, {"b"}, {Line("Relu", {"a"}, {"b"}, many)});
-      model.graph().Node("f", {"x"}, {"y"}, std::vector<TestAttribute>(often, test::Int("s", 1)), "own",
-                 "n");
+      model.graph().Node("f", {"x"}, {"y"}, std::vector<TestAttribute>(often, test::Int("s", 1)),
+                         "own", "n");
     } else if (kind == "long names") {
       const std::string longest(large / 2, 'n');
       Call(model, {Line("Relu", {"a"}, {longest}), Line("Relu", {longest}, {"b"})}, often);
@@ -147,10 +155,9 @@ class Unfolding {
       for (std::size_t i = 0; i < large / 24; ++i) inner.Node("Relu", {"a"}, {Named(i)});
       inner.Output("v0");
       Call(model,
-           {Line("Relu", {"late"}, {"b"}),
-            Line("If", {"a"}, {"late"},
-                 {test::Graph("then_branch", inner.Bytes()),
-                  test::Graph("else_branch", inner.Bytes())})},
+           {Line("Relu", {"late"}, {"b"}), Line("If", {"a"}, {"late"},
+                                                {test::Graph("then_branch", inner.Bytes()),
+                                                 test::Graph("else_branch", inner.Bytes())})},
            often);
     } else if (kind == "sparse shapes") {
       for (std::size_t i = 0; i < often / 2; ++i) {

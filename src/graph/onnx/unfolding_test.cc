@@ -44,21 +44,19 @@ TEST(Unfolding, TheSameSeedIsTheSameFile) {
   EXPECT_EQ(files.size(), kUnfoldingKinds);
 }
 
-// Of 300 kB each; a file of the 16 MB that a server takes costs as many times more at most.
+// What a file costs is bounded by what is counted, however long it is: a longer one shows no more.
 TEST(Unfolding, A2EachIsReadOrRefusedWithinBounds) {
-  constexpr std::size_t kBytes = 100'000;
-  const std::uint64_t seeds = fixtures::kSanitized ? kUnfoldingKinds : 2 * kUnfoldingKinds;
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+  constexpr std::size_t kBytes = fixtures::kSanitized ? 10'000 : 60'000;
+  for (std::uint64_t seed = 0; seed < kUnfoldingKinds; ++seed) {
     Unfolding unfolding(seed, kBytes);
     const std::string bytes = unfolding.Bytes();
-    EXPECT_LT(bytes.size(), 2 * kBytes) << unfolding.name();
+    EXPECT_LT(bytes.size(), 2 * kBytes + 1000) << unfolding.name();
     const Cost cost = CostOfReading(bytes);
     const std::string what = std::string(unfolding.name()) + ", seed " + std::to_string(seed);
-    std::fprintf(stderr, "%s %zu bytes: %.2f s %.0f MB %d\n", what.c_str(), bytes.size(), cost.seconds, cost.megabytes, cost.status);
     EXPECT_EQ(cost.status, 0) << what;
     if (fixtures::kSanitized) continue;
-    EXPECT_LT(cost.megabytes, 1500) << what;
-    EXPECT_LT(cost.seconds, 20) << what;
+    EXPECT_LT(cost.megabytes, 1000) << what;
+    EXPECT_LT(cost.seconds, 30) << what;
   }
 }
 

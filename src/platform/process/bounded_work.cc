@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -233,22 +232,6 @@ std::string InWords(int status) {
 }
 
 }  // namespace
-
-WorkStop::WorkStop() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-WorkStop::~WorkStop() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-void WorkStop::Ask() const {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
-}
-
-bool WorkStop::asked() const {
-  pollfd wanted{.fd = fd_, .events = POLLIN, .revents = 0};
-  return ::poll(&wanted, 1, 0) > 0;
-}
 
 WorkDone DoBounded(const WorkBounds& bounds, const WorkStop& stop,
                    const std::function<std::string(const TellWork& tell)>& work,

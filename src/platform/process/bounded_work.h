@@ -15,27 +15,13 @@
 #include <string_view>
 
 #include "core/units.h"
+#include "platform/process/work_stop.h"
 
 namespace sharewell::platform {
 
 struct WorkBounds {
   core::Bytes memory{double{1 << 30}};  // beyond what this process has now
   core::Seconds cpu{60}, wall{120};
-};
-
-// Ends work: from any thread, before it has begun or while it is done. Stays so.
-class WorkStop {
- public:
-  WorkStop();
-  ~WorkStop();
-  WorkStop(const WorkStop&) = delete;
-  WorkStop& operator=(const WorkStop&) = delete;
-  void Ask() const;
-  bool asked() const;
-  int fd() const { return fd_; }  // readable once it was asked
-
- private:
-  const int fd_;
 };
 
 struct WorkDone {

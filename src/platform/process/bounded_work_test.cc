@@ -73,9 +73,8 @@ TEST(BoundedWork, A2MemoryIsBounded) {
 
 TEST(BoundedWork, A2AnAnswerIsBoundedToo) {
   const WorkStop stop;
-  const auto done = DoBounded({}, stop, [](const TellWork&) {
-    return std::string(std::size_t{80} << 20, 'x');
-  });
+  const auto done =
+      DoBounded({}, stop, [](const TellWork&) { return std::string(std::size_t{80} << 20, 'x'); });
   EXPECT_EQ(done.end, End::kMemory) << done.why;
 }
 
@@ -135,7 +134,9 @@ TEST(BoundedWork, HasNoFilesButThoseItWasHanded) {
   const std::vector<int> files{kept};
   const auto done = DoBounded(
       {}, stop,
-      [&](const TellWork&) { return std::string(is_open(kept) ? "y" : "n") + (is_open(other) ? "y" : "n"); },
+      [&](const TellWork&) {
+        return std::string(is_open(kept) ? "y" : "n") + (is_open(other) ? "y" : "n");
+      },
       {}, files);
   EXPECT_EQ(done.answer, "yn");
   ::close(kept);

@@ -11,7 +11,8 @@
 
 namespace sharewell::study {
 
-// Medians as the profile, the 95 % bounds of memory and cores beside it; `from` names row.ask.model.
+// Medians as the profile, the 95 % bounds of memory and cores beside it; `from` names
+// row.ask.model.
 core::Needs NeedsFrom(const PredictionRow& row);
 
 // What the built-in model predicts for `ask`: medians as the profile, the 95 % bounds of memory and
