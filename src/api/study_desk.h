@@ -1,6 +1,6 @@
 // StudyDesk: takes studies of users and has them done, users in turn and one of each user at a
-// time; those that may take minutes beside those that should take a moment, so that none of these
-// waits for one of those. A study can be ended: its client left, or the server stops.
+// time. Those that may take minutes have places of their own, so that none that should take a
+// moment waits for one of them: a user may have one of each under way. A study can be ended: its client left, or the server stops.
 #pragma once
 
 #include <cstddef>
