@@ -1,6 +1,7 @@
 // StudyDesk: takes studies of users and has them done, users in turn and one of each user at a
 // time. Those that may take minutes have places of their own, so that none that should take a
-// moment waits for one of them: a user may have one of each under way. A study can be ended: its client left, or the server stops.
+// moment waits for one of them: a user may have one of each under way. A study can be ended: its
+// client left, or the server stops.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,9 @@ namespace sharewell::api {
 class StudyDesk {
  public:
   explicit StudyDesk(std::size_t most_waiting);  // of each length, of all users
+  ~StudyDesk() { Stop(); }
+  StudyDesk(const StudyDesk&) = delete;
+  StudyDesk& operator=(const StudyDesk&) = delete;
 
   enum class Length { kShort, kLong };
   struct Put {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -10,6 +11,8 @@
 
 namespace sharewell::server {
 namespace {
+
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kAtOnce = 2;         // processes
 constexpr std::size_t kMostOfUser = 16;    // that wait; the user's others are asked for later
@@ -22,11 +25,18 @@ OpenFile::~OpenFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-ClusterPredictions::ClusterPredictions(const catalogue::GpuCatalogue& catalogue, Learner& learner)
-    : catalogue_(catalogue), learner_(learner), worker_(kAtOnce, kMostWaiting) {}
+ClusterPredictions::ClusterPredictions(const catalogue::GpuCatalogue& catalogue, Learner& learner,
+                                       Patience patience)
+    : catalogue_(catalogue),
+      learner_(learner),
+      patience_(patience),
+      left_(patience.first),
+      asked_(SteadyClock::now()),
+      worker_(kAtOnce, kMostWaiting) {}
 
 void ClusterPredictions::Stop() {
   stop_.Ask();
+  known_.notify_all();
   worker_.Stop();
 }
 
@@ -41,9 +51,8 @@ std::optional<core::Result<core::Needs>> ClusterPredictions::Of(const Asked& ask
     const platform::MutexLock lock(mutex_);
     if (const auto known = entries_.find(key); known != entries_.end()) {
       Entry& entry = known->second;
-      if (!entry.needs) return std::nullopt;
-      if (entry.model == model) {
-        entry.told = true;
+      if (!entry.needs || entry.model == model) {
+        entry.told = entry.needs.has_value();
         return entry.needs;
       }
       entries_.erase(known);  // a model that has learnt since says something else
@@ -56,11 +65,26 @@ std::optional<core::Result<core::Needs>> ClusterPredictions::Of(const Asked& ask
   }
   const auto taken =
       worker_.Put(asked.user, kMostOfUser, [this, key, asked] { Predict(key, asked); });
-  if (taken != api::FairWorker::Taken::kYes) {
-    const platform::MutexLock lock(mutex_);
-    entries_.erase(key);
-  }
+  if (taken == api::FairWorker::Taken::kYes) return WaitFor(key);
+  const platform::MutexLock lock(mutex_);
+  entries_.erase(key);
   return std::nullopt;
+}
+
+std::optional<core::Result<core::Needs>> ClusterPredictions::WaitFor(const std::string& key) {
+  using Time = std::chrono::duration<double>;
+  const auto begin = SteadyClock::now();
+  const core::Seconds more(Time(begin - asked_).count() * patience_.of_the_time);
+  if (left_ < patience_.later) left_ = std::min(patience_.later, left_ + more);
+  platform::MutexLock lock(mutex_);
+  known_.wait_for(lock, Time(left_.value), [&]() SHAREWELL_REQUIRES(mutex_) {
+    return entries_.at(key).needs.has_value() || stop_.asked();
+  });
+  asked_ = SteadyClock::now();
+  left_ = std::max(core::Seconds(0), left_ - core::Seconds(Time(asked_ - begin).count()));
+  Entry& entry = entries_.at(key);
+  entry.told = entry.needs.has_value();
+  return entry.needs;
 }
 
 void ClusterPredictions::Predict(const std::string& key, const Asked& asked) {
@@ -76,6 +100,7 @@ void ClusterPredictions::Predict(const std::string& key, const Asked& asked) {
   if (const auto known = entries_.find(key); known != entries_.end()) {
     known->second.needs = std::move(needs);
   }
+  known_.notify_all();
 }
 
 }  // namespace sharewell::server

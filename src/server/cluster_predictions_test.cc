@@ -34,7 +34,10 @@ class ClusterPredictionsTest : public ::testing::Test {
     options.given = study::BuiltinModel().value();
     options.wall = [] { return core::UnixMillis{0}; };
     learner_ = std::make_unique<Learner>(std::move(options));
-    predictions_ = std::make_unique<ClusterPredictions>(catalogue_, *learner_);
+    Begin({.first = core::Seconds(0), .later = core::Seconds(0), .of_the_time = 0});
+  }
+  void Begin(const ClusterPredictions::Patience& patience) {
+    predictions_ = std::make_unique<ClusterPredictions>(catalogue_, *learner_, patience);
   }
 
   ClusterPredictions::Asked Asked(const std::string& user, const std::string& text, int batch = 1) {
@@ -70,6 +73,12 @@ TEST_F(ClusterPredictionsTest, S8NobodyWaitsForThem) {
   ASSERT_TRUE(needs) << needs.error().message;
   EXPECT_THAT(needs->from, HasSubstr("net.json"));
   EXPECT_TRUE(predictions_->Of(asked));  // at once: it is kept
+}
+
+TEST_F(ClusterPredictionsTest, WhatWasThereBeforeTheServerIsKnownAtOnce) {
+  Begin({.first = core::Seconds(60), .later = core::Seconds(0), .of_the_time = 0});
+  for (int batch = 1; batch <= 3; ++batch)
+    EXPECT_TRUE(predictions_->Of(Asked("ann", kModel, batch)));
 }
 
 TEST_F(ClusterPredictionsTest, AnErrorIsKeptToo) {
