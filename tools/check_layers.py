@@ -77,7 +77,8 @@ ALLOWED = {
     "pause": ("engine/local/run/job_files.h", "engine/local/run/pause_file.h", "platform/process/cuda_checkpoint.h",
               "platform/process/process_tree.h"),
     "http": ("core", "platform"),
-    "api": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "platform/process/user_account.h", "store", "control", "http", "json", "platform/files/test_folder.h"),
+    "api": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "platform/process/user_account.h",
+            "platform/process/work_stop.h", "store", "control", "http", "json", "platform/files/test_folder.h"),
     "server": _BELOW_STUDY + ("study", "report", "http", "api"),
     "cli": _BELOW_STUDY + ("study", "report", "http", "api", "server"),
     # The fixtures of the tests; nothing but tests may include it.

@@ -18,8 +18,6 @@ namespace sharewell::api {
 namespace {
 
 constexpr std::size_t kMostReading = 4096;
-// So many users have a study under way at once.
-constexpr std::size_t kStudyThreads = 3;
 
 http::HttpResponse TooManyWait() {
   return Problem(503, "too many requests are waiting; try again in a moment");
@@ -60,7 +58,7 @@ Api::~Api() {
   impl_->starts.Stop();    // before those that it hands answers to
   impl_->bulk.Stop();
   impl_->reading.Stop();
-  impl_->studying.Stop();
+  impl_->desk.Stop();
 }
 
 ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs open, Studies study,
@@ -73,7 +71,7 @@ ApiImpl::ApiImpl(http::HttpServer& http, control::JobService& at, Api::OpenJobs 
       access(given.access),
       reading(kMostReading),
       bulk(1, kMostReading),
-      studying(kStudyThreads, given.most_studies),
+      desk(given.most_studies),
       starts(at.events(), studies.starts) {}
 
 void ApiImpl::AddRoutes() {
@@ -173,26 +171,30 @@ core::Result<std::string> WithoutThrowing(const char* what,
   }
 }
 
-void ApiImpl::Study(const Who& who, const http::Responder& responder,
-                    std::function<core::Result<std::string>()> work) {
+void ApiImpl::Study(const Who& who, const http::Responder& responder, StudyDesk::Length length,
+                    std::function<core::Result<std::string>(const StudyRun& run)> work) {
   const core::Account asking = who.value_or(core::Account{});
   // Nobody in particular has what a user has.
   const std::int64_t most = who ? LimitsOf(*who).limits.studies : core::Limits{}.studies;
-  const auto taken = studying.Put(
-      asking.name, static_cast<std::size_t>(most), [this, responder, work = std::move(work)] {
-        const http::MeteredBlock metered(responder.meter().get());
-        auto answer = WithoutThrowing("the study ended without a result", work);
-        responder.Answer(answer ? JsonAnswer(std::move(*answer))
-                                : ErrorAnswer(answer.error(), 500));
-      });
-  if (taken == FairWorker::Taken::kYes) return;
+  const auto study = [this, responder, work = std::move(work)](const platform::WorkStop& stop) {
+    const http::MeteredBlock metered(responder.meter().get());
+    const StudyRun run{stop, [&](core::Seconds used) {
+                         if (responder.meter() != nullptr) responder.meter()->Charge(used);
+                       }};
+    auto answer = WithoutThrowing("the study ended without a result", [&] { return work(run); });
+    responder.Answer(answer ? JsonAnswer(std::move(*answer)) : ErrorAnswer(answer.error(), 500));
+  };
+  const auto [taken, stop] = desk.Add(asking.name, static_cast<std::size_t>(most), length, study);
+  if (taken == FairWorker::Taken::kYes) {
+    return responder.WhenGone([ends = stop] { ends->Ask(); });
+  }
   if (taken == FairWorker::Taken::kTooManyOfAll) {
     return responder.Answer(Problem(503, "too many studies are waiting; try again later"));
   }
   responder.Answer(Problem(
       429, fmt::format("{} of yours wait or are under way, and the limit for one user is {} "
                        "(limits.studies): wait for one to end; {}",
-                       core::Count(studying.CountOf(asking.name), "study", "studies"), most,
+                       core::Count(desk.CountOf(asking.name), "study", "studies"), most,
                        core::WhoRaises("studies"))));
 }
 

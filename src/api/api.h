@@ -2,9 +2,10 @@
 // and answers into JSON; decides who may ask what (access.h).
 //
 // Made and destroyed by one thread, before the HttpServer is started and after it was stopped.
-// Seven threads work: the HTTP server's, one that reads (lists, files, the store), one for long
-// requests and answers, three for studies, which may take minutes (both fair_worker.h), and one
-// that finds when jobs should start (expected_starts.h).
+// Threads: the HTTP server's, one that reads (lists, files, the store), one for long requests and
+// answers, some for studies that should take a moment and some for those that may take minutes (all
+// fair_worker.h; a study is done in a process of its own, for which its thread waits), and one that
+// finds when jobs should start (expected_starts.h).
 #pragma once
 
 #include <functional>
@@ -22,6 +23,7 @@
 #include "core/limits.h"
 #include "core/result.h"
 #include "http/http_server.h"
+#include "platform/process/work_stop.h"
 #include "store/job_store.h"
 
 namespace sharewell::api {
@@ -49,6 +51,13 @@ struct GpuFigures {
 // Told how many jobs have ended under which of the policies.
 using WhatIfProgress = std::function<void(std::size_t policy, std::size_t done, std::size_t of)>;
 
+// What a study is told of whoever asked for it.
+struct StudyRun {
+  const platform::WorkStop& stop;  // asked once they have left, or the server stops
+  // CPU time that another process used for it; may be empty.
+  std::function<void(core::Seconds used)> charge = {};
+};
+
 // The server's own machine.
 struct MachineFigures {
   std::optional<double> cpu_busy, memory_bytes, memory_used_bytes;
@@ -59,18 +68,22 @@ struct MachineFigures {
 // called on the studies' threads, several at once; the first on its own, the others on the reading
 // thread, and must be quick.
 struct Studies {
-  std::function<core::Result<std::string>(const std::string& model, const Query& query)> predict;
+  std::function<core::Result<std::string>(const std::string& model, const Query& query,
+                                          const StudyRun& run)>
+      predict;
   // `progress` may be empty.
   std::function<core::Result<std::string>(const std::vector<std::string>& policies, double days,
-                                          const WhatIfProgress& progress)>
+                                          const WhatIfProgress& progress, const StudyRun& run)>
       whatif;
   // POST /simulate: a trace's text, on this server's machines; `name` stands in messages.
   std::function<core::Result<std::string>(const std::string& trace, const std::string& name,
                                           const std::vector<std::string>& policies,
-                                          const WhatIfProgress& progress)>
+                                          const WhatIfProgress& progress, const StudyRun& run)>
       simulate;
   // With a submission: {"start_ms":..,"gpus":[..],"why":".."} of it; without: GET /forecast.
-  std::function<core::Result<std::string>(const std::optional<core::Submission>& job)> forecast;
+  std::function<core::Result<std::string>(const std::optional<core::Submission>& job,
+                                          const StudyRun& run)>
+      forecast;
   std::function<core::Result<Starts>()> starts;  // of the jobs that wait; empty: nobody knows
   std::function<core::Result<std::string>(const std::string& name)> profiles;  // empty: all
   std::function<std::map<std::string, GpuFigures>()> gpu_figures;              // by uuid

@@ -13,6 +13,7 @@
 #include "api/event_streams.h"
 #include "api/expected_starts.h"
 #include "api/fair_worker.h"
+#include "api/study_desk.h"
 #include "api/study_progress.h"
 #include "api/worker.h"
 #include "http/routes.h"
@@ -50,9 +51,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void ReadThen(const std::string& path, Handler reader);  // it may leave the answer for later
   core::AccountLimits LimitsOf(const core::Account& who) const;
   // A study, on a thread for such; bounded, in all and for one user, whose studies are done one by
-  // one.
-  void Study(const Who& who, const http::Responder& responder,
-             std::function<core::Result<std::string>()> work);
+  // one. It ends when its client leaves.
+  void Study(const Who& who, const http::Responder& responder, StudyDesk::Length length,
+             std::function<core::Result<std::string>(const StudyRun& run)> work);
   // GET /usage: those who ask while it is being found are told together. It is nobody's study: it
   // waits behind no what-if, and what it takes is bounded by what it is asked of (Studies::usage).
   void AskUsage(std::int64_t seconds, const http::Responder& responder);
@@ -90,7 +91,8 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   platform::Mutex usage_mutex;
   std::map<std::int64_t, std::vector<http::Responder>> usage_asked
       SHAREWELL_GUARDED_BY(usage_mutex);  // by seconds
-  FairWorker bulk, studying;
+  FairWorker bulk;
+  StudyDesk desk;
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "api/bodies.h"
@@ -32,19 +36,25 @@ class ApiTest : public ::testing::Test {
         {.refusal = Problem});
     server_ = std::move(server.value());
     Studies studies;
-    studies.forecast = [](const auto& job) -> core::Result<std::string> {
+    studies.forecast = [](const auto& job, const StudyRun&) -> core::Result<std::string> {
       return job ? "{\"start_ms\":5,\"gpus\":[0],\"why\":\"idle\"}" : "{\"jobs\":[]}";
     };
     studies.starts = []() -> core::Result<Starts> { return Starts{{1, 1'700'000'000'005}}; };
     studies.simulate = [](const std::string& trace, const std::string& name, const auto& policies,
-                          const WhatIfProgress&) -> core::Result<std::string> {
+                          const WhatIfProgress&, const StudyRun&) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {} {}\"}}", name, policies.back(), trace.size());
     };
     studies.usage = [](std::int64_t seconds) -> core::Result<std::string> {
       return fmt::format("{{\"seconds\":{}}}", seconds);
     };
-    studies.whatif = [this](const auto& policies, double days,
-                            const WhatIfProgress& progress) -> core::Result<std::string> {
+    studies.whatif = [this](const auto& policies, double days, const WhatIfProgress& progress,
+                            const StudyRun& run) -> core::Result<std::string> {
+      if (policies.front() == "endless") {
+        ++endless_;
+        while (!run.stop.asked()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        --endless_;
+        return core::FailedError("it was ended");
+      }
       if (progress) {
         progress(0, 3, 10);
         std::unique_lock lock(mutex_);
@@ -52,7 +62,8 @@ class ApiTest : public ::testing::Test {
       }
       return fmt::format("{{\"asked\":\"{} {}\"}}", policies.front(), days);
     };
-    studies.predict = [](const std::string& model, const Query&) -> core::Result<std::string> {
+    studies.predict = [](const std::string& model, const Query&,
+                         const StudyRun&) -> core::Result<std::string> {
       if (model == "bad") return core::UsageError("this is no model");
       return fmt::format("{{\"bytes\":{}}}", model.size());
     };
@@ -107,7 +118,15 @@ class ApiTest : public ::testing::Test {
   std::string token_;
   std::mutex mutex_;
   std::condition_variable followed_;
-  bool go_on_ = false;  // a what-if that somebody follows
+  bool go_on_ = false;           // a what-if that somebody follows
+  std::atomic<int> endless_{0};  // what-ifs that do not end by themselves
+
+  bool Soon(const std::function<bool()>& holds) const {
+    for (int i = 0; i < 6000 && !holds(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return holds();
+  }
 };
 
 TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
@@ -163,6 +182,31 @@ TEST_F(ApiTest, AWhatIfIsFollowedByItsName) {
   EXPECT_THAT(Ask("GET /api/v1/usage"), HasSubstr("{\"seconds\":604800}"));
   EXPECT_THAT(Tcp("GET /api/v1/usage?seconds=3600"), HasSubstr("{\"seconds\":3600}"));
   EXPECT_THAT(Ask("GET /api/v1/usage?seconds=1"), StartsWith("HTTP/1.1 400 "));
+}
+
+TEST_F(ApiTest, B1_AStudyEndsWhenItsClientLeaves) {
+  std::optional<http::TestClient> client(socket_);
+  client->Send(Request("POST /api/v1/whatif", R"({"policies":["endless"]})", ""));
+  ASSERT_TRUE(Soon([&] { return endless_ == 1; }));
+  client.reset();
+  EXPECT_TRUE(Soon([&] { return endless_ == 0; }));
+}
+
+TEST_F(ApiTest, B1_SomebodyElsesSimulationIsNotWaitedFor) {
+  std::deque<http::TestClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.emplace_back(socket_).Send(
+        Request("POST /api/v1/whatif", R"({"policies":["endless"]})", ""));
+  }
+  ASSERT_TRUE(Soon([&] { return endless_ == 1; }));  // the second waits for the first
+  EXPECT_THAT(Tcp("POST /api/v1/predictions", token_, "model"), HasSubstr("{\"bytes\":5}"));
+  EXPECT_THAT(Ask("POST /api/v1/predictions", "model"), HasSubstr("{\"bytes\":5}"));
+  // The server stops all the same, and at once.
+  const auto begin = std::chrono::steady_clock::now();
+  server_->Stop();
+  api_.reset();
+  EXPECT_EQ(endless_, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST_F(ApiTest, LimitsAreShownWithWhatIsUsed) {

@@ -31,7 +31,7 @@ std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string&
           {"streams", static_cast<double>(use.streams)},
           {"request_bytes", static_cast<double>(use.bytes)},
           {"server_seconds_per_minute", std::round(use.server.value * 1e3) / 1e3},
-          {"studies", static_cast<double>(api.studying.CountOf(user))}};
+          {"studies", static_cast<double>(api.desk.CountOf(user))}};
 }
 
 http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http::HttpUse& use) {

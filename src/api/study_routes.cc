@@ -51,14 +51,16 @@ void ApiImpl::AskUsage(std::int64_t seconds, const http::Responder& responder) {
     usage_asked.erase(seconds);
     return asked;
   };
-  const auto taken = studying.Put("GET /usage", kMostUsageWaits, [this, seconds, responder, take] {
+  const auto study = [this, seconds, responder, take](const platform::WorkStop&) {
     const http::MeteredBlock metered(responder.meter().get());
     const core::Result<std::string> answer = WithoutThrowing(
         "the figures of use ended in an error", [&] { return studies.usage(seconds); });
     for (const http::Responder& one : take()) {
       one.Answer(answer ? JsonAnswer(*answer) : ErrorAnswer(answer.error(), 500));
     }
-  });
+  };
+  const auto taken =
+      desk.Add("GET /usage", kMostUsageWaits, StudyDesk::Length::kShort, study).taken;
   if (taken == FairWorker::Taken::kYes) return;
   for (const http::Responder& one : take()) {
     one.Answer(Problem(503, "too many studies are waiting; try again later"));
@@ -126,7 +128,8 @@ void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/forecast",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.forecast) return responder.Answer(NotHere("forecasts"));
-          Study(who, responder, [this] { return studies.forecast(std::nullopt); });
+          Study(who, responder, StudyDesk::Length::kShort,
+                [this](const StudyRun& run) { return studies.forecast(std::nullopt, run); });
         });
   // /simulations is the old name, and goes with the next release.
   for (const char* path : {"/api/v1/whatif", "/api/v1/simulations"}) {
@@ -138,9 +141,10 @@ void ApiImpl::AddStudyRoutes() {
           if (!asked) return responder.Answer(Problem(400, asked.error().message));
           const auto told = Followed(progress, asked->follow, asked->policies.size());
           if (!told) return responder.Answer(Problem(400, told.error().message));
-          Study(who, responder, [this, tell = *told, asked = std::move(*asked)] {
-            return studies.whatif(asked.policies, asked.days, tell);
-          });
+          Study(who, responder, StudyDesk::Length::kLong,
+                [this, tell = *told, asked = std::move(*asked)](const StudyRun& run) {
+                  return studies.whatif(asked.policies, asked.days, tell, run);
+                });
         });
   }
   Route(
@@ -151,10 +155,11 @@ void ApiImpl::AddStudyRoutes() {
         if (!asked) return responder.Answer(Problem(400, asked.error().message));
         const auto told = Followed(progress, asked->follow, asked->policies.size());
         if (!told) return responder.Answer(Problem(400, told.error().message));
-        Study(who, responder,
+        Study(who, responder, StudyDesk::Length::kLong,
               [this, tell = *told, asked = std::move(*asked),
-               trace = std::make_shared<const std::string>(std::move(request.body))] {
-                return studies.simulate(*trace, asked.name, asked.policies, tell);
+               trace = std::make_shared<const std::string>(std::move(request.body))](
+                  const StudyRun& run) {
+                return studies.simulate(*trace, asked.name, asked.policies, tell, run);
               });
       },
       kMostTrace);
@@ -185,11 +190,10 @@ void ApiImpl::AddStudyRoutes() {
       "POST", "/api/v1/predictions",
       [this](http::HttpRequest request, const Who& who, const http::Responder& responder) {
         if (!studies.predict) return responder.Answer(NotHere("predictions"));
-        Study(who, responder,
+        Study(who, responder, StudyDesk::Length::kShort,
               [this, query = http::ParseQuery(request.query),
-               model = std::make_shared<const std::string>(std::move(request.body))] {
-                return studies.predict(*model, query);
-              });
+               model = std::make_shared<const std::string>(std::move(request.body))](
+                  const StudyRun& run) { return studies.predict(*model, query, run); });
       },
       kMostModel);
 }

@@ -81,12 +81,13 @@ struct Considered {
   std::optional<core::Error> error;
 };
 
-core::Result<std::string> WithForecast(const Studies& studies, const Considered& considered) {
+core::Result<std::string> WithForecast(const Studies& studies, const Considered& considered,
+                                       const StudyRun& run) {
   std::string forecast = "null";
   if (studies.forecast) {
     core::Submission job = considered.jobs.front();
     if (!job.needs) job.needs = considered.records.front()->believed;
-    auto made = studies.forecast(job);
+    auto made = studies.forecast(job, run);
     RETURN_IF_ERROR(made);
     forecast = std::move(*made);
   }
@@ -127,8 +128,10 @@ void Consider(ApiImpl& api, std::vector<core::Submission> jobs, const core::Acco
           const auto inside = weak.lock();
           if (!inside) return;  // the server goes down; the client is told by the answer's end
           if (all->error) return responder.Answer(inside->ErrorAnswer(*all->error, 409));
-          inside->Study(all->who, responder,
-                        [all, raw = inside.get()] { return WithForecast(raw->studies, *all); });
+          inside->Study(all->who, responder, StudyDesk::Length::kShort,
+                        [all, raw = inside.get()](const StudyRun& run) {
+                          return WithForecast(raw->studies, *all, run);
+                        });
         });
   }
 }

@@ -1,9 +1,12 @@
 // A job as a user of a cluster's manager submitted it there (sbatch, kubectl).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/job_record.h"
+#include "core/result.h"
 #include "core/units.h"
 #include "engine/run_request.h"
 
@@ -18,5 +21,16 @@ struct ForeignJob {
 
   friend bool operator==(const ForeignJob&, const ForeignJob&) = default;
 };
+
+// What was predicted of it goes into it, or a remark why nothing was. False: that is not known yet.
+inline bool PutNeeds(std::optional<core::Result<core::Needs>> needs, ForeignJob& job) {
+  if (!needs) return false;
+  if (*needs) {
+    job.asked.needs = **std::move(needs);
+  } else if (job.remark.empty()) {
+    job.remark = "what it needs is not known: " + needs->error().message;
+  }
+  return true;
+}
 
 }  // namespace sharewell::engine

@@ -32,13 +32,12 @@ Time After(core::Seconds time) {
 }  // namespace
 
 Connection::Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house,
-                       Share& share, std::shared_ptr<Mailbox> mailbox)
+                       Share& share)
     : fd_(std::move(fd)),
       peer_(std::move(peer)),
       tls_(std::move(tls)),
       house_(house),
       share_(&share),
-      mailbox_(std::move(mailbox)),
       reader_(house.options().most_header_bytes),
       active_(std::chrono::steady_clock::now()),
       deadline_(After(house.options().head_timeout)),
@@ -81,7 +80,7 @@ void Connection::Moved(std::size_t bytes) {
 std::uint32_t Connection::Wants() const {
   const bool reads = !read_closed_ && ((state_ == State::kReading && hungry_ && !rests_until_) ||
                                        state_ == State::kStreaming || state_ == State::kLingering);
-  return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT);
+  return (reads ? EPOLLIN : 0U) | (Drained() ? 0U : EPOLLOUT) | (gone_ ? EPOLLRDHUP : 0U);
 }
 
 bool Connection::Step() {
@@ -163,7 +162,7 @@ void Connection::Advance() {
   in_body_ = false;
   deadline_.reset();
   auto answerer = std::make_shared<Answerer>();
-  answerer->mailbox = mailbox_;
+  answerer->mailbox = house_.Box();
   answerer->connection = weak_from_this();
   answerer->request = request_;
   answerer->most_stream_bytes = house_.options().most_stream_bytes;
@@ -204,6 +203,7 @@ void Connection::OnHead() {
 void Connection::Respond(std::uint64_t request, HttpResponse response) {
   if (state_ != State::kAnswering || request != request_) return;
   ++request_;
+  gone_ = nullptr;
   Hold(0);
   if (auto refused = house_.MayHold(*share_, response.body.size())) response = std::move(*refused);
   Hold(response.body.size());
@@ -228,6 +228,7 @@ void Connection::Open(std::uint64_t request, const HttpResponse& head,
     return Respond(request, std::move(*refused));
   }
   ++request_;
+  gone_ = nullptr;
   last_ = true;
   Hold(0);
   house_.Count(head.status);
@@ -258,8 +259,21 @@ void Connection::EndStream() {
   house_.Touch(shared_from_this());
 }
 
+void Connection::WhenGone(std::uint64_t request, std::function<void()> gone) {
+  if (state_ != State::kAnswering || request != request_) return;  // it was answered
+  gone_ = std::move(gone);
+  house_.Touch(shared_from_this());
+}
+
+bool Connection::WakeIfRested(Time now) {
+  if (!rests_until_ || now < *rests_until_) return false;
+  rests_until_.reset();
+  return true;
+}
+
 void Connection::Leave() {
   Hold(0);
+  if (const auto gone = std::exchange(gone_, nullptr)) gone();
   if (stream_ == nullptr) return;
   stream_->closed = true;
   stream_->drained = nullptr;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ class House {
   virtual std::optional<HttpResponse> MayHold(const Share& share, std::size_t bytes) = 0;
   virtual void Touch(const std::shared_ptr<Connection>& connection) = 0;  // Step it soon
   virtual void Count(int status) = 0;
+  virtual const std::shared_ptr<Mailbox>& Box() const = 0;  // for answers that come later
 };
 
 // The bytes of an answer's head; without a length it is a stream's.
@@ -46,20 +48,21 @@ std::string HeadText(const HttpResponse& response, std::optional<std::size_t> le
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house, Share& share,
-             std::shared_ptr<Mailbox> mailbox);
+  Connection(Fd fd, Peer peer, std::unique_ptr<TlsSession> tls, House& house, Share& share);
 
   // Something can be read, written or done. False: it is over, let it go.
   bool Step();
   void Respond(std::uint64_t request, HttpResponse response);
   void Drop(std::uint64_t request);  // nobody will answer it
   void Open(std::uint64_t request, const HttpResponse& head, std::shared_ptr<Stream> stream);
+  // Should it leave before its answer: it closes the connection, or its side of it.
+  void WhenGone(std::uint64_t request, std::function<void()> gone);
   void Send(const std::shared_ptr<const std::string>& bytes);  // on its stream
   void EndStream();
   void Leave();  // gives back its share; tells the stream, if there is one, that the client is gone
 
   int fd() const { return fd_.get(); }
-  std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT
+  std::uint32_t Wants() const;  // EPOLLIN, EPOLLOUT, EPOLLRDHUP
   bool Late(Time now) const { return deadline_ && now > *deadline_; }
   bool streams() const { return stream_ != nullptr; }
   ListenKind came_by() const { return peer_.came_by; }
@@ -73,8 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time active() const { return active_; }
   // Nothing is read until then: the user has used up what there is of CPU time.
   void Rest(Time until) { rests_until_ = until; }
-  bool Rested(Time now) const { return rests_until_ && now >= *rests_until_; }
-  void Wake() { rests_until_.reset(); }
+  bool WakeIfRested(Time now);
 
   std::uint32_t watched = 0;  // what epoll was told
   bool readable = false;      // what epoll has told
@@ -100,7 +102,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<TlsSession> tls_;
   House& house_;
   Share* share_;
-  std::shared_ptr<Mailbox> mailbox_;
   RequestReader reader_;
   State state_ = State::kReading;
   std::uint64_t request_ = 0;
@@ -116,6 +117,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time active_;                   // when bytes last came or went
   std::optional<Time> deadline_, head_deadline_, rests_until_;
   std::shared_ptr<Stream> stream_;
+  std::function<void()> gone_;  // of the request that waits for its answer
 };
 
 }  // namespace sharewell::http::wire

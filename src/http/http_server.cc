@@ -76,6 +76,7 @@ struct HttpServer::Impl final : wire::House {
   std::thread thread;
 
   const HttpOptions& options() const override { return settings; }
+  const std::shared_ptr<wire::Mailbox>& Box() const override { return mailbox; }
 
   HttpResponse Refuse(int status, const std::string& words) const override {
     return RefusalOf(settings, status, words);
@@ -211,8 +212,8 @@ struct HttpServer::Impl final : wire::House {
     std::unique_ptr<TlsSession> tls;
     if (listener.keys() != nullptr && (tls = listener.keys()->NewSession()) == nullptr) return;
     const int number = fd.get();
-    auto connection = std::make_shared<Connection>(std::move(fd), std::move(peer), std::move(tls),
-                                                   *this, share, mailbox);
+    auto connection =
+        std::make_shared<Connection>(std::move(fd), std::move(peer), std::move(tls), *this, share);
     if (place.refusal) connection->TurnAway(std::move(*place.refusal));
     places.Enter(*connection);
     if (place.leaves != nullptr) Drop(place.leaves);
@@ -263,9 +264,7 @@ struct HttpServer::Impl final : wire::House {
     std::vector<std::shared_ptr<Connection>> late;
     for (const auto& [fd, connection] : connections) {
       if (connection->Late(now)) late.push_back(connection);
-      if (!connection->Rested(now)) continue;
-      connection->Wake();
-      Touch(connection);
+      if (connection->WakeIfRested(now)) Touch(connection);
     }
     for (const auto& connection : late) Drop(connection);
   }
@@ -316,8 +315,9 @@ struct HttpServer::Impl final : wire::House {
     const auto found = connections.find(event.data.fd);
     if (found == connections.end()) return;
     const auto connection = found->second;
-    const bool broken = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
-    // Both directions are closed: but what came before may still be read.
+    // Both directions are closed, or the client's while somebody wants to know that (WhenGone): but
+    // what came before may still be read.
+    const bool broken = (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
     if (broken && (event.events & EPOLLIN) == 0) return Drop(connection);
     connection->readable |= (event.events & EPOLLIN) != 0;
     Touch(connection);

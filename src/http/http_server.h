@@ -87,6 +87,9 @@ class Responder {
   void Answer(HttpResponse response) const;
   // Of whoever asks: what it costs to answer them is charged there.
   const std::shared_ptr<Meter>& meter() const;
+  // `gone` is called on the server's thread, once, should the client leave before the answer: it
+  // closes the connection or its side of it. Not when the server stops.
+  void WhenGone(std::function<void()> gone) const;
   // The head now, the rest through the writer. Both are called on the server's thread: `drained`
   // when nothing waits any more, `gone` once, when the client has left or was cut off.
   StreamWriter Stream(HttpResponse head, std::function<void()> gone,

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -59,6 +60,14 @@ class HttpServerTest : public ::testing::Test {
           writers_.push_back(std::move(writer));
         },
         0);
+    server_->Route(
+        "GET", "/waits",
+        [this](const HttpRequest&, const Responder& responder) {
+          responder.WhenGone([this] { ++left_; });
+          const std::lock_guard lock(mutex_);
+          waiting_.push_back(responder);
+        },
+        0);
     server_->Start();
   }
   ~HttpServerTest() override {
@@ -90,7 +99,8 @@ class HttpServerTest : public ::testing::Test {
 
   std::mutex mutex_;
   std::vector<StreamWriter> writers_;
-  std::atomic<int> gone_{0};
+  std::atomic<int> gone_{0}, left_{0};
+  std::vector<Responder> waiting_;
   std::thread later_;
   std::unique_ptr<HttpServer> server_;
 };
@@ -275,6 +285,32 @@ TEST_F(HttpServerTest, AStreamEndsWhenItsClientGoesAndThereAreOnlySoMany) {
   }
   EXPECT_TRUE(Soon([&] { return gone_ == 2 && server_->Figures().streams == 0; }));
   EXPECT_THAT(Get("/stream", "HEAD"), HasSubstr("text/event-stream"));
+}
+
+TEST_F(HttpServerTest, B1_WhoAnswersLaterHearsThatTheClientLeft) {
+  const platform::TestFolder folder;
+  const std::string path = folder.Path("s");
+  Serve({}, {ListenAddress{}, {.kind = ListenKind::kUnix, .path = path}});
+  const auto waiting = [&] {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+  };
+  std::optional<Client> tcp(server_->Port()), local(path), stays(path);
+  for (const auto* client : {&tcp, &local, &stays}) {
+    (*client)->Send("GET /waits HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  ASSERT_TRUE(Soon([&] { return waiting() == 3; }));
+  tcp.reset();
+  EXPECT_TRUE(Soon([&] { return left_ == 1; }));
+  local.reset();
+  EXPECT_TRUE(Soon([&] { return left_ == 2; }));
+  // Whoever stays is answered, and leaving afterwards is nobody's business.
+  const std::lock_guard lock(mutex_);
+  for (const Responder& responder : waiting_) responder.Answer({200, "text/x", "done", {}});
+  EXPECT_THAT(stays->Until("done"), HasSubstr("200"));
+  stays.reset();
+  EXPECT_TRUE(Soon([&] { return server_->Figures().connections == 0; }));
+  EXPECT_EQ(left_, 2);
 }
 
 TEST_F(HttpServerTest, AUnixSocketSaysWhoCalls) {

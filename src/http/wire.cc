@@ -86,6 +86,16 @@ void Responder::Answer(HttpResponse response) const {
 
 const std::shared_ptr<Meter>& Responder::meter() const { return answerer_->meter; }
 
+void Responder::WhenGone(std::function<void()> gone) const {
+  const auto watch = [to = answerer_->connection, number = answerer_->request,
+                      gone = std::move(gone)] {
+    if (const auto there = to.lock()) return there->WhenGone(number, gone);
+    gone();  // it left before
+  };
+  if (answerer_->mailbox->Mine()) return watch();
+  answerer_->mailbox->Post(watch);
+}
+
 StreamWriter Responder::Stream(HttpResponse head, std::function<void()> gone,
                                std::function<void()> drained) const {
   auto stream = std::make_shared<wire::Stream>();

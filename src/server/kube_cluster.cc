@@ -25,7 +25,7 @@ struct KubeCluster::Parts {
   const catalogue::GpuCatalogue& catalogue;
   std::unique_ptr<engine::KubeHttp> http;
   std::unique_ptr<engine::KubeLease> lease;  // absent: there is but this server
-  std::unique_ptr<KubeNeeds> needs;
+  std::unique_ptr<ClusterPredictions> predictions;
   std::unique_ptr<engine::KubeRunner> runner;
 
   ~Parts() {
@@ -107,9 +107,11 @@ engine::KubeRunnerOptions KubeCluster::Parts::RunnerOptions() {
   run.control.space = options.kubernetes.name_space;
   run.control.first_number = options.first_number;
   // The cluster is there before the first pod is read.
-  run.control.predict = [this](const engine::PodWords& words, const core::Submission& asked) {
+  run.control.predict = [this](const std::string& space, const engine::PodWords& words,
+                               const core::Submission& asked) {
     const auto& models = runner->opened().models;
-    return needs->Of(words, asked, models.empty() ? "H200" : models.front());
+    return KubeNeedsOf(*predictions, options.models, space, words, asked,
+                       models.empty() ? "H200" : models.front());
   };
   return run;
 }
@@ -118,6 +120,7 @@ KubeCluster::KubeCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 KubeCluster::~KubeCluster() = default;
 
 engine::KubeRunner& KubeCluster::runner() { return *parts_->runner; }
+void KubeCluster::StopPredicting() { parts_->predictions->Stop(); }
 
 Result<std::unique_ptr<KubeCluster>> KubeCluster::Open(KubeClusterOptions options,
                                                        const catalogue::GpuCatalogue& catalogue,
@@ -129,7 +132,7 @@ Result<std::unique_ptr<KubeCluster>> KubeCluster::Open(KubeClusterOptions option
   auto http = engine::NewKubeHttp(std::move(*access));
   RETURN_IF_ERROR(http);
   parts->http = std::move(*http);
-  parts->needs = std::make_unique<KubeNeeds>(catalogue, learner, parts->options.models);
+  parts->predictions = std::make_unique<ClusterPredictions>(catalogue, learner);
   engine::KubeRunnerOptions run = parts->RunnerOptions();
   RETURN_IF_ERROR(parts->WaitForLease(run));
   auto opened = engine::KubeRunner::Open(*parts->http, std::move(run));

@@ -49,6 +49,7 @@ class KubeCluster {
   ~KubeCluster();  // another replica may lead at once
 
   engine::KubeRunner& runner();
+  void StopPredicting();  // the learner goes before this does
 
  private:
   struct Parts;

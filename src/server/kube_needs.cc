@@ -1,51 +1,44 @@
 #include "server/kube_needs.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "core/text/quoted.h"
-#include "server/studies.h"
 
 namespace sharewell::server {
-namespace {
 
-constexpr std::size_t kMostKubePredictions = 1000;
-
-}  // namespace
-
-core::Result<core::Needs> KubeNeeds::Of(const engine::PodWords& words,
-                                        const core::Submission& asked,
-                                        const std::string& usual_gpu) {
-  const std::string path = folder_ + "/" + words.model;  // a plain name: PodWords has seen to it
+std::optional<core::Result<core::Needs>> KubeNeedsOf(
+    ClusterPredictions& predictions, const std::string& folder, const std::string& space,
+    const engine::PodWords& words, const core::Submission& asked, const std::string& usual_gpu) {
+  using Known = core::Result<core::Needs>;
+  const std::string path = folder + "/" + words.model;  // a plain name: PodWords has seen to it
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0 && errno != ELOOP) {
+    return Known(core::FailedError("model {}: {}; put the file into {} on the server",
+                                   core::Quoted(words.model), std::strerror(errno), folder));
+  }
+  const auto file = std::make_shared<const OpenFile>(descriptor);
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) {
-    return core::FailedError("model {}: {}; put the file into {} on the server",
-                             core::Quoted(words.model), std::strerror(errno), folder_);
+  if (descriptor < 0 || ::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    return Known(core::FailedError("model {}: it is no plain file", core::Quoted(words.model)));
   }
-  if (!S_ISREG(facts.st_mode)) {
-    return core::FailedError("model {}: it is no plain file", core::Quoted(words.model));
-  }
-  study::PredictionAsk ask;
-  ask.model = path;
-  ask.batch = words.batch.value_or(1);
-  if (!words.precision.empty()) ask.precision = words.precision;
-  ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
-  ask.gpus = asked.gpus;
-  const Key key{
-      words.model,   facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec,
-      ask.batch,     ask.gpus,
-      ask.precision, ask.gpu};
-  // A model that has learnt since says something else.
-  if (auto model = learner_.InUse(); model != model_) {
-    kept_.clear();
-    model_ = std::move(model);
-  }
-  if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
-  if (kept_.size() >= kMostKubePredictions) kept_.clear();
-  return kept_.emplace(key, PredictAndKeep(learner_, ask, catalogue_, words.model)).first->second;
+  ClusterPredictions::Asked ask;
+  ask.user = space;
+  ask.file_version = fmt::format("{}.{}.{}.{}", facts.st_dev, facts.st_ino, facts.st_mtim.tv_sec,
+                                 facts.st_mtim.tv_nsec);
+  ask.name = words.model;
+  ask.ask.batch = words.batch.value_or(1);
+  if (!words.precision.empty()) ask.ask.precision = words.precision;
+  ask.ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
+  ask.ask.gpus = asked.gpus;
+  ask.file = file;
+  return predictions.Of(ask);
 }
 
 }  // namespace sharewell::server

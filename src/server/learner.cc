@@ -128,22 +128,28 @@ void Learner::Tell(const char* kind, const std::string& text) const {
   if (options_.tell) options_.tell(kind, text);
 }
 
-std::string Learner::KeepGraph(const graph::Graph& graph) {
+std::optional<store::KeptGraph> Learner::GraphToKeep(const graph::Graph& graph) {
   store::KeptGraph kept;
   kept.text = graph::WriteGraph(graph);
   kept.digest = graph::DigestOfGraph(kept.text);
+  if (kept.text.size() > kLargestGraph) return std::nullopt;
+  if (!graph::ReadGraphFile(kept.text, "graph", {graph.batch, {}})) return std::nullopt;
+  return kept;
+}
+
+std::string Learner::KeepGraph(const graph::Graph& graph) {
+  auto kept = GraphToKeep(graph);
+  return kept ? KeepGraph(*std::move(kept)) : "";
+}
+
+std::string Learner::KeepGraph(store::KeptGraph kept) {
   kept.met = options_.wall();
-  const std::string digest = kept.digest;
-  // What cannot be read again later is no use.
-  const bool good = kept.text.size() <= kLargestGraph &&
-                    graph::ReadGraphFile(kept.text, "graph", {graph.batch, {}}).has_value();
-  if (!good) return {};
   const platform::MutexLock lock(mutex_);
   if (waiting_.bytes + kept.text.size() > kMostWaitingBytes) return {};
   waiting_.bytes += kept.text.size();
   waiting_.graphs.push_back(std::move(kept));
   wake_.notify_all();
-  return digest;
+  return waiting_.graphs.back().digest;
 }
 
 void Learner::KeepRun(store::KeptRun run) {

@@ -85,6 +85,9 @@ class Learner {
 
   // A graph that was predicted from; its digest. Where too many wait it is not kept.
   std::string KeepGraph(const graph::Graph& graph);
+  std::string KeepGraph(store::KeptGraph kept);  // one that GraphToKeep has made
+  // Its digest and text. Absent: it is too large, or could not be read again later. Pure.
+  static std::optional<store::KeptGraph> GraphToKeep(const graph::Graph& graph);
   // A run that ended well; likewise.
   void KeepRun(store::KeptRun run);
   // "shipped" (or the given file's name, or "given") or "retrained"; a usage error says what there

@@ -13,6 +13,7 @@
 
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
+#include "platform/process/own_memory.h"
 #include "platform/process/subordinate_uids.h"
 #include "platform/process/user_account.h"
 #include "policy/registry.h"
@@ -51,6 +52,8 @@ Server::Parts::~Parts() {
   neighbours.reset();
   if (service) service->Stop();
   serving = nullptr;
+  if (predictions) predictions->Stop();
+  if (kube) kube->StopPredicting();
   learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
   watch.reset();
   if (writer) writer->Stop();
@@ -208,6 +211,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   RETURN_IF_ERROR(options.slurm        ? parts->MakeSlurm()
                   : options.kubernetes ? parts->MakeKubernetes()
                                        : parts->MakeRunner());
+  // Once the runner has found where groups can be made: it gives the controllers on.
+  (void)platform::BoundOwnMemory(platform::OwnMemoryBound());
   RETURN_IF_ERROR(parts->MakeAdvisor());
   parts->MakeWriter();
   if (parts->runner) parts->MakeWatch();

@@ -12,6 +12,7 @@
 #include "platform/clock/wall_clock.h"
 #include "server/cluster_machine.h"
 #include "server/server_parts.h"
+#include "server/slurm_needs.h"
 #include "server/slurm_rights.h"
 
 namespace sharewell::server {
@@ -120,12 +121,12 @@ Result<void> Server::Parts::MakeSlurm() {
   RETURN_IF_ERROR(HearAgents(run.control));
   // For the watchdog (packaging/slurm/watchdog.sh).
   run.control.alive = [file = options.state + "/heartbeat"] { TouchFile(file); };
-  slurm_needs = std::make_unique<SlurmNeeds>(catalogue, *learner);
+  predictions = std::make_unique<ClusterPredictions>(catalogue, *learner);
   // The cluster is there before the first job is read.
   run.control.predict = [this](const engine::UserWords& words, const engine::SlurmJob& job,
                                const core::Submission& asked) {
     const auto& models = slurm->opened().models;
-    return slurm_needs->Of(words, job, asked, models.empty() ? "H200" : models.front());
+    return SlurmNeedsOf(*predictions, words, job, asked, models.empty() ? "H200" : models.front());
   };
   auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
   if (!opened) return AskTheCheck(std::move(opened.error()));

@@ -22,6 +22,7 @@
 #include "server/advisor.h"
 #include "server/cluster_agents.h"
 #include "server/cluster_monitor.h"
+#include "server/cluster_predictions.h"
 #include "server/job_keeper.h"
 #include "server/job_watch.h"
 #include "server/kube_cluster.h"
@@ -30,7 +31,6 @@
 #include "server/server.h"
 #include "server/settings.h"
 #include "server/slurm_lock.h"
-#include "server/slurm_needs.h"
 #include "server/this_machine.h"
 #include "server/watch_monitor.h"
 #include "store/job_store.h"
@@ -56,8 +56,8 @@ struct Server::Parts {
   std::unique_ptr<engine::SlurmDriver> slurm_driver;
   std::unique_ptr<engine::SlurmClient> slurm_client;
   ClusterLock slurm_lock;
-  std::unique_ptr<SlurmNeeds> slurm_needs;
-  std::unique_ptr<ClusterAgents> cluster_agents;  // where agents on the nodes can be heard
+  std::unique_ptr<ClusterPredictions> predictions;  // of a Slurm cluster
+  std::unique_ptr<ClusterAgents> cluster_agents;    // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
   std::string slurm_version;
   std::unique_ptr<KubeCluster> kube;

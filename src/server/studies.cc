@@ -1,9 +1,12 @@
 #include "server/studies.h"
 
-#include <algorithm>
-#include <atomic>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -16,21 +19,17 @@
 #include "engine/local/run/job_files.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/old_logs.h"
-#include "json/writer.h"
 #include "platform/clock/wall_clock.h"
-#include "platform/files/write_file.h"
 #include "report/measure/profiles_list.h"
 #include "report/simulation/whatif.h"
 #include "report/text/format.h"
 #include "server/learner_json.h"
 #include "server/measured.h"
 #include "server/neighbours.h"
+#include "server/study_worker.h"
 #include "server/usage.h"
 #include "store/job_store.h"
-#include "store/jobs/job_json.h"
 #include "store/store.h"
-#include "study/prediction/model_file.h"
-#include "study/prediction/predicted_needs.h"
 #include "study/simulation/replay/forecast.h"
 #include "study/simulation/replay/trace_whatif.h"
 #include "study/simulation/replay/whatif.h"
@@ -48,7 +47,8 @@ constexpr auto kMostExpecting = std::chrono::milliseconds(200);
 
 // Every call opens the store anew: they are rare, and come on a thread of their own.
 Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::string>& policies,
-                             double days, const api::WhatIfProgress& progress) {
+                             double days, const api::WhatIfProgress& progress,
+                             const api::StudyRun& run) {
   auto jobs = store::OpenJobs(parts.store);
   RETURN_IF_ERROR(jobs);
   const core::UnixMillis now = platform::UnixNow();
@@ -65,11 +65,16 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   study::WhatIfOptions options;
   options.now = now;
   options.max_slowdown = parts.max_slowdown;
-  options.progress = progress;
-  const auto result =
-      study::WhatIf(played, *parts.service->View().cluster, *shared, policies, options);
-  RETURN_IF_ERROR(result);
-  return report::WhatIfJson(*result);
+  const auto cluster = parts.service->View().cluster;
+  return InWorker(
+      SimulationKind(), run,
+      [&](const api::WhatIfProgress& tell) -> Result<std::string> {
+        options.progress = tell;
+        const auto result = study::WhatIf(played, *cluster, *shared, policies, options);
+        RETURN_IF_ERROR(result);
+        return report::WhatIfJson(*result);
+      },
+      progress);
 }
 
 constexpr std::size_t kMostTraceJobs = 20'000;
@@ -77,6 +82,7 @@ constexpr std::size_t kMostTraceJobs = 20'000;
 // A trace that somebody brings, on this server's machines.
 Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& text,
                                   const std::string& name, const std::vector<std::string>& policies,
+                                  const core::Cluster& cluster,
                                   const api::WhatIfProgress& progress) {
   const auto trace = trace::ReadTraceText(text, name);
   RETURN_IF_ERROR(trace);
@@ -85,9 +91,8 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
         "{} has {} jobs, and a server plays {} at most: `sharewell simulate` has no such limit",
         core::Quoted(name), trace->jobs.size(), kMostTraceJobs);
   }
-  const auto scenario =
-      study::BuildScenario(*trace, name, *parts.service->View().cluster,
-                           catalogue::BuiltinMeasurements(), *parts.catalogue, {});
+  const auto scenario = study::BuildScenario(
+      *trace, name, cluster, catalogue::BuiltinMeasurements(), *parts.catalogue, {});
   RETURN_IF_ERROR(scenario);
   study::WhatIfOptions options;
   options.max_slowdown = parts.max_slowdown;
@@ -97,20 +102,30 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
   return report::WhatIfJson(*result);
 }
 
-// `asked`: a job that is not there yet; may be null.
-Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::Submission* asked,
-                                          study::ForecastOptions options) {
+// What a forecast begins with, looked up where that may be done.
+struct QueueNow {
+  std::vector<core::SharedRun> shared;
+  std::vector<control::JobPtr> live;
+  control::ServiceView view;
+};
+
+Result<QueueNow> LookAtQueue(const StudyParts& parts) {
   auto jobs = store::OpenJobs(parts.store);
   RETURN_IF_ERROR(jobs);
-  const auto shared = (*jobs)->SharedRuns();
+  auto shared = (*jobs)->SharedRuns();
   RETURN_IF_ERROR(shared);
-  const std::vector<control::JobPtr> live = parts.service->board().Live();
+  return QueueNow{std::move(*shared), parts.service->board().Live(), parts.service->View()};
+}
+
+// `asked`: a job that is not there yet; may be null.
+Result<study::ForecastResult> PlayForward(const StudyParts& parts, const QueueNow& queue,
+                                          const core::Submission* asked,
+                                          study::ForecastOptions options) {
   std::vector<const core::JobRecord*> records;
-  for (const control::JobPtr& job : live) records.push_back(job.get());
+  for (const control::JobPtr& job : queue.live) records.push_back(job.get());
   std::vector<core::GivenGpu> gpus;
   std::vector<core::GpuId> closed;
-  const control::ServiceView view = parts.service->View();
-  for (const control::GpuView& gpu : view.gpus) {
+  for (const control::GpuView& gpu : queue.view.gpus) {
     if (!gpu.usable()) closed.emplace_back(gpus.size());
     gpus.push_back(gpu.gpu);
   }
@@ -121,22 +136,31 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const core::S
   }
   options.policy = parts.policy;
   options.max_slowdown = parts.max_slowdown;
-  return study::Forecast(records, *view.cluster, gpus, closed, *shared,
+  return study::Forecast(records, *queue.view.cluster, gpus, closed, queue.shared,
                          asked != nullptr ? &considered : nullptr, options);
 }
 
 Result<std::string> ToldForward(const StudyParts& parts,
-                                const std::optional<core::Submission>& asked) {
-  const auto result = PlayForward(parts, asked ? &*asked : nullptr, {.now = platform::UnixNow()});
-  RETURN_IF_ERROR(result);
-  return asked ? report::ConsideredJson(*result) : report::ForecastJson(*result);
+                                const std::optional<core::Submission>& asked,
+                                const api::StudyRun& run) {
+  const auto queue = LookAtQueue(parts);
+  RETURN_IF_ERROR(queue);
+  const core::UnixMillis now = platform::UnixNow();
+  return InWorker(ForecastKind(), run, [&](const api::WhatIfProgress&) -> Result<std::string> {
+    const auto result = PlayForward(parts, *queue, asked ? &*asked : nullptr, {.now = now});
+    RETURN_IF_ERROR(result);
+    return asked ? report::ConsideredJson(*result) : report::ForecastJson(*result);
+  });
 }
 
+// Nobody's study: it has a thread of its own here, and so much time.
 Result<api::Starts> ExpectedStarts(const StudyParts& parts) {
   const core::UnixMillis now = platform::UnixNow();
   const auto until = std::chrono::steady_clock::now() + kMostExpecting;
+  const auto queue = LookAtQueue(parts);
+  RETURN_IF_ERROR(queue);
   const auto result = PlayForward(
-      parts, nullptr,
+      parts, *queue, nullptr,
       {.now = now, .go_on = [until] { return std::chrono::steady_clock::now() < until; }});
   RETURN_IF_ERROR(result);
   api::Starts starts;
@@ -172,24 +196,32 @@ std::string LogsAreGone(std::int64_t number) {
       number, kept.age.value / 86400, report::Size(kept.all), kept.of_disk * 100);
 }
 
-// Pairs of cores and the share of its speed that a job has with them.
-void WriteCoreCurve(json::Writer& writer, const predict::Prediction& prediction) {
-  writer.Key("core_curve");
-  writer.List([&] {
-    for (const double cores : {0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0}) {
-      writer.Raw(fmt::format("[{},{:.6g}]", cores, 1 / std::max(1.0, prediction.Stretch(cores))));
+// The readers map a file; what came over the wire becomes one without a name, which goes when it is
+// closed.
+struct ModelInMemory {
+  int fd = -1;
+  explicit ModelInMemory(std::string_view bytes)
+      : fd(::memfd_create("sharewell-model", MFD_CLOEXEC)) {
+    while (fd >= 0 && !bytes.empty()) {
+      const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        ::close(fd);
+        fd = -1;
+        return;
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(written));
     }
-  });
-}
-
-struct RemoveFile {
-  std::string path;
-  ~RemoveFile() { (void)std::remove(path.c_str()); }
+  }
+  ~ModelInMemory() {
+    if (fd >= 0) ::close(fd);
+  }
+  ModelInMemory(const ModelInMemory&) = delete;
+  ModelInMemory& operator=(const ModelInMemory&) = delete;
 };
 
-// The readers map a file; what came over the wire becomes one for as long as it is read.
 Result<std::string> Predict(const StudyParts& parts, const std::string& model,
-                            const api::Query& query) {
+                            const api::Query& query, const api::StudyRun& run) {
   study::PredictionAsk ask;
   const std::string name = Asked(query, "name", "model.onnx");
   const auto batch = core::ParseWhole("batch", Asked(query, "batch", "1"), 1, 1'000'000);
@@ -205,73 +237,44 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
   ask.gpus = static_cast<int>(*gpus);
   const auto& models = parts.machine->cluster.models();
   ask.gpu = Asked(query, "gpu", models.empty() ? "H200" : models.front().name);
-  // Readers tell formats apart by content; of the name only its ending can matter.
-  const auto dot = name.rfind('.');
-  const std::string ending = dot == std::string::npos ? "" : name.substr(dot);
-  const bool plain = ending.find('/') == std::string::npos && ending.size() < 16;
-  static std::atomic<unsigned> last = 0;  // several are read at once
-  ask.model = fmt::format("{}/predicting-{}{}", parts.state, ++last, plain ? ending : "");
-  RETURN_IF_ERROR(platform::WriteFile(ask.model, model));
-  const RemoveFile removed{ask.model};
-  const auto needs = PredictAndKeep(*parts.learner, ask, *parts.catalogue, name);
-  RETURN_IF_ERROR(needs);
-  const auto row = study::PredictOne(ask, parts.learner->InUse()->predictor, *parts.catalogue);
-  RETURN_IF_ERROR(row);
-  std::string json;
-  json::Writer writer(json);
-  writer.Object([&] {
-    writer.Field("schema", 1);
-    writer.Key("needs");
-    store::WriteNeeds(writer, *needs);
-    WriteCoreCurve(writer, row->prediction);
-  });
-  return json;
+  const ModelInMemory file(model);
+  if (file.fd < 0) {
+    return core::FailedError("there is no memory for the model: {}", std::strerror(errno));
+  }
+  return PredictInWorker(*parts.learner, std::move(ask), file.fd, *parts.catalogue, name, run);
 }
 
 }  // namespace
-
-Result<core::Needs> PredictAndKeep(Learner& learner, const study::PredictionAsk& ask,
-                                   const catalogue::GpuCatalogue& catalogue,
-                                   const std::string& name) {
-  // Asked before it is used: another may take its place meanwhile.
-  const bool retrained = learner.IsRetrained();
-  const auto model = learner.InUse();
-  auto needs = study::PredictNeedsBy(model->predictor, ask, catalogue, name);
-  RETURN_IF_ERROR(needs);
-  const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
-  if (graph) needs->graph = learner.KeepGraph(*graph);
-  if (!needs->graph.empty()) {
-    needs->optimizer = ask.optimizer;
-    needs->retrained = retrained;
-    if (retrained) needs->from += ", learnt from runs here";
-  }
-  return needs;
-}
 
 api::Studies ServerStudies(const StudyParts& parts) {
   api::Studies studies;
   studies.predictor = [parts] { return LearnerJson(parts.learner->State()); };
   studies.use_predictor = [parts](const std::string& what) { return parts.learner->Use(what); };
   studies.exposition = [parts] { return LearnerMetrics(parts.learner->State()); };
-  studies.predict = [parts](const std::string& model, const api::Query& query) {
-    return Predict(parts, model, query);
-  };
+  studies.predict = [parts](const std::string& model, const api::Query& query,
+                            const api::StudyRun& run) { return Predict(parts, model, query, run); };
   studies.whatif = [parts](const std::vector<std::string>& policies, double days,
-                           const api::WhatIfProgress& progress) {
-    return Simulate(parts, policies, days, progress);
+                           const api::WhatIfProgress& progress, const api::StudyRun& run) {
+    return Simulate(parts, policies, days, progress, run);
   };
   studies.simulate = [parts](const std::string& trace, const std::string& name,
                              const std::vector<std::string>& policies,
-                             const api::WhatIfProgress& progress) {
-    return SimulateTrace(parts, trace, name, policies, progress);
+                             const api::WhatIfProgress& progress, const api::StudyRun& run) {
+    const auto cluster = parts.service->View().cluster;
+    return InWorker(
+        SimulationKind(), run,
+        [&](const api::WhatIfProgress& tell) {
+          return SimulateTrace(parts, trace, name, policies, *cluster, tell);
+        },
+        progress);
   };
   studies.usage = [keeper = std::make_shared<UsageKeeper>(
                        parts.store, [service = parts.service] { return service->View(); },
                        parts.watch == nullptr)](std::int64_t seconds) {
     return keeper->Answer(seconds);
   };
-  studies.forecast = [parts](const std::optional<core::Submission>& job) {
-    return ToldForward(parts, job);
+  studies.forecast = [parts](const std::optional<core::Submission>& job, const api::StudyRun& run) {
+    return ToldForward(parts, job, run);
   };
   studies.starts = [parts] { return ExpectedStarts(parts); };
   studies.profiles = [parts](const std::string& name) { return Profiles(parts, name); };

@@ -9,7 +9,6 @@
 #include "server/job_watch.h"
 #include "server/learner.h"
 #include "server/this_machine.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -22,11 +21,6 @@ struct StudyParts {
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
 };
-
-// What the model in use predicts, and the graph is kept to learn from: needs name it.
-core::Result<core::Needs> PredictAndKeep(Learner& learner, const study::PredictionAsk& ask,
-                                         const catalogue::GpuCatalogue& catalogue,
-                                         const std::string& name);
 
 // All of `parts` must outlive them.
 api::Studies ServerStudies(const StudyParts& parts);

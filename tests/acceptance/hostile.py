@@ -3,14 +3,15 @@
   python3 tests/acceptance/hostile.py [--seconds 120] [--gate 0.2] [--loop-gate 0.1] [--only half,rounds]
 
 The hostile user comes by the socket and by TCP: half-sent requests, streams, pipelines, connections that come and go, one job named a
-thousand times in `after`, dry runs, large commands, jobs submitted and cancelled by the hundred, what-ifs, long lists. What is refused to that
-user is expected; what is refused to the other one is a failure.
+thousand times in `after`, dry runs, large commands, jobs submitted and cancelled by the hundred, what-ifs, long lists, simulations that take
+minutes, models that unfold. What is refused to that user is expected; what is refused to the other one is a failure.
 """
 import argparse
 import contextlib
 import json
 import multiprocessing
 import os
+import pathlib
 import pwd
 import socket
 import subprocess
@@ -20,6 +21,9 @@ import threading
 import time
 
 from local_http import Local
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "trust"))
+import unfolding  # noqa: E402
 
 PROGRAM = os.environ.get("SHAREWELL", "build/release/sharewell")
 HOSTILE, OTHER = "daemon", "games"
@@ -112,6 +116,16 @@ class Attacks:
 
     def what_ifs(self):
         ask(Local(self.path), "POST", "/api/v1/whatif", {"policies": ["slot", "sharewell"], "days": 30})
+
+    def simulations(self):
+        Local(self.path).request("POST", "/api/v1/simulate?policies=sharewell,pack", unfolding.trace())
+        time.sleep(2)  # and leaves
+
+    def models(self):
+        for make in (unfolding.operands, unfolding.numbers, unfolding.calls_itself):
+            connection = Local(self.path)
+            connection.request("POST", "/api/v1/predictions?name=m.onnx", make())
+            connection.getresponse().read()
 
     def lists(self):
         connection = Local(self.path)

@@ -231,7 +231,7 @@ Seconds KubeControl::NextDue() const {
     return one.second.step < Step::kRunning || one.second.wanted != Wanted::kNothing;
   });
   const bool more = failed_ || no_numbers_ || !to_write_.empty() || !event_turns_.empty();
-  if (awaited || more) return now_ + kLookSoon;
+  if (awaited || more || !dirty_.empty()) return now_ + kLookSoon;
   const bool asks = options_.watched || (options_.steps && !runs_.empty());
   return now_ + (asks ? options_.steps_every : kLookAnyway);
 }

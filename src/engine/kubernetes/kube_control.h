@@ -54,8 +54,10 @@ struct KubeControlOptions {
   core::Seconds claim_rests{30};        // of somebody who did not bind; then it is taken away
   core::Seconds remade_within{600};     // an evicted pod by its owner
   core::Seconds words_every{10};        // a pod's condition is written
-  // What it needs by the model that its user names. Empty: nobody can say.
-  std::function<core::Result<core::Needs>(const PodWords& words, const core::Submission& asked)>
+  // What it needs by the model that its user names; `space`: its namespace. Empty: nobody can say.
+  // It must not wait: absent is not known yet, and asked again with the next Cycle.
+  std::function<std::optional<core::Result<core::Needs>>(
+      const std::string& space, const PodWords& words, const core::Submission& asked)>
       predict = {};
   StepsOfRuns steps = {};        // empty: nobody watches the nodes
   core::Seconds steps_every{1};  // it is asked

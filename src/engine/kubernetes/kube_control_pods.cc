@@ -375,19 +375,19 @@ void KubeControl::TellOne(Party& party) {
     group_.try_emplace(party.group, party.number);
   StartTerms terms = TermsOf(party);
   if (party.told && party.terms == terms) return;
-  party.terms = terms;
-  if (std::exchange(party.told, true)) return TellEvent(TermsChanged{id.job, std::move(terms)});
-  ForeignJob job =
-      SubmissionOf(pods_.at(party.members.front()), party.words, static_cast<int>(size));
-  job.terms = std::move(terms);
-  if (!party.words.model.empty() && options_.predict && job.asked.gpus > 0) {
-    auto needs = options_.predict(party.words, job.asked);
-    if (needs) {
-      job.asked.needs = *std::move(needs);
-    } else if (job.remark.empty()) {
-      job.remark = "what it needs is not known: " + needs.error().message;
-    }
+  if (party.told) {
+    party.terms = terms;
+    return TellEvent(TermsChanged{id.job, std::move(terms)});
   }
+  const KubePod& first = pods_.at(party.members.front());
+  ForeignJob job = SubmissionOf(first, party.words, static_cast<int>(size));
+  if (!party.words.model.empty() && options_.predict && job.asked.gpus > 0 &&
+      !PutNeeds(options_.predict(first.space, party.words, job.asked), job)) {
+    return static_cast<void>(dirty_.insert(party.number));  // to be asked again
+  }
+  party.told = true;
+  party.terms = terms;
+  job.terms = std::move(terms);
   TellEvent(JobSubmitted{id.job, std::move(job)});
 }
 

@@ -123,6 +123,29 @@ TEST_F(KubeControlTest, PodsAreToldInTheOrderTheyWereMade) {
   EXPECT_THAT(told[1].as.remark, HasSubstr("may-evict"));
 }
 
+TEST_F(KubeControlTest, S8_APodWhoseModelIsNotPredictedYetKeepsNobodyWaiting) {
+  std::optional<core::Result<core::Needs>> predicted;
+  options_ = [&](FakeKube& kube) {
+    KubeControlOptions options = FakeKubeRunner::Options(kube);
+    options.predict = [&](const std::string& space, const auto&, const auto&) {
+      EXPECT_EQ(space, "team");
+      return predicted;
+    };
+    return options;
+  };
+  kube_.AddPod("a", {.owner = "x", .annotations = {{"model", "large.onnx"}}});
+  kube_.AddPod("b", {.owner = "x"});
+  Begin();
+  Live(1);
+  ASSERT_EQ(Told<JobSubmitted>().size(), 1U);
+  EXPECT_EQ(Last<JobSubmitted>().as.asked.name, "b");
+  predicted = core::FailedError("it is no model");
+  Live(1);
+  ASSERT_EQ(Told<JobSubmitted>().size(), 2U);
+  EXPECT_EQ(Last<JobSubmitted>().as.asked.name, "a");
+  EXPECT_THAT(Last<JobSubmitted>().as.remark, HasSubstr("it is no model"));
+}
+
 TEST_F(KubeControlTest, AStartIsClaimedThenBoundInOneWrite) {
   kube_.AddPod("a", {.lasts = Seconds(20), .owner = "x"});
   Begin();

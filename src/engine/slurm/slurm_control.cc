@@ -255,16 +255,11 @@ Result<void> SlurmControl::SplitArrays() {
   return {};
 }
 
-void SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const {
+bool SlurmControl::PutPrediction(const Known& known, ForeignJob& foreign) const {
   const SlurmJob& job = *known.job;
   const auto words = WordsOf(job, *known.note);
-  if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return;
-  auto needs = options_.predict(*words, job, foreign.asked);
-  if (needs) {
-    foreign.asked.needs = *std::move(needs);
-  } else if (foreign.remark.empty()) {
-    foreign.remark = "what it needs is not known: " + needs.error().message;
-  }
+  if (!words || words->model.empty() || !options_.predict || foreign.asked.gpus == 0) return true;
+  return PutNeeds(options_.predict(*words, job, foreign.asked), foreign);
 }
 
 // A job that asks for one node runs on GPU models of which one node has enough.
@@ -315,15 +310,15 @@ void SlurmControl::TellWaiting() {
     if (known.told && held && !options_.dry_run) TellTerms(id, known, facts);
     if (known.told || !known.note || !seen) continue;
     if (!options_.dry_run && !job.array_task && !job.array_tasks.empty()) continue;  // to be split
-    known.told = true;
     ForeignJob foreign = SubmissionOf(job, *known.note, options_.model);
+    KeepToLargeNodes(job, foreign.asked);
+    AskForWholeNodes(job, foreign.asked);
+    if (!PutPrediction(known, foreign)) continue;  // it stays held in Slurm until the next look
+    known.told = true;
     if (!options_.dry_run) {
       known.terms = foreign.terms = TermsNow(known, facts);
       known.terms_version = terms_version_;
     }
-    KeepToLargeNodes(job, foreign.asked);
-    AskForWholeNodes(job, foreign.asked);
-    PutPrediction(known, foreign);
     KeepAloneWithoutRights(foreign);
     if (job.array && at_once_.contains(*job.array)) {
       foreign.asked.array_at_once = at_once_.at(*job.array);

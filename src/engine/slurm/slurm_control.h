@@ -42,9 +42,10 @@ struct SlurmControlOptions {
   core::Seconds nodes_every{5};     // nodes are read
   core::Seconds again_after{15};    // a stop or a cancel is said again
   core::Seconds longest_pause{10};  // while Slurm does not answer
-  // What a job needs by the model that its user names in the comment. Empty: nobody can say.
-  std::function<core::Result<core::Needs>(const UserWords& words, const SlurmJob& job,
-                                          const core::Submission& asked)>
+  // What a job needs by the model that its user names in the comment. Empty: nobody can say. It
+  // must not wait: absent is not known yet, and asked again with the next look.
+  std::function<std::optional<core::Result<core::Needs>>(
+      const UserWords& words, const SlurmJob& job, const core::Submission& asked)>
       predict = {};
   StepsOfRuns steps = {};          // empty: nobody watches the nodes
   core::Seconds shares_every{60};  // fair share is read
@@ -154,7 +155,7 @@ class SlurmControl : public ClusterControl {
   void TellWaiting();
   void KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const;
   void KeepAloneWithoutRights(ForeignJob& foreign) const;
-  void PutPrediction(const Known& known, ForeignJob& foreign) const;
+  bool PutPrediction(const Known& known, ForeignJob& foreign) const;  // false: not known yet
   void TellSteps();
   void TellTaken();
   void AnswerList();

@@ -759,6 +759,28 @@ TEST_F(SlurmControlTest, AJobWithATimeLimitSharesWithNobodyWhereTheLimitCannotBe
   EXPECT_THAT(foreign.remark, HasSubstr("time limit"));
 }
 
+TEST_F(SlurmControlTest, S8_AJobWhoseModelIsNotPredictedYetKeepsNobodyWaiting) {
+  const auto job = slurm_.Submit(
+      1, {}, [](SlurmJob& one) { one.comment = "sharewell model=large.onnx batch=64"; });
+  const auto other = slurm_.Submit(1);
+  SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
+  std::optional<core::Result<core::Needs>> predicted;
+  options.predict = [&](const auto&, const auto&, const auto&) { return predicted; };
+  SlurmControl control(slurm_, options);
+  ASSERT_TRUE(control.Open());
+  std::vector<RunEvent> told;
+  control.Cycle(Seconds(1), told);
+  EXPECT_THAT(NamesOf(told, job), IsEmpty());
+  EXPECT_EQ(NamesOf(told, other), NamesOf<JobSubmitted>());
+  predicted = core::Needs{};
+  (*predicted)->from = "large.onnx at batch 64";
+  told.clear();
+  control.Cycle(Seconds(3), told);
+  ASSERT_EQ(NamesOf(told, job), NamesOf<JobSubmitted>());
+  EXPECT_EQ(FirstOf<JobSubmitted>(told).as.asked.needs->from, "large.onnx at batch 64");
+  EXPECT_THAT(NamesOf(told, other), IsEmpty()) << "it was told before";
+}
+
 TEST_F(SlurmControlTest, AListHasWhatRunsAndWhatEnded) {
   const auto a = slurm_.Submit(1, {Seconds(5)}), b = slurm_.Submit(1, {Seconds(50)});
   Hear(2);

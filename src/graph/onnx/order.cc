@@ -28,7 +28,7 @@ void CollectReads(const wire::Node& node, int depth, std::vector<std::string_vie
 
 }  // namespace
 
-core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> nodes) {
+core::Result<Running> RunningOrder(std::span<const wire::Node> nodes) {
   std::unordered_map<std::string_view, std::size_t> maker;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string_view output : nodes[i].outputs) {
@@ -38,9 +38,11 @@ core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> 
   std::vector<std::vector<std::size_t>> readers(nodes.size());
   std::vector<std::size_t> waiting(nodes.size(), 0);
   std::vector<std::string_view> reads;
+  Running running;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     reads.clear();
     CollectReads(nodes[i], 0, reads);
+    running.reads += reads.size();
     for (const std::string_view name : reads) {
       const auto found = maker.find(name);
       if (found == maker.end()) continue;
@@ -53,7 +55,7 @@ core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> 
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (waiting[i] == 0) ready.push(i);
   }
-  std::vector<std::size_t> order;
+  std::vector<std::size_t>& order = running.order;
   while (!ready.empty()) {
     const std::size_t next = ready.top();
     ready.pop();
@@ -62,7 +64,7 @@ core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> 
       if (--waiting[reader] == 0) ready.push(reader);
     }
   }
-  if (order.size() == nodes.size()) return order;
+  if (order.size() == nodes.size()) return running;
 
   // Walking back from any node that still waits must come round: what is met twice is on the cycle.
   std::size_t at = 0;

@@ -11,9 +11,14 @@
 
 namespace sharewell::graph::onnx {
 
+struct Running {
+  std::vector<std::size_t> order;
+  std::size_t reads = 0;  // names that were looked at, subgraphs' included
+};
+
 // Indices of `nodes` so that each stands behind those that make its operands, subgraphs' included;
 // otherwise in the file's order. Operands that none of them makes do not matter here. A cycle is a
 // usage error that names a node on it. May throw protozero::exception (subgraphs are parsed).
-core::Result<std::vector<std::size_t>> RunningOrder(std::span<const wire::Node> nodes);
+core::Result<Running> RunningOrder(std::span<const wire::Node> nodes);
 
 }  // namespace sharewell::graph::onnx

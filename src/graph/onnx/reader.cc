@@ -36,6 +36,15 @@ bool SwallowedNorm(const Op& op, const Values& values) {
   return values.tensors[Index(op.inputs[1])].name.compare(0, 10, "onnx::Conv") == 0;
 }
 
+std::size_t NumbersKnown(const std::vector<TensorId>& ids, const Values& values) {
+  std::size_t numbers = 0;
+  for (const TensorId id : ids) {
+    if (id == kAbsent) continue;
+    if (const auto& known = values.facts[Index(id)].numbers) numbers += CountOf(*known);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Reader::Reader(const wire::Model& model, const BoundInputs& bound, bool declared)
@@ -62,6 +71,13 @@ bool Reader::Fail(std::string message) {
   return false;
 }
 
+bool Reader::Count(std::size_t more) {
+  visited_ += std::min(more, kMostNodes + 1);
+  if (visited_ <= kMostNodes) return true;
+  return Fail(
+      fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
+}
+
 TensorId Reader::Add(std::string_view name) {
   Tensor& tensor = values_.tensors.emplace_back();
   tensor.name = std::string(name.substr(0, kLongestName));
@@ -79,11 +95,6 @@ std::optional<TensorId> Reader::Find(std::string_view name, const Scope& scope) 
     if (const auto found = at->names.find(name); found != at->names.end()) return found->second;
   }
   return std::nullopt;
-}
-
-const wire::Function* Reader::FunctionOf(const wire::Node& node) const {
-  const auto found = functions_.find(FunctionKey(node.domain, node.type, node.overload));
-  return found == functions_.end() ? nullptr : found->second;
 }
 
 // Float tensors are taken for weights until it is seen who reads them.
@@ -144,7 +155,7 @@ core::Result<Graph> Reader::Read(const wire::Graph& graph) {
     good = Define(input.name, id, scope);
     result.inputs.push_back(id);
   }
-  good = good && Walk(graph.nodes, scope);
+  good = good && Count(graph.nodes.size()) && Walk(graph.nodes, scope);
   for (const wire::ValueInfo& output : graph.outputs) {
     const auto id = good ? Find(output.name, scope) : std::nullopt;
     if (good && !id) {
@@ -171,9 +182,10 @@ bool Reader::Walk(const std::vector<wire::Node>& nodes, Scope& scope) {
   }
   if (at == nodes.size()) return true;
   const auto rest = std::span(nodes).subspan(at);
-  const auto order = RunningOrder(rest);
-  if (!order) return Fail(order.error().message);
-  for (const std::size_t next : *order) {
+  const auto found = RunningOrder(rest);
+  if (!found) return Fail(found.error().message);
+  if (!Count(found->reads / kOperandsOfANode)) return false;
+  for (const std::size_t next : found->order) {
     if (!Visit(rest[next], scope)) return false;
   }
   return true;
@@ -181,14 +193,19 @@ bool Reader::Walk(const std::vector<wire::Node>& nodes, Scope& scope) {
 
 bool Reader::Visit(const wire::Node& node, Scope& scope) {
   // Operands are no cheaper than nodes where there are many: a function of a megabyte of empty ones
-  // could be called as often as the file has room for a call.
-  visited_ += 1 + (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
-  if (visited_ > kMostNodes) {
-    return Fail(
-        fmt::format("the model has more than {} nodes; no model needs that many", kMostNodes));
+  // could be called as often as the file has room for a call. Names are looked up by all of their
+  // letters. The node itself was counted with its graph.
+  std::size_t letters =
+      node.name.size() + node.type.size() + node.domain.size() + node.overload.size();
+  for (const std::string_view name : node.inputs) letters += name.size();
+  for (const std::string_view name : node.outputs) letters += name.size();
+  if (!Count((node.inputs.size() + node.outputs.size()) / kOperandsOfANode +
+             letters / kBytesOfANode)) {
+    return false;
   }
   if (!functions_.empty()) {
-    if (const wire::Function* function = FunctionOf(node)) return Call(*function, node, scope);
+    const auto found = functions_.find(FunctionKey(node.domain, node.type, node.overload));
+    if (found != functions_.end()) return Call(*found->second, node, scope);
   }
   if (node.domain.empty() || node.domain == "ai.onnx") {
     if (node.type == "If") return VisitIf(node, scope);
@@ -232,6 +249,8 @@ bool Reader::VisitOperator(const wire::Node& wire, Scope& scope) {
     rule->shape(node);
     if (rule->fold != nullptr) rule->fold(node);
   }
+  // A node that passes on thousands of numbers is short, and there could be a million of them.
+  if (!Count(NumbersKnown(node.outputs, values_) / kOperandsOfANode)) return false;
   UseDeclared(node, scope);
   if (!node.clash().empty()) ++clashes_;
   Op op = Lowered(node, rule, values_);

@@ -65,12 +65,16 @@ class Reader {
   bool Results(const wire::Node& wire, Scope& scope, std::vector<TensorId>& ids);
   void UseDeclared(const Node& node, Scope& scope);
   bool Fail(std::string message);
+  // So much more is walked, or kept of what was; false: it is too much. Whatever a short file can
+  // make the reader do again and again is counted, before it is done.
+  bool Count(std::size_t more);
   static std::string Called(const wire::Node& node);  // for messages
-  const wire::Function* FunctionOf(const wire::Node& node) const;
   void IsInitializer(TensorId id);
 
   static constexpr std::size_t kLongestName = 256;
-  static constexpr std::size_t kOperandsOfANode = 16;  // more count as further nodes
+  // More count as further nodes: operands, attributes and folded numbers of one, bytes of its names
+  // and attributes.
+  static constexpr std::size_t kOperandsOfANode = 16, kBytesOfANode = 4096;
 
   const BoundInputs& bound_;
   bool declared_;

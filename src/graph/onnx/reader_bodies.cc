@@ -35,7 +35,8 @@ bool Reader::Call(const wire::Function& function, const wire::Node& node, Scope&
   inner.depth = scope.depth + 1;
   std::vector<TensorId> arguments;
   if (!Operands(node, scope, arguments)) return false;
-  visited_ += function.inputs.size() / kOperandsOfANode;
+  // All of the body at once, before it is copied: functions in functions have all of theirs.
+  if (!Count(function.nodes.size() + function.inputs.size() / kOperandsOfANode)) return false;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const TensorId id = i < arguments.size() ? arguments[i] : kAbsent;
     if (!Define(function.inputs[i], id, inner)) return false;
@@ -44,12 +45,16 @@ bool Reader::Call(const wire::Function& function, const wire::Node& node, Scope&
   std::vector<wire::Node> body = function.nodes;
   for (wire::Node& line : body) {
     std::vector<wire::Attribute> attributes;
+    if (!Count(line.attributes.size() / kOperandsOfANode)) return false;
     for (const wire::Attribute& attribute : line.attributes) {
-      visited_ += attribute.bytes.size() / 4096;  // long ones are no cheaper than nodes
+      if (!Count(attribute.bytes.size() / kBytesOfANode)) return false;
       const auto refers_to = wire::ReadAttribute(attribute.bytes).refers_to;
       if (refers_to.empty()) {
         attributes.push_back(attribute);
         continue;
+      }
+      if (!Count((node.attributes.size() + function.defaults.size()) / kOperandsOfANode)) {
+        return false;
       }
       const auto named = [&](const wire::Attribute& given) { return given.name == refers_to; };
       auto found = std::find_if(node.attributes.begin(), node.attributes.end(), named);
@@ -75,6 +80,11 @@ bool Reader::Call(const wire::Function& function, const wire::Node& node, Scope&
 
 bool Reader::Body(const wire::Graph& body, const std::vector<TensorId>& arguments, Scope& scope,
                   std::vector<TensorId>& results) {
+  // What is declared in it too: a body in a function is read with each call.
+  if (!Count(body.nodes.size() + body.initializers.size() + body.inputs.size() +
+             body.outputs.size() + body.value_infos.size())) {
+    return false;
+  }
   Scope inner;
   inner.outer = &scope;
   inner.depth = scope.depth + 1;
@@ -110,6 +120,8 @@ bool Reader::VisitIf(const wire::Node& wire, Scope& scope) {
   const std::size_t first = ops_.size();
   std::vector<TensorId> results;
   if (known) {
+    // The other one was read as well.
+    if (!Count(((*condition)[0] != 0 ? *else_branch : *then_branch).nodes.size())) return false;
     if (!Body((*condition)[0] != 0 ? *then_branch : *else_branch, {}, scope, results)) return false;
   } else {
     if (!Body(*then_branch, {}, scope, results)) return false;

@@ -145,6 +145,18 @@ class TestGraph {
     return Add(1, test::NodeBytes(type, inputs, outputs, attributes, domain,
                                   name.empty() ? "node_" + outputs.front() : name));
   }
+  // A sparse initializer of one value and this dense shape.
+  TestGraph& Sparse(const std::string& name, const std::vector<std::int64_t>& dims) {
+    std::string values, sparse;
+    protozero::pbf_writer writer(values);
+    writer.add_int64(1, 1);
+    writer.add_int32(2, kFloat);
+    writer.add_string(8, name);
+    protozero::pbf_writer sparse_writer(sparse);
+    sparse_writer.add_message(1, values);
+    sparse_writer.add_packed_int64(3, dims.begin(), dims.end());
+    return Add(15, sparse);
+  }
   const std::string& Bytes() const { return bytes_; }
 
  private:

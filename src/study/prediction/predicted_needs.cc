@@ -11,7 +11,6 @@
 #include "predict/needs.h"
 
 namespace sharewell::study {
-namespace {
 
 core::Needs NeedsFrom(const PredictionRow& row) {
   const std::filesystem::path file(row.ask.model);
@@ -30,8 +29,6 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   needs.profile.gpu = row.ask.gpu;
   return needs;
 }
-
-}  // namespace
 
 core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
                                        const catalogue::GpuCatalogue& catalogue,

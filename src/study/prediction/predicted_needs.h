@@ -11,6 +11,10 @@
 
 namespace sharewell::study {
 
+// Medians as the profile, the 95 % bounds of memory and cores beside it; `from` names
+// row.ask.model.
+core::Needs NeedsFrom(const PredictionRow& row);
+
 // What the built-in model predicts for `ask`: medians as the profile, the 95 % bounds of memory and
 // cores beside it. `from` names the model file and its batch.
 // `name`: what the user calls the file where ask.model is a copy of it; errors and the needs then

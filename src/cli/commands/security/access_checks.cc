@@ -1,6 +1,5 @@
 // Who may reach the server and take how much of it: limits, tokens, addresses and TLS.
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "cli/commands/security/security_checks.h"
 #include "http/endpoint.h"
 #include "http/tls.h"
+#include "platform/process/user_account.h"
 #include "server/settings_file.h"
 
 namespace sharewell::cli {
@@ -50,14 +50,14 @@ void CheckLimits(const Installation& where, SecurityRows& rows) {
 
 // Why a token should go; empty: it may stay.
 std::string TroubleOf(const api::Token& token, core::UnixMillis now) {
-  const passwd* account = ::getpwuid(token.account.uid);
-  if (account == nullptr) {
+  const auto account = platform::UserWithUid(token.account.uid);
+  if (!account) {
     return fmt::format("its user {} (uid {}) has no account here", token.account.name,
                        token.account.uid);
   }
-  if (account->pw_name != token.account.name) {
+  if (account->name != token.account.name) {
     return fmt::format("it was made for {}, and uid {} is {} now", token.account.name,
-                       token.account.uid, account->pw_name);
+                       token.account.uid, account->name);
   }
   const std::int64_t days = (now - token.created) / 1000 / kDaySeconds;
   if (days < kOldTokenDays) return {};

@@ -1,7 +1,6 @@
 // Modes and owners: store, state folder, socket, settings, and what runs as root on the nodes of a
 // Slurm cluster.
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "cli/commands/security/security_checks.h"
 #include "platform/files/text.h"
 #include "platform/files/trusted_path.h"
+#include "platform/process/user_account.h"
 #include "store/postgres/password.h"
 
 namespace sharewell::cli {
@@ -22,8 +22,8 @@ using study::Standing;
 constexpr mode_t kPrivate = 077, kOthersWrite = 022;
 
 std::string NameOf(uid_t uid) {
-  const passwd* account = ::getpwuid(uid);
-  return account != nullptr ? account->pw_name : fmt::format("the user with uid {}", uid);
+  const auto account = platform::UserWithUid(uid);
+  return account ? account->name : fmt::format("the user with uid {}", uid);
 }
 
 // Whoever may change a folder above may put another in its place.
@@ -181,8 +181,8 @@ void CheckAgents(const Installation& where, SecurityRows& rows) {
     const bool agents = std::string_view(path).ends_with("monitor");
     // The package's agent has an account of its own, which owns its store.
     if (agents && ::stat(where.At(path).c_str(), &status) == 0) {
-      const passwd* account = ::getpwnam("sharewell");
-      if (account != nullptr && status.st_uid == account->pw_uid && (status.st_mode & 022) == 0) {
+      const auto account = platform::UserNamed("sharewell");
+      if (account && status.st_uid == account->uid && (status.st_mode & 022) == 0) {
         rows.push_back(
             {"agents", "agent's folder", Standing::kGood,
              fmt::format("{}: sharewell's, mode {:04o}", where.At(path), status.st_mode & 07777),

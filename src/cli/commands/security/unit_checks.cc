@@ -145,9 +145,6 @@ void CheckUnits(const Installation& where, SecurityRows& rows) {
                         ? "runs as root, so that each job runs as its own user"
                         : fmt::format("runs as {}, and takes that user's jobs alone", user),
                     ""});
-    CheckSetting(
-        where, server,
-        {"MemoryMax", "25%%", "where it grows, others are ended before it (OOMScoreAdjust)"}, rows);
   }
   if (!agent.files.empty()) {
     CheckCapabilities(where, agent, rows);

@@ -150,11 +150,10 @@ class SlurmCommand : public Command {
     // Slurm lets its own account change any job; the watchdog may run as it.
     if (const auto slurm = site.config.find("SlurmUser"); slurm != site.config.end()) {
       const std::string name = slurm->second.substr(0, slurm->second.find('('));
-      const passwd* account = ::getpwnam(name.c_str());
+      const auto account = platform::UserNamed(name);
       const auto& there = options.schedulers;
-      if (account != nullptr &&
-          std::find(there.begin(), there.end(), account->pw_uid) == there.end()) {
-        options.schedulers.push_back(account->pw_uid);
+      if (account && std::find(there.begin(), there.end(), account->uid) == there.end()) {
+        options.schedulers.push_back(account->uid);
       }
     }
     const auto model = [&](const std::string& type) {
