@@ -29,7 +29,6 @@ class Security(TrustTest):
         self.write("etc/sharewell/sharewell.toml", "[limits]\nrunning_jobs = 8\n")
         for unit in ("sharewell.service", "sharewell-monitor.service"):
             self.write(f"usr/lib/systemd/system/{unit}", (REPOSITORY / "packaging/systemd" / unit).read_text(encoding="utf-8"))
-        self.write("etc/systemd/system/sharewell.service.d/memory.conf", "[Service]\nMemoryMax=8G\n")
         for name in ("store.db", "store.db-wal", "store.db-server", "key"):
             self.write(f"var/lib/sharewell/{name}", "", 0o600)
         self.write("var/lib/sharewell/tokens", token("root", 0), 0o600)
@@ -77,7 +76,7 @@ class Security(TrustTest):
                  "key": ("var/lib/sharewell/key", 0o604), "tokens": ("var/lib/sharewell/tokens", 0o660),
                  "state folder": ("var/lib/sharewell", 0o775), "logs": ("var/lib/sharewell/logs", 0o755),
                  "settings": ("etc/sharewell/sharewell.toml", 0o666), "steps": ("var/lib/sharewell-steps", 0o1777),
-                 "sharewell-prolog": ("etc/slurm/sharewell-prolog", 0o775), "memory.conf": ("etc/systemd/system/sharewell.service.d/memory.conf", 0o666)}
+                 "sharewell-prolog": ("etc/slurm/sharewell-prolog", 0o775), "sharewell.service": ("usr/lib/systemd/system/sharewell.service", 0o666)}
         for path, mode in cases.values():
             (self.root / path).chmod(mode)
         os.chown(self.root / "var/lib/sharewell/key", 1, 1)
@@ -92,15 +91,11 @@ class Security(TrustTest):
         self.checks(code=0)
 
     def test_units_that_may_too_much(self):
-        shutil.rmtree(self.root / "etc/systemd")
         unit = self.root / "usr/lib/systemd/system/sharewell-monitor.service"
         text = unit.read_text(encoding="utf-8")
         unit.write_text(text.replace("NoNewPrivileges=yes\n", "").replace("CAP_PERFMON CAP", "CAP_PERFMON CAP_SYS_ADMIN CAP"), encoding="utf-8")
-        server = self.root / "usr/lib/systemd/system/sharewell.service"
-        server.write_text("".join(line for line in server.read_text(encoding="utf-8").splitlines(True) if not line.startswith("MemoryMax")),
-                          encoding="utf-8")
         found = self.wrong()
-        self.assertEqual(set(found), {"sharewell MemoryMax", "sharewell-monitor NoNewPrivileges", "agent's rights"})
+        self.assertEqual(set(found), {"sharewell-monitor NoNewPrivileges", "agent's rights"})
         self.assertIn("CAP_SYS_ADMIN", found["agent's rights"]["what"])
         for check in found.values():
             subprocess.run(["sh", "-ec", check["mend"].split(" && systemctl")[0]], check=True)
