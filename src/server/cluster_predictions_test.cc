@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kModel =
     R"({"schema":1,"name":"n","inputs":[{"name":"x","shape":["batch",8]}],)"
-    R"("layers":[{"type":"linear","dim":10}]})";
+    R"("layers":[{"type":"linear","out":10}]})";
 
 class ClusterPredictionsTest : public ::testing::Test {
  protected:
