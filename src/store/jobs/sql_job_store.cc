@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "store/jobs/job_json.h"
+#include "store/jobs/sql_shared_runs.h"
 #include "store/open_database.h"
 #include "store/samples/pending.h"
 
@@ -105,7 +106,7 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
       !done) {
     return done;
   }
-  RETURN_IF_ERROR(PutShared(changes.shared));
+  RETURN_IF_ERROR(PutShared(*database_, changes.shared));
   std::map<std::string, std::string_view> kept;
   for (const auto& [name, value] : changes.kept) kept[StoredName(name)] = value;
   rows.clear();
@@ -301,7 +302,7 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
       if (*removed < kTidyRows) break;
     }
   }
-  RETURN_IF_ERROR(TidyShared());
+  RETURN_IF_ERROR(TidyShared(*database_));
   if (server_) std::ignore = database_->KeepReserve();  // the next submission says why not
   return database_->Reclaim();
 }

@@ -57,9 +57,7 @@ class SqlJobStore final : public JobStore {
   core::Result<void> TakeLock();
   core::Result<void> WriteOnce(const JobChanges& changes);
   core::Result<void> PutJobs(const std::vector<core::JobRecord>& jobs);
-  core::Result<void> PutShared(const std::vector<core::SharedRun>& shared);
   core::Result<void> PutRest(const JobChanges& changes);
-  core::Result<void> TidyShared();
   core::Result<std::int64_t> RemoveSome(const std::string& sql, std::int64_t bound);
   // Within a transaction: whether what is written to is still the store that was opened.
   core::Result<void> SameStore();
