@@ -5,7 +5,7 @@
 
 namespace sharewell::core {
 
-std::map<std::string, std::size_t> MostLose(std::map<std::string, std::size_t> by_user,
+std::map<std::string, std::size_t> MostLose(const std::map<std::string, std::size_t>& by_user,
                                             std::size_t most) {
   std::size_t all = 0;
   for (const auto& [user, count] : by_user) all += count;

@@ -10,7 +10,7 @@ namespace sharewell::core {
 
 // How many each must lose so that at most `most` stay: one at a time from whoever has most then; of
 // equals the last by name. Those who lose nothing are not in it.
-std::map<std::string, std::size_t> MostLose(std::map<std::string, std::size_t> by_user,
+std::map<std::string, std::size_t> MostLose(const std::map<std::string, std::size_t>& by_user,
                                             std::size_t most);
 
 }  // namespace sharewell::core

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,35 @@ void NeverBelow(Needs& needs, const Needs& own) {
   raise(needs.profile.gpu_memory, own.profile.gpu_memory);
   raise(needs.gpu_memory_upper, estimate::MemoryUpper(own));
   raise(needs.profile.host_memory, own.profile.host_memory);
+}
+
+// The newest of all, and of each user whose jobs left profiles as many as come to each: a flood of
+// one user's must not hide what the others' took. The newest first.
+core::Result<std::vector<core::JobRecord>> FinishedJobs(store::JobStore& jobs,
+                                                        const std::vector<ProfileRecord>& kept,
+                                                        std::size_t most) {
+  store::JobFilter finished;
+  finished.phases = {core::Phase::kFinished};
+  finished.most = most;
+  auto records = jobs.Jobs(finished);
+  RETURN_IF_ERROR(records);
+  if (records->size() < most) return records;  // those are all there are
+  std::set<std::string> users;
+  for (const ProfileRecord& record : kept) users.insert(record.user);
+  std::set<std::int64_t> met;
+  for (const core::JobRecord& record : *records) met.insert(record.number);
+  for (const std::string& user : users) {
+    finished.user = user;
+    finished.most = std::max<std::size_t>(most / users.size(), 1);
+    auto theirs = jobs.Jobs(finished);
+    RETURN_IF_ERROR(theirs);
+    for (core::JobRecord& record : *theirs) {
+      if (met.insert(record.number).second) records->push_back(std::move(record));
+    }
+  }
+  std::sort(records->begin(), records->end(),
+            [](const auto& a, const auto& b) { return a.number > b.number; });
+  return records;
 }
 
 // Whose runs those were that an earlier version kept without a name: of the one user who ran such a
@@ -217,10 +247,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
   auto inside = std::make_unique<Impl>(cluster, catalogue, profiles, jobs, options);
   const auto kept = inside->kept.Read();
   RETURN_IF_ERROR(kept);
-  store::JobFilter finished;
-  finished.phases = {core::Phase::kFinished};
-  finished.most = options.most_runs_read;
-  const auto records = jobs.Jobs(finished);
+  const auto records = FinishedJobs(jobs, *kept, options.most_runs_read);
   RETURN_IF_ERROR(records);
   const Adopted adopted(*records);
   auto shared = jobs.SharedRuns();

@@ -223,6 +223,26 @@ TEST_F(ServerAdvisorTest, B5_OfTheProfilesThatJobsLeftTheUserWithMostLosesTheOld
   EXPECT_EQ(advisor->NeedsOf(bob, Command({"his 0"})).sources.busy, Source::kObserved);
 }
 
+TEST_F(ServerAdvisorTest, B5_AFloodOfOnesJobsDoesNotHideHowLongAnothersTook) {
+  Machine("1xH200");
+  const core::Profile seen = Known(0.3, 10, 2).profile;
+  std::vector<Submission> his;
+  for (int i = 0; i < 3; ++i) {
+    his.push_back(Command({"his", std::to_string(i)}));
+    his.back().needs = Known(0.6, 5, 2);
+    advisor->LearnRun(Ran(bob, his.back(), 100), seen);
+  }
+  for (int i = 0; i < 60; ++i) advisor->LearnRun(Ran(eve, Command({"true"}), 0.01), seen);
+  Restart({.most_runs_read = 20});
+  for (const Submission& job : his) {
+    EXPECT_EQ(advisor->NeedsOf(bob, job).duration, Seconds(100));
+  }
+  Submission other = Command({"another"});
+  other.needs = Known(0.6, 5, 2);
+  EXPECT_NEAR(*advisor->NeedsOf(bob, other).profile.gpu_memory / GiB(10), 1, 1e-9)
+      << "his correction is known too";
+}
+
 TEST_F(ServerAdvisorTest, TheProfilesThatJobsLeaveAreBoundedWhileTheServerRuns) {
   Machine("1xH200");
   Restart({.most_profiles_kept = 10});

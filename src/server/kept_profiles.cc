@@ -43,7 +43,7 @@ std::set<std::int64_t> KeptProfiles::DropOldest() {
   std::map<std::string, std::size_t> counts;
   for (const auto& [user, profiles] : by_user_) counts[user] = profiles.size();
   std::vector<std::int64_t> old;
-  for (const auto& [user, count] : core::MostLose(std::move(counts), most_)) {
+  for (const auto& [user, count] : core::MostLose(counts, most_)) {
     ByAge& profiles = by_user_[user];
     for (std::size_t i = 0; i < count; ++i) {
       old.push_back(profiles.begin()->second);

@@ -1,6 +1,7 @@
 // The law of liars: whatever other users' jobs claim and do, no user's job is believed to need less
-// GPU memory than its own runs, its own words or an admin's measurement say. Histories are drawn by
-// seed: false needs, false steps, false names, others' commands run with a tiny program.
+// GPU memory than its own runs, its own words or an admin's measurement say, and none is placed
+// where it does not fit by these. Histories are drawn by seed: false needs, false steps, false
+// names, others' commands run with a tiny program.
 //
 // SHAREWELL_SEEDS says how many histories; SHAREWELL_SEED runs one alone.
 #include <fmt/format.h>
@@ -52,14 +53,16 @@ class LiarsHistory {
 
   // Empty: all went as it must.
   std::string Live() {
+    const int restart = dice_.Chance(0.3) ? dice_.Between(5, 35) : -1;
     for (int i = 0; i < 40 && wrong_.empty(); ++i) {
-      if (i == 25) {
+      if (i == restart) {
         for (Knows* knows : {&all_, &honest_}) Restart(*knows);
       }
       const bool honest = dice_.Chance(0.2);
       Run(honest ? kVictim : kLiars[dice_.Between(0, 1)], honest);
       Check();
     }
+    if (wrong_.empty()) Place();
     return wrong_;
   }
 
@@ -146,16 +149,51 @@ class LiarsHistory {
     }
     if (!known) return;
     const core::Bytes with = UpperOf(all_, job), without = UpperOf(honest_, job);
-    auto others = ran_[core::WorkloadKey(job)];
-    others.erase(kVictim.name);
     const bool told = job.needs || !job.profile.empty();
     const bool own = honest_.advisor->NeedsOf(kVictim, job).profile.gpu_memory.has_value();
     // Of what nothing of his own says, several others together may speak.
-    if (!told && !own && others.size() >= kCorroborating) return;
+    if (!told && !own && Others(job) >= kCorroborating) return;
     if (with.value < without.value * (1 - 1e-9)) {
       wrong_ = fmt::format("{} is believed to need {:.1f} GiB, and {:.1f} by his own knowledge",
                            core::DisplayName(job), with / GiB(1), without / GiB(1));
     }
+  }
+
+  // His job and liars' beside each other on one GPU, as the policy has it.
+  void Place() {
+    core::Snapshot snapshot(machine_.cluster);
+    std::vector<core::Bytes> needed;
+    for (std::size_t i = 0; i < 4; ++i) {
+      JobRecord record;
+      record.user = i == 0 ? kVictim : kLiars[i % 2];
+      record.asked = Job();
+      record.asked.profile.clear();
+      record.believed = all_.advisor->NeedsOf(record.user, record.asked);
+      const core::Estimate estimate = all_.advisor->EstimateOf(record);
+      const bool may_speak = Others(record.asked) >= kCorroborating && !record.asked.needs;
+      needed.push_back(i == 0 && !may_speak ? UpperOf(honest_, record.asked)
+                                            : estimate.gpu_memory_upper);
+      core::Job job;
+      job.id = core::JobId(i);
+      job.user = core::UserId(i);
+      job.workload = all_.advisor->WorkloadOf(record.user, record.asked);
+      snapshot.Submit(job, estimate);
+    }
+    const policy::Policy& policy = all_.advisor->Policy();
+    const auto memo = policy.NewMemo();
+    const core::Plan plan = policy.Decide(snapshot, {}, *memo);
+    core::Bytes taken;
+    for (const auto& start : plan.starts) taken = taken + needed[start.job.index()];
+    const core::Bytes there = machine_.cluster.models().front().memory;
+    if (plan.starts.size() > 1 && taken.value > there.value * (1 + 1e-9)) {
+      wrong_ =
+          fmt::format("{:.1f} GiB are placed on a GPU of {:.1f}", taken / GiB(1), there / GiB(1));
+    }
+  }
+  std::size_t Others(const Submission& job) {
+    auto others = ran_[core::WorkloadKey(job)];
+    others.erase(kVictim.name);
+    return others.size();
   }
 
   fixtures::Dice dice_;

@@ -59,8 +59,12 @@ class MemoryKnowledge : public store::JobStore {
     shared.insert(shared.end(), changes.shared.begin(), changes.shared.end());
     return {};
   }
-  core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter&) override {
-    return std::vector<core::JobRecord>(finished.rbegin(), finished.rend());
+  core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
+    std::vector<core::JobRecord> found;
+    for (auto it = finished.rbegin(); it != finished.rend() && found.size() < filter.most; ++it) {
+      if (!filter.user || *filter.user == it->user.name) found.push_back(*it);
+    }
+    return found;
   }
   core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
       const std::vector<std::int64_t>&) override {

@@ -89,7 +89,7 @@ core::Result<void> TidyShared(Database& database) {
                      owners[name] = std::move(pair);
                    }));
   RETURN_IF_ERROR(reading->Commit());
-  for (const auto& [name, count] : core::MostLose(std::move(counts), kMostSharedRuns)) {
+  for (const auto& [name, count] : core::MostLose(counts, kMostSharedRuns)) {
     const auto& [a, b] = owners[name];
     auto writing = Transaction::Begin(database, Access::kWrite, kJobsLock);
     RETURN_IF_ERROR(writing);

@@ -87,7 +87,8 @@ class SqlLearningStore final : public LearningStore {
     auto reading = Transaction::Begin(*database_, Access::kRead);
     RETURN_IF_ERROR(reading);
     std::map<std::string, std::int64_t> counts;
-    auto done = CountRuns([&](std::string owner, std::int64_t count) { counts[owner] = count; });
+    auto done =
+        CountRuns([&](const std::string& owner, std::int64_t count) { counts[owner] = count; });
     if (done) done = reading->Commit();
     RETURN_IF_ERROR(done);
     return counts;
@@ -170,7 +171,7 @@ class SqlLearningStore final : public LearningStore {
       counts[owner] = static_cast<std::size_t>(count);
     }));
     for (const auto& [owner, count] :
-         core::MostLose(std::move(counts), static_cast<std::size_t>(bounds_.runs))) {
+         core::MostLose(counts, static_cast<std::size_t>(bounds_.runs))) {
       RETURN_IF_ERROR(database_->Run(
           "DELETE FROM learnt_run WHERE id IN (SELECT id FROM learnt_run WHERE owner = $1 ORDER BY "
           "id LIMIT $2)",
@@ -217,7 +218,7 @@ class SqlLearningStore final : public LearningStore {
       return size;
     };
     for (const auto& [owner, count] :
-         core::MostLose(std::move(counts), static_cast<std::size_t>(bounds_.graphs))) {
+         core::MostLose(counts, static_cast<std::size_t>(bounds_.graphs))) {
       for (std::size_t i = 0; i < count; ++i) drop(owner);
     }
     for (const auto& [owner, count] :
