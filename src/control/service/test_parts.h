@@ -218,7 +218,10 @@ class PlainAdvisor final : public Advisor {
     if (job.gpus > most) return core::UsageError("there are not so many GPUs");
     return {};
   }
-  core::Needs NeedsOf(const core::Account&, const core::Submission&) override { return {}; }
+  core::Needs NeedsOf(const core::Account& user, const core::Submission&) override {
+    needs_asked_for.insert(user.name);
+    return {};
+  }
   core::Estimate EstimateOf(const core::JobRecord& record) override {
     core::Estimate estimate;
     estimate.on.resize(1);
@@ -233,6 +236,7 @@ class PlainAdvisor final : public Advisor {
     learnt.push_back(record.number);
   }
   std::vector<std::int64_t> learnt;
+  std::set<std::string> needs_asked_for;  // users
   int most = 8;
   // What is believed of a job, where that is not nothing; set it before the service runs.
   std::function<void(const core::JobRecord&, core::Estimate&)> believe;
