@@ -98,6 +98,8 @@ struct Studies {
   std::function<std::string()> predictor;   // GET /predictor; quick
   // "shipped" or "retrained"; quick, on the network's thread.
   std::function<core::Result<void>(const std::string& what)> use_predictor;
+  // What that user's runs taught is forgotten; quick, likewise.
+  std::function<void(const std::string& user)> forget_user;
   // GET /jobs/{number}/samples, of the job as it is now; at most so many points a series.
   std::function<core::Result<std::string>(const core::JobRecord& job, std::size_t most)> samples;
   std::function<core::Result<std::string>()> pairs;  // GET /pairs

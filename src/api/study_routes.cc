@@ -118,10 +118,16 @@ void ApiImpl::AddStudyRoutes() {
         [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
           if (!studies.use_predictor) return responder.Answer(NotHere("predictor"));
           if (!who->admin) {
-            return responder.Answer(Problem(403, "choosing the predictor is for admins"));
+            return responder.Answer(Problem(
+                403, "choosing the predictor and forgetting what a user taught is for admins"));
           }
-          const auto used =
-              studies.use_predictor(QueryValue(http::ParseQuery(request.query), "use"));
+          const auto query = http::ParseQuery(request.query);
+          if (const std::string user = QueryValue(query, "forget"); !user.empty()) {
+            if (!studies.forget_user) return responder.Answer(NotHere("predictor"));
+            studies.forget_user(user);
+            return responder.Answer(JsonAnswer("{\"schema\":1}"));
+          }
+          const auto used = studies.use_predictor(QueryValue(query, "use"));
           if (!used) return responder.Answer(Problem(400, used.error().message));
           responder.Answer(JsonAnswer("{\"schema\":1}"));
         });

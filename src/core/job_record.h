@@ -124,6 +124,9 @@ struct SharedRun {
   bool fits = true;
   UnixMillis time = 0;
   Ratio sm_share_a = 1, sm_share_b = 1;  // that each was given
+  // Whose jobs they were: it counts for these two users' jobs alone. Empty: older than these
+  // fields.
+  std::string user_a, user_b;
 
   friend bool operator==(const SharedRun&, const SharedRun&) = default;
 };

@@ -43,7 +43,11 @@ struct ProfileRecord {
   std::int64_t id = 0;  // given by the store; 0: not stored yet
   std::string name;     // the user's, or made from the command
   UnixMillis created = 0;
-  std::string source;  // "profile", "sweep", "colocate", "import ncu" ...
+  std::string source;  // "profile", "sweep", "colocate", "import ncu" ...; "job": a job left it
+  // Whose job left it, and whether that user was an admin then. Empty: somebody who may write the
+  // store measured it, or it is older than this field.
+  std::string user;
+  bool by_admin = false;
   Profile profile;
   std::vector<std::string> command;
   // In the order they are shown in: node, os, kernel, cpu, cores, memory, gpu, driver, framework

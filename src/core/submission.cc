@@ -52,6 +52,10 @@ std::string WorkloadKey(const Submission& submission) {
   return key;
 }
 
+std::string OwnedKey(const std::string& user, const std::string& workload_key) {
+  return user + '\0' + workload_key;
+}
+
 std::string LimitedArrayOf(const Submission& submission) {
   if (!submission.array_at_once) return {};
   return submission.array.substr(0, submission.array.rfind('_'));

@@ -73,6 +73,8 @@ struct Submission {
 // Jobs with the same key are runs of the same thing: what one was measured to need, the next is
 // believed to. The profile's name where one is named, else the command and what shapes it.
 std::string WorkloadKey(const Submission& submission);
+// The same of one user's jobs alone: whoever starts a command decides what it does.
+std::string OwnedKey(const std::string& user, const std::string& workload_key);
 
 // The id of its array where not all of it may run at once; else empty.
 std::string LimitedArrayOf(const Submission& submission);

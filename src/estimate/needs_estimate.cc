@@ -110,9 +110,7 @@ void SizeCores(const core::Needs& needs, const core::Submission& asked,
 void BoundMemory(const core::Needs& needs, const core::Submission& asked,
                  const core::Cluster& cluster, core::Estimate& estimate) {
   std::optional<Bytes> median = needs.profile.gpu_memory;
-  std::optional<Bytes> upper = needs.gpu_memory_upper;
-  if (median && !upper) upper = *median * kMemoryUpper;
-  if (median && upper) upper = std::max(*upper, *median);
+  std::optional<Bytes> upper = MemoryUpper(needs);
   if (!median && !upper) estimate.sources.gpu_memory = core::Source::kAssumed;
   if (asked.gpu_memory) {
     if (!upper || *asked.gpu_memory < *upper) estimate.sources.gpu_memory = core::Source::kTold;
@@ -137,6 +135,14 @@ void BoundMemory(const core::Needs& needs, const core::Submission& asked,
 }
 
 }  // namespace
+
+std::optional<core::Bytes> MemoryUpper(const core::Needs& needs) {
+  const std::optional<Bytes>& median = needs.profile.gpu_memory;
+  std::optional<Bytes> upper = needs.gpu_memory_upper;
+  if (median && !upper) upper = *median * kMemoryUpper;
+  if (median && upper) upper = std::max(*upper, *median);
+  return upper;
+}
 
 core::Needs AsBrought(core::Needs needs) {
   constexpr double kMost = 1e18;

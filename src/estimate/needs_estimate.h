@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/cluster.h"
@@ -25,6 +26,9 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
 // As a client may bring them: figures that can be none are left out, and what a client calls
 // observed was told.
 core::Needs AsBrought(core::Needs needs);
+
+// How much GPU memory it may take at most by what is known; absent: nothing is.
+std::optional<core::Bytes> MemoryUpper(const core::Needs& needs);
 
 // `needs` with what `rest` knows and it does not; each such figure keeps its source.
 void FillFrom(core::Needs& needs, const core::Needs& rest);

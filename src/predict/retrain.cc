@@ -131,6 +131,10 @@ class Retrainer {
         return core::FailedError("the training was stopped before it was done");
       }
       const auto figure = static_cast<Figure>(f);
+      if (std::find(options_.leave.begin(), options_.leave.end(), figure) != options_.leave.end()) {
+        out_.figures[f].why = "it is not learnt from several users' runs";
+        continue;
+      }
       auto local = Learn(figure);
       RETURN_IF_ERROR(local);
       std::vector<learn::Residual> left;

@@ -27,6 +27,7 @@ struct RetrainOptions {
   double least_gain = 0.1;           // of the error, or a figure stays as it is
   double sure = 2;                   // the gain over its standard error, at least
   std::size_t most_workloads = 600;  // the newest: learning takes the cube of it
+  std::vector<Figure> leave = {};    // these stay as they are in use
   std::function<bool()> go_on = {};  // false: stop now; asked between figures; may be empty
 };
 

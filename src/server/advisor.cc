@@ -3,28 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
 #include "core/result.h"
-#include "core/text/quoted.h"
-#include "core/text/suggest.h"
 #include "engine/local/container.h"
 #include "estimate/needs_estimate.h"
 #include "estimate/seen_needs.h"
 #include "interference/interference.h"
+#include "platform/mutex.h"
 #include "policy/registry.h"
 #include "server/fits_here.h"
+#include "server/kept_profiles.h"
 #include "server/learning_rows.h"
 #include "server/pair_memory.h"
 #include "server/run_memory.h"
+#include "server/stored_profiles.h"
 
 namespace sharewell::server {
 namespace {
@@ -34,54 +32,91 @@ using core::Needs;
 using core::ProfileRecord;
 using core::Submission;
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr const char* kKeyFact = "workload key";  // in the environment of profiles from jobs
-constexpr std::chrono::seconds kProfileKept{5};   // a named profile is not read again for so long
-constexpr std::size_t kMostNamesRead = 1000;
 constexpr std::size_t kMostWordsKept = 100;
-constexpr std::size_t kRemovedAtOnce =
-    100;  // of the profiles that jobs left; others wait meanwhile
 
-// On a GPU of this machine before others, with a busy share before without, the newest of equals.
-const ProfileRecord* BestProfile(const std::vector<ProfileRecord>& records,
-                                 const core::Cluster& cluster,
-                                 const catalogue::GpuCatalogue& catalogue) {
-  const auto rank = [&](const ProfileRecord& record) {
-    const auto model = catalogue.Find(record.profile.gpu);
-    const std::string& name = model ? model->name : record.profile.gpu;
-    const bool here = std::any_of(cluster.models().begin(), cluster.models().end(),
-                                  [&](const GpuModel& m) { return m.name == name; });
-    return std::tuple(here, record.profile.busy.has_value(), record.created, record.id);
-  };
-  const ProfileRecord* best = nullptr;
-  for (const ProfileRecord& record : records) {
-    if (best == nullptr || rank(record) > rank(*best)) best = &record;
-  }
-  return best;
+bool IsMeasured(const Needs& needs, const Submission& submission) {
+  return needs.sources.busy == core::Source::kObserved &&
+         (needs.profile.busy || submission.gpus == 0);
 }
+
+// Others' runs may say that a job needs more memory than its user or its own graph says, never that
+// it needs less: one that is put where it does not fit fails.
+void NeverBelow(Needs& needs, const Needs& own) {
+  const auto raise = [](auto& figure, const auto& least) {
+    if (least && (!figure || *figure < *least)) figure = least;
+  };
+  raise(needs.profile.gpu_memory, own.profile.gpu_memory);
+  raise(needs.gpu_memory_upper, estimate::MemoryUpper(own));
+  raise(needs.profile.host_memory, own.profile.host_memory);
+}
+
+// The newest of all, and of each user whose jobs left profiles as many as come to each: a flood of
+// one user's must not hide what the others' took. The newest first.
+core::Result<std::vector<core::JobRecord>> FinishedJobs(store::JobStore& jobs,
+                                                        const std::vector<ProfileRecord>& kept,
+                                                        std::size_t most) {
+  store::JobFilter finished;
+  finished.phases = {core::Phase::kFinished};
+  finished.most = most;
+  auto records = jobs.Jobs(finished);
+  RETURN_IF_ERROR(records);
+  if (records->size() < most) return records;  // those are all there are
+  std::set<std::string> users;
+  for (const ProfileRecord& record : kept) users.insert(record.user);
+  std::set<std::int64_t> met;
+  for (const core::JobRecord& record : *records) met.insert(record.number);
+  for (const std::string& user : users) {
+    finished.user = user;
+    finished.most = std::max<std::size_t>(most / users.size(), 1);
+    auto theirs = jobs.Jobs(finished);
+    RETURN_IF_ERROR(theirs);
+    for (core::JobRecord& record : *theirs) {
+      if (met.insert(record.number).second) records->push_back(std::move(record));
+    }
+  }
+  std::sort(records->begin(), records->end(),
+            [](const auto& a, const auto& b) { return a.number > b.number; });
+  return records;
+}
+
+// Whose runs those were that an earlier version kept without a name: of the one user who ran such a
+// command, as far as jobs are remembered. Of several nobody knows, and they count for nobody.
+class Adopted {
+ public:
+  explicit Adopted(const std::vector<core::JobRecord>& records) {
+    for (const core::JobRecord& record : records) {
+      const auto [known, fresh] =
+          owner_.try_emplace(TextOf(DigestOf(core::WorkloadKey(record.asked))), record.user.name);
+      if (!fresh && known->second != record.user.name) known->second.reset();
+    }
+  }
+  std::optional<std::string> OwnerOf(const std::string& digest) const {
+    const auto known = owner_.find(digest);
+    return known == owner_.end() ? std::nullopt : known->second;
+  }
+
+ private:
+  std::map<std::string, std::optional<std::string>> owner_;
+};
 
 }  // namespace
 
 struct ServerAdvisor::Impl {
   Impl(const core::Cluster& machine, const catalogue::GpuCatalogue& models,
-       store::ProfileStore& stored, const AdvisorOptions& chosen)
-      : cluster(machine), catalogue(models), profiles(stored), options(chosen) {}
+       store::ProfileStore& stored, store::JobStore& job_store, const AdvisorOptions& chosen)
+      : cluster(machine), catalogue(models), profiles(stored), jobs(job_store), options(chosen) {}
 
   const core::Cluster& cluster;
   const catalogue::GpuCatalogue& catalogue;
   store::ProfileStore& profiles;
+  store::JobStore& jobs;
   const AdvisorOptions options;
   const core::Measurements builtin = catalogue::BuiltinMeasurements();
   RunMemory runs;
   PairMemory pairs{cluster, builtin};
-  struct ReadProfile {
-    SteadyClock::time_point at;
-    ProfileRecord record;
-  };
-  std::map<std::string, ReadProfile> read;  // by name
-  std::vector<std::string> names;           // of all, as of names_at
-  SteadyClock::time_point names_at{};
+  StoredProfiles named{cluster, catalogue, profiles};
+  KeptProfiles kept{profiles, options.most_profiles_kept, options.say};
   // A policy and what it points to. The one before stays until the next is asked for.
   struct Built {
     interference::Interference interference;
@@ -89,9 +124,38 @@ struct ServerAdvisor::Impl {
   };
   std::unique_ptr<Built> now, before;
   bool learnt = true;
-  // The profiles of source "job" in the store, by when they were written: (created, id).
-  std::set<std::pair<core::UnixMillis, std::int64_t>> kept_by_age;
-  std::unordered_map<std::int64_t, core::UnixMillis> kept_since;  // by id
+  // What other threads read and ask for.
+  mutable platform::Mutex mutex;
+  std::map<std::string, Lessons> taught SHAREWELL_GUARDED_BY(mutex);
+  std::vector<std::string> forget SHAREWELL_GUARDED_BY(mutex);
+
+  void Publish(const std::string& user) {
+    const Lessons lessons = runs.LessonsOf(user);
+    const platform::MutexLock lock(mutex);
+    if (lessons.workloads == 0) {
+      taught.erase(user);
+    } else {
+      taught[user] = lessons;
+    }
+  }
+  void ForgetNow() {
+    std::vector<std::string> users;
+    {
+      const platform::MutexLock lock(mutex);
+      users.swap(forget);
+    }
+    for (const std::string& user : users) {
+      runs.Forget(user);
+      pairs.Forget(user);
+      kept.Forget(user);
+      named.ChangedAll();
+      learnt = true;
+      if (const auto done = jobs.RemoveShared(user); !done) {
+        Say("what " + user + "'s jobs taught by sharing was not removed: " + done.error().message);
+      }
+      Publish(user);
+    }
+  }
 
   void Say(const std::string& what) const {
     if (options.say) options.say(what);
@@ -113,55 +177,17 @@ struct ServerAdvisor::Impl {
     return built;
   }
 
-  // Null: there is none of that name.
-  core::Result<const ProfileRecord*> FindProfile(const std::string& name) {
-    const auto time = SteadyClock::now();
-    if (const auto it = read.find(name); it != read.end() && time - it->second.at < kProfileKept) {
-      return &it->second.record;
-    }
-    const auto found =
-        profiles.Profiles({.id = {}, .name = name, .workload = {}, .gpu = {}, .source = {}});
-    RETURN_IF_ERROR(found);
-    const ProfileRecord* best = BestProfile(*found, cluster, catalogue);
-    if (best == nullptr) {
-      read.erase(name);
-      return nullptr;
-    }
-    if (read.size() >= kMostNamesRead) read.clear();
-    return &(read[name] = {time, *best}).record;
-  }
-
-  core::Result<void> CheckProfile(const std::string& name) {
-    const auto found = FindProfile(name);
-    if (!found)
-      return tl::unexpected(core::Error(found.error()).Within("profile " + core::Quoted(name)));
-    if (*found != nullptr) return {};
-    // Read once in a while: whoever errs often must not keep the store busy.
-    const auto time = SteadyClock::now();
-    if (time - names_at > kProfileKept) {
-      names.clear();
-      if (const auto all = profiles.Profiles({})) {
-        for (const ProfileRecord& record : *all) names.push_back(record.name);
-      }
-      names_at = time;
-    }
-    return core::UsageError(
-        "there is no profile {} in the server's store; `sharewell profiles` lists "
-        "them{}",
-        core::Quoted(name), core::DidYouMean(name, names));
-  }
-
-  std::optional<Needs> Brought(const Submission& submission) {
+  std::optional<Needs> Brought(const core::Account& user, const Submission& submission) {
     if (submission.needs) {
       Needs needs = estimate::AsBrought(*submission.needs);
       // What has learnt from runs here is not corrected by them once more.
       const bool unknown = needs.sources.busy == core::Source::kAssumed;
-      if (!unknown && !needs.retrained) runs.Correct(needs);
+      if (!unknown && !needs.retrained) runs.Correct(user.name, needs);
       if (needs.from.empty()) needs.from = "the submission";
       return needs;
     }
     if (submission.profile.empty()) return std::nullopt;
-    const auto found = FindProfile(submission.profile);
+    const auto found = named.Find(user.name, submission.profile);
     if (!found || *found == nullptr) return std::nullopt;
     Needs needs;
     needs.sources = core::Sources::All(core::Source::kObserved);
@@ -170,33 +196,27 @@ struct ServerAdvisor::Impl {
     return needs;
   }
 
+  // What runs say of it that count for this user.
+  struct Measured {
+    std::optional<Needs> needs;
+    bool by_others = false;
+  };
+  Measured MeasuredOf(const core::Account& user, const Submission& submission) const {
+    const KeyDigest key = DigestOf(core::WorkloadKey(submission));
+    auto own = runs.NeedsOf(user.name, key);
+    if (own && IsMeasured(*own, submission)) return {std::move(own), false};
+    auto others = runs.OthersNeeds(user.name, key);
+    if (others && IsMeasured(*others, submission)) return {std::move(others), true};
+    return {std::move(own), false};
+  }
+
   void Keep(const KeyDigest& key, const core::JobRecord& record);
-  // One that a job left is in the store now; the oldest go, a few at a time.
-  void CountKept(std::int64_t id, core::UnixMillis created);
-  // Those that jobs left, the oldest first.
-  core::Result<std::vector<ProfileRecord>> ReadKept();
 };
 
-core::Result<std::vector<ProfileRecord>> ServerAdvisor::Impl::ReadKept() {
-  auto kept = profiles.Profiles({.id = {}, .name = {}, .workload = {}, .gpu = {}, .source = "job"});
-  RETURN_IF_ERROR(kept);
-  std::sort(kept->begin(), kept->end(), [](const ProfileRecord& a, const ProfileRecord& b) {
-    return std::tie(a.created, a.id) < std::tie(b.created, b.id);
-  });
-  if (kept->size() <= options.most_profiles_kept) return kept;
-  const auto stay = kept->end() - static_cast<std::ptrdiff_t>(options.most_profiles_kept);
-  std::vector<std::int64_t> old;
-  for (auto it = kept->begin(); it != stay; ++it) old.push_back(it->id);
-  if (const auto removed = profiles.RemoveProfiles(old); !removed) {
-    Say("old profiles of jobs were not removed: " + removed.error().message);
-  }
-  kept->erase(kept->begin(), stay);
-  return kept;
-}
-
 void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& record) {
-  auto profile = runs.RecordOf(key);
+  auto profile = runs.RecordOf(record.user.name, key);
   if (!profile) return;
+  profile->by_admin = record.user.admin;
   profile->name = core::DisplayName(record.asked);
   if (profile->profile.workload.name.empty()) profile->profile.workload.name = profile->name;
   profile->created = record.ended.value_or(record.submitted);
@@ -212,77 +232,68 @@ void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& reco
   profile->notes = {fmt::format("measured while it ran; job {} was the last of {}", record.number,
                                 profile->repeats)};
   if (const auto id = profiles.Save(*profile)) {
-    runs.Kept(key, *id);
-    read.erase(profile->name);
-    CountKept(*id, profile->created);
+    runs.Kept(record.user.name, key, *id);
+    named.Changed(*id, profile->name);
+    kept.Add(record.user.name, *id, profile->created);
   } else {
     Say("the profile of job " + std::to_string(record.number) +
         " was not stored: " + id.error().message);
   }
 }
 
-void ServerAdvisor::Impl::CountKept(std::int64_t id, core::UnixMillis created) {
-  const auto [since, fresh] = kept_since.try_emplace(id, created);
-  if (!fresh) kept_by_age.erase({std::exchange(since->second, created), id});
-  kept_by_age.emplace(created, id);
-  if (kept_by_age.size() < options.most_profiles_kept + kRemovedAtOnce) return;
-  std::vector<std::int64_t> old;
-  while (kept_by_age.size() > options.most_profiles_kept) {
-    old.push_back(kept_by_age.begin()->second);
-    kept_since.erase(old.back());
-    kept_by_age.erase(kept_by_age.begin());
-  }
-  if (const auto removed = profiles.RemoveProfiles(old); !removed) {
-    Say("old profiles of jobs were not removed: " + removed.error().message);
-  }
-}
-
 core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue,
     store::ProfileStore& profiles, store::JobStore& jobs, const AdvisorOptions& options) {
-  auto inside = std::make_unique<Impl>(cluster, catalogue, profiles, options);
-  const auto shared = jobs.SharedRuns();
-  RETURN_IF_ERROR(shared);
-  for (const core::SharedRun& run : *shared) inside->pairs.Add(run);
-  const auto kept = inside->ReadKept();
+  auto inside = std::make_unique<Impl>(cluster, catalogue, profiles, jobs, options);
+  const auto kept = inside->kept.Read();
   RETURN_IF_ERROR(kept);
-  std::map<std::string, const ProfileRecord*> by_key;  // the newest of each
-  std::vector<std::string> keys;                       // the oldest first
+  const auto records = FinishedJobs(jobs, *kept, options.most_runs_read);
+  RETURN_IF_ERROR(records);
+  const Adopted adopted(*records);
+  auto shared = jobs.SharedRuns();
+  RETURN_IF_ERROR(shared);
+  for (core::SharedRun& run : *shared) {
+    for (auto [user, key] : {std::pair(&run.user_a, &run.a), std::pair(&run.user_b, &run.b)}) {
+      if (user->empty()) *user = adopted.OwnerOf(TextOf(DigestOf(*key))).value_or("");
+    }
+    inside->pairs.Add(run);
+  }
+  using OwnedText = std::pair<std::string, std::string>;  // user, key
+  std::map<OwnedText, const ProfileRecord*> by_key;       // the newest of each
+  std::vector<OwnedText> keys;                            // the oldest first
   for (const ProfileRecord& record : *kept) {
-    inside->CountKept(record.id, record.created);
     for (const auto& [fact, value] : record.environment) {
       if (fact != kKeyFact) continue;
-      by_key[value] = &record;
-      keys.push_back(value);
+      const auto user = record.user.empty() ? adopted.OwnerOf(value) : record.user;
+      if (!user) continue;
+      if (record.user.empty()) inside->named.Adopt(record.id, *user);
+      by_key[{*user, value}] = &record;
+      keys.emplace_back(*user, value);
     }
   }
-  store::JobFilter finished;
-  finished.phases = {core::Phase::kFinished};
-  finished.most = options.most_runs_read;
-  const auto records = jobs.Jobs(finished);
-  RETURN_IF_ERROR(records);
   // How long each took is in its record, what it needed in its key's profile.
-  std::map<std::string, const core::JobRecord*> predicted;          // by key
+  std::map<OwnedText, const core::JobRecord*> predicted;
   for (auto it = records->rbegin(); it != records->rend(); ++it) {  // the oldest first
     const KeyDigest key = DigestOf(core::WorkloadKey(it->asked));
     core::Profile nothing;
     nothing.workload = it->believed.profile.workload;
-    inside->runs.Add(key, it->number, nothing, it->alone_time);
+    inside->runs.Add(it->user.name, key, it->number, nothing, it->alone_time);
     const auto& needs = it->asked.needs;
     if (needs && needs->sources.busy == core::Source::kPredicted && !needs->retrained) {
-      predicted[TextOf(key)] = &*it;
+      predicted[{it->user.name, TextOf(key)}] = &*it;
     }
   }
-  for (const std::string& text : keys) {
-    const auto key = DigestFrom(text);
+  for (const OwnedText& owned : keys) {
+    const auto key = DigestFrom(owned.second);
     if (!key) continue;
-    const ProfileRecord* record = by_key[text];
-    inside->runs.Restore(*key, *record);
-    if (const auto it = predicted.find(text); it != predicted.end()) {
-      inside->runs.Compare(*key, estimate::AsBrought(*it->second->asked.needs).profile,
+    const ProfileRecord* record = by_key[owned];
+    inside->runs.Restore(owned.first, *key, *record);
+    if (const auto it = predicted.find(owned); it != predicted.end()) {
+      inside->runs.Compare(owned.first, *key, estimate::AsBrought(*it->second->asked.needs).profile,
                            record->profile);
     }
   }
+  for (const std::string& user : inside->runs.Users()) inside->Publish(user);
   auto built = inside->Build();
   RETURN_IF_ERROR(built);
   return std::unique_ptr<ServerAdvisor>(new ServerAdvisor(std::move(inside)));
@@ -291,9 +302,21 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
 ServerAdvisor::ServerAdvisor(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
 ServerAdvisor::~ServerAdvisor() = default;
 
-core::Result<void> ServerAdvisor::Check(const Submission& submission) {
+std::map<std::string, Lessons> ServerAdvisor::Taught() const {
+  const platform::MutexLock lock(impl_->mutex);
+  return impl_->taught;
+}
+
+void ServerAdvisor::Forget(const std::string& user) {
+  const platform::MutexLock lock(impl_->mutex);
+  impl_->forget.push_back(user);
+  impl_->taught.erase(user);
+}
+
+core::Result<void> ServerAdvisor::Check(const core::Account& user, const Submission& submission) {
+  impl_->ForgetNow();
   if (!submission.profile.empty()) {
-    if (auto ok = impl_->CheckProfile(submission.profile); !ok) return ok;
+    if (auto ok = impl_->named.Check(user.name, submission.profile); !ok) return ok;
   }
   if (!submission.image.empty()) {
     if (auto ok = engine::CheckImage(submission.image); !ok) return ok;
@@ -301,15 +324,16 @@ core::Result<void> ServerAdvisor::Check(const Submission& submission) {
   return CheckFitsHere(submission, impl_->cluster);
 }
 
-Needs ServerAdvisor::NeedsOf(const Submission& submission) {
-  auto brought = impl_->Brought(submission);
-  const auto runs = impl_->runs.NeedsOf(DigestOf(core::WorkloadKey(submission)));
+Needs ServerAdvisor::NeedsOf(const core::Account& user, const Submission& submission) {
+  impl_->ForgetNow();
+  auto brought = impl_->Brought(user, submission);
+  const auto [runs, by_others] = impl_->MeasuredOf(user, submission);
   // Measured here, on the job itself, stands before any prediction.
-  const bool measured = runs && runs->sources.busy == core::Source::kObserved &&
-                        (runs->profile.busy || submission.gpus == 0);
+  const bool measured = runs && IsMeasured(*runs, submission);
   if (measured && (!brought || brought->sources.busy != core::Source::kObserved)) {
     Needs needs = *runs;
     if (brought) estimate::FillFrom(needs, *brought);
+    if (brought && by_others) NeverBelow(needs, *brought);
     return needs;
   }
   if (brought) {
@@ -336,11 +360,12 @@ core::Estimate ServerAdvisor::EstimateOf(const core::JobRecord& record) {
       [&models = impl_->catalogue](const std::string& name) { return models.Lookup(name); });
 }
 
-core::WorkloadId ServerAdvisor::WorkloadOf(const Submission& submission) {
-  const KeyDigest key = DigestOf(core::WorkloadKey(submission));
-  const core::WorkloadId id = impl_->pairs.IdOf(key);
-  std::optional<Needs> needs = impl_->Brought(submission);
-  if (!needs) needs = impl_->runs.NeedsOf(key);
+core::WorkloadId ServerAdvisor::WorkloadOf(const core::Account& user,
+                                           const Submission& submission) {
+  const std::string key = core::WorkloadKey(submission);
+  const core::WorkloadId id = impl_->pairs.IdOf(OwnedDigest(user.name, key));
+  std::optional<Needs> needs = impl_->Brought(user, submission);
+  if (!needs) needs = impl_->runs.NeedsOf(user.name, DigestOf(key));
   if (needs && impl_->pairs.Name(id, needs->profile.workload)) impl_->learnt = true;
   return id;
 }
@@ -367,6 +392,7 @@ std::optional<core::Ratio> ServerAdvisor::SpeedWithShare(const core::Demand& dem
 }
 
 void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile& seen) {
+  impl_->ForgetNow();
   const KeyDigest key = DigestOf(core::WorkloadKey(record.asked));
   core::Profile profile = seen;
   profile.workload = record.believed.profile.workload;
@@ -375,13 +401,14 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
     profile.cpu_cores = estimate::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
   }
   const bool timed = record.alone_time.value > 0;
-  impl_->runs.Add(key, record.number, profile,
+  impl_->runs.Add(record.user.name, key, record.number, profile,
                   timed ? std::optional(record.alone_time) : std::nullopt);
   const auto& asked = record.asked.needs;
   if (asked && asked->sources.busy == core::Source::kPredicted && !asked->retrained) {
-    impl_->runs.Compare(key, estimate::AsBrought(*asked).profile, seen);
+    impl_->runs.Compare(record.user.name, key, estimate::AsBrought(*asked).profile, seen);
   }
   impl_->Keep(key, record);
+  impl_->Publish(record.user.name);
   if (!impl_->options.learn) return;
   if (auto run = RunToKeep(record, seen)) impl_->options.learn(*std::move(run));
 }

@@ -1,12 +1,14 @@
 // ServerAdvisor: what the server believes of jobs. What a client brings, a stored profile, or what
-// earlier runs of the same were seen to need; and the policy that stands on it, with all pairs that
-// were ever measured. Every run that ended well becomes a profile, and corrects predictions.
+// earlier runs of the same were seen to need, first by the same user (run_memory.h); and the policy
+// that stands on it, with all pairs that were ever measured. Every run that ended well becomes a
+// profile, and corrects predictions.
 //
-// The loop's thread alone.
+// The loop's thread alone, but for what says otherwise.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,6 +18,7 @@
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/units.h"
+#include "server/run_memory.h"
 #include "store/job_store.h"
 #include "store/learning_store.h"
 #include "store/store.h"
@@ -47,16 +50,22 @@ class ServerAdvisor final : public control::Advisor {
                                                           const AdvisorOptions& options);
   ~ServerAdvisor() override;
 
-  core::Result<void> Check(const core::Submission& submission) override;
-  core::Needs NeedsOf(const core::Submission& submission) override;
+  core::Result<void> Check(const core::Account& user, const core::Submission& submission) override;
+  core::Needs NeedsOf(const core::Account& user, const core::Submission& submission) override;
   core::Estimate EstimateOf(const core::JobRecord& record) override;
-  core::WorkloadId WorkloadOf(const core::Submission& submission) override;
+  core::WorkloadId WorkloadOf(const core::Account& user,
+                              const core::Submission& submission) override;
   const policy::Policy& Policy() override;
   void LearnShared(const core::SharedRun& run) override;
   std::optional<core::Ratio> SpeedWithShare(const core::Demand& demand,
                                             core::Ratio sm_share) override;
   // `seen.steps_per_second`: of the job alone, where that was measured (Guard's Pace::alone).
   void LearnRun(const core::JobRecord& record, const core::Profile& seen) override;
+
+  // Whose runs taught what. Any thread.
+  std::map<std::string, Lessons> Taught() const;
+  // What that user's runs taught is not believed any more from the next question on. Any thread.
+  void Forget(const std::string& user);
 
  private:
   struct Impl;

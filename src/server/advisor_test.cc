@@ -9,6 +9,7 @@
 #include "catalogue/builtin_measurements.h"
 #include "core/snapshot.h"
 #include "server/run_memory.h"
+#include "server/test_stores.h"
 #include "server/this_machine.h"
 
 namespace sharewell::server {
@@ -23,71 +24,6 @@ using core::Submission;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class KeptProfiles : public store::ProfileStore {
- public:
-  core::Result<std::int64_t> Save(const core::ProfileRecord& record) override {
-    ++saves;
-    core::ProfileRecord kept = record;
-    if (kept.id == 0) kept.id = ++last_id;
-    for (core::ProfileRecord& other : all) {
-      if (other.id == kept.id) {
-        other = kept;
-        return kept.id;
-      }
-    }
-    all.push_back(kept);
-    return kept.id;
-  }
-  core::Result<std::vector<core::ProfileRecord>> Profiles(
-      const store::ProfileFilter& filter) override {
-    std::vector<core::ProfileRecord> found;
-    for (const core::ProfileRecord& record : all) {
-      if (filter.name && *filter.name != record.name) continue;
-      if (filter.source && *filter.source != record.source) continue;
-      found.push_back(record);
-    }
-    return found;
-  }
-  core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t> ids) override {
-    return static_cast<std::int64_t>(std::erase_if(all, [&](const core::ProfileRecord& record) {
-      return std::find(ids.begin(), ids.end(), record.id) != ids.end();
-    }));
-  }
-
-  std::vector<core::ProfileRecord> all;
-  int saves = 0;
-  std::int64_t last_id = 0;
-};
-
-class KeptJobs : public store::JobStore {
- public:
-  core::Result<void> Write(const store::JobChanges& changes) override {
-    shared.insert(shared.end(), changes.shared.begin(), changes.shared.end());
-    return {};
-  }
-  core::Result<std::vector<JobRecord>> Jobs(const store::JobFilter&) override {
-    return std::vector<JobRecord>(finished.rbegin(), finished.rend());
-  }
-  core::Result<std::map<std::int64_t, core::Phase>> PhasesOf(
-      const std::vector<std::int64_t>&) override {
-    return std::map<std::int64_t, core::Phase>();
-  }
-  core::Result<std::int64_t> LastNumber() override { return 0; }
-  core::Result<std::int64_t> LastEvent() override { return 0; }
-  core::Result<std::vector<core::Event>> Events(std::int64_t, std::size_t) override {
-    return std::vector<core::Event>();
-  }
-  core::Result<std::vector<core::SharedRun>> SharedRuns() override { return shared; }
-  core::Result<std::optional<std::string>> Kept(const std::string&) override {
-    return std::optional<std::string>();
-  }
-  core::Result<void> TidyJobs(core::UnixMillis, std::int64_t) override { return {}; }
-  core::Result<void> BecomeServer() override { return {}; }
-
-  std::vector<JobRecord> finished;  // the oldest first
-  std::vector<core::SharedRun> shared;
-};
 
 class ServerAdvisorTest : public ::testing::Test {
  protected:
@@ -116,11 +52,13 @@ class ServerAdvisorTest : public ::testing::Test {
     needs.profile.cpu_cores = cores;
     return needs;
   }
-  JobRecord Ran(const Submission& asked, double seconds) {
+  JobRecord Ran(const Submission& asked, double seconds) { return Ran(ann, asked, seconds); }
+  JobRecord Ran(const core::Account& user, const Submission& asked, double seconds) {
     JobRecord record;
     record.number = ++last_number;
+    record.user = user;
     record.asked = asked;
-    record.believed = advisor->NeedsOf(asked);
+    record.believed = advisor->NeedsOf(user, asked);
     record.phase = core::Phase::kFinished;
     record.gpus = {{0, "GPU-a", "H200"}};
     record.cores = 8;
@@ -135,13 +73,13 @@ class ServerAdvisorTest : public ::testing::Test {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       JobRecord record;
       record.asked = asked[i];
-      record.believed = advisor->NeedsOf(asked[i]);
+      record.believed = advisor->NeedsOf(ann, asked[i]);
       core::Job job;
       job.id = core::JobId(i);
       job.user = core::UserId(0);
       job.gpus = asked[i].gpus;
       job.cores = asked[i].cores;
-      job.workload = advisor->WorkloadOf(asked[i]);
+      job.workload = advisor->WorkloadOf(ann, asked[i]);
       snapshot.Submit(job, advisor->EstimateOf(record));
     }
     const policy::Policy& policy = advisor->Policy();
@@ -149,9 +87,14 @@ class ServerAdvisorTest : public ::testing::Test {
     return policy.Decide(snapshot, {}, *memo);
   }
 
+  const core::Account root{"root", 0, 0, true};
+  const core::Account ann{"ann", 1000, 1000, false};
+  const core::Account bob{"bob", 1001, 1001, false};
+  const core::Account cal{"cal", 1002, 1002, false};
+  const core::Account eve{"eve", 1003, 1003, false};
   catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
-  KeptProfiles profiles;
-  KeptJobs jobs;
+  MemoryProfiles profiles;
+  MemoryKnowledge jobs;
   MachineHere machine;
   std::unique_ptr<ServerAdvisor> advisor;
   std::int64_t last_number = 0;
@@ -160,7 +103,7 @@ class ServerAdvisorTest : public ::testing::Test {
 TEST_F(ServerAdvisorTest, WhatIsUnknownFillsItsGpuAndIsNotShared) {
   Machine("1xH200");
   const Submission job = Command({"python", "train.py"});
-  const Needs needs = advisor->NeedsOf(job);
+  const Needs needs = advisor->NeedsOf(ann, job);
   EXPECT_EQ(needs.sources.busy, Source::kAssumed);
   EXPECT_THAT(needs.from, HasSubstr("nothing is known"));
   const core::Plan plan = Decide({job, Command({"python", "other.py"})});
@@ -174,7 +117,7 @@ TEST_F(ServerAdvisorTest, AClientsNeedsAreBelievedAsPredictionsAndOnlyWhereSane)
   job.needs = Known(0.3, 10, 2, Source::kObserved);
   job.needs->profile.dram = -5;
   job.needs->duration = Seconds(1e300);
-  const Needs needs = advisor->NeedsOf(job);
+  const Needs needs = advisor->NeedsOf(ann, job);
   EXPECT_EQ(needs.sources.busy, Source::kTold);
   EXPECT_FALSE(needs.profile.dram);
   EXPECT_FALSE(needs.duration);
@@ -204,7 +147,7 @@ TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
   ASSERT_THAT(profiles.all, SizeIs(1));
   EXPECT_EQ(profiles.all[0].source, "job");
   EXPECT_EQ(profiles.all[0].name, "python train.py");
-  Needs needs = advisor->NeedsOf(job);
+  Needs needs = advisor->NeedsOf(ann, job);
   EXPECT_EQ(needs.sources.busy, Source::kObserved) << "measured beats predicted";
   EXPECT_EQ(needs.from, "job 1");
   EXPECT_EQ(needs.profile.busy, 0.3);
@@ -215,17 +158,17 @@ TEST_F(ServerAdvisorTest, ARunIsRememberedKeptAndBelievedAfterARestart) {
   seen.gpu_memory = GiB(14);
   advisor->LearnRun(Ran(job, 120), seen);
   EXPECT_THAT(profiles.all, SizeIs(1)) << "one a workload";
-  needs = advisor->NeedsOf(job);
+  needs = advisor->NeedsOf(ann, job);
   EXPECT_EQ(needs.profile.gpu_memory, GiB(12));
   EXPECT_NEAR(*needs.gpu_memory_upper / GiB(14), 1.05, 1e-9) << "by what runs spread";
 
   Restart();
-  needs = advisor->NeedsOf(job);
+  needs = advisor->NeedsOf(ann, job);
   EXPECT_EQ(needs.sources.busy, Source::kObserved);
   EXPECT_EQ(needs.profile.busy, 0.3);
   EXPECT_EQ(needs.duration, Seconds(110));
   EXPECT_GE(*needs.gpu_memory_upper, GiB(14));
-  EXPECT_EQ(advisor->NeedsOf(Command({"python", "eval.py"})).sources.busy, Source::kAssumed);
+  EXPECT_EQ(advisor->NeedsOf(ann, Command({"python", "eval.py"})).sources.busy, Source::kAssumed);
 
   const int saves = profiles.saves;
   for (int i = 0; i < 5; ++i) advisor->LearnRun(Ran(job, 110), seen);
@@ -254,7 +197,50 @@ TEST_F(ServerAdvisorTest, F13_OfTheProfilesThatJobsLeftTheNewestStay) {
   std::vector<std::string> names;
   for (const auto& record : profiles.all) names.push_back(record.name);
   EXPECT_THAT(names, ::testing::ElementsAre("first", "third", "by hand"));
-  EXPECT_EQ(advisor->NeedsOf(Command({"first"})).sources.busy, Source::kObserved);
+  EXPECT_EQ(advisor->NeedsOf(ann, Command({"first"})).sources.busy, Source::kObserved);
+}
+
+TEST_F(ServerAdvisorTest, B5_OfTheProfilesThatJobsLeftTheUserWithMostLosesTheOldest) {
+  Machine("1xH200");
+  Restart({.most_profiles_kept = 10});
+  const core::Profile seen = Known(0.3, 10, 2).profile;
+  const auto run = [&](const core::Account& user, const std::string& word) {
+    JobRecord record = Ran(user, Command({word}), 100);
+    record.ended = last_number;
+    advisor->LearnRun(record, seen);
+  };
+  for (int i = 0; i < 4; ++i) run(bob, fmt::format("his {}", i));
+  for (int i = 0; i < 300; ++i) run(eve, fmt::format("hers {}", i));
+  const auto of = [&](const std::string& user) {
+    return std::count_if(profiles.all.begin(), profiles.all.end(),
+                         [&](const auto& record) { return record.user == user; });
+  };
+  EXPECT_EQ(of("bob"), 4);
+  EXPECT_LE(of("eve"), 106);
+  Restart({.most_profiles_kept = 10});
+  EXPECT_EQ(of("bob"), 4);
+  EXPECT_EQ(of("eve"), 6);
+  EXPECT_EQ(advisor->NeedsOf(bob, Command({"his 0"})).sources.busy, Source::kObserved);
+}
+
+TEST_F(ServerAdvisorTest, B5_AFloodOfOnesJobsDoesNotHideHowLongAnothersTook) {
+  Machine("1xH200");
+  const core::Profile seen = Known(0.3, 10, 2).profile;
+  std::vector<Submission> his;
+  for (int i = 0; i < 3; ++i) {
+    his.push_back(Command({"his", std::to_string(i)}));
+    his.back().needs = Known(0.6, 5, 2);
+    advisor->LearnRun(Ran(bob, his.back(), 100), seen);
+  }
+  for (int i = 0; i < 60; ++i) advisor->LearnRun(Ran(eve, Command({"true"}), 0.01), seen);
+  Restart({.most_runs_read = 20});
+  for (const Submission& job : his) {
+    EXPECT_EQ(advisor->NeedsOf(bob, job).duration, Seconds(100));
+  }
+  Submission other = Command({"another"});
+  other.needs = Known(0.6, 5, 2);
+  EXPECT_NEAR(*advisor->NeedsOf(bob, other).profile.gpu_memory / GiB(10), 1, 1e-9)
+      << "his correction is known too";
 }
 
 TEST_F(ServerAdvisorTest, TheProfilesThatJobsLeaveAreBoundedWhileTheServerRuns) {
@@ -287,7 +273,7 @@ TEST_F(ServerAdvisorTest, AStarvedJobIsGivenMoreTheNextTime) {
   Machine("1xH200");
   const Submission job = Command({"python", "train.py"});
   advisor->LearnRun(Ran(job, 100), Known(0.4, 10, 7.8).profile);  // of 8 cores
-  EXPECT_EQ(advisor->NeedsOf(job).profile.cpu_cores, 12);
+  EXPECT_EQ(advisor->NeedsOf(ann, job).profile.cpu_cores, 12);
 }
 
 TEST_F(ServerAdvisorTest, NamedProfilesAreReadFromTheStore) {
@@ -304,11 +290,11 @@ TEST_F(ServerAdvisorTest, NamedProfilesAreReadFromTheStore) {
   record.profile.busy = 0.25;
   record.id = 2;
   profiles.all.push_back(record);
-  EXPECT_TRUE(advisor->Check(job));
-  EXPECT_EQ(advisor->NeedsOf(job).profile.busy, 0.25) << "that of a GPU that is here";
-  EXPECT_EQ(advisor->NeedsOf(job).from, "profile resnet");
+  EXPECT_TRUE(advisor->Check(ann, job));
+  EXPECT_EQ(advisor->NeedsOf(ann, job).profile.busy, 0.25) << "that of a GPU that is here";
+  EXPECT_EQ(advisor->NeedsOf(ann, job).from, "profile resnet");
   job.profile = "resnt";
-  const auto refused = advisor->Check(job);
+  const auto refused = advisor->Check(ann, job);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("did you mean 'resnet'"));
 }
@@ -318,14 +304,14 @@ TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
   const auto refusal = [&](auto change) {
     Submission job = Command({"train"});
     change(job);
-    const auto checked = advisor->Check(job);
+    const auto checked = advisor->Check(ann, job);
     EXPECT_FALSE(checked);
     if (checked) return std::string();
     EXPECT_EQ(checked.error().kind, core::ErrorKind::kUsage);
     return checked.error().message;
   };
-  EXPECT_TRUE(advisor->Check(Command({"train"}, 2)));
-  EXPECT_TRUE(advisor->Check(Command({"make"}, 0)));
+  EXPECT_TRUE(advisor->Check(ann, Command({"train"}, 2)));
+  EXPECT_TRUE(advisor->Check(ann, Command({"make"}, 0)));
   EXPECT_THAT(refusal([](Submission& job) { job.gpus = 3; }), HasSubstr("2 H200 and 1 A100"));
   EXPECT_THAT(refusal([](Submission& job) { job.gpu_models = {"H100"}; }), HasSubstr("2 H200"));
   EXPECT_THAT(refusal([](Submission& job) {
@@ -339,7 +325,7 @@ TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
               HasSubstr("5000.0 GiB of host memory"));
   Machine("none");
   EXPECT_THAT(refusal([](Submission&) {}), HasSubstr("no GPU"));
-  EXPECT_TRUE(advisor->Check(Command({"make"}, 0)));
+  EXPECT_TRUE(advisor->Check(ann, Command({"make"}, 0)));
 }
 
 TEST_F(ServerAdvisorTest, EstimatesAreForEveryModelWithTheUsersBounds) {
@@ -394,8 +380,8 @@ TEST_F(ServerAdvisorTest, PairsComeFromWhatWeCarryAndFromWhatWasMeasuredHere) {
   EXPECT_NE(&advisor->Policy(), before);
   EXPECT_EQ(before->Name(), "sharewell") << "the one before is still there";
 
-  const core::SharedRun good{"H200", core::WorkloadKey(a), core::WorkloadKey(b), 0.97, 0.98, true,
-                             1};
+  const core::SharedRun good{
+      "H200", core::WorkloadKey(a), core::WorkloadKey(b), 0.97, 0.98, true, 1, 1, 1, "ann", "ann"};
   advisor->LearnShared(good);
   EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "what was measured here stands before it";
   core::SharedRun bad = good;
@@ -412,13 +398,13 @@ TEST_F(ServerAdvisorTest, PredictionsAreCorrectedByWhatRunsShowed) {
     job.needs = Known(0.4, 10, 2);
     job.needs->from = "net.onnx at batch 8";
     if (i == 3) {
-      const Needs needs = advisor->NeedsOf(job);
+      const Needs needs = advisor->NeedsOf(ann, job);
       EXPECT_NEAR(*needs.profile.gpu_memory / GiB(20), 1, 1e-9);
       EXPECT_NEAR(*needs.profile.busy, 0.2, 1e-9);
       EXPECT_EQ(needs.from, "net.onnx at batch 8, corrected by 3 workloads measured here");
       break;
     }
-    EXPECT_EQ(advisor->NeedsOf(job).profile.gpu_memory, GiB(10));
+    EXPECT_EQ(advisor->NeedsOf(ann, job).profile.gpu_memory, GiB(10));
     advisor->LearnRun(Ran(job, 60), Known(0.2, 20, 2).profile);
   }
 }
@@ -443,13 +429,165 @@ TEST_F(ServerAdvisorTest, CpuOnlyJobsTakeWhatIsLeftWithAndWithoutAGpu) {
   EXPECT_EQ(alone.infeasible, std::vector{core::JobId(1)});
 }
 
+TEST_F(ServerAdvisorTest, A3_WhatOneUserRanSaysNothingOfAnothersJob) {
+  Machine("1xH200");
+  const Submission train = Command({"python3", "train.py"});
+  for (int i = 0; i < 9; ++i) advisor->LearnRun(Ran(eve, train, 14), Known(0.05, 0.5, 1).profile);
+  EXPECT_EQ(advisor->NeedsOf(eve, train).profile.gpu_memory, GiB(0.5)) << "eve's own at once";
+  Needs needs = advisor->NeedsOf(bob, train);
+  EXPECT_EQ(needs.sources.busy, Source::kAssumed);
+  EXPECT_FALSE(needs.profile.gpu_memory);
+  Submission predicted = train;
+  predicted.needs = Known(0.8, 126, 4);
+  EXPECT_EQ(advisor->NeedsOf(bob, predicted).profile.gpu_memory, GiB(126));
+  Restart();
+  EXPECT_EQ(advisor->NeedsOf(eve, train).profile.gpu_memory, GiB(0.5));
+  EXPECT_EQ(advisor->NeedsOf(bob, train).sources.busy, Source::kAssumed);
+  EXPECT_EQ(advisor->NeedsOf(bob, predicted).profile.gpu_memory, GiB(126));
+  // Once bob has run it, it is his that counts, whatever eve runs.
+  advisor->LearnRun(Ran(bob, train, 100), Known(0.8, 126, 4).profile);
+  for (int i = 0; i < 9; ++i) advisor->LearnRun(Ran(eve, train, 14), Known(0.05, 0.5, 1).profile);
+  needs = advisor->NeedsOf(bob, train);
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(126));
+  EXPECT_THAT(needs.from, HasSubstr("job"));
+}
+
+TEST_F(ServerAdvisorTest, A3_WhatSeveralUsersRanCountsForOthersButNeverBelowTheirOwnMemory) {
+  Machine("1xH200");
+  const Submission train = Command({"python3", "/opt/course/train.py"});
+  for (int i = 0; i < 9; ++i) advisor->LearnRun(Ran(eve, train, 14), Known(0.1, 0.5, 1).profile);
+  advisor->LearnRun(Ran(ann, train, 90), Known(0.3, 10, 2).profile);
+  Needs needs = advisor->NeedsOf(bob, train);
+  EXPECT_EQ(needs.sources.busy, Source::kObserved);
+  EXPECT_EQ(needs.from, "runs of the same by 2 other users");
+  EXPECT_NEAR(*needs.profile.busy, 0.2, 1e-9) << "each weighs once";
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(10)) << "one who says the truth is enough";
+  EXPECT_GE(*needs.gpu_memory_upper, GiB(10));
+  advisor->LearnRun(Ran(cal, train, 90), Known(0.3, 0.5, 2).profile);
+  Submission predicted = train;
+  predicted.needs = Known(0.8, 126, 4);
+  predicted.needs->gpu_memory_upper = GiB(130);
+  needs = advisor->NeedsOf(bob, predicted);
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(126)) << "never below his own graph";
+  EXPECT_EQ(needs.gpu_memory_upper, GiB(130));
+  EXPECT_EQ(needs.profile.busy, 0.3) << "the median over users";
+  EXPECT_THAT(advisor->NeedsOf(eve, train).from, HasSubstr("9 runs")) << "their own go first";
+}
+
+TEST_F(ServerAdvisorTest, A3_WhatAnOlderVersionLearntIsOfTheOneWhoRanIt) {
+  Machine("1xH200");
+  const Submission own = Command({"python3", "own.py"}), both = Command({"python3", "both.py"});
+  advisor->LearnRun(Ran(bob, own, 60), Known(0.3, 10, 2).profile);
+  advisor->LearnRun(Ran(bob, both, 60), Known(0.3, 10, 2).profile);
+  Ran(eve, both, 60);
+  for (core::ProfileRecord& record : profiles.all) record.user.clear();
+  jobs.shared = {
+      {"H200", core::WorkloadKey(own), core::WorkloadKey(own), 0.2, 0.2, true, 1, 1, 1, "", ""}};
+  Restart();
+  EXPECT_EQ(advisor->NeedsOf(bob, own).sources.busy, Source::kObserved);
+  EXPECT_EQ(advisor->NeedsOf(bob, both).sources.busy, Source::kAssumed) << "whose was it?";
+  EXPECT_EQ(advisor->NeedsOf(eve, own).sources.busy, Source::kAssumed);
+  Submission by_name = Command({"true"});
+  by_name.profile = "python3 own.py";
+  EXPECT_TRUE(advisor->Check(bob, by_name));
+  EXPECT_FALSE(advisor->Check(eve, by_name));
+}
+
+TEST_F(ServerAdvisorTest, A3_PairsCountForTheUsersWhoseJobsTheyWere) {
+  Machine("1xH200");
+  Submission a = Command({"python", "a.py"}), b = Command({"python", "b.py"});
+  a.needs = b.needs = Known(0.1, 4, 1);
+  const std::string key_a = core::WorkloadKey(a), key_b = core::WorkloadKey(b);
+  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "eve", "eve"});
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "ann's";
+  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "ann", "ann"});
+  EXPECT_THAT(Decide({a, b}).starts, SizeIs(1));
+}
+
+TEST_F(ServerAdvisorTest, A3_NamesAreByUserAndDoNotShadowWhatAnAdminMeasured) {
+  Machine("1xH200");
+  core::ProfileRecord measured;
+  measured.name = "bert";
+  measured.source = "profile";
+  measured.profile = Known(0.7, 60, 4).profile;
+  ASSERT_TRUE(profiles.Save(measured));
+  Submission tiny = Command({"sleep", "1"});
+  tiny.name = "bert";
+  JobRecord ran = Ran(eve, tiny, 1);
+  ran.ended = 2'000'000'000'000;
+  advisor->LearnRun(ran, Known(0.01, 0.1, 1).profile);
+  tiny.name = "gpt";
+  advisor->LearnRun(Ran(eve, Command({"sleep", "2"}), 1), Known(0.01, 0.1, 1).profile);
+  ran = Ran(eve, tiny, 1);
+  ran.asked.command.push_back("3");
+  advisor->LearnRun(ran, Known(0.01, 0.1, 1).profile);
+  Submission job = Command({"python", "train.py"});
+  job.profile = "bert";
+  for (const core::Account& user : {bob, eve, root}) {
+    EXPECT_EQ(advisor->NeedsOf(user, job).profile.gpu_memory, GiB(60)) << user.name;
+  }
+  job.profile = "gpt";
+  EXPECT_EQ(advisor->NeedsOf(eve, job).profile.gpu_memory, GiB(0.1)) << "her own name";
+  const auto refused = advisor->Check(bob, job);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("was left by jobs of other users"));
+  // An admin's job of that name goes before her own, and counts for all.
+  tiny.command = {"python", "gpt.py"};
+  advisor->LearnRun(Ran(root, tiny, 60), Known(0.5, 30, 1).profile);
+  for (const core::Account& user : {bob, eve}) {
+    EXPECT_EQ(advisor->NeedsOf(user, job).profile.gpu_memory, GiB(30)) << user.name;
+  }
+}
+
+TEST_F(ServerAdvisorTest, A3_OnesFalseNeedsCorrectNobodyElsesPredictions) {
+  Machine("1xH200");
+  const auto lie = [&](const core::Account& user, double predicted, double was) {
+    for (int i = 0; i < 6; ++i) {
+      Submission job = Command({"./tiny", user.name, std::to_string(i)});
+      job.needs = Known(0.9, predicted, 8);
+      advisor->LearnRun(Ran(user, job, 2), Known(0.05, was, 0.5).profile);
+    }
+  };
+  Submission honest = Command({"python", "train.py"});
+  honest.needs = Known(0.4, 40, 4);
+  honest.needs->from = "net.onnx at batch 8";
+  lie(eve, 100, 1);
+  EXPECT_EQ(advisor->NeedsOf(bob, honest).profile, Known(0.4, 40, 4).profile);
+  EXPECT_LT(*advisor->NeedsOf(eve, honest).profile.gpu_memory, GiB(10)) << "her own words";
+  Restart();
+  EXPECT_EQ(advisor->NeedsOf(bob, honest).profile, Known(0.4, 40, 4).profile);
+  lie(ann, 10, 10);
+  Needs needs = advisor->NeedsOf(bob, honest);
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(40)) << "of two the milder";
+  lie(cal, 100, 1);
+  needs = advisor->NeedsOf(bob, honest);
+  EXPECT_EQ(needs.profile.gpu_memory, GiB(40)) << "others never lower memory";
+  EXPECT_LT(*needs.profile.busy, 0.2) << "the median over three users";
+  EXPECT_THAT(needs.from, HasSubstr("3 other users"));
+}
+
+TEST(RunMemory, B5_TheUserWithMostLosesTheirOldest) {
+  RunMemory memory(100);
+  core::Profile seen;
+  seen.busy = 0.5;
+  for (int i = 0; i < 20; ++i) memory.Add("bob", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+  for (int i = 0; i < 1000; ++i)
+    memory.Add("eve", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(memory.NeedsOf("bob", DigestOf(std::to_string(i)))) << i;
+  }
+  EXPECT_FALSE(memory.NeedsOf("eve", DigestOf("100")));
+  EXPECT_TRUE(memory.NeedsOf("eve", DigestOf("999")));
+}
+
 TEST(RunMemory, IsBoundedAndForgetsWhatWasNotMetForLongest) {
   RunMemory memory(100);
   core::Profile seen;
   seen.busy = 0.5;
-  for (int i = 0; i < 1000; ++i) memory.Add(DigestOf(std::to_string(i)), i, seen, Seconds(1));
-  EXPECT_FALSE(memory.NeedsOf(DigestOf("5")));
-  EXPECT_TRUE(memory.NeedsOf(DigestOf("999")));
+  for (int i = 0; i < 1000; ++i)
+    memory.Add("ann", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+  EXPECT_FALSE(memory.NeedsOf("ann", DigestOf("5")));
+  EXPECT_TRUE(memory.NeedsOf("ann", DigestOf("999")));
   EXPECT_EQ(DigestFrom(TextOf(DigestOf("x"))), DigestOf("x"));
   EXPECT_FALSE(DigestFrom("x"));
   EXPECT_FALSE(DigestFrom(std::string(32, '-')));

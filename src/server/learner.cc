@@ -22,7 +22,6 @@ constexpr std::size_t kMostWaitingBytes = std::size_t{32} << 20;
 constexpr std::size_t kMostWaitingRuns = 10'000;
 constexpr std::size_t kLargestGraph = std::size_t{4} << 20;
 constexpr std::size_t kGraphsCached = 500;
-constexpr std::size_t kHistoryShown = 20;
 constexpr std::int64_t kMostRunsKept = store::LearningBounds{}.runs;
 // For drift: so many of the newest runs, and looked again after so many new ones.
 constexpr std::size_t kDriftRuns = 40, kDriftEvery = 10;
@@ -171,6 +170,12 @@ core::Result<void> Learner::Use(const std::string& what) {
   return {};
 }
 
+void Learner::Forget(const std::string& user) {
+  const platform::MutexLock lock(mutex_);
+  waiting_.forget.push_back(user);
+  wake_.notify_all();
+}
+
 void Learner::Work() {
   // Of this thread alone: training takes the time that nobody else wants.
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
@@ -190,7 +195,8 @@ void Learner::Work() {
     }
     platform::MutexLock lock(mutex_);
     const auto wanted = [this]() SHAREWELL_REQUIRES(mutex_) {
-      return stop_ || !waiting_.runs.empty() || !waiting_.graphs.empty() || waiting_.pin;
+      return stop_ || !waiting_.runs.empty() || !waiting_.graphs.empty() || waiting_.pin ||
+             !waiting_.forget.empty();
     };
     if (!done) {
       wake_.wait_for(lock, kTryAgain, [this]() SHAREWELL_REQUIRES(mutex_) { return stop_; });
@@ -198,7 +204,9 @@ void Learner::Work() {
       wake_.wait(lock, wanted);
       // What ends together is stored together; a choice does not wait.
       wake_.wait_for(lock, std::chrono::duration<double>(options_.gather.value),
-                     [this]() SHAREWELL_REQUIRES(mutex_) { return stop_ || waiting_.pin; });
+                     [this]() SHAREWELL_REQUIRES(mutex_) {
+                       return stop_ || waiting_.pin || !waiting_.forget.empty();
+                     });
     }
     if (done) taken = {};
     const auto append = [](auto& to, auto& from) {
@@ -206,6 +214,7 @@ void Learner::Work() {
     };
     append(taken.graphs, waiting_.graphs);
     append(taken.runs, waiting_.runs);
+    append(taken.forget, waiting_.forget);
     if (waiting_.pin) taken.pin = waiting_.pin;
     waiting_ = {};
     if (!stop_) continue;
@@ -232,42 +241,30 @@ core::Result<void> Learner::Open() {
     report->id = model.id;
     report->time = model.time;
     if (history.size() < kHistoryShown) history.push_back(*report);
-    if (!report->chosen.empty() && !decided && report->chosen != "retrained") {
-      decided = pinned = true;
-    }
-    // What was learnt onto another one is not for the one that is given now.
-    if (decided || report->outcome != "taken" || report->given != options_.given_name) continue;
-    const auto text = store_->ModelText(model.id);
-    RETURN_IF_ERROR(text);
-    if (!*text) continue;
-    auto trained = predict::ReadTrained(**text);
-    decided = true;
-    if (trained) {
-      Take(std::make_shared<const predict::Trained>(std::move(*trained)), *report);
-    } else {
-      Say(fmt::format("the predictor that was trained here is not used: {}",
-                      trained.error().message));
-    }
+    if (decided || report->chosen.empty()) continue;
+    decided = true;  // the newest choice counts
+    pinned = report->chosen != "retrained";
   }
+  if (!pinned) RETURN_IF_ERROR(TakeNewest());
   const auto runs = store_->Runs(kMostRunsKept);
   RETURN_IF_ERROR(runs);
   const auto graphs = store_->CountGraphs();
   RETURN_IF_ERROR(graphs);
   std::size_t learnt = 0;
   for (const TrainingReport& report : history) {
-    if (report.outcome != "chosen") {
+    if (report.outcome != "chosen" && report.outcome != "forgotten") {
       learnt = static_cast<std::size_t>(std::count_if(
           runs->begin(), runs->end(),
           [&](const store::KeptRun& run) { return run.record.created <= report.time; }));
       break;
     }
   }
+  RETURN_IF_ERROR(CountRuns());
   if (learnt > 0) looked_to_ = (*runs)[learnt - 1].id;
   restored_ = true;
   const platform::MutexLock lock(mutex_);
   state_.history = std::move(history);
   state_.pinned = pinned;
-  state_.runs = runs->size();
   state_.graphs = static_cast<std::size_t>(*graphs);
   state_.new_runs = runs->size() - learnt;
   return {};
@@ -281,76 +278,20 @@ core::Result<void> Learner::Store(Waiting& waiting) {
     waiting.runs.clear();
     const auto graphs = store_->CountGraphs();
     RETURN_IF_ERROR(graphs);
+    RETURN_IF_ERROR(CountRuns());
     const platform::MutexLock lock(mutex_);
     state_.graphs = static_cast<std::size_t>(*graphs);
-    state_.runs = std::min(state_.runs + stored, static_cast<std::size_t>(kMostRunsKept));
     state_.new_runs += stored;
+  }
+  while (!waiting.forget.empty()) {
+    RETURN_IF_ERROR(ForgetNow(waiting.forget.back()));
+    waiting.forget.pop_back();
   }
   if (waiting.pin) {
     RETURN_IF_ERROR(Choose(*waiting.pin));
     waiting.pin.reset();
   }
   return {};
-}
-
-core::Result<void> Learner::Choose(bool pin) {
-  TrainingReport report;
-  report.time = options_.wall();
-  report.outcome = "chosen";
-  report.chosen = pin ? options_.given_name : "retrained";
-  report.why = pin ? "somebody chose it; nothing is trained until \"retrained\" is chosen"
-                   : "somebody chose what is trained here";
-  std::shared_ptr<const predict::Trained> model = given_;
-  std::optional<TrainingReport> by;
-  if (!pin) {
-    const auto models = store_->Models();
-    RETURN_IF_ERROR(models);
-    for (const store::KeptModel& kept : *models) {
-      auto made = ReportFromJson(kept.report);
-      if (!made || made->outcome != "taken" || made->given != options_.given_name) continue;
-      const auto text = store_->ModelText(kept.id);
-      RETURN_IF_ERROR(text);
-      if (!*text) continue;
-      auto trained = predict::ReadTrained(**text);
-      if (!trained) break;
-      made->id = kept.id;
-      made->time = kept.time;
-      model = std::make_shared<const predict::Trained>(std::move(*trained));
-      by = *std::move(made);
-      break;
-    }
-  }
-  const auto id = store_->KeepModel({0, report.time, ReportToJson(report), {}});
-  RETURN_IF_ERROR(id);
-  report.id = *id;
-  Take(std::move(model), std::move(by));
-  {
-    const platform::MutexLock lock(mutex_);
-    state_.pinned = pin;
-  }
-  Tell("predictor.chosen",
-       fmt::format("predictor: {} is in use: {}",
-                   pin ? options_.given_name : "what is trained here", report.why));
-  Record(std::move(report));
-  return {};
-}
-
-void Learner::Take(std::shared_ptr<const predict::Trained> model,
-                   std::optional<TrainingReport> by) {
-  const platform::MutexLock lock(mutex_);
-  state_.in_use = model == given_ ? options_.given_name : "retrained";
-  state_.trained = std::move(by);
-  state_.drift.clear();
-  in_use_ = std::move(model);
-}
-
-void Learner::Record(TrainingReport report) {
-  const platform::MutexLock lock(mutex_);
-  state_.taken += report.outcome == "taken" ? 1 : 0;
-  state_.refused += report.outcome == "refused" ? 1 : 0;
-  state_.failed += report.outcome == "failed" ? 1 : 0;
-  state_.history.insert(state_.history.begin(), std::move(report));
-  if (state_.history.size() > kHistoryShown) state_.history.pop_back();
 }
 
 core::Result<void> Learner::TrainIfDue() {
@@ -363,9 +304,14 @@ core::Result<void> Learner::TrainIfDue() {
   }
   const bool due = fresh >= options_.new_runs;
   if (!due && fresh < kDriftEvery) return {};
-  const auto runs = store_->Runs(static_cast<std::int64_t>(options_.most_runs));
-  RETURN_IF_ERROR(runs);
-  if (runs->empty()) return {};
+  if (tried_at_ > 0 && fresh >= tried_at_ && fresh < tried_at_ + kDriftEvery) return {};
+  const auto all = store_->Runs(kMostRunsKept);
+  RETURN_IF_ERROR(all);
+  const Teachers teachers = ChooseTeachers(*all, options_.retrain.least_runs, options_.most_runs);
+  const bool enough = teachers.runs.size() >= options_.retrain.least_runs;
+  tried_at_ = enough ? 0 : fresh;
+  if (!enough) return {};
+  const std::vector<store::KeptRun>* runs = &teachers.runs;
   graphs_.Trim(kGraphsCached);
   const LearningRows rows = RowsOf(*runs, graphs_, *store_, *options_.catalogue);
   if (runs->back().id >= looked_to_ + static_cast<std::int64_t>(kDriftEvery)) {
@@ -378,12 +324,14 @@ core::Result<void> Learner::TrainIfDue() {
   const auto until =
       SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
                                std::chrono::duration<double>(options_.longest.value));
+  if (teachers.several) how.leave.push_back(predict::Figure::kMemory);
   how.go_on = [&] { return !Stopping() && SteadyClock::now() < until; };
   auto in_use = InUse();
   auto result = predict::Retrain(given_->predictor, in_use->predictor, rows.rows, how);
   if (Stopping()) return {};  // the next server tries again
   report.time = options_.wall();
   report.given = options_.given_name;
+  report.users = teachers.users;
   std::string text;
   if (!result) {
     report.outcome = "failed";

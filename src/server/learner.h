@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,12 +50,13 @@ struct LearnerOptions {
 struct TrainingReport {
   std::int64_t id = 0;  // in the store
   core::UnixMillis time = 0;
-  std::string outcome;  // "taken", "refused", "failed", "chosen"
+  std::string outcome;  // "taken", "refused", "failed", "chosen", "forgotten"
   std::string why;      // in words
   std::size_t runs = 0, workloads = 0, held_out = 0;
   std::array<predict::FigureJudgement, predict::kFigures> figures;
-  std::string chosen;             // of a choice: what is used since
-  std::string given = "shipped";  // what it was learnt onto
+  std::vector<std::string> users;  // whose runs it learnt from
+  std::string chosen;              // of a choice: what is used since
+  std::string given = "shipped";   // what it was learnt onto
 };
 
 struct LearnerState {
@@ -63,6 +65,7 @@ struct LearnerState {
   std::optional<TrainingReport> trained;  // the training that made what is in use
   bool pinned = false;                    // somebody chose the given one: nothing is trained
   std::size_t runs = 0, graphs = 0;       // that are kept
+  std::map<std::string, std::int64_t> runs_by_user;
   // Since the last training; it trains at that many, never at 0: the given one has corrections of
   // its own and is used as it is.
   std::size_t new_runs = 0, next_after = 0;
@@ -93,19 +96,27 @@ class Learner {
   // "shipped" (or the given file's name, or "given") or "retrained"; a usage error says what there
   // is. It happens soon, and an event says so.
   core::Result<void> Use(const std::string& what);
+  // What that user's runs taught: the runs go, and what was trained on them is not used any more.
+  void Forget(const std::string& user);
 
  private:
+  static constexpr std::size_t kHistoryShown = 20;
   struct Waiting {
     std::vector<store::KeptGraph> graphs;
     std::vector<store::KeptRun> runs;
     std::size_t bytes = 0;
     std::optional<bool> pin;
+    std::vector<std::string> forget;  // users
   };
 
   void Work();
   core::Result<void> Open();
   core::Result<void> Store(Waiting& waiting);
   core::Result<void> Choose(bool pin);
+  core::Result<void> ForgetNow(const std::string& user);
+  core::Result<void> CountRuns();
+  // The newest model that was trained here onto what is given, if there is one that counts.
+  core::Result<bool> TakeNewest();
   core::Result<void> TrainIfDue();
   core::Result<void> LookForDrift(const LearningRows& rows);
   void Take(std::shared_ptr<const predict::Trained> model, std::optional<TrainingReport> by);
@@ -120,6 +131,7 @@ class Learner {
   std::unique_ptr<store::LearningStore> store_;
   GraphCache graphs_;
   std::int64_t looked_to_ = 0;  // likewise, for drift
+  std::size_t tried_at_ = 0;    // so many new runs, and too few of them may teach; 0: enough did
   bool restored_ = false;
   std::string told_;  // the last problem, so that it is said once
 

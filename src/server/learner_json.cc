@@ -21,6 +21,7 @@ void WriteReport(Writer& out, const TrainingReport& report) {
   out.Field("workloads", report.workloads);
   out.Field("held_out", report.held_out);
   out.Field("given", report.given);
+  out.List("taught_by", report.users, [&](const std::string& user) { out.Value(user); });
   out.Key("figures");
   out.List([&] {
     for (std::size_t f = 0; f < predict::kFigures; ++f) {
@@ -43,6 +44,29 @@ void WriteTimed(Writer& out, const TrainingReport& report) {
     out.Field("id", report.id);
     out.Field("time_ms", report.time);
     WriteReport(out, report);
+  });
+}
+
+// Whose runs taught what: of the predictor, of single workloads, and of what predictions err by.
+void WriteUsers(Writer& out, const std::map<std::string, std::int64_t>& runs,
+                const std::map<std::string, Lessons>& taught) {
+  std::map<std::string, Lessons> all = taught;
+  for (const auto& entry : runs) all.try_emplace(entry.first);
+  out.Key("users");
+  out.List([&] {
+    for (const auto& entry : all) {
+      const Lessons& lessons = entry.second;
+      const auto kept = runs.find(entry.first);
+      out.Object([&] {
+        out.Field("user", entry.first);
+        out.Field("runs_kept", kept == runs.end() ? 0 : kept->second);
+        out.Field("workloads", lessons.workloads);
+        out.Field("compared", lessons.compared);
+        out.Field("busy_factor", lessons.busy);
+        out.Field("gpu_memory_factor", lessons.gpu_memory);
+        out.Field("cores_factor", lessons.cores);
+      });
+    }
   });
 }
 
@@ -71,6 +95,9 @@ core::Result<TrainingReport> ReportFromJson(const std::string& text) {
   report.workloads = root["workloads"].Unsigned().value_or(0);
   report.held_out = root["held_out"].Unsigned().value_or(0);
   if (std::string given = TextAt(root, "given"); !given.empty()) report.given = std::move(given);
+  for (const json::Value user : root["taught_by"].items()) {
+    if (const auto name = user.Text()) report.users.emplace_back(*name);
+  }
   for (const json::Value item : root["figures"].items()) {
     for (std::size_t f = 0; f < predict::kFigures; ++f) {
       if (item["figure"].Text() != predict::kFigureNames[f]) continue;
@@ -89,7 +116,7 @@ core::Result<TrainingReport> ReportFromJson(const std::string& text) {
   return report;
 }
 
-std::string LearnerJson(const LearnerState& state) {
+std::string LearnerJson(const LearnerState& state, const std::map<std::string, Lessons>& taught) {
   std::string text;
   Writer out(text, json::Style::kFile);
   out.Object([&] {
@@ -101,6 +128,7 @@ std::string LearnerJson(const LearnerState& state) {
     state.trained ? WriteTimed(out, *state.trained) : out.Null();
     out.Field("runs_kept", state.runs);
     out.Field("graphs_kept", state.graphs);
+    WriteUsers(out, state.runs_by_user, taught);
     out.Field("new_runs", state.new_runs);
     out.Key("trains_at");
     state.next_after > 0 ? out.Value(state.next_after) : out.Null();

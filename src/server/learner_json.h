@@ -1,10 +1,12 @@
 // What the learner did and how things stand, as JSON: for the store, the API and `/metrics`.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "core/result.h"
 #include "server/learner.h"
+#include "server/run_memory.h"
 
 namespace sharewell::server {
 
@@ -12,7 +14,8 @@ namespace sharewell::server {
 std::string ReportToJson(const TrainingReport& report);
 core::Result<TrainingReport> ReportFromJson(const std::string& text);
 
-std::string LearnerJson(const LearnerState& state);     // GET /api/v1/predictor
+// GET /api/v1/predictor; `taught`: by user, whose runs taught what of workloads.
+std::string LearnerJson(const LearnerState& state, const std::map<std::string, Lessons>& taught);
 std::string LearnerMetrics(const LearnerState& state);  // for /metrics
 
 }  // namespace sharewell::server

@@ -53,7 +53,7 @@ class LearnerTest : public ::testing::Test {
   }
 
   // A run of this network that took `slower` times as long a step as the shipped predictor says.
-  void RunOnce(std::int64_t job, double slower) {
+  void RunOnce(std::int64_t job, double slower, const core::Account& user = {"root", 0, 0, true}) {
     const int width = 8 + 8 * static_cast<int>(job % 7);
     const std::int64_t batch = 16 + 16 * (job % 5);
     const graph::Graph graph = NetOf(width, batch);
@@ -64,6 +64,7 @@ class LearnerTest : public ::testing::Test {
     const auto said = Shipped().predictor.Predict(query);
     core::JobRecord record;
     record.number = job;
+    record.user = user;
     record.ended = 1'700'000'000'000 + job;
     record.gpus = {{0, "simulated-0", "H200"}};
     record.cores = 64;
@@ -194,6 +195,71 @@ TEST_F(LearnerTest, DriftIsSaidInWords) {
   EXPECT_THAT(LearnerMetrics(learner->State()), HasSubstr("sharewell_predictor_drifts 1\n"));
 }
 
+TEST_F(LearnerTest, A3_OneUsersRunsTeachNobodyElsesPredictor) {
+  Start();
+  const double before = StepOf();
+  for (int job = 0; job < 60; ++job) RunOnce(job, 5, {"eve", 1003, 1003, false});
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.runs == 60; }));
+  for (int job = 60; job < 64; ++job) RunOnce(job, 5, {"bob", 1001, 1001, false});
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.runs == 64; }));
+  learner.reset();  // after whatever it had to do
+  Start();
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.runs == 64; }));
+  EXPECT_EQ(StepOf(), before);
+  EXPECT_EQ(learner->State().taken, 0U);
+  EXPECT_EQ(learner->State().runs_by_user.at("eve"), 60);
+  Lessons lessons;
+  lessons.workloads = 2;
+  const std::string told = LearnerJson(learner->State(), {{"cal", lessons}});
+  EXPECT_THAT(told, HasSubstr(R"({"user":"bob","runs_kept":4,"workloads":0)"));
+  EXPECT_THAT(told, HasSubstr(R"({"user":"cal","runs_kept":0,"workloads":2,"compared":0,)"
+                              R"("busy_factor":null)"));
+}
+
+TEST_F(LearnerTest, A3_WhatAUserTaughtIsForgottenAndARestartKeepsItSo) {
+  Start();
+  const double before = StepOf();
+  Runs(0, 40, 2);
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.taken == 1; }));
+  EXPECT_EQ(learner->State().trained->users, std::vector<std::string>{"root"});
+  learner->Forget("nobody");
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.history.size() == 2; }));
+  EXPECT_NEAR(StepOf() / before, 2, 0.3) << "not by that one";
+  learner->Forget("root");
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.runs == 0 && !s.trained; }));
+  EXPECT_EQ(StepOf(), before);
+  learner.reset();
+  Start();
+  ASSERT_TRUE(Waited([](const LearnerState& s) { return s.history.size() == 3; }));
+  EXPECT_EQ(StepOf(), before);
+}
+
+TEST(Teachers, A3_ThreeUsersTeachInEqualPartsAndFewerNotAtAll) {
+  std::vector<store::KeptRun> runs;
+  const auto add = [&](const std::string& user, int count, bool admin = false) {
+    for (int i = 0; i < count; ++i) {
+      store::KeptRun& run = runs.emplace_back();
+      run.id = static_cast<std::int64_t>(runs.size());
+      run.record.user = user;
+      run.record.by_admin = admin;
+    }
+  };
+  add("eve", 500);
+  add("bob", 30);
+  EXPECT_TRUE(ChooseTeachers(runs, 40, 1500).runs.empty());
+  add("root", 45, true);
+  Teachers chosen = ChooseTeachers(runs, 40, 1500);
+  EXPECT_TRUE(chosen.several);
+  EXPECT_EQ(chosen.runs.size(), 90U) << "thirty of each";
+  EXPECT_EQ(chosen.runs.front().id, 471) << "the newest of hers";
+  EXPECT_EQ(chosen.users, (std::vector<std::string>{"bob", "eve", "root"}));
+  EXPECT_LE(ChooseTeachers(runs, 40, 60).runs.size(), 60U);
+  chosen = ChooseTeachers(runs, 100, 1500);
+  EXPECT_FALSE(chosen.several);
+  EXPECT_EQ(chosen.users, std::vector<std::string>{"root"}) << "an admin needs nobody";
+  EXPECT_EQ(chosen.runs.size(), 45U);
+}
+
 TEST_F(LearnerTest, AJobThatNamesNoGraphOrSharedItsSmsTeachesNothing) {
   core::JobRecord record;
   record.gpus = {{0, "u", "H200"}};
@@ -219,6 +285,7 @@ TEST(LearnerJson, AReportComesBackAsItWas) {
   report.given = "mine.json";
   report.runs = 150;
   report.held_out = 50;
+  report.users = {"ann", "bob"};
   report.figures[1].shipped = 0.5;
   report.figures[1].retrained = 0.1;
   report.figures[1].verdict = predict::FigureJudgement::Verdict::kTaken;
@@ -226,6 +293,7 @@ TEST(LearnerJson, AReportComesBackAsItWas) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->runs, 150U);
   EXPECT_EQ(again->given, "mine.json");
+  EXPECT_EQ(again->users, report.users);
   EXPECT_EQ(ReportFromJson(R"({"outcome":"taken"})")->given, "shipped") << "as it was once";
   EXPECT_EQ(again->figures[1].shipped, 0.5);
   EXPECT_EQ(again->figures[1].in_use, std::nullopt) << "unknown is not zero";

@@ -1,11 +1,16 @@
 #include "server/learning_rows.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <utility>
 
+#include "core/most_lose.h"
 #include "estimate/seen_needs.h"
 #include "graph/graph_file.h"
 #include "graph/run.h"
+#include "server/run_memory.h"
 
 namespace sharewell::server {
 namespace {
@@ -54,6 +59,8 @@ std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const cor
   kept.name = core::DisplayName(record.asked);
   kept.created = record.ended.value_or(record.submitted);
   kept.source = "run";
+  kept.user = record.user.name;
+  kept.by_admin = record.user.admin;
   kept.profile = seen;
   kept.profile.workload = needs->profile.workload;
   kept.profile.gpu = record.gpus.front().model;
@@ -70,6 +77,61 @@ std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const cor
   for (const auto& figure : figures) any = any || figure.has_value();
   if (!any) return std::nullopt;
   return run;
+}
+
+namespace {
+
+// The newest of each user's, so many at most.
+std::vector<store::KeptRun> NewestOfEach(const std::vector<store::KeptRun>& runs,
+                                         std::map<std::string, std::size_t> keep) {
+  std::vector<store::KeptRun> out;
+  for (auto it = runs.rbegin(); it != runs.rend(); ++it) {
+    std::size_t& left = keep[it->record.user];
+    if (left == 0) continue;
+    --left;
+    out.push_back(*it);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+Teachers ChooseTeachers(const std::vector<store::KeptRun>& runs, std::size_t least,
+                        std::size_t most) {
+  std::map<std::string, std::size_t> all, by_admins;
+  for (const store::KeptRun& run : runs) {
+    ++all[run.record.user];
+    if (run.record.by_admin) ++by_admins[run.record.user];
+  }
+  Teachers teachers;
+  // As many of each as the last of three users has, so that nobody weighs more than two others.
+  constexpr std::size_t kUsers = kCorroborating + 1;
+  std::vector<std::size_t> counts;
+  for (const auto& [user, count] : all) counts.push_back(count);
+  std::sort(counts.rbegin(), counts.rend());
+  if (counts.size() >= kUsers) {
+    const std::size_t each =
+        std::min(counts[kUsers - 1], std::max<std::size_t>(most / counts.size(), 1));
+    std::map<std::string, std::size_t> keep;
+    std::size_t left = 0;
+    for (const auto& [user, count] : all) left += keep[user] = std::min(count, each);
+    if (left >= least) {
+      teachers.runs = NewestOfEach(runs, std::move(keep));
+      teachers.several = true;
+    }
+  }
+  if (teachers.runs.empty()) {
+    for (const auto& [user, lose] : core::MostLose(by_admins, most)) by_admins[user] -= lose;
+    std::vector<store::KeptRun> theirs;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(theirs),
+                 [](const store::KeptRun& run) { return run.record.by_admin; });
+    teachers.runs = NewestOfEach(theirs, std::move(by_admins));
+  }
+  std::set<std::string> users;
+  for (const store::KeptRun& run : teachers.runs) users.insert(run.record.user);
+  teachers.users.assign(users.begin(), users.end());
+  return teachers;
 }
 
 const graph::Graph* GraphCache::Find(store::LearningStore& store, const std::string& digest,

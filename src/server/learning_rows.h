@@ -22,6 +22,18 @@ namespace sharewell::server {
 // Absent: it names no graph, had not one GPU to itself and all of its SMs, or nothing was seen.
 std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const core::Profile& seen);
 
+// Who teaches a predictor that is everybody's. Runs may lie (a user can name another graph than the
+// one that runs), so it learns from three users or more, each weighing the same; where there are
+// fewer, from admins alone.
+struct Teachers {
+  std::vector<store::KeptRun> runs;  // in their order
+  std::vector<std::string> users;    // by name
+  bool several = false;              // not admins alone: memory is not learnt from them
+};
+// `least` runs must be left, else it is admins alone; at most `most` are.
+Teachers ChooseTeachers(const std::vector<store::KeptRun>& runs, std::size_t least,
+                        std::size_t most);
+
 // Rows and what they point to.
 struct LearningRows {
   std::vector<predict::Row> rows;

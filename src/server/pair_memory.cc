@@ -82,9 +82,34 @@ bool PairMemory::Name(core::WorkloadId id, const core::Workload& workload) {
 void PairMemory::Add(const core::SharedRun& run) {
   const auto model = ModelNamed(cluster_, run.gpu_model);
   if (!model) return;  // a GPU that was here once
-  if (here_.size() >= kMostRunsHere) here_.pop_front();
-  here_.push_back({*model, IdOf(DigestOf(run.a)), IdOf(DigestOf(run.b)), run.speed_a, run.speed_b,
-                   run.fits, run.sm_share_a, run.sm_share_b});
+  if (here_.size() >= kMostRunsHere) DropOldest();
+  auto both = std::minmax(run.user_a, run.user_b);
+  const auto [at, fresh] = users_at_.try_emplace({both.first, both.second}, users_.size());
+  if (fresh) users_.push_back({both.first, both.second, 0});
+  ++users_[at->second].runs;
+  here_.push_back({*model, IdOf(OwnedDigest(run.user_a, run.a)),
+                   IdOf(OwnedDigest(run.user_b, run.b)), run.speed_a, run.speed_b, run.fits,
+                   run.sm_share_a, run.sm_share_b, at->second});
+}
+
+void PairMemory::DropOldest() {
+  const auto most = std::max_element(
+      users_.begin(), users_.end(), [](const Users& a, const Users& b) { return a.runs < b.runs; });
+  const auto index = static_cast<std::size_t>(most - users_.begin());
+  const auto oldest = std::find_if(here_.begin(), here_.end(),
+                                   [&](const Pair& pair) { return pair.users == index; });
+  if (oldest == here_.end()) return;
+  here_.erase(oldest);
+  --most->runs;
+}
+
+void PairMemory::Forget(const std::string& user) {
+  std::erase_if(here_, [&](const Pair& pair) {
+    Users& users = users_[pair.users];
+    const bool theirs = users.first == user || users.second == user;
+    if (theirs) --users.runs;
+    return theirs;
+  });
 }
 
 void PairMemory::AddBuiltin(std::vector<Pair>& pairs) const {
@@ -108,10 +133,26 @@ void PairMemory::AddBuiltin(std::vector<Pair>& pairs) const {
       for (const auto& [b, name_b] : named_) {
         if (!IsMeant(pair.b, name_b)) continue;
         pairs.push_back({*model, a, b, pair.fits ? pair.steps_per_second_a / alone_a : 0,
-                         pair.fits ? pair.steps_per_second_b / alone_b : 0, pair.fits, 1, 1});
+                         pair.fits ? pair.steps_per_second_b / alone_b : 0, pair.fits, 1, 1, 0});
       }
     }
   }
+}
+
+// The newest of each two users, then the next of each, and so on: the table has room for some, and
+// one user's many must not leave none for the others.
+std::vector<const PairMemory::Pair*> PairMemory::InTurn() const {
+  std::vector<std::size_t> met(users_.size());
+  std::vector<std::pair<std::size_t, const Pair*>> ranked;
+  ranked.reserve(here_.size());
+  for (auto it = here_.rbegin(); it != here_.rend(); ++it) {
+    ranked.emplace_back(met[it->users]++, &*it);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Pair*> out;
+  for (const auto& [rank, pair] : ranked) out.push_back(pair);
+  return out;
 }
 
 interference::PairTable PairMemory::Table() const {
@@ -127,7 +168,7 @@ interference::PairTable PairMemory::Table() const {
   using Both =
       std::tuple<core::GpuModelId, core::WorkloadId, core::WorkloadId, core::Ratio, core::Ratio>;
   std::map<Both, Measured> measured;
-  for (auto it = here_.rbegin(); it != here_.rend(); ++it) {
+  for (const Pair* it : InTurn()) {
     if (!use(*it)) continue;
     // What we carry was measured with all SMs: with fewer it is another pair.
     if (it->share_a >= 1 && it->share_b >= 1) {

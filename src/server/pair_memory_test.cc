@@ -26,17 +26,18 @@ TEST(PairMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   const core::Measurements none;
   PairMemory memory(cluster, none, 100);
   memory.Add(RunOf("a", "b"));
-  const core::WorkloadId a = memory.IdOf(DigestOf("a"));
-  const core::WorkloadId b = memory.IdOf(DigestOf("b"));
-  const core::WorkloadId often = memory.IdOf(DigestOf("often"));
+  const core::WorkloadId a = memory.IdOf(OwnedDigest("", "a"));
+  const core::WorkloadId b = memory.IdOf(OwnedDigest("", "b"));
+  const core::WorkloadId often = memory.IdOf(OwnedDigest("", "often"));
   std::set<core::WorkloadId> given{a, b, often};
   for (int i = 0; i < 10'000; ++i) {
-    EXPECT_TRUE(given.insert(memory.IdOf(DigestOf(std::to_string(i)))).second) << "never two keys";
-    EXPECT_EQ(memory.IdOf(DigestOf("often")), often);
+    EXPECT_TRUE(given.insert(memory.IdOf(OwnedDigest("", std::to_string(i)))).second)
+        << "never two keys";
+    EXPECT_EQ(memory.IdOf(OwnedDigest("", "often")), often);
     EXPECT_LE(memory.keys(), 160U);
   }
-  EXPECT_EQ(memory.IdOf(DigestOf("a")), a) << "what was measured in a pair stays";
-  EXPECT_EQ(memory.IdOf(DigestOf("b")), b);
+  EXPECT_EQ(memory.IdOf(OwnedDigest("", "a")), a) << "what was measured in a pair stays";
+  EXPECT_EQ(memory.IdOf(OwnedDigest("", "b")), b);
   const interference::PairTable table = memory.Table();
   EXPECT_EQ(table.Speed(core::GpuModelId(0), a, b), 0.5);
   EXPECT_EQ(table.Speed(core::GpuModelId(0), b, a), 0.75);
@@ -54,7 +55,8 @@ TEST(PairMemory, OneBadMeasurementIsNotAveragedAway) {
   bad.speed_b = 0.5;
   for (int i = 0; i < 9; ++i) memory.Add(good);
   memory.Add(bad);
-  const core::WorkloadId a = memory.IdOf(DigestOf("a")), b = memory.IdOf(DigestOf("b"));
+  const core::WorkloadId a = memory.IdOf(OwnedDigest("", "a")),
+                         b = memory.IdOf(OwnedDigest("", "b"));
   EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), a, b), 0.5, 1e-6);
   EXPECT_NEAR(*memory.Table().Speed(core::GpuModelId(0), b, a), 0.9, 1e-6);
   memory.Add(good);
@@ -69,11 +71,35 @@ TEST(PairMemory, KnowsWithWhichSharesAPairWasMeasured) {
   core::SharedRun narrow = RunOf("victim", "hog");
   narrow.sm_share_b = 0.6;
   memory.Add(narrow);
-  const core::WorkloadId a = memory.IdOf(DigestOf("victim")), b = memory.IdOf(DigestOf("hog"));
+  const core::WorkloadId a = memory.IdOf(OwnedDigest("", "victim")),
+                         b = memory.IdOf(OwnedDigest("", "hog"));
   const interference::PairTable table = memory.Table();
   EXPECT_FALSE(table.Speed(core::GpuModelId(0), a, b)) << "with all SMs nobody knows";
   EXPECT_NEAR(*table.Speed(core::GpuModelId(0), a, b, 1, 0.6), 0.5, 1e-6);
   EXPECT_NEAR(*table.Speed(core::GpuModelId(0), b, a, 0.6, 1), 0.75, 1e-6);
+}
+
+TEST(PairMemory, B5_AFloodOfOneUsersPairsLeavesTheOthersTheirs) {
+  const core::Cluster cluster = fixtures::ClusterBuilder().Model("V100").Node(1).Build();
+  const core::Measurements none;
+  PairMemory memory(cluster, none);
+  core::SharedRun his = RunOf("his", "her");
+  his.user_a = "bob";
+  his.user_b = "ann";
+  memory.Add(his);
+  for (int i = 0; i < 11'000; ++i) {
+    core::SharedRun hers = RunOf("x" + std::to_string(i), "y" + std::to_string(i));
+    hers.user_a = hers.user_b = "eve";
+    memory.Add(hers);
+  }
+  const auto a = memory.IdOf(OwnedDigest("bob", "his")), b = memory.IdOf(OwnedDigest("ann", "her"));
+  EXPECT_TRUE(memory.Table().Speed(core::GpuModelId(0), a, b));
+  const auto x = memory.IdOf(OwnedDigest("eve", "x10999"));
+  const auto y = memory.IdOf(OwnedDigest("eve", "y10999"));
+  EXPECT_TRUE(memory.Table().Speed(core::GpuModelId(0), x, y));
+  memory.Forget("eve");
+  EXPECT_FALSE(memory.Table().Speed(core::GpuModelId(0), x, y));
+  EXPECT_TRUE(memory.Table().Speed(core::GpuModelId(0), a, b));
 }
 
 TEST(RunMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
@@ -81,13 +107,14 @@ TEST(RunMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   const KeyDigest often = DigestOf("often");
   std::size_t known = 0;
   for (int i = 0; i < 1000; ++i) {
-    memory.Add(DigestOf(std::to_string(i)), i, {}, core::Seconds(10));
-    memory.Add(often, i, {}, core::Seconds(20));
+    memory.Add("ann", DigestOf(std::to_string(i)), i, {}, core::Seconds(10));
+    memory.Add("ann", often, i, {}, core::Seconds(20));
   }
-  for (int i = 0; i < 1000; ++i) known += memory.NeedsOf(DigestOf(std::to_string(i))) ? 1U : 0U;
+  for (int i = 0; i < 1000; ++i)
+    known += memory.NeedsOf("ann", DigestOf(std::to_string(i))) ? 1U : 0U;
   EXPECT_LE(known, 100U);
   EXPECT_GE(known, 80U);
-  EXPECT_TRUE(memory.NeedsOf(often)) << "who comes again is not forgotten";
+  EXPECT_TRUE(memory.NeedsOf("ann", often)) << "who comes again is not forgotten";
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr core::Ratio kOnceCores = 1.25;
 constexpr core::Ratio kOftenMemory = 1.05;  // over the most of several
 constexpr core::Ratio kOftenCores = 1.1;
 constexpr core::Ratio kSame = 0.02;  // a profile that moved by less is not stored again
-constexpr double kLeastCompared = 3;
+constexpr std::size_t kLeastCompared = 3;
 
 // A figure of a profile as a plain number, both ways.
 struct RunFigure {
@@ -43,7 +43,8 @@ enum RunFigureIndex : std::size_t {
   kDramFigure,
   kMemoryFigure,
   kPcieFigure,
-  kCoresFigure
+  kCoresFigure,
+  kHostMemoryFigure
 };
 
 constexpr std::array<RunFigure, 10> kRunFigures{{
@@ -68,6 +69,14 @@ constexpr std::array<RunFigure, 10> kRunFigures{{
      [](Profile& p, double v) { p.host_bandwidth = core::BytesPerSecond(v); }},
 }};
 
+// Of two in the middle the one nearer to zero: with an even number of users half of them must not
+// be enough to pull the others along. REQUIRES: not empty.
+double MilderMedian(std::vector<double> row) {
+  std::sort(row.begin(), row.end());
+  const double above = row[row.size() / 2], below = row[(row.size() - 1) / 2];
+  return std::abs(above) < std::abs(below) ? above : below;
+}
+
 double MostOf(const std::vector<double>& row) { return *std::max_element(row.begin(), row.end()); }
 
 }  // namespace
@@ -80,6 +89,10 @@ KeyDigest DigestOf(const std::string& key) {
     digest.b = core::Mix(digest.b ^ byte);
   }
   return digest;
+}
+
+KeyDigest OwnedDigest(const std::string& user, const std::string& key) {
+  return DigestOf(core::OwnedKey(user, key));
 }
 
 std::string TextOf(const KeyDigest& digest) {
@@ -98,29 +111,60 @@ std::optional<KeyDigest> DigestFrom(const std::string& text) {
   return digest;
 }
 
-RunMemory::Runs& RunMemory::At(const KeyDigest& key) {
-  if (!runs_.contains(key) && runs_.size() >= most_keys_) {
-    // A tenth at a time, so that this is rare.
-    std::vector<std::uint64_t> met;
-    for (const auto& [other, runs] : runs_) met.push_back(runs.met);
-    const auto tenth = met.begin() + static_cast<std::ptrdiff_t>(met.size() / 10);
-    std::nth_element(met.begin(), tenth, met.end());
-    std::erase_if(runs_, [&](const auto& entry) { return entry.second.met <= *tenth; });
-    std::erase_if(errors_, [&](const auto& entry) { return !runs_.contains(entry.first); });
-    sums_ = {};
-    for (const auto& [other, errors] : errors_) Sum(errors, +1);
+RunMemory::Runs& RunMemory::At(const std::string& user, const KeyDigest& key) {
+  if (Find(user, key) == nullptr) {
+    if (keys_ >= most_keys_) MakeRoom();
+    ++keys_;
+    ++users_of_[key];
   }
-  Runs& runs = runs_[key];
+  Runs& runs = by_user_[user].runs[key];
   runs.met = ++clock_;
   return runs;
 }
 
-void RunMemory::Add(const KeyDigest& key, std::int64_t job, const Profile& seen,
-                    std::optional<core::Seconds> alone) {
+const RunMemory::Runs* RunMemory::Find(const std::string& user, const KeyDigest& key) const {
+  const auto taught = by_user_.find(user);
+  if (taught == by_user_.end()) return nullptr;
+  const auto runs = taught->second.runs.find(key);
+  return runs == taught->second.runs.end() ? nullptr : &runs->second;
+}
+
+// Of the user with most, so that nobody's flood makes another's forgotten; a tenth of theirs at a
+// time, so that this is rare.
+void RunMemory::MakeRoom() {
+  const auto largest = std::max_element(
+      by_user_.begin(), by_user_.end(),
+      [](const auto& a, const auto& b) { return a.second.runs.size() < b.second.runs.size(); });
+  if (largest == by_user_.end() || largest->second.runs.empty()) return;
+  Taught& taught = largest->second;
+  std::vector<std::uint64_t> met;
+  for (const auto& [key, runs] : taught.runs) met.push_back(runs.met);
+  const auto tenth = met.begin() + static_cast<std::ptrdiff_t>(met.size() / 10);
+  std::nth_element(met.begin(), tenth, met.end());
+  std::erase_if(taught.runs, [&](const auto& entry) {
+    if (entry.second.met > *tenth) return false;
+    if (const auto users = users_of_.find(entry.first); --users->second == 0)
+      users_of_.erase(users);
+    --keys_;
+    return true;
+  });
+  std::erase_if(taught.errors, [&](const auto& entry) {
+    if (taught.runs.contains(entry.first)) return false;
+    taught.Sum(entry.second, -1);
+    return true;
+  });
+}
+
+void RunMemory::Add(const std::string& user, const KeyDigest& key, std::int64_t job,
+                    const Profile& seen, std::optional<core::Seconds> alone) {
   Run run;
-  for (std::size_t f = 0; f < kFigures; ++f) run.figures[f] = kRunFigures[f].get(seen);
+  bool any = false;
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    run.figures[f] = kRunFigures[f].get(seen);
+    any = any || run.figures[f];
+  }
   if (alone && alone->value > 0) run.alone = alone->value;
-  Runs& runs = At(key);
+  Runs& runs = At(user, key);
   if (runs.gpu != seen.gpu && !seen.gpu.empty()) {
     runs.last.clear();
     runs.gpu = seen.gpu;
@@ -128,13 +172,16 @@ void RunMemory::Add(const KeyDigest& key, std::int64_t job, const Profile& seen,
   if (!seen.workload.name.empty()) runs.workload = seen.workload;
   if (runs.last.size() >= kRuns) runs.last.erase(runs.last.begin());
   runs.last.push_back(run);
+  runs.measured = runs.measured || any;
   runs.job = std::max(runs.job, job);
   ++runs.count;
 }
 
-void RunMemory::Restore(const KeyDigest& key, const core::ProfileRecord& record) {
-  Runs& runs = At(key);
+void RunMemory::Restore(const std::string& user, const KeyDigest& key,
+                        const core::ProfileRecord& record) {
+  Runs& runs = At(user, key);
   runs.record = record.id;
+  runs.measured = true;
   runs.gpu = record.profile.gpu;
   runs.workload = record.profile.workload;
   runs.count = std::max(runs.count, std::int64_t{record.repeats});
@@ -160,10 +207,12 @@ std::vector<double> RunMemory::Row(const Runs& runs, std::size_t figure) {
   return row;
 }
 
-std::optional<core::Needs> RunMemory::NeedsOf(const KeyDigest& key) const {
-  const auto it = runs_.find(key);
-  if (it == runs_.end()) return std::nullopt;
-  const Runs& runs = it->second;
+std::optional<core::Needs> RunMemory::NeedsOf(const std::string& user, const KeyDigest& key) const {
+  const Runs* runs = Find(user, key);
+  return runs == nullptr ? std::nullopt : std::optional(NeedsBy(*runs));
+}
+
+core::Needs RunMemory::NeedsBy(const Runs& runs) {
   core::Needs needs;
   needs.profile.workload = runs.workload;
   needs.profile.gpu = runs.gpu;
@@ -198,18 +247,70 @@ std::optional<core::Needs> RunMemory::NeedsOf(const KeyDigest& key) const {
   return needs;
 }
 
-std::optional<core::ProfileRecord> RunMemory::RecordOf(const KeyDigest& key) {
-  const auto it = runs_.find(key);
-  const auto needs = NeedsOf(key);
-  if (!needs || needs->sources.busy != core::Source::kObserved) return std::nullopt;
+std::optional<core::Needs> RunMemory::OthersNeeds(const std::string& user,
+                                                  const KeyDigest& key) const {
+  const auto users = users_of_.find(key);
+  if (users == users_of_.end() || users->second < kCorroborating) return std::nullopt;
+  // What runs on different models of GPU say cannot be put together: the model that most users
+  // have, and of equals the first by name.
+  std::map<std::string, std::vector<core::Needs>> by_gpu;
+  for (const auto& [other, taught] : by_user_) {
+    const auto runs = other == user ? taught.runs.end() : taught.runs.find(key);
+    if (runs == taught.runs.end()) continue;
+    core::Needs needs = NeedsBy(runs->second);
+    if (needs.sources.busy != core::Source::kObserved) continue;
+    by_gpu[needs.profile.gpu].push_back(std::move(needs));
+  }
+  const auto most = std::max_element(
+      by_gpu.begin(), by_gpu.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == by_gpu.end() || most->second.size() < kCorroborating) return std::nullopt;
+  const std::vector<core::Needs>& all = most->second;
+  core::Needs needs;
+  needs.profile.gpu = most->first;
+  needs.sources = core::Sources::All(core::Source::kObserved);
+  const auto over_users = [&](auto figure) {
+    std::vector<double> row;
+    for (const core::Needs& one : all) {
+      if (const std::optional<double> value = figure(one)) row.push_back(*value);
+    }
+    if (row.size() < kCorroborating) row.clear();
+    return row;
+  };
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    const std::vector<double> row =
+        over_users([&](const core::Needs& one) { return kRunFigures[f].get(one.profile); });
+    if (row.empty()) continue;
+    // Too little memory or too few cores is what harms: there one who says the truth is enough.
+    const bool taken = f == kMemoryFigure || f == kCoresFigure || f == kHostMemoryFigure;
+    kRunFigures[f].set(needs.profile, taken ? MostOf(row) : *core::Quantile(row, 0.5));
+  }
+  const auto memory =
+      over_users([](const core::Needs& one) { return Plain(one.gpu_memory_upper); });
+  if (!memory.empty()) needs.gpu_memory_upper = core::Bytes(MostOf(memory));
+  const auto cores = over_users([](const core::Needs& one) { return one.cores_upper; });
+  if (!cores.empty()) needs.cores_upper = MostOf(cores);
+  const auto alone = over_users([](const core::Needs& one) { return Plain(one.duration); });
+  if (!alone.empty()) needs.duration = core::Seconds(*core::Quantile(alone, 0.5));
+  needs.from = fmt::format("runs of the same by {} other users", all.size());
+  return needs;
+}
+
+std::optional<core::ProfileRecord> RunMemory::RecordOf(const std::string& user,
+                                                       const KeyDigest& key) {
+  if (Find(user, key) == nullptr) return std::nullopt;
+  Runs& runs = by_user_[user].runs[key];
+  const core::Needs needs = NeedsBy(runs);
+  if (needs.sources.busy != core::Source::kObserved) return std::nullopt;
   core::ProfileRecord record;
-  record.id = it->second.record;
+  record.id = runs.record;
+  record.user = user;
   record.source = "job";
-  record.profile = needs->profile;
-  record.repeats = static_cast<int>(std::min<std::int64_t>(it->second.count, 1'000'000));
+  record.profile = needs.profile;
+  record.repeats = static_cast<int>(std::min<std::int64_t>(runs.count, 1'000'000));
   std::vector<double> now;
   for (std::size_t f = 0; f < kFigures; ++f) {
-    const std::vector<double> row = Row(it->second, f);
+    const std::vector<double> row = Row(runs, f);
     now.push_back(row.empty() ? -1 : *core::Quantile(row, 0.5));
     if (row.empty()) continue;
     core::Figure figure;
@@ -226,55 +327,118 @@ std::optional<core::ProfileRecord> RunMemory::RecordOf(const KeyDigest& key) {
     figure.readings = static_cast<std::int64_t>(row.size());
     record.figures.push_back(figure);
   }
-  const auto& kept = it->second.kept;
+  const auto& kept = runs.kept;
   const bool same =
       std::equal(now.begin(), now.end(), kept.begin(), kept.end(),
                  [](double a, double b) { return std::abs(a - b) <= kSame * std::abs(b); });
-  if (same && it->second.count > 2) return std::nullopt;
-  it->second.kept = std::move(now);
+  if (same && runs.count > 2) return std::nullopt;
+  runs.kept = std::move(now);
   return record;
 }
 
-void RunMemory::Kept(const KeyDigest& key, std::int64_t id) {
-  if (const auto it = runs_.find(key); it != runs_.end()) it->second.record = id;
+void RunMemory::Kept(const std::string& user, const KeyDigest& key, std::int64_t id) {
+  if (Find(user, key) != nullptr) by_user_[user].runs[key].record = id;
 }
 
-void RunMemory::Sum(const Errors& errors, double sign) {
-  sums_.busy += sign * errors.busy;
-  sums_.memory += sign * errors.memory;
-  sums_.cores += sign * errors.cores;
+void RunMemory::Taught::Sum(const Errors& more, double sign) {
+  sums.busy += sign * more.busy;
+  sums.memory += sign * more.memory;
+  sums.cores += sign * more.cores;
 }
 
-void RunMemory::Compare(const KeyDigest& key, const Profile& predicted, const Profile& seen) {
+RunMemory::Errors RunMemory::Taught::Mean() const {
+  const auto compared = static_cast<double>(errors.size());
+  return {sums.busy / compared, sums.memory / compared, sums.cores / compared};
+}
+
+void RunMemory::Compare(const std::string& user, const KeyDigest& key, const Profile& predicted,
+                        const Profile& seen) {
   const auto log_ratio = [&](std::size_t f) {
     const auto said = kRunFigures[f].get(predicted);
     const auto was = kRunFigures[f].get(seen);
     // One that is off by more is another program, not an error.
     return said && was && *said > 0 && *was > 0 ? std::log(std::clamp(*was / *said, 0.1, 10.0)) : 0;
   };
-  if (!seen.busy || !runs_.contains(key)) return;
-  Errors& errors = errors_[key];
-  Sum(errors, -1);
+  if (!seen.busy || Find(user, key) == nullptr) return;
+  Taught& taught = by_user_[user];
+  Errors& errors = taught.errors[key];
+  taught.Sum(errors, -1);
   errors = {log_ratio(kBusyFigure), log_ratio(kMemoryFigure), log_ratio(kCoresFigure)};
-  Sum(errors, +1);
+  taught.Sum(errors, +1);
 }
 
-void RunMemory::Correct(core::Needs& predicted) const {
-  const auto compared = static_cast<double>(errors_.size());
-  if (compared < kLeastCompared) return;
-  const auto by = [&](double log_sum) { return std::exp(log_sum / compared); };
+std::optional<RunMemory::Errors> RunMemory::OthersErrors(const std::string& user,
+                                                         std::size_t& users) const {
+  std::vector<double> busy, memory, cores;
+  for (const auto& [other, taught] : by_user_) {
+    if (other == user || taught.errors.size() < kLeastCompared) continue;
+    const Errors mean = taught.Mean();
+    busy.push_back(mean.busy);
+    memory.push_back(mean.memory);
+    cores.push_back(mean.cores);
+  }
+  users = busy.size();
+  if (users < kCorroborating) return std::nullopt;
+  return Errors{MilderMedian(busy), std::max(MilderMedian(memory), 0.0), MilderMedian(cores)};
+}
+
+Lessons RunMemory::LessonsOf(const std::string& user) const {
+  Lessons lessons;
+  const auto known = by_user_.find(user);
+  if (known == by_user_.end()) return lessons;
+  const Taught& taught = known->second;
+  for (const auto& [key, runs] : taught.runs) {
+    lessons.workloads += runs.measured ? 1U : 0U;
+  }
+  lessons.compared = taught.errors.size();
+  if (lessons.compared < kLeastCompared) return lessons;
+  const Errors mean = taught.Mean();
+  lessons.busy = std::exp(mean.busy);
+  lessons.gpu_memory = std::exp(mean.memory);
+  lessons.cores = std::exp(mean.cores);
+  return lessons;
+}
+
+std::vector<std::string> RunMemory::Users() const {
+  std::vector<std::string> users;
+  for (const auto& [user, taught] : by_user_) users.push_back(user);
+  return users;
+}
+
+void RunMemory::Forget(const std::string& user) {
+  const auto known = by_user_.find(user);
+  if (known == by_user_.end()) return;
+  for (const auto& [key, runs] : known->second.runs) {
+    if (const auto users = users_of_.find(key); --users->second == 0) users_of_.erase(users);
+    --keys_;
+  }
+  by_user_.erase(known);
+}
+
+void RunMemory::Correct(const std::string& user, core::Needs& predicted) const {
+  std::optional<Errors> errors;
+  std::string by;
+  const auto own = by_user_.find(user);
+  if (own != by_user_.end() && own->second.errors.size() >= kLeastCompared) {
+    errors = own->second.Mean();
+    by = fmt::format("{} measured here", core::Count(own->second.errors.size(), "workload"));
+  } else {
+    std::size_t users = 0;
+    errors = OthersErrors(user, users);
+    by = fmt::format("what {} other users' jobs were measured to need", users);
+  }
+  if (!errors) return;
   Profile& p = predicted.profile;
   for (auto* share : {&p.busy, &p.sm, &p.dram}) {
-    if (*share) *share = std::min(1.0, **share * by(sums_.busy));
+    if (*share) *share = std::min(1.0, **share * std::exp(errors->busy));
   }
   for (auto* bytes : {&p.gpu_memory, &predicted.gpu_memory_upper}) {
-    if (*bytes) *bytes = **bytes * by(sums_.memory);
+    if (*bytes) *bytes = **bytes * std::exp(errors->memory);
   }
   for (auto* figure : {&p.cpu_cores, &predicted.cores_upper}) {
-    if (*figure) *figure = **figure * by(sums_.cores);
+    if (*figure) *figure = **figure * std::exp(errors->cores);
   }
-  predicted.from +=
-      fmt::format(", corrected by {} measured here", core::Count(errors_.size(), "workload"));
+  predicted.from += ", corrected by " + by;
 }
 
 }  // namespace sharewell::server

@@ -154,8 +154,9 @@ Result<void> Server::Parts::MakeApi() {
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
-  StudyParts parts{&machine,      &catalogue, service.get(), watch.get(),    learner.get(),
-                   options.store, jobs->Id(), options.state, options.policy, options.max_slowdown};
+  StudyParts parts{&machine,      &catalogue,     service.get(),       watch.get(),
+                   learner.get(), advisor.get(),  options.store,       jobs->Id(),
+                   options.state, options.policy, options.max_slowdown};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);

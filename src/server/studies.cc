@@ -248,8 +248,14 @@ Result<std::string> Predict(const StudyParts& parts, const std::string& model,
 
 api::Studies ServerStudies(const StudyParts& parts) {
   api::Studies studies;
-  studies.predictor = [parts] { return LearnerJson(parts.learner->State()); };
+  studies.predictor = [parts] {
+    return LearnerJson(parts.learner->State(), parts.advisor->Taught());
+  };
   studies.use_predictor = [parts](const std::string& what) { return parts.learner->Use(what); };
+  studies.forget_user = [parts](const std::string& user) {
+    parts.advisor->Forget(user);
+    parts.learner->Forget(user);
+  };
   studies.exposition = [parts] { return LearnerMetrics(parts.learner->State()); };
   studies.predict = [parts](const std::string& model, const api::Query& query,
                             const api::StudyRun& run) { return Predict(parts, model, query, run); };

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
 #include "control/service/service.h"
+#include "server/advisor.h"
 #include "server/job_watch.h"
 #include "server/learner.h"
 #include "server/this_machine.h"
@@ -18,6 +19,7 @@ struct StudyParts {
   const control::Service* service;
   const server::JobWatch* watch;  // null: the GPUs are not on this machine
   Learner* learner;
+  ServerAdvisor* advisor;
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
 };

@@ -61,8 +61,16 @@ class JobStore {
   virtual core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) = 0;
   virtual core::Result<std::vector<core::SharedRun>> SharedRuns() = 0;
   virtual core::Result<std::optional<std::string>> Kept(const std::string& name) = 0;
+  // All facts whose name begins so, by what follows in their names.
+  virtual core::Result<std::map<std::string, std::string>> KeptUnder(
+      const std::string& /*prefix*/) {
+    return std::map<std::string, std::string>();
+  }
+  // Drops what that user's jobs taught by sharing.
+  virtual core::Result<void> RemoveShared(const std::string& /*user*/) { return {}; }
   // Drops events but the last `keep_events`, and jobs that ended before `ended_before`; a few
-  // thousand of each at most: the rest is for the next call.
+  // thousand of each at most: the rest is for the next call. Of shared runs 10,000 stay: the users
+  // with most lose their oldest.
   virtual core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) = 0;
   // From now on this object's owner is the one server of the store, until it goes, however it goes.
   // Fails and names the other one (its process and since when) while there is one.

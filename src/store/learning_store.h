@@ -1,12 +1,14 @@
 // LearningStore: what a server's predictor learns from and what came of it: the graphs of jobs,
-// what each of their runs was measured to need, and the models that were trained. Bounded: the
-// oldest go. Lies in the same file or database as the jobs, on a connection of its own.
+// what each of their runs was measured to need, and the models that were trained. Bounded: the user
+// with most loses their oldest. Lies in the same file or database as the jobs, on a connection of
+// its own.
 //
 // One thread uses one object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +26,7 @@ struct KeptGraph {
   std::string digest;
   std::string text;
   core::UnixMillis met = 0;  // when it was last asked about
+  std::string user = {};     // who brought it first
 };
 
 // One run of a job that ended well.
@@ -31,7 +34,7 @@ struct KeptRun {
   std::int64_t id = 0;  // given by the store, rising; 0: not stored yet
   std::int64_t job = 0;
   std::string graph;  // digest
-  // The workload, what was measured on which GPU model, and when (`created`).
+  // Whose it was, the workload, what was measured on which GPU model, and when (`created`).
   core::ProfileRecord record;
 };
 
@@ -61,6 +64,9 @@ class LearningStore {
   // Absent: it was never there, or had to go.
   virtual core::Result<std::optional<std::string>> Graph(const std::string& digest) = 0;
   virtual core::Result<std::int64_t> CountGraphs() = 0;
+  virtual core::Result<std::map<std::string, std::int64_t>> RunsByUser() = 0;
+  // Drops that user's runs and graphs; how many runs.
+  virtual core::Result<std::int64_t> Forget(const std::string& user) = 0;
   virtual core::Result<std::int64_t> KeepModel(const KeptModel& model) = 0;  // its id
   // The newest first, without their texts.
   virtual core::Result<std::vector<KeptModel>> Models() = 0;

@@ -69,6 +69,15 @@ CREATE TABLE learnt_run(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT N
   graph TEXT NOT NULL, record TEXT NOT NULL);
 CREATE TABLE learnt_model(id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL,
   report TEXT NOT NULL, data BLOB NOT NULL);
+)",
+    // 8: whose runs taught it.
+    R"(
+ALTER TABLE shared_run ADD COLUMN owner_a TEXT NOT NULL DEFAULT '';
+ALTER TABLE shared_run ADD COLUMN owner_b TEXT NOT NULL DEFAULT '';
+ALTER TABLE learnt_graph ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE learnt_run ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+UPDATE learnt_run SET owner =
+  COALESCE((SELECT job.owner FROM job WHERE job.number = learnt_run.job), '');
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -136,6 +145,15 @@ CREATE TABLE learnt_run(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time
   graph TEXT NOT NULL, record TEXT NOT NULL);
 CREATE TABLE learnt_model(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, time BIGINT NOT NULL,
   report TEXT NOT NULL, data BYTEA NOT NULL);
+)",
+    // 8: whose runs taught it.
+    R"(
+ALTER TABLE shared_run ADD COLUMN owner_a TEXT NOT NULL DEFAULT '';
+ALTER TABLE shared_run ADD COLUMN owner_b TEXT NOT NULL DEFAULT '';
+ALTER TABLE learnt_graph ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE learnt_run ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+UPDATE learnt_run SET owner =
+  COALESCE((SELECT job.owner FROM job WHERE job.number = learnt_run.job), '');
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

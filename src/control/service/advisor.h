@@ -22,13 +22,15 @@ class Advisor {
   virtual ~Advisor() = default;
   // Whether it could ever run here: a profile or GPU model that is not there, more GPUs or GPU
   // memory than any has. A usage error says what there is.
-  virtual core::Result<void> Check(const core::Submission& submission) = 0;
-  // The measured profile it names, what earlier runs of the same were seen to need here, what the
-  // submission brings itself, or an assumption; the first of these that there is.
-  virtual core::Needs NeedsOf(const core::Submission& submission) = 0;
+  virtual core::Result<void> Check(const core::Account& user,
+                                   const core::Submission& submission) = 0;
+  // The measured profile it names, what earlier runs of the same by the same user were seen to need
+  // here, what the submission brings itself, or an assumption; the first of these that there is.
+  virtual core::Needs NeedsOf(const core::Account& user, const core::Submission& submission) = 0;
   // The same for each GPU model of the cluster, with the user's own bounds.
   virtual core::Estimate EstimateOf(const core::JobRecord& record) = 0;
-  virtual core::WorkloadId WorkloadOf(const core::Submission& submission) = 0;
+  virtual core::WorkloadId WorkloadOf(const core::Account& user,
+                                      const core::Submission& submission) = 0;
   // Knows all pairs learnt so far. Stays valid until it is asked for again.
   virtual const policy::Policy& Policy() = 0;
   // What a pair was measured to do to each other: a Policy() asked for from now on knows it.

@@ -71,8 +71,8 @@ JobRecord ForeignIntake::RecordOf(const engine::JobSubmitted& event) {
     record.asked.held = true;
     record.submitted = job.submitted;
     const std::string& why = admitted.error().message;
-    core::SetHold(record, parts_.advisor.Check(job.asked) ? core::Hold(core::hold::Refused{why})
-                                                          : core::hold::NoNodes{why});
+    const bool fits = parts_.advisor.Check(job.user, job.asked).has_value();
+    core::SetHold(record, fits ? core::Hold(core::hold::Refused{why}) : core::hold::NoNodes{why});
   }
   record.note = job.remark;
   return record;
@@ -167,7 +167,7 @@ Result<void> ForeignIntake::Adopt(const std::map<engine::RunId, engine::RunReque
     record.number = number;
     record.user = run.user;
     record.asked = run.asked;
-    record.believed = parts_.advisor.NeedsOf(run.asked);
+    record.believed = parts_.advisor.NeedsOf(run.user, run.asked);
     record.attempt = id.attempt;
     record.phase = Phase::kRunning;
     record.gpus = run.gpus;

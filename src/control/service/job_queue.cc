@@ -23,7 +23,7 @@ engine::RunRequest RequestOf(const JobRecord& record) {
 JobQueue::JobQueue(const Parts& parts) : parts_(parts), room_(parts.limits, parts.state.live) {}
 
 void JobQueue::EnqueueIfItFits(LiveJob& job) {
-  if (auto fits = parts_.advisor.Check(job.record.asked); !fits) {
+  if (auto fits = parts_.advisor.Check(job.record.user, job.record.asked); !fits) {
     core::SetHold(job.record, core::hold::MachineChanged{fits.error().message});
     job.record.asked.held = true;
     return parts_.journal.Touch(job);
@@ -71,7 +71,7 @@ void JobQueue::TryHeldAgain() {
     LiveJob* job =
         shown->phase == Phase::kHeld && too_large ? parts_.state.live.Find(shown->number) : nullptr;
     if (job == nullptr || job->record.phase != Phase::kHeld) continue;
-    if (!parts_.advisor.Check(job->record.asked)) continue;
+    if (!parts_.advisor.Check(job->record.user, job->record.asked)) continue;
     core::SetHold(job->record, std::nullopt);
     job->record.asked.held = false;
     parts_.journal.Touch(*job);
@@ -124,7 +124,7 @@ core::Job JobQueue::NextJob(LiveJob& of) {
   job.id = state.live.GiveId(of);
   job.name = std::to_string(record.number);
   job.user = state.live.UserIdOf(record.user.name);
-  job.workload = parts_.advisor.WorkloadOf(record.asked);
+  job.workload = parts_.advisor.WorkloadOf(record.user, record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;
   job.cores_fixed = parts_.manager != nullptr;

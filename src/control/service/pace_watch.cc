@@ -153,7 +153,9 @@ void PaceWatch::LearnPairs(const std::vector<MeasuredPair>& pairs) {
                               true,
                               parts_.wall(),
                               pair.sm_share_a,
-                              pair.sm_share_b};
+                              pair.sm_share_b,
+                              a->record.user.name,
+                              b->record.user.name};
     parts_.outbox.AddShared(run);
     parts_.advisor.LearnShared(run);
   }

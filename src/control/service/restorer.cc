@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "control/service/parts/kept_usage.h"
 #include "control/service/parts/run_end.h"
 #include "core/text/words.h"
 
@@ -64,7 +65,7 @@ Result<void> Restorer::Restore() {
   const policy::Policy& policy = parts_.advisor.Policy();
   parts_.view.Begin(today, policy.Name());
   parts_.loop.Follow(policy);
-  RestoreUsage(*old, *records);
+  RETURN_IF_ERROR(RestoreUsage(*old, *records));
   for (JobRecord& record : *old) parts_.state.board.Put(std::move(record));
 
   Runs runs;
@@ -87,24 +88,42 @@ Result<void> Restorer::Restore() {
   return {};
 }
 
-void Restorer::RestoreUsage(const std::vector<JobRecord>& over,
-                            const std::vector<JobRecord>& live) {
-  const auto add = [&](const JobRecord& record, core::Seconds ran, core::UnixMillis until) {
-    const core::Seconds ago(
-        static_cast<double>(std::max<core::UnixMillis>(parts_.journal.Wall() - until, 0)) / 1e3);
-    const double used = ran.value * record.asked.gpus;
-    if (used <= 0) return;
-    parts_.state.snapshot.AddUsage(parts_.state.live.UserIdOf(record.user.name),
-                                   used * std::pow(2, -(ago / core::kUsageHalfLife)));
+Result<void> Restorer::RestoreUsage(const std::vector<JobRecord>& over,
+                                    const std::vector<JobRecord>& live) {
+  const auto stored = parts_.store.KeptUnder(std::string(kUsageFacts));
+  RETURN_IF_ERROR(stored);
+  const core::UnixMillis now = parts_.journal.Wall();
+  const auto add = [&](const std::string& user, const KeptUsage& used) {
+    if (used.gpu_seconds <= 0) return;
+    parts_.state.snapshot.AddUsage(parts_.state.live.UserIdOf(user), UsageAt(used, now));
   };
-  for (const JobRecord& record : over) add(record, record.run_time, record.ended.value_or(0));
-  for (const JobRecord& record : live) {
-    const core::UnixMillis began = record.resumed.value_or(parts_.journal.Wall());
-    add(record, record.run_time, began);
-    if (record.phase != Phase::kRunning) continue;
-    add(record, core::Seconds(static_cast<double>(parts_.journal.Wall() - began) / 1e3),
-        parts_.journal.Wall());
+  std::map<std::string, core::UnixMillis> known_to;  // when a user's sum was stored
+  for (const auto& [user, text] : *stored) {
+    const auto sum = KeptUsageFrom(text);
+    if (!sum) continue;
+    known_to[user] = sum->at;
+    add(user, *sum);
   }
+  // Records tell of those whose sum no server has stored yet.
+  const auto ran = [](const JobRecord& record, core::UnixMillis until) {
+    return KeptUsage{record.run_time.value * record.asked.gpus, until};
+  };
+  for (const JobRecord& record : over) {
+    const std::string& user = record.user.name;
+    if (!known_to.contains(user)) add(user, ran(record, record.ended.value_or(0)));
+  }
+  for (const JobRecord& record : live) {
+    const std::string& user = record.user.name;
+    core::UnixMillis began = record.resumed.value_or(now);
+    if (const auto known = known_to.find(user); known != known_to.end()) {
+      began = std::max(began, known->second);
+    } else {
+      add(user, ran(record, began));
+    }
+    if (record.phase != Phase::kRunning) continue;
+    add(user, {static_cast<double>(now - began) / 1e3 * record.asked.gpus, now});
+  }
+  return {};
 }
 
 void Restorer::RestoreJobs(std::vector<JobRecord> records, Runs& runs) {

@@ -58,9 +58,9 @@ class Restorer {
  private:
   using Runs = std::map<engine::RunId, engine::RunRequest>;  // that were found, and nobody has yet
 
-  // What users used of late: of jobs that are over (the newest), and of those that still run.
-  void RestoreUsage(const std::vector<core::JobRecord>& over,
-                    const std::vector<core::JobRecord>& live);
+  // What users used of late: their stored sums, and what still runs since then.
+  core::Result<void> RestoreUsage(const std::vector<core::JobRecord>& over,
+                                  const std::vector<core::JobRecord>& live);
   void RestoreJobs(std::vector<core::JobRecord> records, Runs& runs);
   void RestoreOne(LiveJob& job, Runs& runs);
   void RestoreHeld(LiveJob& job);

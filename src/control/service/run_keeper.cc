@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "control/service/parts/kept_usage.h"
 #include "control/service/parts/plan_records.h"
 #include "control/service/parts/run_end.h"
 
@@ -130,8 +131,15 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
     parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
   }
   parts_.journal.Touch(*job);
+  KeepUsage(record.user.name);
   // What becomes of it is told with the end of the earlier one.
   if (!end.earlier_leaves) SayEnd(end, record);
+}
+
+void RunKeeper::KeepUsage(const std::string& user) {
+  const double used = parts_.state.snapshot.usage(parts_.state.live.UserIdOf(user));
+  parts_.journal.outbox().AddKept(std::string(kUsageFacts) + user,
+                                  ToText({used, parts_.journal.Wall()}));
 }
 
 void RunKeeper::SayEnd(const engine::Ended& end, const JobRecord& record) {

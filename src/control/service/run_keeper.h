@@ -3,6 +3,8 @@
 // thread.
 #pragma once
 
+#include <string>
+
 #include "control/loop/loop.h"
 #include "control/service/job_queue.h"
 #include "control/service/journal.h"
@@ -36,6 +38,8 @@ class RunKeeper {
 
  private:
   void TakeCores(LiveJob& job, const engine::RunStarted& started);
+  // What its user used so far, for the next server.
+  void KeepUsage(const std::string& user);
   void SayEnd(const engine::Ended& end, const core::JobRecord& record);
 
   const Parts parts_;

@@ -38,14 +38,14 @@ class FaultyAdvisor : public Advisor {
  public:
   FaultyAdvisor(const core::Cluster& cluster, std::unique_ptr<FaultyPolicy> policy)
       : cluster_(cluster), policy_(std::move(policy)) {}
-  core::Result<void> Check(const core::Submission&) override { return {}; }
-  core::Needs NeedsOf(const core::Submission&) override { return {}; }
+  core::Result<void> Check(const core::Account&, const core::Submission&) override { return {}; }
+  core::Needs NeedsOf(const core::Account&, const core::Submission&) override { return {}; }
   core::Estimate EstimateOf(const core::JobRecord& record) override {
     const auto kind = static_cast<double>(record.number % 5);
     return fixtures::EstimateOf(
         {.seconds = 5 + 5 * kind, .gpus = record.asked.gpus, .busy = 0.1 + 0.2 * kind}, cluster_);
   }
-  core::WorkloadId WorkloadOf(const core::Submission&) override { return {}; }
+  core::WorkloadId WorkloadOf(const core::Account&, const core::Submission&) override { return {}; }
   const policy::Policy& Policy() override { return *policy_; }
   void LearnShared(const core::SharedRun&) override {}
   void LearnRun(const core::JobRecord&, const core::Profile&) override {}

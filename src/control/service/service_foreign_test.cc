@@ -79,6 +79,13 @@ TEST_F(ServiceForeignTest, AJobOfSlurmRunsUnderItsOwnIdAndIsStored) {
   EXPECT_EQ(slurm_.wrong, "");
 }
 
+TEST_F(ServiceForeignTest, A3_WhatIsLearntIsOfTheUserThatSlurmNames) {
+  slurm_.SubmitAs(4711, 1, {Seconds(5), 0}, 1);
+  ASSERT_TRUE(Comes([&] { return Is(4711, Phase::kFinished); }));
+  EXPECT_EQ(advisor_.needs_asked_for, std::set<std::string>{kAnn.name});
+  EXPECT_TRUE(jobs_.kept.contains("usage/" + kAnn.name)) << "B3";
+}
+
 TEST_F(ServiceForeignTest, NobodySubmitsHere) {
   std::string said;
   service_->Submit({core::Submission()}, kAnn, [&](const core::Result<std::vector<JobPtr>>& told) {

@@ -91,6 +91,13 @@ TEST_F(ServiceKeepsTest, AnotherPodGivesWayWhereABudgetForbidsTheFirst) {
   EXPECT_EQ(kube_.wrong, "");
 }
 
+TEST_F(ServiceKeepsTest, A3_WhatIsLearntIsOfTheNamespace) {
+  Begin();
+  Add("pod", 1);
+  ASSERT_TRUE(Comes([&] { return Is("pod", Phase::kRunning); }));
+  EXPECT_EQ(advisor_.needs_asked_for, std::set<std::string>{"team"});
+}
+
 TEST_F(ServiceKeepsTest, WithoutAnotherItWaitsSaysWhyAndComesWhenItMay) {
   Begin();
   Add("kept", 5, /*owned=*/false);

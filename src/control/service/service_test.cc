@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "control/service/parts/kept_usage.h"
 #include "control/service/test_parts.h"
 #include "testing/builders.h"
 #include "testing/policies.h"
@@ -130,6 +131,25 @@ TEST_F(ServiceTest, AJobIsStoredStartedAndItsEndIsKept) {
   EXPECT_EQ(jobs_.jobs.at(1).exit_code, 0);
   EXPECT_TRUE(runner_->forgotten.count({1, 1}));
   EXPECT_EQ(advisor_.learnt, std::vector<std::int64_t>{1});
+}
+
+TEST_F(ServiceTest, B3_WhatAUserUsedIsKnownThoughNoRecordIsLeft) {
+  service_->Stop();
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  jobs_.kept["usage/" + kAnn.name] = ToText({5000, now});
+  jobs_.kept["usage/damaged"] = "x";
+  Restart();
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 0);
+  EXPECT_EQ(Comes(1, Phase::kFinished), Phase::kFinished);
+  service_->Stop();
+  const auto used = KeptUsageFrom(jobs_.kept.at("usage/" + kAnn.name));
+  ASSERT_TRUE(used);
+  EXPECT_NEAR(used->gpu_seconds, 5000, 60);
+  EXPECT_GE(used->at, now);
 }
 
 TEST_F(ServiceTest, AHeldJobStaysHeldWhileTheStoreCannotSayHowTheOneBeforeItEnded) {

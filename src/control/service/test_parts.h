@@ -189,6 +189,13 @@ class MemoryJobs : public store::JobStore {
     const auto found = kept.find(name);
     return found == kept.end() ? std::nullopt : std::optional(found->second);
   }
+  core::Result<std::map<std::string, std::string>> KeptUnder(const std::string& prefix) override {
+    std::map<std::string, std::string> found;
+    for (const auto& [name, value] : kept) {
+      if (name.starts_with(prefix)) found[name.substr(prefix.size())] = value;
+    }
+    return found;
+  }
   core::Result<void> TidyJobs(core::UnixMillis, std::int64_t) override { return {}; }
   core::Result<void> BecomeServer() override { return {}; }
 
@@ -207,18 +214,21 @@ class PlainAdvisor final : public Advisor {
  public:
   explicit PlainAdvisor(std::unique_ptr<policy::Policy> policy)
       : policy_(std::move(policy)), followed_(policy_.get()) {}
-  core::Result<void> Check(const core::Submission& job) override {
+  core::Result<void> Check(const core::Account&, const core::Submission& job) override {
     if (job.gpus > most) return core::UsageError("there are not so many GPUs");
     return {};
   }
-  core::Needs NeedsOf(const core::Submission&) override { return {}; }
+  core::Needs NeedsOf(const core::Account& user, const core::Submission&) override {
+    needs_asked_for.insert(user.name);
+    return {};
+  }
   core::Estimate EstimateOf(const core::JobRecord& record) override {
     core::Estimate estimate;
     estimate.on.resize(1);
     if (believe) believe(record, estimate);
     return estimate;
   }
-  core::WorkloadId WorkloadOf(const core::Submission&) override { return {}; }
+  core::WorkloadId WorkloadOf(const core::Account&, const core::Submission&) override { return {}; }
   const policy::Policy& Policy() override { return *followed_; }
   void Follow(const policy::Policy& policy) { followed_ = &policy; }  // it outlives this
   void LearnShared(const core::SharedRun&) override {}
@@ -226,6 +236,7 @@ class PlainAdvisor final : public Advisor {
     learnt.push_back(record.number);
   }
   std::vector<std::int64_t> learnt;
+  std::set<std::string> needs_asked_for;  // users
   int most = 8;
   // What is believed of a job, where that is not nothing; set it before the service runs.
   std::function<void(const core::JobRecord&, core::Estimate&)> believe;

@@ -52,6 +52,7 @@ void WriteProfile(Writer& out, const ProfileRecord& record) {
   out.Field("id", ValueIf(record.id > 0, record.id));
   out.Field("name", record.name);
   out.Field("source", record.source);
+  out.TextOrNull("user", record.user);
   out.Field("created_unix_ms", record.created);
   out.Field("workload", profile.workload.name);
   out.Field("batch", ValueIf(profile.workload.batch > 0, profile.workload.batch));

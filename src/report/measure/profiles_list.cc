@@ -74,7 +74,8 @@ std::string ProfilesTable(const std::vector<ProfileRecord>& records) {
                Or(p.steps_per_second, [](double v) { return Number(v, v < 10 ? 2 : 1); }),
                Or(p.busy, Percent), p.gpu_memory ? Size(*p.gpu_memory) : kUnknown,
                Or(p.cpu_cores, [](double v) { return Number(v, 2); }), UtcTime(record.created),
-               record.source});
+               record.user.empty() ? record.source
+                                   : fmt::format("{} of {}", record.source, record.user)});
   }
   return table.Text();
 }
@@ -89,6 +90,7 @@ std::string ProfilesListJson(const std::vector<ProfileRecord>& records) {
         out.Field("name", record.name);
         out.Field("created_unix_ms", record.created);
         out.Field("source", record.source);
+        out.TextOrNull("user", record.user);
         out.Field("workload", workload.name);
         out.Field("batch", ValueIf(workload.batch != 0, workload.batch));
         out.TextOrNull("precision", workload.precision);

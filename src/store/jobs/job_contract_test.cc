@@ -68,8 +68,9 @@ TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
   auto full = FullJob(7);
   std::swap(full.asked.environment[2], full.asked.environment[3]);
   const std::string bytes("a\0b\xff", 4);
-  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5, 0.8, 1};
-  const core::SharedRun unfit{"H200", "a", "", 0, 0, false, 6};
+  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5, 0.8,
+                            1,      "ann",          "bob"};
+  const core::SharedRun unfit{"H200", "a", "", 0, 0, false, 6, 1, 1, "", ""};
   const core::Event event{4, 1000, "job.started", 7, "job 7 started, \xe2\x82\xac"};
   Write({{PlainJob(6), full},
          {event, {5, 1001, "gpu.drained", 0, "x"}},
@@ -94,6 +95,35 @@ TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
   EXPECT_EQ(store_->Jobs({.number = 7}).value(), std::vector{full});
   EXPECT_THAT(store_->SharedRuns().value(), SizeIs(3));
   EXPECT_EQ(store_->Kept("n").value(), "");
+}
+
+TEST_F(JobContract, B3_FactsAreFoundByHowTheirNamesBegin) {
+  Write(
+      {{}, {}, {}, {{"usage/ann", "1 2"}, {"usage/bob", "3 4"}, {"usages", "x"}, {"drained", ""}}});
+  EXPECT_THAT(store_->KeptUnder("usage/").value(),
+              ElementsAre(std::pair<const std::string, std::string>("ann", "1 2"),
+                          std::pair<const std::string, std::string>("bob", "3 4")));
+  EXPECT_THAT(store_->KeptUnder("none/").value(), IsEmpty());
+}
+
+TEST_F(JobContract, B5_WhoSharedMostLosesTheirOldestPairs) {
+  const auto run = [](const std::string& a, const std::string& b, core::UnixMillis time) {
+    return core::SharedRun{"H200", "x", "y", 1, 1, true, time, 1, 1, a, b};
+  };
+  JobChanges changes;
+  changes.shared = {run("ann", "bob", 1), run("bob", "ann", 2)};
+  for (int i = 0; i < 10'050; ++i) changes.shared.push_back(run("eve", "eve", 10 + i));
+  ASSERT_TRUE(store_->Write(changes));
+  ASSERT_TRUE(store_->TidyJobs(0, 10));
+  const auto left = store_->SharedRuns().value();
+  EXPECT_EQ(left.size(), 10'000U);
+  EXPECT_EQ(left[0].user_b, "bob");
+  EXPECT_EQ(left[1].user_b, "ann");
+  EXPECT_EQ(left[2].time, 10 + 52) << "her oldest are gone";
+  ASSERT_TRUE(store_->RemoveShared("eve"));
+  EXPECT_THAT(store_->SharedRuns().value(), SizeIs(2));
+  ASSERT_TRUE(store_->RemoveShared("ann"));
+  EXPECT_THAT(store_->SharedRuns().value(), IsEmpty());
 }
 
 TEST_F(JobContract, F6_AStoreHasAnIdThatStays) {

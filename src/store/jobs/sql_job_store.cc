@@ -4,20 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 
 #include "core/result.h"
 #include "store/jobs/job_json.h"
+#include "store/jobs/sql_shared_runs.h"
 #include "store/open_database.h"
 #include "store/samples/pending.h"
 
 namespace sharewell::store {
 namespace {
 
-// Writers of jobs wait for each other, not for those of samples (PostgreSQL).
-constexpr std::string_view kJobsLock = "jobs";
 // Removed in one transaction, so that the server need not wait long; and in one call.
 constexpr std::int64_t kTidyRows = 1000, kTidyRounds = 5;
 constexpr std::size_t kAskedAtOnce = 500;  // numbers in one statement
@@ -32,13 +30,6 @@ std::int64_t HashOfKey(std::string_view key) {
 core::UnixMillis EndOf(const core::JobRecord& job) {
   if (!core::IsOver(job.phase)) return 0;
   return std::max<core::UnixMillis>(1, job.ended.value_or(job.submitted));
-}
-
-// A number is written so that it comes back exactly.
-double NumberIn(std::string_view text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 // Newest first. Each phase by itself: an index has its jobs in order, so that the last of a million
@@ -115,19 +106,7 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
       !done) {
     return done;
   }
-  for (const core::SharedRun& run : changes.shared) {
-    const std::string gpu = StoredName(run.gpu_model);
-    const std::string a = fmt::format("{}", run.speed_a), b = fmt::format("{}", run.speed_b);
-    const std::string share_a = fmt::format("{}", run.sm_share_a);
-    const std::string share_b = fmt::format("{}", run.sm_share_b);
-    auto done = database_->Run(
-        "INSERT INTO shared_run(time, gpu, a, b, speed_a, speed_b, fits, share_a, share_b) "
-        "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        {run.time, std::string_view(gpu), Blob{run.a}, Blob{run.b}, std::string_view(a),
-         std::string_view(b), std::int64_t{run.fits ? 1 : 0}, std::string_view(share_a),
-         std::string_view(share_b)});
-    if (!done) return done;
-  }
+  RETURN_IF_ERROR(PutShared(*database_, changes.shared));
   std::map<std::string, std::string_view> kept;
   for (const auto& [name, value] : changes.kept) kept[StoredName(name)] = value;
   rows.clear();
@@ -290,21 +269,6 @@ core::Result<std::vector<core::Event>> SqlJobStore::Events(std::int64_t after, s
   return events;
 }
 
-core::Result<std::vector<core::SharedRun>> SqlJobStore::SharedRuns() {
-  std::vector<core::SharedRun> runs;
-  auto done = Read(
-      "SELECT gpu, a, b, speed_a, speed_b, fits, time, share_a, share_b FROM shared_run "
-      "ORDER BY id",
-      {}, [&](const Row& row) {
-        runs.push_back({std::string(row.Bytes(0)), std::string(row.Bytes(1)),
-                        std::string(row.Bytes(2)), NumberIn(row.Bytes(3)), NumberIn(row.Bytes(4)),
-                        row.Integer(5) != 0, row.Integer(6), NumberIn(row.Bytes(7)),
-                        NumberIn(row.Bytes(8))});
-      });
-  RETURN_IF_ERROR(done);
-  return runs;
-}
-
 core::Result<std::optional<std::string>> SqlJobStore::Kept(const std::string& name) {
   std::optional<std::string> value;
   const std::string stored = StoredName(name);
@@ -341,6 +305,7 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
       if (*removed < kTidyRows) break;
     }
   }
+  RETURN_IF_ERROR(TidyShared(*database_));
   if (server_) std::ignore = database_->KeepReserve();  // the next submission says why not
   return database_->Reclaim();
 }

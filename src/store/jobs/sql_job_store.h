@@ -13,6 +13,9 @@
 
 namespace sharewell::store {
 
+// Writers of jobs wait for each other, not for those of samples (PostgreSQL).
+inline constexpr std::string_view kJobsLock = "jobs";
+
 class SqlJobStore final : public JobStore {
  public:
   static core::Result<std::unique_ptr<SqlJobStore>> Make(std::unique_ptr<Database> database,
@@ -28,6 +31,8 @@ class SqlJobStore final : public JobStore {
   core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) override;
   core::Result<std::vector<core::SharedRun>> SharedRuns() override;
   core::Result<std::optional<std::string>> Kept(const std::string& name) override;
+  core::Result<std::map<std::string, std::string>> KeptUnder(const std::string& prefix) override;
+  core::Result<void> RemoveShared(const std::string& user) override;
   core::Result<void> TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) override;
   core::Result<void> BecomeServer() override;
   std::optional<core::Result<void>> Health() override {

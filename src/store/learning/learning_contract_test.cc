@@ -22,8 +22,9 @@ class LearningContract : public ::testing::Test {
     store_ = std::move(*opened);
   }
 
-  static KeptRun Run(std::int64_t job, const std::string& graph) {
+  static KeptRun Run(std::int64_t job, const std::string& graph, const std::string& user = "") {
     KeptRun run{0, job, graph, {}};
+    run.record.user = user;
     run.record.created = 1000 + job;
     run.record.source = "run";
     run.record.profile.workload = {"net", 64, "bf16", 4};
@@ -101,6 +102,39 @@ TEST_F(LearningContract, OfModelsTheNewestStayWholeAndOfOlderOnesTheReport) {
   EXPECT_THAT(store_->ModelText(ids[3]).value(), Optional(std::string("three")));
   EXPECT_EQ(store_->ModelText(ids[1]).value(), std::nullopt);
   EXPECT_EQ(store_->ModelText(ids[2]).value(), std::nullopt) << "it was refused";
+}
+
+TEST_F(LearningContract, B5_TheUserWithMostLosesTheirOldest) {
+  Reopen({.graphs = 4, .runs = 4});
+  Keep({{"bob1", "x", 1, "bob"}}, {Run(1, "bob1", "bob"), Run(2, "bob1", "bob")});
+  for (int i = 0; i < 20; ++i) {
+    Keep({{"eve" + std::to_string(i), "x", 10 + i, "eve"}},
+         {Run(100 + i, "eve" + std::to_string(i), "eve")});
+  }
+  EXPECT_THAT(Jobs(), ElementsAre(1, 2, 118, 119));
+  EXPECT_TRUE(Has("bob1"));
+  EXPECT_TRUE(Has("eve19"));
+  EXPECT_EQ(store_->CountGraphs().value(), 4);
+  Reopen({.graph_bytes = 100});
+  for (int i = 0; i < 5; ++i) {
+    Keep({{"large" + std::to_string(i), std::string(90, 'x'), 100 + i, "eve"}}, {});
+  }
+  EXPECT_TRUE(Has("bob1")) << "bytes count by user too";
+  EXPECT_TRUE(Has("large4")) << "what a run names stays longest, of hers too";
+}
+
+TEST_F(LearningContract, A3_WhatAUserTaughtCanBeForgotten) {
+  Keep({{"shared", "x", 1, "eve"}, {"hers", "x", 2, "eve"}, {"his", "x", 3, "bob"}},
+       {Run(1, "shared", "bob"), Run(2, "hers", "eve"), Run(3, "shared", "eve")});
+  EXPECT_THAT(store_->RunsByUser().value(),
+              ElementsAre(std::pair<const std::string, std::int64_t>("bob", 1),
+                          std::pair<const std::string, std::int64_t>("eve", 2)));
+  EXPECT_EQ(store_->Forget("eve").value(), 2);
+  EXPECT_THAT(Jobs(), ElementsAre(1));
+  EXPECT_TRUE(Has("shared")) << "another's run names it";
+  EXPECT_FALSE(Has("hers"));
+  EXPECT_TRUE(Has("his"));
+  EXPECT_EQ(store_->Forget("nobody").value(), 0);
 }
 
 TEST_F(LearningContract, AnEmptyStoreHasNothing) {

@@ -50,6 +50,8 @@ void EachField(Of<core::ProfileRecord> auto& record, auto& v) {
   v("name", record.name);
   v("created_ms", record.created);
   v("source", record.source);
+  v("user", record.user);
+  v("by_admin", record.by_admin);
   auto& profile = record.profile;
   v("workload", profile.workload.name);
   v("batch", profile.workload.batch);

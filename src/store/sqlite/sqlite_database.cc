@@ -185,8 +185,14 @@ class SqliteDatabase final : public Database {
 
   static void Bind(sqlite3_stmt* statement, std::size_t i, const Value& value) {
     // By name: SQLite numbers $1 and $2 in the order in which they appear.
-    SHAREWELL_CHECK(i < 9);
-    const char name[] = {'$', static_cast<char>('1' + i), '\0'};
+    SHAREWELL_CHECK(i < 99);
+    const std::size_t number = i + 1;
+    char name[] = {'$', static_cast<char>('0' + number / 10), static_cast<char>('0' + number % 10),
+                   '\0'};
+    if (number < 10) {
+      name[1] = name[2];
+      name[2] = '\0';
+    }
     const int index = sqlite3_bind_parameter_index(statement, name);
     if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       sqlite3_bind_int64(statement, index, *integer);

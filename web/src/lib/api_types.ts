@@ -11,7 +11,7 @@ export type Phase = "held" | "waiting" | "starting" | "running" | "stopping" | "
 export type Training = {
   id: number;
   time_ms: number;
-  outcome: "taken" | "refused" | "failed" | "chosen";
+  outcome: "taken" | "refused" | "failed" | "chosen" | "forgotten";
   why: string;
   /** of a choice by hand: what is used since */
   chosen?: string;
@@ -22,6 +22,8 @@ export type Training = {
   held_out?: number;
   /** the model that it was learnt onto */
   given?: string;
+  /** whose runs it learnt from */
+  taught_by?: string[];
   figures?: ({
     figure: string;
     workloads: number;
@@ -43,6 +45,20 @@ export type Predictor = {
   trained: Training | null;
   runs_kept: number;
   graphs_kept: number;
+  /** whose jobs taught what */
+  users: ({
+    user: string;
+    /** to train the predictor on */
+    runs_kept: number;
+    /** that were measured */
+    workloads: number;
+    /** that were predicted and measured */
+    compared: number;
+    /** measured over predicted; null: too few were compared */
+    busy_factor: number | null;
+    gpu_memory_factor: number | null;
+    cores_factor: number | null;
+  })[];
   new_runs: number;
   trains_at: number | null;
   drift: string | null;

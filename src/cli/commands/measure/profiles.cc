@@ -47,6 +47,7 @@ class ProfilesCommand : public Command {
     app.add_option("--gpu", gpu_, "only those measured on this GPU model")->type_name("GPU");
     app.add_option("--source", source_, "only those made by this: profile, sweep, colocate ...")
         ->type_name("WORD");
+    app.add_option("--user", user_, "only those that jobs of this user left")->type_name("USER");
     app.add_option("--by", by_, "compare: each workload on all GPUs, or on all CPUs, side by side")
         ->type_name("gpu|cpu");
     app.add_option("--store", store_, "a file, or postgresql://USER@HOST/DATABASE")
@@ -97,7 +98,8 @@ class ProfilesCommand : public Command {
     if (action_ == "plot" && out_.empty()) {
       return UsageError("profiles: plot needs a folder for its charts: --out DIR");
     }
-    if ((action_ == "show" || action_ == "plot" || action_ == "delete") && words_.empty()) {
+    const bool named = !words_.empty() || (action_ == "delete" && !user_.empty());
+    if ((action_ == "show" || action_ == "plot" || action_ == "delete") && !named) {
       return UsageError("profiles: {} needs an id or a name; `sharewell profiles list` shows them",
                         action_);
     }
@@ -109,7 +111,18 @@ class ProfilesCommand : public Command {
 
   // Those that a word names, oldest first; at least one.
   Result<Records> Named(const std::string& word) {
-    return NamedProfiles(*opened_, word, Filter(), "profiles");
+    auto named = NamedProfiles(*opened_, word, Filter(), "profiles");
+    RETURN_IF_ERROR(named);
+    OfUser(*named);
+    if (!named->empty()) return named;
+    return UsageError(
+        "profiles: jobs of {} left no profile {}; `sharewell profiles list` shows them",
+        core::Quoted(user_), core::Quoted(word));
+  }
+
+  void OfUser(Records& records) const {
+    if (user_.empty()) return;
+    std::erase_if(records, [&](const ProfileRecord& record) { return record.user != user_; });
   }
 
   store::ProfileFilter Filter() const {
@@ -123,7 +136,9 @@ class ProfilesCommand : public Command {
   Result<Records> Chosen() {
     if (words_.empty()) {
       auto all = opened_->Profiles(Filter());
-      if (all) SortByAge(*all);
+      if (!all) return all;
+      OfUser(*all);
+      SortByAge(*all);
       return all;
     }
     Records chosen;
@@ -274,7 +289,7 @@ class ProfilesCommand : public Command {
 
   std::string action_ = "list";
   std::vector<std::string> words_;
-  std::string gpu_, source_, by_, store_, out_;
+  std::string gpu_, source_, user_, by_, store_, out_;
   bool yes_ = false;
   bool json_ = false;
   bool csv_ = false;

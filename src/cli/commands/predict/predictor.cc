@@ -1,12 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "cli/args/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "core/text/quoted.h"
 #include "core/text/words.h"
 #include "json/value.h"
 #include "report/measure/series.h"
@@ -63,15 +66,56 @@ std::string TrainingWords(Value training) {
                      Whole(training, "held_out"));
 }
 
+std::string TaughtBy(Value training) {
+  std::vector<std::string> names;
+  if (!training["taught_by"].is_list()) return {};
+  for (const Value name : training["taught_by"].items()) {
+    names.emplace_back(name.Text().value_or(""));
+  }
+  return names.empty() ? "" : fmt::format(", taught by {}", fmt::join(names, ", "));
+}
+
+// What counts for each user's own jobs, and for others where several users agree.
+std::string UsersTable(Value users) {
+  if (!users.is_list() || users.empty()) return {};
+  report::Table table({{"taught by", report::Align::kLeft},
+                       {"workloads", report::Align::kRight},
+                       {"runs kept", report::Align::kRight},
+                       {"compared", report::Align::kRight},
+                       {"busy", report::Align::kRight},
+                       {"GPU memory", report::Align::kRight},
+                       {"cores", report::Align::kRight}});
+  const auto factor = [](Value user, const char* key) {
+    const auto value = user[key].Number();
+    return value ? fmt::format("x{:.2f}", *value) : report::kUnknown;
+  };
+  for (const Value user : users.items()) {
+    if (!user.is_object()) continue;
+    const std::string name = Words(user, "user");
+    table.Row({name.empty() ? "(before users were kept)" : name,
+               fmt::format("{}", Whole(user, "workloads")),
+               fmt::format("{}", Whole(user, "runs_kept")),
+               fmt::format("{}", Whole(user, "compared")), factor(user, "busy_factor"),
+               factor(user, "gpu_memory_factor"), factor(user, "cores_factor")});
+  }
+  return "\n" + table.Text() +
+         "x: what that user's jobs were seen to need over what was predicted\n";
+}
+
 class PredictorCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
     app.add_option("--use", use_, "use this predictor from now on (for admins)")
         ->type_name("shipped|retrained");
+    app.add_option("--forget", forget_, "forget what this user's jobs taught (for admins)")
+        ->type_name("USER");
     flags_.Add(app);
   }
 
   Result<ExitCode> Run() override {
+    if (!use_.empty() && !forget_.empty()) {
+      return core::UsageError("predictor: give --use or --forget, not both");
+    }
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
     if (!use_.empty()) {
@@ -81,6 +125,12 @@ class PredictorCommand : public Command {
                             "something that is better\n"
                           : "the server uses the predictor that it was started with from now on, "
                             "and trains no other\n");
+    }
+    if (!forget_.empty()) {
+      RETURN_IF_ERROR(client->Post("/predictor?forget=" + QueryText(forget_), ""));
+      return PrintOut(fmt::format(
+          "the server forgets what jobs of {} taught: profiles, pairs, and runs to learn from\n",
+          core::Quoted(forget_)));
     }
     const auto body = client->Get("/predictor");
     RETURN_IF_ERROR(body);
@@ -96,7 +146,7 @@ class PredictorCommand : public Command {
   static std::string AsText(Value told) {
     std::string out = fmt::format("in use: {}", Words(told, "in_use"));
     const Value trained = told["trained"];
-    if (trained.is_object()) out += ", " + TrainingWords(trained);
+    if (trained.is_object()) out += ", " + TrainingWords(trained) + TaughtBy(trained);
     if (told["pinned"].Bool().value_or(false)) {
       out += " (chosen by hand; nothing is trained until `sharewell predictor --use retrained`)";
     }
@@ -110,6 +160,7 @@ class PredictorCommand : public Command {
     if (const std::string drift = Words(told, "drift"); !drift.empty()) {
       out += "warning: " + drift + "\n";
     }
+    out += UsersTable(told["users"]);
     if (trained.is_object()) out += "\n" + FiguresTable(trained);
     const Value history = told["history"];
     if (!history.is_list() || history.empty()) return out;
@@ -132,7 +183,7 @@ class PredictorCommand : public Command {
     return out;
   }
 
-  std::string use_;
+  std::string use_, forget_;
   ServerFlags flags_;
 };
 

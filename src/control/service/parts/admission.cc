@@ -87,7 +87,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
   std::vector<JobRecord> records;
   Verdicts known;
   for (const core::Submission& job : jobs) {
-    RETURN_IF_ERROR(advisor_.Check(job));
+    RETURN_IF_ERROR(advisor_.Check(who, job));
     JobRecord record;
     record.number = first + static_cast<std::int64_t>(records.size());
     record.user = who;
@@ -110,7 +110,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
       if (before >= first) hold = core::hold::AfterJob{before};
     }
     core::SetHold(record, std::move(hold));
-    record.believed = advisor_.NeedsOf(job);
+    record.believed = advisor_.NeedsOf(who, job);
     records.push_back(std::move(record));
   }
   return records;

@@ -32,8 +32,9 @@ class HistoryBuilder {
 
   void LearnPairs(std::span<const core::SharedRun> shared) {
     for (auto run = shared.rbegin(); run != shared.rend(); ++run) {
-      for (const std::string* key : {&run->a, &run->b}) {
-        if (ids_.size() < kMostPaired) IdOf(*key);
+      for (const std::string& key :
+           {core::OwnedKey(run->user_a, run->a), core::OwnedKey(run->user_b, run->b)}) {
+        if (ids_.size() < kMostPaired) IdOf(key);
       }
     }
     const std::size_t paired = ids_.size();
@@ -41,7 +42,8 @@ class HistoryBuilder {
     interference::PairTable table(models.size(), paired);
     for (const core::SharedRun& run : shared) {
       const auto model = ModelNamed(run.gpu_model);
-      const auto a = ids_.find(run.a), b = ids_.find(run.b);
+      const auto a = ids_.find(core::OwnedKey(run.user_a, run.a));
+      const auto b = ids_.find(core::OwnedKey(run.user_b, run.b));
       if (!model || a == ids_.end() || b == ids_.end()) continue;
       if (!run.fits) {
         table.AddUnfit(*model, a->second, b->second);
@@ -167,7 +169,7 @@ class HistoryBuilder {
     job.id = core::JobId(out_.job.size());
     job.name = fmt::format("job {}", record.number);
     job.user = UserOf(record.user.name);
-    job.workload = IdOf(core::WorkloadKey(asked));
+    job.workload = IdOf(core::OwnedKey(record.user.name, core::WorkloadKey(asked)));
     job.gpus = asked.gpus;
     job.cores = asked.cores;
     job.host_memory = asked.memory;
