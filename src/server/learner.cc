@@ -127,18 +127,13 @@ void Learner::Tell(const char* kind, const std::string& text) const {
   if (options_.tell) options_.tell(kind, text);
 }
 
-std::optional<store::KeptGraph> Learner::GraphToKeep(const graph::Graph& graph) {
+std::optional<store::KeptGraph> GraphToKeep(const graph::Graph& graph) {
   store::KeptGraph kept;
   kept.text = graph::WriteGraph(graph);
   kept.digest = graph::DigestOfGraph(kept.text);
   if (kept.text.size() > kLargestGraph) return std::nullopt;
   if (!graph::ReadGraphFile(kept.text, "graph", {graph.batch, {}})) return std::nullopt;
   return kept;
-}
-
-std::string Learner::KeepGraph(const graph::Graph& graph) {
-  auto kept = GraphToKeep(graph);
-  return kept ? KeepGraph(*std::move(kept)) : "";
 }
 
 std::string Learner::KeepGraph(store::KeptGraph kept) {

@@ -74,6 +74,9 @@ struct LearnerState {
   std::size_t taken = 0, refused = 0, failed = 0;  // trainings since the server started
 };
 
+// A graph's digest and text. Absent: it is too large, or could not be read again later. Pure.
+std::optional<store::KeptGraph> GraphToKeep(const graph::Graph& graph);
+
 class Learner {
  public:
   explicit Learner(LearnerOptions options);
@@ -86,11 +89,9 @@ class Learner {
   bool IsRetrained() const;
   LearnerState State() const;
 
-  // A graph that was predicted from; its digest. Where too many wait it is not kept.
-  std::string KeepGraph(const graph::Graph& graph);
-  std::string KeepGraph(store::KeptGraph kept);  // one that GraphToKeep has made
-  // Its digest and text. Absent: it is too large, or could not be read again later. Pure.
-  static std::optional<store::KeptGraph> GraphToKeep(const graph::Graph& graph);
+  // A graph that was predicted from, as GraphToKeep has made it; its digest. Where too many wait it
+  // is not kept.
+  std::string KeepGraph(store::KeptGraph kept);
   // A run that ended well; likewise.
   void KeepRun(store::KeptRun run);
   // "shipped" (or the given file's name, or "given") or "retrained"; a usage error says what there

@@ -70,7 +70,7 @@ class LearnerTest : public ::testing::Test {
     record.cores = 64;
     record.asked.command = {"train"};
     record.asked.needs.emplace();
-    record.asked.needs->graph = learner->KeepGraph(graph);
+    record.asked.needs->graph = learner->KeepGraph(GraphToKeep(graph).value());
     record.asked.needs->profile.workload = {"net", static_cast<int>(batch), "fp32", 4};
     core::Profile seen;
     const double step = said[predict::Figure::kStepSeconds].median * slower *

@@ -153,7 +153,7 @@ Result<std::string> PredictHere(const predict::Predictor& predictor, bool retrai
   core::Needs needs = study::NeedsFrom(*row);
   const std::string without = PredictionJson(needs, row->prediction);
   const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
-  const auto kept = graph ? Learner::GraphToKeep(*graph) : std::nullopt;
+  const auto kept = graph ? GraphToKeep(*graph) : std::nullopt;
   if (!kept) return Packed({without, without});
   needs.graph = kept->digest;
   needs.optimizer = ask.optimizer;
