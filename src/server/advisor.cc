@@ -23,6 +23,7 @@
 #include "server/pair_memory.h"
 #include "server/run_memory.h"
 #include "server/stored_profiles.h"
+#include "server/told_durations.h"
 
 namespace sharewell::server {
 namespace {
@@ -114,6 +115,7 @@ struct ServerAdvisor::Impl {
   const AdvisorOptions options;
   const core::Measurements builtin = catalogue::BuiltinMeasurements();
   RunMemory runs;
+  ToldDurations durations;
   PairMemory pairs{cluster, builtin};
   StoredProfiles named{cluster, catalogue, profiles};
   KeptProfiles kept{profiles, options.most_profiles_kept, options.say};
@@ -146,6 +148,7 @@ struct ServerAdvisor::Impl {
     }
     for (const std::string& user : users) {
       runs.Forget(user);
+      durations.Forget(user);
       pairs.Forget(user);
       kept.Forget(user);
       named.ChangedAll();
@@ -184,6 +187,7 @@ struct ServerAdvisor::Impl {
       const bool unknown = needs.sources.busy == core::Source::kAssumed;
       if (!unknown && !needs.retrained) runs.Correct(user.name, needs);
       if (needs.from.empty()) needs.from = "the submission";
+      if (needs.duration) needs.duration = durations.Believed(user.name, *needs.duration);
       return needs;
     }
     if (submission.profile.empty()) return std::nullopt;
@@ -208,6 +212,13 @@ struct ServerAdvisor::Impl {
     auto others = runs.OthersNeeds(user.name, key);
     if (others && IsMeasured(*others, submission)) return {std::move(others), true};
     return {std::move(own), false};
+  }
+
+  // How long it took, beside what its user had told.
+  void LearnDuration(const core::JobRecord& record) {
+    if (!record.asked.needs) return;
+    const auto told = estimate::AsBrought(*record.asked.needs).duration;
+    if (told) durations.Add(record.user.name, *told, record.alone_time);
   }
 
   void Keep(const KeyDigest& key, const core::JobRecord& record);
@@ -278,6 +289,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     core::Profile nothing;
     nothing.workload = it->believed.profile.workload;
     inside->runs.Add(it->user.name, key, it->number, nothing, it->alone_time);
+    inside->LearnDuration(*it);
     const auto& needs = it->asked.needs;
     if (needs && needs->sources.busy == core::Source::kPredicted && !needs->retrained) {
       predicted[{it->user.name, TextOf(key)}] = &*it;
@@ -407,6 +419,7 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
   if (asked && asked->sources.busy == core::Source::kPredicted && !asked->retrained) {
     impl_->runs.Compare(record.user.name, key, estimate::AsBrought(*asked).profile, seen);
   }
+  impl_->LearnDuration(record);
   impl_->Keep(key, record);
   impl_->Publish(record.user.name);
   if (!impl_->options.learn) return;

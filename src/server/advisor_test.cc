@@ -566,6 +566,29 @@ TEST_F(ServerAdvisorTest, A3_OnesFalseNeedsCorrectNobodyElsesPredictions) {
   EXPECT_THAT(needs.from, HasSubstr("3 other users"));
 }
 
+TEST_F(ServerAdvisorTest, ADurationThatIsToldTooShortIsBelievedOnce) {
+  Machine("1xH200");
+  const auto job = [](const std::string& name, double told) {
+    Submission asked = Command({"python3", name});
+    asked.needs = Known(0.5, 4, 2);
+    asked.needs->duration = Seconds(told);
+    return asked;
+  };
+  const auto believed = [&](const core::Account& user, const std::string& name, double told) {
+    return advisor->NeedsOf(user, job(name, told)).duration.value().value;
+  };
+  EXPECT_DOUBLE_EQ(believed(ann, "first.py", 0.001), 0.001);
+  advisor->LearnRun(Ran(job("first.py", 0.001), 500), {});
+  EXPECT_DOUBLE_EQ(believed(ann, "second.py", 0.001), 500) << "as long as the one before took";
+  EXPECT_DOUBLE_EQ(believed(bob, "second.py", 60), 60) << "nobody else's are touched";
+  Restart();
+  EXPECT_DOUBLE_EQ(believed(ann, "second.py", 0.001), 500);
+  // One that took longer than its user thought does not outweigh those that did not.
+  for (const char* name : {"a", "b", "c"}) advisor->LearnRun(Ran(bob, job(name, 60), 50), {});
+  advisor->LearnRun(Ran(bob, job("d", 60), 6000), {});
+  EXPECT_DOUBLE_EQ(believed(bob, "e", 60), 60) << "and is never believed to take less than told";
+}
+
 TEST(RunMemory, B5_TheUserWithMostLosesTheirOldest) {
   RunMemory memory(100);
   core::Profile seen;
