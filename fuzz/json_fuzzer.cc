@@ -10,14 +10,13 @@
 #include "json/reader.h"
 #include "json/text.h"
 #include "json/writer.h"
+#include "must_hold.h"
 
 namespace json = sharewell::json;
 
 namespace {
 
-void MustHold(bool holds) {
-  if (!holds) __builtin_trap();
-}
+using sharewell::fuzz::MustHold;
 
 std::size_t Walk(json::Value value) {
   const int kinds = value.is_null() + value.is_bool() + value.is_number() + value.is_text() +

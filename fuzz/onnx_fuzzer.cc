@@ -8,20 +8,19 @@
 
 #include "graph/onnx/onnx.h"
 #include "graph/restore.h"
+#include "must_hold.h"
 
 namespace {
 
-using namespace sharewell::graph;
+using sharewell::fuzz::MustHold;
 
-void Require(bool holds) {
-  if (!holds) __builtin_trap();
-}
+using namespace sharewell::graph;
 
 double CheckedMacs(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors) {
     if (!tensor.dims) continue;
-    Require(tensor.dims->size() <= kMostDims);
-    for (const std::int64_t dim : *tensor.dims) Require(dim >= 0);
+    MustHold(tensor.dims->size() <= kMostDims);
+    for (const std::int64_t dim : *tensor.dims) MustHold(dim >= 0);
   }
   std::vector<bool> made(graph.tensors.size(), false);
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -29,17 +28,17 @@ double CheckedMacs(const Graph& graph) {
   }
   double macs = 0;
   for (const Op& op : graph.ops) {
-    Require(op.macs >= 0 && std::isfinite(op.macs) && op.steps >= 0 && op.kernel >= 0);
-    Require((op.kind == Kind::kUnknown) == !op.why_unknown.empty());
+    MustHold(op.macs >= 0 && std::isfinite(op.macs) && op.steps >= 0 && op.kernel >= 0);
+    MustHold((op.kind == Kind::kUnknown) == !op.why_unknown.empty());
     macs += op.macs;
     for (const TensorId id : op.inputs) {
-      Require(id == kAbsent || static_cast<std::size_t>(id) < graph.tensors.size());
+      MustHold(id == kAbsent || static_cast<std::size_t>(id) < graph.tensors.size());
     }
     for (const TensorId id : op.outputs) {
       if (id != kAbsent) made[static_cast<std::size_t>(id)] = true;
     }
   }
-  for (const TensorId id : graph.outputs) Require(static_cast<std::size_t>(id) < made.size());
+  for (const TensorId id : graph.outputs) MustHold(static_cast<std::size_t>(id) < made.size());
   return macs;
 }
 
@@ -51,13 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::int64_t batch : {1, 3}) {
     auto graph = ReadOnnx(bytes, "fuzz", {.batch = batch, .named = {}});
     if (!graph) {
-      Require(!graph.error().message.empty());
+      MustHold(!graph.error().message.empty());
       return 0;
     }
     const double before = CheckedMacs(*graph);
     Restore(*graph);
     const double after = CheckedMacs(*graph);
-    Require(std::abs(before - after) <= 1e-9 * before);
+    MustHold(std::abs(before - after) <= 1e-9 * before);
   }
   return 0;
 }

@@ -17,14 +17,13 @@
 #include "collect/host/power/rapl.h"
 #include "collect/host/pressure.h"
 #include "collect/host/process.h"
+#include "must_hold.h"
 
 namespace collect = sharewell::collect;
 
 namespace {
 
-void Require(bool holds) {
-  if (!holds) __builtin_trap();
-}
+using sharewell::fuzz::MustHold;
 
 bool IsSane(double value) { return std::isfinite(value) && value >= 0; }
 
@@ -36,41 +35,41 @@ void Machine(std::string_view text) {
   collect::CpuStat stat;
   collect::ParseStat(text, stat);
   for (std::size_t i = 1; i < stat.cpus.size(); ++i) {
-    Require(stat.cpus[i - 1].first < stat.cpus[i].first);
+    MustHold(stat.cpus[i - 1].first < stat.cpus[i].first);
   }
-  if (const auto load = collect::ParseLoadAverage(text)) Require(IsSane(load->one));
-  for (const auto& [cpu, hertz] : collect::ParseCpuinfoHertz(text)) Require(IsSane(hertz));
-  collect::ParseMeminfo(text, [](std::string_view, double bytes) { Require(IsSane(bytes)); });
+  if (const auto load = collect::ParseLoadAverage(text)) MustHold(IsSane(load->one));
+  for (const auto& [cpu, hertz] : collect::ParseCpuinfoHertz(text)) MustHold(IsSane(hertz));
+  collect::ParseMeminfo(text, [](std::string_view, double bytes) { MustHold(IsSane(bytes)); });
   collect::ParseKeyedCounts(text, [](std::string_view, std::uint64_t) {});
   std::vector<collect::DiskCounts> disks;
   collect::ParseDiskstats(text, disks);
   for (const auto& disk : disks) {
-    Require(IsInside(disk.name, text) && disk.name.find('/') == std::string_view::npos);
+    MustHold(IsInside(disk.name, text) && disk.name.find('/') == std::string_view::npos);
   }
   std::vector<collect::NetworkCounts> devices;
   collect::ParseNetDev(text, devices);
-  for (const auto& device : devices) Require(IsInside(device.name, text));
+  for (const auto& device : devices) MustHold(IsInside(device.name, text));
   const auto pressure = collect::ParsePressure(text);
-  Require(IsSane(pressure.some.value_or(0)) && IsSane(pressure.full.value_or(0)));
+  MustHold(IsSane(pressure.some.value_or(0)) && IsSane(pressure.full.value_or(0)));
   (void)collect::PerfTableFor(collect::ParseProcessor(text));
   (void)collect::RaplDomainOf(text);
 }
 
 void Jobs(std::string_view text) {
-  if (const auto stat = collect::ParseProcessStat(text)) Require(stat->pid > 0);
-  Require(collect::ProcessName(text).size() <= text.size());
+  if (const auto stat = collect::ParseProcessStat(text)) MustHold(stat->pid > 0);
+  MustHold(collect::ProcessName(text).size() <= text.size());
   (void)collect::ParseProcessIo(text);
-  Require(IsSane(collect::ParsePssBytes(text).value_or(0)));
+  MustHold(IsSane(collect::ParsePssBytes(text).value_or(0)));
   if (const auto job = collect::JobOfCgroup(text)) {
-    Require(!job->name.empty() && job->name.size() <= 80);
+    MustHold(!job->name.empty() && job->name.size() <= 80);
     // Empty: outside of what we may see.
-    Require(job->folder.empty() || job->folder.starts_with("/sys/fs/cgroup/"));
-    Require((job->folder + "/").find("/../") == std::string::npos);
-    for (const char c : job->name) Require(c >= ' ' && c <= '~' && c != '"' && c != '\\');
+    MustHold(job->folder.empty() || job->folder.starts_with("/sys/fs/cgroup/"));
+    MustHold((job->folder + "/").find("/../") == std::string::npos);
+    for (const char c : job->name) MustHold(c >= ' ' && c <= '~' && c != '"' && c != '\\');
   }
-  Require(IsSane(collect::ParseCpuStatSeconds(text).value_or(0)));
+  MustHold(IsSane(collect::ParseCpuStatSeconds(text).value_or(0)));
   for (const auto& io : {collect::ParseIoStat(text), collect::ParseBlkio(text)}) {
-    if (io) Require(IsSane(io->read) && IsSane(io->written));
+    if (io) MustHold(IsSane(io->read) && IsSane(io->written));
   }
 }
 
@@ -80,13 +79,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Machine(text);
   Jobs(text);
-  Require(IsSane(collect::ParseDcmiWatts(text).value_or(0)));
-  for (const auto& reading : collect::ParseIpmiSensors(text)) Require(std::isfinite(reading.value));
+  MustHold(IsSane(collect::ParseDcmiWatts(text).value_or(0)));
+  for (const auto& reading : collect::ParseIpmiSensors(text))
+    MustHold(std::isfinite(reading.value));
   const auto mount = collect::FindMount(text, "/data/set");
-  Require(mount.device.find('/') == std::string::npos);
+  MustHold(mount.device.find('/') == std::string::npos);
   for (const auto& [library, version] : collect::ParseMapsForFrameworks(text).libraries) {
-    Require(version.size() <= 60);
+    MustHold(version.size() <= 60);
   }
-  Require(collect::PythonString(text, "__version__").size() <= 60);
+  MustHold(collect::PythonString(text, "__version__").size() <= 60);
   return 0;
 }

@@ -86,6 +86,7 @@ class Upgrade(OperationsTest):
             store.execute("ALTER TABLE job DROP COLUMN seal")
             for side in "ab":
                 store.execute(f"ALTER TABLE shared_run DROP COLUMN share_{side}")
+                store.execute(f"ALTER TABLE shared_run DROP COLUMN owner_{side}")
             for learnt in ("graph", "run", "model"):
                 store.execute(f"DROP TABLE learnt_{learnt}")
             store.execute("DELETE FROM meta WHERE name = 'id'")
