@@ -118,7 +118,7 @@ class Forged(StoreTest):
         self.assertIn(f"somebody else may have changed job {number} in the database", server.said())
         job = server.job(number)
         self.assertEqual(job["phase"], "held")
-        self.assertIn("not written by this server", job["reason"])
+        self.assertIn("somebody changed its record in the database: not as it was written are its user;", job["reason"])
         done = server.run(ALICE, "release", str(number))
         self.assertEqual(done.returncode, 1, done.stderr)
         # What nobody touched goes on.
