@@ -187,7 +187,13 @@ struct ServerAdvisor::Impl {
       const bool unknown = needs.sources.busy == core::Source::kAssumed;
       if (!unknown && !needs.retrained) runs.Correct(user.name, needs);
       if (needs.from.empty()) needs.from = "the submission";
-      if (needs.duration) needs.duration = durations.Believed(user.name, *needs.duration);
+      if (needs.duration) {
+        const core::Seconds told = *needs.duration;
+        needs.duration = durations.Believed(user.name, told);
+        if (*needs.duration > told) {
+          needs.from += ", with a longer duration, as its user's last jobs took longer than told";
+        }
+      }
       return needs;
     }
     if (submission.profile.empty()) return std::nullopt;

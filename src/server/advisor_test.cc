@@ -580,6 +580,7 @@ TEST_F(ServerAdvisorTest, ADurationThatIsToldTooShortIsBelievedOnce) {
   EXPECT_DOUBLE_EQ(believed(ann, "first.py", 0.001), 0.001);
   advisor->LearnRun(Ran(job("first.py", 0.001), 500), {});
   EXPECT_DOUBLE_EQ(believed(ann, "second.py", 0.001), 500) << "as long as the one before took";
+  EXPECT_THAT(advisor->NeedsOf(ann, job("second.py", 0.001)).from, HasSubstr("longer than told"));
   EXPECT_DOUBLE_EQ(believed(bob, "second.py", 60), 60) << "nobody else's are touched";
   Restart();
   EXPECT_DOUBLE_EQ(believed(ann, "second.py", 0.001), 500);

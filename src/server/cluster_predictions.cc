@@ -1,6 +1,7 @@
 #include "server/cluster_predictions.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,24 @@ void ClusterPredictions::Stop() {
   stop_.Ask();
   known_.notify_all();
   worker_.Stop();
+}
+
+std::optional<ClusterPredictions::Asked> ClusterPredictions::AskOf(
+    std::string user, std::shared_ptr<const OpenFile> file, const Words& words,
+    const core::Submission& asked, const std::string& usual_gpu) {
+  struct stat facts {};
+  if (::fstat(file->fd(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  Asked ask;
+  ask.user = std::move(user);
+  ask.file_version = fmt::format("{}.{}.{}.{}", facts.st_dev, facts.st_ino, facts.st_mtim.tv_sec,
+                                 facts.st_mtim.tv_nsec);
+  ask.name = words.name;
+  ask.ask.batch = words.batch.value_or(1);
+  if (!words.precision.empty()) ask.ask.precision = words.precision;
+  ask.ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
+  ask.ask.gpus = asked.gpus;
+  ask.file = std::move(file);
+  return ask;
 }
 
 std::optional<core::Result<core::Needs>> ClusterPredictions::Of(const Asked& asked) {

@@ -59,6 +59,16 @@ class ClusterPredictions {
     study::PredictionAsk ask;              // its model is not read: `file` is
     std::shared_ptr<const OpenFile> file;  // shared with the one who reads it later
   };
+  // What the user says of the model: its name, batch and precision.
+  struct Words {
+    const std::string& name;
+    std::optional<int> batch;
+    const std::string& precision;
+  };
+  // As Of wants it. Absent: it is no plain file.
+  static std::optional<Asked> AskOf(std::string user, std::shared_ptr<const OpenFile> file,
+                                    const Words& words, const core::Submission& asked,
+                                    const std::string& usual_gpu);
   // Absent: not known yet. What was predicted is kept while file and predictor are the same. One
   // thread alone.
   std::optional<core::Result<core::Needs>> Of(const Asked& asked);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,22 +61,11 @@ std::optional<core::Result<core::Needs>> SlurmNeedsOf(ClusterPredictions& predic
         core::FailedError("model {}: {}; name a file that this machine and the user can read",
                           core::Quoted(path), std::strerror(why)));
   }
-  auto file = std::make_shared<const OpenFile>(descriptor);
-  struct stat facts {};
-  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    return Known(core::FailedError("model {}: it is no plain file", core::Quoted(path)));
-  }
-  ClusterPredictions::Asked ask;
-  ask.user = fmt::format("{}", job.uid);
-  ask.file_version = fmt::format("{}.{}.{}.{}", facts.st_dev, facts.st_ino, facts.st_mtim.tv_sec,
-                                 facts.st_mtim.tv_nsec);
-  ask.name = words.model;
-  ask.ask.batch = words.batch.value_or(1);
-  if (!words.precision.empty()) ask.ask.precision = words.precision;
-  ask.ask.gpu = asked.gpu_models.empty() ? usual_gpu : asked.gpu_models.front();
-  ask.ask.gpus = asked.gpus;
-  ask.file = std::move(file);
-  return predictions.Of(ask);
+  const auto ask = ClusterPredictions::AskOf(
+      fmt::format("{}", job.uid), std::make_shared<const OpenFile>(descriptor),
+      {words.model, words.batch, words.precision}, asked, usual_gpu);
+  if (!ask) return Known(core::FailedError("model {}: it is no plain file", core::Quoted(path)));
+  return predictions.Of(*ask);
 }
 
 }  // namespace sharewell::server

@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
 
+#include "core/text/parse_number.h"
 #include "platform/process/user_account.h"
 
 namespace sharewell::platform {
@@ -16,10 +16,8 @@ namespace {
 constexpr off_t kMostBytes = 16 << 20;
 
 std::optional<std::uint32_t> Number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto number = core::ParseWhole("uid", text, 0, UINT32_MAX);
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
 std::optional<std::uint32_t> UidOf(const std::string& owner) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+
+#include "core/text/parse_number.h"
 
 namespace sharewell::platform {
 namespace {
@@ -41,17 +42,9 @@ std::vector<std::string_view> LimitWords(std::string_view line) {
   }
 }
 
-template <class T>
-std::optional<T> NumberOf(std::string_view text) {
-  T value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<rlim_t> LimitValue(std::string_view text, rlim_t unit) {
   if (text == "-1" || text == "unlimited" || text == "infinity") return RLIM_INFINITY;
-  const auto number = NumberOf<rlim_t>(text);
+  const auto number = core::ParseWhole("limit", text, 0, UINT64_MAX);
   if (!number) return std::nullopt;
   return *number > (RLIM_INFINITY - 1) / unit ? RLIM_INFINITY : *number * unit;
 }
@@ -63,10 +56,10 @@ bool InRange(std::string_view range, std::uint32_t id) {
   const std::string_view from = range.substr(0, colon), to = range.substr(colon + 1);
   if (from.empty() && to.empty()) return false;
   // A single bound with nothing behind it means itself or above; before it, exactly that id.
-  if (from.empty()) return NumberOf<std::uint32_t>(to) == id;
-  const auto first = NumberOf<std::uint32_t>(from);
-  const auto last =
-      to.empty() ? std::optional<std::uint32_t>(UINT32_MAX) : NumberOf<std::uint32_t>(to);
+  const auto first = core::ParseWhole("id", from.empty() ? to : from, 0, UINT32_MAX);
+  if (from.empty()) return first && *first == id;
+  const auto last = to.empty() ? core::Result<std::uint64_t>(UINT32_MAX)
+                               : core::ParseWhole("id", to, 0, UINT32_MAX);
   return first && last && id >= *first && id <= *last;
 }
 
