@@ -1,4 +1,4 @@
-// Bar: one decision with 10,000 GPUs and 10,000 waiting jobs takes less than 100 ms (p99), for
+// Bar: one decision with 10,000 GPUs and 10,000 waiting jobs takes at most 60 ms (p99), for
 // every policy, and with nothing remembered: an empty memo and an empty, a full and a half-full
 // cluster.
 #include <benchmark/benchmark.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNodes = 1250;
 constexpr int kJobs = 10'000;
-constexpr double kBarMilliseconds = 100;
+constexpr double kBarMilliseconds = 60;
 
 // 10,000 waiting jobs, one in ten a gang, on 1,250 nodes of eight; `running` more already run.
 struct Case {
@@ -92,7 +92,8 @@ void Decide(benchmark::State& state, const std::string& name, int running) {
   state.counters["p50_ms"] = took[took.size() / 2];
   if (p99 > kBarMilliseconds) {
     const std::string late = "p99 of " + std::to_string(p99) + " ms, median " +
-                             std::to_string(took[took.size() / 2]) + ": above the bar of 100 ms";
+                             std::to_string(took[took.size() / 2]) + ": above the bar of " +
+                             std::to_string(kBarMilliseconds) + " ms";
     state.SkipWithError(late.c_str());
   }
 }

@@ -67,7 +67,8 @@ ALLOWED = {
                "study/recommend/judged_sweep.h", "study/recommend/recommendation.h",
                "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",
                "study/simulation/scenario.h", "study/simulation/simulate.h",
-               "study/simulation/summary.h", "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h",
+               "study/simulation/group_times.h", "study/simulation/spread.h", "study/simulation/summary.h",
+               "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h",
                "study/simulation/replay/gains.h", "study/usage/gpu_time.h", "study/usage/savings.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",

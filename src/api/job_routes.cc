@@ -12,6 +12,7 @@
 #include "api/logs.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/words.h"
 #include "store/jobs/job_json.h"
 
 namespace sharewell::api {
@@ -227,7 +228,7 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
   if (over && !job.note.empty()) why.push_back(job.note);
   if (job.paused && (job.phase == Phase::kHeld || job.phase == Phase::kWaiting)) {
     const std::string size =
-        job.seen.gpu_memory ? fmt::format("{:.1f} GB of ", job.seen.gpu_memory->value / 1e9) : "";
+        job.seen.gpu_memory ? core::SizeText(*job.seen.gpu_memory) + " of " : "";
     why.push_back(fmt::format(
         "it is paused: its {}GPU memory {} in host memory, and it goes on where it was{}", size,
         size.empty() ? "lies" : "lie",
@@ -247,6 +248,10 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
   if (job.slowdown) {
     why.push_back(
         fmt::format("it {} {:.2f} times as long as alone", over ? "ran" : "runs", *job.slowdown));
+  }
+  if (const std::string slower = core::SlowerInWords(job); !slower.empty()) {
+    why.push_back(fmt::format("it {} {}; how fast it is alone has not been seen",
+                              over ? "was" : "is", slower));
   }
   if (!over && !job.note.empty()) why.push_back(job.note);
   if (why.empty()) why.push_back(fmt::format("it is {}", core::NameOf(job.phase)));

@@ -93,7 +93,7 @@ class Builder {
 };
 
 constexpr const char* kShorthandHelp =
-    "write nodes x GPUs x model, as in 64x8xV100 or 4x1xV100+4x1xP100";
+    "write nodes x GPUs x model, as in 64x8xV100 or 4x1xV100+4x1xP100, or one node as 4xA100";
 
 // Takes "12x" off the front.
 std::optional<std::int64_t> TakeCount(std::string_view& text) {
@@ -118,10 +118,12 @@ std::optional<std::vector<Group>> ParseShorthand(std::string_view text) {
   while (true) {
     const auto end = text.find('+');
     std::string_view part = platform::Trimmed(text.substr(0, end));
-    const auto nodes = TakeCount(part);
-    const auto gpus = nodes ? TakeCount(part) : std::nullopt;
-    if (!gpus || part.empty()) return std::nullopt;
-    groups.push_back({*nodes, *gpus, part});
+    const auto first = TakeCount(part);
+    if (!first) return std::nullopt;
+    const auto second = TakeCount(part);
+    if (part.empty()) return std::nullopt;
+    // One count is that of one node's GPUs, as `serve --gpus` takes it.
+    groups.push_back({second ? *first : 1, second.value_or(*first), part});
     if (end == std::string_view::npos) return groups;
     text.remove_prefix(end + 1);
   }

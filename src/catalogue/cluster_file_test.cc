@@ -47,6 +47,22 @@ TEST(ClusterShorthand, JoinsWithPlusAndKeepsTheOrderOfModels) {
   EXPECT_EQ(cluster->nodes().back().name, "node-7");
 }
 
+TEST(ClusterShorthand, U15_OneNodeNeedsNoCountOfNodes) {
+  const auto cluster = FromSpec("4xa100+2x1xRTX4090");
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ASSERT_EQ(cluster->nodes().size(), 3U);
+  EXPECT_EQ(cluster->node(core::NodeId(0)).gpus, 4);
+  EXPECT_EQ(cluster->model(cluster->node(core::NodeId(0)).model).name, "A100");
+  EXPECT_EQ(cluster->model(cluster->node(core::NodeId(2)).model).name, "RTX 4090");
+  EXPECT_THAT(ErrorOf(FromSpec("0xA100")), HasSubstr("at least 1"));
+}
+
+TEST(ClusterShorthand, U13_NamesAsPeopleWriteThem) {
+  const auto cluster = FromSpec("1x4xA6000");
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(cluster->models().at(0).name, "RTX A6000");
+}
+
 TEST(ClusterShorthand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(ErrorOf(FromSpec("0x8xV100")), HasSubstr("at least 1"));
   EXPECT_THAT(ErrorOf(FromSpec("8x0xV100")), HasSubstr("at least 1"));
@@ -58,8 +74,7 @@ TEST(ClusterShorthand, RefusesWhatMakesNoSense) {
 }
 
 TEST(ClusterSpec, WhatIsNeitherFileNorShorthandGetsBothExplained) {
-  for (const char* spec :
-       {"none.toml", "8xV100", "x8xV100", "-1x8xV100", "8x8x", "1x1xV100+", ""}) {
+  for (const char* spec : {"none.toml", "8V100", "x8xV100", "-1x8xV100", "8x8x", "1x1xV100+", ""}) {
     const auto message = ErrorOf(FromSpec(spec));
     EXPECT_THAT(message, HasSubstr("TOML file with [[nodes]]")) << spec;
     EXPECT_THAT(message, HasSubstr("64x8xV100")) << spec;

@@ -15,15 +15,8 @@
 namespace sharewell::catalogue {
 namespace {
 
+using core::FoldedGpuName;
 using core::GpuModel;
-
-// NVML says "Tesla V100-SXM2-32GB", Kubernetes labels "Tesla-V100-SXM2-32GB", people "v100".
-std::string Folded(std::string_view name) {
-  std::string key = core::LowerCase(platform::Trimmed(name));
-  std::replace(key.begin(), key.end(), ' ', '-');
-  std::replace(key.begin(), key.end(), '_', '-');
-  return key;
-}
 
 std::optional<core::Watts> OptionalWatts(platform::CsvReader& csv,
                                          platform::CsvReader::Column column) {
@@ -52,16 +45,19 @@ core::Result<std::vector<GpuModel>> ReadModels(std::string_view text, const std:
   while (csv.Next()) {
     GpuModel model;
     model.name = csv.RequiredText(name_column);
-    if (!taken.insert(Folded(model.name)).second) {
+    std::unordered_set<std::string> own{FoldedGpuName(model.name)};
+    if (taken.contains(FoldedGpuName(model.name))) {
       csv.Fail(name_column, "is already the name or an alias of a row above; remove one");
     }
     for (const auto alias : platform::SplitList(csv.Text(aliases), ';')) {
-      if (Folded(alias) == Folded(model.name)) continue;
-      if (!taken.insert(Folded(alias)).second) {
+      const std::string key = FoldedGpuName(alias);
+      if (taken.contains(key)) {
         csv.Fail(aliases, "names a model that a row above names too; remove one");
       }
-      model.aliases.emplace_back(alias);
+      // Two spellings of one name are one alias.
+      if (own.insert(key).second) model.aliases.emplace_back(alias);
     }
+    taken.merge(own);
     model.memory = core::GiB(csv.Number(memory, {0, 1e6, true}));
     model.bandwidth = core::GBps(csv.Number(bandwidth, {0, 1e6, true}));
     model.fp32_tflops = csv.Number(fp32, kTflops);
@@ -99,19 +95,19 @@ core::Result<void> GpuCatalogue::ExtendFrom(std::string_view text, const std::st
   RETURN_IF_ERROR(added);
   std::vector<GpuModel> models = models_;
   for (GpuModel& model : *added) {
-    std::unordered_set<std::string> keys{Folded(model.name)};
-    for (const auto& alias : model.aliases) keys.insert(Folded(alias));
+    std::unordered_set<std::string> keys{FoldedGpuName(model.name)};
+    for (const auto& alias : model.aliases) keys.insert(FoldedGpuName(alias));
     std::optional<std::size_t> replaced;
     for (std::size_t i = 0; i < models.size(); ++i) {
       GpuModel& other = models[i];
-      if (Folded(other.name) == Folded(model.name)) {
+      if (FoldedGpuName(other.name) == FoldedGpuName(model.name)) {
         replaced = i;
-      } else if (keys.contains(Folded(other.name))) {
+      } else if (keys.contains(FoldedGpuName(other.name))) {
         return core::UsageError("{}: '{}' is an alias of '{}' there, but the name of another model",
                                 name, other.name, model.name);
       } else {
         std::erase_if(other.aliases,
-                      [&](const auto& alias) { return keys.contains(Folded(alias)); });
+                      [&](const auto& alias) { return keys.contains(FoldedGpuName(alias)); });
       }
     }
     if (replaced) {
@@ -123,15 +119,15 @@ core::Result<void> GpuCatalogue::ExtendFrom(std::string_view text, const std::st
   models_ = std::move(models);
   by_key_.clear();
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    by_key_.emplace(Folded(models_[i].name), i);
-    for (const auto& alias : models_[i].aliases) by_key_.emplace(Folded(alias), i);
+    by_key_.emplace(FoldedGpuName(models_[i].name), i);
+    for (const auto& alias : models_[i].aliases) by_key_.emplace(FoldedGpuName(alias), i);
   }
   return {};
 }
 
 const GpuModel* GpuCatalogue::Lookup(std::string_view name) const {
   // The longest name that can be in the catalogue is far below this; do not fold a whole file.
-  const auto it = name.size() > 1000 ? by_key_.end() : by_key_.find(Folded(name));
+  const auto it = name.size() > 1000 ? by_key_.end() : by_key_.find(FoldedGpuName(name));
   return it == by_key_.end() ? nullptr : &models_[it->second];
 }
 

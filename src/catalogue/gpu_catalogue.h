@@ -23,8 +23,8 @@ class GpuCatalogue {
   core::Result<void> Extend(const std::string& path);
   core::Result<void> ExtendFrom(std::string_view text, const std::string& name);
 
-  // By name or alias; case, and the difference between ' ', '-' and '_', do not matter. Unknown: a
-  // usage error that names the nearest model and says how to add one.
+  // By name or alias, however it is written (core::FoldedGpuName). Unknown: a usage error that
+  // names the nearest model and says how to add one.
   core::Result<core::GpuModel> Find(std::string_view name) const;
   // The same for who has no use for the error: null where it is unknown. Valid until it is
   // extended.

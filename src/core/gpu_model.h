@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -24,5 +25,15 @@ struct GpuModel {
 
   friend bool operator==(const GpuModel&, const GpuModel&) = default;
 };
+
+// A name as it is compared, for people and programs write one GPU as `RTX 3090`, `rtx3090`,
+// `NVIDIA GeForce RTX 3090` and `NVIDIA-GeForce-RTX-3090`: small letters, no spaces, dashes or
+// underscores, no maker and no brand in front.
+std::string FoldedGpuName(std::string_view name);
+
+// Whether it is the model's name or one of its aliases, however it is written.
+bool IsNamed(const GpuModel& model, std::string_view name);
+// Whether the list is empty or one of its names is the model's.
+bool IsAllowed(const std::vector<std::string>& names, const GpuModel& model);
 
 }  // namespace sharewell::core

@@ -1,5 +1,7 @@
 #include "core/job_record.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
@@ -8,6 +10,16 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kPhases = {
     "held", "waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"};
+
+// Predictions are not better than this: less is not worth a word.
+constexpr Ratio kWorthAWord = 1.05;
+
+// A rate of another GPU model says little about this one.
+std::optional<double> RateBelieved(const JobRecord& job) {
+  const Profile& profile = job.believed.profile;
+  const bool here = job.gpus.empty() || job.gpus.front().model == profile.gpu;
+  return here ? profile.steps_per_second : std::nullopt;
+}
 
 }  // namespace
 
@@ -34,6 +46,30 @@ void EndCancelled(JobRecord& job, Cancelled by, UnixMillis now) {
   job.cancelled = std::move(by);
   job.hold.reset();
   job.ended = now;
+}
+
+std::optional<double> RateAlone(const JobRecord& job) {
+  if (job.alone) return job.alone->steps_per_second;
+  return job.believed.sources.pace == Source::kObserved ? RateBelieved(job) : std::nullopt;
+}
+
+std::optional<Ratio> SlowerThanPredicted(const JobRecord& job) {
+  const auto rate = RateBelieved(job);
+  if (RateAlone(job) || job.slowdown || !rate || !job.steps_per_second) return std::nullopt;
+  if (*job.steps_per_second <= 0 || *rate < *job.steps_per_second * kWorthAWord) {
+    return std::nullopt;
+  }
+  return *rate / *job.steps_per_second;
+}
+
+std::string SlowerInWords(const JobRecord& job) {
+  const auto slower = SlowerThanPredicted(job);
+  return slower ? fmt::format("{:.0f} % slower than predicted", (1 - 1 / *slower) * 100) : "";
+}
+
+std::optional<Seconds> TimeTaken(const JobRecord& job) {
+  if (job.alone_time) return job.alone_time;
+  return job.run_time.value > 0 ? std::optional(job.run_time) : std::nullopt;
 }
 
 std::optional<Phase> PhaseNamed(std::string_view name) {

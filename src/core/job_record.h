@@ -87,10 +87,13 @@ struct JobRecord {
   std::optional<int> exit_code;            // of the last attempt; 128 + signal as a shell has it
   std::optional<double> steps;             // told by the job itself, in the last attempt
   std::optional<double> steps_per_second;  // now, or at the end
+  std::optional<SeenRate> alone;           // with all SMs, on GPUs of this model
   std::optional<double> slowdown;          // measured against itself alone
   SeenFigures seen;
-  Seconds run_time;        // of ended attempts together
-  Seconds alone_time;      // what the work done so far would have taken it alone
+  Seconds run_time;  // of ended attempts together
+  // What the work done so far takes it alone; absent: it shared, and nobody saw how fast it is
+  // alone.
+  std::optional<Seconds> alone_time;
   Seconds limit_extended;  // its time limit, in the last attempt, by what it lost beside others
 
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
@@ -101,6 +104,18 @@ struct JobRecord {
 void SetHold(JobRecord& job, std::optional<Hold> hold);
 // It waited, or was held, and is over now.
 void EndCancelled(JobRecord& job, Cancelled by, UnixMillis now);
+
+// Steps a second alone where it is, as they were observed: in this job, or in earlier runs on this
+// GPU model. Absent: unknown, whatever was predicted.
+std::optional<double> RateAlone(const JobRecord& job);
+// Of one whose rate alone was never seen: the rate that was predicted over the rate that it has,
+// where that is worth a word (above 1.05). It says nothing of neighbours.
+std::optional<Ratio> SlowerThanPredicted(const JobRecord& job);
+// "26 % slower than predicted"; empty: it is not, or it is not known.
+std::string SlowerInWords(const JobRecord& job);
+// How long the next of its kind is believed to take: alone where that is known, else as it ran.
+// Absent: it never ran.
+std::optional<Seconds> TimeTaken(const JobRecord& job);
 
 // Who may act on it and read what it wrote, besides admins. Of an untrusted one root alone.
 inline std::uint32_t OwnerUid(const JobRecord& job) { return job.untrusted ? 0 : job.user.uid; }
@@ -119,15 +134,20 @@ struct Event {
 // What two workloads were measured to do to each other while they shared a GPU.
 struct SharedRun {
   std::string gpu_model;
-  std::string a, b;  // WorkloadKey
-  Ratio speed_a = 1, speed_b = 1;
+  std::string a, b;                               // WorkloadKey
+  std::optional<Ratio> speed_a = 1, speed_b = 1;  // absent: not measured of that one
   bool fits = true;
   UnixMillis time = 0;
   Ratio sm_share_a = 1, sm_share_b = 1;  // that each was given
   // Whose jobs they were: it counts for these two users' jobs alone. Empty: older than these
   // fields.
   std::string user_a, user_b;
+  // So long they were watched together. 0: an older version did not say, and may have compared with
+  // a rate that was only predicted.
+  Seconds over = {};
 
+  // False: it is not known that anybody measured it.
+  bool IsMeasured() const { return !fits || over.value > 0; }
   friend bool operator==(const SharedRun&, const SharedRun&) = default;
 };
 

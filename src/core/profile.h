@@ -44,6 +44,15 @@ struct Profile {
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
+// Steps a second that were seen while a job had its GPUs to itself, over so many seconds. What was
+// predicted, or told, is none.
+struct SeenRate {
+  double steps_per_second = 0;
+  Seconds over;
+
+  friend bool operator==(const SeenRate&, const SeenRate&) = default;
+};
+
 // Two workloads measured together on one GPU of one model, in steps a second each.
 struct PairMeasurement {
   std::string gpu;  // model name or alias; empty: the one their profiles were measured on

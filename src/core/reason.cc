@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "core/text/words.h"
+
 namespace sharewell::core {
 
 namespace {
-
-std::string Gibibytes(Bytes bytes) { return fmt::format("{:.1f} GiB", bytes / GiB(1)); }
 
 std::string ShortOfGpus(int wanted, int idle) {
   if (wanted <= 0) return "needs more idle GPUs than there are where it may run";
@@ -110,7 +110,7 @@ std::string WordsFor(const reason::NoGoodNeighbour&, const std::string&) {
 }
 std::string WordsFor(const reason::NoMemory& r, const std::string& other) {
   return fmt::format("may need {} of GPU memory; at most {} is free beside others{}",
-                     Gibibytes(r.wanted), Gibibytes(r.most_free), Who(other));
+                     SizeText(r.wanted), SizeText(r.most_free), Who(other));
 }
 std::string WordsFor(const reason::WaitsForFaster&, const std::string&) {
   return "a GPU is idle, but waiting for a faster one ends it sooner";
@@ -120,8 +120,8 @@ std::string WordsFor(const reason::NoCores& r, const std::string& other) {
                      r.most_free, r.most_free == 1 ? "is" : "are", Who(other));
 }
 std::string WordsFor(const reason::NoHostMemory& r, const std::string& other) {
-  return fmt::format("no node has {} of host memory free; the most is {}{}", Gibibytes(r.wanted),
-                     Gibibytes(r.most_free), Who(other));
+  return fmt::format("no node has {} of host memory free; the most is {}{}", SizeText(r.wanted),
+                     SizeText(r.most_free), Who(other));
 }
 std::string WordsFor(const reason::OthersStay&, const std::string& other) {
   return fmt::format("{}, of lower priority, would give way, and cannot be stopped now",

@@ -1,5 +1,6 @@
 #include "core/source.h"
 
+#include <algorithm>
 #include <array>
 
 namespace sharewell::core {
@@ -16,6 +17,12 @@ std::optional<Source> SourceNamed(std::string_view name) {
     if (kSources[i] == name) return static_cast<Source>(i);
   }
   return std::nullopt;
+}
+
+Sources SourcesByOne(Source one) {
+  Sources sources = Sources::All(one);
+  sources.pace = std::min(one, Source::kPredicted);
+  return sources;
 }
 
 }  // namespace sharewell::core

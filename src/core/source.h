@@ -19,15 +19,20 @@ std::optional<Source> SourceNamed(std::string_view name);
 
 // Whom each figure of what a job needs is from: one may be seen while the next is still predicted.
 struct Sources {
-  Source busy = Source::kAssumed;  // of its GPU: the share it keeps busy, DRAM, and its pace
+  Source busy = Source::kAssumed;  // of its GPU: the share it keeps busy, and DRAM
   Source sm = Source::kAssumed;
   Source gpu_memory = Source::kAssumed;
   Source cores = Source::kAssumed;  // that it can use
   Source host_memory = Source::kAssumed;
   Source duration = Source::kAssumed;
+  Source pace = Source::kAssumed;  // steps a second alone: nobody is judged by one not observed
 
-  static constexpr Sources All(Source one) { return {one, one, one, one, one, one}; }
+  static constexpr Sources All(Source one) { return {one, one, one, one, one, one, one}; }
   friend bool operator==(const Sources&, const Sources&) = default;
 };
+
+// What one source says of all figures, as it was once written and as clients may still: a rate that
+// nobody says was observed was not.
+Sources SourcesByOne(Source one);
 
 }  // namespace sharewell::core

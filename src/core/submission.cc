@@ -1,6 +1,6 @@
 #include "core/submission.h"
 
-#include <string_view>
+#include <algorithm>
 
 #include "core/text/utf8.h"
 
@@ -36,11 +36,45 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
+constexpr std::string_view kProfilePart = "profile:";
+constexpr std::string_view kModelPart = "model:";
+constexpr char kPartEnds = '\x1f';
+
+// "model:DIGEST, NAME b32 fp16, " with separators; empty: it brings no model.
+std::string ModelPart(const Submission& submission) {
+  if (!submission.needs) return {};
+  const Workload& workload = submission.needs->profile.workload;
+  const std::string& graph = submission.needs->graph;
+  if (graph.empty() && workload.name.empty()) return {};
+  std::string part = std::string(kModelPart) + graph + kPartEnds + workload.name;
+  if (workload.batch != 0) part += " b" + std::to_string(workload.batch);
+  if (!workload.precision.empty()) part += " " + workload.precision;
+  return part + kPartEnds;
+}
+
 }  // namespace
 
+std::string WorkloadName(std::string_view key) {
+  if (key.starts_with(kProfilePart)) return std::string(key.substr(kProfilePart.size()));
+  std::string_view model;
+  if (key.starts_with(kModelPart)) {
+    const auto begin = key.find(kPartEnds);
+    const auto end = begin == key.npos ? key.npos : key.find(kPartEnds, begin + 1);
+    if (end != key.npos) {
+      model = key.substr(begin + 1, end - begin - 1);
+      key.remove_prefix(end + 1);
+    }
+  }
+  const auto words = key.find('\0');
+  std::string name(words == key.npos ? key : key.substr(words + 1));
+  std::replace(name.begin(), name.end(), '\0', ' ');
+  if (!model.empty()) name += " (" + std::string(model) + ")";
+  return name;
+}
+
 std::string WorkloadKey(const Submission& submission) {
-  if (!submission.profile.empty()) return "profile:" + submission.profile;
-  std::string key = std::to_string(submission.gpus) + "x";
+  if (!submission.profile.empty()) return std::string(kProfilePart) + submission.profile;
+  std::string key = ModelPart(submission) + std::to_string(submission.gpus) + "x";
   if (!submission.image.empty()) key += submission.image + ":";
   if (submission.command.empty()) return key;
   // Two runs in different folders may be of different programs of the same name.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,8 +72,11 @@ struct Submission {
 };
 
 // Jobs with the same key are runs of the same thing: what one was measured to need, the next is
-// believed to. The profile's name where one is named, else the command and what shapes it.
+// believed to. The profile's name where one is named, else the model that it brings, the command,
+// and what shapes it: one command may train any model.
 std::string WorkloadKey(const Submission& submission);
+// Such a key as people write it; folders, which may be anybody's own, are left out.
+std::string WorkloadName(std::string_view key);
 // The same of one user's jobs alone: whoever starts a command decides what it does.
 std::string OwnedKey(const std::string& user, const std::string& workload_key);
 

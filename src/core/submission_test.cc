@@ -45,6 +45,54 @@ TEST(Submission, RunsOfTheSameThingHaveTheSameKey) {
   EXPECT_EQ(WorkloadKey(same), WorkloadKey(other));
 }
 
+TEST(Submission, U3_ItsKeyHasTheModelThatItBrings) {
+  Submission one = Of({"python3", "train.py"});
+  one.folder = "/home/ann";
+  EXPECT_EQ(WorkloadName(WorkloadKey(one)), "python3 train.py");
+  Submission bert = one, batch = one, other = one;
+  bert.needs.emplace().graph = "aa";
+  bert.needs->profile.workload = {"bert", 32, "fp16", 4};
+  batch.needs = other.needs = bert.needs;
+  batch.needs->profile.workload.batch = 64;
+  other.needs->graph = "bb";
+  EXPECT_NE(WorkloadKey(one), WorkloadKey(bert));
+  EXPECT_NE(WorkloadKey(bert), WorkloadKey(batch));
+  EXPECT_NE(WorkloadKey(bert), WorkloadKey(other));
+  EXPECT_EQ(WorkloadName(WorkloadKey(bert)), "python3 train.py (bert b32 fp16)");
+  other = bert;
+  other.needs->profile.busy = 0.7;
+  other.needs->profile.workload.workers = 8;
+  EXPECT_EQ(WorkloadKey(bert), WorkloadKey(other)) << "predictions change";
+  other.profile = "mine";
+  EXPECT_EQ(WorkloadName(WorkloadKey(other)), "mine");
+}
+
+TEST(JobRecord, U2_ARateAloneIsObservedOrUnknown) {
+  JobRecord job;
+  job.gpus = {{0, "GPU-a", "H200"}};
+  job.believed.profile.gpu = "H200";
+  job.believed.profile.steps_per_second = 25.6;
+  for (const Source source : {Source::kAssumed, Source::kPredicted, Source::kTold}) {
+    job.believed.sources = Sources::All(Source::kObserved);
+    job.believed.sources.pace = source;
+    EXPECT_FALSE(RateAlone(job)) << NameOf(source);
+  }
+  EXPECT_EQ(SlowerInWords(job), "") << "it has told nothing";
+  job.steps_per_second = 19;
+  EXPECT_EQ(SlowerInWords(job), "26 % slower than predicted");
+  job.steps_per_second = 25;
+  EXPECT_FALSE(SlowerThanPredicted(job)) << "within what predictions err by";
+  job.steps_per_second = 19;
+  job.gpus[0].model = "A100";
+  EXPECT_FALSE(SlowerThanPredicted(job)) << "predicted for another GPU";
+  job.gpus[0].model = "H200";
+  job.believed.sources.pace = Source::kObserved;
+  EXPECT_EQ(RateAlone(job), 25.6);
+  EXPECT_EQ(SlowerInWords(job), "");
+  job.alone = SeenRate{19.5, Seconds(20)};
+  EXPECT_EQ(RateAlone(job), 19.5) << "its own before that of earlier runs";
+}
+
 TEST(Phase, HasANameAndIsFoundByIt) {
   for (int i = 0; i < 8; ++i) {
     const auto phase = static_cast<Phase>(i);

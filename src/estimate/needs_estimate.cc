@@ -123,11 +123,7 @@ void BoundMemory(const core::Needs& needs, const core::Submission& asked,
   for (std::size_t m = 0; m < estimate.on.size(); ++m) {
     const GpuModel& model = cluster.models()[m];
     estimate.on[m].demand.gpu_memory = median.value_or(model.memory);
-    const auto& allowed = asked.gpu_models;
-    if (!allowed.empty() &&
-        std::find(allowed.begin(), allowed.end(), model.name) == allowed.end()) {
-      continue;
-    }
+    if (!core::IsAllowed(asked.gpu_models, model)) continue;
     smallest = std::min(smallest.value_or(model.memory), model.memory);
   }
   const Bytes fills = smallest.value_or(cluster.models().front().memory);
@@ -147,8 +143,8 @@ std::optional<core::Bytes> MemoryUpper(const core::Needs& needs) {
 core::Needs AsBrought(core::Needs needs) {
   constexpr double kMost = 1e18;
   // Who brings figures may have seen them; here nobody has.
-  auto& [busy, sm, gpu_memory, cores_used, host_memory, duration] = needs.sources;
-  for (auto* source : {&busy, &sm, &gpu_memory, &cores_used, &host_memory, &duration}) {
+  auto& [busy, sm, gpu_memory, cores_used, host_memory, duration, pace] = needs.sources;
+  for (auto* source : {&busy, &sm, &gpu_memory, &cores_used, &host_memory, &duration, &pace}) {
     *source = std::min(*source, core::Source::kTold);
   }
   Profile& p = needs.profile;
@@ -179,6 +175,15 @@ core::Needs AsBrought(core::Needs needs) {
   return needs;
 }
 
+void TakeObservedPace(core::Needs& needs, const core::Needs& runs) {
+  const bool seen = runs.sources.pace == core::Source::kObserved && runs.profile.steps_per_second;
+  if (!seen || needs.sources.pace == core::Source::kObserved) return;
+  if (needs.profile.gpu.empty()) needs.profile.gpu = runs.profile.gpu;
+  if (needs.profile.gpu != runs.profile.gpu) return;
+  needs.profile.steps_per_second = runs.profile.steps_per_second;
+  needs.sources.pace = core::Source::kObserved;
+}
+
 void FillFrom(core::Needs& needs, const core::Needs& rest) {
   const auto fill = [](auto& figure, const auto& other) {
     if (!figure) figure = other;
@@ -196,7 +201,7 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
   if (p.gpu.empty()) p.gpu = q.gpu;
   // A rate or a share of one GPU model says nothing of another.
   if (p.gpu == q.gpu) {
-    fill(p.steps_per_second, q.steps_per_second);
+    fill_from(p.steps_per_second, q.steps_per_second, &core::Sources::pace);
     fill_from(p.sm, q.sm, &core::Sources::sm);
     fill(p.dram, q.dram);
     fill(p.power, q.power);

@@ -27,6 +27,10 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
 // observed was told.
 core::Needs AsBrought(core::Needs needs);
 
+// A rate that runs were seen to have stands before one that nobody saw, on the same GPU model,
+// whatever else they did not tell.
+void TakeObservedPace(core::Needs& needs, const core::Needs& runs);
+
 // How much GPU memory it may take at most by what is known; absent: nothing is.
 std::optional<core::Bytes> MemoryUpper(const core::Needs& needs);
 

@@ -29,14 +29,14 @@ core::Needs SeenNeeds(const core::Needs& believed, const core::Profile& seen, do
     p.power.reset();
     p.kernel_time.reset();
     needs.duration.reset();
-    needs.sources.sm = needs.sources.duration = core::Source::kAssumed;
+    needs.sources.sm = needs.sources.duration = needs.sources.pace = core::Source::kAssumed;
   }
   constexpr core::Source kSeen = core::Source::kObserved;
   const auto take = [](auto& figure, const auto& from) {
     if (from) figure = from;
     return from.has_value();
   };
-  take(p.steps_per_second, seen.steps_per_second);
+  if (take(p.steps_per_second, seen.steps_per_second)) needs.sources.pace = kSeen;
   take(p.busy, seen.busy);
   if (take(p.sm, seen.sm)) needs.sources.sm = kSeen;
   take(p.dram, seen.dram);

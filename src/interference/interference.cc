@@ -1,7 +1,9 @@
 #include "interference/interference.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 namespace sharewell::interference {
 
@@ -45,30 +47,48 @@ core::Seconds LikelyKernelTime(const Demand& demand) {
   return core::Seconds(std::max(kShortKernel, kFullKernel * demand.sm * demand.sm));
 }
 
-double Interference::Slowdown(std::span<const Resident> residents, std::size_t i) const {
+Contender Interference::Prepare(const Resident& resident) const {
   const Coefficients& c = coefficients_;
-  const Demand& self = *residents[i].demand;
+  const Demand& demand = *resident.demand;
+  const Ratio share = resident.sm_share;
+  const double sm = std::min(demand.sm, share);
+  Contender out{};
+  out.workload = resident.workload;
+  out.contention = resident.contention;
+  out.percent = SharePercent(share);
+  out.known = demand.known;
+  out.busy = demand.busy;
+  out.host_part = 1 - Fourth(demand.busy);
+  out.dram = demand.dram;
+  out.own = OwnStretch(demand, share, c);
+  out.alone = SpeedAlone(demand, share, c);
+  out.kernel = LikelyKernelTime(demand).value;
+  out.per_kernel = c.length / (out.kernel * out.own);
+  out.blocks = sm <= 0 ? 0 : sm * std::sqrt(sm);
+  out.room = share < 1 ? 1 + c.room * (1 - share) : 1;
+  return out;
+}
+
+double Interference::Slowdown(std::span<const Contender> residents, std::size_t i) const {
+  const Coefficients& c = coefficients_;
+  const Contender& self = residents[i];
   const double neighbours = static_cast<double>(residents.size() - 1);
   const double host = 1 + c.host * neighbours;
   if (self.busy <= 0) return host;
-  const double own = OwnStretch(self, residents[i].sm_share, c);
-  const double per_kernel = c.length / (LikelyKernelTime(self).value * own);
   double dram = 0;
   double wait = 0;  // for the neighbours' kernels
   for (std::size_t j = 0; j < residents.size(); ++j) {
     if (j == i) continue;
-    const Demand& other = *residents[j].demand;
+    const Contender& other = residents[j];
     dram += other.dram;
-    const Ratio share = residents[j].sm_share;
-    const double sm = std::min(other.sm, share);
-    if (sm <= 0) continue;
+    if (other.blocks <= 0) continue;
     // A kernel of the neighbour's, against one of this job's.
-    const double longer = std::log(1 + LikelyKernelTime(other).value * per_kernel);
-    const double blocked = sm * std::sqrt(sm) * longer;
-    wait += share < 1 ? blocked / (1 + c.room * (1 - share)) : blocked;
+    const double longer = std::log(1 + other.kernel * self.per_kernel);
+    wait += other.blocks * longer / other.room;
   }
-  const double gpu = own * (1 + c.neighbour * neighbours + c.dram * dram + c.wait * wait);
-  return Overlapped(self.busy, host, gpu);
+  const double gpu = self.own * (1 + c.neighbour * neighbours + c.dram * dram + c.wait * wait);
+  if (self.busy >= 1) return gpu;
+  return std::sqrt(std::sqrt(self.host_part * Fourth(host) + Fourth(self.busy * gpu)));
 }
 
 void Interference::Learn(GpuModelId model, core::WorkloadId a, core::WorkloadId b, Ratio speed_a,
@@ -78,43 +98,50 @@ void Interference::Learn(GpuModelId model, core::WorkloadId a, core::WorkloadId 
   learnt_.Learn({model, b, a, of_b, of_a}, std::clamp(speed_b, kSlowest, 1.0));
 }
 
-std::optional<Ratio> Interference::LearntSpeed(GpuModelId model,
-                                               std::span<const Resident> residents,
-                                               std::size_t i) const {
-  if (learnt_.empty() || residents.size() != 2) return std::nullopt;
-  const Resident &self = residents[i], &other = residents[1 - i];
-  return learnt_.Speed({model, self.workload, other.workload, SharePercent(self.sm_share),
-                        SharePercent(other.sm_share)});
-}
-
 Ratio Interference::Speed(GpuModelId model, std::span<const Resident> residents,
                           std::size_t i) const {
-  const Resident& self = residents[i];
-  const Ratio alone = SpeedAlone(*self.demand, self.sm_share, coefficients_);
-  if (residents.size() <= 1) return alone;
-  if (const auto learnt = LearntSpeed(model, residents, i)) return *learnt;
+  if (residents.size() <= 1) {
+    return SpeedAlone(*residents[i].demand, residents[i].sm_share, coefficients_);
+  }
+  std::array<Contender, 4> few;
+  std::vector<Contender> many(residents.size() > few.size() ? residents.size() : 0);
+  const std::span<Contender> prepared =
+      many.empty() ? std::span(few).first(residents.size()) : std::span(many);
+  for (std::size_t j = 0; j < residents.size(); ++j) prepared[j] = Prepare(residents[j]);
+  return Speed(model, std::span<const Contender>(prepared), i);
+}
+
+Ratio Interference::Speed(GpuModelId model, std::span<const Contender> residents,
+                          std::size_t i) const {
+  const Contender& self = residents[i];
+  if (residents.size() <= 1) return self.alone;
   std::optional<Ratio> measured;
-  if (residents.size() == 2 && !pairs_.empty()) {
-    const Resident& other = residents[1 - i];
-    measured = pairs_.Speed(model, self.workload, other.workload, self.sm_share, other.sm_share);
+  if (residents.size() == 2) {
+    const Contender& other = residents[1 - i];
+    const auto learnt =
+        learnt_.Speed({model, self.workload, other.workload, self.percent, other.percent});
+    if (learnt) return *learnt;
+    measured = pairs_.SpeedAt(model, self.workload, other.workload, self.percent, other.percent);
   }
   const double slowdown = measured ? 1 / std::max(*measured, kSlowest) : Slowdown(residents, i);
   // What differs from usual is what the neighbours do, not what its own share costs it.
-  const double own = alone < 1 ? 1 / alone : 1;
+  const double own = self.alone < 1 ? 1 / self.alone : 1;
   return std::clamp(1 / (own + (slowdown - own) * self.contention), kSlowest, 1.0);
 }
 
 bool Interference::Measured(GpuModelId model, std::span<const Resident> residents) const {
   if (residents.size() != 2) return false;
-  return LearntSpeed(model, residents, 0) ||
-         pairs_.Speed(model, residents[0].workload, residents[1].workload, residents[0].sm_share,
-                      residents[1].sm_share);
+  const Resident &a = residents[0], &b = residents[1];
+  const int of_a = SharePercent(a.sm_share), of_b = SharePercent(b.sm_share);
+  return learnt_.Speed({model, a.workload, b.workload, of_a, of_b}) ||
+         pairs_.SpeedAt(model, a.workload, b.workload, of_a, of_b);
 }
 
 bool Interference::Knows(GpuModelId model, std::span<const Resident> residents) const {
-  return residents.size() <= 1 || Measured(model, residents) ||
+  return residents.size() <= 1 ||
          std::all_of(residents.begin(), residents.end(),
-                     [](const Resident& t) { return t.demand->known; });
+                     [](const Resident& t) { return t.demand->known; }) ||
+         Measured(model, residents);
 }
 
 bool Interference::Fits(GpuModelId model, std::span<const Resident> residents) const {

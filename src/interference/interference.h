@@ -70,6 +70,24 @@ struct Coefficients {
 
 constexpr core::Ratio kSlowest = 0.05;  // nobody is modelled slower than this
 
+// A resident with what depends on it and its share alone, worked out once for many speeds. Made by
+// Interference::Prepare.
+struct Contender {
+  core::WorkloadId workload;
+  core::Ratio contention;
+  int percent;  // of the SMs
+  bool known;   // what it demands
+  core::Ratio busy;
+  double host_part;  // 1 - busy^4
+  core::Ratio dram;
+  double own;         // its kernels take so much longer with its share
+  core::Ratio alone;  // its speed alone with it
+  double kernel;      // seconds
+  double per_kernel;  // e / (its kernels' seconds with its share)
+  double blocks;      // sm^1.5 of what it may use; 0: it is in nobody's way
+  double room;        // that it leaves: 1 + h (1 - share)
+};
+
 // Speed of a job alone on a GPU with that share of its SMs, over its speed with all of them.
 core::Ratio SpeedAlone(const core::Demand& demand, core::Ratio sm_share,
                        const Coefficients& coefficients = {});
@@ -91,6 +109,11 @@ class Interference {
   core::Ratio Speed(core::GpuModelId model, std::span<const Resident> residents,
                     std::size_t i) const;
 
+  // The same of residents that were prepared: with this model's coefficients.
+  Contender Prepare(const Resident& resident) const;
+  core::Ratio Speed(core::GpuModelId model, std::span<const Contender> residents,
+                    std::size_t i) const;
+
   // True when nobody's speed had to be guessed: each is measured in this pair or has known demands.
   bool Knows(core::GpuModelId model, std::span<const Resident> residents) const;
 
@@ -107,9 +130,7 @@ class Interference {
              core::Ratio speed_b, core::Ratio sm_share_a, core::Ratio sm_share_b);
 
  private:
-  double Slowdown(std::span<const Resident> residents, std::size_t i) const;
-  std::optional<core::Ratio> LearntSpeed(core::GpuModelId model,
-                                         std::span<const Resident> residents, std::size_t i) const;
+  double Slowdown(std::span<const Contender> residents, std::size_t i) const;
 
   PairTable pairs_;
   LearntPairs learnt_;  // before pairs_

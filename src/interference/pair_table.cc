@@ -45,17 +45,19 @@ const PairTable::Entry* PairTable::Find(GpuModelId model, WorkloadId a, Workload
   return &entries_[(model.index() * workloads_ + of_a) * workloads_ + of_b];
 }
 
-void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, Ratio speed_a, Ratio speed_b,
-                    Ratio sm_share_a, Ratio sm_share_b) {
+void PairTable::Add(GpuModelId model, WorkloadId a, WorkloadId b, std::optional<Ratio> speed_a,
+                    std::optional<Ratio> speed_b, Ratio sm_share_a, Ratio sm_share_b) {
   const int of_a = SharePercent(sm_share_a);
   const int of_b = SharePercent(sm_share_b);
-  const auto add = [&](WorkloadId who, WorkloadId beside, int its, int others, Ratio speed) {
+  const auto add = [&](WorkloadId who, WorkloadId beside, int its, int others,
+                       std::optional<Ratio> speed) {
+    if (!speed) return;
     Entry* entry = &At(model, who, beside);
     if (entry->count < 0) return;
     if (its < 100 || others < 100) {
       entry = &limited_[{static_cast<std::size_t>(entry - entries_.data()), its, others}];
     }
-    entry->sum += static_cast<float>(std::clamp(speed, 0.0, 1.0));
+    entry->sum += static_cast<float>(std::clamp(*speed, 0.0, 1.0));
     ++entry->count;
   };
   add(a, b, of_a, of_b, speed_a);
@@ -70,17 +72,18 @@ void PairTable::AddUnfit(GpuModelId model, WorkloadId a, WorkloadId b) {
 
 std::optional<Ratio> PairTable::Speed(GpuModelId model, WorkloadId a, WorkloadId b,
                                       Ratio sm_share_a, Ratio sm_share_b) const {
+  return SpeedAt(model, a, b, SharePercent(sm_share_a), SharePercent(sm_share_b));
+}
+
+std::optional<Ratio> PairTable::SpeedAt(GpuModelId model, WorkloadId a, WorkloadId b, int percent_a,
+                                        int percent_b) const {
   const Entry* entry = Find(model, a, b);
   if (entry == nullptr || entry->count < 0) return std::nullopt;
-  if (sm_share_a < 1 || sm_share_b < 1) {
-    const int of_a = SharePercent(sm_share_a);
-    const int of_b = SharePercent(sm_share_b);
-    if (of_a < 100 || of_b < 100) {
-      const auto found =
-          limited_.find({static_cast<std::size_t>(entry - entries_.data()), of_a, of_b});
-      if (found == limited_.end()) return std::nullopt;
-      entry = &found->second;
-    }
+  if (percent_a < 100 || percent_b < 100) {
+    const auto found =
+        limited_.find({static_cast<std::size_t>(entry - entries_.data()), percent_a, percent_b});
+    if (found == limited_.end()) return std::nullopt;
+    entry = &found->second;
   }
   if (entry->count <= 0) return std::nullopt;
   return entry->sum / static_cast<float>(entry->count);

@@ -24,11 +24,13 @@ class PairTable {
   // alone too, however large their ids are.
   PairTable(std::size_t gpu_models, std::span<const core::WorkloadId> workloads);
 
-  // Records both directions. Speeds are over the workload alone on that GPU model with all SMs,
-  // capped at 1: what a repeat measures above it is noise. The shares are those of the SMs that
-  // each was limited to, told apart by whole percents. A pair measured again is averaged.
-  void Add(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b, core::Ratio speed_a,
-           core::Ratio speed_b, core::Ratio sm_share_a = 1, core::Ratio sm_share_b = 1);
+  // Records both directions, or the one that is known. Speeds are over the workload alone on that
+  // GPU model with all SMs, capped at 1: what a repeat measures above it is noise. The shares are
+  // those of the SMs that each was limited to, told apart by whole percents. A pair measured again
+  // is averaged.
+  void Add(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b,
+           std::optional<core::Ratio> speed_a, std::optional<core::Ratio> speed_b,
+           core::Ratio sm_share_a = 1, core::Ratio sm_share_b = 1);
   // Whatever their shares: these limit SMs, not memory.
   void AddUnfit(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b);
 
@@ -36,6 +38,9 @@ class PairTable {
   // fit.
   std::optional<core::Ratio> Speed(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b,
                                    core::Ratio sm_share_a = 1, core::Ratio sm_share_b = 1) const;
+  // The same by whole percents of the SMs.
+  std::optional<core::Ratio> SpeedAt(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b,
+                                     int percent_a, int percent_b) const;
   // False only where the pair was seen to run out of memory.
   bool Fits(core::GpuModelId model, core::WorkloadId a, core::WorkloadId b) const;
   bool empty() const { return entries_.empty(); }

@@ -23,6 +23,7 @@ struct Field {
   bool bytes = false;             // any bytes but a zero one; other texts are UTF-8
   bool empty_is_null = false;     // an empty text or 0 is written as null: not known
   bool written = true;            // false: there is nothing to say, and older programs never did
+  bool always = false;            // of a source: the first never stands for it
 };
 
 inline constexpr double kMostName = 200, kMostPath = 4096;
@@ -97,14 +98,17 @@ void EachNeedsField(Needs& needs, Visitor& field) {
   auto& [workload, gpu, steps_per_second, busy, sm, dram, gpu_memory, pcie, cpu_cores, host_memory,
          host_bandwidth, power, kernel_time, kernels, cpu_curve] = profile;
   auto& [workload_name, batch, precision, workers] = workload;
-  auto& [source, sm_source, memory_source, cores_source, host_source, duration_source] = sources;
-  // The first stands for the others where they are not there: once it was the only one.
+  auto& [source, sm_source, memory_source, cores_source, host_source, duration_source,
+         pace_source] = sources;
+  // The first stands for the others where they are not there: once it was the only one. A rate that
+  // nobody says was observed was not (core::SourcesByOne).
   field(Field{.key = "source", .spec = "needs_source"}, source);
   field(Field{.key = "sm_source", .spec = "needs_sm_source"}, sm_source);
   field(Field{.key = "gpu_memory_source", .spec = "needs_gpu_memory_source"}, memory_source);
   field(Field{.key = "cores_source", .spec = "needs_cores_source"}, cores_source);
   field(Field{.key = "host_memory_source", .spec = "needs_host_memory_source"}, host_source);
   field(Field{.key = "duration_source", .spec = "needs_duration_source"}, duration_source);
+  field(Field{.key = "pace_source", .spec = "needs_pace_source", .always = true}, pace_source);
   field(Field{.key = "from", .spec = "needs_from", .within = kNameWithin}, from);
   field(Field{.key = "workload",
               .spec = "needs_workload",

@@ -33,30 +33,35 @@ void Colocation::Join(JobId id, Ratio sm_share) {
   ids_[size_] = id;
   residents_[size_] = {view.job.workload, &view.estimate.On(model_).demand,
                        view.estimate.contention, sm_share};
+  contenders_[size_] = interference_.Prepare(residents_[size_]);
   own_[size_] = 1;
   ++size_;
   speeds_.fill(0);
   if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
 }
 
-void Colocation::Limit(std::size_t i, Ratio sm_share) {
-  if (residents_[i].sm_share == sm_share) return;
-  residents_[i].sm_share = sm_share;
+void Colocation::Leave() {
+  --size_;
+  lived_ = std::min(lived_, size_);
   speeds_.fill(0);
 }
 
-Ratio Colocation::SpeedAlone(std::size_t i) const {
-  return interference::SpeedAlone(*residents_[i].demand, residents_[i].sm_share,
-                                  interference_.coefficients());
+void Colocation::Limit(std::size_t i, Ratio sm_share) {
+  if (residents_[i].sm_share == sm_share) return;
+  residents_[i].sm_share = sm_share;
+  contenders_[i] = interference_.Prepare(residents_[i]);
+  speeds_.fill(0);
 }
 
-double Colocation::Left(std::size_t i) const {
-  const JobView& view = snapshot_.job(ids_[i]);
-  return ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
-}
+Ratio Colocation::SpeedAlone(std::size_t i) const { return contenders_[i].alone; }
+
+double Colocation::Left(std::size_t i) const { return LivesNow()[i].left; }
 
 Ratio Colocation::Speed(std::size_t i) const {
-  if (speeds_[i] == 0) speeds_[i] = interference_.Speed(model_, residents(), i);
+  if (speeds_[i] == 0) {
+    const std::span<const interference::Contender> all(contenders_.data(), size_);
+    speeds_[i] = interference_.Speed(model_, all, i);
+  }
   return speeds_[i];
 }
 
@@ -80,23 +85,23 @@ bool Colocation::Fits() const {
          interference_.Fits(model_, residents()) && interference_.Knows(model_, residents());
 }
 
-Colocation::Lives Colocation::LivesNow() const {
-  Lives lives{};
-  for (std::size_t i = 0; i < size_; ++i) {
-    const JobView& view = snapshot_.job(ids_[i]);
-    Life& life = lives[i];
-    life.left = Left(i);
+const Colocation::Lives& Colocation::LivesNow() const {
+  for (; lived_ < size_; ++lived_) {
+    const JobView& view = snapshot_.job(ids_[lived_]);
+    Life& life = lives_[lived_];
+    life.left = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
     life.past = (snapshot_.run_time(view) - view.startup).value;
     life.alone = snapshot_.alone_time(view).value + life.left;
   }
-  return lives;
+  return lives_;
 }
 
 template <class Tell>
 void Colocation::PlayOn(const Lives& lives, Tell tell) const {
-  std::array<double, core::kMaxJobsOnGpu> left{};
-  std::array<std::size_t, core::kMaxJobsOnGpu> who{};
-  auto present = residents_;
+  std::array<double, core::kMaxJobsOnGpu> left;
+  std::array<std::size_t, core::kMaxJobsOnGpu> who;
+  // Filled once somebody has left: before that they are the contenders.
+  std::array<interference::Contender, core::kMaxJobsOnGpu> present;
   std::size_t n = size_;
   for (std::size_t i = 0; i < n; ++i) {
     left[i] = lives[i].left;
@@ -105,8 +110,8 @@ void Colocation::PlayOn(const Lives& lives, Tell tell) const {
   // At most `size` phases: each ends with the first to finish, and the rest speed up.
   double clock = 0;
   while (n > 0) {
-    const std::span<const interference::Resident> now{present.data(), n};
-    std::array<double, core::kMaxJobsOnGpu> speed{};
+    const std::span<const interference::Contender> now{present.data(), n};
+    std::array<double, core::kMaxJobsOnGpu> speed;
     double phase = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) {
       speed[i] = n == size_ ? Speed(i) : interference_.Speed(model_, now, i);
@@ -123,7 +128,7 @@ void Colocation::PlayOn(const Lives& lives, Tell tell) const {
       }
       left[kept] = rest;
       who[kept] = who[i];
-      present[kept] = present[i];
+      present[kept] = n == size_ ? contenders_[i] : present[i];
       ++kept;
     }
     n = kept;
@@ -144,7 +149,7 @@ Ratio Colocation::BoundOf(std::size_t i, Ratio otherwise) const {
 }
 
 std::optional<std::size_t> Colocation::WhoBreaksItsBound(Ratio otherwise) const {
-  const Lives lives = LivesNow();
+  const Lives& lives = LivesNow();
   // Alone nobody is slower than beside another: of two, who is within its bound at this pace stays
   // there.
   bool all_kept = size_ <= 2;
@@ -167,10 +172,8 @@ bool Colocation::SurelyBreaksItsBound(std::size_t i, Ratio otherwise) const {
   for (std::size_t j = 0; j < size_; ++j) {
     if (j != i && end > Left(j)) return false;  // nobody is faster than alone with all SMs
   }
-  const JobView& view = snapshot_.job(ids_[i]);
-  const double past = (snapshot_.run_time(view) - view.startup).value;
-  const double alone = snapshot_.alone_time(view).value + left;
-  return own_[i] * (past + end) > alone * BoundOf(i, otherwise);
+  const Life& life = LivesNow()[i];
+  return own_[i] * (life.past + end) > life.alone * BoundOf(i, otherwise);
 }
 
 bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {

@@ -24,10 +24,12 @@ class Colocation {
 
   void Join(core::JobId id);                        // with the share that it has or insists on
   void Join(core::JobId id, core::Ratio sm_share);  // with another
+  void Leave();                                     // who joined last
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
   core::JobId job(std::size_t i) const { return ids_[i]; }
   const core::Demand& demand(std::size_t i) const { return *residents_[i].demand; }
+  core::Ratio sm_share(std::size_t i) const { return residents_[i].sm_share; }
 
   double Left(std::size_t i) const;             // seconds alone on this model, as believed
   core::Ratio Speed(std::size_t i) const;       // now
@@ -57,7 +59,7 @@ class Colocation {
     double alone = 0;  // that and what is left, alone
   };
   using Lives = std::array<Life, core::kMaxJobsOnGpu>;
-  Lives LivesNow() const;
+  const Lives& LivesNow() const;
   // To the end of the last: `tell(i, slowdown)` as each ends, while it answers true.
   template <class Tell>
   void PlayOn(const Lives& lives, Tell tell) const;
@@ -70,9 +72,12 @@ class Colocation {
   std::size_t size_ = 0;
   std::array<core::JobId, core::kMaxJobsOnGpu> ids_;
   std::array<interference::Resident, core::kMaxJobsOnGpu> residents_;
+  std::array<interference::Contender, core::kMaxJobsOnGpu> contenders_;  // the same, prepared
   // Speed alone that its slowdown is told against: 1, or what an insisted share leaves.
   std::array<core::Ratio, core::kMaxJobsOnGpu> own_;
   mutable std::array<core::Ratio, core::kMaxJobsOnGpu> speeds_{};  // 0: not worked out yet
+  mutable Lives lives_{};
+  mutable std::size_t lived_ = 0;  // of lives_, those that were worked out
 };
 
 }  // namespace sharewell::policy

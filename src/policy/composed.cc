@@ -66,11 +66,12 @@ struct ComposedMemo : Memo {
   CpuLine cpu_line;
   std::set<JobId> pushers;  // training jobs that wait and may push others out
   Ledger ledger;
-  Ledger nobody;                                   // the empty cluster
-  std::unordered_map<std::uint32_t, Reason> told;  // why each waits, as said last
+  Ledger nobody;                            // the empty cluster
+  std::vector<std::optional<Reason>> told;  // by job: why it waits, as said last
   std::unique_ptr<Scratch> scratch;
-  GpuSet changed;  // of this decision
-  JobId kept_for;  // of this decision
+  std::uint64_t decision = 0;  // counts them
+  GpuSet changed;              // of this decision
+  JobId kept_for;              // of this decision
   // Of this decision: those that may push others out and found no place, and why. They are told
   // once it is known whether others go for them.
   std::vector<std::pair<JobId, Reason>> may_push;
@@ -112,6 +113,7 @@ class Composed : public Policy {
               Memo& memo_base) const override {
     auto& memo = static_cast<ComposedMemo&>(memo_base);
     Plan plan;
+    ++memo.decision;
     Sync(snapshot, since_last, memo);
     DropInfeasible(snapshot, since_last, memo, plan);
     if (order_->Preempts()) {
@@ -153,7 +155,9 @@ class Composed : public Policy {
       memo.line.Update(snapshot, change.job);
       memo.cpu_line.Update(snapshot, change.job);
       NotePusher(view, memo);
-      if (view.state != JobState::kWaiting) memo.told.erase(change.job.value);
+      if (view.state != JobState::kWaiting && change.job.index() < memo.told.size()) {
+        memo.told[change.job.index()].reset();
+      }
       if (!moved && change.kind != Change::Kind::kSubmitted) memo.ledger.Refresh(snapshot, view);
     }
   }
@@ -188,7 +192,8 @@ class Composed : public Policy {
 
   Context ContextOf(const Snapshot& snapshot, const Ledger& ledger,
                     const ComposedMemo& memo) const {
-    return {snapshot, ledger, *sizing_, options_, memo.changed.list(), memo.scratch.get()};
+    return {snapshot,           ledger,       *sizing_, options_, memo.changed.list(),
+            memo.scratch.get(), memo.decision};
   }
 
   // Reported as such, not waited for. A job's feasibility never changes, so new ones are enough.
@@ -215,9 +220,10 @@ class Composed : public Policy {
   }
 
   static void Tell(ComposedMemo& memo, JobId id, const Reason& reason, Plan& plan) {
-    const auto [told, fresh] = memo.told.try_emplace(id.value, reason);
-    if (!fresh && told->second == reason) return;
-    told->second = reason;
+    if (id.index() >= memo.told.size()) memo.told.resize(id.index() + 1);
+    auto& told = memo.told[id.index()];
+    if (told == reason) return;
+    told = reason;
     plan.waits.push_back({id, reason});
   }
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "policy/order/order.h"
 
@@ -15,27 +13,89 @@ using core::GpuId;
 using core::JobId;
 using core::JobView;
 
-// Seconds until `count` of the node's GPUs are idle.
-double FreeIn(const core::Snapshot& snapshot, const Ledger& ledger, const core::Node& node,
-              int count) {
-  constexpr double kLeastRate = 0.05;
-  std::vector<double> ends;
-  for (int k = 0; k < node.gpus; ++k) {
-    double end = 0;
-    const GpuId gpu(node.first_gpu.index() + static_cast<std::size_t>(k));
-    for (JobId id : ledger.residents(gpu).jobs()) {
-      const JobView& view = snapshot.job(id);
-      if (view.job.placeholder) end = std::numeric_limits<double>::infinity();
-      // What runs is seen; what this plan has just put there is believed to run as if alone.
-      const bool seen = view.state == core::JobState::kRunning && view.rate > 0;
-      const double rate = seen ? view.rate : view.estimate.On(node.model).rate;
-      end = std::max(end, ExpectedRemaining(snapshot, view) / std::max(rate, kLeastRate));
+// When GPUs will be idle, asked of many.
+class Ends {
+ public:
+  Ends(const core::Snapshot& snapshot, const Ledger& ledger)
+      : snapshot_(snapshot), ledger_(ledger) {}
+
+  // Seconds until `count` of the node's GPUs are idle; absent where that is not before `bound`.
+  std::optional<double> FreeIn(const core::Node& node, int count, double bound) {
+    ends_.clear();
+    int too_late = 0;
+    for (int k = 0; k < node.gpus; ++k) {
+      ends_.push_back(EndOf(node, GpuId(node.first_gpu.index() + static_cast<std::size_t>(k))));
+      if (ends_.back() >= bound && ++too_late > node.gpus - count) return std::nullopt;
     }
-    ends.push_back(end);
+    std::nth_element(ends_.begin(), ends_.begin() + (count - 1), ends_.end());
+    return ends_[static_cast<std::size_t>(count - 1)];
   }
-  std::nth_element(ends.begin(), ends.begin() + (count - 1), ends.end());
-  return ends[static_cast<std::size_t>(count - 1)];
-}
+
+ private:
+  double EndOf(const core::Node& node, GpuId gpu) {
+    double end = 0;
+    for (JobId id : ledger_.residents(gpu).jobs()) end = std::max(end, EndOf(node, id));
+    return end;
+  }
+
+  double EndOf(const core::Node& node, JobId id) {
+    if (id == last_) return end_of_last_;  // a gang's GPUs follow each other
+    constexpr double kLeastRate = 0.05;
+    const JobView& view = snapshot_.job(id);
+    // What runs is seen; what this plan has just put there is believed to run as if alone.
+    const bool seen = view.state == core::JobState::kRunning && view.rate > 0;
+    const double rate = seen ? view.rate : view.estimate.On(node.model).rate;
+    last_ = id;
+    end_of_last_ = view.job.placeholder
+                       ? std::numeric_limits<double>::infinity()
+                       : ExpectedRemaining(snapshot_, view) / std::max(rate, kLeastRate);
+    return end_of_last_;
+  }
+
+  const core::Snapshot& snapshot_;
+  const Ledger& ledger_;
+  std::vector<double> ends_;
+  JobId last_;
+  double end_of_last_ = 0;
+};
+
+// The nodes that are free first, as many as hold so many GPUs.
+class FirstFree {
+ public:
+  explicit FirstFree(int gpus) : missing_(gpus) {}
+
+  // From when on a node is of no use; they are added in rising order, and of equals the first is
+  // taken.
+  double bound() const {
+    return missing_ > 0 ? std::numeric_limits<double>::infinity() : nodes_.back().in;
+  }
+  void Add(core::NodeId id, int gpus, double in) {
+    const auto after = std::upper_bound(nodes_.begin(), nodes_.end(), in,
+                                        [](double a, const Node& b) { return a < b.in; });
+    nodes_.insert(after, {in, id, gpus});
+    missing_ -= gpus;
+    while (missing_ + nodes_.back().gpus <= 0) {
+      missing_ += nodes_.back().gpus;
+      nodes_.pop_back();
+    }
+  }
+  std::optional<SoonFree> Found() const {
+    if (missing_ > 0 || nodes_.empty() || !std::isfinite(nodes_.back().in)) return std::nullopt;
+    SoonFree out;
+    out.in = core::Seconds(nodes_.back().in);
+    for (const Node& node : nodes_) out.nodes.push_back(node.id);
+    return out;
+  }
+
+ private:
+  struct Node {
+    double in = 0;  // seconds
+    core::NodeId id;
+    int gpus = 0;
+  };
+  std::vector<Node> nodes_;
+  int missing_;
+};
 
 }  // namespace
 
@@ -45,25 +105,17 @@ std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger
   const int gpus = view.job.gpus;
   if (!Allowed(view, model) || cluster.CountOf(model) < gpus) return std::nullopt;
   const bool one_node = gpus <= cluster.LargestNodeOf(model);
-  std::vector<std::pair<double, std::uint32_t>> free_in;
+  FirstFree first(gpus);
+  Ends ends(snapshot, ledger);
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const auto& node = cluster.nodes()[n];
     if (node.gpus == 0 || node.model != model || (one_node && node.gpus < gpus)) continue;
     const int here = std::min(node.gpus, gpus);
     if (node.memory && core::HostMemoryAskedOn(view, here) > *node.memory) continue;
-    free_in.emplace_back(FreeIn(snapshot, ledger, node, here), static_cast<std::uint32_t>(n));
+    const auto in = ends.FreeIn(node, here, first.bound());
+    if (in) first.Add(core::NodeId(n), node.gpus, *in);
   }
-  std::sort(free_in.begin(), free_in.end());
-  SoonFree out;
-  int needed = gpus;
-  for (const auto& [when, n] : free_in) {
-    if (needed <= 0) break;
-    out.nodes.push_back(core::NodeId(n));
-    out.in = core::Seconds(when);
-    needed -= cluster.nodes()[n].gpus;
-  }
-  if (needed > 0 || !std::isfinite(out.in.value)) return std::nullopt;
-  return out;
+  return first.Found();
 }
 
 }  // namespace sharewell::policy

@@ -369,6 +369,15 @@ std::optional<std::vector<GpuId>> Ledger::SameGpusOfNodes(
   return std::nullopt;
 }
 
+bool Ledger::MayHaveIdle(const Snapshot& snapshot, const JobView& view, GpuModelId model) const {
+  const int count = view.job.gpus;
+  if (idle_total_ < count) return false;
+  const bool one_node = count <= snapshot.cluster().LargestNodeOf(model);
+  const int of_node = view.job.gpus_a_node;
+  const int least = of_node > 0 && of_node < count ? of_node : (one_node ? count : 1);
+  return idle_tree_[model.index()].max() >= least;
+}
+
 std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, const JobView& view,
                                                    GpuModelId model, double cores_a_gpu) const {
   const auto& cluster = snapshot.cluster();

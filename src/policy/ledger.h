@@ -75,6 +75,10 @@ class Ledger {
   int idle_gpus(core::NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
 
+  // Quickly told, of most who wait: false where there are too few idle GPUs of that model for it.
+  bool MayHaveIdle(const core::Snapshot& snapshot, const core::JobView& view,
+                   core::GpuModelId model) const;
+
   // Idle GPUs for the job, in rising order: on one node where a node is large enough, first fit,
   // and where islands are known, the nearest of the first that fit; else on wholly idle nodes and
   // one more for the remainder. `cores` is what it needs a GPU.

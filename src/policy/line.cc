@@ -60,8 +60,23 @@ void Line::Rebuild(const Snapshot& snapshot) {
   classes_.clear();
   oldest_.clear();
   where_.clear();
+  where_.resize(snapshot.job_count());
   small_memory_ = std::max(1.0, kSmallPart * LeastMemory(snapshot));
-  for (JobId id : snapshot.waiting()) Update(snapshot, id);
+  for (JobId id : snapshot.waiting()) {
+    if (Members* members = Enter(snapshot, snapshot.job(id))) {
+      members->push_back(where_[id.index()]->second);
+    }
+  }
+  for (auto& [what, members] : classes_) std::sort(members.begin(), members.end());
+}
+
+Line::Members* Line::Enter(const Snapshot& snapshot, const JobView& view) {
+  if (view.state != core::JobState::kWaiting || (view.cpu_only() && !cpu_only_)) return nullptr;
+  const JobId id = view.job.id;
+  const auto its = classes_.try_emplace(ClassOf(view)).first;
+  where_[id.index()].emplace(its, EntryOf(snapshot, *order_, view));
+  if (!view.cpu_only()) oldest_[its->first.second].insert({view.job.submit.value, id});
+  return &its->second;
 }
 
 void Line::Update(const Snapshot& snapshot, JobId id) {
@@ -69,19 +84,20 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
   const JobView& view = snapshot.job(id);
   auto& where = where_[id.index()];
   if (where) {
-    auto it = classes_.find(where->first);
-    it->second.erase(where->second);
-    if (it->second.empty()) classes_.erase(it);
-    if (auto mine = oldest_.find(where->first.second); mine != oldest_.end()) {
+    const auto [its, entry] = *where;
+    auto& members = its->second;
+    if (auto mine = oldest_.find(its->first.second); mine != oldest_.end()) {
       mine->second.erase({view.job.submit.value, id});
       if (mine->second.empty()) oldest_.erase(mine);
     }
+    members.erase(std::lower_bound(members.begin(), members.end(), entry));
+    if (members.empty()) classes_.erase(its);
     where.reset();
   }
-  if (view.state != core::JobState::kWaiting || (view.cpu_only() && !cpu_only_)) return;
-  where.emplace(ClassOf(view), EntryOf(snapshot, *order_, view));
-  classes_[where->first].insert(where->second);
-  if (!view.cpu_only()) oldest_[where->first.second].insert({view.job.submit.value, id});
+  if (Members* members = Enter(snapshot, view)) {
+    const Entry& entry = where->second;
+    members->insert(std::lower_bound(members->begin(), members->end(), entry), entry);
+  }
 }
 
 std::optional<JobId> Line::Oldest(const Snapshot& snapshot) const {
@@ -114,8 +130,13 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
     cursors_.push_back({members.begin(), end, end, end, missed_.size() - 1, known->second});
   }
   heads_.resize(user_keys_.size());
-  for (std::size_t i = 0; i < cursors_.size(); ++i) Queue(i);
-  for (std::size_t i = 0; i < heads_.size(); ++i) QueueUser(i);
+  for (std::size_t i = 0; i < cursors_.size(); ++i) {
+    if (const auto head = HeadOf(i)) heads_[cursors_[i].user].push_back(*head);
+  }
+  for (std::size_t i = 0; i < heads_.size(); ++i) {
+    std::make_heap(heads_[i].begin(), heads_[i].end(), HeadComesLater());
+    users_.push({user_keys_[i], i, heads_[i].front()});  // each has a job that waits
+  }
 }
 
 // Written out: it is asked a million times.
@@ -130,7 +151,7 @@ bool Line::Turns::ComesLater(const Head& a, double a_key, const Head& b, double 
   return a.entry.id > b.entry.id;  // each job stands in one class
 }
 
-void Line::Turns::Queue(std::size_t cursor) {
+std::optional<Line::Turns::Head> Line::Turns::HeadOf(std::size_t cursor) {
   Cursor& c = cursors_[cursor];
   if (c.tail == c.tail_end && c.front != c.back && std::prev(c.back)->key >= tail_from_) {
     // Its equals stand right before it, and are few.
@@ -142,43 +163,68 @@ void Line::Turns::Queue(std::size_t cursor) {
   if (c.tail != c.tail_end) {
     Entry mirrored = *c.tail;
     mirrored.key = -mirrored.key;
-    heads_[c.user].push({true, mirrored, cursor});
-  } else if (c.front != c.back) {
-    heads_[c.user].push({false, *c.front, cursor});
+    return Head{true, mirrored, cursor};
   }
+  if (c.front == c.back) return std::nullopt;
+  return Head{false, *c.front, cursor};
 }
 
-void Line::Turns::QueueUser(std::size_t user) {
-  if (!heads_[user].empty()) users_.push({user_keys_[user], user, heads_[user].top()});
+void Line::Turns::TakeTop(std::size_t user, const std::optional<Head>& in_its_place) {
+  Heads& heads = heads_[user];
+  const HeadComesLater later;
+  if (!in_its_place) {
+    std::pop_heap(heads.begin(), heads.end(), later);
+    heads.pop_back();
+    return;
+  }
+  // Down from the top, which is mostly where it stays.
+  std::size_t at = 0;
+  for (std::size_t child = 1; child < heads.size(); child = 2 * at + 1) {
+    if (child + 1 < heads.size() && later(heads[child], heads[child + 1])) ++child;
+    if (!later(*in_its_place, heads[child])) break;
+    heads[at] = heads[child];
+    at = child;
+  }
+  heads[at] = *in_its_place;
+}
+
+bool Line::Turns::GoesOn() const {
+  if (!user_ || heads_[*user_].empty()) return false;
+  if (users_.empty()) return true;
+  const User& next = users_.top();
+  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key);
 }
 
 std::optional<JobId> Line::Turns::Next() {
-  while (!users_.empty()) {
-    const std::size_t user = users_.top().number;
-    const std::size_t cursor = users_.top().head.cursor;
-    users_.pop();
-    heads_[user].pop();
-    Cursor& c = cursors_[cursor];
-    if (missed_[c.needs] >= most_misses_) {
-      QueueUser(user);
-      continue;
+  for (;;) {
+    if (!GoesOn()) {
+      const auto before = std::exchange(user_, std::nullopt);
+      if (!users_.empty()) {
+        user_ = users_.top().number;
+        users_.pop();
+      }
+      if (before && !heads_[*before].empty()) {
+        users_.push({user_keys_[*before], *before, heads_[*before].front()});
+      }
+      if (!user_) return std::nullopt;
     }
-    current_ = cursor;
-    given_ = c.tail != c.tail_end ? (c.tail++)->id : (c.front++)->id;
-    return given_;
+    Cursor& c = cursors_[heads_[*user_].front().cursor];
+    if (missed_[c.needs] < most_misses_) {
+      given_ = c.tail != c.tail_end ? (c.tail++)->id : (c.front++)->id;
+      return given_;
+    }
+    TakeTop(*user_, std::nullopt);
   }
-  return std::nullopt;
 }
 
 void Line::Turns::Answer(bool served) {
-  const Cursor& c = cursors_[current_];
+  const std::size_t cursor = heads_[*user_].front().cursor;
   if (served) {
-    user_keys_[c.user] += line_.order_->Charge(snapshot_.job(given_));
+    user_keys_[*user_] += line_.order_->Charge(snapshot_.job(given_));
   } else {
-    ++missed_[c.needs];
+    ++missed_[cursors_[cursor].needs];
   }
-  Queue(current_);
-  QueueUser(c.user);
+  TakeTop(*user_, HeadOf(cursor));
 }
 
 }  // namespace sharewell::policy

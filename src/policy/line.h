@@ -32,6 +32,8 @@ class Line {
 
   // `cpu_only`: jobs without a GPU stand in it too.
   explicit Line(const Order& order, bool cpu_only = true) : order_(&order), cpu_only_(cpu_only) {}
+  Line(const Line&) = delete;  // jobs know where they stand in it
+  Line& operator=(const Line&) = delete;
 
   void Rebuild(const core::Snapshot& snapshot);  // first of all, and when nodes were added
   // Takes over a job's state after something happened to it.
@@ -61,8 +63,13 @@ class Line {
   using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>, int,
                            std::vector<core::NodeId>>;
   using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
-  using Members = std::set<Entry>;
+  // In turn, and next to each other in memory: a walk reads many of them, and few change.
+  using Members = std::vector<Entry>;
+  using Classes = std::map<Class, Members>;
   Class ClassOf(const core::JobView& view) const;
+  // Of a job that waits: where it belongs, unless it has no place in this line. It is noted, and
+  // not yet among the members.
+  Members* Enter(const core::Snapshot& snapshot, const core::JobView& view);
   std::uint32_t UserOf(const core::JobView& view) const {
     return order_->ByUser() ? view.job.user.value : 0;
   }
@@ -101,10 +108,11 @@ class Line {
         return ComesLater(a.head, a.key, b.head, b.key);
       }
     };
-    using Heads = std::priority_queue<Head, std::vector<Head>, HeadComesLater>;
+    using Heads = std::vector<Head>;  // a heap
 
-    void Queue(std::size_t cursor);  // among its user's
-    void QueueUser(std::size_t user);
+    std::optional<Head> HeadOf(std::size_t cursor);  // absent: nobody is left
+    void TakeTop(std::size_t user, const std::optional<Head>& in_its_place);  // of its heads
+    bool GoesOn() const;  // the current user, before all others
 
     const Line& line_;
     const core::Snapshot& snapshot_;
@@ -114,20 +122,20 @@ class Line {
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;
     std::vector<Heads> heads_;  // by user; of each cursor at most one
-    // Each that has heads, once. A user's key changes only when it is served, and then it is taken
-    // out.
+    // Each that has heads, once, but for the current one, who mostly goes on: a user's key changes
+    // only when it is served.
     std::priority_queue<User, std::vector<User>, UserComesLater> users_;
-    std::size_t current_ = 0;
-    core::JobId given_;
+    std::optional<std::size_t> user_;  // the current one
+    core::JobId given_;                // of the cursor of its first head
   };
 
   const Order* order_;
   bool cpu_only_;
   // Host memory that nobody waits for; infinite where no node states its memory.
   double small_memory_ = std::numeric_limits<double>::infinity();
-  std::map<Class, Members> classes_;
+  Classes classes_;
   std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
-  std::vector<std::optional<std::pair<Class, Entry>>> where_;                 // by job
+  std::vector<std::optional<std::pair<Classes::iterator, Entry>>> where_;     // by job
 };
 
 }  // namespace sharewell::policy

@@ -17,8 +17,9 @@ struct Options {
   // as without MPS.
   bool sm_shares = true;
   // match: how long a job waits for the GPU model that suits it, in its own durations, before it
-  // takes any. Infinite: Takayama et al.'s estimate, which lets a type starve.
-  double match_patience = 1;
+  // takes any. Infinite: Takayama et al.'s estimate, which lets a type starve. 8 has most of what
+  // that saves and keeps the mean wait of a stream (docs/policies.md has the figures).
+  double match_patience = 8;
   // Preempting orders pause a job that has its GPUs for itself instead of stopping it, and let
   // every job run for so long first: what is paused again and again does nothing but move its
   // memory.

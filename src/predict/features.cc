@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace sharewell::predict {
 namespace {
@@ -88,6 +89,13 @@ std::vector<std::string> FeatureNames(Figure figure) {
   Collect(figure, nullptr, nullptr, 0,
           [&](std::string name, const auto&) { names.push_back(std::move(name)); });
   return names;
+}
+
+bool IsOfGpu(std::string_view feature) {
+  constexpr std::string_view kOfGpu[] = {"gpu",         "gpu/host",      "gpu/load",
+                                         "kernel_time", "compute_share", "launch_share",
+                                         "busy",        "busy/host",     "busy/load"};
+  return std::find(std::begin(kOfGpu), std::end(kOfGpu), feature) != std::end(kOfGpu);
 }
 
 std::vector<double> FeaturesOf(Figure figure, const Query& query, const Base& base,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "predict/base.h"
@@ -12,6 +13,9 @@ namespace sharewell::predict {
 // The columns for `figure`, in order. Memory figures get the memory's parts too; figures behind the
 // busy time get what it turned out to be.
 std::vector<std::string> FeatureNames(Figure figure);
+
+// Whether the column changes with the GPU model: times of the base, and what is made from them.
+bool IsOfGpu(std::string_view feature);
 
 // `gpu_seconds`: the best that is known of busy seconds a step: measured while learning, else
 // predicted.

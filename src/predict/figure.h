@@ -11,13 +11,15 @@ namespace sharewell::predict {
 enum class Figure {
   kBusySeconds,  // seconds a step that some kernel runs
   kStepSeconds,
-  kBusy,      // share of the time that some kernel runs (NVML's utilisation); shares are 0..1
-  kSm,        // SM activity
-  kDram,      // device memory bandwidth used
-  kTensor,    // matrix units' activity
-  kMemory,    // bytes: NVML's memory in use in steady state, context included
-  kReserved,  // bytes: the allocator's peak, autotuning included
-  kPcie,      // bytes a second, both ways
+  kBusy,    // share of the time that some kernel runs (NVML's utilisation); shares are 0..1
+  kSm,      // SM activity
+  kDram,    // device memory bandwidth used
+  kTensor,  // matrix units' activity
+  kMemory,  // bytes: NVML's memory in use in steady state, context included
+  // bytes: the allocator's peak while cuDNN searches for algorithms. The search takes what is free
+  // and does with less, so nobody needs it.
+  kReserved,
+  kPcie,  // bytes a second, both ways
   kCores,
   kHostMemory,  // bytes
   kPower,       // watts
@@ -35,6 +37,11 @@ constexpr std::string_view NameOf(Figure figure) { return kFigureNames[Index(fig
 constexpr bool IsShare(Figure figure) {
   return figure == Figure::kBusy || figure == Figure::kSm || figure == Figure::kDram ||
          figure == Figure::kTensor;
+}
+// What a process holds in memory follows from its graph and its framework, whatever the card; times
+// do not, nor does what is counted by the second.
+constexpr bool DependsOnGpu(Figure figure) {
+  return figure != Figure::kMemory && figure != Figure::kHostMemory;
 }
 double ToScale(Figure figure, double value);
 double FromScale(Figure figure, double scaled);  // shares are cut at 0 and 1

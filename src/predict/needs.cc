@@ -30,9 +30,9 @@ core::Needs NeedsOf(const Prediction& prediction, core::Seconds all_reduce) {
     profile.kernel_time = p.KernelTime();
     profile.kernels = p.kernels;
   }
-  // Autotuning takes more for a moment than training does later, and must fit as well.
-  needs.gpu_memory_upper = core::Bytes(
-      std::min(std::max(p[Figure::kMemory].high, p[Figure::kReserved].high), kMostBytes));
+  // What it holds once it trains. The allocator's peak is no need: cuDNN's search for algorithms
+  // takes what is free, and does with less.
+  needs.gpu_memory_upper = core::Bytes(std::min(p[Figure::kMemory].high, kMostBytes));
   needs.cores_upper = p[Figure::kCores].high;
   return needs;
 }

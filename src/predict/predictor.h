@@ -31,16 +31,27 @@ struct Neighbour {
       0;  // 1: as far as nine in ten of the workloads learnt from are from another family
 };
 
+// By how much a figure's bounds are wider than held-out families had them, and what for.
+struct Widening {
+  enum class Cause { kNone, kModel, kGpu };
+  Cause cause = Cause::kNone;
+  double factor = 1;
+
+  friend bool operator==(const Widening&, const Widening&) = default;
+};
+
 struct Prediction {
   std::array<Value, kFigures> figures;
+  std::array<Widening, kFigures> widened;
   Value l2, host_bandwidth, disk;  // shares of one, bytes a second, bytes a second: assumed
   Value energy;                    // joules a step
   double kernels = 0;              // launches a step, counted in the graph
   // Mean of one kernel; 0 where the graph has none.
   core::Seconds KernelTime() const;
   Bound bound = Bound::kCompute;
-  bool model_known = true;  // false: nothing we learnt from is like it; bounds are twice as wide
-  bool gpu_known = true;    // false: nothing was learnt on this GPU model
+  bool model_known = true;  // false: nothing we learnt from is like it; bounds are wider
+  bool gpu_known = true;    // false: nothing was learnt on this GPU model; bounds of what depends
+                            // on the GPU are wider
   std::vector<Neighbour> nearest;
   bool precision_native = true;  // false: the GPU does not compute in it; reckoned as fp32
   // Busy seconds a step before a machine's own runs corrected them: what those are learnt from.

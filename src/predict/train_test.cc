@@ -206,7 +206,7 @@ TEST(Predictor, NineInTenOfItsOwnRowsLieWithinTheBoundsOfWhatWasHeldOut) {
   EXPECT_GT(Taught().UpperOverMedian(Figure::kMemory), 1);
 }
 
-TEST(Predictor, OnAnotherGpuModelTheBoundsAreTwiceAsWideAndItSaysSo) {
+TEST(Predictor, U1_OnAnotherGpuModelWhatDependsOnItHasBoundsTwiceAsWideAndMemoryHasNot) {
   core::GpuModel renamed = World().gpu;
   renamed.name = "T2";
   const graph::Graph& graph = World().graphs[0];
@@ -214,22 +214,53 @@ TEST(Predictor, OnAnotherGpuModelTheBoundsAreTwiceAsWideAndItSaysSo) {
   const Prediction there = Taught().Predict(TestQuery(graph, renamed));
   EXPECT_TRUE(here.gpu_known && here.model_known);
   EXPECT_FALSE(there.gpu_known);
-  for (const Figure figure : {Figure::kStepSeconds, Figure::kMemory, Figure::kCores}) {
+  for (const Figure figure :
+       {Figure::kStepSeconds, Figure::kCores, Figure::kMemory, Figure::kHostMemory}) {
+    const bool depends = figure == Figure::kStepSeconds || figure == Figure::kCores;
     EXPECT_EQ(there[figure].median, here[figure].median) << "facts count, names do not";
     EXPECT_GT(Width(figure, here[figure]), 0);
-    EXPECT_NEAR(Width(figure, there[figure]), 2 * Width(figure, here[figure]), 1e-9);
+    EXPECT_NEAR(Width(figure, there[figure]), (depends ? 2 : 1) * Width(figure, here[figure]), 1e-9)
+        << NameOf(figure);
+    EXPECT_EQ(here.widened[Index(figure)], Widening());
+    EXPECT_EQ(there.widened[Index(figure)],
+              depends ? (Widening{Widening::Cause::kGpu, 2}) : Widening());
   }
 }
 
-TEST(Predictor, AModelLikeNothingItLearntFromGetsTwiceTheBoundsAndItSaysSo) {
+TEST(Predictor, U1_AGraphIsNotUnlikeAllOthersBecauseItsGpuIs) {
+  core::GpuModel slow = World().gpu;
+  slow.name = "slow";
+  slow.bandwidth = slow.bandwidth / 50;
+  slow.fp32_tflops /= 50;
+  const Prediction there = Taught().Predict(TestQuery(World().graphs[0], slow));
+  EXPECT_FALSE(there.gpu_known);
+  EXPECT_TRUE(there.model_known) << there.nearest.at(0).distance;
+}
+
+TEST(Predictor, AModelLikeNothingItLearntFromGetsWiderBoundsByFigureAndItSaysSo) {
   const graph::Graph graph = Stranger();
   const Prediction strange = Taught().Predict(TestQuery(graph, World().gpu));
   const Prediction known = Taught().Predict(World().rows[0].query);
   EXPECT_FALSE(strange.model_known);
   EXPECT_TRUE(strange.gpu_known);
   EXPECT_GT(strange.nearest.at(0).distance, 1);
-  EXPECT_NEAR(Width(Figure::kMemory, strange[Figure::kMemory]),
-              2 * Width(Figure::kMemory, known[Figure::kMemory]), 1e-9);
+  const auto wider = [&](Figure figure) {
+    EXPECT_EQ(strange.widened[Index(figure)].cause, Widening::Cause::kModel);
+    return Width(figure, strange[figure]) / Width(figure, known[figure]);
+  };
+  EXPECT_NEAR(wider(Figure::kMemory), 1.5, 1e-9);
+  EXPECT_NEAR(wider(Figure::kCores), 3, 1e-9);
+}
+
+TEST(Predictor, U1_TheSearchForAlgorithmsTakesNoMoreThanTheCardHas) {
+  core::GpuModel small = World().gpu;
+  small.memory = core::GiB(0.125);
+  const graph::Graph& graph = World().graphs[0];
+  const Prediction here = Taught().Predict(TestQuery(graph, World().gpu));
+  const Prediction there = Taught().Predict(TestQuery(graph, small));
+  ASSERT_GT(here[Figure::kReserved].high, small.memory.value);
+  EXPECT_EQ(there[Figure::kReserved].high, small.memory.value);
+  EXPECT_EQ(there[Figure::kMemory], here[Figure::kMemory]) << "what it needs is told as it is";
 }
 
 TEST(Predictor, F24_NoMatrixUnitsNoActivityOfThem) {

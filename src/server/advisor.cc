@@ -41,6 +41,11 @@ bool IsMeasured(const Needs& needs, const Submission& submission) {
          (needs.profile.busy || submission.gpus == 0);
 }
 
+// For how long what it left was watched: its rate while it was alone, the rest while it ran.
+core::Seconds SeenFor(const core::JobRecord& record, const core::Profile& seen) {
+  return seen.steps_per_second && record.alone ? record.alone->over : record.run_time;
+}
+
 // Others' runs may say that a job needs more memory than its user or its own graph says, never that
 // it needs less: one that is put where it does not fit fails.
 void NeverBelow(Needs& needs, const Needs& own) {
@@ -169,6 +174,7 @@ struct ServerAdvisor::Impl {
     built->interference = interference::Interference(pairs.Table());
     policy::Options policy;
     policy.max_slowdown = options.max_slowdown;
+    policy.match_patience = options.match_patience;
     policy.sm_shares = options.sm_shares;
     // A client of MPS cannot be paused.
     policy.pauses_runs = options.pauses_runs && !policy::SharesGpus(options.policy);
@@ -203,6 +209,7 @@ struct ServerAdvisor::Impl {
     needs.sources = core::Sources::All(core::Source::kObserved);
     needs.from = "profile " + submission.profile;
     needs.profile = (*found)->profile;
+    if (!RateWasSeen(**found)) needs.profile.steps_per_second.reset();
     return needs;
   }
 
@@ -224,7 +231,8 @@ struct ServerAdvisor::Impl {
   void LearnDuration(const core::JobRecord& record) {
     if (!record.asked.needs) return;
     const auto told = estimate::AsBrought(*record.asked.needs).duration;
-    if (told) durations.Add(record.user.name, *told, record.alone_time);
+    const auto taken = core::TimeTaken(record);
+    if (told && taken) durations.Add(record.user.name, *told, *taken);
   }
 
   void Keep(const KeyDigest& key, const core::JobRecord& record);
@@ -294,7 +302,7 @@ core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
     const KeyDigest key = DigestOf(core::WorkloadKey(it->asked));
     core::Profile nothing;
     nothing.workload = it->believed.profile.workload;
-    inside->runs.Add(it->user.name, key, it->number, nothing, it->alone_time);
+    inside->runs.Add(it->user.name, key, it->number, nothing, {core::TimeTaken(*it), {}});
     inside->LearnDuration(*it);
     const auto& needs = it->asked.needs;
     if (needs && needs->sources.busy == core::Source::kPredicted && !needs->retrained) {
@@ -355,6 +363,7 @@ Needs ServerAdvisor::NeedsOf(const core::Account& user, const Submission& submis
     return needs;
   }
   if (brought) {
+    if (runs) estimate::TakeObservedPace(*brought, *runs);
     if (runs) estimate::FillFrom(*brought, *runs);
     return *std::move(brought);
   }
@@ -418,9 +427,8 @@ void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile&
   if (profile.cpu_cores) {
     profile.cpu_cores = estimate::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
   }
-  const bool timed = record.alone_time.value > 0;
   impl_->runs.Add(record.user.name, key, record.number, profile,
-                  timed ? std::optional(record.alone_time) : std::nullopt);
+                  {core::TimeTaken(record), SeenFor(record, seen)});
   const auto& asked = record.asked.needs;
   if (asked && asked->sources.busy == core::Source::kPredicted && !asked->retrained) {
     impl_->runs.Compare(record.user.name, key, estimate::AsBrought(*asked).profile, seen);

@@ -18,6 +18,7 @@
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/units.h"
+#include "policy/options.h"
 #include "server/run_memory.h"
 #include "store/job_store.h"
 #include "store/learning_store.h"
@@ -26,8 +27,9 @@
 namespace sharewell::server {
 
 struct AdvisorOptions {
-  std::string policy = "sharewell";                  // as policy::NewPolicy has it
-  core::Ratio max_slowdown = 1.25;                   // of jobs that state none
+  std::string policy = "sharewell";  // as policy::NewPolicy has it
+  core::Ratio max_slowdown = 1.25;   // of jobs that state none
+  double match_patience = policy::Options().match_patience;
   bool sm_shares = true;                             // MPS keeps jobs to their share of the SMs
   bool pauses_runs = false;                          // as policy::Options has it
   core::Seconds pause_after{60};                     // likewise
@@ -59,7 +61,7 @@ class ServerAdvisor final : public control::Advisor {
   void LearnShared(const core::SharedRun& run) override;
   std::optional<core::Ratio> SpeedWithShare(const core::Demand& demand,
                                             core::Ratio sm_share) override;
-  // `seen.steps_per_second`: of the job alone, where that was measured (Guard's Pace::alone).
+  // `seen.steps_per_second`: of the job alone, where that was measured in this run.
   void LearnRun(const core::JobRecord& record, const core::Profile& seen) override;
 
   // Whose runs taught what. Any thread.

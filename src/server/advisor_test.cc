@@ -62,7 +62,7 @@ class ServerAdvisorTest : public ::testing::Test {
     record.phase = core::Phase::kFinished;
     record.gpus = {{0, "GPU-a", "H200"}};
     record.cores = 8;
-    record.run_time = record.alone_time = Seconds(seconds);
+    record.alone_time = record.run_time = Seconds(seconds);
     record.exit_code = 0;
     jobs.finished.push_back(record);
     return record;
@@ -322,7 +322,7 @@ TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
   EXPECT_THAT(refusal([](Submission& job) { job.gpu_memory = GiB(500); }), HasSubstr("500.0 GiB"));
   EXPECT_THAT(refusal([](Submission& job) { job.cores = 100; }), HasSubstr("100 cores"));
   EXPECT_THAT(refusal([](Submission& job) { job.memory = GiB(5000); }),
-              HasSubstr("5000.0 GiB of host memory"));
+              HasSubstr("4.9 TiB of host memory"));
   Machine("none");
   EXPECT_THAT(refusal([](Submission&) {}), HasSubstr("no GPU"));
   EXPECT_TRUE(advisor->Check(ann, Command({"make"}, 0)));
@@ -381,7 +381,8 @@ TEST_F(ServerAdvisorTest, PairsComeFromWhatWeCarryAndFromWhatWasMeasuredHere) {
   EXPECT_EQ(before->Name(), "sharewell") << "the one before is still there";
 
   const core::SharedRun good{
-      "H200", core::WorkloadKey(a), core::WorkloadKey(b), 0.97, 0.98, true, 1, 1, 1, "ann", "ann"};
+      "H200", core::WorkloadKey(a), core::WorkloadKey(b), 0.97, 0.98, true, 1, 1, 1, "ann",
+      "ann",  Seconds(12)};
   advisor->LearnShared(good);
   EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "what was measured here stands before it";
   core::SharedRun bad = good;
@@ -481,8 +482,8 @@ TEST_F(ServerAdvisorTest, A3_WhatAnOlderVersionLearntIsOfTheOneWhoRanIt) {
   advisor->LearnRun(Ran(bob, both, 60), Known(0.3, 10, 2).profile);
   Ran(eve, both, 60);
   for (core::ProfileRecord& record : profiles.all) record.user.clear();
-  jobs.shared = {
-      {"H200", core::WorkloadKey(own), core::WorkloadKey(own), 0.2, 0.2, true, 1, 1, 1, "", ""}};
+  jobs.shared = {{"H200", core::WorkloadKey(own), core::WorkloadKey(own), 0.2, 0.2, true, 1, 1, 1,
+                  "", "", Seconds(12)}};
   Restart();
   EXPECT_EQ(advisor->NeedsOf(bob, own).sources.busy, Source::kObserved);
   EXPECT_EQ(advisor->NeedsOf(bob, both).sources.busy, Source::kAssumed) << "whose was it?";
@@ -498,9 +499,9 @@ TEST_F(ServerAdvisorTest, A3_PairsCountForTheUsersWhoseJobsTheyWere) {
   Submission a = Command({"python", "a.py"}), b = Command({"python", "b.py"});
   a.needs = b.needs = Known(0.1, 4, 1);
   const std::string key_a = core::WorkloadKey(a), key_b = core::WorkloadKey(b);
-  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "eve", "eve"});
+  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "eve", "eve", Seconds(12)});
   EXPECT_THAT(Decide({a, b}).starts, SizeIs(2)) << "ann's";
-  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "ann", "ann"});
+  advisor->LearnShared({"H200", key_a, key_b, 0.2, 0.2, true, 1, 1, 1, "ann", "ann", Seconds(12)});
   EXPECT_THAT(Decide({a, b}).starts, SizeIs(1));
 }
 
@@ -594,9 +595,10 @@ TEST(RunMemory, B5_TheUserWithMostLosesTheirOldest) {
   RunMemory memory(100);
   core::Profile seen;
   seen.busy = 0.5;
-  for (int i = 0; i < 20; ++i) memory.Add("bob", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+  for (int i = 0; i < 20; ++i)
+    memory.Add("bob", DigestOf(std::to_string(i)), i, seen, {Seconds(1), {}});
   for (int i = 0; i < 1000; ++i)
-    memory.Add("eve", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+    memory.Add("eve", DigestOf(std::to_string(i)), i, seen, {Seconds(1), {}});
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(memory.NeedsOf("bob", DigestOf(std::to_string(i)))) << i;
   }
@@ -609,12 +611,74 @@ TEST(RunMemory, IsBoundedAndForgetsWhatWasNotMetForLongest) {
   core::Profile seen;
   seen.busy = 0.5;
   for (int i = 0; i < 1000; ++i)
-    memory.Add("ann", DigestOf(std::to_string(i)), i, seen, Seconds(1));
+    memory.Add("ann", DigestOf(std::to_string(i)), i, seen, {Seconds(1), {}});
   EXPECT_FALSE(memory.NeedsOf("ann", DigestOf("5")));
   EXPECT_TRUE(memory.NeedsOf("ann", DigestOf("999")));
   EXPECT_EQ(DigestFrom(TextOf(DigestOf("x"))), DigestOf("x"));
   EXPECT_FALSE(DigestFrom("x"));
   EXPECT_FALSE(DigestFrom(std::string(32, '-')));
+}
+
+TEST_F(ServerAdvisorTest, U3_AFigureThatNobodySawIsNotStored) {
+  Machine("1xH200");
+  Submission job = Command({"sleep", "60"});
+  job.needs = Known(0.3, 10, 2);
+  job.needs->profile.steps_per_second = 20.4;
+  core::Profile seen;
+  seen.cpu_cores = 0.1;
+  for (int i = 0; i < 2; ++i) advisor->LearnRun(Ran(job, 60), seen);
+  ASSERT_THAT(profiles.all, SizeIs(1));
+  EXPECT_FALSE(profiles.all[0].profile.steps_per_second);
+  EXPECT_EQ(profiles.all[0].throughput_source, "none");
+  EXPECT_EQ(profiles.all[0].window, Seconds(120)) << "of two runs";
+  EXPECT_EQ(profiles.all[0].repeats, 2);
+  const Needs needs = advisor->NeedsOf(ann, job);
+  EXPECT_EQ(needs.profile.steps_per_second, 20.4) << "still the prediction";
+  EXPECT_EQ(needs.sources.pace, Source::kPredicted);
+}
+
+TEST_F(ServerAdvisorTest, U3_ARateThatRunsWereSeenToHaveStandsBeforeAPrediction) {
+  Machine("1xH200");
+  Submission job = Command({"python", "train.py"});
+  job.needs = Known(0.3, 10, 2);
+  job.needs->profile.steps_per_second = 25.6;
+  core::Profile seen;  // of a GPU that tells no busy share
+  seen.steps_per_second = 19;
+  JobRecord ran = Ran(job, 80);
+  ran.alone = core::SeenRate{19, Seconds(40)};
+  advisor->LearnRun(ran, seen);
+  ASSERT_THAT(profiles.all, SizeIs(1));
+  EXPECT_EQ(profiles.all[0].window, Seconds(40)) << "for so long its rate was seen";
+  for (int i = 0; i < 2; ++i, Restart()) {
+    const Needs needs = advisor->NeedsOf(ann, job);
+    EXPECT_EQ(needs.profile.steps_per_second, 19);
+    EXPECT_EQ(needs.sources.pace, Source::kObserved);
+    EXPECT_EQ(needs.sources.busy, Source::kPredicted);
+  }
+  // An older version kept predictions as if they had been seen, and did not say for how long.
+  profiles.all[0].window = {};
+  Restart();
+  EXPECT_EQ(advisor->NeedsOf(ann, job).profile.steps_per_second, 25.6);
+  EXPECT_EQ(advisor->NeedsOf(ann, job).sources.pace, Source::kPredicted);
+  Submission named = Command({"true"});
+  named.profile = "python train.py";
+  EXPECT_FALSE(advisor->NeedsOf(ann, named).profile.steps_per_second);
+}
+
+TEST_F(ServerAdvisorTest, U3_TwoModelsBehindOneCommandAreTwoWorkloads) {
+  Machine("1xH200");
+  Submission small = Command({"python", "train.py"}), large = small;
+  small.needs = large.needs = Known(0.3, 10, 2);
+  small.needs->graph = "aa";
+  large.needs->graph = "bb";
+  advisor->LearnRun(Ran(small, 100), Known(0.1, 2, 1).profile);
+  EXPECT_EQ(advisor->NeedsOf(ann, small).sources.busy, Source::kObserved);
+  EXPECT_EQ(advisor->NeedsOf(ann, large).sources.busy, Source::kPredicted);
+  advisor->LearnRun(Ran(large, 100), Known(0.9, 50, 4).profile);
+  EXPECT_THAT(profiles.all, SizeIs(2));
+  Restart();
+  EXPECT_EQ(advisor->NeedsOf(ann, small).profile.gpu_memory, GiB(2));
+  EXPECT_EQ(advisor->NeedsOf(ann, large).profile.gpu_memory, GiB(50));
 }
 
 }  // namespace

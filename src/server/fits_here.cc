@@ -24,13 +24,6 @@ std::string GpusInWords(const core::Cluster& cluster) {
   return parts.empty() ? "no GPU" : fmt::format("{}", fmt::join(parts, " and "));
 }
 
-bool IsAllowed(const Submission& submission, const GpuModel& model) {
-  const auto& wanted = submission.gpu_models;
-  return wanted.empty() || std::find(wanted.begin(), wanted.end(), model.name) != wanted.end();
-}
-
-std::string GibText(core::Bytes bytes) { return fmt::format("{:.1f} GiB", bytes / core::GiB(1)); }
-
 }  // namespace
 
 core::Result<void> CheckFitsHere(const Submission& submission, const core::Cluster& cluster) {
@@ -49,7 +42,8 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   bool unknown = false;
   for (const core::Node& node : cluster.nodes()) {
     if (submission.gpus > 0 && node.gpus == 0) continue;
-    if (submission.gpus > 0 && !IsAllowed(submission, cluster.model(node.model))) continue;
+    if (submission.gpus > 0 && !core::IsAllowed(submission.gpu_models, cluster.model(node.model)))
+      continue;
     unknown = unknown || !node.memory;
     host = std::max(host.value_or(core::Bytes(0)), node.memory.value_or(core::Bytes(0)));
   }
@@ -57,7 +51,7 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
     return core::UsageError(
         "it asks for {} of host memory, and {} has {} for jobs; ask for less, or leave --memory "
         "out",
-        GibText(*submission.memory), node_is, GibText(*host));
+        core::SizeText(*submission.memory), node_is, core::SizeText(*host));
   }
   if (submission.gpus <= 0) return {};
   const std::string here = GpusInWords(cluster);
@@ -68,7 +62,7 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   core::Bytes memory;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModel& model = cluster.models()[m];
-    if (!IsAllowed(submission, model)) continue;
+    if (!core::IsAllowed(submission.gpu_models, model)) continue;
     most = std::max(most, cluster.CountOf(core::GpuModelId(m)));
     memory = std::max(memory, model.memory);
   }
@@ -85,7 +79,7 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   if (submission.gpu_memory && *submission.gpu_memory > memory) {
     return core::UsageError(
         "it asks for {} of GPU memory, and the largest GPU that it allows has {}",
-        GibText(*submission.gpu_memory), GibText(memory));
+        core::SizeText(*submission.gpu_memory), core::SizeText(memory));
   }
   return {};
 }

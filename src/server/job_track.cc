@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kMostKeptValues = 512;
 constexpr std::size_t kLeastKeptValues = 3;  // fewer tell nothing
 constexpr core::Seconds kSettledAlone{3};    // GPU figures are means of the time before
+// The slowest of the loops that we measured had searched for their algorithms after some 15 s
+// (data/h200/README.md), and a first step may wait for its data.
+constexpr core::Seconds kSearched{60};
+constexpr std::size_t kMostEarly = 1024;
 
 void KeepMost(std::optional<double>& most, double value) {
   most = std::max(most.value_or(value), value);
@@ -78,11 +82,35 @@ void JobTrack::TakeTraffic(Figure figure, double bytes, core::Seconds now) {
   counted_[figure] = {bytes, now};
 }
 
+void SettledMemory::Take(double bytes, core::Seconds now) {
+  if (!first_) first_ = last_ = now;
+  last_ = std::max(last_, now);
+  const core::Seconds age = std::max(now - *first_, core::Seconds(0));
+  if (age < kSearched && early_.size() < kMostEarly) {
+    early_.emplace_back(age, bytes);
+  } else {
+    KeepMost(later_, bytes);
+  }
+}
+
+std::optional<double> SettledMemory::Most() const {
+  if (!first_) return std::nullopt;
+  const core::Seconds from = std::min(kSearched, (last_ - *first_) / 2);
+  std::optional<double> most = later_;
+  for (const auto& [age, bytes] : early_) {
+    if (age >= from) KeepMost(most, bytes);
+  }
+  return most;
+}
+
 void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
   const core::Metric* metric = reading.metric;
   if (!reading.job.empty()) {
     if (metric == &collect::kJobCores) figures_[kCores].Append(reading.value);
-    if (metric == &collect::kJobGpuMemory) KeepMost(gpu_memory_, reading.value);
+    if (metric == &collect::kJobGpuMemory) {
+      KeepMost(gpu_memory_, reading.value);
+      settled_.Take(reading.value, now);
+    }
     if (metric == &collect::kJobResidentBytes) KeepMost(resident_, reading.value);
     if (metric == &collect::kJobProportionalBytes) KeepMost(proportional_, reading.value);
     if (metric == &collect::kJobMemoryTrafficBytes) TakeTraffic(kTraffic, reading.value, now);
@@ -93,9 +121,10 @@ void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
   }
   if (!gpus_.contains(reading.instance)) return;
   if (metric == &collect::kGpuMemoryUsed) {
-    const auto at = used_.try_emplace(reading.instance, reading.value, reading.value).first;
-    at->second.first = std::min(at->second.first, reading.value);
-    at->second.second = std::max(at->second.second, reading.value);
+    auto& [least, rest] =
+        used_.try_emplace(reading.instance, reading.value, SettledMemory()).first->second;
+    least = std::min(least, reading.value);
+    rest.Take(reading.value, now);
     return;
   }
   const auto figure = DeviceFigure(reading);
@@ -127,10 +156,12 @@ core::Profile JobTrack::Needed() const {
   if (const auto traffic = measured ? measured : steady(kTrafficEstimated)) {
     profile.host_bandwidth = core::BytesPerSecond(*traffic / parts);
   }
-  auto memory = gpu_memory_;
+  auto memory = settled_.Most();
   if (!memory && !ever_shared_) {
     // The driver names no processes: what the GPU held more than in the beginning.
-    for (const auto& [gpu, used] : used_) KeepMost(memory, used.second - used.first);
+    for (const auto& [gpu, used] : used_) {
+      KeepMost(memory, used.second.Most().value_or(used.first) - used.first);
+    }
   }
   if (memory && *memory > 0) profile.gpu_memory = core::Bytes(*memory);
   const auto host = proportional_ ? proportional_ : resident_;

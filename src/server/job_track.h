@@ -27,6 +27,22 @@ class KeptFigure {
   double sum_ = 0, count_ = 0, each_ = 1;
 };
 
+// The most of GPU memory that a job held once it trained. While cuDNN searches for algorithms, in
+// the first steps, it takes what is free and gives it back: that is no need. A framework that
+// caches gives nothing else back, so what counts is from the first minute on, or from the middle of
+// a shorter life.
+class SettledMemory {
+ public:
+  void Take(double bytes, core::Seconds now);
+  std::optional<double> Most() const;  // absent: nothing was read
+
+ private:
+  std::optional<core::Seconds> first_;
+  core::Seconds last_;
+  std::vector<std::pair<core::Seconds, double>> early_;  // by age, in the first minute
+  std::optional<double> later_;
+};
+
 class JobTrack {
  public:
   // `gpus`: as collectors call them; `count`: how many it was given, those that cannot be read
@@ -40,7 +56,7 @@ class JobTrack {
   // A figure of a whole GPU, or of the job.
   void Take(const core::Reading& reading, core::Seconds now);
   core::Profile Needed() const;
-  // The most that it held on a GPU, in bytes.
+  // The most that it held on a GPU so far, in bytes.
   std::optional<double> gpu_memory() const { return gpu_memory_; }
 
  private:
@@ -66,9 +82,10 @@ class JobTrack {
   bool counts_pcie_ = false;                  // GPM or DCGM does
   std::optional<core::Seconds> alone_since_;  // by what was read; absent: it shares, or nothing was
   std::array<KeptFigure, kFigures> figures_;
-  std::optional<double> gpu_memory_, resident_, proportional_;  // the most
-  std::map<Figure, std::pair<double, core::Seconds>> counted_;  // a counter when last read
-  std::map<std::string, std::pair<double, double>> used_;       // least and most, by GPU
+  std::optional<double> gpu_memory_, resident_, proportional_;    // the most
+  std::map<Figure, std::pair<double, core::Seconds>> counted_;    // a counter when last read
+  SettledMemory settled_;                                         // of `gpu_memory_`
+  std::map<std::string, std::pair<double, SettledMemory>> used_;  // the least, and the rest, by GPU
 };
 
 }  // namespace sharewell::server

@@ -47,6 +47,20 @@ TEST(JobTrack, GivesTheSteadyPart) {
   EXPECT_FALSE(needed.dram) << "was not read";
 }
 
+TEST(JobTrack, U1_WhatASearchForAlgorithmsTookForAMomentIsNoNeed) {
+  JobTrack named({"0"}, "RTX 3090", 1), unnamed({"0"}, "RTX 3090", 1), brief({"0"}, "RTX 3090", 1);
+  for (int t = 0; t < 200; ++t) {
+    const double held = t < 3 ? 1e9 : t < 20 ? 20e9 : t == 150 ? 5e9 : 4e9;
+    named.Take(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
+    unnamed.Take(Read(collect::kGpuMemoryUsed, 5e8 + held, "0"), Seconds(t));
+    if (t < 50) brief.Take(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
+  }
+  EXPECT_EQ(named.Needed().gpu_memory, core::Bytes(5e9));
+  EXPECT_EQ(named.gpu_memory(), 20e9) << "the most that it held so far is told as it was";
+  EXPECT_EQ(unnamed.Needed().gpu_memory, core::Bytes(4e9)) << "beyond the least, 1 GB of its own";
+  EXPECT_EQ(brief.Needed().gpu_memory, core::Bytes(4e9)) << "from the middle of its life on";
+}
+
 TEST(JobTrack, FiguresOfAGpuAreThoseOfTheTimeAlone) {
   JobTrack track({"0", "1"}, "H200", 2);
   for (int t = 0; t < 100; ++t) {

@@ -72,6 +72,7 @@ std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const cor
   }
   kept.environment = {{kOptimizerFact, needs->optimizer.empty() ? "sgd" : needs->optimizer}};
   kept.exit_code = record.exit_code;
+  kept.window = seen.steps_per_second && record.alone ? record.alone->over : record.run_time;
   const predict::Figures figures = MeasuredOf(kept.profile);
   bool any = false;
   for (const auto& figure : figures) any = any || figure.has_value();

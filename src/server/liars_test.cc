@@ -110,7 +110,7 @@ class LiarsHistory {
     record.phase = core::Phase::kFinished;
     record.gpus = {{0, "GPU-0", "H200"}};
     record.cores = 8;
-    record.run_time = record.alone_time = core::Seconds(dice_.Uniform(1, 100));
+    record.alone_time = record.run_time = core::Seconds(dice_.Uniform(1, 100));
     record.ended = 1'700'000'000'000 + last_;
     ran_[core::WorkloadKey(job)].insert(user.name);
     Learn(all_, record, seen);

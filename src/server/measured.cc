@@ -74,17 +74,7 @@ bool Tells(const core::JobRecord& job, const store::SeriesInfo& info, store::Tim
   return info.last >= range.from && info.first < range.to;
 }
 
-// As people write it; folders, which may be anybody's own, are left out.
-std::string WorkloadName(const std::string& key) {
-  constexpr std::string_view kProfile = "profile:";
-  if (key.starts_with(kProfile)) return key.substr(kProfile.size());
-  const auto begin = key.find('\0');
-  std::string name = begin == std::string::npos ? key : key.substr(begin + 1);
-  std::replace(name.begin(), name.end(), '\0', ' ');
-  return name;
-}
-
-std::string WorkloadName(const core::Workload& workload) {
+std::string NameOfWorkload(const core::Workload& workload) {
   std::string name = workload.name;
   if (workload.batch != 0) name += fmt::format(" b{}", workload.batch);
   if (!workload.precision.empty()) name += " " + workload.precision;
@@ -98,6 +88,7 @@ struct KnownPair {
   std::optional<double> speed_a, speed_b;
   bool fits = true;
   std::optional<core::UnixMillis> time;
+  std::optional<core::Seconds> over;  // so long they were watched
 };
 
 void WritePair(json::Writer& out, const KnownPair& pair) {
@@ -110,6 +101,7 @@ void WritePair(json::Writer& out, const KnownPair& pair) {
     out.Field("speed_b", pair.fits ? pair.speed_b : std::nullopt);
     out.Field("fits", pair.fits);
     out.Field("time_ms", pair.time);
+    out.Field("measured_seconds", pair.over);
   });
 }
 
@@ -117,10 +109,10 @@ void WriteShipped(json::Writer& out) {
   const core::Measurements all = catalogue::BuiltinMeasurements();
   std::map<std::string, const core::Profile*> alone;
   for (const core::Profile& profile : all.profiles) {
-    alone.emplace(WorkloadName(profile.workload), &profile);
+    alone.emplace(NameOfWorkload(profile.workload), &profile);
   }
   for (const core::PairMeasurement& pair : all.pairs) {
-    const std::string a = WorkloadName(pair.a), b = WorkloadName(pair.b);
+    const std::string a = NameOfWorkload(pair.a), b = NameOfWorkload(pair.b);
     const auto speed = [&](const std::string& name, double together,
                            std::optional<double> rate) -> std::optional<double> {
       const auto found = alone.find(name);
@@ -137,7 +129,8 @@ void WriteShipped(json::Writer& out) {
                .speed_a = speed(a, pair.steps_per_second_a, pair.alone_a),
                .speed_b = speed(b, pair.steps_per_second_b, pair.alone_b),
                .fits = pair.fits,
-               .time = {}});
+               .time = {},
+               .over = {}});
   }
 }
 
@@ -191,6 +184,7 @@ Result<std::string> PairsJson(const std::string& place) {
   RETURN_IF_ERROR(jobs);
   auto runs = (*jobs)->SharedRuns();
   RETURN_IF_ERROR(runs);
+  std::erase_if(*runs, [](const core::SharedRun& run) { return !run.IsMeasured(); });
   std::stable_sort(
       runs->begin(), runs->end(),
       [](const core::SharedRun& a, const core::SharedRun& b) { return a.time > b.time; });
@@ -201,12 +195,13 @@ Result<std::string> PairsJson(const std::string& place) {
       for (const core::SharedRun& run : *runs) {
         WritePair(out, {.source = "here",
                         .gpu = run.gpu_model,
-                        .a = WorkloadName(run.a),
-                        .b = WorkloadName(run.b),
+                        .a = core::WorkloadName(run.a),
+                        .b = core::WorkloadName(run.b),
                         .speed_a = run.speed_a,
                         .speed_b = run.speed_b,
                         .fits = run.fits,
-                        .time = run.time});
+                        .time = run.time,
+                        .over = run.fits ? std::optional(run.over) : std::nullopt});
       }
       WriteShipped(out);
     });

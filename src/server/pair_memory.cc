@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace sharewell::server {
 namespace {
@@ -80,6 +81,7 @@ bool PairMemory::Name(core::WorkloadId id, const core::Workload& workload) {
 }
 
 void PairMemory::Add(const core::SharedRun& run) {
+  if (!run.IsMeasured()) return;
   const auto model = ModelNamed(cluster_, run.gpu_model);
   if (!model) return;  // a GPU that was here once
   if (here_.size() >= kMostRunsHere) DropOldest();
@@ -208,15 +210,25 @@ interference::PairTable PairMemory::Table() const {
 }
 
 void PairMemory::Measured::Add(const Pair& pair) {
-  if (count++ == 0) newest = pair;
-  sum_a += std::min(pair.speed_a, 1.0);
-  sum_b += std::min(pair.speed_b, 1.0);
+  if (!std::exchange(any, true)) newest = pair;
+  a.Add(pair.speed_a);
+  b.Add(pair.speed_b);
+}
+
+void PairMemory::Measured::Mean::Add(std::optional<core::Ratio> speed) {
+  if (!speed) return;
+  if (count++ == 0) newest = speed;
+  sum += std::min(*speed, 1.0);
+}
+
+std::optional<core::Ratio> PairMemory::Measured::Mean::Taken() const {
+  return newest ? std::optional(std::min(*newest, sum / count)) : std::nullopt;
 }
 
 PairMemory::Pair PairMemory::Measured::Taken() const {
   Pair pair = newest;
-  pair.speed_a = std::min(pair.speed_a, sum_a / count);
-  pair.speed_b = std::min(pair.speed_b, sum_b / count);
+  pair.speed_a = a.Taken();
+  pair.speed_b = b.Taken();
   return pair;
 }
 

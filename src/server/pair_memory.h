@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +33,7 @@ class PairMemory {
   std::size_t keys() const { return ids_.size(); }  // that are remembered
   // Jobs of that key train this. Whether there is anything new in that.
   bool Name(core::WorkloadId id, const core::Workload& workload);
+  // What nobody measured is left out.
   void Add(const core::SharedRun& run);
   // What that user's jobs taught, with whomever.
   void Forget(const std::string& user);
@@ -44,7 +46,7 @@ class PairMemory {
   struct Pair {
     core::GpuModelId model;
     core::WorkloadId a, b;
-    core::Ratio speed_a = 1, speed_b = 1;
+    std::optional<core::Ratio> speed_a, speed_b;
     bool fits = true;
     core::Ratio share_a = 1, share_b = 1;
     std::size_t users = 0;  // whose two jobs they were: in users_
@@ -53,8 +55,15 @@ class PairMemory {
   // One pair with the same shares, newest first.
   struct Measured {
     Pair newest;
-    double sum_a = 0, sum_b = 0;
-    int count = 0;
+    struct Mean {
+      std::optional<core::Ratio> newest;
+      double sum = 0;
+      int count = 0;
+      void Add(std::optional<core::Ratio> speed);
+      std::optional<core::Ratio> Taken() const;
+    };
+    Mean a, b;
+    bool any = false;
     void Add(const Pair& pair);
     Pair Taken() const;
   };

@@ -18,6 +18,7 @@ core::SharedRun RunOf(const std::string& a, const std::string& b) {
   run.speed_a = 0.5;
   run.speed_b = 0.75;
   run.fits = true;
+  run.over = core::Seconds(12);
   return run;
 }
 
@@ -107,14 +108,32 @@ TEST(RunMemory, F13_KeysThatWereMetOnceDoNotStayForEver) {
   const KeyDigest often = DigestOf("often");
   std::size_t known = 0;
   for (int i = 0; i < 1000; ++i) {
-    memory.Add("ann", DigestOf(std::to_string(i)), i, {}, core::Seconds(10));
-    memory.Add("ann", often, i, {}, core::Seconds(20));
+    memory.Add("ann", DigestOf(std::to_string(i)), i, {}, {core::Seconds(10), {}});
+    memory.Add("ann", often, i, {}, {core::Seconds(20), {}});
   }
   for (int i = 0; i < 1000; ++i)
     known += memory.NeedsOf("ann", DigestOf(std::to_string(i))) ? 1U : 0U;
   EXPECT_LE(known, 100U);
   EXPECT_GE(known, 80U);
   EXPECT_TRUE(memory.NeedsOf("ann", often)) << "who comes again is not forgotten";
+}
+
+TEST(PairMemory, U2_APairThatNobodyMeasuredIsNoneAndHalfAPairIsHalfAPair) {
+  const core::Cluster cluster = fixtures::ClusterBuilder().Model("V100").Node(1).Build();
+  const core::Measurements none;
+  PairMemory memory(cluster, none, 100);
+  core::SharedRun old = RunOf("a", "b"), half = RunOf("c", "d"), unfit = RunOf("e", "f");
+  old.over = unfit.over = {};
+  half.speed_b.reset();
+  unfit.fits = false;
+  for (const core::SharedRun& run : {old, half, unfit}) memory.Add(run);
+  const auto id = [&](const char* key) { return memory.IdOf(OwnedDigest("", key)); };
+  const interference::PairTable table = memory.Table();
+  const core::GpuModelId v100(0);
+  EXPECT_FALSE(table.Speed(v100, id("a"), id("b"))) << "it may be over a prediction";
+  EXPECT_EQ(table.Speed(v100, id("c"), id("d")), 0.5);
+  EXPECT_FALSE(table.Speed(v100, id("d"), id("c"))) << "what nobody saw is not 1";
+  EXPECT_FALSE(table.Fits(v100, id("e"), id("f"))) << "that was seen";
 }
 
 }  // namespace

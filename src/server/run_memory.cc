@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
-#include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
 #include "core/text/words.h"
 
@@ -44,7 +42,9 @@ enum RunFigureIndex : std::size_t {
   kMemoryFigure,
   kPcieFigure,
   kCoresFigure,
-  kHostMemoryFigure
+  kHostMemoryFigure,
+  kPowerFigure,
+  kStepsFigure
 };
 
 constexpr std::array<RunFigure, 10> kRunFigures{{
@@ -81,34 +81,8 @@ double MostOf(const std::vector<double>& row) { return *std::max_element(row.beg
 
 }  // namespace
 
-KeyDigest DigestOf(const std::string& key) {
-  KeyDigest digest{0xcbf29ce484222325ULL, 0x9ae16a3b2f90404fULL};
-  for (const char c : key) {
-    const auto byte = static_cast<unsigned char>(c);
-    digest.a = (digest.a ^ byte) * 0x100000001b3ULL;
-    digest.b = core::Mix(digest.b ^ byte);
-  }
-  return digest;
-}
-
-KeyDigest OwnedDigest(const std::string& user, const std::string& key) {
-  return DigestOf(core::OwnedKey(user, key));
-}
-
-std::string TextOf(const KeyDigest& digest) {
-  return fmt::format("{:016x}{:016x}", digest.a, digest.b);
-}
-
-std::optional<KeyDigest> DigestFrom(const std::string& text) {
-  KeyDigest digest;
-  if (text.size() != 32) return std::nullopt;
-  const char* middle = text.data() + 16;
-  const char* end = text.data() + 32;
-  if (std::from_chars(text.data(), middle, digest.a, 16).ptr != middle ||
-      std::from_chars(middle, end, digest.b, 16).ptr != end) {
-    return std::nullopt;
-  }
-  return digest;
+bool RateWasSeen(const core::ProfileRecord& record) {
+  return record.source != "job" || record.window.value > 0;
 }
 
 RunMemory::Runs& RunMemory::At(const std::string& user, const KeyDigest& key) {
@@ -156,14 +130,15 @@ void RunMemory::MakeRoom() {
 }
 
 void RunMemory::Add(const std::string& user, const KeyDigest& key, std::int64_t job,
-                    const Profile& seen, std::optional<core::Seconds> alone) {
+                    const Profile& seen, const Times& times) {
   Run run;
   bool any = false;
   for (std::size_t f = 0; f < kFigures; ++f) {
     run.figures[f] = kRunFigures[f].get(seen);
     any = any || run.figures[f];
   }
-  if (alone && alone->value > 0) run.alone = alone->value;
+  if (times.taken && times.taken->value > 0) run.taken = times.taken->value;
+  if (any) run.watched = times.watched;
   Runs& runs = At(user, key);
   if (runs.gpu != seen.gpu && !seen.gpu.empty()) {
     runs.last.clear();
@@ -188,13 +163,15 @@ void RunMemory::Restore(const std::string& user, const KeyDigest& key,
   // Its runs are gone but for their middle and their most; how long they took is known already.
   const std::size_t least = record.repeats > 1 ? 3 : 1;
   if (runs.last.size() < least) runs.last.resize(least);
+  runs.last.front().watched = record.window;
   for (std::size_t f = 0; f < kFigures; ++f) {
     for (std::size_t i = 0; i < least; ++i) {
       runs.last[i].figures[f] = kRunFigures[f].get(record.profile);
+      if (f == kStepsFigure && !RateWasSeen(record)) runs.last[i].figures[f].reset();
     }
     for (const core::Figure& figure : record.figures) {
       const bool most = least > 1 && figure.metric == kRunFigures[f].metric;
-      if (most) runs.last.back().figures[f] = figure.most;
+      if (most && runs.last.back().figures[f]) runs.last.back().figures[f] = figure.most;
     }
   }
 }
@@ -229,12 +206,13 @@ core::Needs RunMemory::NeedsBy(const Runs& runs) {
       needs.cores_upper = MostOf(row) * (once ? kOnceCores : kOftenCores);
     }
   }
-  std::vector<double> alone;
+  std::vector<double> taken;
   for (const Run& run : runs.last) {
-    if (run.alone) alone.push_back(*run.alone);
+    if (run.taken) taken.push_back(*run.taken);
   }
   needs.sources = core::Sources::All(any ? core::Source::kObserved : core::Source::kAssumed);
-  if (const auto median = core::Quantile(alone, 0.5)) {
+  if (!needs.profile.steps_per_second) needs.sources.pace = core::Source::kAssumed;
+  if (const auto median = core::Quantile(taken, 0.5)) {
     needs.duration = core::Seconds(*median);
     needs.sources.duration = core::Source::kObserved;
   }
@@ -292,6 +270,7 @@ std::optional<core::Needs> RunMemory::OthersNeeds(const std::string& user,
   if (!cores.empty()) needs.cores_upper = MostOf(cores);
   const auto alone = over_users([](const core::Needs& one) { return Plain(one.duration); });
   if (!alone.empty()) needs.duration = core::Seconds(*core::Quantile(alone, 0.5));
+  if (!needs.profile.steps_per_second) needs.sources.pace = core::Source::kAssumed;
   needs.from = fmt::format("runs of the same by {} other users", all.size());
   return needs;
 }
@@ -307,6 +286,7 @@ std::optional<core::ProfileRecord> RunMemory::RecordOf(const std::string& user,
   record.user = user;
   record.source = "job";
   record.profile = needs.profile;
+  for (const Run& run : runs.last) record.window += run.watched;
   record.repeats = static_cast<int>(std::min<std::int64_t>(runs.count, 1'000'000));
   std::vector<double> now;
   for (std::size_t f = 0; f < kFigures; ++f) {

@@ -18,23 +18,9 @@
 #include "core/metric.h"
 #include "core/profile_record.h"
 #include "core/submission.h"
+#include "server/key_digest.h"
 
 namespace sharewell::server {
-
-// A key as it is kept: commands may be a megabyte long.
-struct KeyDigest {
-  std::uint64_t a = 0, b = 0;
-
-  friend bool operator==(const KeyDigest&, const KeyDigest&) = default;
-};
-KeyDigest DigestOf(const std::string& key);
-// Of one user's runs of it alone.
-KeyDigest OwnedDigest(const std::string& user, const std::string& key);
-std::string TextOf(const KeyDigest& digest);                   // 32 hexadecimal digits
-std::optional<KeyDigest> DigestFrom(const std::string& text);  // and back
-struct HashOfDigest {
-  std::size_t operator()(const KeyDigest& digest) const noexcept { return digest.a; }
-};
 
 // What one user's runs taught, to be shown: so many workloads were measured, and by so much
 // predictions were off, as seen over predicted (absent: too few were compared).
@@ -49,14 +35,22 @@ struct Lessons {
 // One alone may be a liar; and of two both must be.
 inline constexpr std::size_t kCorroborating = 2;
 
+// Whether somebody saw the rate in a stored profile: an older version kept rates that were only
+// predicted too, in the profiles that jobs left, which did not say for how long they were watched.
+bool RateWasSeen(const core::ProfileRecord& record);
+
 class RunMemory {
  public:
   explicit RunMemory(std::size_t most_keys = 5000) : most_keys_(most_keys) {}
 
-  // One run: what was seen of it (gpu: where), and how long it takes alone. A run on another GPU
-  // model than those before it makes them forgotten.
+  struct Times {
+    std::optional<core::Seconds> taken;  // by the whole of it, alone where that is known
+    core::Seconds watched = {};
+  };
+  // One run: what was seen of it (gpu: where). A run on another GPU model than those before it
+  // makes them forgotten.
   void Add(const std::string& user, const KeyDigest& key, std::int64_t job,
-           const core::Profile& seen, std::optional<core::Seconds> alone);
+           const core::Profile& seen, const Times& times);
   // As they were stored under that name by RecordOf.
   void Restore(const std::string& user, const KeyDigest& key, const core::ProfileRecord& record);
 
@@ -86,7 +80,8 @@ class RunMemory {
   static constexpr std::size_t kFigures = 10;
   struct Run {
     std::optional<double> figures[kFigures];  // in the order of kRunFigures
-    std::optional<double> alone;              // seconds
+    std::optional<double> taken;              // seconds
+    core::Seconds watched;
   };
   struct Runs {
     std::vector<Run> last;  // at most kRuns

@@ -91,6 +91,7 @@ Result<void> Server::Parts::MakeAdvisor() {
       machine.cluster, catalogue, *profiles, *jobs,
       {.policy = options.policy,
        .max_slowdown = options.max_slowdown,
+       .match_patience = options.match_patience,
        .sm_shares = slurm || kube || KeepsShares(),
        .pauses_runs = runner && runner->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
@@ -154,9 +155,9 @@ Result<void> Server::Parts::MakeApi() {
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
-  StudyParts parts{&machine,      &catalogue,     service.get(),       watch.get(),
-                   learner.get(), advisor.get(),  options.store,       jobs->Id(),
-                   options.state, options.policy, options.max_slowdown};
+  StudyParts parts{&machine,      &catalogue,     service.get(),        watch.get(),
+                   learner.get(), advisor.get(),  options.store,        jobs->Id(),
+                   options.state, options.policy, options.max_slowdown, options.match_patience};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);

@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "http/http_server.h"
+#include "policy/options.h"
 #include "server/kube_cluster.h"
 #include "server/settings_file.h"
 #include "server/state_folder.h"
@@ -37,6 +38,7 @@ struct ServerOptions {
   std::optional<std::uint32_t> admin_group;
   SettingsFile settings;
   core::Ratio max_slowdown = 1.25;
+  double match_patience = policy::Options().match_patience;
   core::Seconds grace{20};
   core::Seconds pause_gap{60};  // between two pauses of a job, at least
   std::string trained = {};     // a model file to predict by; empty: the one in the program

@@ -57,7 +57,7 @@ TEST_F(StrangerTrackTest, TheyComeAndGo) {
   ASSERT_THAT(track_.On("0"), SizeIs(1));
   EXPECT_EQ(track_.On("0")[0], (control::Stranger{4242, "ann", core::Bytes(1.23e10), false}));
   EXPECT_THAT(track_.On("1"), IsEmpty());
-  EXPECT_EQ(control::InWords(track_.On("0")), "other processes: 12.3 GB, pid 4242 of ann");
+  EXPECT_EQ(control::InWords(track_.On("0")), "other processes: 11.5 GiB, pid 4242 of ann");
   Look();
   Holds(4242, 1.23e10 + 1000);
   EXPECT_FALSE(Take()) << "a little more is no news";

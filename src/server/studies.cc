@@ -4,15 +4,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "catalogue/builtin_measurements.h"
+#include "control/service/parts/kept_usage.h"
 #include "core/result.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
@@ -65,6 +68,7 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   study::WhatIfOptions options;
   options.now = now;
   options.max_slowdown = parts.max_slowdown;
+  options.match_patience = parts.match_patience;
   const auto cluster = parts.service->View().cluster;
   return InWorker(
       SimulationKind(), run,
@@ -96,6 +100,7 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
   RETURN_IF_ERROR(scenario);
   study::WhatIfOptions options;
   options.max_slowdown = parts.max_slowdown;
+  options.match_patience = parts.match_patience;
   options.progress = progress;
   const auto result = study::TraceWhatIf(*scenario, policies, options);
   RETURN_IF_ERROR(result);
@@ -105,6 +110,7 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
 // What a forecast begins with, looked up where that may be done.
 struct QueueNow {
   std::vector<core::SharedRun> shared;
+  std::map<std::string, control::KeptUsage> used;  // by user, as stored with the end of a run
   std::vector<control::JobPtr> live;
   control::ServiceView view;
 };
@@ -114,7 +120,28 @@ Result<QueueNow> LookAtQueue(const StudyParts& parts) {
   RETURN_IF_ERROR(jobs);
   auto shared = (*jobs)->SharedRuns();
   RETURN_IF_ERROR(shared);
-  return QueueNow{std::move(*shared), parts.service->board().Live(), parts.service->View()};
+  const auto kept = (*jobs)->KeptUnder(std::string(control::kUsageFacts));
+  RETURN_IF_ERROR(kept);
+  QueueNow queue{std::move(*shared), {}, parts.service->board().Live(), parts.service->View()};
+  for (const auto& [user, text] : *kept) {
+    if (const auto used = control::KeptUsageFrom(text)) queue.used.emplace(user, *used);
+  }
+  return queue;
+}
+
+// What users have used by now: as it was stored, and what their runs have used since.
+std::map<std::string, double> UsageNow(const QueueNow& queue, core::UnixMillis now) {
+  std::map<std::string, double> usage;
+  for (const auto& [user, used] : queue.used) usage[user] = control::UsageAt(used, now);
+  for (const control::JobPtr& job : queue.live) {
+    const auto since = job->resumed ? job->resumed : job->started;
+    const bool runs = job->phase != core::Phase::kWaiting && job->phase != core::Phase::kHeld;
+    if (!runs || !since) continue;
+    const auto stored = queue.used.find(job->user.name);
+    const auto from = stored == queue.used.end() ? *since : std::max(*since, stored->second.at);
+    usage[job->user.name] += std::max(0.0, static_cast<double>(now - from) / 1e3) * job->asked.gpus;
+  }
+  return usage;
 }
 
 // `asked`: a job that is not there yet; may be null.
@@ -136,6 +163,8 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const QueueNo
   }
   options.policy = parts.policy;
   options.max_slowdown = parts.max_slowdown;
+  options.usage = UsageNow(queue, options.now);
+  options.match_patience = parts.match_patience;
   return study::Forecast(records, *queue.view.cluster, gpus, closed, queue.shared,
                          asked != nullptr ? &considered : nullptr, options);
 }

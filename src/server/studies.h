@@ -22,6 +22,7 @@ struct StudyParts {
   ServerAdvisor* advisor;
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
+  double match_patience;
 };
 
 // All of `parts` must outlive them.

@@ -24,7 +24,7 @@ core::JobRecord SharedJob(std::int64_t number, core::UnixMillis now) {
   job.ended = now - 3'600'000;
   job.attempt = 1;
   job.gpus = {{0, "GPU-1", "H200"}};
-  job.run_time = job.alone_time = core::Seconds(3600);
+  job.alone_time = job.run_time = core::Seconds(3600);
   return job;
 }
 

@@ -31,6 +31,9 @@ namespace sharewell::sim {
 struct WorldOptions {
   std::uint64_t seed = 1;
   core::Seconds restart_cost{30};
+  // False: sharing goes as the model of interference says, without what it errs by. For a world in
+  // which something believed is played.
+  bool residual = true;
 };
 
 // What a job went through.

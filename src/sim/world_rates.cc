@@ -44,9 +44,11 @@ void World::NeighbourSpeeds(GpuId gpu) {
   std::size_t at = 0;  // in residents
   for (std::size_t i = 0; i < g.residents.jobs().size(); ++i) {
     const JobId id = g.residents.jobs()[i];
+    const auto beside = std::span(residents).first(n);
     const Ratio speed = StartsUp(id) ? 1
-                                     : TrueSpeed(*interference_, options_.seed, model,
-                                                 std::span(residents).first(n), at++);
+                        : options_.residual
+                            ? TrueSpeed(*interference_, options_.seed, model, beside, at++)
+                            : interference_->Speed(model, beside, at++);
     g.speed[i] = static_cast<float>(speed);
     MarkJob(id);
   }

@@ -78,6 +78,10 @@ ALTER TABLE learnt_graph ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE learnt_run ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 UPDATE learnt_run SET owner =
   COALESCE((SELECT job.owner FROM job WHERE job.number = learnt_run.job), '');
+)",
+    // 9: how long two jobs were watched together, in seconds.
+    R"(
+ALTER TABLE shared_run ADD COLUMN watched TEXT NOT NULL DEFAULT '0';
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -154,6 +158,10 @@ ALTER TABLE learnt_graph ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE learnt_run ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 UPDATE learnt_run SET owner =
   COALESCE((SELECT job.owner FROM job WHERE job.number = learnt_run.job), '');
+)",
+    // 9: how long two jobs were watched together, in seconds.
+    R"(
+ALTER TABLE shared_run ADD COLUMN watched TEXT NOT NULL DEFAULT '0';
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

@@ -30,7 +30,8 @@ class GuardedCase {
                             if (!a.job.workload.valid() || !b.job.workload.valid()) return;
                             believed.Learn(at.cluster().ModelOf(a.allocation.gpus.front()),
                                            a.job.workload, b.job.workload, pair.speed_a,
-                                           pair.speed_b, pair.sm_share_a, pair.sm_share_b);
+                                           pair.speed_b.value_or(1), pair.sm_share_a,
+                                           pair.sm_share_b);
                           }});
     loop.Watch(guard_, *readings_);
   }

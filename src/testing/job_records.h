@@ -11,8 +11,8 @@ namespace sharewell::testing {
 inline core::Needs FullNeeds() {
   core::Needs needs;
   using core::Source;
-  needs.sources = {Source::kObserved, Source::kPredicted, Source::kTold,
-                   Source::kTold,     Source::kPredicted, Source::kTold};
+  needs.sources = {Source::kObserved,  Source::kPredicted, Source::kTold,    Source::kTold,
+                   Source::kPredicted, Source::kTold,      Source::kObserved};
   needs.from = "profile resnet50";
   needs.profile.workload = {"tv:resnet50@224", 64, "bf16", 4};
   needs.profile.gpu = "H200";
@@ -101,6 +101,7 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.exit_code = 137;
   job.steps = 1e15 + 0.5;
   job.steps_per_second = 0.1;
+  job.alone = core::SeenRate{0.3, core::Seconds(45.5)};
   job.slowdown = 1.0 / 3;
   job.seen.cores = 1.25;
   job.seen.gpu_memory = core::GiB(3);

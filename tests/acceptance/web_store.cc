@@ -65,7 +65,7 @@ core::JobRecord RecordOf(const Life& life, const std::string& user) {
   job.gpus = {{life.gpu, fmt::format("simulated-{}", life.gpu), "H200"}};
   job.cores = 4;
   job.exit_code = job.phase == core::Phase::kFinished ? 0 : 1;
-  job.run_time = job.alone_time = core::Seconds(static_cast<double>(life.to - life.from) / 1e3);
+  job.alone_time = job.run_time = core::Seconds(static_cast<double>(life.to - life.from) / 1e3);
   core::Needs& needs = job.believed;
   needs.sources = core::Sources::All(core::Source::kPredicted);
   needs.from = "resnet50.onnx at batch 64";

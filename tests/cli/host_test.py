@@ -55,7 +55,7 @@ class Host(ProgramTest):
         raise AssertionError(f"{words} was never said: {say()}\n{self.log.read_text(encoding='utf-8')}")
 
     def test_strangers_and_the_hosts_speed(self):
-        other = f"other processes: 22.3 GB, pid {os.getpid()} of {getpass.getuser()}"
+        other = f"other processes: 20.8 GiB, pid {os.getpid()} of {getpass.getuser()}"
         self.until("GPU 0: " + other, lambda: self.ask("top").stdout)
         done = self.ask("submit", "--gpu-memory", "145GB", "--", "true")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -175,7 +175,7 @@ class OneJob(ServedTest):
 
     def test_a_model_file_says_what_it_needs(self):
         done = self.ask("submit", "--wait", "--model", str(MODEL), "--batch", "8", "--precision", "bf16", "--", "true")
-        self.assertRegex(done.stderr, r"(?s)needs [\d.]+ GB of GPU memory \(at most .*predicted:\s'enc_256x2")
+        self.assertRegex(done.stderr, r"(?s)needs [\d.]+ GiB of GPU memory \(at most .*predicted:\s'enc_256x2")
         needs = self.job(done.stderr.split()[1])["needs"]
         self.assertEqual((needs["source"], needs["batch"], needs["gpu"]), ("predicted", 8, "H200"))
         self.assertGreater(needs["gpu_memory_upper_bytes"], needs["gpu_memory_bytes"])
@@ -263,7 +263,7 @@ class Queue(ServedTest):
         """Behind a time limit the limit is the latest."""
         running = [self.submit("--exclusive", "--time", "1h", "--", "sleep", "100") for _ in range(2)]
         done = self.said("submit", "--exclusive", "--name", "third", "--", "sleep", "100")
-        about = r"should\s+start\s+in\s+about\s+(1h\s00m|\d\d\smin)"
+        about = r"should\s+start\s+in\s+about\s+(1h\s00m|\d\d\smin),\s+as\s+believed\s+now"
         self.assertRegex(done, rf"^job \d+ third: waits: [^;]+;\s+{about}\n")
         third = int(done.split()[1])
         expected = self.job(third)["expected_start_ms"]
@@ -275,6 +275,23 @@ class Queue(ServedTest):
         self.assertEqual([listed[number] for number in running], [None, None])
         self.assertAlmostEqual(listed[third], expected, delta=60e3)
         self.end_all(*running, third)
+
+    def test_u4_who_has_no_time_takes_no_estimate_from_those_before_it(self):
+        """One without --time comes last: those before it keep their starts, and its own does not ignore them."""
+        all_gpus = ("--exclusive", "--gpus", "2")
+        running = self.submit(*all_gpus, "--time", "1h", "--", "sleep", "100")
+        waiting = [self.submit(*all_gpus, "--time", "30m", "--", "sleep", "100") for _ in range(3)]
+        waiting.append(self.submit(*all_gpus, "--", "sleep", "100"))
+        for hours, number in zip((1, 1.5, 2, 2.5), waiting, strict=True):
+            expected = self.job(number)["expected_start_ms"]
+            self.assertIsNotNone(expected, number)
+            self.assertAlmostEqual(expected / 1e3 - time.time(), hours * 3600, delta=120)
+        self.assertRegex(self.said("why", str(waiting[-1])), r"(?s)3 jobs go before it.*start in about 2h (30|29)m")
+        # Who comes behind it waits for its end, which nobody knows.
+        after = self.submit(*all_gpus, "--time", "30m", "--", "sleep", "100")
+        self.assertIsNone(self.job(after)["expected_start_ms"])
+        self.assertIsNotNone(self.job(waiting[0])["expected_start_ms"])
+        self.end_all(running, *waiting, after)
 
     def test_behind_a_job_of_unknown_length_nobody_knows(self):
         running = [self.submit("--exclusive", "--", "sleep", "100") for _ in range(2)]

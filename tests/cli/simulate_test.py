@@ -20,7 +20,8 @@ FIELDS = (["policy", "jobs", "jobs_finished", "jobs_failed", "jobs_infeasible", 
              "oom_count", "resubmissions", "moves", "fairness_jain", "finish_time_fairness",
              "gpu_hours", "energy_kwh", "cpu_cores_reserved_mean", "cpu_cores_used_mean",
              "decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second",
-             "distance_from_optimal", "distance_from_shared_optimum"])
+             "distance_from_optimal", "distance_from_shared_optimum", "by_size", "by_user"])
+GROUP = ["jobs", "wait_mean_seconds", "wait_p99_seconds", "jct_mean_seconds", "jct_p99_seconds"]
 GUARD = ["evictions", "evicted_gpu_hours"]  # with --guard on, after moves
 GUARDED = FIELDS[:FIELDS.index("moves") + 1] + GUARD + FIELDS[FIELDS.index("moves") + 1:]
 COUNTS = {field for field in FIELDS if field.startswith("jobs")} - {"jobs_per_cpu_second"}
@@ -44,6 +45,10 @@ class Simulate(ProgramTest):
             for field, value in result.items():
                 if field == "policy":
                     self.assertIsInstance(value, str)
+                elif field in ("by_size", "by_user"):
+                    self.assertEqual(sum(group["jobs"] for group in value), result["jobs"])
+                    for group in value:
+                        self.assertEqual(list(group), [field.removeprefix("by_"), *GROUP])
                 elif field in COUNTS:
                     self.assertIsInstance(value, int)
                 elif value is not None:
@@ -51,6 +56,33 @@ class Simulate(ProgramTest):
             self.assertEqual(result["jobs"], sum(result[f"jobs_{end}"] for end in
                                                  ("finished", "failed", "infeasible", "unfinished")))
         return document
+
+    def test_seeds_give_means_and_spreads_and_say_who_is_best_for_whom(self):
+        flags = [*DAY, "--policy", "slot,pack", "--seeds", "3"]
+        document = json.loads(self.succeed("simulate", *flags, "--json"))
+        self.assertEqual(document["seeds"], [1, 2, 3])
+        for result, spread in zip(document["results"], document["spreads"]):
+            self.assertEqual(result["jct_mean_seconds"], spread["jct_mean_seconds"]["values"][0])
+            self.assertGreater(spread["jct_mean_seconds"]["stddev"], 0)
+            self.assertEqual([size["size"] for size in spread["by_size"]], ["1", "2-4", "5-8"])
+        lines = self.succeed("simulate", *flags).splitlines()
+        self.assertTrue(lines[0].startswith("best mean completion: "), lines[0])
+        self.assertTrue(lines[1].startswith("by size, against slot: 1 GPU: "), lines[1])
+        self.assertIn("means over 3 seeds", "\n".join(lines[:4]))
+        self.assertIn("--seeds: optimal is solved for one seed",
+                      self.fail_with(2, *self.simulate("--policy", "optimal", "--seeds", "2")))
+
+    def test_patience_counts_where_durations_are_unknown(self):
+        rows = "".join(f"{i},0,{600 if i % 2 else 3600},1,,,,,\n" for i in range(12))
+        jobs = "id,submit_seconds,duration_seconds,gpus,user,workload,batch,precision,workers\n" + rows
+        self.write("two.toml", '[[nodes]]\nname="h"\ngpus=1\ngpu="H200"\n[[nodes]]\nname="p"\ngpus=1\ngpu="P100"\n')
+        def result(patience):
+            return json.loads(self.succeed(*self.simulate(
+                "--policy", "match", "--durations", "unknown", "--patience", patience, "--json",
+                jobs=jobs, cluster="two.toml")))["results"][0]
+        self.assertLess(result("forever")["gpu_hours"], result("0")["gpu_hours"])
+        self.assertIn("--patience: 'soon' is not allowed",
+                      self.fail_with(2, *self.simulate("--patience", "soon")))
 
     def test_table(self):
         text = self.succeed(*self.simulate("--policy", "slot", "--belief", "exact"))
@@ -100,6 +132,21 @@ class Simulate(ProgramTest):
         self.assertEqual(decisions["guarded"].count(words), guarded["evictions"])
         self.assertNotIn(words, decisions["off"])
         self.assertIn("--guard: 'maybe' is neither on nor off", self.fail_with(2, *batch, "--guard", "maybe"))
+
+    def test_score_starts(self):
+        """How good expected starts would have been: bars with known durations, and nothing is told with unknown ones."""
+        ask = ["simulate", *DAY, "--policy", "slot,sharewell", "--score-starts"]
+        lines = self.succeed(*ask).splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("starts told"))
+        self.assert_golden("simulate-starts.txt", "\n".join(lines[first:first + 6]) + "\n")
+        for result in json.loads(self.succeed(*ask, "--json"))["results"]:
+            starts = result["expected_starts"]
+            self.assertEqual(list(starts), ["durations_as_believed", "durations_known", "durations_unknown"])
+            known = starts["durations_known"]
+            self.assertFalse(known["sampled"])
+            self.assertGreaterEqual(known["told"], 0.6 * known["jobs_waited"])
+            self.assertLessEqual(known["error_median"], 0.4)
+            self.assertGreaterEqual(known["error_p90"], known["error_median"])
 
     def test_policy_may_be_given_again(self):
         document = json.loads(self.succeed(*self.simulate("--policy", "slot", "--policy=las, pack", "--json")))

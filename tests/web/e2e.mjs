@@ -179,10 +179,10 @@ async function run() {
     await step("samples are drawn", async () => {
       await go(`job/${first}`);
       await page.waitForSelector("#samples canvas", { timeout: PATIENCE });
-      const gb = (value) => `${(value / 1e9).toFixed(1)} GB`;
+      const gib = (value) => `${(value / 2 ** 30).toFixed(1)} GiB`;
       const { needs, cores } = await server.ask("GET", `/api/v1/jobs/${first}`);
       const told = (await textOf("main")).replaceAll(/\s+/g, " ");
-      assert.ok(told.includes(`GPU memory${gb(needs.gpu_memory_bytes)} (at most ${gb(needs.gpu_memory_upper_bytes)})`), told);
+      assert.ok(told.includes(`GPU memory${gib(needs.gpu_memory_bytes)} (at most ${gib(needs.gpu_memory_upper_bytes)})`), told);
       assert.ok(told.includes(`GPU busy${(needs.busy * 100).toFixed(0)} %`), told);
       assert.ok(told.includes(`cores${cores}`), told);
       await until("its cores are sampled", async () => (await textOf("#samples")).includes("CPU cores in use"));

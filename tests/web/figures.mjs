@@ -11,7 +11,7 @@ const JOBS = [
   job(43, { slowdown: 1.25, memory_asked_bytes: 31e9, cores: 3, gpus: [{ index: 0, uuid: "gpu-0", model: "H200" }], beside: [42],
             needs: needs({ sm: 0.511, dram: 0.408, gpu_memory_bytes: 22.6e9 }), seen: { cores: 2.2, busy: null, sm: null, gpu_memory_bytes: 24.1e9, host_memory_bytes: 3.3e9, power_watts: null } }),
   job(42, { gpus: [{ index: 0, uuid: "gpu-0", model: "H200" }], beside: [43] }),
-  job(41, { needs: needs({ source: "assumed", sm: null, dram: null, gpu_memory_bytes: null }), gpus: [{ index: 1, uuid: "gpu-1", model: "H200" }] }),
+  job(41, { needs: needs({ source: "assumed", sm: null, dram: null, gpu_memory_bytes: null }), slower_than_predicted: 1.35, gpus: [{ index: 1, uuid: "gpu-1", model: "H200" }] }),
 ];
 const GPUS = [
   gpu(0, { jobs: [42, 43], busy: 0.873, memory_used_bytes: 38.4e9, power_watts: 512.3 }),
@@ -44,8 +44,8 @@ export async function checkFigures(page, url) {
   const tiles = { gpus: "2 of 4", shared: "1", running: "3", waiting: "2", wasted: "1", sick: "1" };
   for (const [tile, value] of Object.entries(tiles)) assert.equal(await text(`[data-tile=${tile}] b`), value, tile);
 
-  const figures = { 0: ["at work", "87 %", "38.4 GB of 151 GB", "512 W"], 1: ["wasted: given and idle", "1 %", "61.8 GB of 151 GB", "118 W"],
-                    2: ["sick", "–", "– of 151 GB", "–"], 3: ["idle", "–", "– of 151 GB", "–"] };
+  const figures = { 0: ["at work", "87 %", "35.8 GiB of 140 GiB", "512 W"], 1: ["wasted: given and idle", "1 %", "57.6 GiB of 140 GiB", "118 W"],
+                    2: ["sick", "–", "– of 140 GiB", "–"], 3: ["idle", "–", "– of 140 GiB", "–"] };
   for (const [index, [state, busy, memory, power]] of Object.entries(figures)) {
     const card = `[data-gpu='${index}']`;
     assert.equal(await text(`${card} .state`), state);
@@ -62,11 +62,12 @@ export async function checkFigures(page, url) {
   const residents = (await page.locator("[data-gpu='0'] .residents li").allTextContents()).map((one) => one.replaceAll(/\s+/g, " "));
   assert.match(residents[0], /#42 job-42.*speed –.*ann · 7 cores/);
   assert.match(residents[1], /#43 job-43.*80 % of alone.*ann · 3 cores/);
+  assert.match(await text("[data-gpu='1'] .residents"), /26 % slower than predicted/);
   assert.equal(await text(".node [data-figure=cores]"), "17 of 96");
-  assert.equal(await text(".node [data-figure=host-memory]"), "31.0 GB of 503 GB");
-  assert.match(await text(".node"), /3\.3 GB seen in use/);
+  assert.equal(await text(".node [data-figure=host-memory]"), "28.9 GiB of 468 GiB");
+  assert.match(await text(".node"), /3\.1 GiB seen in use/);
   assert.equal(await text(".node [data-figure=cpu]"), "37 %");
-  assert.equal(await text(".node [data-figure=memory-used]"), "87.4 GB of 540 GB");
+  assert.equal(await text(".node [data-figure=memory-used]"), "81.4 GiB of 503 GiB");
   const queue = await text("#queue");
   assert.match(queue, /#70 job-70.*held by ann/);
   assert.match(queue, /#71 job-71ann1[2-9]m \d\dsin about (1h 0[0-2]m|5\dm \d\ds)needs 6 CPU cores; 5 are free/);

@@ -8,7 +8,7 @@ const now = Date.now();
 const BAD = "<img src=x onerror=\"window.pwned=1\">";
 const JOB = job(42, {
   name: `train ${BAD}`, user: "ann", cores: 7, cores_asked: 12, sm_share: 0.6, beside: [43], gpus: [{ index: 3, uuid: "gpu-3", model: "H200" }], folder: `/home/${BAD}`,
-  command: ["python3", BAD], reason: BAD, note: "", steps: 4321, steps_per_second: 13.84, slowdown: 1.25, time_limit_seconds: 7200, attempt: 2, ooms: 1,
+  command: ["python3", BAD], reason: BAD, note: "", steps: 4321, steps_per_second: 13.84, steps_per_second_alone: 17.1, seen_alone_seconds: 90, slowdown: 1.25, time_limit_seconds: 7200, attempt: 2, ooms: 1,
   run_time_seconds: 500, alone_time_seconds: 400, submitted_ms: now - 900_000, started_ms: now - 600_000, resumed_ms: now - 600_000, ended_ms: now - 100_000, phase: "finished", exit_code: 0,
   needs: needs({ cpu_curve: [[1, 0.41], [2, 0.77], [4, 0.97], [8, 1]] }),
   seen: { cores: 2.2, busy: 0.571, sm: 0.345, gpu_memory_bytes: 14.2e9, host_memory_bytes: 3.3e9, power_watts: 398 },
@@ -72,8 +72,8 @@ async function checkJob(page, url) {
   await page.waitForSelector("#neighbours table", { timeout: PATIENCE });
   await page.waitForSelector("#samples canvas", { timeout: PATIENCE });
   assert.deepEqual(await rowsOf(page, "What was believed of the job and what was seen"), [
-    ["GPU busy", "61 %", "57 %"], ["SMs", "37 %", "35 %"], ["GPU bandwidth", "24 %", "–"], ["GPU memory", "13.7 GB (at most 15.9 GB)", "14.2 GB"],
-    ["CPU cores", "5.3 (at most 6.1)", "2.2"], ["host memory", "4.7 GB", "3.3 GB"], ["power", "417 W", "398 W"], ["steps a second", "17.3", "13.84"], ["time alone", "15m 13s", "6m 40s"]]);
+    ["GPU busy", "61 %", "57 %"], ["SMs", "37 %", "35 %"], ["GPU bandwidth", "24 %", "–"], ["GPU memory", "12.8 GiB (at most 14.8 GiB)", "13.2 GiB"],
+    ["CPU cores", "5.3 (at most 6.1)", "2.2"], ["host memory", "4.4 GiB", "3.1 GiB"], ["power", "417 W", "398 W"], ["steps a second", "17.3", "13.84"], ["steps a second, alone", "–", "17.1"], ["time alone", "15m 13s", "6m 40s"]]);
   const neighbours = await factsOf(page, "#neighbours");
   assert.deepEqual(neighbours, { "shared its GPUs for": "6m 20s", "of that, its speed was measured for": "3m 48s", "lost to neighbours in that time": "57 s" });
   const spans = (await rowsOf(page, "Neighbours over time")).map((row) => row.slice(1));
@@ -97,8 +97,8 @@ async function checkJob(page, url) {
   const drawn = {
     "Speed against alone": [["this job", "job_speed_ratio", 100, "%"]], "GPU busy": [["GPU 3", "gpu_busy_ratio", 100, "%"]], "SMs active": [["GPU 3", "gpu_sm_ratio", 100, "%"]],
     "Tensor cores active": [["GPU 3", "gpu_tensor_ratio", 100, "%"]], "GPU memory bandwidth": [["DRAM of GPU 3", "gpu_dram_ratio", 100, "%"]],
-    "GPU memory": [["this job 3", "job_gpu_memory_bytes", 1e-9, "GB"], ["whole GPU 3", "gpu_memory_used_bytes", 1e-9, "GB"]], "CPU cores in use": [["this job", "job_cores", 1, "cores"]],
-    "Host memory": [["this job", "job_resident_bytes", 1e-9, "GB"]], Disk: [["read by this job", "job_read_bytes", 1e-6, "MB/s"]],
+    "GPU memory": [["this job 3", "job_gpu_memory_bytes", 2 ** -30, "GiB"], ["whole GPU 3", "gpu_memory_used_bytes", 2 ** -30, "GiB"]], "CPU cores in use": [["this job", "job_cores", 1, "cores"]],
+    "Host memory": [["this job", "job_resident_bytes", 2 ** -30, "GiB"]], Disk: [["read by this job", "job_read_bytes", 1e-6, "MB/s"]],
     PCIe: [["to the GPU 3", "gpu_pcie_received_bytes_per_second", 1e-9, "GB/s"]], Power: [["GPU 3", "gpu_power_watts", 1, "W"]], Temperature: [["GPU 3", "gpu_temperature_celsius", 1, "°C"]],
     "GPU clocks": [["SM 3", "gpu_sm_clock_hertz", 1e-6, "MHz"]], "All CPUs of the machine": [["busy", "cpu_busy_ratio", 100, "%"]] };
   const charts = await page.locator("#samples .chart").evaluateAll((all) => all.map((chart) => ({
@@ -129,13 +129,13 @@ async function checkWorkloads(page, url) {
   await until("the oldest training is told", async () => (await page.locator("#health .u-value").allTextContents()).slice(1).join() === "13.1 %,21.3 %");
   assert.deepEqual((await rowsOf(page, "Sensitivity to neighbours")).map((row) => row.filter((_, i) => i !== 5)), [
     ["bert b16", "1", "63 %", "63 %", "63 %", "91 %"], ["vgg b64", "1", "88 %", "88 %", "88 %", "52 %"], [BAD, "2", "52 %", "91 %", "91 %", "76 %"]]);
-  assert.deepEqual((await rowsOf(page, "Predicted against measured"))[0].slice(1), ["predicted", "13.7 GB", "15.9 GB", "14.2 GB", "1.04×", "5.3", "2.2", "0.42×"]);
+  assert.deepEqual((await rowsOf(page, "Predicted against measured"))[0].slice(1), ["predicted", "12.8 GiB", "14.8 GiB", "13.2 GiB", "1.04×", "5.3", "2.2", "0.42×"]);
   const points = await page.locator("#measured .point title").allTextContents();
-  assert.deepEqual(points, [`#42 train ${BAD}: predicted 13.7 GB, at most 15.9 GB, measured 14.2 GB`, `#42 train ${BAD}: predicted 5.3, at most 6.1, measured 2.2`]);
+  assert.deepEqual(points, [`#42 train ${BAD}: predicted 12.8 GiB, at most 14.8 GiB, measured 13.2 GiB`, `#42 train ${BAD}: predicted 5.3, at most 6.1, measured 2.2`]);
   assert.match(await page.locator("#measured [data-figure=coverage]").first().textContent(), /^1 of 1 were measured within the 95 % bound/);
   const curves = await page.locator("#core-curves svg").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
   assert.deepEqual(curves, [`${BAD} b64 on H200: profile, measured: 1 cores 31 %, 4 cores 83 %, 8 cores 100 %`, "a b64: predicted, predicted from a.onnx: 1 cores 41 %, 2 cores 77 %, 4 cores 97 %, 8 cores 100 %"]);
-  assert.deepEqual((await rowsOf(page, "Profiles"))[0], [BAD, "H200", "64 bf16", "sweep", "17.34", "61 %", "37 %", "–", "13.7 GB", "5.3", "4.7 GB", "417 W"]);
+  assert.deepEqual((await rowsOf(page, "Profiles"))[0], [BAD, "H200", "64 bf16", "sweep", "17.34", "61 %", "37 %", "–", "12.8 GiB", "5.3", "4.4 GiB", "417 W"]);
   await page.screenshot({ path: `${SHOTS}/workloads-figures.png`, fullPage: true });
   await accessible(page, "Workloads with everything");
 }
@@ -145,7 +145,7 @@ async function checkPredict(page, url) {
   await page.setInputFiles("#predict-file", { name: `${BAD}.onnx`, mimeType: "application/octet-stream", buffer: Buffer.from("x") });
   await page.waitForSelector("#placement", { timeout: PATIENCE });
   assert.deepEqual(await factsOf(page, "#prediction"), {
-    "GPU memory": "13.7 GB", "at most (95 %)": "15.9 GB", "GPU busy": "61 %", SMs: "37 %", "GPU bandwidth": "24 %", "CPU cores": "5.3 (at most 6.1)", "host memory": "4.7 GB",
+    "GPU memory": "12.8 GiB", "at most (95 %)": "14.8 GiB", "GPU busy": "61 %", SMs: "37 %", "GPU bandwidth": "24 %", "CPU cores": "5.3 (at most 6.1)", "host memory": "4.4 GiB",
     "steps a second": "17.3", power: "417 W", "one kernel": "30 µs", "kernels a step": "411", "time alone": "15m 13s" });
   assert.equal(await page.locator("#prediction .core-curve svg").getAttribute("aria-label"), "Share of its speed by cores: 1 cores 42 %, 2 cores 81 %, 4 cores 100 %");
   assert.deepEqual(await factsOf(page, "#placement"), { start: "unknown", GPU: "3 (H200)", "on it now": "#43", why: BAD });

@@ -4,7 +4,7 @@ const START = Date.now() - 3_000_000;
 export function needs(over = {}) {
   return { source: "predicted", from: "predicted from a.onnx", workload: "a", batch: 64, precision: "bf16", workers: 4, gpu: "H200", busy: 0.613, sm: 0.372, dram: 0.237,
            gpu_memory_bytes: 13.7e9, gpu_memory_upper_bytes: 15.9e9, cpu_cores: 5.3, cores_upper: 6.1, host_memory_bytes: 4.7e9, pcie_bytes_per_second: null,
-           host_bandwidth_bytes_per_second: null, power_watts: 417, kernel_seconds: 3e-5, kernels_per_step: 411, steps_per_second: 17.3, duration_seconds: 913, ...over };
+           host_bandwidth_bytes_per_second: null, power_watts: 417, kernel_seconds: 3e-5, kernels_per_step: 411, steps_per_second: 17.3, pace_source: "predicted", duration_seconds: 913, ...over };
 }
 
 export function job(number, over = {}) {
@@ -13,7 +13,7 @@ export function job(number, over = {}) {
            priority: 0, latency_sensitive: false, time_limit_seconds: null, image: null, after: [], held: false, requeue: true, terminal: false, umask: null, profile: null,
            array: null, array_at_once: null, needs: needs(), needs_given: null, submitted_ms: START, started_ms: START + 1000, resumed_ms: START + 1000, ended_ms: null,
            expected_start_ms: null, attempt: 1, ooms: 0, parted: 0, lost: 0, hold: null, cancelled: false, cancelled_by: null, paused: false, paused_ms: null, gpus: [], gpu_gone: false, cores: 7, sm_share: 1, beside: [],
-           reason: "", note: "", exit_code: null, steps: null, steps_per_second: null, slowdown: null, seen: null, run_time_seconds: 0, alone_time_seconds: 0,
+           reason: "", note: "", exit_code: null, steps: null, steps_per_second: null, steps_per_second_alone: null, seen_alone_seconds: null, slowdown: null, slower_than_predicted: null, seen: null, run_time_seconds: 0, alone_time_seconds: null,
            time_limit_extended_seconds: 0, ...over };
 }
 

@@ -1,12 +1,16 @@
 #include "cli/args/values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "platform/files/text.h"
+#include "policy/options.h"
 
 namespace sharewell::cli {
 namespace {
@@ -15,6 +19,7 @@ using core::UsageError;
 using platform::Quoted;
 
 constexpr double kDay = 86400;
+constexpr int kMostPatience = 1'000'000;
 constexpr double kMostBytes = 1e15;
 constexpr double kLeastPercent = 1;  // as MPS counts
 // exp(3) is a factor of 20: beyond it a belief says nothing any more.
@@ -109,6 +114,16 @@ core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view tex
       "{}: {} is not allowed; give a size with its unit, like 10GB, 512MiB or 10G (GiB)", flag,
       Quoted(text));
 }
+
+core::Result<double> ParsePatience(std::string_view flag, std::string_view text) {
+  if (text == "forever") return std::numeric_limits<double>::infinity();
+  const auto number = core::FiniteNumber(text);
+  if (number && *number >= 0 && *number <= kMostPatience) return *number;
+  return UsageError("{}: {} is not allowed; give a number from 0 to {}, or forever", flag,
+                    Quoted(text), kMostPatience);
+}
+
+std::string PatienceText() { return fmt::format("{}", policy::Options().match_patience); }
 
 core::Result<core::Ratio> ParseShare(std::string_view flag, std::string_view text) {
   const auto percent =

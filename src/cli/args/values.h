@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -19,6 +20,11 @@ core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view te
 // 10GB, 512MiB: B, kB, MB, GB, TB by thousands; KiB, MiB, GiB, TiB by 1024; letters in either case.
 // Never without a unit, and never just "10G", which programs take for either.
 core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text);
+
+// How long a job waits for the GPU model that suits it, in its own durations: 0 to 1000000, or
+// "forever" (infinite).
+core::Result<double> ParsePatience(std::string_view flag, std::string_view text);
+std::string PatienceText();  // the default
 
 // 60%: above 0 up to 100. Never without its sign: 1 may be meant as all or as a hundredth.
 core::Result<core::Ratio> ParseShare(std::string_view flag, std::string_view text);

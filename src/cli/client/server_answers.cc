@@ -8,6 +8,7 @@
 #include "json/writer.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
+#include "study/simulation/results.h"
 
 namespace sharewell::cli {
 namespace {
@@ -82,6 +83,8 @@ study::WhatIfRow WhatIfRowOf(Value entry) {
   row.busy = Told<double>(entry, "busy");
   row.moves = Told<std::size_t>(entry, "moves").value_or(0);
   row.ooms = Told<std::size_t>(entry, "ooms").value_or(0);
+  row.by_size = study::ReadGroupTimes(entry["by_size"], "size");
+  row.by_user = study::ReadGroupTimes(entry["by_user"], "user");
   return row;
 }
 

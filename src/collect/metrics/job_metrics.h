@@ -53,8 +53,8 @@ inline constexpr core::Metric kJobSteps =
             "Steps that a job of Slurm or a pod has told of in this run (docs/formats/steps.md).");
 inline constexpr core::Metric kJobSpeed =
     Gauge("job_speed_ratio", "ratio", "",
-          "Speed of a job of a server against its speed alone, as the server measures it: by its "
-          "steps, else by the SMs that are active.");
+          "Speed of a job of a server against its speed alone, where that was seen: by its steps, "
+          "else by the SMs that are active.");
 inline constexpr core::Metric kJobBeside =
     Gauge("job_beside", "1", "neighbour",
           "1 while the job of a server shares a GPU with the job of that number.");

@@ -18,7 +18,7 @@ constexpr Seconds kSlack(1);
 
 // Steps a second alone as its measured profile has them, with the cores that it has.
 std::optional<double> StepsByProfile(const core::Snapshot& snapshot, const core::JobView& view) {
-  if (view.estimate.sources.busy != core::Source::kObserved) return std::nullopt;
+  if (view.estimate.sources.pace != core::Source::kObserved) return std::nullopt;
   const core::Cluster& cluster = snapshot.cluster();
   const GpuId gpu = view.allocation.gpus.front();
   const core::ModelEstimate& on = view.estimate.On(cluster.ModelOf(gpu));

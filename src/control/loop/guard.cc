@@ -116,9 +116,12 @@ void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
   const auto rate = track.pace.newest();
   if (track.neighbours.empty() && rate) {
     if (const auto alone = WithAllSms(*rate, job)) {
-      const double weight = std::min(1.0, (now - looked_) / kAloneOver);
+      const Seconds passed = now - looked_;
       auto& known = track.alone_measured;
-      known = known ? *known + (*alone - *known) * weight : *alone;
+      if (!known) known = {*alone, options_.window};
+      known->steps_per_second +=
+          (*alone - known->steps_per_second) * std::min(1.0, passed / kAloneOver);
+      known->over += passed;
     }
   }
   track.steps = {SlowdownOf(track.alone(), rate), SlowdownOf(track.alone(), track.pace.before())};
@@ -229,7 +232,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     const Neighbours& neighbours = neighbours_of[job.job];
     const bool breaks = Breaks(now, job, neighbours);
     if (neighbours.size() == 1 && tracks_.at(neighbours[0]->job).neighbours.size() == 1) {
-      TellPair(job, *neighbours[0], breaks, verdict);
+      TellPair(now, job, *neighbours[0], breaks, verdict);
     }
     if (!breaks || std::find(disturbed.begin(), disturbed.end(), job.job) != disturbed.end()) {
       continue;
@@ -286,7 +289,7 @@ Pace Guard::PaceOf(JobId job) const {
   const auto it = tracks_.find(job);
   if (it == tracks_.end()) return {};
   const Track& track = it->second;
-  return {track.pace.newest(), track.alone(), track.slow().newest};
+  return {track.pace.newest(), track.alone(), track.alone_measured, track.slow().newest};
 }
 
 }  // namespace sharewell::control

@@ -3,7 +3,8 @@
 // which co-location breaks a bound and who has to leave it. Pure: time and rates are handed in.
 //
 // A job is judged by its own steps (step_pace.h: pauses do not count). Its rate alone is what it
-// was seen to do while it had its GPUs to itself, else what its profile says. One that never told a
+// was seen to do while it had its GPUs to itself, else what earlier runs were; never what was
+// predicted. One that never told a
 // step is judged by how much of its GPU's SMs all jobs there keep active (silent_speed.h), where it
 // is known how much each does alone. Else it is not judged (its neighbours are).
 //
@@ -25,6 +26,7 @@
 #include "control/loop/standing.h"
 #include "control/loop/step_pace.h"
 #include "core/ids.h"
+#include "core/profile.h"
 #include "core/reason.h"
 #include "core/renumbering.h"
 #include "core/units.h"
@@ -34,9 +36,11 @@ namespace sharewell::control {
 // Speeds are against all SMs, alone.
 struct MeasuredPair {
   core::JobId a, b;
-  core::Ratio speed_a = 1, speed_b = 1;
+  core::Ratio speed_a = 1;
+  std::optional<core::Ratio> speed_b;  // absent: how fast that one is alone is not known
   core::Ratio sm_share_a = 1, sm_share_b = 1;
-  bool broke = false;  // a bound: they are evicted from each other
+  bool broke = false;       // a bound: they are evicted from each other
+  core::Seconds over = {};  // they were watched, since they settled
 };
 
 struct Eviction {
@@ -53,7 +57,8 @@ struct Verdict {
 // What is known of one job's pace.
 struct Pace {
   std::optional<double> steps_per_second;  // over the last window
-  std::optional<double> alone;             // with all SMs; measured or by profile
+  std::optional<double> alone;             // with all SMs; measured now or in earlier runs
+  std::optional<core::SeenRate> measured;  // the same, of this run alone
   std::optional<core::Ratio> slowdown;     // by steps, else by SMs; absent: alone is not known
 };
 
@@ -102,7 +107,8 @@ class Guard {
     StepPace pace;                        // since the neighbours settled
     Readings active;                      // SMs, likewise
     // Alone, with all SMs.
-    std::optional<double> alone_measured, alone_profile, sm_measured, sm_profile;
+    std::optional<core::SeenRate> alone_measured;
+    std::optional<double> alone_profile, sm_measured, sm_profile;
     bool kept_pace = false;                   // in this attempt
     bool kept_beside = false;                 // since these neighbours settled
     std::optional<core::Seconds> slow_since;  // without a break
@@ -113,7 +119,9 @@ class Guard {
     std::optional<core::Ratio> sm;     // active, over the newest window
     std::optional<core::Ratio> by_sm;  // of one that tells steps: what SM activity says of it
 
-    std::optional<double> alone() const { return alone_measured ? alone_measured : alone_profile; }
+    std::optional<double> alone() const {
+      return alone_measured ? std::optional(alone_measured->steps_per_second) : alone_profile;
+    }
     std::optional<double> sm_alone() const { return sm_measured ? sm_measured : sm_profile; }
     const Slowdowns& slow() const { return told ? steps : silent; }
     core::Ratio speed() const;             // 1 where it is not known
@@ -137,7 +145,8 @@ class Guard {
   // Null: nobody may be made to.
   const Standing* WhoLeaves(const Standing& slowed, const Neighbours& neighbours) const;
   bool MayEvict(const Standing& slowed, const Standing& other) const;
-  void TellPair(const Standing& job, const Standing& other, bool breaks, Verdict& verdict);
+  void TellPair(core::Seconds now, const Standing& job, const Standing& other, bool breaks,
+                Verdict& verdict);
 
   GuardOptions options_;
   core::Seconds looked_;

@@ -222,7 +222,7 @@ class History {
       ++known.count;
     };
     add(a, b, pair.speed_a);
-    if (a.kind != b.kind) add(b, a, pair.speed_b);
+    if (a.kind != b.kind && pair.speed_b) add(b, a, *pair.speed_b);
   }
   void Evict(const Eviction& eviction) {
     Job& job = Of(eviction.job);

@@ -42,7 +42,7 @@ TEST_F(GuardTest, LearnsTheRateAloneAndPartsAPairThatBreaksTheBound) {
   ASSERT_THAT(verdict.pairs, SizeIs(1));
   EXPECT_EQ(verdict.pairs[0].a, a);
   EXPECT_NEAR(verdict.pairs[0].speed_a, 0.6, 0.02);
-  EXPECT_NEAR(verdict.pairs[0].speed_b, 0.5, 0.02);
+  EXPECT_NEAR(verdict.pairs[0].speed_b.value(), 0.5, 0.02);
 
   jobs.erase(b);
   At(a).speed = 1;
@@ -111,7 +111,7 @@ TEST_F(GuardTest, AGoodPairStaysThroughNoiseAndIsRemembered) {
   const Verdict verdict = Run(600);
   EXPECT_THAT(verdict.leave, IsEmpty());
   ASSERT_THAT(verdict.pairs, SizeIs(1));
-  EXPECT_NEAR(verdict.pairs[0].speed_b, 0.83, 0.09);
+  EXPECT_NEAR(verdict.pairs[0].speed_b.value(), 0.83, 0.09);
   EXPECT_EQ(verdict.pairs[0].sm_share_a, 1);
   EXPECT_EQ(verdict.pairs[0].sm_share_b, 0.6);
 }
@@ -213,7 +213,7 @@ TEST_F(GuardTest, OneThatTellsNothingIsJudgedByWhatItsNeighbourLeaves) {
   EXPECT_EQ(verdict.leave[0].job, a) << "it costs 0.5 for the 0.9 it keeps";
   ASSERT_THAT(verdict.pairs, SizeIs(1));
   EXPECT_NEAR(verdict.pairs[0].speed_a, 0.5, 0.02);
-  EXPECT_NEAR(verdict.pairs[0].speed_b, 0.9, 0.02);
+  EXPECT_NEAR(verdict.pairs[0].speed_b.value(), 0.9, 0.02);
 }
 
 TEST_F(GuardTest, WhoStartedTogetherPartByNumber) {
@@ -359,7 +359,8 @@ TEST_F(GuardTest, ANewcomersSlowFirstEpochIsItsOwn) {
   const Verdict verdict = Run(400);
   EXPECT_THAT(verdict.leave, IsEmpty());
   ASSERT_THAT(verdict.pairs, SizeIs(1));
-  EXPECT_NEAR(verdict.pairs[0].speed_b, 0.9, 0.1) << "what it did in that epoch is not remembered";
+  EXPECT_NEAR(verdict.pairs[0].speed_b.value(), 0.9, 0.1)
+      << "what it did in that epoch is not remembered";
 }
 
 TEST_F(GuardTest, ANewcomerIsSlowedAtOnceWhereTheSmsAreFull) {

@@ -132,7 +132,8 @@ const Standing* Guard::WhoLeaves(const Standing& slowed, const Neighbours& neigh
   return leaves;
 }
 
-void Guard::TellPair(const Standing& job, const Standing& other, bool breaks, Verdict& verdict) {
+void Guard::TellPair(Seconds now, const Standing& job, const Standing& other, bool breaks,
+                     Verdict& verdict) {
   Track &own = tracks_.at(job.job), &others = tracks_.at(other.job);
   const auto both = [](const Slowdowns& of) -> std::optional<Ratio> {
     if (!of.newest || !of.before) return std::nullopt;
@@ -149,9 +150,14 @@ void Guard::TellPair(const Standing& job, const Standing& other, bool breaks, Ve
     if (own.pair_told || !each || !Keeps(job, own) || !Keeps(other, others)) return;
   }
   const auto speed = [](Ratio of) { return std::min(1.0, 1 / of); };
-  const MeasuredPair pair{
-      job.job,        other.job, speed(*slowdown), beside ? speed(*beside) : 1, job.sm_share,
-      other.sm_share, breaks};
+  const MeasuredPair pair{.a = job.job,
+                          .b = other.job,
+                          .speed_a = speed(*slowdown),
+                          .speed_b = beside ? std::optional(speed(*beside)) : std::nullopt,
+                          .sm_share_a = job.sm_share,
+                          .sm_share_b = other.sm_share,
+                          .broke = breaks,
+                          .over = now - std::max(own.since, others.since) - options_.settle};
   // Both may break their bounds in one look.
   const bool said =
       std::any_of(verdict.pairs.begin(), verdict.pairs.end(),

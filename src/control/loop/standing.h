@@ -31,7 +31,7 @@ struct Standing {
   std::vector<core::GpuId> gpus;
   core::Seconds started;              // this attempt
   std::optional<double> steps;        // told so far in this attempt
-  std::optional<double> steps_alone;  // a second, by its profile
+  std::optional<double> steps_alone;  // a second, as it was observed earlier; never predicted
   core::Ratio max_slowdown = 1.25;
   // Its bound is over its whole run, as the policies plan it: so long it ran (start-up left out)
   // and would have run alone before now, and so much of its work, in seconds alone, is left.

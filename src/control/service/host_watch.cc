@@ -36,7 +36,7 @@ void HostWatch::Look() {
     });
     if (apart || !JobsOn(on, id, state.snapshot, state.live).empty()) continue;
     training.push_back(
-        {id, node, parts_.paces.guard().PaceOf(id).steps_per_second, StepsByProfile(job->record)});
+        {id, node, parts_.paces.guard().PaceOf(id).steps_per_second, core::RateAlone(job->record)});
   }
   for (const HostShare& told : pressure_.Look(now, training, cpu_jobs)) {
     HoldTo(told, cpu_jobs[told.node]);

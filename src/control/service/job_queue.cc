@@ -132,9 +132,7 @@ core::Job JobQueue::NextJob(LiveJob& of) {
   const auto& models = state.cluster.models();
   for (std::size_t i = 0; i < models.size(); ++i) {
     const auto& wanted = record.asked.gpu_models;
-    if (std::find(wanted.begin(), wanted.end(), models[i].name) != wanted.end()) {
-      job.allowed_models.emplace_back(i);
-    }
+    if (!wanted.empty() && core::IsAllowed(wanted, models[i])) job.allowed_models.emplace_back(i);
   }
   // Out of memory: alone from now on. So is one whose process waits: it is no client of MPS.
   job.exclusive = record.asked.exclusive || record.ooms > 0 || record.paused;

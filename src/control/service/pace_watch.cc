@@ -19,12 +19,6 @@ constexpr core::Seconds kShowSeenEvery(5);  // a look at all that was seen of a 
 
 }  // namespace
 
-std::optional<double> StepsByProfile(const JobRecord& record) {
-  const core::Profile& profile = record.believed.profile;
-  const bool here = record.gpus.empty() || record.gpus.front().model == profile.gpu;
-  return here ? profile.steps_per_second : std::nullopt;
-}
-
 core::SeenFigures SeenOf(const core::Profile& seen, int gpus) {
   core::SeenFigures out;
   if (seen.cpu_cores) out.cores = *seen.cpu_cores * std::max(gpus, 1);
@@ -52,13 +46,14 @@ std::optional<core::Seconds> PaceWatch::NextLook(const core::Snapshot& snapshot)
 Standing PaceWatch::StandingNow(LiveJob& job) const {
   const core::JobView& view = parts_.snapshot.job(job.id);
   const auto& on = view.allocation.gpus;
-  if (!JobsOn(on, job.id, parts_.snapshot, parts_.live).empty()) job.alone = false;
+  if (!JobsOn(on, job.id, parts_.snapshot, parts_.live).empty())
+    job.alone = job.always_alone = false;
   Standing standing = StandingOf(parts_.snapshot, job.id, parts_.max_slowdown);
   if (const auto told = parts_.engine.StepsOf(job.id)) {
     standing.steps = told->steps;
     standing.told_at = told->told_at;
   }
-  standing.steps_alone = StepsByProfile(job.record);
+  standing.steps_alone = core::RateAlone(job.record);
   standing.disturbed = parts_.engine.IsBeingLeft(on);
   if (standing.sm_share < 1 && !on.empty() && !view.estimate.on.empty()) {
     const core::Demand& demand = view.estimate.On(parts_.cluster.ModelOf(on.front())).demand;
@@ -109,11 +104,21 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
   JobRecord& record = job.record;
   const Pace pace = guard_.PaceOf(standing.job);
   if (figures) record.seen = SeenOf(parts_.monitor->Seen(record.number), record.asked.gpus);
+  if (pace.measured) KeepRate(job, *pace.measured);
   if (!standing.steps && !pace.slowdown && !figures) return;
   record.steps = standing.steps;
   record.steps_per_second = pace.steps_per_second;
   record.slowdown = pace.slowdown;
   parts_.board.Put(record);
+}
+
+// It outlives the server. What is seen longer is seen better, but hardly.
+void PaceWatch::KeepRate(LiveJob& job, const core::SeenRate& seen) {
+  constexpr double kWorthStoring = 2;
+  job.record.alone = seen;
+  if (seen.over < job.rate_stored * kWorthStoring) return;
+  job.rate_stored = seen.over;
+  parts_.outbox.Touch(job);
 }
 
 // No job runs into its time limit because others were put beside it.
@@ -155,7 +160,8 @@ void PaceWatch::LearnPairs(const std::vector<MeasuredPair>& pairs) {
                               pair.sm_share_a,
                               pair.sm_share_b,
                               a->record.user.name,
-                              b->record.user.name};
+                              b->record.user.name,
+                              pair.over};
     parts_.outbox.AddShared(run);
     parts_.advisor.LearnShared(run);
   }
@@ -166,7 +172,7 @@ void PaceWatch::TellPace(const LiveJob& job, const core::Estimate& believed,
                          const std::vector<core::GpuId>& on) {
   engine::LonePace pace;
   pace.steps = guard_.PaceOf(job.id).alone;
-  if (!pace.steps) pace.steps = StepsByProfile(job.record);
+  if (!pace.steps) pace.steps = core::RateAlone(job.record);
   if (!on.empty() && !believed.on.empty()) {
     pace.rate = believed.On(parts_.cluster.ModelOf(on.front())).rate;
   }
@@ -174,22 +180,30 @@ void PaceWatch::TellPace(const LiveJob& job, const core::Estimate& believed,
   parts_.engine.SetPace(job.id, pace);
 }
 
+// Of one that shared and whose rate alone nobody saw, nobody knows what its work takes alone.
+std::optional<core::Seconds> PaceWatch::TimeAlone(const LiveJob& job) const {
+  const JobRecord& record = job.record;
+  if (job.adopted) return record.alone_time;  // of one that was found again only the end was seen
+  const bool undisturbed = job.always_alone && record.sm_share >= 1;
+  const bool by_steps = parts_.engine.StepsOf(job.id) && core::RateAlone(record);
+  if (!undisturbed && !by_steps) return std::nullopt;
+  return parts_.snapshot.alone_time(parts_.snapshot.job(job.id));
+}
+
 void PaceWatch::LearnRun(const LiveJob& job) {
-  core::Profile profile =
-      parts_.monitor != nullptr ? parts_.monitor->Seen(job.record.number) : core::Profile{};
-  if (!profile.steps_per_second) {
+  const JobRecord& record = job.record;
+  core::Profile seen =
+      parts_.monitor != nullptr ? parts_.monitor->Seen(record.number) : core::Profile{};
+  if (record.sm_share < 1 && !record.asked.sm_share) seen = estimate::WithoutPace(seen);
+  seen.steps_per_second.reset();
+  if (record.sm_share >= 1 && record.alone) {
+    seen.steps_per_second = record.alone->steps_per_second;
+  } else if (record.sm_share >= 1 && job.alone && record.steps && record.run_time.value > 1) {
     // Its own mean, where nobody was beside it.
-    if (const auto alone = guard_.PaceOf(job.id).alone) {
-      profile.steps_per_second = alone;
-    } else if (job.alone && job.record.sm_share >= 1 && job.record.steps &&
-               job.record.run_time.value > 1) {
-      profile.steps_per_second = *job.record.steps / job.record.run_time.value;
-    }
+    seen.steps_per_second = *record.steps / record.run_time.value;
   }
-  if (job.record.sm_share < 1 && !job.record.asked.sm_share)
-    profile = estimate::WithoutPace(profile);
-  if (profile.gpu.empty() && !job.record.gpus.empty()) profile.gpu = job.record.gpus.front().model;
-  parts_.advisor.LearnRun(job.record, profile);
+  if (seen.gpu.empty() && !record.gpus.empty()) seen.gpu = record.gpus.front().model;
+  parts_.advisor.LearnRun(record, seen);
 }
 
 }  // namespace sharewell::control

@@ -22,10 +22,6 @@
 
 namespace sharewell::control {
 
-// Steps a second alone by what is believed of it; absent: not known. A rate that was measured or
-// predicted on another GPU model says little about this one.
-std::optional<double> StepsByProfile(const core::JobRecord& record);
-
 // What a job was seen to use, as it is shown; `gpus` that it has.
 core::SeenFigures SeenOf(const core::Profile& seen, int gpus);
 
@@ -56,6 +52,8 @@ class PaceWatch final : public Readings {
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
   void TellPace(const LiveJob& job, const core::Estimate& believed,
                 const std::vector<core::GpuId>& on);
+  // What the work of one that ends takes it alone; absent: not known. REQUIRES: it has an id.
+  std::optional<core::Seconds> TimeAlone(const LiveJob& job) const;
   // It has ended well: what was seen of it is what the next of its kind is believed to need.
   void LearnRun(const LiveJob& job);
   void Renumber(const core::Renumbering& ids) { guard_.Renumber(ids); }
@@ -63,6 +61,7 @@ class PaceWatch final : public Readings {
  private:
   Standing StandingNow(LiveJob& job) const;
   void Show(LiveJob& job, const Standing& standing, bool figures);
+  void KeepRate(LiveJob& job, const core::SeenRate& seen);
   void ExtendLimit(LiveJob& job, const Standing& standing);
   void LearnPairs(const std::vector<MeasuredPair>& pairs);
 

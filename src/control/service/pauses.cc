@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "core/text/words.h"
+
 namespace sharewell::control {
 
 using core::FailedError;
@@ -95,8 +97,8 @@ void Pauses::Write(LiveJob& job, const engine::RunPaused& event) {
   if (record.cancelled) return;
   if (event.host_memory.value > 0) record.seen.gpu_memory = event.host_memory;
   parts_.journal.Say("job.paused", record.number,
-                     fmt::format("job {} is paused; {:.1f} GB of its memory went to the host",
-                                 record.number, event.host_memory.value / 1e9));
+                     fmt::format("job {} is paused; {} of its memory went to the host",
+                                 record.number, core::SizeText(event.host_memory)));
   if (record.phase != Phase::kStopping) return;  // wanted back already
   record.phase = record.asked.held ? Phase::kHeld : Phase::kWaiting;
   // One that the loop counts as running was paused by its user, or by an earlier server's plan.

@@ -39,6 +39,7 @@ void RunKeeper::Hear(const engine::RunStarted& event) {
   if (job == nullptr) return;
   JobRecord& record = job->record;
   job->alone = record.beside.empty();
+  job->always_alone = job->always_alone && job->alone;
   if (parts_.monitor != nullptr) parts_.monitor->Began(record);
   TakeCores(*job, event);
   if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
@@ -112,9 +113,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   const bool over = core::IsOver(record.phase), held = record.phase == Phase::kHeld;
   if (held && job->id.valid()) parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
   if (over && job->id.valid()) {
-    // Of one that was found again only the end was seen.
-    const core::Snapshot& snapshot = parts_.state.snapshot;
-    if (!job->adopted) record.alone_time = snapshot.alone_time(snapshot.job(job->id));
+    record.alone_time = parts_.paces.TimeAlone(*job);
     if (const auto told = parts_.engine.StepsOf(job->id)) record.steps = told->steps;
   }
   // What somebody typed says nothing about the next time.

@@ -259,5 +259,90 @@ TEST_F(ServicePacesTest, F20_AnotherUsersJobIsNotEvictedByWordsAlone) {
   EXPECT_THAT(Job(1).note, HasSubstr("it was evicted: it beside job 2 of bob takes 2.50 times"));
 }
 
+// A loop of ten steps a second, of which more was predicted.
+core::Needs Predicted(double steps_per_second) {
+  core::Needs needs;
+  needs.sources = core::Sources::All(core::Source::kPredicted);
+  needs.profile.gpu = "V100";
+  needs.profile.steps_per_second = steps_per_second;
+  return needs;
+}
+
+TEST_F(ServicePacesTest, U2_AWrongPredictionIsNoFaultOfTheNeighbours) {
+  advisor_.needs = Predicted(18);
+  Submit({250, 1});
+  Submit({250, 1});
+  Run(240);  // beyond the guard's patience
+  for (const std::int64_t number : {1, 2}) {
+    EXPECT_EQ(Job(number).evicted, 0);
+    EXPECT_FALSE(Job(number).slowdown);
+    EXPECT_FALSE(Job(number).alone) << "they were never alone";
+    EXPECT_NEAR(Job(number).steps_per_second.value(), 10, 0.1);
+    EXPECT_EQ(core::SlowerInWords(Job(number)), "44 % slower than predicted");
+  }
+  Run(20);
+  EXPECT_EQ(Job(1).phase, Phase::kFinished);
+  EXPECT_FALSE(Job(1).alone_time) << "not its steps over what was predicted";
+  EXPECT_EQ(Job(1).run_time, Seconds(250));
+  EXPECT_TRUE(advisor_.shared.empty()) << "no pair was measured";
+  ASSERT_EQ(advisor_.profiles.size(), 2U);
+  EXPECT_FALSE(advisor_.profiles[0].steps_per_second);
+}
+
+TEST_F(ServicePacesTest, U2_WhatWasNeverBesideAnybodyTookWhatItTookAlone) {
+  advisor_.needs = Predicted(18);
+  Submit({80, 1});
+  Run(90);
+  EXPECT_NEAR(Job(1).alone_time.value().value, 80, 1.5);
+  EXPECT_NEAR(advisor_.profiles.at(0).steps_per_second.value(), 10, 0.1);
+  EXPECT_GT(Job(1).alone.value().over, Seconds(50));
+}
+
+TEST_F(ServicePacesTest, U2_ARateAloneIsSeenWhenTheNeighbourEndsAndOutlivesTheServer) {
+  advisor_.needs = Predicted(18);
+  Submit({400, 0.8});
+  Submit({40, 1});
+  Run(35);
+  EXPECT_FALSE(Job(1).slowdown);
+  Run(40);  // job 2 has ended
+  ASSERT_TRUE(Job(1).alone);
+  EXPECT_NEAR(Job(1).alone->steps_per_second, 10, 0.1);
+  EXPECT_NEAR(Job(1).slowdown.value(), 1, 0.01);
+  EXPECT_EQ(core::SlowerInWords(Job(1)), "");
+  Submit({300, 1});
+  Run(40);
+  EXPECT_NEAR(Job(1).slowdown.value(), 1.25, 0.02);
+  EXPECT_FALSE(Job(3).slowdown) << "that one was never seen alone";
+  EXPECT_TRUE(advisor_.shared.empty()) << "half a pair that keeps its bounds is none";
+  Begin();
+  ASSERT_TRUE(Job(1).alone) << "as stored";
+  Run(40);
+  EXPECT_NEAR(Job(1).slowdown.value(), 1.25, 0.02);
+}
+
+TEST_F(ServicePacesTest, U2_WhoWasSeenAloneIsStillProtected) {
+  advisor_.needs = Predicted(12);
+  Submit({400, 0.4});
+  Run(40);
+  Submit({300, 1});
+  Run(25);
+  EXPECT_EQ(Job(2).evicted, 1);
+  ASSERT_EQ(advisor_.shared.size(), 1U);
+  const core::SharedRun& pair = advisor_.shared[0];
+  EXPECT_NEAR(pair.speed_a.value_or(0), 0.4, 0.02);
+  EXPECT_FALSE(pair.speed_b) << "nobody has seen the other alone";
+  EXPECT_GE(pair.over, Seconds(6));
+}
+
+TEST_F(ServicePacesTest, U3_NothingIsLearntOfThePaceOfASilentJob) {
+  advisor_.needs = Predicted(20.4);
+  Submit({60, 1, false});
+  Submit({60, 1, false});
+  Run(70);
+  ASSERT_EQ(advisor_.profiles.size(), 2U);
+  for (const core::Profile& seen : advisor_.profiles) EXPECT_FALSE(seen.steps_per_second);
+  EXPECT_TRUE(advisor_.shared.empty());
+}
+
 }  // namespace
 }  // namespace sharewell::control

@@ -367,7 +367,7 @@ TEST_F(ServiceTest, AGpuThatStrangersKeepBusyTakesNoNewJobsUntilTheyStop) {
   ASSERT_TRUE(Submit({Job()}));
   JobPtr job = service_->board().Find(1);
   EXPECT_EQ(job->phase, Phase::kWaiting);
-  EXPECT_NE(job->reason.find("GPU 0 is kept busy by other processes: 2.1 GB, pid 4242 of ann"),
+  EXPECT_NE(job->reason.find("GPU 0 is kept busy by other processes: 2.0 GiB, pid 4242 of ann"),
             std::string::npos)
       << job->reason;
   EXPECT_EQ(service_->View().gpus.at(0).strangers.size(), 1U);
@@ -394,7 +394,7 @@ TEST_F(ServiceTest, NoJobIsPlacedWhereItsMemoryDoesNotFitBesideAStranger) {
   const JobPtr job = service_->board().Find(1);
   EXPECT_EQ(job->phase, Phase::kWaiting);
   EXPECT_NE(job->reason.find("more memory than is free"), std::string::npos) << job->reason;
-  EXPECT_NE(job->reason.find("GPU 0 has other processes: 17.1 GB, pid 4242 of ann"),
+  EXPECT_NE(job->reason.find("GPU 0 has other processes: 15.9 GiB, pid 4242 of ann"),
             std::string::npos)
       << job->reason;
   monitor_.Set({});

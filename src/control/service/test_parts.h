@@ -220,7 +220,7 @@ class PlainAdvisor final : public Advisor {
   }
   core::Needs NeedsOf(const core::Account& user, const core::Submission&) override {
     needs_asked_for.insert(user.name);
-    return {};
+    return needs;
   }
   core::Estimate EstimateOf(const core::JobRecord& record) override {
     core::Estimate estimate;
@@ -231,11 +231,15 @@ class PlainAdvisor final : public Advisor {
   core::WorkloadId WorkloadOf(const core::Account&, const core::Submission&) override { return {}; }
   const policy::Policy& Policy() override { return *followed_; }
   void Follow(const policy::Policy& policy) { followed_ = &policy; }  // it outlives this
-  void LearnShared(const core::SharedRun&) override {}
-  void LearnRun(const core::JobRecord& record, const core::Profile&) override {
+  void LearnShared(const core::SharedRun& run) override { shared.push_back(run); }
+  void LearnRun(const core::JobRecord& record, const core::Profile& seen) override {
     learnt.push_back(record.number);
+    profiles.push_back(seen);
   }
   std::vector<std::int64_t> learnt;
+  std::vector<core::Profile> profiles;  // of those
+  std::vector<core::SharedRun> shared;
+  core::Needs needs;                      // of every job
   std::set<std::string> needs_asked_for;  // users
   int most = 8;
   // What is believed of a job, where that is not nothing; set it before the service runs.

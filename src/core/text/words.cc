@@ -15,15 +15,27 @@ std::string Count(std::uint64_t n, std::string_view one, std::string_view many) 
 
 std::string Cores(double cores) { return fmt::format("{:g} core{}", cores, cores == 1 ? "" : "s"); }
 
-std::string SizeText(Bytes bytes) {
-  constexpr std::array<std::string_view, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
-  double value = bytes.value;
+namespace {
+
+// By steps of `step`, so that at most four digits stand before the point.
+std::string InUnits(double value, double step, const std::array<std::string_view, 6>& units) {
   std::size_t unit = 0;
-  while (std::abs(value) >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000;
+  while (std::abs(value) >= step - 0.05 && unit + 1 < units.size()) {
+    value /= step;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{:.0f} B", value) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return unit == 0 ? fmt::format("{:.0f} {}", value, units[0])
+                   : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+}  // namespace
+
+std::string SizeText(Bytes bytes) {
+  return InUnits(bytes.value, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+std::string RateText(BytesPerSecond rate) {
+  return InUnits(rate.value, 1000, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"});
 }
 
 }  // namespace sharewell::core

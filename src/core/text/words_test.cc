@@ -15,10 +15,14 @@ TEST(Words, CountsAgreeWithTheirNouns) {
   EXPECT_EQ(Cores(1.5), "1.5 cores");
 }
 
-TEST(Words, SizesGoByThousands) {
+TEST(Words, U13_MemoryIsCountedAsNvidiaSmiDoesAndRatesByThousands) {
   EXPECT_EQ(SizeText(Bytes(512)), "512 B");
-  EXPECT_EQ(SizeText(Bytes(1.5e9)), "1.5 GB");
-  EXPECT_EQ(SizeText(Bytes(999.96e6)), "1.0 GB");
+  EXPECT_EQ(SizeText(GiB(1.5)), "1.5 GiB");
+  EXPECT_EQ(SizeText(GiB(0.99999)), "1.0 GiB");
+  EXPECT_EQ(SizeText(Bytes(143771.0 * 1024 * 1024)), "140.4 GiB") << "an H200";
+  EXPECT_EQ(SizeText(GiB(1000)), "1000.0 GiB");
+  EXPECT_EQ(RateText(GBps(4800)), "4.8 TB/s");
+  EXPECT_EQ(RateText(BytesPerSecond(999.96e6)), "1.0 GB/s");
 }
 
 }  // namespace

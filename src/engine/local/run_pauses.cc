@@ -11,6 +11,7 @@
 #include <fstream>
 #include <utility>
 
+#include "core/text/words.h"
 #include "engine/local/run/job_folder.h"
 #include "engine/local/run/supervised.h"
 
@@ -53,9 +54,8 @@ std::string WhyNoRoom(Bytes wanted) {
   const double reserve = std::max(kLeastFree, kLeastFreeShare * host->all.value);
   if (wanted.value + reserve <= host->available.value) return {};
   return fmt::format(
-      "its {:.1f} GB of GPU memory would go to host memory, of which {:.1f} GB are free and {:.1f} "
-      "GB have to stay free",
-      wanted.value / 1e9, host->available.value / 1e9, reserve / 1e9);
+      "its {} of GPU memory would go to host memory, of which {} are free and {} have to stay free",
+      core::SizeText(wanted), core::SizeText(host->available), core::SizeText(Bytes(reserve)));
 }
 
 // What was on the GPU counts as the run's own: a bound on that must leave room for it.

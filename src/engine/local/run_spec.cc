@@ -157,7 +157,7 @@ struct Reader {
     if (!source) return;
     core::Source all = core::Source::kAssumed;
     FromText(*source, all);
-    needs.emplace().sources = core::Sources::All(all);
+    needs.emplace().sources = core::SourcesByOne(all);
     json::EachField(*needs, *this);
   }
 };

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "policy/order/gain.h"
@@ -20,8 +21,21 @@ using core::Snapshot;
 
 constexpr double kSlowerShare = 7.0 / 8;
 
+// For the mix alone, where only proportions count: unknown durations are equal.
 double DurationOf(const JobView& view) {
   return view.estimate.duration ? view.estimate.duration->value : 1;
+}
+
+// What a job of unknown length is taken to last where its patience is counted in durations: as long
+// as those that run have run so far, ten minutes at least. Of very many, some say it too.
+constexpr double kLeastUnknown = 600;
+constexpr std::size_t kMostAsked = 256;
+
+double UsualLength(const Snapshot& snapshot) {
+  const auto running = snapshot.running().first(std::min(snapshot.running().size(), kMostAsked));
+  double sum = 0;
+  for (const JobId id : running) sum += snapshot.run_time(snapshot.job(id)).value;
+  return std::max(kLeastUnknown, sum / std::max(1.0, static_cast<double>(running.size())));
 }
 
 // Which model each of the first `counted` jobs is planned for.
@@ -115,7 +129,7 @@ class Match : public Placement {
     const GpuModelId model = PlannedFor(scratch, view, gain);
     // A gang that its model cannot hold, or a job that lost patience, takes what there is.
     const bool any = !Allowed(view, model) || snapshot.cluster().CountOf(model) < view.job.gpus ||
-                     snapshot.now() >= PatientUntil(context, view);
+                     snapshot.now() >= PatientUntil(context, view, std::nullopt);
     if (any) {
       if (auto to = OnAnyIdleGpus(context, view)) {
         return Chosen{std::move(*to), reason::IdleGpu{}, {}};
@@ -134,8 +148,9 @@ class Match : public Placement {
 
   std::optional<core::Seconds> WakeAt(const Context& context) const override {
     std::optional<core::Seconds> first;
+    const double usual = UsualLength(context.snapshot);
     for (JobId id : context.snapshot.waiting()) {
-      const core::Seconds until = PatientUntil(context, context.snapshot.job(id));
+      const core::Seconds until = PatientUntil(context, context.snapshot.job(id), usual);
       if (until > context.snapshot.now() && std::isfinite(until.value)) {
         first = first ? std::min(*first, until) : until;
       }
@@ -144,8 +159,13 @@ class Match : public Placement {
   }
 
  private:
-  static core::Seconds PatientUntil(const Context& context, const JobView& view) {
-    return view.since + core::Seconds(context.options.match_patience * DurationOf(view));
+  // `usual`: UsualLength, where it is worked out already.
+  static core::Seconds PatientUntil(const Context& context, const JobView& view,
+                                    std::optional<double> usual) {
+    const double length = view.estimate.duration ? view.estimate.duration->value
+                          : usual                ? *usual
+                                                 : UsualLength(context.snapshot);
+    return view.since + core::Seconds(context.options.match_patience * length);
   }
 
   static GpuModelId PlannedFor(const MatchScratch& scratch, const JobView& view, double gain) {

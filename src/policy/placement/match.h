@@ -5,7 +5,7 @@
 // what loses least on it, and is not planned to the brim, because whatever it takes last takes it
 // longest. A job waits for its model, but no longer than match_patience times its own duration:
 // then it takes whatever is idle, so that no type starves. Whole GPUs; durations unknown count as
-// equal.
+// equal, and for patience as long as those that run have run so far, ten minutes at least.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "policy/placement/placement.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/sm_share.h"
 
@@ -53,8 +54,8 @@ bool BelongsElsewhere(const Context& context, const JobView& view, GpuModelId mo
 std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view,
                                      GpuModelId model) {
   const int gpus = view.job.gpus;
-  if (context.ledger.idle_gpus() < gpus || !Allowed(view, model)) return std::nullopt;
-  if (BelongsElsewhere(context, view, model)) return std::nullopt;
+  if (!context.ledger.MayHaveIdle(context.snapshot, view, model)) return std::nullopt;
+  if (!Allowed(view, model) || BelongsElsewhere(context, view, model)) return std::nullopt;
   const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, view);
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
   auto idle = context.ledger.IdleGpus(context.snapshot, view, model, cores);
@@ -87,6 +88,7 @@ std::optional<Allocation> Beside(const Context& context, const JobView& view, Gp
 
 std::optional<double> CoresLacking(const Context& context, const JobView& view) {
   const auto& cluster = context.snapshot.cluster();
+  if (std::isinf(context.ledger.most_cores())) return std::nullopt;  // some node states none
   std::optional<double> fewest;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
     const GpuModelId model(m);

@@ -2,6 +2,7 @@
 // the ledger already holds what this plan gave to those before it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,7 @@ struct Context {
   const Options& options;
   std::span<const core::GpuId> changed;  // GPUs somebody came to or left now, in this plan included
   Scratch* scratch = nullptr;            // what NewScratch gave
+  std::uint64_t decision = 0;            // counts the decisions with that scratch; 0: not told
 };
 
 struct Chosen {

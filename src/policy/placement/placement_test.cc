@@ -420,10 +420,29 @@ TEST(Match, WaitsForTheModelButNoLongerThanItsPatience) {
   const JobId job = s.Waiting({.seconds = 300, .rates = {1, 0.2}});
   EXPECT_TRUE(std::holds_alternative<reason::WaitsForFaster>(WhyWaits(Decide(s, "match"), job)));
   s.At(301);
+  Options once;
+  once.match_patience = 1;
+  EXPECT_EQ(PlaceOf(Decide(s, "match", once), job), Gpus({1}));
+  EXPECT_THAT(Decide(s, "match").starts, IsEmpty()) << "the default is eight durations";
+  s.At(8 * 300 + 1);
   EXPECT_EQ(PlaceOf(Decide(s, "match"), job), Gpus({1}));
   Options stubborn;
   stubborn.match_patience = std::numeric_limits<double>::infinity();
   EXPECT_THAT(Decide(s, "match", stubborn).starts, IsEmpty());
+}
+
+// It was one second: a job whose duration nobody knows took any model at once.
+TEST(Match, APatienceOfUnknownDurationsIsThatOfJobsThatRun) {
+  SnapshotBuilder s(ClusterBuilder().Model("fast").Model("slow").Node(1).Node(1, 1).Build());
+  s.Running({.rates = {1, 0.1}, .duration_known = false}, {0});
+  const JobId job = s.Waiting({.rates = {1, 0.2}, .duration_known = false});
+  Options once;
+  once.match_patience = 1;
+  s.At(599);
+  EXPECT_THAT(Decide(s, "match", once).starts, IsEmpty());
+  EXPECT_EQ(Decide(s, "match", once).wake_at, core::Seconds(600)) << "ten minutes at least";
+  s.At(601);
+  EXPECT_EQ(PlaceOf(Decide(s, "match", once), job), Gpus({1}));
 }
 
 TEST(Match, DoesNotWaitForAModelThatAJobCanNeverHave) {

@@ -9,6 +9,7 @@
 #include "policy/foresight.h"
 #include "policy/host_room.h"
 #include "policy/order/drain.h"
+#include "policy/placement/neighbours.h"
 #include "policy/placement/sm_shares.h"
 
 namespace sharewell::policy {
@@ -27,6 +28,10 @@ constexpr core::Seconds kProfileUnknown{60};
 
 class Share : public Placement {
  public:
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<NeighbourScratch>();
+  }
+
   Choice Place(const Context& context, const JobView& view) const override {
     if (auto to = OnFastestIdle(context, view)) {
       const double left = ExpectedRemaining(context.snapshot, view);
@@ -72,7 +77,9 @@ class Share : public Placement {
   // faster one.
   static std::optional<core::Allocation> OnFastestIdle(const Context& context,
                                                        const JobView& view) {
+    if (context.ledger.idle_gpus() < view.job.gpus) return std::nullopt;
     const auto& snapshot = context.snapshot;
+    if (snapshot.cluster().models().size() == 1) return OnIdleGpus(context, view, GpuModelId(0));
     std::vector<std::pair<double, GpuModelId>> models;  // fastest first, ties by number
     for (std::size_t m = 0; m < snapshot.cluster().models().size(); ++m) {
       const double rate = view.estimate.On(GpuModelId(m)).rate;
@@ -95,13 +102,6 @@ class Share : public Placement {
       }
     }
     return std::nullopt;
-  }
-
-  static bool KernelsKnownBeside(const Colocation& group) {
-    for (std::size_t i = 0; i + 1 < group.size(); ++i) {
-      if (group.demand(i).kernel_time) return true;
-    }
-    return false;
   }
 
   // What its share will cost it when the others have left, over the time that it is beside them: a
@@ -130,28 +130,23 @@ class Share : public Placement {
     if (!Allowed(view, model)) return;
     const auto memory = context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper;
     if (memory > context.snapshot.cluster().model(model).memory) return;
-    const Colocation beside(context.snapshot, *context.options.interference, context.ledger, gpu);
-    const core::JobId neighbour = beside.job(0);
-    const std::size_t self = beside.size();
-    Colocation group = beside;
-    group.Join(view.job.id);
+    Neighbours& beside = static_cast<NeighbourScratch*>(context.scratch)->On(context, gpu);
+    Colocation& group = beside.group;
+    const std::size_t self = group.size();
+    const Guest joins(group, view.job.id);
     auto shares = SharesFor(context, view, model);
-    if (!KernelsKnownBeside(group)) shares = shares.first(1);
+    if (!beside.kernels_known) shares = shares.first(1);
     group.Limit(self, shares.front());
     // What is quickly told first: most of those who wait find no place. Fewer SMs never help
     // itself.
     if (group.SurelyBreaksItsBound(self, context.options.max_slowdown)) return;
-    const double before = beside.SumOfSpeeds();
-    if (best.chosen) {
-      double alone = 0;  // the most that the others could do beside it
-      for (std::size_t i = 0; i < self; ++i) alone += beside.SpeedAlone(i);
-      if (group.Speed(self) + alone - before < best.gain) return;
-    }
+    // The most that the others could do beside it is what they do alone.
+    if (best.chosen && group.Speed(self) + beside.alone - beside.before < best.gain) return;
     std::optional<core::Ratio> share;
     double most = 0;
     for (const core::Ratio s : shares) {
       group.Limit(self, s);
-      const double gain = group.SumOfSpeeds() - before - CostLater(group, self);
+      const double gain = group.SumOfSpeeds() - beside.before - CostLater(group, self);
       const bool better = !best.chosen || gain > best.gain ||
                           (gain == best.gain && gpu < best.chosen->to.gpus.front());
       if (share && gain <= most + kSpeedsAlike) break;
@@ -172,8 +167,9 @@ class Share : public Placement {
     to->sm_share = *share;
     group.Limit(self, *share);
     best.gain = most;
-    best.chosen = Chosen{
-        std::move(*to), reason::GoodNeighbour{neighbour, group.Speed(self), group.Slowest()}, {}};
+    best.chosen = Chosen{std::move(*to),
+                         reason::GoodNeighbour{group.job(0), group.Speed(self), group.Slowest()},
+                         {}};
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "policy/placement/neighbours.h"
 #include "policy/placement/share.h"
 #include "testing/builders.h"
 
@@ -36,7 +37,8 @@ class SmSharesTest : public ::testing::Test {
     const Ledger ledger(*s, options.max_jobs_on_gpu, false);
     std::vector<core::GpuId> changed;
     for (std::size_t g = 0; g < s->cluster().gpu_count(); ++g) changed.emplace_back(g);
-    return ask(Context{*s, ledger, *sizing, options, changed, nullptr});
+    NeighbourScratch scratch;
+    return ask(Context{*s, ledger, *sizing, options, changed, &scratch});
   }
   IdleShare OnIdle(JobId id) {
     return Asked([&](const Context& c) { return ShareOnIdle(c, s->job(id), GpuModelId(0)); });

@@ -34,11 +34,11 @@ bool IsIn(const JobRecord& job, UnixMillis from, UnixMillis to) {
 
 // Time alone over time from submission to end: 1 is a machine of one's own.
 std::optional<double> SpeedOf(const JobRecord& job) {
-  if (!job.ended || job.phase != core::Phase::kFinished || job.alone_time.value <= 0) {
+  if (!job.ended || job.phase != core::Phase::kFinished || !job.alone_time) {
     return std::nullopt;
   }
   const double took = SecondsBetween(job.submitted, *job.ended);
-  return took > 0 ? std::optional(std::min(1.0, job.alone_time.value / took)) : std::nullopt;
+  return took > 0 ? std::optional(std::min(1.0, job.alone_time->value / took)) : std::nullopt;
 }
 
 UserWeek FiguresOfJob(const JobRecord& job, UnixMillis from, UnixMillis to) {
@@ -61,6 +61,9 @@ UserWeek FiguresOfJob(const JobRecord& job, UnixMillis from, UnixMillis to) {
     week.waits = {SecondsBetween(job.submitted, *job.started)};
   } else if (Waits(job)) {
     week.waits = {SecondsBetween(job.submitted, to)};
+  }
+  if (job.phase == core::Phase::kFinished && job.ended) {
+    week.completions = {SecondsBetween(job.submitted, *job.ended)};
   }
   if (const auto speed = SpeedOf(job)) week.speeds = {*speed};
   return week;
@@ -135,6 +138,7 @@ void UserWeek::Add(const UserWeek& other) {
   core_hours += other.core_hours;
   used_core_hours += other.used_core_hours;
   waits.insert(waits.end(), other.waits.begin(), other.waits.end());
+  completions.insert(completions.end(), other.completions.begin(), other.completions.end());
   speeds.insert(speeds.end(), other.speeds.begin(), other.speeds.end());
 }
 
@@ -151,12 +155,18 @@ double GpuHoursOf(const JobRecord& job, UnixMillis from, UnixMillis to) {
 
 Week FiguresOf(const WeekParts& parts) {
   Week week;
+  study::GroupedTimes groups;
+  const auto only = [](const std::vector<double>& values) {
+    return values.empty() ? std::nullopt : std::optional(values.front());
+  };
   for (const JobRecord& job : parts.jobs) {
     if (!IsIn(job, parts.from, parts.to)) continue;
     const UserWeek one = FiguresOfJob(job, parts.from, parts.to);
     week.users[job.user.name].Add(one);
     week.all.Add(one);
+    groups.Add(0, job.asked.gpus, only(one.waits), only(one.completions));
   }
+  week.by_size = groups.BySize();
   week.jain = JainOf(week.users);
   return week;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/html/week_report.h"
+#include "study/simulation/group_times.h"
 
 namespace sharewell::report {
 
@@ -20,6 +21,7 @@ struct UserWeek {
   double failed_hours = 0;                     // of jobs that failed or were cancelled
   double core_hours = 0, used_core_hours = 0;  // of jobs whose use was seen
   std::vector<double> waits;                   // seconds; of those that wait, so far
+  std::vector<double> completions;             // seconds from submission to end, of finished jobs
   std::vector<double> speeds;  // time alone over time from submission to end, of ended jobs
 
   void Add(const UserWeek& other);
@@ -29,6 +31,7 @@ struct Week {
   std::map<std::string, UserWeek> users;
   UserWeek all;
   std::optional<double> jain;  // over users, of the means of `speeds`
+  std::vector<study::GroupTimes> by_size;
 };
 
 Week FiguresOf(const WeekParts& parts);

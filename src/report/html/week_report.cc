@@ -83,15 +83,36 @@ HtmlTable UseRows(const Week& week) {
 HtmlTable WaitRows(const Week& week) {
   HtmlTable table{{{"user", Align::kLeft},
                    {"jobs", Align::kRight},
-                   {"wait, median", Align::kRight},
-                   {"95 %", Align::kRight},
+                   {"wait, mean", Align::kRight},
+                   {"median", Align::kRight},
+                   {"99 %", Align::kRight},
                    {"longest", Align::kRight},
+                   {"completion, mean", Align::kRight},
+                   {"99 %", Align::kRight},
                    {"speed against a machine alone", Align::kRight}},
                   {}};
   for (const auto& [name, user] : Ranked(week)) {
-    table.rows.push_back({name, fmt::format("{}", user->jobs), TimeText(Quantile(user->waits, 0.5)),
-                          TimeText(Quantile(user->waits, 0.95)), TimeText(Quantile(user->waits, 1)),
-                          Or(MeanOf(user->speeds), Percent)});
+    table.rows.push_back(
+        {name, fmt::format("{}", user->jobs), TimeText(MeanOf(user->waits)),
+         TimeText(Quantile(user->waits, 0.5)), TimeText(Quantile(user->waits, 0.99)),
+         TimeText(Quantile(user->waits, 1)), TimeText(MeanOf(user->completions)),
+         TimeText(Quantile(user->completions, 0.99)), Or(MeanOf(user->speeds), Percent)});
+  }
+  return table;
+}
+
+HtmlTable SizeTable(const Week& week) {
+  HtmlTable table{{{"size", Align::kLeft},
+                   {"jobs", Align::kRight},
+                   {"wait, mean", Align::kRight},
+                   {"99 %", Align::kRight},
+                   {"completion, mean", Align::kRight},
+                   {"99 %", Align::kRight}},
+                  {}};
+  for (const study::GroupTimes& size : week.by_size) {
+    table.rows.push_back({std::string(study::SizeInWords(size.name)), fmt::format("{}", size.jobs),
+                          TimeText(size.wait_mean), TimeText(size.wait_p99),
+                          TimeText(size.jct_mean), TimeText(size.jct_p99)});
   }
   return table;
 }
@@ -282,8 +303,11 @@ std::string WeekReport(const WeekParts& parts, std::string_view made) {
   AddSavings(page, parts);
   AddOtherPolicies(page, parts);
   page.Section("Waiting and fairness");
+  page.Rows(SizeTable(week));
   page.Rows(WaitRows(week), kMostWeekUsers);
   page.Quiet(
+      "Wait is from submission to the first start, of a job that still waits up to now; completion "
+      "from submission to the end, of finished jobs. "
       "Speed is the time that a finished job would have taken alone over the time from its "
       "submission to its end: 100 % is a machine of one's own. The index is Jain's, over the means "
       "of the users.");

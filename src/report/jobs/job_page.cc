@@ -94,12 +94,13 @@ std::string Figures(const JobRecord& job, core::UnixMillis now) {
   };
   const auto number = [](double v) { return Number(v, v < 10 ? 2 : 1); };
   row("steps/s", shown(p.steps_per_second, number), shown(job.steps_per_second, number));
+  row("steps/s alone", std::nullopt,
+      shown(job.alone, [&](const core::SeenRate& rate) { return number(rate.steps_per_second); }));
   row("slowdown", shown(job.asked.max_slowdown, [](double v) { return "<= " + Times(v); }),
       shown(job.slowdown, Times));
   row("steps", std::nullopt, shown(job.steps, [](double v) { return Number(v, 0); }));
   row("time", shown(job.believed.duration, Duration), shown(RanFor(job, now), Duration));
-  row("time alone", std::nullopt,
-      job.alone_time.value > 0 ? std::optional(Duration(job.alone_time)) : std::nullopt);
+  row("time alone", std::nullopt, shown(job.alone_time, Duration));
   const core::SeenFigures& seen = job.seen;
   const auto watts = [](core::Watts w) { return Number(w.value, 0) + " W"; };
   row("CPU cores", shown(p.cpu_cores, number), shown(seen.cores, number));
@@ -119,6 +120,12 @@ std::string Figures(const JobRecord& job, core::UnixMillis now) {
     text.remove_prefix(end + 1);
   }
   return out;
+}
+
+// Nothing is said of neighbours where nobody has seen how fast it is alone.
+std::string PaceInWords(const JobRecord& job) {
+  const std::string slower = core::SlowerInWords(job);
+  return slower.empty() ? "" : slower + "; how fast it is alone has not been seen";
 }
 
 std::string Ago(core::UnixMillis time, core::UnixMillis now) {
@@ -162,6 +169,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   }
   if (job.attempt > 0) JobLine(out, "given", GivenInWords(job), width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
+  JobLine(out, "pace", PaceInWords(job), width);
   if (job.attempt == 0) return out;  // what is believed stands above
   if (const std::string figures = Figures(job, now); !figures.empty()) out += "\n" + figures;
   return out;

@@ -66,6 +66,12 @@ std::string RateCell(const JobRecord& job) {
   return Or(job.steps_per_second, [](double v) { return Number(v, v < 10 ? 2 : 1); });
 }
 
+// "job 19: 26 % slower than predicted"; a line, or nothing.
+std::string SlowerLine(const JobRecord& job) {
+  const std::string slower = core::SlowerInWords(job);
+  return slower.empty() ? "" : fmt::format("job {}: {}\n", job.number, slower);
+}
+
 std::string ShareOfSms(const JobRecord& job) { return fmt::format("{:.3g} %", job.sm_share * 100); }
 
 std::string GpuState(const GpuNow& gpu) {
@@ -255,6 +261,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
   if (!without.empty()) rows({"-", "CPU only", "", "", "", ""}, without, "");
   const auto elsewhere = JobsElsewhere(running, gpus);
   if (!elsewhere.empty()) rows({"-", "a GPU not here now", "", "", "", ""}, elsewhere, "");
+  for (const JobRecord& job : running) others += SlowerLine(job);
   return out + "\n" + table.Text() + others;
 }
 

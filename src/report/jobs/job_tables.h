@@ -56,9 +56,9 @@ std::string GpusInWords(const std::vector<core::GivenGpu>& gpus);
 std::string NeedsInWords(const core::Needs& needs);
 
 // Where it is or when it should start, in one line: "runs on GPU 0 (H200) beside job 12", "waits:
-// no GPU has room; should start in about 4 min", "finished after 2m 10s".
+// no GPU has room; should start in about 4 min, as believed now", "finished after 2m 10s".
 std::string StateInWords(const core::JobRecord& job, core::UnixMillis now);
-// Of a job that waits: "should start in about 4 min".
+// Of a job that waits: "should start in about 4 min, as believed now".
 std::string StartInWords(core::UnixMillis start, core::UnixMillis now);
 
 bool HasItsPlace(const core::JobRecord& job);  // it starts, runs, or is on its way out

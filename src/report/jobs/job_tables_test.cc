@@ -59,7 +59,8 @@ TEST(JobTables, SayWhereAJobIsInOneLine) {
   JobRecord waiting = AJob(18, Phase::kWaiting);
   waiting.reason = "no GPU has room";
   waiting.expected_start = kNow + 240'000;
-  EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start in about 4 min");
+  EXPECT_EQ(StateInWords(waiting, kNow),
+            "waits: no GPU has room; should start in about 4 min, as believed now");
   waiting.expected_start = kNow - 1;
   EXPECT_EQ(StateInWords(waiting, kNow), "waits: no GPU has room; should start any moment");
   JobRecord failed = Running(19, 1);
@@ -88,12 +89,13 @@ TEST(JobTables, SayWhatIsBelievedAndFromWhere) {
   needs.profile.gpu_memory = core::Bytes(18.2e9);
   needs.gpu_memory_upper = core::Bytes(22.1e9);
   needs.profile.cpu_cores = 3.1;
-  EXPECT_EQ(NeedsInWords(needs),
-            "18.2 GB of GPU memory (at most 22.1 GB), 3.1 cores (predicted: resnet50.onnx at batch "
-            "64)");
+  EXPECT_EQ(
+      NeedsInWords(needs),
+      "17.0 GiB of GPU memory (at most 20.6 GiB), 3.1 cores (predicted: resnet50.onnx at batch "
+      "64)");
   needs.sources.cores = core::Source::kObserved;
   EXPECT_EQ(NeedsInWords(needs),
-            "18.2 GB of GPU memory (at most 22.1 GB), 3.1 cores (observed) (predicted: "
+            "17.0 GiB of GPU memory (at most 20.6 GiB), 3.1 cores (observed) (predicted: "
             "resnet50.onnx at batch 64)");
 }
 
@@ -120,9 +122,34 @@ TEST(JobTables, OnePageHasBelievedBesideMeasured) {
   const std::string text = JobPage(job, kNow, 100);
   EXPECT_THAT(text, HasSubstr("job 17  python3 train it.py"));
   EXPECT_THAT(text, HasSubstr("python3 'train it.py' --lr=0.1"));
-  EXPECT_THAT(text, HasSubstr("1 GPU, cores as it needs, 20.0 GB of GPU memory"));
+  EXPECT_THAT(text, HasSubstr("1 GPU, cores as it needs, 18.6 GiB of GPU memory"));
   EXPECT_THAT(text, testing::ContainsRegex("steps/s +13.1 +11.9"));
   EXPECT_THAT(text, testing::ContainsRegex("slowdown +- +1.10x"));
+}
+
+TEST(JobTables, U2_AWrongPredictionIsNoSlowdown) {
+  JobRecord job = Running(17, 1.1);
+  job.slowdown.reset();
+  job.steps_per_second = 19;
+  job.gpus[0].model = job.believed.profile.gpu = "H200";
+  job.believed.profile.steps_per_second = 25.6;
+  job.believed.sources = core::Sources::All(core::Source::kPredicted);
+  const std::string page = JobPage(job, kNow, 100);
+  EXPECT_THAT(page,
+              HasSubstr("pace        26 % slower than predicted; how fast it is alone has not "
+                        "been seen\n"));
+  EXPECT_THAT(page, Not(HasSubstr("slowdown")));
+  EXPECT_THAT(page, Not(HasSubstr("time alone")));
+  const std::string top = TopPage({}, {Gpu(0, {17})}, {job}, {}, kNow, 120);
+  EXPECT_THAT(top, HasSubstr("job 17: 26 % slower than predicted\n"));
+  EXPECT_THAT(top, Not(HasSubstr("71 %")));
+  EXPECT_THAT(JobsTable({job}, kNow, 200), Not(HasSubstr("slowdown")));
+  job.alone = core::SeenRate{19, core::Seconds(30)};
+  job.slowdown = 1;
+  job.alone_time = core::Seconds(80);
+  EXPECT_THAT(JobPage(job, kNow, 100), Not(HasSubstr("predicted;")));
+  EXPECT_THAT(JobPage(job, kNow, 100), testing::ContainsRegex("steps/s alone +- +19.0"));
+  EXPECT_THAT(JobPage(job, kNow, 100), testing::ContainsRegex("time alone +- +1m 20s"));
 }
 
 TEST(JobTables, F22_SeenIsWhatItUsedNotWhatItWasGiven) {
@@ -137,7 +164,7 @@ TEST(JobTables, F22_SeenIsWhatItUsedNotWhatItWasGiven) {
   const std::string text = JobPage(job, kNow, 100);
   EXPECT_THAT(text, testing::ContainsRegex("CPU cores +- +1.50"));
   EXPECT_THAT(text, testing::ContainsRegex("SM activity +- +50.0 %"));
-  EXPECT_THAT(text, testing::ContainsRegex("GPU memory +- +3.0 GB"));
+  EXPECT_THAT(text, testing::ContainsRegex("GPU memory +- +2.8 GiB"));
 }
 
 TEST(JobTables, APageShowsByHowMuchATimeLimitWasExtended) {
@@ -204,8 +231,8 @@ TEST(JobTables, TopShowsProcessesThatAreNoJobs) {
   const std::string text =
       TopPage(node, {busy, shared}, {Running(17, 1.25)}, {{"running", 1}}, kNow, 120);
   EXPECT_THAT(text, HasSubstr("not ours"));
-  EXPECT_THAT(text, HasSubstr("GPU 0: other processes: 12.3 GB, pid 4242 of ann, busy\n"));
-  EXPECT_THAT(text, HasSubstr("GPU 1: other processes: 2.0 GB, pid 7 of bob, pid 8 of bob\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 0: other processes: 11.5 GiB, pid 4242 of ann, busy\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 1: other processes: 1.9 GiB, pid 7 of bob, pid 8 of bob\n"));
 }
 
 TEST(JobTables, AGpuOfAClusterIsNamedByNodeAndSlot) {

@@ -142,7 +142,10 @@ std::string NeedsInWords(const core::Needs& needs) {
     parts.push_back(Size(*p.host_memory) + " of memory");
     unless_as_the_rest(from_whom.host_memory);
   }
-  if (p.steps_per_second) parts.push_back(Number(*p.steps_per_second, 1) + " steps/s");
+  if (p.steps_per_second) {
+    parts.push_back(Number(*p.steps_per_second, 1) + " steps/s");
+    unless_as_the_rest(from_whom.pace);
+  }
   if (needs.duration) {
     parts.push_back("takes " + Duration(*needs.duration));
     unless_as_the_rest(from_whom.duration);
@@ -164,8 +167,9 @@ std::optional<core::Seconds> RanFor(const JobRecord& job, core::UnixMillis now) 
 
 std::string StartInWords(core::UnixMillis start, core::UnixMillis now) {
   const double seconds = static_cast<double>(start - now) / 1e3;
-  return seconds < 1 ? "should start any moment"
-                     : "should start in about " + About(core::Seconds(seconds));
+  return seconds < 1
+             ? "should start any moment"
+             : "should start in about " + About(core::Seconds(seconds)) + ", as believed now";
 }
 
 std::string StateInWords(const JobRecord& job, core::UnixMillis now) {

@@ -5,6 +5,7 @@
 
 #include "core/numbers/statistics.h"
 #include "report/html/week_figures.h"
+#include "report/simulation/group_times.h"
 #include "report/text/json.h"
 
 namespace sharewell::report {
@@ -24,6 +25,9 @@ void WriteUsed(Writer& out, const UserWeek& used) {
   out.Field("failed_gpu_hours", used.failed_hours);
   out.Field("wait_mean_seconds", core::Mean(used.waits));
   out.Field("wait_median_seconds", core::Quantile(used.waits, 0.5));
+  out.Field("wait_p99_seconds", core::Quantile(used.waits, 0.99));
+  out.Field("jct_mean_seconds", core::Mean(used.completions));
+  out.Field("jct_p99_seconds", core::Quantile(used.completions, 0.99));
   out.Field("speed_mean", core::Mean(used.speeds));
 }
 
@@ -81,6 +85,7 @@ std::string UsageJson(const WeekParts& parts, const std::vector<UsageBin>& bins,
         WriteUsed(out, *user.second);
       });
     });
+    WriteGroups(out, "by_size", "size", week.by_size);
     out.Field("fairness_jain", week.jain);
     out.Field("held", mean(&UsageBin::held));
     out.Field("shared", mean(&UsageBin::shared));

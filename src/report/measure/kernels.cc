@@ -25,7 +25,7 @@ std::string Time(core::Seconds time) {
   return Number(time.value * 1e6, 1) + " µs";
 }
 
-std::string Rate(double bytes) { return Size(core::Bytes(bytes)) + "/s"; }
+std::string ShownRate(double bytes) { return Rate(core::BytesPerSecond(bytes)); }
 
 std::optional<double> Plain(const std::optional<core::BytesPerSecond>& rate) {
   return rate ? std::optional<double>(rate->value) : std::nullopt;
@@ -48,9 +48,9 @@ const std::vector<Column>& Columns() {
       {"write", "dram_write_ratio", [](const KernelFigure& k) { return k.dram_write_share; },
        Percent},
       {"read", "dram_read_bytes_per_second",
-       [](const KernelFigure& k) { return Plain(k.dram_read); }, Rate},
+       [](const KernelFigure& k) { return Plain(k.dram_read); }, ShownRate},
       {"write", "dram_write_bytes_per_second",
-       [](const KernelFigure& k) { return Plain(k.dram_write); }, Rate},
+       [](const KernelFigure& k) { return Plain(k.dram_write); }, ShownRate},
       {"occupancy", "occupancy_ratio", [](const KernelFigure& k) { return k.occupancy; }, Percent},
   };
   return columns;
@@ -61,7 +61,8 @@ std::string KernelTable(const core::ProfileRecord& record, const KernelFigure& w
   std::vector<const Column*> columns;
   for (const Column& column : Columns()) {
     // The rates where the shares are not known: both would be too wide.
-    const bool doubled = column.show == Rate && whole.dram_read_share && whole.dram_write_share;
+    const bool doubled =
+        column.show == ShownRate && whole.dram_read_share && whole.dram_write_share;
     if (column.value(whole) && !doubled) columns.push_back(&column);
   }
   std::vector<std::pair<std::string, Align>> headings = {{"kernel", Align::kLeft},
@@ -95,7 +96,7 @@ std::string ShowFigure(const core::Figure& figure) {
   if (figure.unit == "ratio") return Percent(figure.mean);
   if (figure.unit == "seconds") return Time(core::Seconds(figure.mean));
   if (figure.unit == "bytes") return Size(core::Bytes(figure.mean));
-  if (figure.unit == "bytes_per_second") return Rate(figure.mean);
+  if (figure.unit == "bytes_per_second") return ShownRate(figure.mean);
   return Number(figure.mean, 2);
 }
 

@@ -118,7 +118,7 @@ void AddGpu(const ProfileRecord& record, Lines& lines) {
   }
   if (profile.gpu_memory) lines.Add("GPU memory", Size(*profile.gpu_memory), "at most");
   if (profile.pcie) {
-    lines.Add("PCIe", Size(core::Bytes(profile.pcie->value)) + "/s", "both ways");
+    lines.Add("PCIe", Rate(*profile.pcie), "both ways");
   }
   if (profile.power) lines.Add("GPU power", fmt::format("{:.0f} W", profile.power->value));
 }

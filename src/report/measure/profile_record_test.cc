@@ -56,7 +56,7 @@ TEST(ProfileRecordText, SaysWhatItNeedsAndWhereItWasMeasured) {
   for (const char* part :
        {"resnet: tv:resnet50@224, batch 64, bf16, 4 workers on H200  (profile 12)",
         "27.8        ± 0.4 %, settled over 12.0 s after 8.0 s of warm-up", "97.0 %", "SM 81.0 %",
-        "12.3 GB", "peak 300.0 MB/s, by the job", "9.70", "gpu: busy 97 %", "AMD EPYC", "a note",
+        "11.5 GiB", "peak 300.0 MB/s, by the job", "9.70", "gpu: busy 97 %", "AMD EPYC", "a note",
         "2023-11-14"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }

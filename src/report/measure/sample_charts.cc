@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMostSampleLines = 36;  // more could not be told apart
 // Between two readings that are so many usual steps apart, nothing is known.
 constexpr double kGapSteps = 5;
+constexpr double kGibibytes = 1 / core::GiB(1).value;
 
 constexpr std::array<SampleChartKind, 7> kTakayama{{
     {"cpu-temperature",
@@ -77,8 +78,9 @@ constexpr std::array<SampleChartKind, 7> kOthers{{
     {"job-cores", "CPU cores that the job uses", "cores", {{{"job_cores", "cores"}}}},
     {"job-memory",
      "memory of the job",
-     "GB",
-     {{{"job_resident_bytes", "host memory", 1e-9}, {"job_gpu_memory_bytes", "GPU memory", 1e-9}}}},
+     "GiB",
+     {{{"job_resident_bytes", "host memory", kGibibytes},
+       {"job_gpu_memory_bytes", "GPU memory", kGibibytes}}}},
     {"job-disk",
      "disk reads and writes of the job",
      "MB/s",

@@ -83,7 +83,7 @@ std::string InUnit(double value, std::string_view unit) {
   if (!std::isfinite(value)) return kUnknown;
   if (unit == "ratio") return Percent(value);
   if (unit == "bytes") return Size(core::Bytes(value));
-  if (unit == "bytes_per_second" || unit == "bytes/s") return Size(core::Bytes(value)) + "/s";
+  if (unit == "bytes_per_second" || unit == "bytes/s") return Rate(core::BytesPerSecond(value));
   if (unit == "seconds") return Duration(core::Seconds(value));
   if (unit == "hertz") return Number(value / 1e6, 0) + " MHz";
   const double size = std::abs(value);

@@ -27,7 +27,7 @@ std::vector<Bucket> Buckets(const std::vector<double>& values) {
 
 TEST(Series, UnitsAsPeopleReadThem) {
   EXPECT_EQ(InUnit(0.97, "ratio"), "97.0 %");
-  EXPECT_EQ(InUnit(4.5e9, "bytes"), "4.5 GB");
+  EXPECT_EQ(InUnit(4.5e9, "bytes"), "4.2 GiB");
   EXPECT_EQ(InUnit(4.5e9, "bytes/s"), "4.5 GB/s");
   EXPECT_EQ(InUnit(310.25, "joules/s"), "310.2 W");
   EXPECT_EQ(InUnit(1.98e9, "hertz"), "1,980 MHz");

@@ -31,11 +31,12 @@ struct Entry {
   std::string words;
   Value value;
   std::string (*show)(double);
+  predict::Widening widened = {};
 };
 
 std::string ShowPercent(double percent) { return Percent(percent / 100); }
 std::string ShowBytes(double bytes) { return Size(core::Bytes(bytes)); }
-std::string ShowRate(double bytes) { return Size(core::Bytes(bytes)) + "/s"; }
+std::string ShowRate(double bytes) { return Rate(core::BytesPerSecond(bytes)); }
 std::string ShowPlain(double value) { return Number(value, value < 10 ? 2 : 1); }
 // Steps are told apart by less than Duration() shows.
 std::string ShowTime(double seconds) {
@@ -49,30 +50,57 @@ std::string ShowJoules(double joules) { return Number(joules, 1) + " J"; }
 std::vector<Entry> EntriesOf(const PredictionRow& row, std::optional<double> price) {
   const auto& p = row.prediction;
   const Value step = row.StepSeconds();
+  const auto learnt = [&](std::string key, std::string words, Figure figure, const Value& value,
+                          std::string (*show)(double)) {
+    return Entry{std::move(key), std::move(words), value, show, p.widened[predict::Index(figure)]};
+  };
+  const auto share = [&](std::string key, std::string words, Figure figure) {
+    return learnt(std::move(key), std::move(words), figure, Scaled(p[figure], 100), ShowPercent);
+  };
+  const auto plain = [&](std::string key, std::string words, Figure figure,
+                         std::string (*show)(double)) {
+    return learnt(std::move(key), std::move(words), figure, p[figure], show);
+  };
   std::vector<Entry> out = {
-      {"gpu_util", "GPU busy", Scaled(p[Figure::kBusy], 100), ShowPercent},
-      {"sm_activity", "SM activity", Scaled(p[Figure::kSm], 100), ShowPercent},
-      {"dram_activity", "device memory activity", Scaled(p[Figure::kDram], 100), ShowPercent},
+      share("gpu_util", "GPU busy", Figure::kBusy),
+      share("sm_activity", "SM activity", Figure::kSm),
+      share("dram_activity", "device memory activity", Figure::kDram),
       {"l2_activity", "L2 activity", Scaled(p.l2, 100), ShowPercent},
-      {"tensor_activity", "tensor activity", Scaled(p[Figure::kTensor], 100), ShowPercent},
-      {"gpu_memory_bytes", "GPU memory", p[Figure::kMemory], ShowBytes},
-      {"allocator_peak_bytes", "allocator's peak", p[Figure::kReserved], ShowBytes},
-      {"pcie_bytes_per_second", "PCIe", p[Figure::kPcie], ShowRate},
-      {"steps_per_second", "steps a second", Inverse(step), ShowPlain},
-      {"step_seconds", "a step", step, ShowTime},
-      {"busy_seconds_per_step", "GPU time a step", p[Figure::kBusySeconds], ShowTime},
-      {"cpu_cores", "CPU cores", p[Figure::kCores], ShowPlain},
-      {"host_memory_bytes", "host memory", p[Figure::kHostMemory], ShowBytes},
+      share("tensor_activity", "tensor activity", Figure::kTensor),
+      plain("gpu_memory_bytes", "GPU memory", Figure::kMemory, ShowBytes),
+      plain("allocator_peak_bytes", "allocator's peak", Figure::kReserved, ShowBytes),
+      plain("pcie_bytes_per_second", "PCIe", Figure::kPcie, ShowRate),
+      learnt("steps_per_second", "steps a second", Figure::kStepSeconds, Inverse(step), ShowPlain),
+      learnt("step_seconds", "a step", Figure::kStepSeconds, step, ShowTime),
+      plain("busy_seconds_per_step", "GPU time a step", Figure::kBusySeconds, ShowTime),
+      plain("cpu_cores", "CPU cores", Figure::kCores, ShowPlain),
+      plain("host_memory_bytes", "host memory", Figure::kHostMemory, ShowBytes),
       {"host_bandwidth_bytes_per_second", "host memory traffic", p.host_bandwidth, ShowRate},
       {"disk_bytes_per_second", "disk", p.disk, ShowRate},
-      {"power_watts", "power", p[Figure::kPower], ShowWatts},
-      {"energy_joules_per_step", "energy a step", p.energy, ShowJoules}};
+      plain("power_watts", "power", Figure::kPower, ShowWatts),
+      learnt("energy_joules_per_step", "energy a step", Figure::kStepSeconds, p.energy,
+             ShowJoules)};
   if (price) {
     // An hour's price over the steps of that hour, for all GPUs.
     const double each = *price * row.ask.gpus / 3600 * 1000;
-    out.push_back({"cost_per_1000_steps", "cost of 1,000 steps", Scaled(step, each), ShowPlain});
+    out.push_back(learnt("cost_per_1000_steps", "cost of 1,000 steps", Figure::kStepSeconds,
+                         Scaled(step, each), ShowPlain));
   }
   return out;
+}
+
+// Whom it is from, and what its bounds were widened for.
+std::string SourceInWords(const Entry& entry) {
+  const std::string_view source = core::NameOf(entry.value.source);
+  switch (entry.widened.cause) {
+    case predict::Widening::Cause::kNone:
+      break;
+    case predict::Widening::Cause::kModel:
+      return fmt::format("{}, bounds x {:g} for the model", source, entry.widened.factor);
+    case predict::Widening::Cause::kGpu:
+      return fmt::format("{}, bounds x {:g} for the GPU", source, entry.widened.factor);
+  }
+  return std::string(source);
 }
 
 std::string Nearest(const predict::Prediction& prediction) {
@@ -103,6 +131,7 @@ void WriteRow(json::Writer& out, const PredictionRow& row, std::optional<double>
     out.Field(entry.key + "_p05", entry.value.low);
     out.Field(entry.key + "_p95", entry.value.high);
     out.Field(entry.key + "_source", core::NameOf(entry.value.source));
+    out.Field(entry.key + "_widened", entry.widened.factor);
   }
   out.Field("bound", predict::NameOf(row.prediction.bound));
   out.Field("fits", Fits(row));
@@ -202,24 +231,28 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
                {"source", Align::kLeft}});
   for (const Entry& entry : EntriesOf(row, price)) {
     table.Row({entry.words, entry.show(entry.value.median), entry.show(entry.value.low),
-               entry.show(entry.value.high), std::string(core::NameOf(entry.value.source))});
+               entry.show(entry.value.high), SourceInWords(entry)});
   }
   text += table.Text() + "\n";
   text += fmt::format("host: {}\n", HostWords(row.ask.host));
   text += fmt::format("held back by: {}\n", predict::NameOf(p.bound));
   text += fmt::format("fits in {} of {}: {}\n", ShowBytes(row.gpu_memory.value), row.ask.gpu,
                       Fits(row));
+  text +=
+      "allocator's peak: what cuDNN takes for a moment, where it is free, to search for "
+      "algorithms. "
+      "It works with less, so a job is placed by its GPU memory.\n";
   if (!p.nearest.empty()) text += fmt::format("nearest known: {}\n", Nearest(p));
   if (!p.model_known) {
     text +=
-        "This model is unlike all that was learnt from: the bounds are twice as wide, and may "
-        "still be wrong.\n";
+        "This model is unlike all that was learnt from: the bounds are wider, each as far as such "
+        "models were off, and may still be wrong.\n";
   }
   if (!p.gpu_known) {
     text += fmt::format(
-        "Nothing was learnt on {}: rates come from its catalogue facts, and the bounds are twice "
-        "as "
-        "wide. `sharewell train` learns from your own profiles.\n",
+        "Nothing was learnt on {}: rates come from its catalogue facts, and their bounds are twice "
+        "as wide. What a job holds in memory hardly depends on the GPU. `sharewell train` learns "
+        "from your own profiles.\n",
         row.ask.gpu);
   }
   if (!p.precision_native) {

@@ -69,6 +69,21 @@ TEST(PredictionsJson, HasFlatRowsOfPercentBytesAndRates) {
   EXPECT_EQ(row["nearest"], "tv:resnet50@224 batch 64 bf16 (0.12)");
 }
 
+TEST(PredictionTable, U1_SaysWhatBoundsWereWidenedForAndWhatThePeakIs) {
+  study::PredictionRow row = Row();
+  row.prediction.gpu_known = false;
+  using predict::Widening;
+  row.prediction.widened[Index(Figure::kStepSeconds)] = {Widening::Cause::kGpu, 2};
+  row.prediction.widened[Index(Figure::kCores)] = {Widening::Cause::kModel, 3};
+  const std::string text = PredictionTable(row, {});
+  EXPECT_THAT(text, HasSubstr("16.0  predicted, bounds x 2 for the GPU\n"));
+  EXPECT_THAT(text, HasSubstr("3.00  predicted, bounds x 3 for the model\n"));
+  EXPECT_THAT(text, HasSubstr("5.6 GiB  predicted\n")) << "memory hardly depends on the GPU";
+  EXPECT_THAT(text, HasSubstr("It works with less, so a job is placed by its GPU memory."));
+  EXPECT_EQ(Parsed({row})["predictions"][0]["steps_per_second_widened"], 2);
+  EXPECT_EQ(Parsed({row})["predictions"][0]["gpu_memory_bytes_widened"], 1);
+}
+
 TEST(PredictionsJson, KeepsTheOrderOfTheRows) {
   const json document = Parsed({Row("b"), Row("a"), Row("c")});
   std::string order;

@@ -42,7 +42,7 @@ TEST(Recommendation, TextHasChoicesFiguresAndWhatIsUnknown) {
   EXPECT_THAT(text, ::testing::ContainsRegex("CPU cores +8 +observed: cells\\.csv"));
   EXPECT_THAT(text, ::testing::ContainsRegex("samples a second +2,000 +1,800 +2,200 +observed"));
   EXPECT_THAT(text, ::testing::ContainsRegex("cost of a million samples +unknown"));
-  EXPECT_THAT(text, HasSubstr("largest that fits    992  (50.0 GB, at most 60.0 GB)"));
+  EXPECT_THAT(text, HasSubstr("largest that fits    992  (46.6 GiB, at most 55.9 GiB)"));
   EXPECT_THAT(text, HasSubstr("T4: batch 1 needs too much."));
   EXPECT_THAT(text, HasSubstr("The price of H200 is unknown.\n"));
 }

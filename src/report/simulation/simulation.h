@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "study/simulation/simulate.h"
+#include "study/simulation/spread.h"
 
 namespace sharewell::report {
 
@@ -19,7 +20,18 @@ struct SimulationReport {
   std::string belief;     // as given
   std::string durations;  // as given
   std::vector<std::string> notes;
-  std::vector<study::Summary> results;
+  std::vector<study::Summary> results;         // of `seed`
+  std::vector<study::SeedResults> seeds = {};  // where several were run: all of them, `seed` first
 };
+
+// A figure of every policy in words. An indented label belongs to the one above it.
+struct SummaryRow {
+  std::string label;
+  std::vector<std::string> cells;
+};
+
+// Each policy's summaries, one a seed.
+using PolicyRuns = std::vector<const study::Summary*>;
+std::vector<PolicyRuns> RunsOf(const SimulationReport& report);
 
 }  // namespace sharewell::report

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "report/simulation/best_for_whom.h"
+#include "report/simulation/group_times.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
 
@@ -14,118 +16,224 @@ namespace sharewell::report {
 namespace {
 
 using study::Summary;
+using Scores = study::StartsScores;
 
 constexpr double kTwoDigitsBelow = 10;
 constexpr double kOneDigitBelow = 1000;
 
-std::string Time(const std::optional<double>& seconds) {
-  return Or(seconds, [](double s) { return Duration(core::Seconds(s)); });
-}
-std::string Share(const std::optional<double>& ratio) { return Or(ratio, Percent); }
-std::string Ratio(const std::optional<double>& ratio) { return Or(ratio, Times); }
+std::string Time(double seconds) { return Duration(core::Seconds(seconds)); }
 std::string Count(double n) { return Number(n, 0); }
-std::string Amount(const std::optional<double>& value) {
-  return Or(value, [](double v) {
-    return Number(v, v < kTwoDigitsBelow ? 2 : v < kOneDigitBelow ? 1 : 0);
-  });
+std::string Amount(double value) {
+  return Number(value, value < kTwoDigitsBelow ? 2 : value < kOneDigitBelow ? 1 : 0);
 }
+std::string ThreeDigits(double value) { return Number(value, 3); }
 
-std::string Simulated(const Summary& s, std::uint64_t n) {
-  return s.history ? std::string(kUnknown) : Count(static_cast<double>(n));
+using Figure = std::optional<double>;
+
+Figure Whole(std::uint64_t n) { return static_cast<double>(n); }
+Figure Simulated(const Summary& s, std::uint64_t n) { return s.history ? Figure() : Whole(n); }
+
+// Of expected starts: for how many of how many that waited it was told, and by how much of the wait
+// it was wrong.
+bool HasStarts(const Summary& s) { return s.starts.has_value(); }
+Figure ToldPart(const Summary& s, study::StartsScore Scores::*which) {
+  if (!s.starts || (*s.starts.*which).scored == 0) return {};
+  const study::StartsScore& score = *s.starts.*which;
+  return static_cast<double>(score.told) / static_cast<double>(score.scored);
+}
+Figure Waited(const Summary& s, study::StartsScore Scores::*which) {
+  return s.starts ? Whole((*s.starts.*which).scored) : Figure();
+}
+Figure Error(const Summary& s, study::StartsScore Scores::*which) {
+  return s.starts ? (*s.starts.*which).error_median : Figure();
+}
+Figure FarError(const Summary& s, study::StartsScore Scores::*which) {
+  return s.starts ? (*s.starts.*which).error_p90 : Figure();
 }
 
 struct Line {
   std::string_view label;  // empty: a gap between groups
-  std::function<std::string(const Summary&)> text;
-  std::function<bool(const Summary&)> shown =
-      {};  // absent: always; else where it holds for any policy
+  Figure (*value)(const Summary&);
+  std::string (*text)(double);
+  bool (*shown)(const Summary&) = nullptr;  // absent: always; else where it holds for any policy
 };
 
 const std::vector<Line>& Lines() {
   static const std::vector<Line> lines = {
-      {"jobs finished", [](const Summary& s) { return Count(static_cast<double>(s.finished)); }},
-      {"jobs failed", [](const Summary& s) { return Count(static_cast<double>(s.failed)); },
+      {"jobs finished", [](const Summary& s) { return Whole(s.finished); }, Count},
+      {"jobs failed", [](const Summary& s) { return Whole(s.failed); }, Count,
        [](const Summary& s) { return s.failed > 0; }},
-      {"jobs infeasible", [](const Summary& s) { return Count(static_cast<double>(s.infeasible)); },
+      {"jobs infeasible", [](const Summary& s) { return Whole(s.infeasible); }, Count,
        [](const Summary& s) { return s.infeasible > 0; }},
-      {"jobs unfinished", [](const Summary& s) { return Count(static_cast<double>(s.unfinished)); },
+      {"jobs unfinished", [](const Summary& s) { return Whole(s.unfinished); }, Count,
        [](const Summary& s) { return s.unfinished > 0; }},
-      {"makespan", [](const Summary& s) { return Time(s.makespan); }},
-      {"over the optimum", [](const Summary& s) { return Share(s.distance_from_optimal); },
+      {"makespan", [](const Summary& s) { return s.makespan; }, Time},
+      {"over the optimum", [](const Summary& s) { return s.distance_from_optimal; }, Percent,
        [](const Summary& s) { return s.distance_from_optimal.has_value(); }},
       {"over the bound with sharing",
-       [](const Summary& s) { return Share(s.distance_from_shared_optimum); },
+       [](const Summary& s) { return s.distance_from_shared_optimum; }, Percent,
        [](const Summary& s) { return s.distance_from_shared_optimum.has_value(); }},
-      {"", {}},
-      {"completion time, mean", [](const Summary& s) { return Time(s.jct.mean); }},
-      {"  median", [](const Summary& s) { return Time(s.jct.p50); }},
-      {"  95th percentile", [](const Summary& s) { return Time(s.jct.p95); }},
-      {"  99th percentile", [](const Summary& s) { return Time(s.jct.p99); }},
-      {"queueing, mean", [](const Summary& s) { return Time(s.queueing.mean); }},
-      {"  95th percentile", [](const Summary& s) { return Time(s.queueing.p95); }},
-      {"run time, mean", [](const Summary& s) { return Time(s.run.mean); }},
-      {"slowdown by neighbours, mean", [](const Summary& s) { return Ratio(s.slowdown_mean); }},
-      {"  95th percentile", [](const Summary& s) { return Ratio(s.slowdown_p95); }},
-      {"", {}},
-      {"GPU busy", [](const Summary& s) { return Share(s.busy); }},
-      {"GPU allocated", [](const Summary& s) { return Share(s.allocated); }},
-      {"SM active", [](const Summary& s) { return Share(s.sm); }},
-      {"GPU hours", [](const Summary& s) { return Amount(s.gpu_hours); }},
-      {"energy, kWh", [](const Summary& s) { return Amount(s.energy_kwh); }},
-      {"CPU cores reserved", [](const Summary& s) { return Amount(s.cores_reserved); }},
-      {"CPU cores used", [](const Summary& s) { return Amount(s.cores_used); }},
-      {"", {}},
-      {"out of memory", [](const Summary& s) { return Simulated(s, s.ooms); }},
-      {"resubmissions", [](const Summary& s) { return Simulated(s, s.resubmissions); }},
-      {"moves and preemptions", [](const Summary& s) { return Simulated(s, s.moves); }},
-      {"evictions",
-       [](const Summary& s) {
-         return s.evictions ? Count(static_cast<double>(*s.evictions)) : std::string(kUnknown);
-       },
+      {"", nullptr, nullptr},
+      {"completion time, mean", [](const Summary& s) { return s.jct.mean; }, Time},
+      {"  median", [](const Summary& s) { return s.jct.p50; }, Time},
+      {"  95th percentile", [](const Summary& s) { return s.jct.p95; }, Time},
+      {"  99th percentile", [](const Summary& s) { return s.jct.p99; }, Time},
+      {"queueing, mean", [](const Summary& s) { return s.queueing.mean; }, Time},
+      {"  95th percentile", [](const Summary& s) { return s.queueing.p95; }, Time},
+      {"run time, mean", [](const Summary& s) { return s.run.mean; }, Time},
+      {"slowdown by neighbours, mean", [](const Summary& s) { return s.slowdown_mean; }, Times},
+      {"  95th percentile", [](const Summary& s) { return s.slowdown_p95; }, Times},
+      {"", nullptr, nullptr},
+      {"GPU busy", [](const Summary& s) { return s.busy; }, Percent},
+      {"GPU allocated", [](const Summary& s) { return s.allocated; }, Percent},
+      {"SM active", [](const Summary& s) { return s.sm; }, Percent},
+      {"GPU hours", [](const Summary& s) { return Figure(s.gpu_hours); }, Amount},
+      {"energy, kWh", [](const Summary& s) { return s.energy_kwh; }, Amount},
+      {"CPU cores reserved", [](const Summary& s) { return s.cores_reserved; }, Amount},
+      {"CPU cores used", [](const Summary& s) { return s.cores_used; }, Amount},
+      {"", nullptr, nullptr},
+      {"out of memory", [](const Summary& s) { return Simulated(s, s.ooms); }, Count},
+      {"resubmissions", [](const Summary& s) { return Simulated(s, s.resubmissions); }, Count},
+      {"moves and preemptions", [](const Summary& s) { return Simulated(s, s.moves); }, Count},
+      {"evictions", [](const Summary& s) { return s.evictions ? Whole(*s.evictions) : Figure(); },
+       Count, [](const Summary& s) { return s.evictions.has_value(); }},
+      {"  GPU hours lost to them", [](const Summary& s) { return s.evicted_gpu_hours; }, Amount,
        [](const Summary& s) { return s.evictions.has_value(); }},
-      {"  GPU hours lost to them", [](const Summary& s) { return Amount(s.evicted_gpu_hours); },
-       [](const Summary& s) { return s.evictions.has_value(); }},
-      {"fairness of users (Jain)",
-       [](const Summary& s) { return Or(s.jain, [](double v) { return Number(v, 3); }); }},
-      {"finish-time fairness, worst",
-       [](const Summary& s) { return Ratio(s.finish_time_fairness); }},
-      {"", {}},
-      {"decision, median", [](const Summary& s) { return Time(s.decision_p50); }},
-      {"  99th percentile", [](const Summary& s) { return Time(s.decision_p99); }},
-      {"jobs a CPU second", [](const Summary& s) { return Or(s.jobs_per_cpu_second, Count); }},
+      {"fairness of users (Jain)", [](const Summary& s) { return s.jain; }, ThreeDigits},
+      {"finish-time fairness, worst", [](const Summary& s) { return s.finish_time_fairness; },
+       Times},
+      {"starts told, durations as believed",
+       [](const Summary& s) { return ToldPart(s, &Scores::believed); }, Percent, HasStarts},
+      {"  of how many that waited",
+       [](const Summary& s) { return Waited(s, &Scores::believed); }, Count, HasStarts},
+      {"  error of the wait, median",
+       [](const Summary& s) { return Error(s, &Scores::believed); }, Percent, HasStarts},
+      {"  90th percentile", [](const Summary& s) { return FarError(s, &Scores::believed); },
+       Percent, HasStarts},
+      {"starts told, durations known",
+       [](const Summary& s) { return ToldPart(s, &Scores::known); }, Percent, HasStarts},
+      {"  of how many that waited", [](const Summary& s) { return Waited(s, &Scores::known); },
+       Count, HasStarts},
+      {"  error of the wait, median", [](const Summary& s) { return Error(s, &Scores::known); },
+       Percent, HasStarts},
+      {"  90th percentile", [](const Summary& s) { return FarError(s, &Scores::known); }, Percent,
+       HasStarts},
+      {"starts told, durations unknown",
+       [](const Summary& s) { return ToldPart(s, &Scores::unknown); }, Percent, HasStarts},
+      {"  of how many that waited",
+       [](const Summary& s) { return Waited(s, &Scores::unknown); }, Count, HasStarts},
+      {"  error of the wait, median",
+       [](const Summary& s) { return Error(s, &Scores::unknown); }, Percent, HasStarts},
+      {"  90th percentile", [](const Summary& s) { return FarError(s, &Scores::unknown); },
+       Percent, HasStarts},
+      {"", nullptr, nullptr},
+      {"decision, median", [](const Summary& s) { return s.decision_p50; }, Time},
+      {"  99th percentile", [](const Summary& s) { return s.decision_p99; }, Time},
+      {"jobs a CPU second", [](const Summary& s) { return s.jobs_per_cpu_second; }, Count},
   };
   return lines;
 }
 
-Table TableOf(const SimulationReport& report, std::size_t begin, std::size_t end) {
-  std::vector<std::pair<std::string, Align>> columns = {{"", Align::kLeft}};
-  for (std::size_t i = begin; i < end; ++i) {
-    columns.emplace_back(report.results[i].policy, Align::kRight);
+bool IsShown(const Line& line, const std::vector<PolicyRuns>& policies) {
+  if (line.shown == nullptr) return true;
+  for (const PolicyRuns& runs : policies) {
+    for (const Summary* summary : runs) {
+      if (line.shown(*summary)) return true;
+    }
   }
-  Table table(columns);
-  const auto& all = report.results;
+  return false;
+}
+
+std::string CellOf(const Line& line, const PolicyRuns& runs) {
+  std::vector<Figure> values;
+  for (const Summary* summary : runs) values.push_back(line.value(*summary));
+  return SpreadText(values, line.text);
+}
+
+// Of each policy, its groups by seed.
+std::vector<GroupRuns> GroupsOf(const std::vector<PolicyRuns>& policies,
+                                std::vector<study::GroupTimes> Summary::*which) {
+  std::vector<GroupRuns> out;
+  for (const PolicyRuns& runs : policies) {
+    GroupRuns& groups = out.emplace_back();
+    for (const Summary* summary : runs) groups.push_back(&(summary->*which));
+  }
+  return out;
+}
+
+std::vector<std::string> NamesOf(const std::vector<PolicyRuns>& policies) {
+  std::vector<std::string> names;
+  for (const PolicyRuns& runs : policies) names.push_back(runs.front()->policy);
+  return names;
+}
+
+// All figures of these policies: rows without a label are gaps.
+std::vector<SummaryRow> RowsOf(const std::vector<PolicyRuns>& all,
+                               const std::vector<PolicyRuns>& policies) {
+  std::vector<SummaryRow> rows;
   for (const Line& line : Lines()) {
-    if (line.label.empty()) {
+    if (!IsShown(line, all)) continue;
+    SummaryRow& row = rows.emplace_back(SummaryRow{std::string(line.label), {}});
+    for (const PolicyRuns& runs : policies) {
+      if (line.value != nullptr) row.cells.push_back(CellOf(line, runs));
+    }
+  }
+  return rows;
+}
+
+Table TableOf(const std::vector<PolicyRuns>& policies, const std::vector<SummaryRow>& rows) {
+  std::vector<std::pair<std::string, Align>> columns = {{"", Align::kLeft}};
+  for (const std::string& name : NamesOf(policies)) columns.emplace_back(name, Align::kRight);
+  Table table(columns);
+  for (const SummaryRow& row : rows) {
+    if (row.label.empty()) {
       table.Gap();
       continue;
     }
-    if (line.shown && std::none_of(all.begin(), all.end(), line.shown)) continue;
-    std::vector<std::string> cells = {std::string(line.label)};
-    for (std::size_t i = begin; i < end; ++i) cells.push_back(line.text(all[i]));
+    std::vector<std::string> cells = {row.label};
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
     table.Row(std::move(cells));
   }
   return table;
 }
 
+// Policies that do not fit beside each other stand below each other. `rows` makes those of some.
+template <class Rows>
+std::string TablesWithin(const std::vector<PolicyRuns>& policies, std::size_t width,
+                         const Rows& rows) {
+  std::string out;
+  for (std::size_t begin = 0; begin < policies.size();) {
+    const auto part = [&](std::size_t end) {
+      const std::vector<PolicyRuns> some(policies.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         policies.begin() + static_cast<std::ptrdiff_t>(end));
+      return TableOf(some, rows(some));
+    };
+    std::size_t end = begin + 1;
+    while (end < policies.size() && part(end + 1).Width() <= width) ++end;
+    if (begin > 0) out += '\n';
+    out += part(end).Text();
+    begin = end;
+  }
+  return out;
+}
+
 }  // namespace
 
+std::vector<PolicyRuns> RunsOf(const SimulationReport& report) {
+  std::vector<PolicyRuns> policies(report.results.size());
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    if (report.seeds.empty()) policies[p].push_back(&report.results[p]);
+    for (const study::SeedResults& seed : report.seeds) policies[p].push_back(&seed.results[p]);
+  }
+  return policies;
+}
+
 std::vector<SummaryRow> SummaryRows(const std::vector<Summary>& results) {
-  std::vector<SummaryRow> rows;
-  for (const Line& line : Lines()) {
-    if (line.label.empty()) continue;
-    if (line.shown && std::none_of(results.begin(), results.end(), line.shown)) continue;
-    SummaryRow row{std::string(line.label), {}};
-    for (const Summary& summary : results) row.cells.push_back(line.text(summary));
+  std::vector<PolicyRuns> policies;
+  for (const Summary& summary : results) policies.push_back({&summary});
+  std::vector<SummaryRow> rows = RowsOf(policies, policies);
+  std::erase_if(rows, [](const SummaryRow& row) { return row.label.empty(); });
+  for (SummaryRow& row : SizeRows(GroupsOf(policies, &Summary::by_size))) {
     rows.push_back(std::move(row));
   }
   return rows;
@@ -146,19 +254,25 @@ std::string InWords(const core::Cluster& cluster) {
 
 std::string SimulationTable(const SimulationReport& report, std::size_t width) {
   const std::size_t jobs = report.results.empty() ? 0 : report.results.front().jobs;
-  std::string out =
-      Wrapped(fmt::format("{} job{}; {}; belief {}, durations {}, seed {}",
-                          Count(static_cast<double>(jobs)), jobs == 1 ? "" : "s", report.machines,
-                          report.belief, report.durations, report.seed),
-              width, 2) +
-      "\n\n";
-  for (std::size_t begin = 0; begin < report.results.size();) {
-    std::size_t end = begin + 1;
-    while (end < report.results.size() && TableOf(report, begin, end + 1).Width() <= width) ++end;
-    if (begin > 0) out += '\n';
-    out += TableOf(report, begin, end).Text();
-    begin = end;
-  }
+  const std::vector<PolicyRuns> policies = RunsOf(report);
+  const std::string seeds = report.seeds.empty()
+                                ? fmt::format("seed {}", report.seed)
+                                : fmt::format("seeds {} to {}, mean ± standard deviation",
+                                              report.seeds.front().seed, report.seeds.back().seed);
+  std::string out;
+  for (const std::string& line : BestForWhom(policies)) out += Wrapped(line, width, 2) + '\n';
+  if (!out.empty()) out += '\n';
+  out += Wrapped(fmt::format("{} job{}; {}; belief {}, durations {}, {}",
+                             Count(static_cast<double>(jobs)), jobs == 1 ? "" : "s",
+                             report.machines, report.belief, report.durations, seeds),
+                 width, 2) +
+         "\n\n";
+  out += TablesWithin(policies, width, [&](const auto& some) { return RowsOf(policies, some); });
+  const auto by_size = [](const auto& some) { return SizeRows(GroupsOf(some, &Summary::by_size)); };
+  if (!by_size(policies).empty()) out += '\n' + TablesWithin(policies, width, by_size);
+  const std::string users =
+      UsersText(NamesOf(policies), GroupsOf(policies, &Summary::by_user), width);
+  if (!users.empty()) out += '\n' + users;
   if (!report.notes.empty()) out += '\n';
   for (const std::string& note : report.notes) {
     out += Wrapped("note: " + note, width, 6) + '\n';

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "report/simulation/best_for_whom.h"
+#include "report/simulation/group_times.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
@@ -17,6 +19,15 @@ using json::Writer;
 using study::WhatIfRow;
 
 constexpr std::size_t kMostWhatIfUsers = 1000;
+
+// Of very many users, those with most jobs.
+std::vector<study::GroupTimes> MostJobs(std::vector<study::GroupTimes> users) {
+  if (users.size() <= kMostWhatIfUsers) return users;
+  std::stable_sort(users.begin(), users.end(),
+                   [](const auto& a, const auto& b) { return a.jobs > b.jobs; });
+  users.resize(kMostWhatIfUsers);
+  return users;
+}
 
 void WriteRow(Writer& out, const WhatIfRow& row) {
   out.Object([&] {
@@ -35,6 +46,8 @@ void WriteRow(Writer& out, const WhatIfRow& row) {
       out.Field("queueing_seconds", row.queueing_curve);
       out.Field("slowdown", row.slowdown_curve);
     });
+    WriteGroups(out, "by_size", "size", row.by_size);
+    WriteGroups(out, "by_user", "user", MostJobs(row.by_user));
   });
 }
 
@@ -114,7 +127,35 @@ std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width) {
   add("GPU busy",
       [](const WhatIfRow& r) { return Or(r.busy, [](double v) { return Percent(v); }); });
   add("out of memory", [](const WhatIfRow& r) { return Number(static_cast<double>(r.ooms), 0); });
-  std::string out = table.Text();
+  std::vector<GroupRuns> sizes, users;
+  std::vector<std::string> names;
+  for (const WhatIfRow* row : rows) {
+    sizes.push_back({&row->by_size});
+    users.push_back({&row->by_user});
+    names.push_back(row->name);
+  }
+  table.Gap();
+  for (SummaryRow& row : SizeRows(sizes)) {
+    std::vector<std::string> cells = {std::move(row.label)};
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+    table.Row(std::move(cells));
+  }
+  // What BestForWhom reads of a summary; of the past nothing is chosen.
+  std::vector<study::Summary> summaries(result.policies.size());
+  std::vector<PolicyRuns> choices;
+  for (std::size_t p = 0; p < summaries.size(); ++p) {
+    const WhatIfRow& row = result.policies[p];
+    summaries[p].policy = row.name;
+    summaries[p].jct.mean = row.jct_mean;
+    summaries[p].by_size = row.by_size;
+    summaries[p].by_user = row.by_user;
+    choices.push_back({&summaries[p]});
+  }
+  std::string out;
+  for (const std::string& line : BestForWhom(choices)) out += Wrapped(line, width, 2) + '\n';
+  if (!out.empty()) out += '\n';
+  out += table.Text();
+  if (const std::string text = UsersText(names, users, width); !text.empty()) out += '\n' + text;
   if (!result.remarks.empty()) out += '\n';
   for (const std::string& remark : result.remarks) {
     out += Wrapped("note: " + remark, width, 6) + '\n';

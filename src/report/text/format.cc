@@ -54,6 +54,10 @@ std::string Size(core::Bytes bytes) {
   return std::isfinite(bytes.value) ? core::SizeText(bytes) : kUnknown;
 }
 
+std::string Rate(core::BytesPerSecond rate) {
+  return std::isfinite(rate.value) ? core::RateText(rate) : kUnknown;
+}
+
 std::string Number(double value, int digits) {
   if (!std::isfinite(value)) return kUnknown;
   std::string text = fmt::format("{:.{}f}", std::abs(value), digits);

@@ -1,4 +1,4 @@
-// Figures as people read them: "1h 23m", "12.3 %", "4.5 GB". Unknown is a dash.
+// Figures as people read them: "1h 23m", "12.3 %", "4.5 GiB". Unknown is a dash.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ inline constexpr const char* kUnknown = "-";
 std::string Duration(core::Seconds time);
 std::string About(core::Seconds time);         // of what nobody knows exactly: "12 s", "58 min"
 std::string Percent(core::Ratio share);        // "12.3 %"
-std::string Size(core::Bytes bytes);           // "4.5 GB", in powers of 1000
+std::string Size(core::Bytes bytes);           // "4.5 GiB", in powers of 1024
+std::string Rate(core::BytesPerSecond rate);   // "4.5 GB/s", in powers of 1000
 std::string Number(double value, int digits);  // "12,345.6"
 std::string Times(core::Ratio ratio);          // "1.08x"
 

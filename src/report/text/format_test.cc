@@ -53,8 +53,9 @@ TEST(Number, GroupsThousands) {
 
 TEST(Units, AreShown) {
   EXPECT_EQ(Percent(0.1234), "12.3 %");
-  EXPECT_EQ(Size(core::Bytes(4.5e9)), "4.5 GB");
-  EXPECT_EQ(Size(core::Bytes(999.96e6)), "1.0 GB");
+  EXPECT_EQ(Size(core::GiB(4.5)), "4.5 GiB");
+  EXPECT_EQ(Rate(core::GBps(4.5)), "4.5 GB/s");
+  EXPECT_EQ(Size(core::GiB(0.99999)), "1.0 GiB");
   EXPECT_EQ(Size(core::Bytes(12)), "12 B");
   EXPECT_EQ(Times(1.084), "1.08x");
   EXPECT_EQ(Or(std::nullopt, Percent), "-");

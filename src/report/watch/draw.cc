@@ -173,6 +173,9 @@ ScreenLine JobLine(const WatchState& state, const JobRecord& job, std::size_t wi
   if (job.steps_per_second) {
     line.pieces.push_back({fmt::format("  {} steps/s", Number(*job.steps_per_second, 1))});
   }
+  if (const std::string slower = core::SlowerInWords(job); !slower.empty()) {
+    line.pieces.push_back({"  " + slower, Ink::kWarn});
+  }
   if (job.phase != core::Phase::kRunning) {
     line.pieces.push_back({fmt::format("  {}", core::NameOf(job.phase)), Ink::kWarn});
   }
@@ -214,7 +217,8 @@ std::vector<ScreenLine> HelpLines() {
   lines.push_back({});
   for (const char* words :
        {"busy: share of the time that the GPU worked, and its last minutes.",
-        "speed: a job's rate divided by its rate alone. SMs: the most of them it may use.",
+        "speed: a job's rate divided by its rate alone, where that was seen. SMs: the most it may "
+        "use.",
         "together: the sum of the speeds on a GPU; above 1, sharing pays.",
         "unused: the GPU was given to jobs, and they do not use it. -: nobody knows."}) {
     lines.push_back({{{std::string("  ") + words}}, false});

@@ -100,12 +100,12 @@ TEST(Watch, ShowsGpusWithTheirResidentsTheHostAndTheQueue) {
       Lines(SomeState()),
       ElementsAre(
           "|sharewell top  box: policy sharewell, 2 GPUs, 2 running, 1 waiting",
-          "|cores ███░░░ 8 of 16 given  CPU ██░░░░ 25 %  memory ██░░░░ 16.0 GB of 64.0 GB",
+          "|cores ███░░░ 8 of 16 given  CPU ██░░░░ 25 %  memory ██░░░░ 14.9 GiB of 59.6 GiB",
           "|GPU model busy                   memory",
-          ">  0 H200  █████░  97 %        █  █░░░░░ 30.0 GB of 150.0 GB  together 1.53x",
-          "|       17 python3 train.py ann       speed  91 %  SMs  60 %    3.1 GB  4 cores …",
-          "|       18 python3 train.py bob       speed  62 %  SMs  60 %    3.1 GB  4 cores …",
-          "|  1 H200  ······     -           █░░░░░ 30.0 GB of 150.0 GB  idle", "|queue",
+          ">  0 H200  █████░  97 %        █  █░░░░░ 27.9 GiB of 139.7 GiB  together 1.53x",
+          "|       17 python3 train.py ann       speed  91 %  SMs  60 %   2.9 GiB  4 cores …",
+          "|       18 python3 train.py bob       speed  62 %  SMs  60 %   2.9 GiB  4 cores …",
+          "|  1 H200  ······     -           █░░░░░ 27.9 GiB of 139.7 GiB  idle", "|queue",
           "|       19 python3 train.py ann       waiting  in 4 min  no GPU has room", "|", "|", "|",
           "|", "|q quit  ? help  s sort: index  u user  w why  l log  c cancel"));
 }

@@ -68,9 +68,10 @@ TEST_F(JobContract, AllOfAChangeIsThereAfterwards) {
   auto full = FullJob(7);
   std::swap(full.asked.environment[2], full.asked.environment[3]);
   const std::string bytes("a\0b\xff", 4);
-  const core::SharedRun run{"H200", "2x/x" + bytes, "profile:y", 0.1, 1.0 / 3, true, 5, 0.8,
-                            1,      "ann",          "bob"};
-  const core::SharedRun unfit{"H200", "a", "", 0, 0, false, 6, 1, 1, "", ""};
+  const core::SharedRun run{"H200",  "2x/x" + bytes, "profile:y", 0.1,
+                            1.0 / 3, true,           5,           0.8,
+                            1,       "ann",          "bob",       core::Seconds(12.5)};
+  const core::SharedRun unfit{"H200", "a", "", 0, {}, false, 6, 1, 1, "", "", {}};
   const core::Event event{4, 1000, "job.started", 7, "job 7 started, \xe2\x82\xac"};
   Write({{PlainJob(6), full},
          {event, {5, 1001, "gpu.drained", 0, "x"}},
@@ -108,7 +109,7 @@ TEST_F(JobContract, B3_FactsAreFoundByHowTheirNamesBegin) {
 
 TEST_F(JobContract, B5_WhoSharedMostLosesTheirOldestPairs) {
   const auto run = [](const std::string& a, const std::string& b, core::UnixMillis time) {
-    return core::SharedRun{"H200", "x", "y", 1, 1, true, time, 1, 1, a, b};
+    return core::SharedRun{"H200", "x", "y", 1, 1, true, time, 1, 1, a, b, {}};
   };
   JobChanges changes;
   changes.shared = {run("ann", "bob", 1), run("bob", "ann", 2)};

@@ -225,7 +225,7 @@ core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust tr
   json::Reader reader(json, place, trust, error);
   core::Source all = core::Source::kAssumed;
   ReadSource(reader, "source", all);
-  needs.sources = core::Sources::All(all);
+  needs.sources = core::SourcesByOne(all);
   json::EachField(needs, FieldReader(reader, false, error));
   reader.RefuseOthers();
   return needs;
@@ -258,6 +258,22 @@ void ReadSeen(json::Reader& reader, core::SeenFigures& seen, std::string& error)
   inner.Number("gpu_memory_bytes", seen.gpu_memory, {});
   inner.Number("host_memory_bytes", seen.host_memory, {});
   inner.Number("power_watts", seen.power, {});
+}
+
+void ReadSeenRate(json::Reader& reader, std::optional<core::SeenRate>& alone) {
+  std::optional<double> rate;
+  std::optional<core::Seconds> over;
+  reader.Number("steps_per_second_alone", rate, {});
+  reader.Number("seen_alone_seconds", over, {});
+  if (rate && over) alone = {*rate, *over};
+}
+
+// An older version compared steps with a rate that was only predicted, too, and did not say so.
+void ForgetGuesses(json::Value needs, core::JobRecord& record) {
+  if (!needs["pace_source"].is_null()) return;
+  const bool compared = record.steps && record.believed.profile.steps_per_second;
+  if (compared || record.alone_time == core::Seconds(0)) record.alone_time.reset();
+  if (compared) record.slowdown.reset();
 }
 
 core::JobRecord ReadRecord(json::Value json, std::string& error) {
@@ -305,11 +321,13 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   reader.Whole("exit_code", record.exit_code);
   reader.Number("steps", record.steps, {});
   reader.Number("steps_per_second", record.steps_per_second, {});
+  ReadSeenRate(reader, record.alone);
   reader.Number("slowdown", record.slowdown, {});
   ReadSeen(reader, record.seen, error);
   reader.Number("run_time_seconds", record.run_time, {});
   reader.Number("alone_time_seconds", record.alone_time, {});
   reader.Number("time_limit_extended_seconds", record.limit_extended, {});
+  ForgetGuesses(json["needs"], record);
   return record;
 }
 

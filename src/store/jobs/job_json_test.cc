@@ -50,6 +50,21 @@ TEST(JobJson, ARecordComesBackAsItWas) {
   EXPECT_EQ(*bare_again, bare);
 }
 
+TEST(JobJson, U2_WhatAnOlderVersionComparedWithAPredictionIsForgotten) {
+  Json old = Json::parse(JobToJson(FullJob(17)));
+  for (const char* added : {"steps_per_second_alone", "seen_alone_seconds"}) old.erase(added);
+  EXPECT_TRUE(JobFromJson(old.dump())->slowdown) << "it says that its rate was observed";
+  old["needs"].erase("pace_source");
+  old["needs"]["source"] = "observed";
+  const auto read = JobFromJson(old.dump());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->believed.sources.pace, core::Source::kPredicted) << "nobody says otherwise";
+  EXPECT_FALSE(read->slowdown);
+  EXPECT_FALSE(read->alone_time);
+  old["steps"] = nullptr;  // a silent job was judged by its SMs, which were observed
+  EXPECT_TRUE(JobFromJson(old.dump())->slowdown);
+}
+
 TEST(JobJson, AsStoredItHasNoNullsAndComesBackTheSame) {
   core::JobRecord bare;
   bare.asked.command = {"true"};
@@ -109,6 +124,7 @@ TEST(JobJson, OneSourceStandsForAll) {
   ASSERT_TRUE(read) << read.error().message;
   core::Sources expected = core::Sources::All(core::Source::kObserved);
   expected.cores = core::Source::kTold;
+  expected.pace = core::Source::kPredicted;  // nobody says that it was observed
   EXPECT_EQ(read->needs->sources, expected);
 }
 

@@ -72,7 +72,7 @@ class FieldWriter {
   }
   void operator()(const json::Field& field, core::Source source) {
     // In the store those that are like the first are not written.
-    const bool like_first = first_source_ == source;
+    const bool like_first = first_source_ == source && !field.always;
     if (!first_source_) first_source_ = source;
     if (like_first && writer_.style() == json::Style::kBrief) return;
     writer_.Field(KeyOf(field), core::NameOf(source));
@@ -166,7 +166,12 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
   writer.Field("exit_code", record.exit_code);
   writer.Field("steps", record.steps);
   writer.Field("steps_per_second", record.steps_per_second);
+  writer.Field("steps_per_second_alone",
+               record.alone ? std::optional(record.alone->steps_per_second) : std::nullopt);
+  writer.Field("seen_alone_seconds",
+               record.alone ? std::optional(record.alone->over) : std::nullopt);
   writer.Field("slowdown", record.slowdown);
+  writer.Field("slower_than_predicted", core::SlowerThanPredicted(record));
   if (record.seen == core::SeenFigures{}) {
     writer.Null("seen");
   } else {

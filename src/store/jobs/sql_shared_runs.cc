@@ -26,21 +26,32 @@ double NumberIn(std::string_view text) {
   return value;
 }
 
+// A speed that nobody measured is an empty text.
+std::string SpeedText(std::optional<core::Ratio> speed) {
+  return speed ? fmt::format("{}", *speed) : "";
+}
+
+std::optional<core::Ratio> SpeedIn(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional<core::Ratio>(NumberIn(text));
+}
+
 }  // namespace
 
 core::Result<void> PutShared(Database& database, const std::vector<core::SharedRun>& shared) {
   for (const core::SharedRun& run : shared) {
     const std::string gpu = StoredName(run.gpu_model);
-    const std::string a = fmt::format("{}", run.speed_a), b = fmt::format("{}", run.speed_b);
+    const std::string a = SpeedText(run.speed_a), b = SpeedText(run.speed_b);
     const std::string share_a = fmt::format("{}", run.sm_share_a);
     const std::string share_b = fmt::format("{}", run.sm_share_b);
+    const std::string over = fmt::format("{}", run.over.value);
     const std::string owner_a = StoredName(run.user_a), owner_b = StoredName(run.user_b);
     auto done = database.Run(
         "INSERT INTO shared_run(time, gpu, a, b, speed_a, speed_b, fits, share_a, share_b, "
-        "owner_a, owner_b) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        "owner_a, owner_b, watched) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         {run.time, std::string_view(gpu), Blob{run.a}, Blob{run.b}, std::string_view(a),
          std::string_view(b), std::int64_t{run.fits ? 1 : 0}, std::string_view(share_a),
-         std::string_view(share_b), std::string_view(owner_a), std::string_view(owner_b)});
+         std::string_view(share_b), std::string_view(owner_a), std::string_view(owner_b),
+         std::string_view(over)});
     if (!done) return done;
   }
   return {};
@@ -49,14 +60,15 @@ core::Result<void> PutShared(Database& database, const std::vector<core::SharedR
 core::Result<std::vector<core::SharedRun>> SqlJobStore::SharedRuns() {
   std::vector<core::SharedRun> runs;
   auto done = Read(
-      "SELECT gpu, a, b, speed_a, speed_b, fits, time, share_a, share_b, owner_a, owner_b "
+      "SELECT gpu, a, b, speed_a, speed_b, fits, time, share_a, share_b, owner_a, owner_b, "
+      "watched "
       "FROM shared_run ORDER BY id",
       {}, [&](const Row& row) {
         runs.push_back({std::string(row.Bytes(0)), std::string(row.Bytes(1)),
-                        std::string(row.Bytes(2)), NumberIn(row.Bytes(3)), NumberIn(row.Bytes(4)),
+                        std::string(row.Bytes(2)), SpeedIn(row.Bytes(3)), SpeedIn(row.Bytes(4)),
                         row.Integer(5) != 0, row.Integer(6), NumberIn(row.Bytes(7)),
                         NumberIn(row.Bytes(8)), std::string(row.Bytes(9)),
-                        std::string(row.Bytes(10))});
+                        std::string(row.Bytes(10)), core::Seconds(NumberIn(row.Bytes(11)))});
       });
   RETURN_IF_ERROR(done);
   return runs;

@@ -58,20 +58,27 @@ std::optional<T> As(std::optional<double> value) {
   return value ? std::optional<T>(T(*value)) : std::nullopt;
 }
 
+// In the steady window: cuDNN's search for algorithms takes what is free before it, for a moment,
+// and is no need.
 std::optional<core::Bytes> GpuMemory(const JobView& view) {
-  std::optional<double> peak;
+  std::optional<double> most;
+  const auto figure = [&](const Metric& metric, const std::string& gpu, const std::string& job) {
+    const auto steady = view.series->FigureOf(metric, gpu, job, view.window);
+    return steady ? steady : view.series->FigureOf(metric, gpu, job, view.life);
+  };
   for (const std::string& gpu : view.gpus) {
-    if (const auto own = view.series->FigureOf(collect::kJobGpuMemory, gpu, view.job, view.life)) {
-      peak = std::max(peak.value_or(0), own->most);
+    if (const auto own = figure(collect::kJobGpuMemory, gpu, view.job)) {
+      most = std::max(most.value_or(0), own->most);
       continue;
     }
     // No processes named: what the GPU holds now and did not before.
     const auto used = view.series->FigureOf(collect::kGpuMemoryUsed, gpu, "", view.life);
     if (view.alone && used && used->readings > 1) {
-      peak = std::max(peak.value_or(0), used->most - used->least);
+      const double held = figure(collect::kGpuMemoryUsed, gpu, "")->most;
+      most = std::max(most.value_or(0), held - used->least);
     }
   }
-  return As<core::Bytes>(peak);
+  return As<core::Bytes>(most);
 }
 
 std::string Share(double ratio) { return fmt::format("{:.0f} %", 100 * ratio); }

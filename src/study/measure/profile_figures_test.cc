@@ -135,6 +135,12 @@ TEST_F(ProfileFigures, AllThatThereIs) {
   EXPECT_EQ(profile.host_memory, core::Bytes(4.5e9));
 }
 
+TEST_F(ProfileFigures, U1_MemoryThatASearchTookBeforeTheWindowIsNoNeed) {
+  Always(collect::kJobGpuMemory, "0", "a", 7e9);
+  for (Reading& reading : readings_[1]) reading.value = 70e9;
+  EXPECT_EQ(MeasuredProfile(View(8)).gpu_memory, core::Bytes(7e9));
+}
+
 TEST_F(ProfileFigures, UnknownIsAbsent) {
   const JobView view = View(8);
   EXPECT_EQ(MeasuredProfile(view), core::Profile());

@@ -68,10 +68,22 @@ Summary SummaryFrom(Value r) {
   s.decision_p99 = NumberIn(r, "decision_p99_seconds");
   s.jobs_per_cpu_second = NumberIn(r, "jobs_per_cpu_second");
   s.distance_from_optimal = NumberIn(r, "distance_from_optimal");
+  s.by_size = ReadGroupTimes(r["by_size"], "size");
+  s.by_user = ReadGroupTimes(r["by_user"], "user");
   return s;
 }
 
 }  // namespace
+
+std::vector<GroupTimes> ReadGroupTimes(Value list, std::string_view name) {
+  std::vector<GroupTimes> groups;
+  for (const Value group : list.items()) {
+    groups.push_back({TextIn(group, name), CountIn(group, "jobs"),
+                      NumberIn(group, "wait_mean_seconds"), NumberIn(group, "wait_p99_seconds"),
+                      NumberIn(group, "jct_mean_seconds"), NumberIn(group, "jct_p99_seconds")});
+  }
+  return groups;
+}
 
 core::Result<SimulationResults> ReadSimulationSummary(std::string_view text,
                                                       const std::string& name) {

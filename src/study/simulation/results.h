@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "json/value.h"
 #include "study/simulation/summary.h"
 
 namespace sharewell::study {
@@ -42,6 +43,9 @@ struct SimulationResults {
   std::vector<std::string> notes;
   std::vector<PolicyResult> policies;  // in the order given to simulate; at least one
 };
+
+// A list of what WriteGroups wrote; `name` is the key of their names. What is no list is empty.
+std::vector<GroupTimes> ReadGroupTimes(json::Value list, std::string_view name);
 
 // `name` stands in messages. The policies have a summary alone.
 core::Result<SimulationResults> ReadSimulationSummary(std::string_view json,

@@ -16,6 +16,7 @@
 #include "study/simulation/optimal.h"
 #include "study/simulation/predicted_belief.h"
 #include "study/simulation/shared_optimum/shared_optimum.h"
+#include "study/simulation/starts/score_starts.h"
 
 namespace sharewell::study {
 namespace {
@@ -68,6 +69,30 @@ class Log : public control::Recorder {
   std::vector<DecisionRow> rows_;
 };
 
+// Beside the run's own belief: how good starts are where durations are known, and where they are
+// not. Each is a run of its own, because policies decide by durations.
+core::Result<void> ScoreOthers(const Scenario& scenario, const std::string& policy,
+                               const SimulateOptions& options,
+                               const std::function<void(std::size_t, std::size_t)>& progress,
+                               Simulation& to) {
+  StartsScores& starts = *to.summary.starts;
+  const auto score = [&](std::optional<double> durations, StartsScore& out) -> core::Result<void> {
+    if (durations == options.belief.durations) {
+      out = starts.believed;
+      return {};
+    }
+    SimulateOptions other = options;
+    other.belief.durations = durations;
+    other.keep_decisions = false;
+    const auto run = Simulate(scenario, policy, other, progress);
+    if (!run) return tl::unexpected(core::Error(run.error()).Within(policy));
+    out = run->summary.starts->believed;
+    return {};
+  };
+  RETURN_IF_ERROR(score(0.0, starts.known));
+  return score(std::nullopt, starts.unknown);
+}
+
 }  // namespace
 
 double CpuSeconds() {
@@ -114,16 +139,21 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
              const core::JobView &a = at.job(pair.a), &b = at.job(pair.b);
              if (!a.job.workload.valid() || !b.job.workload.valid()) return;
              const auto model = scenario.cluster.ModelOf(a.allocation.gpus.front());
-             believed.Learn(model, a.job.workload, b.job.workload, pair.speed_a, pair.speed_b,
-                            pair.sm_share_a, pair.sm_share_b);
+             believed.Learn(model, a.job.workload, b.job.workload, pair.speed_a,
+                            pair.speed_b.value_or(1), pair.sm_share_a, pair.sm_share_b);
            }});
   if (options.guard) loop.Watch(guard, readings);
 
+  StartScorer scorer(scenario.jobs.size(), options.belief.seed,
+                     options.belief.durations.value_or(0));
   for (std::size_t turn = 0;; ++turn) {
     if (options.until && world.NextEvent().value_or(*options.until) >= *options.until) break;
     auto more = loop.Turn();
     RETURN_IF_ERROR(more);
     if (!*more) break;
+    if (options.score_starts) {
+      RETURN_IF_ERROR(scorer.Look(snapshot, **policy, believed));
+    }
     if (progress && turn % 1024 == 0) {
       const std::size_t live = snapshot.waiting().size() + snapshot.running().size();
       progress(snapshot.job_count() - live, scenario.jobs.size());
@@ -139,6 +169,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   const double cpu = CpuSeconds() - begin + options.cpu_seconds_before;
   out.summary = Summarise(scenario, world, policy_name, log.took(), cpu);
   if (options.guard) CountEvictions(scenario, world, out.summary);
+  if (options.score_starts) out.summary.starts = {scorer.Score(world.outcomes()), {}, {}};
   out.outcomes = world.outcomes();
   out.decisions = log.TakeRows();
   return out;
@@ -192,6 +223,9 @@ core::Result<Comparison> ComparePolicies(const Scenario& scenario,
     auto simulation = Simulate(scenario, policy, options.simulate, progress);
     if (!simulation) return tl::unexpected(std::move(simulation.error()).Within(policy));
     if (options.done) options.done(policy, *simulation);
+    if (options.simulate.score_starts) {
+      RETURN_IF_ERROR(ScoreOthers(scenario, policy, options.simulate, progress, *simulation));
+    }
     out.results.push_back(std::move(simulation->summary));
   }
   for (Summary& summary : out.results) {

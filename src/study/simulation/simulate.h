@@ -23,6 +23,8 @@ struct SimulateOptions {
   bool keep_decisions = false;
   // The guard looks at bounds and evicts, as on a server. False: the papers' systems had none.
   bool guard = false;
+  // Tell every job that waits when it should start, and score that in the summary.
+  bool score_starts = false;
   double cpu_seconds_before = 0;  // spent on reading, counted into jobs per CPU second
 };
 

@@ -25,6 +25,7 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
   s.jobs = scenario.jobs.size();
   std::vector<double> jct, queueing, run, slowdown;
   std::vector<std::vector<double>> stretch_by_user(scenario.users.size());
+  GroupedTimes groups;
   std::optional<double> first, last;
   for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
     const core::Job& job = scenario.jobs[j];
@@ -34,7 +35,11 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
     s.ooms += static_cast<std::uint64_t>(outcome.ooms);
     s.moves += static_cast<std::uint64_t>(outcome.moves);
     s.gpu_hours += outcome.run_time.value * job.gpus / 3600;
-    if (outcome.first_start) queueing.push_back(outcome.first_start->value - submit);
+    std::optional<double> wait, taken;
+    if (outcome.first_start) wait = outcome.first_start->value - submit;
+    if (outcome.end == End::kFinished) taken = outcome.finish.value - submit;
+    if (wait) queueing.push_back(*wait);
+    groups.Add(job.user.index(), job.gpus, wait, taken);
     switch (outcome.end) {
       case End::kFinished:
         ++s.finished;
@@ -53,13 +58,15 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
     if (outcome.end != End::kFinished) continue;
     last = std::max(last.value_or(0), outcome.finish.value);
     s.resubmissions += static_cast<std::uint64_t>(outcome.ooms);
-    jct.push_back(outcome.finish.value - submit);
+    jct.push_back(*taken);
     run.push_back(outcome.run_time.value);
     const double worked = (outcome.run_time - outcome.restarting).value;
     if (outcome.undisturbed.value > 0) slowdown.push_back(worked / outcome.undisturbed.value);
     stretch_by_user[job.user.index()].push_back(jct.back() /
                                                 std::max(scenario.truth[j].work.value, 1e-9));
   }
+  s.by_size = groups.BySize();
+  s.by_user = groups.ByUser(scenario.users);
   s.jct = Describe(jct);
   s.queueing = Describe(queueing);
   s.run = Describe(run);

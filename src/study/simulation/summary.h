@@ -8,7 +8,9 @@
 
 #include "core/units.h"
 #include "sim/world.h"
+#include "study/simulation/group_times.h"
 #include "study/simulation/scenario.h"
+#include "study/simulation/starts/starts_score.h"
 
 namespace sharewell::study {
 
@@ -39,8 +41,10 @@ struct Summary {
   std::optional<double> decision_p50, decision_p99;
   std::optional<double> jobs_per_cpu_second;
   std::optional<double> distance_from_optimal;  // makespan over the optimum's, less 1
+  std::optional<StartsScores> starts;           // where they were asked for
   // The same over the bound of all schedules that share GPUs (shared_optimum.h).
   std::optional<double> distance_from_shared_optimum;
+  std::vector<GroupTimes> by_size, by_user;
 };
 
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,

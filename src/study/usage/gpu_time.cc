@@ -109,8 +109,8 @@ class GpuTimeBuilder {
 
   static void SetSpeed(Stay& stay) {
     const JobRecord& job = *stay.job;
-    if (job.alone_time.value > 0 && job.run_time.value > 0) {
-      stay.speed = std::min(1.0, job.alone_time / job.run_time);
+    if (job.alone_time && job.alone_time->value > 0 && job.run_time.value > 0) {
+      stay.speed = std::min(1.0, *job.alone_time / job.run_time);
     } else if (job.slowdown) {
       stay.speed = 1 / std::max(1.0, *job.slowdown);
     } else {

@@ -67,13 +67,15 @@ export type Predictor = {
 
 /** What a job is believed to need, alone. Unknown is null. */
 export type Needs = {
-  /** whom busy, dram and steps_per_second are from; an older client's measured is read as observed */
+  /** whom busy and dram are from; an older client's measured is read as observed */
   source: "observed" | "told" | "predicted" | "assumed";
   sm_source?: "observed" | "told" | "predicted" | "assumed";
   gpu_memory_source?: "observed" | "told" | "predicted" | "assumed";
   cores_source?: "observed" | "told" | "predicted" | "assumed";
   host_memory_source?: "observed" | "told" | "predicted" | "assumed";
   duration_source?: "observed" | "told" | "predicted" | "assumed";
+  /** whom steps_per_second is from; nobody is judged by one that is not observed */
+  pace_source?: "observed" | "told" | "predicted" | "assumed";
   /** where that comes from, in words */
   from: string;
   workload: string | null;
@@ -113,13 +115,15 @@ export type Needs = {
 
 /** As Needs; what is left out is unknown. */
 export type NeedsSent = {
-  /** whom busy, dram and steps_per_second are from; an older client's measured is read as observed */
+  /** whom busy and dram are from; an older client's measured is read as observed */
   source?: "observed" | "told" | "predicted" | "assumed";
   sm_source?: "observed" | "told" | "predicted" | "assumed";
   gpu_memory_source?: "observed" | "told" | "predicted" | "assumed";
   cores_source?: "observed" | "told" | "predicted" | "assumed";
   host_memory_source?: "observed" | "told" | "predicted" | "assumed";
   duration_source?: "observed" | "told" | "predicted" | "assumed";
+  /** whom steps_per_second is from; nobody is judged by one that is not observed */
+  pace_source?: "observed" | "told" | "predicted" | "assumed";
   /** where that comes from, in words */
   from?: string;
   workload?: string | null;
@@ -245,7 +249,7 @@ export type Job = {
   resumed_ms: number | null;
   /** Unix milliseconds. */
   ended_ms: number | null;
-  /** Unix milliseconds. Of a job that waits: when it should start, as the forecast last said; null: nobody can tell, or it does not wait. Null in the answer to a submission. */
+  /** Unix milliseconds. Of a job that waits: when it should start, as believed when the forecast was last made; null: nobody can tell, or it does not wait. Null in the answer to a submission. */
   expected_start_ms: number | null;
   /** how often it was started */
   attempt: number;
@@ -278,8 +282,14 @@ export type Job = {
   exit_code: number | null;
   steps: number | null;
   steps_per_second: number | null;
-  /** measured against itself alone */
+  /** seen while it had its GPUs to itself, never predicted */
+  steps_per_second_alone: number | null;
+  /** for so long that was seen */
+  seen_alone_seconds: number | null;
+  /** measured against itself alone; null where its rate alone was never seen */
   slowdown: number | null;
+  /** where its rate alone was never seen: the predicted rate over the one that it has; null: it is as fast as predicted, or not known */
+  slower_than_predicted: number | null;
   /** what it was seen to use in its last attempt; a GPU's figures while it had the GPU to itself */
   seen: {
     cores?: number | null;
@@ -290,7 +300,8 @@ export type Job = {
     power_watts?: number | null;
   } | null;
   run_time_seconds: number;
-  alone_time_seconds: number;
+  /** what its work takes it alone; null: it shared, and its rate alone was never seen */
+  alone_time_seconds: number | null;
   /** of the last attempt: its time limit was extended by what it lost beside others */
   time_limit_extended_seconds: number;
 };
@@ -576,6 +587,8 @@ export type Pairs = {
     fits: boolean;
     /** Unix milliseconds. */
     time_ms: number | null;
+    /** for so long they were watched together; null: shipped, or they did not fit */
+    measured_seconds: number | null;
   })[];
 };
 
@@ -589,6 +602,31 @@ export type Prediction = {
   needs: Needs;
   /** pairs of cores and the share of its speed it has with them, reckoned by the predictor */
   core_curve: number[][];
+};
+
+/** Waiting and completion of the jobs of one size. */
+export type SizeTimes = {
+  /** GPUs of a job; cpu: none */
+  size: "1" | "2-4" | "5-8" | "9+" | "cpu";
+  jobs: number;
+  /** from submission to the first start */
+  wait_mean_seconds: number | null;
+  wait_p99_seconds: number | null;
+  /** from submission to the end, of finished jobs */
+  jct_mean_seconds: number | null;
+  jct_p99_seconds: number | null;
+};
+
+/** Waiting and completion of one user's jobs. */
+export type UserTimes = {
+  user: string;
+  jobs: number;
+  /** from submission to the first start */
+  wait_mean_seconds: number | null;
+  wait_p99_seconds: number | null;
+  /** from submission to the end, of finished jobs */
+  jct_mean_seconds: number | null;
+  jct_p99_seconds: number | null;
 };
 
 export type WhatIfRow = {
@@ -608,6 +646,10 @@ export type WhatIfRow = {
     queueing_seconds: number[];
     slowdown: number[];
   };
+  /** sizes without jobs are left out */
+  by_size: SizeTimes[];
+  /** longest mean wait first; of more than 1,000 those with most jobs */
+  by_user: UserTimes[];
 };
 
 export type JobChange = {
@@ -699,6 +741,10 @@ export type Used = {
   failed_gpu_hours: number;
   wait_mean_seconds: number | null;
   wait_median_seconds: number | null;
+  wait_p99_seconds: number | null;
+  /** from submission to the end, of finished jobs */
+  jct_mean_seconds: number | null;
+  jct_p99_seconds: number | null;
   /** of finished jobs, time alone over time from submission to end: 1 is a machine of one's own */
   speed_mean: number | null;
 };
@@ -716,6 +762,8 @@ export type Usage = {
   all: Used;
   /** by GPU hours, at most 1,000 */
   users: Used[];
+  /** sizes without jobs are left out */
+  by_size: SizeTimes[];
   /** over users, of speed_mean: 1 is even */
   fairness_jain: number | null;
   /** share of the GPUs' time in which some job held them */

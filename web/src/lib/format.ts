@@ -19,10 +19,10 @@ export function percent(value: Maybe, digits = 0): string {
 
 export function bytes(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
-  const units = ["B", "KB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let at = 0;
-  while (Math.abs(value) >= 1000 && at + 1 < units.length) {
-    value /= 1000;
+  while (Math.abs(value) >= 1024 && at + 1 < units.length) {
+    value /= 1024;
     ++at;
   }
   return `${value >= 100 || at === 0 ? value.toFixed(0) : value.toFixed(1)} ${units[at]}`;
@@ -30,6 +30,11 @@ export function bytes(value: Maybe): string {
 
 export function times(value: Maybe): string {
   return known(value) ? `${value.toFixed(2)}×` : UNKNOWN;
+}
+
+/** "26 % slower than predicted", of a job whose speed alone was never seen; null: it is not, or nobody knows. */
+export function slowerThanPredicted(job: Job): string | null {
+  return job.slower_than_predicted === null ? null : `${percent(1 - 1 / job.slower_than_predicted)} slower than predicted`;
 }
 
 export function duration(seconds: Maybe): string {

@@ -3,7 +3,7 @@ import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
 import type { Job, Neighbours, Samples, Why } from "../lib/api_types";
 import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
-import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, times, until as untilTime, UNKNOWN } from "../lib/format";
+import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, until as untilTime, UNKNOWN } from "../lib/format";
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, jobLink, note, phasePill, problem, table } from "../lib/parts";
@@ -39,6 +39,7 @@ function believedAndSeen(job: Job): HTMLElement {
     ["host memory", bytes(needs.host_memory_bytes), bytes(seen?.host_memory_bytes)],
     ["power", needs.power_watts === null ? UNKNOWN : `${number(needs.power_watts, 0)} W`, seen?.power_watts == null ? UNKNOWN : `${number(seen.power_watts, 0)} W`],
     ["steps a second", number(needs.steps_per_second, 2), number(job.steps_per_second, 2)],
+    ["steps a second, alone", needs.pace_source === "observed" ? number(needs.steps_per_second, 2) : UNKNOWN, number(job.steps_per_second_alone, 2)],
     ["time alone", duration(needs.duration_seconds), isOver(job) ? duration(job.alone_time_seconds) : UNKNOWN],
   ];
   return card("Believed and seen", {},
@@ -56,7 +57,8 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
     ["cores", job.cores > 0 ? number(job.cores) : `asked for ${number(job.cores_asked)}`],
     ["SMs it may use", job.gpus.length > 0 ? percent(job.sm_share) : UNKNOWN],
     ["neighbours", beside.length > 0 ? h("span", {}, ...beside.flatMap((one, i) => [i > 0 ? ", " : "", jobLink(all.get(one) ?? one)])) : "none"],
-    ["what they cost it", job.slowdown === null ? "unknown: it was not measured against itself alone" : `${times(job.slowdown)} its time alone`],
+    ["what they cost it", job.slowdown === null ? "unknown: how fast it is alone was not seen" : `${times(job.slowdown)} its time alone`],
+    ...(job.slower_than_predicted === null ? [] : [["pace", slowerThanPredicted(job) ?? UNKNOWN] as [string, string]]),
     ["steps", job.steps === null ? UNKNOWN : number(job.steps, 0)],
     ["time limit", job.time_limit_seconds === null ? "none" : duration(job.time_limit_seconds)],
     ["starts", `${job.attempt}${job.ooms > 0 ? `, out of GPU memory ${job.ooms} times` : ""}`],

@@ -1,6 +1,6 @@
 // What its own figures say about a job. Each sentence rests on numbers that stand on the same page.
 import type { Job } from "../lib/api_types";
-import { bytes, duration, number, percent } from "../lib/format";
+import { bytes, duration, number, percent, slowerThanPredicted } from "../lib/format";
 
 const ENOUGH = 0.95;
 
@@ -29,8 +29,10 @@ export function adviceFor(job: Job): string[] {
     words.push("It has no time limit. With one (--time), the server can tell others when their turn should come.");
   }
   if (job.slowdown !== null && job.slowdown > 1.02) {
-    const lost = job.run_time_seconds - job.alone_time_seconds;
+    const lost = job.alone_time_seconds === null ? 0 : job.run_time_seconds - job.alone_time_seconds;
     words.push(`Neighbours made it ${percent(1 - 1 / job.slowdown)} slower than alone${lost > 1 ? `: ${duration(lost)} so far` : ""}.`);
   }
+  const slower = slowerThanPredicted(job);
+  if (slower !== null) words.push(`It is ${slower}. Whether that is the prediction's error or its neighbours' doing is not known: it was not seen alone.`);
   return words;
 }

@@ -34,6 +34,11 @@ function spansOf(job: Job, now: number): Span[] {
   return spans;
 }
 
+function startWords(job: Job, now: number): string {
+  if (job.expected_start_ms === null) return "when it starts nobody can tell yet";
+  return `should start ${until(job.expected_start_ms, now)}, as believed now`;
+}
+
 export function lifeOf(job: Job, now: number): HTMLElement {
   const spans = spansOf(job, now);
   const end = Math.max(job.ended_ms ?? now, job.submitted_ms + 1000);
@@ -47,5 +52,5 @@ export function lifeOf(job: Job, now: number): HTMLElement {
     h("div", { class: "legend" }, ...spans.map((span) => h("span", {}, h("span", { class: `key k-${span.kind}` }), span.words)),
       h("span", {}, `submitted ${clock(job.submitted_ms)}`),
       job.ended_ms !== null ? h("span", {}, `ended ${clock(job.ended_ms)}`) : null,
-      job.phase === "waiting" ? h("span", {}, `should start ${until(job.expected_start_ms, now)}`) : null));
+      job.phase === "waiting" ? h("span", {}, startWords(job, now)) : null));
 }

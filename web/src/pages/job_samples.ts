@@ -10,7 +10,7 @@ interface Kind {
   band?: (job: Job) => Band | null;
 }
 
-const GB = 1e-9, MB = 1e-6;
+const GB = 1e-9, MB = 1e-6, GIB = 2 ** -30;
 
 function believed(job: Job, value: number | null, upper: number | null, times: number): Band | null {
   if (value === null) return null;
@@ -26,13 +26,13 @@ const KINDS: Kind[] = [
   { title: "Tensor cores active", unit: "%", times: 100, metrics: [["gpu_tensor_ratio", "GPU"]] },
   { title: "GPU memory bandwidth", unit: "%", times: 100, metrics: [["gpu_dram_ratio", "DRAM of GPU"]],
     band: (job) => believed(job, job.needs.dram, null, 100) },
-  { title: "GPU memory", unit: "GB", times: GB,
+  { title: "GPU memory", unit: "GiB", times: GIB,
     metrics: [["job_gpu_memory_bytes", "this job"], ["gpu_memory_used_bytes", "whole GPU"]],
-    band: (job) => believed(job, job.needs.gpu_memory_bytes, job.needs.gpu_memory_upper_bytes, GB) },
+    band: (job) => believed(job, job.needs.gpu_memory_bytes, job.needs.gpu_memory_upper_bytes, GIB) },
   { title: "CPU cores in use", unit: "cores", times: 1, metrics: [["job_cores", "this job"]],
     band: (job) => believed(job, job.needs.cpu_cores, job.needs.cores_upper, 1) },
-  { title: "Host memory", unit: "GB", times: GB, metrics: [["job_resident_bytes", "this job"]],
-    band: (job) => believed(job, job.needs.host_memory_bytes, null, GB) },
+  { title: "Host memory", unit: "GiB", times: GIB, metrics: [["job_resident_bytes", "this job"]],
+    band: (job) => believed(job, job.needs.host_memory_bytes, null, GIB) },
   { title: "Disk", unit: "MB/s", times: MB, metrics: [["job_read_bytes", "read by this job"], ["job_written_bytes", "written by this job"]] },
   { title: "PCIe", unit: "GB/s", times: GB,
     metrics: [["gpu_gpm_pcie_received_bytes_per_second", "to the GPU"], ["gpu_gpm_pcie_sent_bytes_per_second", "from the GPU"],

@@ -2,7 +2,7 @@
 import type { Gpu, Job } from "../lib/api_types";
 import { jobColours } from "../lib/colours";
 import { h, show, wide } from "../lib/dom";
-import { bytes, clock, count, nameOf, number, percent, since, times, until, UNKNOWN } from "../lib/format";
+import { bytes, clock, count, nameOf, number, percent, since, slowerThanPredicted, times, until, UNKNOWN } from "../lib/format";
 import { live, MANY_GPUS, type Now } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { bar, card, jobLink, note, phasePill, problem, table } from "../lib/parts";
@@ -58,8 +58,8 @@ function resident(job: Job, colour: string): HTMLElement {
   return h("li", { "data-key": job.number },
     h("span", { class: `swatch ${colour}`, "aria-hidden": "true" }),
     h("span", { class: "who" }, jobLink(job)),
-    h("span", { class: "speed", title: "its speed over its speed alone on this GPU" },
-      speed === null ? h("span", { class: "dim" }, "speed ", UNKNOWN) : `${percent(speed)} of alone`),
+    h("span", { class: "speed", title: "its speed over its speed alone on this GPU, where that was seen" },
+      speed !== null ? `${percent(speed)} of alone` : h("span", { class: "dim" }, slowerThanPredicted(job) ?? h("span", {}, "speed ", UNKNOWN))),
     h("span", { class: "dim small of" }, `${job.user} · ${number(job.cores)} cores · ${since(job.resumed_ms ?? job.started_ms, live.now?.at)}`));
 }
 

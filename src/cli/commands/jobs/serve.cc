@@ -101,6 +101,10 @@ class ServeCommand : public Command {
                    "maximum slowdown by neighbours, for a job that sets none")
         ->type_name("FACTOR")
         ->capture_default_str();
+    app.add_option("--patience", patience_,
+                   "match: how long a job waits for the GPU model that suits it, in its durations")
+        ->type_name("X|forever")
+        ->capture_default_str();
     app.add_option("--grace", grace_, "time between SIGTERM and SIGKILL for a job that is stopped")
         ->type_name("TIME")
         ->capture_default_str();
@@ -221,6 +225,9 @@ class ServeCommand : public Command {
     const auto slowdown = ParseNumber("--max-slowdown", max_slowdown_, 1, 100);
     RETURN_IF_ERROR(slowdown);
     options_.max_slowdown = *slowdown;
+    const auto patience = ParsePatience("--patience", patience_);
+    RETURN_IF_ERROR(patience);
+    options_.match_patience = *patience;
     const auto grace = ParseTime("--grace", grace_, 1);
     RETURN_IF_ERROR(grace);
     options_.grace = *grace;
@@ -288,6 +295,7 @@ class ServeCommand : public Command {
   std::string engine_ = "local", mode_ = "admin";
   server::SlurmOptions slurm_;
   server::KubernetesOptions kubernetes_;
+  std::string patience_ = PatienceText();
   std::string max_slowdown_ = "1.25", grace_ = "20s", pause_gap_ = "60s";
   std::optional<core::Seconds> left_;  // absent: for ever
 };

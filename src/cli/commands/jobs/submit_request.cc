@@ -206,7 +206,11 @@ Result<core::Submission> SubmitRequest::One() const {
   if (one.time_limit && one.time_limit->value < 1) {
     return UsageError("--time: {} is not allowed; give 1s or more", core::Quoted(time));
   }
-  for (const auto gpu : platform::SplitList(gpu_models, ',')) one.gpu_models.emplace_back(gpu);
+  const auto known = catalogue::GpuCatalogue::Builtin();
+  for (const auto gpu : platform::SplitList(gpu_models, ',')) {
+    const core::GpuModel* model = known.Lookup(gpu);
+    one.gpu_models.emplace_back(model != nullptr ? model->name : gpu);
+  }
   for (const auto job : platform::SplitList(after, ',')) {
     const auto number = ParseJob(job);
     if (!number) return tl::unexpected(core::Error(number.error()).Within("--after"));

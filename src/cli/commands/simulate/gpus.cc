@@ -31,8 +31,7 @@ std::string AsTable(const std::vector<GpuModel>& models) {
                        {"BF16", Align::kRight},
                        {"power", Align::kRight}});
   for (const GpuModel& m : models) {
-    table.Row({m.name, report::Number(m.memory / core::GiB(1), 1) + " GiB",
-               report::Size(core::Bytes(m.bandwidth.value)) + "/s", std::to_string(m.sms),
+    table.Row({m.name, report::Size(m.memory), report::Rate(m.bandwidth), std::to_string(m.sms),
                report::Number(m.fp32_tflops, 1), Tflops(m.tf32_tflops), Tflops(m.fp16_tflops),
                Tflops(m.bf16_tflops), report::Or(Plain(m.power_limit), [](double w) {
                  return report::Number(w, 0) + " W";

@@ -23,18 +23,19 @@ namespace {
 using core::Result;
 
 // What the run came to, for the shell and in a sentence on stderr.
-ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early) {
+ExitCode Judge(const std::vector<study::Summary>& results, bool stopped_early,
+               const std::string& seed = "") {
   bool failures = false;
   for (const study::Summary& s : results) {
     const std::size_t stuck = stopped_early ? 0 : s.unfinished;
     if (s.failed + s.infeasible + stuck == 0) continue;
     failures = true;
     if (s.infeasible == s.jobs) {
-      WriteError(fmt::format("{}: no job could run: this cluster cannot hold any of the {}",
-                             s.policy, core::Count(s.jobs, "job")));
+      WriteError(fmt::format("{}{}: no job could run: this cluster cannot hold any of the {}",
+                             s.policy, seed, core::Count(s.jobs, "job")));
     } else {
-      WriteError(fmt::format("{}: of {} {} failed, {} can never run on this cluster{}", s.policy,
-                             core::Count(s.jobs, "job"), s.failed, s.infeasible,
+      WriteError(fmt::format("{}{}: of {} {} failed, {} can never run on this cluster{}", s.policy,
+                             seed, core::Count(s.jobs, "job"), s.failed, s.infeasible,
                              stuck > 0 ? fmt::format(", {} never ended", stuck) : ""));
     }
   }
@@ -89,10 +90,18 @@ class SimulateCommand : public Command {
     app.add_option("--max-slowdown", f.max_slowdown, "maximum slowdown by neighbours")
         ->type_name("X")
         ->capture_default_str();
+    app.add_option("--patience", f.patience,
+                   "match: how long a job waits for the GPU model that suits it, in its durations")
+        ->type_name("X|forever")
+        ->capture_default_str();
     app.add_option("--guard", f.guard,
                    "evict a job where a co-location breaks a bound, as a server does")
         ->type_name("on|off")
         ->capture_default_str();
+    app.add_flag("--score-starts", f.score_starts,
+                 "also show how good the expected starts would have been that jobs are told when "
+                 "they are submitted")
+        ->disable_flag_override();
     app.add_option("--restart-cost", f.restart_cost,
                    "time lost by a job that is moved or preempted")
         ->type_name("TIME")
@@ -103,6 +112,10 @@ class SimulateCommand : public Command {
         ->type_name("X")
         ->capture_default_str();
     app.add_option("--seed", f.seed, "random seed; the same seed gives the same results")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--seeds", f.seeds,
+                   "run with so many seeds, from --seed on, and show means and spreads")
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--until", f.until,
@@ -120,26 +133,51 @@ class SimulateCommand : public Command {
     if (flags_.out) {
       RETURN_IF_ERROR(CheckOutFolder(*flags_.out));
     }
-    const auto scenario = ReadScenario(flags_, *request);
-    RETURN_IF_ERROR(scenario);
+    const auto inputs = ReadInputs(flags_);
+    RETURN_IF_ERROR(inputs);
     std::vector<OutFile> files;
-    const auto compared = Compare(*request, *scenario, files);
-    RETURN_IF_ERROR(compared);
-    report::SimulationReport report{
-        flags_.trace,      flags_.cluster,   report::InWords(scenario->cluster),
-        request->seed,     flags_.belief,    flags_.durations,
-        scenario->remarks, compared->results};
-    report.notes.insert(report.notes.end(), compared->notes.begin(), compared->notes.end());
+    report::SimulationReport report;
+    for (std::uint64_t i = 0; i < request->seeds; ++i) {
+      RETURN_IF_ERROR(RunSeed(*inputs, WithSeed(*request, request->seed + i), files, report));
+    }
+    if (request->seeds == 1) report.seeds.clear();
     const std::string json = report::SimulationJson(report);
     if (flags_.out) {
       files.push_back({"summary.json", json});
       RETURN_IF_ERROR(WriteFiles(*flags_.out, files));
     }
     RETURN_IF_ERROR(WriteOut(flags_.json ? json : report::SimulationTable(report)));
-    return Judge(report.results, request->options.until.has_value());
+    const bool early = request->options.until.has_value();
+    if (report.seeds.empty()) return Judge(report.results, early);
+    ExitCode code = kOk;
+    for (const study::SeedResults& seed : report.seeds) {
+      if (Judge(seed.results, early, fmt::format(", seed {}", seed.seed)) != kOk) {
+        code = kFinishedWithFailures;
+      }
+    }
+    return code;
   }
 
  private:
+  // Files are those of the first seed.
+  Result<void> RunSeed(const SimulateInputs& inputs, const SimulateRequest& request,
+                       std::vector<OutFile>& files, report::SimulationReport& report) const {
+    const auto scenario = ScenarioOf(inputs, flags_, request);
+    RETURN_IF_ERROR(scenario);
+    std::vector<OutFile> written;
+    auto compared = Compare(request, *scenario, written);
+    RETURN_IF_ERROR(compared);
+    if (report.seeds.empty()) {
+      files = std::move(written);
+      report = {flags_.trace,      flags_.cluster,   report::InWords(scenario->cluster),
+                request.seed,      flags_.belief,    flags_.durations,
+                scenario->remarks, compared->results};
+      report.notes.insert(report.notes.end(), compared->notes.begin(), compared->notes.end());
+    }
+    report.seeds.push_back({request.seed, std::move(compared->results)});
+    return {};
+  }
+
   Result<study::Comparison> Compare(const SimulateRequest& request, const study::Scenario& scenario,
                                     std::vector<OutFile>& files) const {
     ProgressBar bar;

@@ -29,6 +29,8 @@ using platform::Quoted;
 
 // A hundred years: no trace is longer.
 constexpr int kMostDays = 36525;
+// Each is a whole run of every policy.
+constexpr std::uint64_t kMostSimulatedSeeds = 1000;
 
 // Every policy is made once before anything is read, so that a typing error costs no time.
 Result<std::vector<std::string>> ParsePolicies(const std::vector<std::string>& given,
@@ -94,6 +96,11 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   study::SimulateOptions& options = request.options;
   const auto seed = ParseWhole("--seed", flags.seed, 0, std::numeric_limits<std::uint64_t>::max());
   RETURN_IF_ERROR(seed);
+  const auto seeds = ParseWhole("--seeds", flags.seeds, 1, kMostSimulatedSeeds);
+  RETURN_IF_ERROR(seeds);
+  if (*seed > std::numeric_limits<std::uint64_t>::max() - *seeds) {
+    return UsageError("--seed: {} leaves no room for {} seeds; give a smaller one", *seed, *seeds);
+  }
   request.predicted = flags.belief == "predicted";
   const auto belief =
       ParseBelief("--belief", request.predicted ? SimulateFlags().belief : flags.belief);
@@ -107,6 +114,8 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
   RETURN_IF_ERROR(durations);
   const auto max_slowdown = ParseNumber("--max-slowdown", flags.max_slowdown, 1, 100);
   RETURN_IF_ERROR(max_slowdown);
+  const auto patience = ParsePatience("--patience", flags.patience);
+  RETURN_IF_ERROR(patience);
   const auto restart_cost = ParseTime("--restart-cost", flags.restart_cost, 1);
   RETURN_IF_ERROR(restart_cost);
   const auto work_scale = ParseNumber("--work-scale", flags.work_scale, 0.001, 1000);
@@ -117,35 +126,64 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
     options.until = *until;
   }
   request.seed = *seed;
+  request.seeds = *seeds;
   request.work_scale = *work_scale;
   options.belief = {*belief, *durations, *seed};
   options.restart_cost = *restart_cost;
   options.policy.max_slowdown = *max_slowdown;
+  options.policy.match_patience = *patience;
   options.policy.pauses_runs = flags.pause;
   if (flags.guard != "on" && flags.guard != "off") {
     return UsageError("--guard: {} is neither on nor off", Quoted(flags.guard));
   }
   options.guard = flags.guard == "on";
+  options.score_starts = flags.score_starts;
   options.keep_decisions = flags.out.has_value();
   auto policies = ParsePolicies(flags.policies, options.policy);
   RETURN_IF_ERROR(policies);
   request.policies = std::move(*policies);
+  for (const std::string& name : request.policies) {
+    if (request.seeds > 1 && (name == study::kOptimal || name == study::kOptimalShared)) {
+      return UsageError("--seeds: {} is solved for one seed at a time; leave one of the two out",
+                        name);
+    }
+  }
   return request;
 }
 
-Result<study::Scenario> ReadScenario(const SimulateFlags& flags, const SimulateRequest& request) {
-  auto catalogue = catalogue::GpuCatalogue::Builtin();
+SimulateRequest WithSeed(SimulateRequest request, std::uint64_t seed) {
+  request.seed = seed;
+  request.options.belief.seed = seed;
+  return request;
+}
+
+Result<SimulateInputs> ReadInputs(const SimulateFlags& flags) {
+  SimulateInputs inputs{catalogue::GpuCatalogue::Builtin(), {}, {}, {}};
   if (flags.gpu_catalogue) {
-    RETURN_IF_ERROR(catalogue.Extend(*flags.gpu_catalogue));
+    RETURN_IF_ERROR(inputs.catalogue.Extend(*flags.gpu_catalogue));
   }
-  auto cluster = catalogue::ReadCluster(flags.cluster, catalogue);
+  auto cluster = catalogue::ReadCluster(flags.cluster, inputs.catalogue);
   RETURN_IF_ERROR(cluster);
-  const auto trace = trace::ReadTrace(flags.trace, flags.format);
+  inputs.cluster = std::move(*cluster);
+  auto trace = trace::ReadTrace(flags.trace, flags.format);
   RETURN_IF_ERROR(trace);
-  const auto measurements = ReadMeasurements(flags);
+  inputs.trace = std::move(*trace);
+  auto measurements = ReadMeasurements(flags);
   RETURN_IF_ERROR(measurements);
-  return study::BuildScenario(*trace, flags.trace, std::move(*cluster), *measurements, catalogue,
-                              {request.work_scale, request.seed});
+  inputs.measurements = std::move(*measurements);
+  return inputs;
+}
+
+Result<study::Scenario> ScenarioOf(const SimulateInputs& inputs, const SimulateFlags& flags,
+                                   const SimulateRequest& request) {
+  return study::BuildScenario(inputs.trace, flags.trace, inputs.cluster, inputs.measurements,
+                              inputs.catalogue, {request.work_scale, request.seed});
+}
+
+Result<study::Scenario> ReadScenario(const SimulateFlags& flags, const SimulateRequest& request) {
+  const auto inputs = ReadInputs(flags);
+  RETURN_IF_ERROR(inputs);
+  return ScenarioOf(*inputs, flags, request);
 }
 
 }  // namespace sharewell::cli

@@ -7,9 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/gpu_catalogue.h"
+#include "cli/args/values.h"
+#include "core/cluster.h"
+#include "core/profile.h"
 #include "core/result.h"
 #include "study/simulation/scenario.h"
 #include "study/simulation/simulate.h"
+#include "trace/trace_job.h"
 
 namespace sharewell::cli {
 
@@ -21,12 +26,15 @@ struct SimulateFlags {
   std::string belief = "noisy:0.154";
   std::string durations = "noisy:0.3";
   std::string max_slowdown = "1.25";
+  std::string patience = PatienceText();
   std::string guard = "on";
   std::string restart_cost = "30";
   std::string work_scale = "1";
   std::string seed = "1";
+  std::string seeds = "1";
   bool pause = false;
   bool json = false;
+  bool score_starts = false;
   std::string trained;
 };
 inline constexpr const char* kDefaultPolicies = "slot,pack,sharewell";
@@ -34,6 +42,7 @@ inline constexpr const char* kDefaultPolicies = "slot,pack,sharewell";
 struct SimulateRequest {
   std::vector<std::string> policies;
   std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;  // `seed` and those after it
   double work_scale = 1;
   bool predicted = false;  // belief as our own predictor tells it
   study::SimulateOptions options;
@@ -42,7 +51,22 @@ struct SimulateRequest {
 // Checks every value. A usage error names the flag, shows the value and says what is allowed.
 core::Result<SimulateRequest> Parse(const SimulateFlags& flags);
 
-// Reads the files and builds the world. Errors name the file, line and column.
+// The request of another seed: all that is drawn is drawn by it.
+SimulateRequest WithSeed(SimulateRequest request, std::uint64_t seed);
+
+// What the files say. Errors name the file, line and column.
+struct SimulateInputs {
+  catalogue::GpuCatalogue catalogue;
+  core::Cluster cluster;
+  trace::Trace trace;
+  core::Measurements measurements;
+};
+core::Result<SimulateInputs> ReadInputs(const SimulateFlags& flags);
+
+// The world of the request's seed.
+core::Result<study::Scenario> ScenarioOf(const SimulateInputs& inputs, const SimulateFlags& flags,
+                                         const SimulateRequest& request);
+// Both in one.
 core::Result<study::Scenario> ReadScenario(const SimulateFlags& flags,
                                            const SimulateRequest& request);
 

@@ -43,6 +43,9 @@ class WhatIfCommand : public Command {
     app.add_option("--max-slowdown", trace_.max_slowdown,
                    "with --trace: maximum slowdown by neighbours (default 1.25)")
         ->type_name("X");
+    app.add_option("--patience", trace_.patience,
+                   "with --trace: how long match waits for the better GPU model, in durations")
+        ->type_name("X|forever");
     app.add_option("--seed", trace_.seed, "with --trace: random seed (default 1)")->type_name("N");
     flags_.Add(app);
   }
@@ -50,12 +53,13 @@ class WhatIfCommand : public Command {
   core::Result<ExitCode> Run() override {
     const bool other = trace_.profiles || trace_.gpu_catalogue ||
                        trace_.max_slowdown != SimulateFlags().max_slowdown ||
+                       trace_.patience != SimulateFlags().patience ||
                        trace_.seed != SimulateFlags().seed;
     if (trace_.trace.empty()) {
       if (!trace_.cluster.empty() || other) {
         return core::UsageError(
-            "whatif: --cluster, --profiles, --gpu-catalogue, --max-slowdown and --seed need "
-            "--trace");
+            "whatif: --cluster, --profiles, --gpu-catalogue, --max-slowdown, --patience and --seed "
+            "need --trace");
       }
       return OfServer();
     }

@@ -40,15 +40,15 @@ TEST(GpuTable, AGpuThatStrangersKeepBusyIsNotUsableAndWhoHoldsMemoryIsNamed) {
   EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {idle}));
   EXPECT_FALSE(gpus.SetStrangers(core::GpuId(0), {idle})) << "that was known";
   EXPECT_TRUE(gpus.usable(core::GpuId(0)));
-  EXPECT_EQ(gpus.UnusableText(), "; GPU 0 has other processes: 2.0 GB, pid 7 of bob");
+  EXPECT_EQ(gpus.UnusableText(), "; GPU 0 has other processes: 1.9 GiB, pid 7 of bob");
   EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {idle, {9, "ann", core::Bytes(1e9), true}}));
   EXPECT_FALSE(gpus.usable(core::GpuId(0)));
   EXPECT_EQ(gpus.UnusableText(),
-            "; GPU 0 is kept busy by other processes: 3.0 GB, pid 7 of bob, pid 9 of ann");
+            "; GPU 0 is kept busy by other processes: 2.8 GiB, pid 7 of bob, pid 9 of ann");
   EXPECT_TRUE(gpus.SetStrangers(core::GpuId(0), {}));
   EXPECT_EQ(gpus.UnusableText(), "");
   EXPECT_EQ(InWords(std::vector<Stranger>(5, idle)),
-            "other processes: 10.0 GB, pid 7 of bob, pid 7 of bob, pid 7 of bob and 2 more");
+            "other processes: 9.3 GiB, pid 7 of bob, pid 7 of bob, pid 7 of bob and 2 more");
 }
 
 TEST(GpuTable, WhatIsDrainedIsWrittenAndReadAgain) {

@@ -13,6 +13,9 @@ LiveJob& LiveJobs::Add(core::JobRecord record) {
   share.bytes += BytesOf(record.asked);
   const auto [place, fresh] = jobs_.try_emplace(record.number);
   SHAREWELL_CHECK(fresh);
+  // Of one that an earlier server started nobody knows whom it was beside.
+  place->second.always_alone = record.attempt == 0;
+  if (record.alone) place->second.rate_stored = record.alone->over;
   place->second.record = std::move(record);
   return place->second;
 }

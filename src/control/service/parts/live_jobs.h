@@ -25,10 +25,12 @@ namespace sharewell::control {
 
 struct LiveJob {
   core::JobRecord record;
-  int unmade = 0;        // the last attempt that was decided on and never made; 0: none
-  core::JobId id;        // in the snapshot; not valid: held, or not queued yet
-  bool alone = true;     // nobody shared with it in this attempt
-  bool adopted = false;  // it ran before this server did: what went before was not seen
+  int unmade = 0;             // the last attempt that was decided on and never made; 0: none
+  core::JobId id;             // in the snapshot; not valid: held, or not queued yet
+  bool alone = true;          // nobody shared with it in this attempt
+  bool always_alone = true;   // nor in any other
+  core::Seconds rate_stored;  // record.alone as the store has it: over so many seconds
+  bool adopted = false;       // it ran before this server did: what went before was not seen
   // It is not what the queue has it for (its terms, or GPUs that are not here any more): when it
   // comes back there, it comes as another one.
   bool queue_anew = false;

@@ -65,8 +65,10 @@ class Changes {
     if (record->paused) return;  // it goes on where it was, as the same attempt
     record->attempt = live_.Find(id)->attempts() + 1;
     record->gpu_gone = false;
+    const std::string model = record->gpus.empty() ? "" : record->gpus.front().model;
     record->gpus.clear();
     for (const core::GpuId gpu : to.gpus) record->gpus.push_back(gpus_.gpu(gpu));
+    if (!record->gpus.empty() && record->gpus.front().model != model) record->alone.reset();
     record->cores = to.cores;
     record->sm_share = to.sm_share;
     const bool insisted = core::InsistedShare(snapshot_.job(id)).has_value();

@@ -88,9 +88,8 @@ const std::string& WaitWords::WhoHasCores(core::NodeId node) {
 const std::string& WaitWords::WhoHasMemory(core::NodeId node) {
   const auto [said, fresh] = memory_said_.try_emplace(node);
   if (fresh) {
-    said->second = Held(memory_, node, [](double bytes) {
-      return fmt::format("{:.1f} GiB", core::Bytes(bytes) / core::GiB(1));
-    });
+    said->second =
+        Held(memory_, node, [](double bytes) { return core::SizeText(core::Bytes(bytes)); });
   }
   return said->second;
 }

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "control/loop/loop.h"
 #include "core/result.h"
-#include "engine/simulated/simulated_engine.h"
 #include "policy/registry.h"
-#include "study/simulation/replay/play.h"
+#include "study/simulation/starts/tell_starts.h"
 
 namespace sharewell::study {
 namespace {
@@ -22,42 +19,8 @@ using core::JobRecord;
 using core::Phase;
 using core::Seconds;
 
-constexpr double kHorizon = 365 * 86400.0;     // further nobody plans
-constexpr std::size_t kMostIdleTurns = 1'000;  // in which nothing starts
-constexpr std::size_t kTurnsAJob = 20;
-
-// The world as it stands: some jobs are at their places already.
-class StandingEngine final : public engine::Engine {
- public:
-  explicit StandingEngine(sim::World& world) : world_(world), rest_(world) {}
-
-  // Brings the world to `now`, with `seats` in theirs.
-  void Stand(Seconds now, const std::vector<std::pair<JobId, core::Allocation>>& seats) {
-    sim::Events events;
-    while (world_.now() < now) {
-      world_.AdvanceTo(std::min(now, world_.NextEvent().value_or(now)), events);
-    }
-    world_.AdvanceTo(now, events);
-    for (const auto& [job, where] : seats) world_.Start(job, where, std::nullopt);
-    world_.Settle(first_);
-  }
-
-  bool Observe(std::optional<Seconds> wake, engine::Observation& out) override {
-    if (!fresh_) return rest_.Observe(wake, out);
-    fresh_ = false;
-    out = {};
-    out.now = world_.now();
-    for (const auto& p : first_.progress) out.progress.push_back({p.job, p.attained, p.rate});
-    return true;
-  }
-  void Apply(const core::Plan& plan, engine::Observation& out) override { rest_.Apply(plan, out); }
-
- private:
-  sim::World& world_;
-  engine::SimulatedEngine rest_;
-  sim::Events first_;
-  bool fresh_ = true;
-};
+// How well durations are known: a run's own is log-normal about what was believed of it.
+constexpr double kDurationError = 0.3;
 
 // The queue's front: by priority, then by age.
 std::vector<const JobRecord*> FrontOf(std::vector<const JobRecord*> waiting, std::size_t most) {
@@ -93,6 +56,8 @@ class QueuePlayer {
       estimate.on.resize(scenario.cluster.models().size());
       scenario.truth.push_back({kNoEnd, estimate.on, {}});
       history_.believed.push_back(estimate);
+      history_.done.emplace_back(0);
+      history_.rest.push_back(kNoEnd);
       history_.job.push_back(nullptr);
       scenario.jobs.push_back(std::move(job));
       Seat(scenario.jobs.back().id, core::Allocation{{gpu}, {}, 0});
@@ -110,34 +75,23 @@ class QueuePlayer {
     return lost;
   }
 
-  core::Result<void> Play(const policy::Policy& policy, const std::function<bool()>& go_on) {
-    Scenario& scenario = history_.scenario;
+  // Policies decide by what the server's own is told of each job, whatever is known besides of how
+  // long it takes (a time limit).
+  core::Result<void> Play(const policy::Policy& policy, const ForecastOptions& options) {
+    const Scenario& scenario = history_.scenario;
     core::Snapshot snapshot(scenario.cluster);
-    Remember(snapshot);
-    sim::World world(scenario.cluster, scenario.jobs, scenario.truth, scenario.interference, {});
-    StandingEngine engine(world);
-    engine.Stand(now_, seats_);
-    PlayEstimator estimator(history_.believed);
-    recorder_ = std::make_unique<PlayRecorder>(scenario.jobs.size());
-    for (const auto& [job, where] : seats_) recorder_->Seated(job);
-    control::Loop loop(snapshot, policy, engine, estimator, *recorder_);
-    const std::size_t waiting = scenario.jobs.size() - seats_.size();
-    std::size_t idle = 0, before = 0;
-    for (std::size_t turn = 0; turn < kMostIdleTurns + kTurnsAJob * scenario.jobs.size(); ++turn) {
-      if (recorder_->started() == waiting || idle > kMostIdleTurns) break;
-      if (go_on && !go_on()) break;
-      if (turn > 0 && world.NextEvent().value_or(now_).value > now_.value + kHorizon) break;
-      const auto more = loop.Turn();
-      RETURN_IF_ERROR(more);
-      if (!*more) break;
-      idle = recorder_->started() == before ? idle + 1 : 0;
-      before = recorder_->started();
-    }
+    Remember(snapshot, options.usage);
+    auto played = TellStarts(snapshot, policy, scenario.interference, history_.rest,
+                             {.most_waiting = scenario.jobs.size(),
+                              .duration_error = kDurationError,
+                              .go_on = options.go_on});
+    RETURN_IF_ERROR(played);
+    played_ = *std::move(played);
     return {};
   }
 
   ExpectedStart Told(JobId id) const {
-    const Played& played = recorder_->Of(id);
+    const Played& played = played_[id.index()];
     ExpectedStart told;
     told.number = history_.job[id.index()]->number;
     if (played.start) {
@@ -148,9 +102,11 @@ class QueuePlayer {
     }
     if (played.reason) {
       const JobId other = core::OtherJob(*played.reason);
+      const auto& jobs = history_.scenario.jobs;
       told.why =
-          core::InWords(*played.reason,
-                        other.valid() ? history_.scenario.jobs[other.index()].name : std::string());
+          core::InWords(*played.reason, !other.valid()                ? std::string()
+                                        : other.index() < jobs.size() ? jobs[other.index()].name
+                                                                      : "a job to come");
     }
     return told;
   }
@@ -191,14 +147,27 @@ class QueuePlayer {
   }
 
   // All that has happened so far, in the order it did: who came when tells policies what to expect.
-  void Remember(core::Snapshot& snapshot) const {
+  void Remember(core::Snapshot& snapshot, const std::map<std::string, double>& usage) const {
     const auto& jobs = history_.scenario.jobs;
     for (const core::Job& job : jobs) {
       snapshot.AdvanceTo(std::max(snapshot.now(), job.submit));
       snapshot.Submit(job, history_.believed[job.id.index()]);
     }
     snapshot.AdvanceTo(std::max(snapshot.now(), now_));
-    for (const auto& [job, where] : seats_) snapshot.Start(job, where);
+    for (const auto& [job, where] : seats_) {
+      snapshot.Start(job, where);
+      const Seconds done = history_.done[job.index()];
+      snapshot.Observe(job, done, 0, Seconds(0));
+      const core::UserId user = jobs[job.index()].user;
+      if (user.valid() && !usage.contains(history_.scenario.users[user.index()])) {
+        snapshot.AddUsage(user, done.value * jobs[job.index()].gpus);
+      }
+    }
+    const auto& users = history_.scenario.users;
+    for (std::size_t u = 0; u < users.size(); ++u) {
+      const auto used = usage.find(users[u]);
+      if (used != usage.end()) snapshot.AddUsage(core::UserId(u), used->second);
+    }
   }
 
   JobHistory history_;
@@ -207,7 +176,7 @@ class QueuePlayer {
   Seconds now_;  // the same in the scenario's time
   std::vector<int> residents_;
   std::vector<std::pair<JobId, core::Allocation>> seats_;
-  std::unique_ptr<PlayRecorder> recorder_;
+  std::vector<Played> played_;  // by job
 };
 
 // A job that could not start whatever is free.
@@ -269,12 +238,13 @@ core::Result<ForecastResult> Forecast(JobRecords live, const core::Cluster& clus
                      options.now);
   policy::Options policy_options;
   policy_options.max_slowdown = options.max_slowdown;
+  policy_options.match_patience = options.match_patience;
   policy_options.interference = &player.history().scenario.interference;
   const auto policy = policy::NewPolicy(options.policy, policy_options);
   RETURN_IF_ERROR(policy);
   player.Close(closed);
   const std::size_t lost = player.SeatRunning();
-  auto played_on = player.Play(**policy, options.go_on);
+  auto played_on = player.Play(**policy, options);
   RETURN_IF_ERROR(played_on);
 
   ForecastResult result;

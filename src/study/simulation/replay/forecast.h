@@ -1,12 +1,13 @@
 // Forecast: when the jobs that wait will start, found by playing the queue forward from now in the
-// simulator: what runs goes on to its believed end, and the policy decides as it will.
+// simulator (starts/tell_starts.h): what runs goes on to its believed end, and the policy decides
+// as it will.
 //
-// A job of unknown length is taken never to end: what has to wait for it has no time, and all other
-// times are the latest that are to be expected of it.
+// A job of unknown length is taken never to end: what has to wait for it has no time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
+#include "policy/options.h"
 #include "study/simulation/replay/job_history.h"
 
 namespace sharewell::study {
@@ -22,8 +24,12 @@ namespace sharewell::study {
 struct ForecastOptions {
   core::UnixMillis now = 0;
   std::string policy = "sharewell";
-  core::Ratio max_slowdown = 1.25;  // the server's
-  std::size_t most_jobs = 1'000;    // of the queue, from its front; those behind have no time
+  core::Ratio max_slowdown = 1.25;                           // the server's
+  double match_patience = policy::Options().match_patience;  // likewise
+  std::size_t most_jobs = 1'000;  // of the queue, from its front; those behind have no time
+  // By user: GPU seconds as the fair share counts them now. Who is not here has what its jobs that
+  // run have used.
+  std::map<std::string, double> usage = {};
   // Asked again and again; once it is false, those that were not seen to start have no time.
   std::function<bool()> go_on = {};
 };

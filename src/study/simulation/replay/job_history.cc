@@ -47,7 +47,7 @@ class HistoryBuilder {
       if (!model || a == ids_.end() || b == ids_.end()) continue;
       if (!run.fits) {
         table.AddUnfit(*model, a->second, b->second);
-      } else if (run.speed_a > 0 && run.speed_b > 0) {
+      } else if (run.IsMeasured()) {
         table.Add(*model, a->second, b->second, run.speed_a, run.speed_b, run.sm_share_a,
                   run.sm_share_b);
       }
@@ -106,7 +106,7 @@ class HistoryBuilder {
   // What was seen of one that is over.
   std::optional<Seconds> Seen(const JobRecord& record, const core::Estimate& estimate) const {
     if (record.attempt == 0 && !record.started) return std::nullopt;
-    Seconds alone = record.alone_time;
+    Seconds alone = record.alone_time.value_or(Seconds(0));
     if (alone.value <= 0) {
       alone = record.run_time;
       if (alone.value <= 0 && record.started && record.ended) {
@@ -117,26 +117,37 @@ class HistoryBuilder {
     return std::max(kShortest, alone * RateOf(record, estimate));
   }
 
-  // Of a live one, what is left of `whole`: all of it while it waits.
-  std::optional<Seconds> Rest(const JobRecord& record, const core::Estimate& estimate) {
+  // Of a live one: what it has done, and what is left of it.
+  struct Course {
+    Seconds done;
+    std::optional<Seconds> believed, rest;  // of its duration; otherwise
+  };
+  Course CourseOf(const JobRecord& record, const core::Estimate& estimate) {
     const bool runs = record.phase != core::Phase::kWaiting;
-    if (record.phase == core::Phase::kStopping) return kStopping;
     const auto since = record.resumed ? record.resumed : record.started;
     const Seconds elapsed(runs && since ? SecondsBetween(*since, options_.now) : 0);
     const core::Ratio rate = RateOf(record, estimate);
-    if (estimate.duration) {
-      const Seconds whole = *estimate.duration;
-      const Seconds done = elapsed * (rate / std::max(1.0, record.slowdown.value_or(1)));
-      // One that outlived its estimate is believed to be near its end, as the policies do.
-      return std::max({whole - done, whole * 0.02, kShortest});
+    Course course;
+    course.done = elapsed * (rate / std::max(1.0, record.slowdown.value_or(1)));
+    if (record.phase == core::Phase::kStopping) {
+      course.rest = kStopping;
+    } else if (estimate.duration) {
+      course.believed = std::max(*estimate.duration - course.done, kShortest);
+    } else if (record.asked.time_limit) {
+      ++out_.by_limit;
+      const Seconds left = *record.asked.time_limit + record.limit_extended - elapsed;
+      course.rest = std::max(left * rate, kShortest);
     }
-    if (!record.asked.time_limit) return std::nullopt;
-    ++out_.by_limit;
-    return std::max((*record.asked.time_limit + record.limit_extended - elapsed) * rate, kShortest);
+    return course;
   }
 
   std::optional<Seconds> WorkOf(const JobRecord& record, const core::Estimate& estimate) {
-    if (options_.length == Length::kRest) return Rest(record, estimate);
+    if (options_.length == Length::kRest) {
+      const Course course = CourseOf(record, estimate);
+      out_.done.push_back(course.done);
+      out_.rest.push_back(course.rest);
+      return course.rest ? course.rest : course.believed;
+    }
     return core::IsOver(record.phase) ? Seen(record, estimate) : estimate.duration;
   }
 
@@ -158,8 +169,6 @@ class HistoryBuilder {
       ++out_.unknown;
       if (options_.length == Length::kWhole) return;
       work = kNoEnd;
-    } else if (options_.length == Length::kRest) {
-      estimate.duration = *work;
     }
     if (submit != std::min(record.submitted, options_.now)) ++out_.after;
     if (asked.gpus > 0 && !record.believed.profile.busy) ++out_.assumed;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct JobHistory {
   std::vector<core::Estimate> believed;     // by JobId, as it was when it was decided on
   std::vector<const core::JobRecord*> job;  // by JobId: whose it is
   core::UnixMillis begin = 0;               // the scenario's time 0
+  // By JobId; of kRest. Work done, and what is left of it where that does not follow from what is
+  // believed: it has nothing but a time limit, or is about to end.
+  std::vector<core::Seconds> done;
+  std::vector<std::optional<core::Seconds>> rest;
   // Of kWhole, left out: nobody knows how long they take; they ended before they ran. Of kRest the
   // former are there, and their work has no end.
   std::size_t unknown = 0, never_ran = 0;

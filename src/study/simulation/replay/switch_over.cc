@@ -35,17 +35,21 @@ Summary Really(const Scenario& scenario, const CompletionTimes& taken) {
   s.policy = "really";
   s.history = true;
   std::vector<double> jct, queueing, run;
+  GroupedTimes groups;
   double last = 0;
   for (std::size_t j = 0; j < taken.size(); ++j) {
     if (!taken[j]) continue;
     ++s.jobs;
     jct.push_back(*taken[j]);
     queueing.push_back(scenario.waited[j]->value);
+    groups.Add(scenario.jobs[j].user.index(), scenario.jobs[j].gpus, queueing.back(), taken[j]);
     run.push_back(scenario.truth[j].work.value);
     last = std::max(last, scenario.jobs[j].submit.value + *taken[j]);
     s.gpu_hours += run.back() * scenario.jobs[j].gpus / 3600;
   }
   s.finished = s.jobs;
+  s.by_size = groups.BySize();
+  s.by_user = groups.ByUser(scenario.users);
   s.makespan = last;
   s.jct = DistributionOf(jct);
   s.queueing = DistributionOf(queueing);

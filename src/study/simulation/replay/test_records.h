@@ -55,7 +55,7 @@ inline core::JobRecord Ended(core::JobRecord record, double started, double ende
   record.attempt = 1;
   record.started = At(started);
   record.ended = At(ended);
-  record.run_time = record.alone_time = core::Seconds(ended - started);
+  record.alone_time = record.run_time = core::Seconds(ended - started);
   record.gpus = GivenGpus(1);
   return record;
 }

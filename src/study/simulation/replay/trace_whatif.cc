@@ -61,6 +61,7 @@ core::Result<WhatIfResult> TraceWhatIf(const Scenario& scenario,
   result.jobs = scenario.jobs.size();
   CompareOptions compare;
   compare.simulate.policy.max_slowdown = options.max_slowdown;
+  compare.simulate.policy.match_patience = options.match_patience;
   compare.simulate.restart_cost = options.restart_cost;
   compare.simulate.guard = true;
   compare.progress = [&](const std::string&, std::size_t done, std::size_t of) {

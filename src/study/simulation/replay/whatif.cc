@@ -48,6 +48,7 @@ core::Result<Replayed> Replay(const JobHistory& history, const std::string& name
   const Scenario& scenario = history.scenario;
   policy::Options policy_options;
   policy_options.max_slowdown = options.max_slowdown;
+  policy_options.match_patience = options.match_patience;
   policy_options.interference = &scenario.interference;
   const auto policy = policy::NewPolicy(name, policy_options);
   RETURN_IF_ERROR(policy);
@@ -84,7 +85,9 @@ std::optional<WhatIfRow> Really(const JobHistory& history) {
   std::optional<core::UnixMillis> first, last;
   double busy = 0;
   bool busy_known = true;
-  for (const JobRecord* job : history.job) {
+  GroupedTimes groups;
+  for (std::size_t j = 0; j < history.job.size(); ++j) {
+    const JobRecord* job = history.job[j];
     if (!core::IsOver(job->phase) || !job->ended) continue;
     ++row.jobs;
     row.finished += job->phase == core::Phase::kFinished ? 1U : 0U;
@@ -93,16 +96,19 @@ std::optional<WhatIfRow> Really(const JobHistory& history) {
     first = std::min(first.value_or(job->submitted), job->submitted);
     last = std::max(last.value_or(*job->ended), *job->ended);
     jct.push_back(RecordedSeconds(job->submitted, *job->ended));
-    if (job->started) queueing.push_back(RecordedSeconds(job->submitted, *job->started));
-    if (job->alone_time.value > 0 && job->run_time.value > 0) {
-      slowdown.push_back(std::max(1.0, job->run_time / job->alone_time));
+    std::optional<double> wait;
+    if (job->started) wait = RecordedSeconds(job->submitted, *job->started);
+    if (wait) queueing.push_back(*wait);
+    groups.Add(history.scenario.jobs[j].user.index(), job->asked.gpus, wait, jct.back());
+    if (job->alone_time && job->alone_time->value > 0 && job->run_time.value > 0) {
+      slowdown.push_back(std::max(1.0, job->run_time / *job->alone_time));
     } else if (job->slowdown) {
       slowdown.push_back(*job->slowdown);
     }
     if (job->asked.gpus == 0) continue;
     const auto& share = job->believed.profile.busy;
-    busy_known = busy_known && share && job->alone_time.value > 0;
-    if (busy_known) busy += *share * job->alone_time.value * job->asked.gpus;
+    busy_known = busy_known && share && job->alone_time;
+    if (busy_known) busy += *share * job->alone_time->value * job->asked.gpus;
   }
   if (row.jobs == 0) return std::nullopt;
   row.makespan = RecordedSeconds(*first, *last);
@@ -112,6 +118,8 @@ std::optional<WhatIfRow> Really(const JobHistory& history) {
   row.jct_curve = CurveOf(jct);
   row.queueing_curve = CurveOf(queueing);
   row.slowdown_curve = CurveOf(slowdown);
+  row.by_size = groups.BySize();
+  row.by_user = groups.ByUser(history.scenario.users);
   const double gpu_seconds =
       *row.makespan * static_cast<double>(history.scenario.cluster.gpu_count());
   if (busy_known && gpu_seconds > 0) row.busy = std::min(1.0, busy / gpu_seconds);
@@ -192,6 +200,8 @@ WhatIfRow RowOf(const std::string& name, const Scenario& scenario, const Summary
   row.jct_curve = CurveOf(std::move(jct));
   row.queueing_curve = CurveOf(std::move(queueing));
   row.slowdown_curve = CurveOf(std::move(slowdown));
+  row.by_size = summary.by_size;
+  row.by_user = summary.by_user;
   return row;
 }
 

@@ -14,6 +14,7 @@
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
+#include "policy/options.h"
 #include "study/simulation/replay/gains.h"
 #include "study/simulation/replay/job_history.h"
 #include "study/simulation/summary.h"
@@ -22,9 +23,10 @@ namespace sharewell::study {
 
 struct WhatIfOptions {
   core::UnixMillis now = 0;
-  std::size_t most_jobs = 20'000;   // of more, the last ones
-  core::Ratio max_slowdown = 1.25;  // the server's
-  core::Seconds restart_cost{10};   // of a job that is moved or stopped
+  std::size_t most_jobs = 20'000;                            // of more, the last ones
+  core::Ratio max_slowdown = 1.25;                           // the server's
+  double match_patience = policy::Options().match_patience;  // likewise
+  core::Seconds restart_cost{10};                            // of a job that is moved or stopped
   // Told now and then: which of the policies is played, and how many of its jobs have ended.
   std::function<void(std::size_t policy, std::size_t done, std::size_t of)> progress = {};
 };
@@ -38,6 +40,7 @@ struct WhatIfRow {
   std::size_t moves = 0, ooms = 0;
   // Distributions over jobs (CurveOf): seconds, seconds, a ratio.
   std::vector<double> jct_curve = {}, queueing_curve = {}, slowdown_curve = {};
+  std::vector<GroupTimes> by_size = {}, by_user = {};
 
   friend bool operator==(const WhatIfRow&, const WhatIfRow&) = default;
 };
