@@ -208,8 +208,8 @@ Result<core::Submission> SubmitRequest::One() const {
   }
   const auto known = catalogue::GpuCatalogue::Builtin();
   for (const auto gpu : platform::SplitList(gpu_models, ',')) {
-    const core::GpuModel* model = known.Lookup(gpu);
-    one.gpu_models.emplace_back(model != nullptr ? model->name : gpu);
+    const core::GpuModel* known_model = known.Lookup(gpu);
+    one.gpu_models.emplace_back(known_model != nullptr ? known_model->name : gpu);
   }
   for (const auto job : platform::SplitList(after, ',')) {
     const auto number = ParseJob(job);
