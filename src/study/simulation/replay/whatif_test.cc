@@ -90,7 +90,7 @@ TEST(WhatIf, APairThatWasSeenToShareBadlyIsPlayedSo) {
     for (const auto& b : records) {
       if (a.number < b.number) {
         shared.push_back({"A", core::WorkloadKey(a.asked), core::WorkloadKey(b.asked), 0.3, 0.3,
-                          true, 0, 1, 1, a.user.name, b.user.name});
+                          true, 0, 1, 1, a.user.name, b.user.name, core::Seconds(12)});
       }
     }
   }
