@@ -109,7 +109,7 @@ async function run() {
       await page.waitForSelector("#prediction", { timeout: PATIENCE });
       assert.match(await textOf("#prediction"), /What alexnet\.onnx needs/);
       await page.waitForSelector("#placement", { timeout: PATIENCE });
-      assert.match(await textOf("#prediction"), /GPU memory[\d.]+ GB/);
+      assert.match(await textOf("#prediction"), /GPU memory[\d.]+ GiB/);
       await shot(page, "predict");
       await accessible(page, "Predict");
     });

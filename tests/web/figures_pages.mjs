@@ -85,7 +85,7 @@ async function checkJob(page, url) {
     assert.ok(all.includes(words), `${words}: ${all}`);
   }
   const titles = (await page.locator("#samples .chart h3").allTextContents()).map((title) => title.replaceAll(/\s+/g, " "));
-  assert.deepEqual(titles, ["Speed against alone %", "GPU busy %", "SMs active %", "Tensor cores active %", "GPU memory bandwidth %", "GPU memory GB", "CPU cores in use cores", "Host memory GB",
+  assert.deepEqual(titles, ["Speed against alone %", "GPU busy %", "SMs active %", "Tensor cores active %", "GPU memory bandwidth %", "GPU memory GiB", "CPU cores in use cores", "Host memory GiB",
                             "Disk MB/s", "PCIe GB/s", "Power W", "Temperature °C", "GPU clocks MHz", "All CPUs of the machine %"]);
   // One cursor for all charts: each legend tells its value at the same time.
   await page.locator("#samples .u-over").nth(1).hover({ position: { x: 120, y: 40 } });
