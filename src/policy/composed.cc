@@ -4,18 +4,17 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "policy/cpu_jobs.h"
 #include "policy/foresight.h"
-#include "policy/give_way.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
 #include "policy/paused_place.h"
 #include "policy/placement/shortage.h"
+#include "policy/pushers.h"
 
 namespace sharewell::policy {
 namespace {
@@ -34,8 +33,6 @@ using core::Snapshot;
 namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
-constexpr int kMostPushers = 4;          // in a decision: each looks at all who run
-constexpr int kMostRefusedPushers = 12;  // besides, that find no place; such as these not again
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 // GPUs in the order they were added, each once.
@@ -64,7 +61,7 @@ struct ComposedMemo : Memo {
   bool fresh = true;
   Line line;  // of training jobs
   CpuLine cpu_line;
-  std::set<JobId> pushers;  // training jobs that wait and may push others out
+  Pushers pushers;
   Ledger ledger;
   Ledger nobody;                            // the empty cluster
   std::vector<std::optional<Reason>> told;  // by job: why it waits, as said last
@@ -72,9 +69,6 @@ struct ComposedMemo : Memo {
   std::uint64_t decision = 0;  // counts them
   GpuSet changed;              // of this decision
   JobId kept_for;              // of this decision
-  // Of this decision: those that may push others out and found no place, and why. They are told
-  // once it is known whether others go for them.
-  std::vector<std::pair<JobId, Reason>> may_push;
 };
 
 class Composed : public Policy {
@@ -142,7 +136,7 @@ class Composed : public Policy {
     if (memo.fresh) {
       memo.line.Rebuild(snapshot);
       memo.cpu_line.Rebuild(snapshot);
-      for (JobId id : snapshot.waiting()) NotePusher(snapshot.job(id), memo);
+      for (JobId id : snapshot.waiting()) memo.pushers.Update(snapshot.job(id));
       memo.ledger = NewLedger(snapshot);
       memo.nobody = memo.ledger;
       memo.nobody.Empty(snapshot, true);
@@ -154,19 +148,11 @@ class Composed : public Policy {
       const JobView& view = snapshot.job(change.job);
       memo.line.Update(snapshot, change.job);
       memo.cpu_line.Update(snapshot, change.job);
-      NotePusher(view, memo);
+      memo.pushers.Update(view);
       if (view.state != JobState::kWaiting && change.job.index() < memo.told.size()) {
         memo.told[change.job.index()].reset();
       }
       if (!moved && change.kind != Change::Kind::kSubmitted) memo.ledger.Refresh(snapshot, view);
-    }
-  }
-
-  static void NotePusher(const JobView& view, ComposedMemo& memo) {
-    if (view.state == JobState::kWaiting && view.job.preempts && !view.cpu_only()) {
-      memo.pushers.insert(view.job.id);
-    } else {
-      memo.pushers.erase(view.job.id);
     }
   }
 
@@ -253,7 +239,7 @@ class Composed : public Policy {
       if (memo.ledger.any_closed()) *reason = reason::HeldBack{memo.kept_for};
       if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
       if (view.job.preempts && snapshot.staying() > 0) {
-        memo.may_push.emplace_back(id, *reason);
+        memo.pushers.Refuse(id, *reason);
       } else {
         Tell(memo, id, *reason, plan);
       }
@@ -320,83 +306,14 @@ class Composed : public Policy {
 
   // Where jobs may push others out by priority, and found no place: in turn.
   void PushOut(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    PushOutInTurn(snapshot, memo, plan);
-    for (const auto& [id, reason] : std::exchange(memo.may_push, {})) {
+    memo.pushers.PushOut(
+        snapshot, *order_,
+        [&](const Ledger& ledger, const JobView& view) {
+          return PlaceOf(snapshot, ledger, memo, view);
+        },
+        [&](JobId id) { return Dropped(plan, id); }, memo.ledger, plan);
+    for (const auto& [id, reason] : memo.pushers.TakeRefused()) {
       if (!memo.ledger.planned(id)) Tell(memo, id, reason, plan);
-    }
-  }
-
-  // Who would have gone for it, had it been possible to stop all of them: that is why it waits.
-  static JobId StaysInTheWay(const Snapshot& snapshot, const MadeWay& way) {
-    for (const JobId other : way.stops) {
-      if (snapshot.job(other).stays) return other;
-    }
-    return {};
-  }
-  static void Blame(JobId other, JobId id, ComposedMemo& memo) {
-    if (!other.valid()) return;
-    for (auto& [waits, reason] : memo.may_push) {
-      if (waits == id) reason = reason::OthersStay{other};
-    }
-  }
-
-  // Where this one found no place, the other finds none either. One of more GPUs may find one:
-  // those that no node is large enough for may span nodes.
-  static bool AsHardToPlace(const JobView& refused, const JobView& other) {
-    const core::Job &a = refused.job, &b = other.job;
-    return b.gpus == a.gpus && b.priority <= a.priority && other.estimate == refused.estimate &&
-           other.must_be_alone() == refused.must_be_alone() && b.cores_fixed == a.cores_fixed &&
-           b.gpus_a_node == a.gpus_a_node && b.cores == a.cores && b.host_memory == a.host_memory &&
-           b.allowed_models == a.allowed_models && b.allowed_nodes == a.allowed_nodes &&
-           b.max_slowdown == a.max_slowdown && b.sm_share == a.sm_share &&
-           other.profiled == refused.profiled;
-  }
-
-  void PushOutInTurn(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    if (memo.pushers.empty()) return;
-    int least = std::numeric_limits<int>::max();
-    std::vector<Line::Entry> pushers;
-    for (JobId id : snapshot.running()) least = std::min(least, snapshot.job(id).job.priority);
-    for (JobId id : memo.pushers) {
-      const JobView& view = snapshot.job(id);
-      if (view.job.priority <= least || view.paused || memo.ledger.planned(id) ||
-          Dropped(plan, id)) {
-        continue;
-      }
-      pushers.push_back(Line::EntryOf(snapshot, *order_, view));
-    }
-    std::sort(pushers.begin(), pushers.end());
-    std::vector<std::pair<const JobView*, JobId>> refused;  // and who stays in its way
-    int pushed = 0;
-    for (const Line::Entry& entry : pushers) {
-      if (pushed == kMostPushers || refused.size() == kMostRefusedPushers) break;
-      const JobView& view = snapshot.job(entry.id);
-      const auto like = std::find_if(refused.begin(), refused.end(), [&](const auto& one) {
-        return AsHardToPlace(*one.first, view);
-      });
-      if (like != refused.end()) {
-        Blame(like->second, entry.id, memo);
-        continue;
-      }
-      const auto place = [&](const Ledger& ledger) {
-        return PlaceOf(snapshot, ledger, memo, view);
-      };
-      auto way = MakeWay(snapshot, memo.ledger, view, place);
-      if (!way) {
-        const auto later = snapshot.staying() == 0
-                               ? std::nullopt
-                               : MakeWay(snapshot, memo.ledger, view, place, true);
-        refused.emplace_back(&view, later ? StaysInTheWay(snapshot, *later) : JobId());
-        Blame(refused.back().second, entry.id, memo);
-        continue;
-      }
-      ++pushed;
-      for (JobId id : way->stops) {
-        plan.stops.push_back({id, reason::Preempted{view.job.id}});
-      }
-      plan.starts.push_back(
-          {view.job.id, std::move(way->place.to), way->place.profile, reason::Order{}});
-      memo.ledger = std::move(way->ledger);
     }
   }
 

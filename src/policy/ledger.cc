@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "core/sm_share.h"
-#include "policy/nearest_gpus.h"
 
 namespace sharewell::policy {
 
@@ -20,7 +19,6 @@ using core::Snapshot;
 namespace {
 constexpr double kClosed = -std::numeric_limits<double>::infinity();
 constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strangers
-constexpr int kNodesLookedAt = 16;          // for GPUs that are near each other
 }  // namespace
 
 bool MayShare(const JobView& view) { return view.job.gpus == 1 && !view.must_be_alone(); }
@@ -302,135 +300,6 @@ bool Ledger::HostMemorySuffices(const Snapshot& snapshot, const JobView& view, N
   const core::Bytes wanted = core::HostMemoryOn(snapshot.cluster().node(node), view, gpus);
   // Who needs none takes none of what is missing.
   return wanted <= core::Bytes(0) || wanted <= host_memory_for_training(snapshot, node);
-}
-
-std::vector<int> Ledger::IdleOf(const Snapshot& snapshot, const JobView& view, std::size_t node,
-                                int most) const {
-  std::vector<int> idle;
-  const core::Node& on = snapshot.cluster().nodes()[node];
-  for (int k = 0; k < on.gpus && static_cast<int>(idle.size()) < most; ++k) {
-    const GpuId gpu(on.first_gpu.index() + static_cast<std::size_t>(k));
-    if (residents_[gpu.index()].count() == 0 && FitsBesideStrangers(snapshot, view, gpu)) {
-      idle.push_back(k);
-    }
-  }
-  return idle;
-}
-
-Ledger::OnNode Ledger::TakeIdle(const Snapshot& snapshot, const JobView& view, std::size_t node,
-                                int want) const {
-  const core::Node& on = snapshot.cluster().nodes()[node];
-  const bool choose = on.islands.known();
-  NearGpus near{IdleOf(snapshot, view, node, choose ? on.gpus : want), 0};
-  if (choose) near = NearestGpus(on.islands, near.gpus, want);
-  OnNode taken;
-  taken.spread = near.spread;
-  for (int i = 0; i < want; ++i) {
-    const int number = near.gpus[static_cast<std::size_t>(i)];
-    taken.gpus.emplace_back(on.first_gpu.index() + static_cast<std::size_t>(number));
-  }
-  return taken;
-}
-
-// The idle GPUs of the first node that has enough are looked for on the others, then those of the
-// second, and so on: a set that enough nodes have.
-std::optional<std::vector<GpuId>> Ledger::SameGpusOfNodes(
-    const Snapshot& snapshot, const JobView& view, GpuModelId model,
-    const std::function<bool(std::size_t node, int want)>& suffices) const {
-  const auto& cluster = snapshot.cluster();
-  const int of_node = view.job.gpus_a_node, nodes = view.job.gpus / of_node;
-  const MaxTree& tree = idle_tree_[model.index()];
-  std::vector<std::pair<std::size_t, std::vector<int>>> idle;  // by node: its idle GPUs by number
-  for (std::size_t n = tree.First(of_node); n != MaxTree::kNone; n = tree.First(of_node, n + 1)) {
-    if (!suffices(n, of_node)) continue;
-    idle.emplace_back(n, IdleOf(snapshot, view, n, cluster.nodes()[n].gpus));
-  }
-  std::set<std::vector<int>> tried;
-  for (const auto& [first, numbers] : idle) {
-    // Of one node each window of its idle GPUs, so that one that is busy elsewhere is passed over.
-    for (std::size_t at = 0; at + static_cast<std::size_t>(of_node) <= numbers.size(); ++at) {
-      const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(at);
-      const std::vector<int> wanted(begin, begin + of_node);
-      if (!tried.insert(wanted).second) continue;
-      std::vector<GpuId> gpus;
-      int found = 0;
-      for (const auto& [n, has] : idle) {
-        if (found == nodes) break;
-        if (cluster.nodes()[n].exclusive != cluster.nodes()[first].exclusive) continue;
-        if (!std::includes(has.begin(), has.end(), wanted.begin(), wanted.end())) continue;
-        ++found;
-        for (const int k : wanted) {
-          gpus.emplace_back(cluster.nodes()[n].first_gpu.index() + static_cast<std::size_t>(k));
-        }
-      }
-      if (found == nodes) return gpus;
-    }
-  }
-  return std::nullopt;
-}
-
-bool Ledger::MayHaveIdle(const Snapshot& snapshot, const JobView& view, GpuModelId model) const {
-  const int count = view.job.gpus;
-  if (idle_total_ < count) return false;
-  const bool one_node = count <= snapshot.cluster().LargestNodeOf(model);
-  const int of_node = view.job.gpus_a_node;
-  const int least = of_node > 0 && of_node < count ? of_node : (one_node ? count : 1);
-  return idle_tree_[model.index()].max() >= least;
-}
-
-std::optional<std::vector<GpuId>> Ledger::IdleGpus(const Snapshot& snapshot, const JobView& view,
-                                                   GpuModelId model, double cores_a_gpu) const {
-  const auto& cluster = snapshot.cluster();
-  const int count = view.job.gpus;
-  const MaxTree& tree = idle_tree_[model.index()];
-  constexpr double kDust = 1e-9;
-  const auto suffices = [&](std::size_t n, int want) {
-    return (nobody_ || AllowedOn(cluster, view, NodeId(n))) &&
-           (!strangers_ ||  // the tree counts idle GPUs, not who else is on them
-            static_cast<int>(IdleOf(snapshot, view, n, want).size()) == want) &&
-           cores_for_training(snapshot, NodeId(n)) + kDust >= cores_a_gpu * want &&
-           HostMemorySuffices(snapshot, view, NodeId(n), want);
-  };
-  const int of_node = view.job.gpus_a_node;
-  if (of_node > 0 && of_node < count) return SameGpusOfNodes(snapshot, view, model, suffices);
-  if (of_node > cluster.LargestNodeOf(model)) return std::nullopt;
-  if (count <= cluster.LargestNodeOf(model)) {
-    std::optional<OnNode> best;
-    int looked_at = 0;
-    for (std::size_t n = tree.First(count); n != MaxTree::kNone; n = tree.First(count, n + 1)) {
-      if (!suffices(n, count)) continue;
-      OnNode here = TakeIdle(snapshot, view, n, count);
-      if (!best || here.spread < best->spread) best = std::move(here);
-      if (best->spread == 0 || ++looked_at == kNodesLookedAt) break;
-    }
-    return best ? std::optional(std::move(best->gpus)) : std::nullopt;
-  }
-  if (idle_total_ < count) return std::nullopt;
-  std::vector<GpuId> gpus;
-  const auto take = [&](std::size_t n, int want) {
-    const OnNode here = TakeIdle(snapshot, view, n, want);
-    gpus.insert(gpus.end(), here.gpus.begin(), here.gpus.end());
-  };
-  int left = count;
-  for (std::size_t n = tree.First(1); left > 0 && n != MaxTree::kNone; n = tree.First(1, n + 1)) {
-    const int whole = cluster.nodes()[n].gpus;
-    if (idle_[n] < whole || whole > left || !suffices(n, whole)) continue;
-    take(n, whole);
-    left -= whole;
-  }
-  if (left > 0) {
-    std::size_t n = tree.First(left);
-    while (n != MaxTree::kNone &&
-           (!suffices(n, left) || std::any_of(gpus.begin(), gpus.end(), [&](GpuId g) {
-             return cluster.NodeOf(g).index() == n;
-           }))) {
-      n = tree.First(left, n + 1);
-    }
-    if (n == MaxTree::kNone) return std::nullopt;
-    take(n, left);
-  }
-  std::sort(gpus.begin(), gpus.end());
-  return gpus;
 }
 
 std::size_t Ledger::FirstOpen(GpuModelId model, core::Ratio busy, std::size_t from) const {

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -75,17 +73,14 @@ class Ledger {
   int idle_gpus(core::NodeId node) const { return idle_[node.index()]; }
   int idle_gpus() const { return idle_total_; }
 
-  // Quickly told, of most who wait: false where there are too few idle GPUs of that model for it.
-  bool MayHaveIdle(const core::Snapshot& snapshot, const core::JobView& view,
-                   core::GpuModelId model) const;
-
-  // Idle GPUs for the job, in rising order: on one node where a node is large enough, first fit,
-  // and where islands are known, the nearest of the first that fit; else on wholly idle nodes and
-  // one more for the remainder. `cores` is what it needs a GPU.
-  std::optional<std::vector<core::GpuId>> IdleGpus(const core::Snapshot& snapshot,
-                                                   const core::JobView& view,
-                                                   core::GpuModelId model,
-                                                   double cores_a_gpu) const;
+  // The lowest node of that model, from `from` on, with so many idle GPUs and kept for nobody else;
+  // MaxTree::kNone if there is none.
+  std::size_t NodeWithIdle(core::GpuModelId model, int gpus, std::size_t from = 0) const {
+    return idle_tree_[model.index()].First(gpus, from);
+  }
+  // A ledger of the empty cluster tells what could ever be: no node is kept for anybody there.
+  bool of_nobody() const { return nobody_; }
+  bool any_strangers() const { return strangers_; }
 
   // GPUs of `model` that have co-location but room for more, busiest-first-fit style: the lowest
   // GPU from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.
@@ -101,19 +96,6 @@ class Ledger {
   bool any_closed() const { return !closed_nodes_.empty(); }
 
  private:
-  struct OnNode {
-    std::vector<core::GpuId> gpus;
-    int spread = 0;  // how far they are from each other
-  };
-  // The first idle ones, by number on the node; and `want` of all. REQUIRES: there are as many.
-  std::vector<int> IdleOf(const core::Snapshot& snapshot, const core::JobView& view,
-                          std::size_t node, int most) const;
-  OnNode TakeIdle(const core::Snapshot& snapshot, const core::JobView& view, std::size_t node,
-                  int want) const;
-  // Where a job wants the same GPUs, by number, on each of several nodes.
-  std::optional<std::vector<core::GpuId>> SameGpusOfNodes(
-      const core::Snapshot& snapshot, const core::JobView& view, core::GpuModelId model,
-      const std::function<bool(std::size_t node, int want)>& suffices) const;
   void Reindex(const core::Snapshot& snapshot, core::GpuId gpu);
   void AddCores(const core::Snapshot& snapshot, core::NodeId node, double cores, bool cpu_only);
   void AddMemory(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& where,

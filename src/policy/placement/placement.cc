@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/sm_share.h"
+#include "policy/idle_gpus.h"
 
 namespace sharewell::policy {
 
@@ -54,11 +55,12 @@ bool BelongsElsewhere(const Context& context, const JobView& view, GpuModelId mo
 std::optional<Allocation> OnIdleGpus(const Context& context, const JobView& view,
                                      GpuModelId model) {
   const int gpus = view.job.gpus;
-  if (!context.ledger.MayHaveIdle(context.snapshot, view, model)) return std::nullopt;
+  const IdleSearch search(context.snapshot, context.ledger, view, model);
+  if (!search.MayFind()) return std::nullopt;
   if (!Allowed(view, model) || BelongsElsewhere(context, view, model)) return std::nullopt;
   const int nodes = gpus == 1 ? 1 : NodesSpanned(context.snapshot, model, view);
   const double cores = context.sizing.CoresAGpu(context.snapshot, view, model, nodes);
-  auto idle = context.ledger.IdleGpus(context.snapshot, view, model, cores);
+  auto idle = search.Find(cores);
   if (!idle) return std::nullopt;
   return Allocation{std::move(*idle), {}, cores * gpus, core::StandingShare(view)};
 }
