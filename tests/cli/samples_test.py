@@ -56,7 +56,7 @@ class Samples(ProgramTest):
 
     def test_show(self):
         text = self.samples("show", "memory_total_bytes")
-        self.assertRegex(text, r"^memory_total_bytes on here\n  \d+ samples, \d{4}-.* UTC\n  least [\d.]+ .B   mean ")
+        self.assertRegex(text, r"^memory_total_bytes on here\n  \d+ samples, \d{4}-.* UTC\n  least [\d.]+ .iB   mean ")
         shown = json.loads(self.samples("show", "cpu_busy_seconds", "--json"))["series"][0]
         self.assertEqual(shown["kind"], "counter")
         self.assertIn("mean_per_second", shown)
