@@ -138,7 +138,7 @@ class Simulate(ProgramTest):
         ask = ["simulate", *DAY, "--policy", "slot,sharewell", "--score-starts"]
         lines = self.succeed(*ask).splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("starts told"))
-        self.assert_golden("simulate-starts.txt", "\n".join(lines[first:first + 6]) + "\n")
+        self.assert_golden("simulate-starts.txt", "\n".join(lines[first:first + 12]) + "\n")
         for result in json.loads(self.succeed(*ask, "--json"))["results"]:
             starts = result["expected_starts"]
             self.assertEqual(list(starts), ["durations_as_believed", "durations_known", "durations_unknown"])
