@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Told steps beside the ONNX graphs of the same loops: told_agreement.py PROGRAM [--csv FILE] [--limit N]
+
+For every line of data/h200/told-steps.jsonl.gz: forward multiply-accumulates by `inspect` of both, and what `predict` makes of both beside what was measured
+of that loop (medians over data/h200/profiles*.csv). Prints how many agree within 1 %, and errors as the root mean square of the logarithm (RMSLE). The shipped
+predictor has learnt from most of these rows by their ONNX graphs, and from none by its told step, so the comparison favours the graphs.
+"""
+import argparse
+import collections
+import csv
+import gzip
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / 'data' / 'h200'
+FIGURES = {'memory': ('gpu_memory_bytes_p50', lambda r: float(r['mem_used_bytes'])),
+           'busy seconds a step': ('busy_seconds_per_step_p50', lambda r: float(r['gpu_util']) / 100 / float(r['steps_per_s'])),
+           'seconds a step': ('step_seconds_p50', lambda r: 1 / float(r['steps_per_s']))}
+
+
+def measured():
+    """By workload, batch, precision, workers and optimizer: the medians of its rows."""
+    rows = collections.defaultdict(lambda: collections.defaultdict(list))
+    for path in sorted(DATA.glob('profiles*.csv')):
+        with open(path, encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                key = row['workload'], int(row['batch']), row['precision'], int(row['workers']), row.get('optimizer') or 'sgd'
+                for name, (_, of) in FIGURES.items():
+                    try:
+                        rows[key][name].append(of(row))
+                    except (ValueError, ZeroDivisionError):
+                        pass
+    return {key: {name: statistics.median(values) for name, values in found.items()} for key, found in rows.items()}
+
+
+def ask(program, *words):
+    done = subprocess.run([program, *map(str, words), '--json'], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f'exit code {done.returncode}')
+    return json.loads(done.stdout)
+
+
+def compare(program, line, step, seen):
+    graph = DATA / 'onnx' / pathlib.Path(line['onnx']).name
+    batch = ['--batch', line['batch']]
+    macs = [ask(program, 'inspect', graph, *batch)['macs_forward_per_sample'], ask(program, 'inspect', step)['macs_forward_per_sample']]
+    run = ['--gpu', 'H200', '--workers', line['workers']]
+    by = [ask(program, 'predict', graph, *batch, *run, '--precision', line['precision'], '--optimizer', line['optimizer']), ask(program, 'predict', step, *run)]
+    out = {'workload': line['workload'], 'batch': line['batch'], 'precision': line['precision'], 'macs_graph': macs[0], 'macs_told': macs[1]}
+    for name, (field, _) in FIGURES.items():
+        out |= {f'{name} measured': seen.get(name), f'{name} by graph': by[0]['predictions'][0][field], f'{name} by told step': by[1]['predictions'][0][field]}
+    return out
+
+
+def rmsle(pairs):
+    return math.sqrt(statistics.fmean(math.log(a / b) ** 2 for a, b in pairs)) if pairs else float('nan')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('--csv', type=pathlib.Path, help='a line a workload')
+    parser.add_argument('--limit', type=int, help='only the first so many')
+    a = parser.parse_args()
+    seen, rows = measured(), []
+    with gzip.open(DATA / 'told-steps.jsonl.gz', 'rt', encoding='ascii') as file, tempfile.TemporaryDirectory() as folder:
+        step = pathlib.Path(folder, 'step.json')
+        for line in [json.loads(text) for text in file][:a.limit]:
+            if not line['ok']:
+                continue
+            step.write_text(json.dumps(line['told']), encoding='ascii')
+            key = line['workload'], line['batch'], line['precision'], line['workers'], line['optimizer']
+            try:
+                rows.append(compare(a.program, line, step, seen.get(key, {})))
+            except RuntimeError as error:
+                print(*key[:3], error, file=sys.stderr)
+    if a.csv:
+        with open(a.csv, 'w', encoding='utf-8', newline='') as file:
+            table = csv.DictWriter(file, rows[0], lineterminator='\n')
+            table.writeheader()
+            table.writerows(rows)
+    ratios = [r['macs_told'] / r['macs_graph'] for r in rows if r['macs_graph'] and r['macs_told']]
+    print(f'{len(rows)} told steps; multiply-accumulates within 1 % of the graph: {sum(abs(x - 1) <= 0.01 for x in ratios)} of {len(ratios)}, '
+          f'within 5 %: {sum(abs(x - 1) <= 0.05 for x in ratios)}, median {statistics.median(ratios):.4f}')
+    for name in FIGURES:
+        for by in ('graph', 'told step'):
+            pairs = [(r[f'{name} by {by}'], r[f'{name} measured']) for r in rows if r[f'{name} measured'] and r[f'{name} by {by}']]
+            print(f'{name}, by {by}: RMSLE {rmsle(pairs):.3f} over {len(pairs)}, median of predicted over measured '
+                  f'{statistics.median(x / y for x, y in pairs):.3f}')
+
+
+if __name__ == '__main__':
+    main()
