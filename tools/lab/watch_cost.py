@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """What the watcher costs a training loop: steps a second with it and without it, in turns, in one process.
 
-  watch_cost.py FOLDER [--limit 500] [--pairs 12] [--seconds 0.6] [--device cuda|cpu] [--only NAME ...]
+  watch_cost.py FOLDER [--limit 500] [--seconds 8] [--device cuda|cpu] [--only NAME ...]
 
 Ten loops, three of them compiled, each in a process of its own under the watcher. The batch stays on the device, so that no loader makes noise. After
-the told step and a warm-up, windows with the watcher (as a job has it) and without it (the optimizers' classes have PyTorch's own `step` again) come
-in turns, the order changing from pair to pair. FOLDER/watch-cost.jsonl gets a line a loop: rates, the mean of the pairs' ratios with its standard
-error, and how long the told step took beside the one after it. What a compiled graph's wrapper costs is in both kinds of windows: it is timed by itself
-(`graph_call_us`). What is in the file already is left out.
+the told step and a warm-up, blocks of two steps with the watcher (as a job has it) and without it (the optimizers' classes have PyTorch's own `step`
+again) come in turns. FOLDER/watch-cost.jsonl gets a line a loop: rates, by how much the median block is longer with its standard error, how long the
+told step took beside the one after it, and what a watched call of `step` costs by itself (`step_call_us`). What a compiled graph's wrapper costs is in
+both kinds of blocks: it is timed by itself too (`graph_call_us`). What is in the file already is left out.
 """
 import os
 os.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1'          # ask for the GPU without a CUDA context: this process forks
 import argparse
 import json
 import pathlib
+import random
 import signal
 import statistics
 import sys
@@ -86,15 +87,46 @@ def graph_call_us(compiled):
     return round((per_call(wrapped) - per_call(nothing)) * 1e6, 3)
 
 
-def window(steps, seconds, wait):
-    """Steps a second over at least `seconds`, from one moment at which the device has done all to another."""
+def step_call_us(switch):
+    """Microseconds that a watched call of an optimizer's step takes longer: of one that has a single number to learn."""
+    number = torch.nn.Parameter(torch.zeros(1))
+    number.grad = torch.zeros(1)
+    optimizer = torch.optim.SGD([number], lr=0.1)
+    times = {}
+    for turn in range(9):
+        for on in ((False, True), (True, False))[turn % 2]:
+            switch.set(on)
+            began = time.perf_counter()
+            for _ in range(3000):
+                optimizer.step()
+            times.setdefault(on, []).append((time.perf_counter() - began) / 3000)
+    return round((statistics.median(times[True]) - statistics.median(times[False])) * 1e6, 3)
+
+
+def in_turns(steps, seconds, switch, wait):
+    """Seconds of blocks of two steps (the loop reads its loss after two), with the watcher and without it: one of each in turn, in an order that is drawn,
+    so that the host's slow moods meet both alike."""
+    draw, times = random.Random(1), {False: [], True: []}
     wait()
-    began, done = time.perf_counter(), 0
-    while time.perf_counter() - began < seconds:
-        next(steps)
-        done += 1
-    wait()
-    return done / (time.perf_counter() - began)
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        for on in draw.sample((False, True), 2):
+            switch.set(on)
+            began = time.perf_counter()
+            next(steps)
+            next(steps)
+            wait()
+            times[on].append(time.perf_counter() - began)
+    return times
+
+
+def overhead(times):
+    """By how much the median block is longer with the watcher, in percent; and its standard error, from ten parts of the sitting."""
+    def of(parts):
+        return 100 * (statistics.median(parts[True]) / statistics.median(parts[False]) - 1)
+    size = len(times[True]) // 10
+    parts = [of({on: times[on][i * size:(i + 1) * size] for on in times}) for i in range(10)] if size >= 3 else []
+    return round(of(times), 4), round(statistics.stdev(parts) / 10 ** 0.5, 4) if parts else None
 
 
 def measured(loop, a, pipe):
@@ -117,28 +149,21 @@ def measured(loop, a, pipe):
         wait()
         took.append(time.perf_counter() - began)
     switch = Switch(watch)
-    window(steps, a.seconds, wait)
-    pairs = []
-    for pair in range(a.pairs):
-        rates = {}
-        for on in ((False, True), (True, False))[pair % 2]:
-            switch.set(on)
-            rates[on] = window(steps, a.seconds, wait)
-        pairs.append((rates[False], rates[True]))
+    in_turns(steps, 0.5, switch, wait)
+    times = in_turns(steps, a.seconds, switch, wait)
     heard = told.heard(pathlib.Path(pipe).read_bytes())
     if heard.off:
         raise RuntimeError('the watcher: ' + heard.off[0])
-    ratios = [without / with_it - 1 for without, with_it in pairs]
-    result = {'without_steps_per_s': round(statistics.median(p[0] for p in pairs), 3), 'with_steps_per_s': round(statistics.median(p[1] for p in pairs), 3),
-              'overhead_percent': round(100 * statistics.mean(ratios), 4), 'median_percent': round(100 * statistics.median(ratios), 4),
-              'standard_error_percent': round(100 * statistics.stdev(ratios) / len(ratios) ** 0.5, 4) if len(ratios) > 1 else None,
-              'spread_percent': round(100 * (max(ratios) - min(ratios)), 3), 'pairs': [[round(x, 3) for x in p] for p in pairs],
+    percent, error = overhead(times)
+    result = {'without_steps_per_s': round(2 / statistics.median(times[False]), 3), 'with_steps_per_s': round(2 / statistics.median(times[True]), 3),
+              'overhead_percent': percent, 'standard_error_percent': error, 'blocks': len(times[True]),
               'told': len(heard.documents), 'steps_told': heard.steps, 'told_step_s': round(took[1], 4), 'step_s': round(statistics.median(took[4:]), 4)}
     if heard.documents:
         told.check(heard.documents[0])
         step = heard.documents[0]
         result |= {'operators': len(step['operators']), 'told_compiled': step['compiled'], 'told_batch': step['batch'],
                    'told_bytes': len(json.dumps(step, separators=(',', ':')))}
+    result['step_call_us'] = step_call_us(switch)
     if compiled:
         result['graph_call_us'] = graph_call_us(watch.compiled)
     return dict(result, ok=True)
@@ -189,8 +214,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('folder', type=pathlib.Path)
     parser.add_argument('--limit', type=float, default=500, help='begin no loop after so many seconds')
-    parser.add_argument('--pairs', type=int, default=12)
-    parser.add_argument('--seconds', type=float, default=0.6, help='of a window')
+    parser.add_argument('--seconds', type=float, default=8, help='of blocks, for each loop')
     parser.add_argument('--patience', type=float, default=120, help='seconds that a loop may take')
     parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda')
     parser.add_argument('--only', nargs='*', metavar='NAME', help='workloads, as KIND:SIZE')
@@ -216,7 +240,7 @@ def main():
                 file.write(json.dumps(line) + '\n')
             print(round(time.monotonic() - began, 1), *loop[:4], 'compiled' if loop[4] else '', line.get('error') or
                   '{without_steps_per_s} steps/s without, {with_steps_per_s} with: {overhead_percent:+.3f} % (standard error '
-                  '{standard_error_percent} %), told step {told_step_s} s, others {step_s} s'.format(**line), flush=True)
+                  '{standard_error_percent} %), {step_call_us} us a call, told step {told_step_s} s, others {step_s} s'.format(**line), flush=True)
 
 
 if __name__ == '__main__':
