@@ -2,6 +2,7 @@
 """What the watcher costs a training loop: steps a second with it and without it, in turns, in one process.
 
   watch_cost.py FOLDER [--limit 500] [--pairs 12] [--seconds 0.6] [--device cuda|cpu] [--only NAME ...]
+  watch_cost.py --call                                      microseconds of one call of an optimizer, anywhere
 
 Ten loops, three of them compiled, each in a process of its own under the watcher. The batch stays on the device, so that no loader makes noise. After
 the told step and a warm-up, windows with the watcher (as a job has it) and without it (the optimizers' classes have PyTorch's own `step` again) come
@@ -84,6 +85,31 @@ def graph_call_us(compiled):
             times.append((time.perf_counter() - began) / 20000)
         return min(times)
     return round((per_call(wrapped) - per_call(nothing)) * 1e6, 3)
+
+
+def step_call_us():
+    """Microseconds that the watcher adds to an optimizer's step: of an optimizer that does nothing, watched and not."""
+    class Nothing(torch.optim.Optimizer):
+        def __init__(self):
+            super().__init__([torch.nn.Parameter(torch.zeros(1))], {})
+
+        def step(self, closure=None):
+            pass
+    with tempfile.NamedTemporaryFile() as pipe:
+        os.environ['SHAREWELL_WATCH_PIPE'] = pipe.name
+        import sharewell_watch
+        sharewell_watch.start(torch)
+        optimizer = Nothing()
+        for _ in range(40):
+            optimizer.step()
+        watched, times = Nothing.step, {}
+        for _ in range(15):
+            for name, function in (('watched', watched), ('without', watched.__wrapped__)):
+                began = time.perf_counter()
+                for _ in range(20000):
+                    function(optimizer)
+                times.setdefault(name, []).append((time.perf_counter() - began) / 20000)
+    return (min(times['watched']) - min(times['without'])) * 1e6
 
 
 def window(steps, seconds, wait):
@@ -187,7 +213,8 @@ def run(loop, a, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('folder', type=pathlib.Path)
+    parser.add_argument('folder', type=pathlib.Path, nargs='?')
+    parser.add_argument('--call', action='store_true', help='only what one call of an optimizer costs more, without a GPU')
     parser.add_argument('--limit', type=float, default=500, help='begin no loop after so many seconds')
     parser.add_argument('--pairs', type=int, default=12)
     parser.add_argument('--seconds', type=float, default=0.6, help='of a window')
@@ -195,6 +222,11 @@ def main():
     parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda')
     parser.add_argument('--only', nargs='*', metavar='NAME', help='workloads, as KIND:SIZE')
     a = parser.parse_args()
+    if a.call:
+        print('{:.2f} us a step'.format(step_call_us()))
+        return
+    if a.folder is None:
+        parser.error('give the FOLDER')
     began = time.monotonic()
     try:
         workloads.preload()
