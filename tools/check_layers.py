@@ -62,7 +62,7 @@ ALLOWED = {
                "study/prediction/evaluate/beside_yeung.h", "study/prediction/measured_slowdowns.h",
                "study/prediction/evaluate/evaluate_pairs.h", "study/prediction/evaluate/evaluation.h",
                "study/prediction/inspection.h",
-               "study/prediction/prediction.h", "study/prediction/retraining.h", "study/prediction/evaluate/timm.h",
+               "study/prediction/prediction.h", "study/prediction/retraining.h", "study/prediction/watched_step.h", "study/prediction/evaluate/timm.h",
                "study/prediction/evaluate/worth.h",
                "study/recommend/judged_sweep.h", "study/recommend/recommendation.h",
                "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",

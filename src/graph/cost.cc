@@ -35,6 +35,7 @@ struct Costing {
 
   double Bytes(TensorId id) const { return flow.Bytes(graph, id); }
   bool NeedsGrad(TensorId id) const {
+    if (graph.told) return id != kAbsent;  // what has none was told so
     return id != kAbsent && flow.needs_grad[static_cast<std::size_t>(id)];
   }
   double Sum(const std::vector<TensorId>& ids) const {
@@ -56,7 +57,7 @@ struct Costing {
 
   OpCost Product(const Op& op, std::size_t index) const {
     OpCost cost;
-    cost.half = IsHalf(op, run);
+    cost.half = op.told ? op.told->half : IsHalf(op, run);
     cost.tensor = true;
     const double in = Operands(op, cost.half);
     const double out = Out(op);
@@ -64,9 +65,10 @@ struct Costing {
         op.kind == Kind::kRecurrent ? 2 * static_cast<double>(op.steps) : 1;
     cost.forward = {2 * op.macs, in + out, recurrent_kernels, 1};
     // Copies to half precision: read 4 bytes, write 2, an element.
-    const double casts = flow.casts[index] + flow.weight_casts[index];
+    const double casts = op.told ? op.told->casts : flow.casts[index] + flow.weight_casts[index];
+    if (op.told) cost.forward.bytes += 6 * op.told->cast_elements;
     for (const TensorId id : op.inputs) {
-      if (!cost.half || id == kAbsent || casts == 0) continue;
+      if (!cost.half || op.told || id == kAbsent || casts == 0) continue;
       if (flow.width[static_cast<std::size_t>(id)] == 4) {
         cost.forward.bytes += 6 * Elements(graph.tensors[static_cast<std::size_t>(id)]);
       }
@@ -79,6 +81,7 @@ struct Costing {
                                      : std::min<std::size_t>(op.inputs.size(), 2);
     double gradients = 0;
     for (std::size_t i = 0; i < operands; ++i) gradients += NeedsGrad(op.inputs[i]) ? 1 : 0;
+    if (op.told) gradients = op.told->gradients;
     if (gradients == 0) return cost;
     if (op.kind == Kind::kAttention) {
       cost.backward = {2 * 2.5 * op.macs, 2 * (in + out), 2, 1};
@@ -174,9 +177,46 @@ struct Costing {
         cost.forward = {0, 0, 0, 1};
         if (grad) cost.backward = {0, 0, 0, 1};
         return cost;
-      case Kind::kHost:
       case Kind::kUnknown:
+        if (op.told) cost.forward = {elements, in + out, 1, 1};
         return cost;
+      case Kind::kHost:
+        return cost;
+    }
+    return cost;
+  }
+
+  // Of a told operator: all its calls, in the pass that it was told in.
+  OpCost Told(const Op& op, std::size_t index) const {
+    const ToldUse& use = *op.told;
+    OpCost cost = Of(op, index);
+    const Work forward = cost.forward, backward = cost.backward;
+    cost.forward = cost.backward = {};
+    switch (use.as) {
+      case ToldUse::As::kForward:
+        cost.forward = forward;
+        cost.backward.calls = use.nodes;
+        break;
+      case ToldUse::As::kAgain:
+        cost.backward = forward;
+        cost.backward.calls = 0;
+        cost.forward.calls = forward.calls;
+        break;
+      case ToldUse::As::kPlain:
+        cost.backward = forward;
+        cost.backward.calls = 0;
+        break;
+      case ToldUse::As::kBackward:
+        cost.backward = backward;
+        cost.backward.calls = 0;
+        break;
+    }
+    if (!run.training) cost.backward = {};
+    for (Work* work : {&cost.forward, &cost.backward}) {
+      work->flops *= use.count;
+      work->bytes *= use.count;
+      work->kernels *= use.count;
+      work->calls *= use.count;
     }
     return cost;
   }
@@ -205,10 +245,11 @@ Cost CostOf(const Graph& graph, const Flow& flow, const Run& run) {
   cost.ops.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
-    cost.ops.push_back(costing.Of(op, i));
+    cost.ops.push_back(op.told ? costing.Told(op, i) : costing.Of(op, i));
     cost.forward += cost.ops.back().forward;
     cost.backward += cost.ops.back().backward;
-    cost.macs += op.macs;
+    if (!op.told) cost.macs += op.macs;
+    if (op.told && op.told->as == ToldUse::As::kForward) cost.macs += op.macs * op.told->count;
     cost.uncosted += op.kind == Kind::kUnknown ? 1 : 0;
   }
   // Where several operators read a tensor, their gradients are added up.
@@ -228,6 +269,13 @@ Cost CostOf(const Graph& graph, const Flow& flow, const Run& run) {
       cost.output_elements += Elements(graph.tensors[static_cast<std::size_t>(id)]);
   }
   if (run.training) cost.update = UpdateOf(run.optimizer, cost.params, cost.weights);
+  if (graph.told) {
+    const ToldGraph& told = *graph.told;
+    cost.weights = told.trained_tensors;
+    if (run.training) {
+      cost.update = {told.update_flops, told.update_bytes, told.update_kernels, told.update_calls};
+    }
+  }
   return cost;
 }
 

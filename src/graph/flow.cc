@@ -43,6 +43,7 @@ bool IsSum(const Op& op) {
 bool IsBatchNorm(const Op& op) { return op.restored || op.type.find("atch") != std::string::npos; }
 
 double Params(const Graph& graph) {
+  if (graph.told) return graph.told->trained;
   double params = graph.hidden_params;
   for (const Tensor& tensor : graph.tensors) {
     if (tensor.role == Role::kWeight) params += Elements(tensor);
@@ -54,6 +55,19 @@ bool IsWeight(const Graph& graph, TensorId id) {
   return id != kAbsent && graph.tensors[static_cast<std::size_t>(id)].role == Role::kWeight;
 }
 
+namespace {
+
+// Types are told, and no operator reads another's tensors.
+void FlowAsTold(const Graph& graph, const Run& run, Flow& flow) {
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    flow.width[i] = BytesOf(graph.tensors[i].dtype);
+    flow.needs_grad[i] = run.training && graph.tensors[i].role == Role::kWeight;
+    flow.storage[i] = static_cast<TensorId>(i);
+  }
+}
+
+}  // namespace
+
 Flow FlowOf(const Graph& graph, const Run& run) {
   Flow flow;
   const std::size_t tensors = graph.tensors.size();
@@ -63,6 +77,10 @@ Flow FlowOf(const Graph& graph, const Run& run) {
   flow.storage.resize(tensors);
   flow.casts.assign(graph.ops.size(), 0);
   flow.weight_casts.assign(graph.ops.size(), 0);
+  if (graph.told) {
+    FlowAsTold(graph, run, flow);
+    return flow;
+  }
   std::vector<bool> sampled(tensors);  // depends on what the model is given
   for (std::size_t i = 0; i < tensors; ++i) {
     const Tensor& tensor = graph.tensors[i];

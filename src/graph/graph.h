@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/step/told_step.h"
+
 namespace sharewell::graph {
 
 enum class DType : std::uint8_t { kUnknown, kFloat, kHalf, kDouble, kInt64, kInt32, kByte };
@@ -59,6 +61,25 @@ enum class Kind : std::uint8_t {
 };
 std::string_view NameOf(Kind kind);  // "conv", "matmul", ...
 
+// How an operator runs that a job told of (step/lower.h): in one pass, so often a step.
+struct ToldUse {
+  enum class As : std::uint8_t {
+    kForward,   // in the forward pass
+    kAgain,     // a forward operator within the backward pass: recomputed
+    kPlain,     // pointwise and the like within the backward pass, of some derivative
+    kBackward,  // the backward pass of its kind; operands are those of the forward operator
+  };
+  As as = As::kForward;
+  double count = 1;          // calls a step
+  double gradients = 1;      // kBackward of a product: gradients that a call computes
+  double casts = 0;          // copies to and from half precision that come with a call,
+  double cast_elements = 0;  // and their elements
+  double nodes = 0;          // kForward: what autograd keeps of a call, and the host visits again
+  bool half = false;         // on half-precision operands
+  bool in_place = false;     // its result takes the place of an operand
+  bool channels_last = false;
+};
+
 struct Op {
   Kind kind = Kind::kUnknown;
   std::string type;  // as the file names it: "Conv", "aten.conv2d"
@@ -72,6 +93,16 @@ struct Op {
   bool folded_norm = false;   // a convolution that an exporter folded a batch norm into
   std::string why_unknown;    // for kUnknown: what is missing
   std::int64_t dilation = 1;  // convolutions: how far apart the window's elements lie
+  std::optional<ToldUse> told;
+};
+
+// What a graph holds that was made of a told step, beside its operators.
+struct ToldGraph {
+  ToldStep step;
+  double trained = 0, trained_tensors = 0;  // numbers; tensors
+  // The optimizer's: FLOPs, bytes, launches, and calls that are not one for many tensors.
+  double update_flops = 0, update_bytes = 0, update_kernels = 0, update_calls = 0;
+  double half_copies = 0;  // bytes of half-precision copies of weights
 };
 
 struct Graph {
@@ -85,12 +116,15 @@ struct Graph {
   std::vector<TensorId> inputs, outputs;
   std::vector<Op> ops;       // in an order they can run in
   double hidden_params = 0;  // weights that no tensor of the file holds (restored layers)
+  // Made of a told step: operators are of all passes, each with Op::told and tensors of its own.
+  std::optional<ToldGraph> told;
 };
 
 // What to put where a file leaves dimensions open.
 struct Binding {
   std::int64_t batch = 1;
   std::vector<std::pair<std::string, std::int64_t>> named;  // --bind seq=128
+  bool any_batch = false;  // a file that is of one batch may have its own: nobody asked for another
 };
 
 // Nothing larger is read: a hostile file must not cost more than this.

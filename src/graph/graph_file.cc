@@ -8,6 +8,7 @@
 #include "core/numbers/random.h"
 #include "core/result.h"
 #include "graph/model_keys.h"
+#include "graph/step/lower.h"
 #include "json/writer.h"
 
 namespace sharewell::graph {
@@ -46,7 +47,7 @@ class GraphReader {
       return core::UsageError("{}: it is of version {}, this program reads version {}", name_,
                               version, kGraphVersion);
     }
-    if (graph.batch != binding.batch) {
+    if (graph.batch != binding.batch && !binding.any_batch) {
       return core::UsageError(
           "{}: it holds the graph at batch {}, not at {}; ask for that batch, or give the model "
           "file that it was made of",
@@ -202,6 +203,7 @@ void WriteOp(const Op& op, json::Writer& out) {
 }  // namespace
 
 std::string WriteGraph(const Graph& graph) {
+  if (graph.told) return WriteToldStep(graph.told->step);
   return json::Write(json::Style::kFile, [&](json::Writer& out) {
     out.Object([&] {
       out.Field("format", "sharewell-graph");
@@ -227,6 +229,7 @@ std::string WriteGraph(const Graph& graph) {
 
 core::Result<Graph> ReadGraphFile(std::string_view bytes, const std::string& name,
                                   const Binding& binding) {
+  if (IsToldStep(bytes)) return ReadStepGraph(bytes, name, binding);
   const auto file = ParseModelJson(bytes, name, kLargestFile);
   RETURN_IF_ERROR(file);
   if (file->root()["format"].Text() != "sharewell-graph") {

@@ -10,7 +10,7 @@
 
 namespace sharewell::graph {
 
-// The same graph gives the same text.
+// The same graph gives the same text. One that was made of a told step is written as that.
 std::string WriteGraph(const Graph& graph);
 
 // Trusts nothing. The graph is the one that was written, but for names; it is not restored again

@@ -182,9 +182,49 @@ class Walk {
   double live_ = 0;
 };
 
+// What was alive is told; only what no tensor holds is added: workspaces, and the batch that comes
+// while this one is worked on. What is not told is reckoned from what the operators leave.
+Memory MemoryAsTold(const Graph& graph, const Flow& flow, const Run& run) {
+  const ToldGraph& told = *graph.told;
+  const ToldMemory& bytes = told.step.memory;
+  Memory memory;
+  memory.weights = bytes.parameters.value_or(told.step.parameters.value_or(told.trained) * 4);
+  if (run.training) {
+    memory.gradients = bytes.gradients.value_or(told.trained * 4);
+    memory.optimizer = bytes.optimizer.value_or(told.trained * 4 * StatesOf(run.optimizer));
+  }
+  for (const TensorId id : graph.inputs) memory.inputs += 2 * flow.Bytes(graph, id);
+  double widest = 0, fresh = 0;
+  for (const Op& op : graph.ops) {
+    if (op.told->as != ToldUse::As::kForward || op.kind == Kind::kView || op.outputs.empty())
+      continue;
+    const double out = flow.Bytes(graph, op.outputs[0]);
+    widest = std::max(widest, out);
+    memory.activations += out * op.told->count;
+    if (!op.told->in_place) fresh += out * op.told->count;
+    if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) {
+      memory.workspace = std::max(memory.workspace, std::min(256 * kMiB, 0.5 * out));
+    }
+  }
+  memory.workspace += 32 * kMiB;
+  if (!run.training) {
+    memory.transient = 2 * widest;
+    return memory;
+  }
+  memory.copies = told.half_copies;
+  const double held = memory.weights + memory.gradients + memory.optimizer;
+  const double beside = memory.copies + memory.inputs / 2;
+  memory.saved = std::max(0.0, bytes.saved.value_or(fresh + beside) - beside);
+  const double reckoned = held + beside + memory.saved + 2 * widest;
+  const double peak = bytes.peak.value_or(reckoned);
+  memory.transient = std::max(0.0, peak - held - beside - memory.saved);
+  return memory;
+}
+
 }  // namespace
 
 Memory MemoryOf(const Graph& graph, const Flow& flow, const Run& run) {
+  if (graph.told) return MemoryAsTold(graph, flow, run);
   Memory memory;
   const double params = Params(graph);
   for (const Tensor& tensor : graph.tensors) {

@@ -13,6 +13,7 @@
 #include "graph/pt2/pt2.h"
 #include "graph/pt2/zip.h"
 #include "graph/restore.h"
+#include "graph/step/lower.h"
 
 namespace sharewell::graph {
 namespace {
@@ -176,6 +177,7 @@ core::Result<Graph> Read(std::string_view bytes, const std::string& name, const 
     return core::UsageError("{}: cannot be read for a batch of {}; give a number from 1 to {}",
                             name, binding.batch, kLargestBatch);
   }
+  if (IsToldStep(bytes)) return ReadStepGraph(bytes, name, binding);
   if (IsGraphFile(bytes)) return ReadGraphFile(bytes, name, binding);
   auto graph = ReadAny(bytes, name, binding);
   if (graph) Restore(*graph);

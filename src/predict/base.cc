@@ -117,6 +117,7 @@ double Directions(const graph::Graph& graph, const graph::Op& op) {
 void AddHost(StepWork& work, const graph::Graph& graph, const graph::Op& op,
              const graph::OpCost& cost) {
   if (op.kind == Kind::kHost) return;
+  const double count = op.told ? op.told->count : 1;
   if (op.kind == Kind::kView) {
     work.view_calls += cost.forward.calls + cost.backward.calls;
     return;
@@ -125,10 +126,12 @@ void AddHost(StepWork& work, const graph::Graph& graph, const graph::Op& op,
   (pointwise ? work.pointwise : work.forward) += cost.forward.calls;
   work.backward += cost.backward.calls;
   if (work.half && cost.tensor) work.casts += cost.forward.calls;
-  if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) ++work.convs;
-  if (op.kind == Kind::kNorm) ++work.norms;
+  // Of a told operator each pass comes by itself.
+  if (op.told && op.told->as != graph::ToldUse::As::kForward) return;
+  if (op.kind == Kind::kConv || op.kind == Kind::kDeconv) work.convs += count;
+  if (op.kind == Kind::kNorm) work.norms += count;
   if (op.kind == Kind::kRecurrent) {
-    work.recurrent_steps += static_cast<double>(op.steps) * Directions(graph, op);
+    work.recurrent_steps += count * static_cast<double>(op.steps) * Directions(graph, op);
   }
 }
 
@@ -158,6 +161,18 @@ StepWork::Op WorkOf(const Query& query, const graph::Op& op, const graph::OpCost
         std::max(out.bytes[kBackward] - (1 - kClearing) * table, kClearing * out.bytes[kBackward]);
   }
   out.walk = WalkOf(*query.graph, op, of, query.run, *query.gpu);
+  if (op.told) {
+    const bool back = op.told->as == graph::ToldUse::As::kBackward;
+    out.steps *= back ? 0 : op.told->count;  // a step's seconds are those of both passes
+    const double forward = out.walk[kForward], backward = out.walk[kBackward];
+    out.walk = {};
+    if (back) {
+      out.walk[kBackward] = backward * op.told->count;
+    } else {
+      out.walk[op.told->as == graph::ToldUse::As::kForward ? kForward : kBackward] =
+          forward * op.told->count;
+    }
+  }
   return out;
 }
 
@@ -174,6 +189,22 @@ void AddCopies(StepWork& work, const Query& query) {
     work.pointwise += copy.kernels;
     work.ops.push_back(copy);
   }
+}
+
+// Of one pass of a told operator, all its calls: the table has a call at a time.
+std::optional<OperatorTable::Told> ToldPass(const OperatorTable& table, const graph::Op& op,
+                                            OperatorShape shape, const Roofline& roofline) {
+  const bool back = op.told->as == graph::ToldUse::As::kBackward;
+  const double count = std::max(op.told->count, 1e-9);
+  // What runs forward within the backward pass is looked up as what it is.
+  const std::size_t from = op.told->as == graph::ToldUse::As::kForward ? kForward : kBackward;
+  const std::size_t pass = back ? kBackward : kForward;
+  shape.flops[pass] = shape.flops[from] / count;
+  shape.bytes[pass] = shape.bytes[from] / count;
+  shape.walk[pass] = shape.walk[from] / count;
+  auto told = table.Seconds(shape, pass, roofline);
+  if (told) told->seconds *= count;
+  return told;
 }
 
 // Forward and, where it returns, backward together; as sure as the less sure of the two.
@@ -317,13 +348,15 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
     const graph::Op& op = query.graph->ops[i];
     AddHost(work, *query.graph, op, cost.ops[i]);
+    // What a told step adds up of gradients is no operator's.
+    if (op.told && op.told->as == graph::ToldUse::As::kPlain && graph::IsSum(op)) continue;
     backward += cost.ops[i].backward;
     const OpClass of = ClassOf(*query.graph, op);
     if (of == OpClass::kNone) continue;
     work.ops.push_back(WorkOf(query, op, cost.ops[i], of));
-    const bool other_kernels = of == OpClass::kDepthwise && !op.inputs.empty() &&
-                               op.inputs[0] != graph::kAbsent &&
-                               last[static_cast<std::size_t>(op.inputs[0])];
+    const bool other_kernels =
+        of == OpClass::kDepthwise && !op.inputs.empty() && op.inputs[0] != graph::kAbsent &&
+        (last[static_cast<std::size_t>(op.inputs[0])] || (op.told && op.told->channels_last));
     if (other_kernels) {
       for (double& walk : work.ops.back().walk) walk *= kChannelsLastWalk;
     }
@@ -331,17 +364,24 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
     if (query.operators == nullptr || other_kernels || of == OpClass::kRecurrent) continue;
     OperatorShape shape = ShapeOf(*query.graph, op, cost.ops[i], query.run);
     shape.walk = work.ops.back().walk;
-    const bool returns = cost.ops[i].backward.kernels > 0;
-    const auto [known, first] = told.try_emplace({shape, returns});
-    if (first) known->second = Told(*query.operators, shape, returns, roofline);
-    if (!known->second) continue;
-    work.ops.back().seconds = known->second->seconds;
-    work.ops.back().trust = kLeastTrust + (kMostTrust - kLeastTrust) * known->second->support;
+    std::optional<OperatorTable::Told> seconds;
+    if (op.told) {
+      seconds = ToldPass(*query.operators, op, shape, roofline);
+    } else {
+      const bool returns = cost.ops[i].backward.kernels > 0;
+      const auto [known, first] = told.try_emplace({shape, returns});
+      if (first) known->second = Told(*query.operators, shape, returns, roofline);
+      seconds = known->second;
+    }
+    if (!seconds) continue;
+    work.ops.back().seconds = seconds->seconds;
+    work.ops.back().trust = kLeastTrust + (kMostTrust - kLeastTrust) * seconds->support;
   }
   work.sum_bytes = cost.backward.bytes - backward.bytes;
   work.sum_kernels = cost.backward.kernels - backward.kernels;
   work.update_bytes = cost.update.bytes;
   work.update_kernels = cost.update.kernels;
+  if (query.graph->told) work.pointwise += cost.update.calls;  // one weight after the other
   work.copy_bytes = cost.input_bytes;
   // The loss is computed in full precision: log-softmax and its gradient, or the like.
   if (query.run.training) work.loss_bytes = cost.output_elements * (work.half ? 24 : 16);
@@ -380,7 +420,8 @@ Base BaseOf(const Query& query, graph::Cost cost, const graph::Memory& memory) {
   for (std::size_t i = 0; i < query.graph->ops.size(); ++i) {
     if (query.graph->ops[i].kind == Kind::kHost) continue;
     base.calls += base.cost.ops[i].forward.calls;
-    if (query.graph->ops[i].kind == Kind::kView) base.views += 1;
+    const graph::Op& op = query.graph->ops[i];
+    if (op.kind == Kind::kView) base.views += op.told ? op.told->count : 1;
   }
   const Seconds seconds = SecondsOf(work, rates);
   base.compute = seconds.compute;

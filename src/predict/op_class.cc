@@ -46,9 +46,11 @@ OpClass ClassOf(const graph::Graph& graph, const graph::Op& op) {
     case Kind::kMove:
     case Kind::kResample:
       return OpClass::kMove;
+    case Kind::kUnknown:
+      // A told operator's bytes are known, whatever it is.
+      return op.told ? OpClass::kElementwise : OpClass::kNone;
     case Kind::kView:
     case Kind::kHost:
-    case Kind::kUnknown:
       break;
   }
   return OpClass::kNone;

@@ -1,42 +1,11 @@
 #include "server/key_digest.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-
-#include "core/numbers/random.h"
 #include "core/submission.h"
 
 namespace sharewell::server {
 
-KeyDigest DigestOf(const std::string& key) {
-  KeyDigest digest{0xcbf29ce484222325ULL, 0x9ae16a3b2f90404fULL};
-  for (const char c : key) {
-    const auto byte = static_cast<unsigned char>(c);
-    digest.a = (digest.a ^ byte) * 0x100000001b3ULL;
-    digest.b = core::Mix(digest.b ^ byte);
-  }
-  return digest;
-}
-
 KeyDigest OwnedDigest(const std::string& user, const std::string& key) {
   return DigestOf(core::OwnedKey(user, key));
-}
-
-std::string TextOf(const KeyDigest& digest) {
-  return fmt::format("{:016x}{:016x}", digest.a, digest.b);
-}
-
-std::optional<KeyDigest> DigestFrom(const std::string& text) {
-  KeyDigest digest;
-  if (text.size() != 32) return std::nullopt;
-  const char* middle = text.data() + 16;
-  const char* end = text.data() + 32;
-  if (std::from_chars(text.data(), middle, digest.a, 16).ptr != middle ||
-      std::from_chars(middle, end, digest.b, 16).ptr != end) {
-    return std::nullopt;
-  }
-  return digest;
 }
 
 }  // namespace sharewell::server

@@ -280,6 +280,43 @@ class Harm(unittest.TestCase):
         self.failed('sharewell_watch/steps.py', "import atexit\n", "import atexit !\n", off=0)
 
 
+class Compiled(unittest.TestCase):
+    """What torch.compile compiles, with its backend played: PyTorch 1.13 has none."""
+
+    def told(self, mode, operators):
+        command = [PYTHON, SMALL.parent / 'compiled.py', mode]
+        run, without = watched.run(command), watched.run(command, watcher=None)
+        self.assertEqual(run[:3], without[:3])
+        self.assertEqual((run.status, run.heard.steps, run.heard.off), (0, 10, []))
+        if operators is None:
+            self.assertEqual(run.heard.documents, [])
+            return None
+        step, = run.heard.documents
+        told.check(step)
+        self.assertEqual({name: step[name] for name in ('compiled', 'modules', 'parameters', 'accumulation')},
+                         {'compiled': True, 'modules': 'Sequential', 'parameters': 80, 'accumulation': 1})
+        self.assertEqual([told.count(step, 'addmm', 'forward'), told.count(step, 'mm', 'backward')], operators)
+        self.assertEqual(told.count(step, 'mul_', 'update'), 3)
+        self.assertEqual(step['memory'], {'parameters': 320, 'gradients': 320, 'optimizer': 320, 'peak': None, 'saved': None})
+        return step
+
+    def test_model(self):
+        step = self.told('', [1, 3])
+        mine = [o['in'] for o in step['operators'] if o['op'] == 'aten.addmm.default']
+        self.assertEqual(mine, [[['w:f32', [8]], ['f32', [4, 6]], ['w:f32', [6, 8]]]])
+
+    def test_graph_that_is_called_twice(self):
+        self.told('twice', [2, 6])
+
+    def test_autocast_around_it(self):
+        step = self.told('autocast', [1, 3])
+        self.assertEqual(step['autocast'], 'bf16')
+        self.assertIn('bf16', [o['in'][1][0] for o in step['operators'] if o['op'] == 'aten.addmm.default'])
+
+    def test_optimizer(self):
+        self.told('optimizer', None)
+
+
 class Pieces(unittest.TestCase):
     """What needs no PyTorch."""
 

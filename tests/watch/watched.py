@@ -27,7 +27,7 @@ def path(*places):
     return os.pathsep.join(map(str, places))
 
 
-def run(command, watcher=WATCHER, places=(), seconds=100, folder=None, **more):
+def run(command, watcher=WATCHER, places=(), seconds=250, folder=None, **more):
     """Runs a command, watched unless `watcher` is None. `places`: the job's own PYTHONPATH."""
     with tempfile.TemporaryDirectory(prefix='sharewell-watch-') as own:
         reader = None

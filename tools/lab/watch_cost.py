@@ -2,6 +2,7 @@
 """What the watcher costs a training loop: steps a second with it and without it, in turns, in one process.
 
   watch_cost.py FOLDER [--limit 500] [--seconds 8] [--device cuda|cpu] [--only NAME ...]
+  watch_cost.py --call                                      microseconds of one call of an optimizer, anywhere
 
 Ten loops, three of them compiled, each in a process of its own under the watcher. The batch stays on the device, so that no loader makes noise. After
 the told step and a warm-up, blocks of two steps with the watcher (as a job has it) and without it (the optimizers' classes have PyTorch's own `step`
@@ -87,20 +88,25 @@ def graph_call_us(compiled):
     return round((per_call(wrapped) - per_call(nothing)) * 1e6, 3)
 
 
-def step_call_us(switch):
-    """Microseconds that a watched call of an optimizer's step takes longer: of one that has a single number to learn."""
-    number = torch.nn.Parameter(torch.zeros(1))
-    number.grad = torch.zeros(1)
-    optimizer = torch.optim.SGD([number], lr=0.1)
-    times = {}
-    for turn in range(9):
-        for on in ((False, True), (True, False))[turn % 2]:
-            switch.set(on)
+def step_call_us():
+    """Microseconds that the watcher, which is on, adds to an optimizer's step: of an optimizer that does nothing, watched and not."""
+    class Nothing(torch.optim.Optimizer):
+        def __init__(self):
+            super().__init__([torch.nn.Parameter(torch.zeros(1))], {})
+
+        def step(self, closure=None):
+            pass
+    optimizer = Nothing()
+    for _ in range(40):
+        optimizer.step()
+    watched, times = Nothing.step, {}
+    for _ in range(15):
+        for name, function in (('watched', watched), ('without', watched.__wrapped__)):
             began = time.perf_counter()
-            for _ in range(3000):
-                optimizer.step()
-            times.setdefault(on, []).append((time.perf_counter() - began) / 3000)
-    return round((statistics.median(times[True]) - statistics.median(times[False])) * 1e6, 3)
+            for _ in range(20000):
+                function(optimizer)
+            times.setdefault(name, []).append((time.perf_counter() - began) / 20000)
+    return round((min(times['watched']) - min(times['without'])) * 1e6, 3)
 
 
 def in_turns(steps, seconds, switch, wait):
@@ -163,7 +169,7 @@ def measured(loop, a, pipe):
         step = heard.documents[0]
         result |= {'operators': len(step['operators']), 'told_compiled': step['compiled'], 'told_batch': step['batch'],
                    'told_bytes': len(json.dumps(step, separators=(',', ':')))}
-    result['step_call_us'] = step_call_us(switch)
+    result['step_call_us'] = step_call_us()
     if compiled:
         result['graph_call_us'] = graph_call_us(watch.compiled)
     return dict(result, ok=True)
@@ -212,13 +218,23 @@ def run(loop, a, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('folder', type=pathlib.Path)
+    parser.add_argument('folder', type=pathlib.Path, nargs='?')
+    parser.add_argument('--call', action='store_true', help='only what one call of an optimizer costs more, without a GPU')
     parser.add_argument('--limit', type=float, default=500, help='begin no loop after so many seconds')
     parser.add_argument('--seconds', type=float, default=8, help='of blocks, for each loop')
     parser.add_argument('--patience', type=float, default=120, help='seconds that a loop may take')
     parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda')
     parser.add_argument('--only', nargs='*', metavar='NAME', help='workloads, as KIND:SIZE')
     a = parser.parse_args()
+    if a.call:
+        with tempfile.NamedTemporaryFile() as pipe:
+            os.environ['SHAREWELL_WATCH_PIPE'] = pipe.name
+            import sharewell_watch
+            sharewell_watch.start(torch)
+            print('{:.2f} us a step'.format(step_call_us()))
+        return
+    if a.folder is None:
+        parser.error('give the FOLDER')
     began = time.monotonic()
     try:
         workloads.preload()

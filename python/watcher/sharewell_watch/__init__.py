@@ -4,6 +4,8 @@ Started by sitecustomize.py when torch has been imported. Python 3.8 to 3.14, Py
 """
 import os
 
+from . import importing  # noqa: F401, what sitecustomize.py asks first
+
 _watch = None
 
 

@@ -3,6 +3,7 @@
 A TorchDispatchMode would keep such a model from being compiled, and does not see what compiled code does. So the graph that Dynamo
 captured is kept as it is given to the backend, and run once with tensors that have no data, later, between two steps.
 """
+import contextlib
 import functools
 import types
 
@@ -22,7 +23,8 @@ class Graph:
         self.module = fx.GraphModule(module, copy)
         self.inputs = [_described(torch, x) for x in inputs]
         names = ' '.join(str(node.target) for node in copy.nodes if node.op in ('call_function', 'call_method'))
-        self.updates = _updates(torch, copy, inputs)
+        self.updates = _updates(torch, module, inputs)
+        self.autocast = _autocast(torch)  # What surrounds a compiled model is not in its graph.
         self.checkpoints = 'tag_activation_checkpoint' in names or 'checkpoint' in names
         self.calls = 0          # Within the recorded step
         self.trained_calls = 0  # Of these, with gradients
@@ -101,8 +103,17 @@ class Compiled:
             if updates and not self.watch.off:
                 self.watch.ended(wrapper)
             return result
+        # disable() of Dynamo goes by this to the function inside, past the wrapper.
+        wrapper.__dict__.pop('_torchdynamo_orig_callable', None)
         return wrapper
 
+
+def _autocast(torch):
+    """The kinds of device that are cast for now, each with the type."""
+    if hasattr(torch, 'get_autocast_dtype'):  # From PyTorch 2.4 on, where the older functions warn.
+        return [(kind, torch.get_autocast_dtype(kind)) for kind in ('cuda', 'cpu') if torch.is_autocast_enabled(kind)]
+    found = [('cuda', torch.get_autocast_gpu_dtype())] if torch.is_autocast_enabled() else []
+    return found + ([('cpu', torch.get_autocast_cpu_dtype())] if torch.is_autocast_cpu_enabled() else [])
 
 
 def _described(torch, x):
@@ -121,11 +132,14 @@ def _numbers(sizes):
     return tuple(x if isinstance(x, int) else int(getattr(x.node, 'hint')) for x in sizes)
 
 
-def _updates(torch, graph, inputs):
+def _updates(torch, module, inputs):
     """Whether a graph is an optimizer's step: it changes trained parameters in place."""
+    graph = module.graph
     places = [node for node in graph.nodes if node.op == 'placeholder']
     trained = {node for node, x in zip(places, inputs) if isinstance(x, torch.nn.Parameter) and x.requires_grad}
     for node in graph.nodes:
+        if node.op == 'get_attr' and isinstance(getattr(module, str(node.target), None), torch.nn.Parameter):
+            trained.add(node)
         if node.op not in ('call_function', 'call_method') or not node.args:
             continue
         name = str(getattr(node.target, '__name__', node.target))
@@ -172,8 +186,12 @@ def _made(torch, recorder, described):
 
 def _once(torch, graph, inputs, recorder):
     wants = graph.trained_calls > 0
-    with torch.set_grad_enabled(wants), recorder:
-        out = graph.module(*inputs)
+    with contextlib.ExitStack() as around:
+        around.enter_context(torch.set_grad_enabled(wants))
+        for kind, dtype in graph.autocast:
+            around.enter_context(torch.autocast(kind, dtype=dtype))
+        around.enter_context(recorder)
+        out = graph.module.forward(*inputs)  # Its __call__ prints where that fails.
     out = [x for x in (out if isinstance(out, (list, tuple)) else [out]) if isinstance(x, torch.Tensor) and x.requires_grad]
     if not wants or not out:
         return

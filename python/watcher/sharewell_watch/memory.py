@@ -10,7 +10,7 @@ def storage(x):
     try:
         untyped = getattr(x, 'untyped_storage', None)
         return untyped() if untyped is not None else x._storage()  # PyTorch 1.13 has the latter.
-    except (RuntimeError, NotImplementedError, AttributeError):
+    except Exception:  # Each kind of tensor has its own way to say so.
         return None
 
 

@@ -18,6 +18,10 @@ _DTYPES = {getattr(torch, name): short for name, short in (
 _WITH_NUMBERS = ('conv', 'pool', 'attention', 'lstm', 'gru', 'rnn', 'upsample', 'grid_sampl', 'im2col', 'col2im')
 
 
+class _Unlisted(Exception):
+    """A shape that a told step has no room for."""
+
+
 class _Known:
     """What its schema says of an operator."""
 
@@ -125,7 +129,12 @@ class Recorder(TorchDispatchMode):
         last = first is not None and _is_channels_last(first)
         if 'convolution' in known.name and run == 'forward' and first is not None and first.dim() == 4:
             self.convolutions['channels_last' if last else 'other'] += 1
-        self._count(known, run, [self._shape(x) for x in operands], self._results(out), self._numbers(known, args, kwargs), view, last)
+        try:
+            shapes = [self._shape(x) for x in operands], self._results(out)
+        except _Unlisted:
+            self.dropped += 1
+            return
+        self._count(known, run, shapes[0], shapes[1], self._numbers(known, args, kwargs), view, last)
 
     def _count(self, known, run, operands, results, numbers, view, last):
         entry = (known.name, run, tuple(operands), tuple(results), numbers, view, last)
@@ -139,9 +148,12 @@ class Recorder(TorchDispatchMode):
 
     def _shape(self, x):
         if isinstance(x, torch.Tensor):
-            shape = tuple(int(n) for n in x.shape)
+            try:
+                shape = tuple(int(n) for n in x.shape)
+            except Exception as error:  # of nested tensors, whose sizes are no numbers
+                raise _Unlisted() from error
             if len(shape) > _DIMS or any(n > _LARGEST for n in shape):
-                raise ValueError('a tensor of shape {}'.format(shape))
+                raise _Unlisted()
             return (self.marks.get(memory.key(x), '') + _DTYPES.get(x.dtype, 'other'), shape)
         if isinstance(x, (list, tuple)):
             kinds = {}

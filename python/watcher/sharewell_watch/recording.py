@@ -35,7 +35,7 @@ class Recording:
 
     def start(self):
         """False: not now, somebody else listens to the operators."""
-        if self.device is None or self._others_listen():
+        if self.device not in ('cuda', 'cpu', 'meta') or self._others_listen():
             return False
         self._patch()
         self._begin()

@@ -13,16 +13,19 @@ constexpr std::uint64_t kMostBound = std::uint64_t{1} << 32;
 }  // namespace
 
 void ModelFlags::Add(CLI::App& app) {
-  app.add_option("--batch", batch, "samples in a step (default 1)")->type_name("N");
+  batch_option_ = app.add_option("--batch", batch, "samples in a step (default 1)")->type_name("N");
   app.add_option("--bind", bind,
                  "set a dimension that the file leaves open, as in seq=128; may be repeated")
       ->type_name("NAME=N");
-  app.add_option("--precision", precision,
-                 "precision of the arithmetic (default fp32); bf16 and fp16 mean mixed precision")
-      ->type_name("fp32|tf32|bf16|fp16");
-  app.add_option("--optimizer", optimizer,
-                 "optimizer that updates the weights (default sgd, with momentum)")
-      ->type_name("sgd|plain-sgd|adamw");
+  precision_option_ =
+      app.add_option(
+             "--precision", precision,
+             "precision of the arithmetic (default fp32); bf16 and fp16 mean mixed precision")
+          ->type_name("fp32|tf32|bf16|fp16");
+  optimizer_option_ =
+      app.add_option("--optimizer", optimizer,
+                     "optimizer that updates the weights (default sgd, with momentum)")
+          ->type_name("sgd|plain-sgd|adamw");
 }
 
 core::Result<graph::Binding> ModelFlags::Binding() const {
@@ -53,6 +56,15 @@ core::Result<graph::Run> ModelFlags::Run() const {
   if (!update) return tl::unexpected(core::Error(update.error()).Within("--optimizer"));
   run.optimizer = *update;
   return run;
+}
+
+study::PredictionGiven ModelFlags::Given() const {
+  const auto given = [](const CLI::Option* option) {
+    return option != nullptr && option->count() > 0;
+  };
+  return {.batch = given(batch_option_),
+          .precision = given(precision_option_),
+          .optimizer = given(optimizer_option_)};
 }
 
 core::Result<catalogue::GpuCatalogue> CatalogueWith(const std::string& file) {

@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "graph/graph.h"
 #include "graph/run.h"
+#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 
@@ -21,6 +22,13 @@ struct ModelFlags {
   void Add(CLI::App& app);
   core::Result<graph::Binding> Binding() const;
   core::Result<graph::Run> Run() const;
+  // Those that the user gave; REQUIRES: the app of Add() lives. Workers are no flag of these.
+  study::PredictionGiven Given() const;
+
+ private:
+  const CLI::Option* batch_option_ = nullptr;
+  const CLI::Option* precision_option_ = nullptr;
+  const CLI::Option* optimizer_option_ = nullptr;
 };
 
 // Our GPU models, and those of the file where one is named (--gpu-catalogue).

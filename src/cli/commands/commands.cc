@@ -247,6 +247,19 @@ constexpr CommandEntry kCommands[] = {
      "sharewell inspect resnet50.onnx --batch 64 --precision bf16\n"
      "sharewell inspect llama/config.json --batch 4 --bind seq=2048 --optimizer adamw --json",
      NewInspectCommand},
+    {kPredict, "watch", "run a training command until it has told one of its steps",
+     "Runs the command with a watcher in its Python, which tells every operator of one training "
+     "step\n"
+     "with its shapes, and how the loop is written: batch, optimizer, precision, loader workers,\n"
+     "compiled or not. Nothing in the command has to be changed. The told step is a model file "
+     "like\n"
+     "any other, for `predict`, `inspect` and `submit --model`. Needs no server, and no GPU: a "
+     "command\n"
+     "that trains on the CPU tells the same operators. docs/formats/told-step.md tells more.",
+     "sharewell watch -- python3 train.py\n"
+     "sharewell watch --steps 20 --out resnet.json -- python3 train.py --batch 64\n"
+     "sharewell predict step.json --gpu H200",
+     NewWatchCommand},
     {kPredict, "evaluate", "measure how far predictions are off on workloads that were held out",
      "Each learner learns from a part of the profiles and predicts the rest, whose families it "
      "has\n"

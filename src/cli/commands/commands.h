@@ -44,6 +44,7 @@ std::unique_ptr<Command> NewStressCommand();
 std::unique_ptr<Command> NewPredictCommand();
 std::unique_ptr<Command> NewRecommendCommand();
 std::unique_ptr<Command> NewInspectCommand();
+std::unique_ptr<Command> NewWatchCommand();
 std::unique_ptr<Command> NewEvaluateCommand();
 std::unique_ptr<Command> NewTrainCommand();
 std::unique_ptr<Command> NewPredictorCommand();

@@ -24,7 +24,7 @@ double Since(std::chrono::steady_clock::time_point begin) {
 }
 
 void Spin() {
-  for (volatile int i = 0;; i = i + 1) {
+  for (volatile bool on = true; on;) {
   }
 }
 

@@ -135,8 +135,9 @@ std::string InspectionTable(const Inspection& in, std::size_t costliest) {
   text += Wrapped("operators: " + kinds, 100, 2) + "\n\n" + Costliest(in, costliest);
   if (in.uncosted.empty()) return text + "\nEvery operator was costed.\n";
   const bool one = in.uncosted.size() == 1;
-  text += fmt::format("\n{} operator{} could not be costed and count{} as nothing:\n",
-                      in.uncosted.size(), one ? "" : "s", one ? "s" : "");
+  text += fmt::format("\n{} operator{} could not be costed and count{} {}:\n", in.uncosted.size(),
+                      one ? "" : "s", one ? "s" : "",
+                      in.told ? "by the bytes read and written" : "as nothing");
   for (const study::UncostedRow& row : in.uncosted) {
     text += fmt::format("  {} {}: {}\n", row.type, row.name, row.why);
   }

@@ -83,6 +83,7 @@ Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string
   out.precision = std::string(graph::NameOf(run.precision));
   if (run.training) out.optimizer = std::string(graph::NameOf(run.optimizer));
   out.batch = graph.batch;
+  out.told = graph.told.has_value();
   out.macs_per_sample = cost.macs / static_cast<double>(std::max<std::int64_t>(1, graph.batch));
   out.params = cost.params;
   out.nodes = graph.ops.size();
@@ -119,7 +120,9 @@ Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string
   }
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const graph::Op& op = graph.ops[i];
-    ++out.counts[std::string(graph::NameOf(op.kind))];
+    // A told operator runs so often a step; its backward pass is told by itself.
+    const double calls = op.told ? std::max(op.told->count, 1.0) : 1;
+    out.counts[std::string(graph::NameOf(op.kind))] += static_cast<std::size_t>(calls);
     if (op.kind == graph::Kind::kUnknown) {
       out.uncosted.push_back({op.name, op.type, op.why_unknown});
       continue;

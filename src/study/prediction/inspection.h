@@ -54,6 +54,7 @@ struct Inspection {
   std::map<std::string, std::size_t> counts;  // operators by kind
   std::vector<LayerRow> layers;               // those that do work, in order
   std::vector<UncostedRow> uncosted;
+  bool told = false;  // made of a told step: what is uncosted counts by the bytes it touches
 };
 
 Inspection Inspect(const graph::Graph& graph, const graph::Run& run, std::string file);

@@ -14,6 +14,7 @@
 #include "predict/needs.h"
 #include "study/prediction/measured_groups.h"
 #include "study/prediction/model_file.h"
+#include "study/prediction/told_ask.h"
 
 namespace sharewell::study {
 namespace {
@@ -114,25 +115,28 @@ core::Result<PredictionRow> PredictOne(const PredictionAsk& ask,
                                        const catalogue::GpuCatalogue& catalogue) {
   PredictionRow row;
   row.ask = ask;
+  if (auto heeded = HeedTold(row.ask); !heeded) return tl::unexpected(At(heeded.error(), ask));
   const auto gpu = catalogue.Find(ask.gpu);
   if (!gpu) return tl::unexpected(At(gpu.error(), ask));
   row.ask.gpu = gpu->name;
   predict::Query query;
-  const auto precision = graph::ParsePrecision(ask.precision);
+  const auto precision = graph::ParsePrecision(row.ask.precision);
   if (!precision) return tl::unexpected(At(precision.error(), ask));
-  const auto optimizer = graph::ParseOptimizer(ask.optimizer);
+  const auto optimizer = graph::ParseOptimizer(row.ask.optimizer);
   if (!optimizer) return tl::unexpected(At(optimizer.error(), ask));
   query.run.precision = *precision;
   query.run.optimizer = *optimizer;
-  query.workers = ask.workers;
+  query.workers = row.ask.workers;
   query.host_time = ask.host.time;
   query.gpu = &*gpu;
-  const auto graph = ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind}, ask.shown);
+  const auto graph = ReadModel(ask.model, {.batch = row.ask.batch, .named = ask.bind}, ask.shown);
   if (!graph) return tl::unexpected(At(graph.error(), ask));
   query.graph = &*graph;
   row.prediction = predictor.Predict(query);
   row.gpu_memory = gpu->memory;
-  for (const graph::Op& op : graph->ops) row.uncosted += op.kind == graph::Kind::kUnknown ? 1 : 0;
+  for (const graph::Op& op : graph->ops) {
+    row.uncosted += op.kind == graph::Kind::kUnknown && !op.told ? 1 : 0;
+  }
   row.all_reduce =
       AllReduce(graph::Params(*graph), ask.gpus, *gpu, row.prediction[Figure::kBusySeconds].median);
   return row;
@@ -176,6 +180,10 @@ core::Result<std::vector<PredictionAsk>> ReadManifest(const std::string& path,
         static_cast<int>(csv.OptionalInteger(workers, 0, kMostWorkers).value_or(defaults.workers));
     ask.gpus = static_cast<int>(csv.OptionalInteger(gpus, 1, kMostGpus).value_or(defaults.gpus));
     if (!csv.Text(precision).empty()) ask.precision = std::string(csv.Text(precision));
+    ask.given.batch = ask.given.batch || !csv.Text(batch).empty();
+    ask.given.precision = ask.given.precision || !csv.Text(precision).empty();
+    ask.given.optimizer = ask.given.optimizer || !csv.Text(optimizer).empty();
+    ask.given.workers = ask.given.workers || !csv.Text(workers).empty();
     if (!csv.Text(gpu).empty()) ask.gpu = std::string(csv.Text(gpu));
     if (!csv.Text(optimizer).empty()) ask.optimizer = std::string(csv.Text(optimizer));
     ask.group = std::string(csv.Text(group));

@@ -24,6 +24,11 @@ struct PredictedHost {
   double reference_launches = 0;   // and that of the host that was learnt on; 0: not asked for
 };
 
+// What the user said, and did not leave to a default.
+struct PredictionGiven {
+  bool batch = false, precision = false, optimizer = false, workers = false;
+};
+
 struct PredictionAsk {
   std::string model;    // the file; empty where a profile is named
   std::string shown;    // what messages call that file; empty: by its path
@@ -38,6 +43,7 @@ struct PredictionAsk {
   core::Ratio sm_share = 1;  // of that GPU's SMs that it is limited to
   std::vector<std::pair<std::string, std::int64_t>> bind;
   std::string where;  // "jobs.csv: line 3", for messages; may be empty
+  PredictionGiven given;
   PredictedHost host;
 };
 

@@ -5,6 +5,7 @@
 #include "report/prediction/inspection.h"
 #include "study/prediction/inspection.h"
 #include "study/prediction/model_file.h"
+#include "study/prediction/told_ask.h"
 
 namespace sharewell::cli {
 namespace {
@@ -14,7 +15,8 @@ constexpr std::size_t kCostliest = 10;
 class InspectCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX file, a .pt2 archive, a config.json or a layer list")
+    app.add_option("model", model_,
+                   "an ONNX file, a .pt2 archive, a config.json, a layer list or a told step")
         ->type_name("MODEL")
         ->required();
     flags_.Add(app);
@@ -23,8 +25,19 @@ class InspectCommand : public Command {
   }
 
   core::Result<ExitCode> Run() override {
-    const auto binding = flags_.Binding();
+    auto binding = flags_.Binding();
     RETURN_IF_ERROR(binding);
+    RETURN_IF_ERROR(flags_.Run());
+    study::PredictionAsk ask;
+    ask.model = model_;
+    ask.batch = binding->batch;
+    ask.precision = flags_.precision;
+    ask.optimizer = flags_.optimizer;
+    ask.given = flags_.Given();
+    RETURN_IF_ERROR(study::HeedTold(ask));
+    binding->batch = ask.batch;
+    flags_.precision = ask.precision;
+    flags_.optimizer = ask.optimizer;
     auto run = flags_.Run();
     RETURN_IF_ERROR(run);
     run->training = !inference_;

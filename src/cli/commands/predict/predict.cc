@@ -17,12 +17,14 @@ constexpr std::uint64_t kMostGpus = 4096;
 class PredictCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX file, a .pt2 archive, a config.json or a layer list")
+    app.add_option("model", model_,
+                   "an ONNX file, a .pt2 archive, a config.json, a layer list or a told step")
         ->type_name("MODEL");
     flags_.Add(app);
     app.add_option("--gpu", gpu_, "GPU model (default H200); `sharewell gpus` lists them")
         ->type_name("GPU");
-    app.add_option("--workers", workers_, "data-loader processes (default 4)")->type_name("N");
+    workers_option_ =
+        app.add_option("--workers", workers_, "data-loader processes (default 4)")->type_name("N");
     app.add_option("--gpus", gpus_,
                    "number of GPUs that train it together, each with the batch (default 1)")
         ->type_name("N");
@@ -74,6 +76,8 @@ class PredictCommand : public Command {
     ask.gpus = static_cast<int>(*gpus);
     ask.gpu = gpu_;
     ask.host = Host();
+    ask.given = flags_.Given();
+    ask.given.workers = workers_option_->count() > 0;
     return ask;
   }
 
@@ -150,6 +154,7 @@ class PredictCommand : public Command {
 
   std::string model_;
   ModelFlags flags_;
+  const CLI::Option* workers_option_ = nullptr;
   std::string gpu_ = "H200";
   std::string workers_ = "4";
   std::string gpus_ = "1";
