@@ -4,7 +4,7 @@
   told_steps.py FOLDER [--limit 800] [--together 5] [--device cuda|cpu] [--only NAME ...]
 
 Every workload that has a graph, the first of each family first: a loop as it was measured (batch, precision, optimizer) makes two steps under the
-watcher (python/watcher), which tells the second, and a third that PyTorch's allocator is asked about. Each is a process forked from one that has
+watcher (python/watcher), which tells the second, and a third, which PyTorch's allocator is asked about. Each is a process forked from one that has
 imported everything. FOLDER/told-steps.jsonl.gz gets a line for each, as it goes, and what is there already is left out: run it again to go on. A loop
 that fails or takes too long is a line with its error, and is tried again last. At the end all lines are compressed together. No more lines are added above 14 MB.
 """
@@ -30,7 +30,7 @@ import told
 import workloads
 
 LARGEST = 14e6     # bytes of the file
-STEPS = 3          # the second is told, the third measured
+STEPS = 8          # at most: the second is told (a later one where that has an evaluation in it), and the next one measured
 GPU = 120e9        # bytes that loops may take at once
 
 
@@ -68,7 +68,7 @@ def in_order(entries):
 
 
 def told_step(entry, device, pipe):
-    """In a process of its own: three steps, and what was told and measured."""
+    """In a process of its own: steps until one is told, one more, and what was told and measured."""
     os.environ['SHAREWELL_WATCH_PIPE'] = pipe
     import sharewell_watch
     sharewell_watch.start(torch)
@@ -78,14 +78,15 @@ def told_step(entry, device, pipe):
         torch.set_num_threads(1)
     task = workloads.build(entry['workload'], entry['batch'], 1)
     built, took, result = time.monotonic() - began, [], {}
-    last = time.monotonic()
+    last, is_told = time.monotonic(), False
     for done in workloads.common.steps(task, entry['precision'], entry['optimizer'], device):
         if cuda:
             torch.cuda.synchronize()
         took.append(round(time.monotonic() - last, 4))
-        if done == STEPS:
+        if is_told or done == STEPS:
             break
-        if cuda and done == STEPS - 1:
+        is_told = b'\ndoc ' in pathlib.Path(pipe).read_bytes()
+        if cuda and is_told:
             torch.cuda.reset_peak_memory_stats()
         last = time.monotonic()
     if cuda:
@@ -93,7 +94,7 @@ def told_step(entry, device, pipe):
     heard = told.heard(pathlib.Path(pipe).read_bytes())
     if heard.off:
         raise RuntimeError('the watcher: ' + heard.off[0])
-    if len(heard.documents) != 1 or heard.steps != STEPS:
+    if len(heard.documents) != 1 or heard.steps != done:
         raise RuntimeError('told {} documents and {} steps'.format(len(heard.documents), heard.steps))
     told.check(heard.documents[0])
     return dict(result, ok=True, built_s=round(built, 2), steps_s=took, told=heard.documents[0])
