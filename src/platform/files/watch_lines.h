@@ -1,5 +1,5 @@
 // WatchLines: what a watcher (watcher_files.h) writes into its pipe, line by line
-// (docs/formats/told-step.md): steps, pieces of documents, and why it switched itself off. The
+// (docs/formats/watch-pipe.md): steps, pieces of documents, and why it switched itself off. The
 // bytes are the job's and may be anything; what does not fit is left out, and no more than is said
 // below is kept. One thread.
 #pragma once
