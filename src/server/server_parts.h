@@ -31,6 +31,7 @@
 #include "server/server.h"
 #include "server/settings.h"
 #include "server/slurm_lock.h"
+#include "server/step_reader.h"
 #include "server/this_machine.h"
 #include "server/watch_monitor.h"
 #include "store/job_store.h"
@@ -65,6 +66,7 @@ struct Server::Parts {
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<JobWatch> watch;
   std::unique_ptr<WatchMonitor> monitor;
+  std::unique_ptr<StepReader> step_reader;
   std::unique_ptr<control::Service> service;
   std::atomic<control::Service*> serving = nullptr;  // once it is there, for the watch's thread
   std::unique_ptr<engine::LogKeeper> keeper;
@@ -81,6 +83,7 @@ struct Server::Parts {
   core::Result<void> MakeAdvisor();
   void MakeWriter();
   void MakeService();
+  void MakeStepReader();
   core::Result<void> MakeApi();
   void MakeKeepers();
   engine::ClusterRunner* AnyCluster() {
