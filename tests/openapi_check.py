@@ -111,6 +111,7 @@ class OpenApiTest(unittest.TestCase):
                 "gpus": 1, "cores": 1, "gpu_memory_bytes": 1e9, "memory_bytes": 1e9, "gpu_models": ["H200"],
                 "exclusive": False, "max_slowdown": 1.5, "sm_share": 0.6, "latency_sensitive": True, "priority": 1, "time_limit_seconds": 600, "image": None,
                 "after": [], "held": True, "requeue": True, "terminal": False, "profile": None, "array": None, "array_at_once": None,
+                "watch": False, "script_digest": "0123456789abcdef",
                 "needs": {"source": "predicted", "from": "a guess", "gpu": "H200", "busy": 0.5,
                           "gpu_memory_bytes": 1e9, "duration_seconds": 60}}
         several = {"jobs": [{"command": ["true"], "gpus": 0}, {"command": ["false"], "gpus": 0}]}
@@ -142,6 +143,9 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/jobs/{number}/logs", 400, "?offset=here", number=1)
         self.check("GET", "/api/v1/jobs/{number}/logs", 401, number=1, door=self.server.tcp())
         self.check("GET", "/api/v1/jobs/{number}/logs", 404, number=99)
+        self.check("GET", "/api/v1/jobs/{number}/step", 401, number=1, door=self.server.tcp())
+        self.check("GET", "/api/v1/jobs/{number}/step", 404, number=99)
+        self.check("GET", "/api/v1/jobs/{number}/step", 404, number=1)
         self.check("GET", "/api/v1/jobs/{number}/terminal", 401, number=1, door=self.server.tcp())
         self.check("GET", "/api/v1/jobs/{number}/terminal", 404, number=99)
         self.check("GET", "/api/v1/jobs/{number}/terminal", 409, number=4)

@@ -64,9 +64,9 @@ struct MachineFigures {
 };
 
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
-// objects. All but `starts`, `gpu_figures`, `machine`, `exposition`, `log_file` and `terminal` are
-// called on the studies' threads, several at once; the first on its own, the others on the reading
-// thread, and must be quick.
+// objects. All but `starts`, `gpu_figures`, `machine`, `exposition`, `log_file`, `step` and
+// `terminal` are called on the studies' threads, several at once; the first on its own, the others
+// on the reading thread, and must be quick.
 struct Studies {
   std::function<core::Result<std::string>(const std::string& model, const Query& query,
                                           const StudyRun& run)>
@@ -92,6 +92,9 @@ struct Studies {
   std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, std::uint32_t uid,
                                                     bool errors)>
       log_file;
+  // GET /jobs/{number}/step: what the watcher inside of it told, as it did; an error: it did not,
+  // or it is not kept any more. On the reading thread.
+  std::function<core::Result<std::string>(const core::JobRecord& job)> step;
   // The socket of that run's terminal.
   std::function<std::string(std::int64_t number, int attempt)> terminal;
   std::function<std::string()> exposition;  // more for /metrics, in its format

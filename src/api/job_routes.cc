@@ -93,6 +93,7 @@ core::Result<Listing> ParseListing(const Query& query) {
 JobRecord Shortened(const JobRecord& job) {
   JobRecord brief = job;
   brief.asked.environment.clear();
+  if (brief.told) brief.told->predicted.reset();
   std::vector<std::string>& command = brief.asked.command;
   std::size_t left = kMostListedCommand;
   for (std::size_t i = 0; i < command.size(); ++i) {
@@ -245,6 +246,11 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
     why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.sources.busy),
                               job.believed.from));
   }
+  if (job.told) {
+    if (const std::string told = core::InWords(*job.told); !told.empty()) {
+      why.push_back(fmt::format("it has told that it trains {}", told));
+    }
+  }
   if (job.slowdown) {
     why.push_back(
         fmt::format("it {} {:.2f} times as long as alone", over ? "ran" : "runs", *job.slowdown));
@@ -330,6 +336,17 @@ http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const
            {"X-Ended", ended ? "1" : "0"}}};
 }
 
+// As it was told. Shapes and operators say what somebody works on, so it is for whoever may read
+// what the job wrote.
+http::HttpResponse ShowStep(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job) {
+  if (const auto may = Access::Touch(who, core::OwnerUid(job)); !may)
+    return RefusalAnswer(may.error());
+  if (!api.studies.step) return Problem(501, "this server keeps no told steps");
+  auto step = api.studies.step(job);
+  if (!step) return Problem(404, step.error().message);
+  return {200, "application/json", std::move(*step), {}};
+}
+
 // Where its client connects: the kernel lets nobody in there but the job's user and root.
 http::HttpResponse ShowTerminal(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job) {
   if (const auto may = Access::Touch(who, job.user.uid); !may) return RefusalAnswer(may.error());
@@ -395,6 +412,8 @@ void ApiImpl::AddJobRoutes() {
   show("/logs",
        [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
               const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
+  show("/step", [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
+                       const http::Responder& to) { to.Answer(ShowStep(*this, who, *job)); });
   show("/terminal",
        [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
               const http::Responder& to) { to.Answer(ShowTerminal(*this, who, *job)); });

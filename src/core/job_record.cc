@@ -34,6 +34,15 @@ std::string NameOf(const GivenGpu& gpu) {
   return of_cluster ? gpu.uuid : std::to_string(gpu.index);
 }
 
+std::string_view NameOf(StepsBy by) { return by == StepsBy::kWatcher ? "watcher" : "report_step"; }
+
+std::optional<StepsBy> StepsByNamed(std::string_view name) {
+  for (const StepsBy by : {StepsBy::kReport, StepsBy::kWatcher}) {
+    if (NameOf(by) == name) return by;
+  }
+  return std::nullopt;
+}
+
 void SetHold(JobRecord& job, std::optional<Hold> hold) {
   job.phase = hold ? Phase::kHeld : Phase::kWaiting;
   job.reason = hold ? InWords(*hold, job.number) : std::string();

@@ -12,6 +12,7 @@
 #include "core/hold.h"
 #include "core/metric.h"
 #include "core/submission.h"
+#include "core/told.h"
 
 namespace sharewell::core {
 
@@ -53,6 +54,12 @@ struct SeenFigures {
   friend bool operator==(const SeenFigures&, const SeenFigures&) = default;
 };
 
+// Who counts the steps of a job: whoever wrote it calls report_step(), or the watcher inside of it
+// sees its optimizer.
+enum class StepsBy : std::uint8_t { kReport, kWatcher };
+std::string_view NameOf(StepsBy by);  // "report_step", "watcher"
+std::optional<StepsBy> StepsByNamed(std::string_view name);
+
 struct JobRecord {
   std::int64_t number = 0;
   Account user;
@@ -87,6 +94,8 @@ struct JobRecord {
   std::optional<int> exit_code;            // of the last attempt; 128 + signal as a shell has it
   std::optional<double> steps;             // told by the job itself, in the last attempt
   std::optional<double> steps_per_second;  // now, or at the end
+  std::optional<StepsBy> steps_by;         // absent: nobody counted any, or it is not known
+  std::optional<Told> told;                // of its step, by the watcher inside of it
   std::optional<SeenRate> alone;           // with all SMs, on GPUs of this model
   std::optional<double> slowdown;          // measured against itself alone
   SeenFigures seen;

@@ -34,8 +34,9 @@ struct StartRefused {
 };
 struct RunProgress {
   RunId id = {};
-  double steps = 0;        // as the job tells them: so far in this attempt
-  core::Seconds age = {};  // so long ago there were so many
+  double steps = 0;         // as the job tells them: so far in this attempt
+  core::Seconds age = {};   // so long ago there were so many
+  bool by_watcher = false;  // counted from inside of it, without a word from its author
 };
 // It was told to end; again by a later server.
 struct TimeLimitReached {
@@ -55,6 +56,13 @@ struct StopRefused {
 struct RunNote {
   RunId id = {};
   std::string message = {};
+};
+// What the watcher inside of it told, which is a user's word: a document that nobody has looked
+// into yet (docs/formats/told-step.md), or why it watches no more.
+struct RunTold {
+  RunId id = {};
+  std::string document = {};
+  std::string off = {};
 };
 struct RunPaused {
   RunId id = {};
@@ -150,8 +158,8 @@ struct HostTaken {
 
 using RunEvent =
     std::variant<RunStarted, StartRefused, RunProgress, TimeLimitReached, RunEnded, StopRefused,
-                 RunNote, RunPaused, PauseRefused, RunResumed, ResumeRefused, RunnerNote, GpuLost,
-                 GpuBack, NodeCame, NodeWent, RunsListed, JobSubmitted, JobWithdrawn, TermsChanged,
-                 NodeChanged, GpuTaken, HostTaken>;
+                 RunNote, RunTold, RunPaused, PauseRefused, RunResumed, ResumeRefused, RunnerNote,
+                 GpuLost, GpuBack, NodeCame, NodeWent, RunsListed, JobSubmitted, JobWithdrawn,
+                 TermsChanged, NodeChanged, GpuTaken, HostTaken>;
 
 }  // namespace sharewell::engine

@@ -2,49 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <utility>
-#include <vector>
-
-#include "catalogue/builtin_measurements.h"
-#include "core/result.h"
 #include "engine/local/container.h"
 #include "estimate/needs_estimate.h"
 #include "estimate/seen_needs.h"
-#include "interference/interference.h"
-#include "platform/mutex.h"
-#include "policy/registry.h"
+#include "server/advisor_impl.h"
 #include "server/fits_here.h"
-#include "server/kept_profiles.h"
 #include "server/learning_rows.h"
-#include "server/pair_memory.h"
-#include "server/run_memory.h"
-#include "server/stored_profiles.h"
-#include "server/told_durations.h"
 
 namespace sharewell::server {
 namespace {
 
-using core::GpuModel;
 using core::Needs;
-using core::ProfileRecord;
 using core::Submission;
 
-constexpr const char* kKeyFact = "workload key";  // in the environment of profiles from jobs
 constexpr std::size_t kMostWordsKept = 100;
-
-bool IsMeasured(const Needs& needs, const Submission& submission) {
-  return needs.sources.busy == core::Source::kObserved &&
-         (needs.profile.busy || submission.gpus == 0);
-}
-
-// For how long what it left was watched: its rate while it was alone, the rest while it ran.
-core::Seconds SeenFor(const core::JobRecord& record, const core::Profile& seen) {
-  return seen.steps_per_second && record.alone ? record.alone->over : record.run_time;
-}
 
 // Others' runs may say that a job needs more memory than its user or its own graph says, never that
 // it needs less: one that is put where it does not fit fails.
@@ -57,186 +28,7 @@ void NeverBelow(Needs& needs, const Needs& own) {
   raise(needs.profile.host_memory, own.profile.host_memory);
 }
 
-// The newest of all, and of each user whose jobs left profiles as many as come to each: a flood of
-// one user's must not hide what the others' took. The newest first.
-core::Result<std::vector<core::JobRecord>> FinishedJobs(store::JobStore& jobs,
-                                                        const std::vector<ProfileRecord>& kept,
-                                                        std::size_t most) {
-  store::JobFilter finished;
-  finished.phases = {core::Phase::kFinished};
-  finished.most = most;
-  auto records = jobs.Jobs(finished);
-  RETURN_IF_ERROR(records);
-  if (records->size() < most) return records;  // those are all there are
-  std::set<std::string> users;
-  for (const ProfileRecord& record : kept) users.insert(record.user);
-  std::set<std::int64_t> met;
-  for (const core::JobRecord& record : *records) met.insert(record.number);
-  for (const std::string& user : users) {
-    finished.user = user;
-    finished.most = std::max<std::size_t>(most / users.size(), 1);
-    auto theirs = jobs.Jobs(finished);
-    RETURN_IF_ERROR(theirs);
-    for (core::JobRecord& record : *theirs) {
-      if (met.insert(record.number).second) records->push_back(std::move(record));
-    }
-  }
-  std::sort(records->begin(), records->end(),
-            [](const auto& a, const auto& b) { return a.number > b.number; });
-  return records;
-}
-
-// Whose runs those were that an earlier version kept without a name: of the one user who ran such a
-// command, as far as jobs are remembered. Of several nobody knows, and they count for nobody.
-class Adopted {
- public:
-  explicit Adopted(const std::vector<core::JobRecord>& records) {
-    for (const core::JobRecord& record : records) {
-      const auto [known, fresh] =
-          owner_.try_emplace(TextOf(DigestOf(core::WorkloadKey(record.asked))), record.user.name);
-      if (!fresh && known->second != record.user.name) known->second.reset();
-    }
-  }
-  std::optional<std::string> OwnerOf(const std::string& digest) const {
-    const auto known = owner_.find(digest);
-    return known == owner_.end() ? std::nullopt : known->second;
-  }
-
- private:
-  std::map<std::string, std::optional<std::string>> owner_;
-};
-
 }  // namespace
-
-struct ServerAdvisor::Impl {
-  Impl(const core::Cluster& machine, const catalogue::GpuCatalogue& models,
-       store::ProfileStore& stored, store::JobStore& job_store, const AdvisorOptions& chosen)
-      : cluster(machine), catalogue(models), profiles(stored), jobs(job_store), options(chosen) {}
-
-  const core::Cluster& cluster;
-  const catalogue::GpuCatalogue& catalogue;
-  store::ProfileStore& profiles;
-  store::JobStore& jobs;
-  const AdvisorOptions options;
-  const core::Measurements builtin = catalogue::BuiltinMeasurements();
-  RunMemory runs;
-  ToldDurations durations;
-  PairMemory pairs{cluster, builtin};
-  StoredProfiles named{cluster, catalogue, profiles};
-  KeptProfiles kept{profiles, options.most_profiles_kept, options.say};
-  // A policy and what it points to. The one before stays until the next is asked for.
-  struct Built {
-    interference::Interference interference;
-    std::unique_ptr<policy::Policy> policy;
-  };
-  std::unique_ptr<Built> now, before;
-  bool learnt = true;
-  // What other threads read and ask for.
-  mutable platform::Mutex mutex;
-  std::map<std::string, Lessons> taught SHAREWELL_GUARDED_BY(mutex);
-  std::vector<std::string> forget SHAREWELL_GUARDED_BY(mutex);
-
-  void Publish(const std::string& user) {
-    const Lessons lessons = runs.LessonsOf(user);
-    const platform::MutexLock lock(mutex);
-    if (lessons.workloads == 0) {
-      taught.erase(user);
-    } else {
-      taught[user] = lessons;
-    }
-  }
-  void ForgetNow() {
-    std::vector<std::string> users;
-    {
-      const platform::MutexLock lock(mutex);
-      users.swap(forget);
-    }
-    for (const std::string& user : users) {
-      runs.Forget(user);
-      durations.Forget(user);
-      pairs.Forget(user);
-      kept.Forget(user);
-      named.ChangedAll();
-      learnt = true;
-      if (const auto done = jobs.RemoveShared(user); !done) {
-        Say("what " + user + "'s jobs taught by sharing was not removed: " + done.error().message);
-      }
-      Publish(user);
-    }
-  }
-
-  void Say(const std::string& what) const {
-    if (options.say) options.say(what);
-  }
-
-  core::Result<std::unique_ptr<Built>> Build() const {
-    auto built = std::make_unique<Built>();
-    built->interference = interference::Interference(pairs.Table());
-    policy::Options policy;
-    policy.max_slowdown = options.max_slowdown;
-    policy.match_patience = options.match_patience;
-    policy.sm_shares = options.sm_shares;
-    // A client of MPS cannot be paused.
-    policy.pauses_runs = options.pauses_runs && !policy::SharesGpus(options.policy);
-    policy.pause_after = options.pause_after;
-    policy.interference = &built->interference;
-    auto made = policy::NewPolicy(options.policy, policy);
-    RETURN_IF_ERROR(made);
-    built->policy = *std::move(made);
-    return built;
-  }
-
-  std::optional<Needs> Brought(const core::Account& user, const Submission& submission) {
-    if (submission.needs) {
-      Needs needs = estimate::AsBrought(*submission.needs);
-      // What has learnt from runs here is not corrected by them once more.
-      const bool unknown = needs.sources.busy == core::Source::kAssumed;
-      if (!unknown && !needs.retrained) runs.Correct(user.name, needs);
-      if (needs.from.empty()) needs.from = "the submission";
-      if (needs.duration) {
-        const core::Seconds told = *needs.duration;
-        needs.duration = durations.Believed(user.name, told);
-        if (*needs.duration > told) {
-          needs.from += ", with a longer duration, as its user's last jobs took longer than told";
-        }
-      }
-      return needs;
-    }
-    if (submission.profile.empty()) return std::nullopt;
-    const auto found = named.Find(user.name, submission.profile);
-    if (!found || *found == nullptr) return std::nullopt;
-    Needs needs;
-    needs.sources = core::Sources::All(core::Source::kObserved);
-    needs.from = "profile " + submission.profile;
-    needs.profile = (*found)->profile;
-    if (!RateWasSeen(**found)) needs.profile.steps_per_second.reset();
-    return needs;
-  }
-
-  // What runs say of it that count for this user.
-  struct Measured {
-    std::optional<Needs> needs;
-    bool by_others = false;
-  };
-  Measured MeasuredOf(const core::Account& user, const Submission& submission) const {
-    const KeyDigest key = DigestOf(core::WorkloadKey(submission));
-    auto own = runs.NeedsOf(user.name, key);
-    if (own && IsMeasured(*own, submission)) return {std::move(own), false};
-    auto others = runs.OthersNeeds(user.name, key);
-    if (others && IsMeasured(*others, submission)) return {std::move(others), true};
-    return {std::move(own), false};
-  }
-
-  // How long it took, beside what its user had told.
-  void LearnDuration(const core::JobRecord& record) {
-    if (!record.asked.needs) return;
-    const auto told = estimate::AsBrought(*record.asked.needs).duration;
-    const auto taken = core::TimeTaken(record);
-    if (told && taken) durations.Add(record.user.name, *told, *taken);
-  }
-
-  void Keep(const KeyDigest& key, const core::JobRecord& record);
-};
 
 void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& record) {
   auto profile = runs.RecordOf(record.user.name, key);
@@ -264,65 +56,6 @@ void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& reco
     Say("the profile of job " + std::to_string(record.number) +
         " was not stored: " + id.error().message);
   }
-}
-
-core::Result<std::unique_ptr<ServerAdvisor>> ServerAdvisor::New(
-    const core::Cluster& cluster, const catalogue::GpuCatalogue& catalogue,
-    store::ProfileStore& profiles, store::JobStore& jobs, const AdvisorOptions& options) {
-  auto inside = std::make_unique<Impl>(cluster, catalogue, profiles, jobs, options);
-  const auto kept = inside->kept.Read();
-  RETURN_IF_ERROR(kept);
-  const auto records = FinishedJobs(jobs, *kept, options.most_runs_read);
-  RETURN_IF_ERROR(records);
-  const Adopted adopted(*records);
-  auto shared = jobs.SharedRuns();
-  RETURN_IF_ERROR(shared);
-  for (core::SharedRun& run : *shared) {
-    for (auto [user, key] : {std::pair(&run.user_a, &run.a), std::pair(&run.user_b, &run.b)}) {
-      if (user->empty()) *user = adopted.OwnerOf(TextOf(DigestOf(*key))).value_or("");
-    }
-    inside->pairs.Add(run);
-  }
-  using OwnedText = std::pair<std::string, std::string>;  // user, key
-  std::map<OwnedText, const ProfileRecord*> by_key;       // the newest of each
-  std::vector<OwnedText> keys;                            // the oldest first
-  for (const ProfileRecord& record : *kept) {
-    for (const auto& [fact, value] : record.environment) {
-      if (fact != kKeyFact) continue;
-      const auto user = record.user.empty() ? adopted.OwnerOf(value) : record.user;
-      if (!user) continue;
-      if (record.user.empty()) inside->named.Adopt(record.id, *user);
-      by_key[{*user, value}] = &record;
-      keys.emplace_back(*user, value);
-    }
-  }
-  // How long each took is in its record, what it needed in its key's profile.
-  std::map<OwnedText, const core::JobRecord*> predicted;
-  for (auto it = records->rbegin(); it != records->rend(); ++it) {  // the oldest first
-    const KeyDigest key = DigestOf(core::WorkloadKey(it->asked));
-    core::Profile nothing;
-    nothing.workload = it->believed.profile.workload;
-    inside->runs.Add(it->user.name, key, it->number, nothing, {core::TimeTaken(*it), {}});
-    inside->LearnDuration(*it);
-    const auto& needs = it->asked.needs;
-    if (needs && needs->sources.busy == core::Source::kPredicted && !needs->retrained) {
-      predicted[{it->user.name, TextOf(key)}] = &*it;
-    }
-  }
-  for (const OwnedText& owned : keys) {
-    const auto key = DigestFrom(owned.second);
-    if (!key) continue;
-    const ProfileRecord* record = by_key[owned];
-    inside->runs.Restore(owned.first, *key, *record);
-    if (const auto it = predicted.find(owned); it != predicted.end()) {
-      inside->runs.Compare(owned.first, *key, estimate::AsBrought(*it->second->asked.needs).profile,
-                           record->profile);
-    }
-  }
-  for (const std::string& user : inside->runs.Users()) inside->Publish(user);
-  auto built = inside->Build();
-  RETURN_IF_ERROR(built);
-  return std::unique_ptr<ServerAdvisor>(new ServerAdvisor(std::move(inside)));
 }
 
 ServerAdvisor::ServerAdvisor(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
@@ -367,6 +100,11 @@ Needs ServerAdvisor::NeedsOf(const core::Account& user, const Submission& submis
     if (runs) estimate::FillFrom(*brought, *runs);
     return *std::move(brought);
   }
+  const auto script = LabelsOf(submission).script;
+  if (auto likely = script ? impl_->steps.NeedsOfScript(user.name, *script) : std::nullopt) {
+    if (runs) estimate::FillFrom(*likely, *runs);
+    return *std::move(likely);
+  }
   if (runs) {
     Needs needs = *runs;
     needs.sources.busy = core::Source::kAssumed;
@@ -379,6 +117,48 @@ Needs ServerAdvisor::NeedsOf(const core::Account& user, const Submission& submis
   needs.from = submission.gpus > 0 ? "nothing is known about it, so it is assumed to fill its GPU"
                                    : "nothing is known about it";
   return needs;
+}
+
+// Its own step says what it is, whatever its command was called; and what was measured of that step
+// stands before what its operators are predicted to need.
+Needs ServerAdvisor::NeedsTold(const core::JobRecord& record) {
+  impl_->ForgetNow();
+  const core::Told& told = *record.told;
+  const std::string& user = record.user.name;
+  const StepLabels labels = LabelsOf(record.asked);
+  const bool another = impl_->steps.IsAnother(user, labels.command, told);
+  impl_->steps.Meet(user, labels, told);
+  const auto brought = impl_->Brought(record.user, record.asked);
+  auto predicted = told.predicted ? std::optional(estimate::AsBrought(*told.predicted)) : brought;
+  const bool corrects = predicted && told.predicted && !told.predicted->retrained;
+  if (corrects && !impl_->steps.CorrectByModel(user, told, *predicted)) {
+    impl_->runs.Correct(user, *predicted);
+  }
+  const auto own = impl_->steps.NeedsOf(user, told);
+  std::optional<Needs> needs;
+  if (own && IsMeasured(*own, record.asked)) needs = own;
+  bool by_others = false;
+  if (!needs && !another) {
+    // Runs of the same command whose step nobody knows.
+    auto measured = impl_->MeasuredOf(record.user, record.asked);
+    if (measured.needs && !measured.by_others && IsMeasured(*measured.needs, record.asked)) {
+      needs = std::move(measured.needs);
+    }
+  }
+  if (!needs) {
+    needs = impl_->steps.OthersNeeds(user, told);
+    by_others = needs.has_value();
+  }
+  if (!needs) {
+    if (!predicted) return record.believed;
+    if (own) estimate::TakeObservedPace(*predicted, *own);
+    if (own) estimate::FillFrom(*predicted, *own);
+    if (brought && told.predicted) estimate::FillFrom(*predicted, *brought);
+    return *std::move(predicted);
+  }
+  if (predicted) estimate::FillFrom(*needs, *predicted);
+  if (predicted && by_others) NeverBelow(*needs, *predicted);
+  return *std::move(needs);
 }
 
 core::Estimate ServerAdvisor::EstimateOf(const core::JobRecord& record) {
@@ -421,21 +201,24 @@ std::optional<core::Ratio> ServerAdvisor::SpeedWithShare(const core::Demand& dem
 void ServerAdvisor::LearnRun(const core::JobRecord& record, const core::Profile& seen) {
   impl_->ForgetNow();
   const KeyDigest key = DigestOf(core::WorkloadKey(record.asked));
-  core::Profile profile = seen;
-  profile.workload = record.believed.profile.workload;
-  if (!record.gpus.empty()) profile.gpu = record.gpus.front().model;
-  if (profile.cpu_cores) {
-    profile.cpu_cores = estimate::CoresNeeded(*profile.cpu_cores, record.cores, record.asked.gpus);
-  }
+  const core::Profile profile = Impl::KeptOf(record, seen);
   impl_->runs.Add(record.user.name, key, record.number, profile,
                   {core::TimeTaken(record), SeenFor(record, seen)});
   const auto& asked = record.asked.needs;
   if (asked && asked->sources.busy == core::Source::kPredicted && !asked->retrained) {
     impl_->runs.Compare(record.user.name, key, estimate::AsBrought(*asked).profile, seen);
   }
+  if (record.told) impl_->LearnStep(record, profile, seen);
   impl_->LearnDuration(record);
   impl_->Keep(key, record);
   impl_->Publish(record.user.name);
+  if (!impl_->options.learn) return;
+  if (auto run = RunToKeep(record, seen)) impl_->options.learn(*std::move(run));
+}
+
+void ServerAdvisor::LearnStep(const core::JobRecord& record, const core::Profile& seen) {
+  impl_->ForgetNow();
+  impl_->LearnStep(record, Impl::KeptOf(record, seen), seen);
   if (!impl_->options.learn) return;
   if (auto run = RunToKeep(record, seen)) impl_->options.learn(*std::move(run));
 }

@@ -54,6 +54,7 @@ class ServerAdvisor final : public control::Advisor {
 
   core::Result<void> Check(const core::Account& user, const core::Submission& submission) override;
   core::Needs NeedsOf(const core::Account& user, const core::Submission& submission) override;
+  core::Needs NeedsTold(const core::JobRecord& record) override;
   core::Estimate EstimateOf(const core::JobRecord& record) override;
   core::WorkloadId WorkloadOf(const core::Account& user,
                               const core::Submission& submission) override;
@@ -63,6 +64,7 @@ class ServerAdvisor final : public control::Advisor {
                                             core::Ratio sm_share) override;
   // `seen.steps_per_second`: of the job alone, where that was measured in this run.
   void LearnRun(const core::JobRecord& record, const core::Profile& seen) override;
+  void LearnStep(const core::JobRecord& record, const core::Profile& seen) override;
 
   // Whose runs taught what. Any thread.
   std::map<std::string, Lessons> Taught() const;

@@ -48,7 +48,9 @@ predict::Figures MeasuredOf(const core::Profile& profile) {
 }  // namespace
 
 std::optional<store::KeptRun> RunToKeep(const core::JobRecord& record, const core::Profile& seen) {
-  const auto& needs = record.asked.needs;
+  // The model that it brought, or the step that it told: the latter is what really ran.
+  const bool told = record.told && record.told->predicted && !record.told->predicted->graph.empty();
+  const auto& needs = told ? record.told->predicted : record.asked.needs;
   const bool named = needs && !needs->graph.empty() && needs->profile.workload.batch > 0;
   const bool whole = !record.asked.sm_share || *record.asked.sm_share >= 1;
   if (!named || !whole || record.asked.gpus != 1 || record.gpus.size() != 1) return std::nullopt;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/local/run/job_folder.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/process/own_memory.h"
@@ -50,6 +51,7 @@ Server::Parts::~Parts() {
   keeper.reset();
   job_keeper.reset();
   neighbours.reset();
+  if (step_reader) step_reader->Stop();
   if (service) service->Stop();
   serving = nullptr;
   if (predictions) predictions->Stop();
@@ -103,6 +105,15 @@ Result<void> Server::Parts::MakeAdvisor() {
 }
 
 void Server::Parts::MakeService() {
+  StepReader::Options read;
+  if (runner) {
+    read.folder = [state = options.state, store = jobs->Id()](const core::JobRecord& job) {
+      return engine::LogFolder(state, store, job.user.uid, job.number);
+    };
+  }
+  const auto& models = machine.cluster.models();
+  read.usual_gpu = models.empty() ? "H200" : models.front().name;
+  step_reader = std::make_unique<StepReader>(*learner, catalogue, std::move(read));
   control::ServiceOptions with;
   with.max_slowdown = options.max_slowdown;
   with.grace = options.grace;
@@ -125,6 +136,7 @@ void Server::Parts::MakeService() {
   engine::ClusterRunner* const cluster = AnyCluster();
   with.foreign_queue = cluster;
   with.pauser = runner.get();
+  with.told_reader = step_reader.get();
   engine::Runner& any = cluster != nullptr ? static_cast<engine::Runner&>(*cluster) : *runner;
   service = std::make_unique<control::Service>(machine.cluster, machine.gpus, any, *advisor, *jobs,
                                                with, AnyMonitor());

@@ -65,7 +65,7 @@ engine::StepsOfRuns Server::Parts::MakeClusterMonitor() {
 // A dry run changes nothing, and in user mode everybody places his own jobs.
 Result<void> Server::Parts::LockCluster() {
   if (options.slurm->user_mode || options.slurm->dry_run || ::geteuid() != 0) return {};
-  auto cluster = ClusterName(*slurm_driver);
+  auto cluster = ClusterName(*slurm_commands.driver);
   RETURN_IF_ERROR(cluster);
   auto lock = ClusterLock::Take(
       kSlurmLocks, *cluster, options.slurm->partition,
@@ -86,7 +86,7 @@ void Server::Parts::MakeClusterAgents() {
 Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
   if (!store::IsPostgres(AgentsStore())) return {};
   MakeClusterAgents();
-  auto nodes = slurm_client->Nodes();
+  auto nodes = slurm_commands.client->Nodes();
   if (!nodes) return AskTheCheck(std::move(nodes.error()));
   std::vector<std::string> names;
   for (const engine::SlurmNode& node : *nodes) names.push_back(node.name);
@@ -98,11 +98,11 @@ Result<void> Server::Parts::HearAgents(engine::SlurmControlOptions& control) {
 }
 
 Result<void> Server::Parts::MakeSlurm() {
-  slurm_driver = engine::NewCommandDriver();
-  slurm_client = engine::NewSlurmClient(*slurm_driver, options.slurm->partition);
-  auto version = slurm_client->Version();
+  slurm_commands.driver = engine::NewCommandDriver();
+  slurm_commands.client = engine::NewSlurmClient(*slurm_commands.driver, options.slurm->partition);
+  auto version = slurm_commands.client->Version();
   if (!version) return AskTheCheck(std::move(version.error()));
-  slurm_version = std::move(*version);
+  slurm_commands.version = std::move(*version);
   RETURN_IF_ERROR(LockCluster());
   engine::SlurmRunnerOptions run;
   const auto origin = Origin();
@@ -128,7 +128,7 @@ Result<void> Server::Parts::MakeSlurm() {
     const auto& models = slurm->opened().models;
     return SlurmNeedsOf(*predictions, words, job, asked, models.empty() ? "H200" : models.front());
   };
-  auto opened = engine::SlurmRunner::Open(*slurm_client, std::move(run));
+  auto opened = engine::SlurmRunner::Open(*slurm_commands.client, std::move(run));
   if (!opened) return AskTheCheck(std::move(opened.error()));
   slurm = std::move(*opened);
   const engine::OpenedCluster& there = slurm->opened();
@@ -137,7 +137,7 @@ Result<void> Server::Parts::MakeSlurm() {
   RETURN_IF_ERROR(found);
   machine = std::move(*found);
   if (!options.slurm->user_mode && !options.slurm->dry_run) {
-    const std::string remark = SlurmRightsRemark(*slurm_driver, ::geteuid());
+    const std::string remark = SlurmRightsRemark(*slurm_commands.driver, ::geteuid());
     if (!remark.empty()) machine.remarks.push_back(remark);
   }
   return {};

@@ -93,7 +93,7 @@ std::vector<std::string> Server::Greeting() const {
                         store::IsPostgres(all.AgentsStore()), lines);
     gpus = "a Kubernetes cluster";
   } else if (all.slurm) {
-    GreetFromSlurm(*all.options.slurm, all.slurm_version, all.machine.cluster,
+    GreetFromSlurm(*all.options.slurm, all.slurm_commands.version, all.machine.cluster,
                    all.cluster_agents != nullptr, lines);
     gpus = "a Slurm cluster";
   }

@@ -9,6 +9,7 @@
 
 #include "core/text/words.h"
 #include "engine/local/gpu_sharing.h"
+#include "platform/files/watcher_files.h"
 #include "platform/machine/cpu_topology.h"
 #include "platform/process/find_program.h"
 #include "server/server_parts.h"
@@ -70,6 +71,13 @@ Result<void> Server::Parts::MakeRunner() {
   run.origin = *origin;
   run.grace = options.grace;
   run.logs.of_user = [this](std::uint32_t uid) { return settings->LimitsOf(uid).log_bytes; };
+  // A server without it is worth more than none.
+  const std::string watcher = options.state + "/watcher";
+  if (const auto written = platform::WriteWatcher(watcher)) {
+    run.watcher = watcher;
+  } else {
+    options.say("jobs are not watched from inside: " + written.error().message);
+  }
   std::vector<int> nodes;
   const bool real = HasRealGpus();
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {

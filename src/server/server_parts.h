@@ -31,6 +31,7 @@
 #include "server/server.h"
 #include "server/settings.h"
 #include "server/slurm_lock.h"
+#include "server/step_reader.h"
 #include "server/this_machine.h"
 #include "server/watch_monitor.h"
 #include "store/job_store.h"
@@ -39,6 +40,13 @@
 #include "store/store.h"
 
 namespace sharewell::server {
+
+// How Slurm is asked: by its own commands.
+struct SlurmCommands {
+  std::unique_ptr<engine::SlurmDriver> driver;
+  std::unique_ptr<engine::SlurmClient> client;
+  std::string version;
+};
 
 // In the order they are made; they go in the opposite one.
 struct Server::Parts {
@@ -53,18 +61,17 @@ struct Server::Parts {
   std::unique_ptr<Learner> learner;
   std::unique_ptr<engine::LinuxRunner> runner;      // null: a cluster's manager runs the jobs
   std::unique_ptr<ClusterMonitor> cluster_monitor;  // of a cluster's jobs
-  std::unique_ptr<engine::SlurmDriver> slurm_driver;
-  std::unique_ptr<engine::SlurmClient> slurm_client;
+  SlurmCommands slurm_commands;
   ClusterLock slurm_lock;
   std::unique_ptr<ClusterPredictions> predictions;  // of a Slurm cluster
   std::unique_ptr<ClusterAgents> cluster_agents;    // where agents on the nodes can be heard
   std::unique_ptr<engine::SlurmRunner> slurm;
-  std::string slurm_version;
   std::unique_ptr<KubeCluster> kube;
   std::unique_ptr<ServerAdvisor> advisor;
   std::unique_ptr<control::StoreWriter> writer;
   std::unique_ptr<JobWatch> watch;
   std::unique_ptr<WatchMonitor> monitor;
+  std::unique_ptr<StepReader> step_reader;
   std::unique_ptr<control::Service> service;
   std::atomic<control::Service*> serving = nullptr;  // once it is there, for the watch's thread
   std::unique_ptr<engine::LogKeeper> keeper;

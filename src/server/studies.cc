@@ -1,13 +1,13 @@
 #include "server/studies.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -29,6 +29,7 @@
 #include "server/learner_json.h"
 #include "server/measured.h"
 #include "server/neighbours.h"
+#include "server/step_reader.h"
 #include "server/study_worker.h"
 #include "server/usage.h"
 #include "store/job_store.h"
@@ -225,30 +226,6 @@ std::string LogsAreGone(std::int64_t number) {
       number, kept.age.value / 86400, report::Size(kept.all), kept.of_disk * 100);
 }
 
-// The readers map a file; what came over the wire becomes one without a name, which goes when it is
-// closed.
-struct ModelInMemory {
-  int fd = -1;
-  explicit ModelInMemory(std::string_view bytes)
-      : fd(::memfd_create("sharewell-model", MFD_CLOEXEC)) {
-    while (fd >= 0 && !bytes.empty()) {
-      const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        ::close(fd);
-        fd = -1;
-        return;
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  ~ModelInMemory() {
-    if (fd >= 0) ::close(fd);
-  }
-  ModelInMemory(const ModelInMemory&) = delete;
-  ModelInMemory& operator=(const ModelInMemory&) = delete;
-};
-
 Result<std::string> Predict(const StudyParts& parts, const std::string& model,
                             const api::Query& query, const api::StudyRun& run) {
   study::PredictionAsk ask;
@@ -363,6 +340,18 @@ api::Studies ServerStudies(const StudyParts& parts) {
       pieces.push_back({std::move(path), begin});
     }
     return pieces;
+  };
+  studies.step = [state = parts.state,
+                  store = parts.store_id](const core::JobRecord& job) -> Result<std::string> {
+    const std::string folder = engine::LogFolder(state, store, job.user.uid, job.number);
+    std::ifstream file(folder + "/" + kStepFile);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!text.empty()) return text;
+    return core::FailedError("job {} has told of no step{}", job.number,
+                             job.told ? " that is still kept: it goes with the job's logs"
+                             : core::IsOver(job.phase)
+                                 ? ": it did not run PyTorch, or was not watched (--no-watch)"
+                                 : " yet: a job that trains with PyTorch tells of its second one");
   };
   studies.terminal = [state = parts.state](std::int64_t number, int attempt) {
     return engine::JobFolder(state, number, attempt) + "/" + engine::kTerminalFile;

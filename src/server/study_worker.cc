@@ -1,10 +1,12 @@
 #include "server/study_worker.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -15,10 +17,12 @@
 #include <vector>
 
 #include "core/text/quoted.h"
+#include "graph/step/told_step.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "report/text/format.h"
 #include "store/jobs/job_json.h"
+#include "store/jobs/told_json.h"
 #include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
 
@@ -164,12 +168,39 @@ Result<std::string> PredictHere(const predict::Predictor& predictor, bool retrai
 
 }  // namespace
 
+ModelInMemory::ModelInMemory(std::string_view bytes)
+    : fd(::memfd_create("sharewell-model", MFD_CLOEXEC)) {
+  while (fd >= 0 && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      ::close(fd);
+      fd = -1;
+      return;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+ModelInMemory::~ModelInMemory() {
+  if (fd >= 0) ::close(fd);
+}
+
 StudyKind PredictionKind() {
   return {"the prediction",
           "`sharewell predict`",
           {.memory = PartOfMachine(1.0 / 16, kGiB / 2, kGiB * 1.5),
            .cpu = core::Seconds(30),
            .wall = core::Seconds(60)}};
+}
+
+// Nobody waits for it, and any job can ask for it.
+StudyKind ToldKind() {
+  StudyKind kind = PredictionKind();
+  kind.what = "what a job told of its step";
+  kind.instead = "`sharewell predict step.json`";
+  kind.bounds.cpu = core::Seconds(10);
+  return kind;
 }
 
 StudyKind ForecastKind() {
@@ -236,6 +267,138 @@ Result<std::string> PredictInWorker(Learner& learner, study::PredictionAsk ask, 
   }
   const bool kept = parts.size() == 4 && !learner.KeepGraph(std::move(graph)).empty();
   return std::move(parts[kept ? 0 : 1]);
+}
+
+namespace {
+
+core::Told FactsOf(const graph::ToldStep& step) {
+  const auto number = [](const std::optional<std::int64_t>& whole) {
+    return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+  };
+  core::Told told;
+  const graph::Fingerprint fingerprint = graph::FingerprintOf(step);
+  told.fingerprint = fingerprint.workload;
+  told.model_fingerprint = fingerprint.model;
+  told.framework = step.framework;
+  told.python = step.python;
+  told.device = step.device;
+  told.modules = step.modules;
+  told.optimizer = step.optimizer;
+  told.optimizer_style = step.optimizer_style;
+  told.precision = step.precision;
+  told.autocast = step.autocast;
+  told.parallel = step.parallel;
+  told.batch = number(step.batch);
+  told.accumulation = number(step.accumulation);
+  told.optimizers = number(step.optimizers);
+  told.workers = number(step.workers);
+  told.world_size = number(step.world_size);
+  told.parameters = step.parameters;
+  told.trainable = step.trainable;
+  told.grad_scaler = step.grad_scaler;
+  told.compiled = step.compiled;
+  told.channels_last = step.channels_last;
+  told.checkpointing = step.checkpointing;
+  told.cuda_graphs = step.cuda_graphs;
+  if (step.memory.peak) told.peak = core::Bytes(*step.memory.peak);
+  return told;
+}
+
+// What of the step a prediction asks for by name; its operators say the rest.
+study::PredictionAsk AskFor(const core::Told& told, const ToldAsk& on, int file) {
+  constexpr double kMostBatch = 1e6, kMostWorkers = 1024;
+  study::PredictionAsk ask;
+  ask.model = fmt::format("/proc/self/fd/{}", file);
+  ask.shown = "the told step";
+  ask.gpu = on.gpu;
+  ask.gpus = on.gpus;
+  ask.batch = static_cast<std::int64_t>(std::clamp(told.batch.value_or(1), 1.0, kMostBatch));
+  ask.workers = static_cast<int>(std::clamp(told.workers.value_or(0), 0.0, kMostWorkers));
+  // As `predict --precision` has them: what autocast computes in, else what the weights are in.
+  const std::string& words = told.autocast.empty() ? told.precision : told.autocast;
+  for (const char* known : {"fp32", "tf32", "bf16", "fp16"}) {
+    if (words == known) ask.precision = known;
+  }
+  std::string optimizer = told.optimizer;
+  std::transform(optimizer.begin(), optimizer.end(), optimizer.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (graph::ParseOptimizer(optimizer)) ask.optimizer = optimizer;
+  return ask;
+}
+
+std::string ToldText(const core::Told& told) {
+  std::string json;
+  json::Writer writer(json);
+  store::WriteTold(writer, told);
+  return json;
+}
+
+// What was told, with what is predicted where the graph is kept, and where it is not; then the
+// graph, where it can be kept.
+Result<std::string> ReadToldHere(const predict::Predictor& predictor, bool retrained,
+                                 const ToldAsk& on, const std::string& document, int file,
+                                 const catalogue::GpuCatalogue& catalogue) {
+  const auto step = graph::ReadToldStep(document);
+  RETURN_IF_ERROR(step);
+  core::Told told = FactsOf(*step);
+  const study::PredictionAsk ask = AskFor(told, on, file);
+  const std::string name = told.modules.empty() ? "its step" : told.modules.substr(0, 60);
+  const auto answer = PredictHere(predictor, retrained, ask, catalogue, name);
+  if (!answer) {
+    told.not_predicted = answer.error().message.substr(0, 300);
+    return Packed({ToldText(told)});
+  }
+  const std::vector<std::string> parts = Unpacked(*answer);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < 2 && i < parts.size(); ++i) {
+    auto needs = NeedsIn(parts[i]);
+    RETURN_IF_ERROR(needs);
+    needs->from = fmt::format("the step that it told, {} at batch {}", name, ask.batch);
+    if (needs->retrained) needs->from += ", learnt from runs here";
+    needs->profile.workload.name = name;
+    told.predicted = std::move(*needs);
+    texts.push_back(ToldText(told));
+  }
+  for (std::size_t i = 2; i < parts.size(); ++i) texts.push_back(parts[i]);
+  return Packed({texts.begin(), texts.end()});
+}
+
+}  // namespace
+
+Result<core::Told> ReadToldInWorker(Learner& learner, const ToldAsk& ask,
+                                    const std::string& document,
+                                    const catalogue::GpuCatalogue& catalogue,
+                                    const api::StudyRun& run) {
+  const bool retrained = learner.IsRetrained();
+  const auto model = learner.InUse();
+  const ModelInMemory file(document);
+  if (file.fd < 0) {
+    return core::FailedError("there is no memory for the told step: {}", std::strerror(errno));
+  }
+  const std::array<int, 1> files{file.fd};
+  const auto answer = InWorker(
+      ToldKind(), run,
+      [&](const api::WhatIfProgress&) {
+        return ReadToldHere(model->predictor, retrained, ask, document, file.fd, catalogue);
+      },
+      {}, files);
+  RETURN_IF_ERROR(answer);
+  std::vector<std::string> parts = Unpacked(*answer);
+  if (parts.empty()) return core::FailedError("the told step was read without a result");
+  bool kept = true;
+  if (parts.size() == 4) {
+    store::KeptGraph graph;
+    graph.digest = std::move(parts[2]);
+    graph.text = std::move(parts[3]);
+    kept = !learner.KeepGraph(std::move(graph)).empty();
+  }
+  const std::string& text = kept || parts.size() < 2 ? parts[0] : parts[1];
+  const auto parsed = json::Document::Parse(text);
+  RETURN_IF_ERROR(parsed);
+  std::string error;
+  core::Told told = store::ReadTold(parsed->root(), "", json::Trust::kSent, error);
+  if (!error.empty()) return core::FailedError("the told step was read as nonsense: {}", error);
+  return told;
 }
 
 Result<core::Needs> NeedsIn(const std::string& prediction) {

@@ -5,11 +5,13 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "core/told.h"
 #include "platform/process/bounded_work.h"
 #include "server/learner.h"
 #include "study/prediction/prediction.h"
@@ -24,8 +26,19 @@ struct StudyKind {
 };
 // Memory is a part of the machine's: so many at once leave the rest to the server and its jobs.
 StudyKind PredictionKind();
+StudyKind ToldKind();  // the same of what jobs tell by themselves
 StudyKind ForecastKind();
 StudyKind SimulationKind();
+
+// The readers map a file; what came over the wire becomes one without a name, which goes when it is
+// closed.
+struct ModelInMemory {
+  int fd = -1;  // -1: there is no memory for it
+  explicit ModelInMemory(std::string_view bytes);
+  ~ModelInMemory();
+  ModelInMemory(const ModelInMemory&) = delete;
+  ModelInMemory& operator=(const ModelInMemory&) = delete;
+};
 
 using StudyWork = std::function<core::Result<std::string>(const api::WhatIfProgress& progress)>;
 // What `work` answers, in another process; it is held to what bounded_work.h says of locks. Beyond
@@ -39,6 +52,17 @@ core::Result<std::string> InWorker(const StudyKind& kind, const api::StudyRun& r
 core::Result<std::string> PredictInWorker(Learner& learner, study::PredictionAsk ask, int file,
                                           const catalogue::GpuCatalogue& catalogue,
                                           const std::string& name, const api::StudyRun& run);
+// What a job told of one of its steps (docs/formats/told-step.md), and what the model in use
+// predicts of it on that GPU model, in another process: whoever wrote it may mean harm. Its graph
+// is kept to learn from. A step that can be read and not predicted says why.
+struct ToldAsk {
+  std::string gpu;  // model
+  int gpus = 1;
+};
+core::Result<core::Told> ReadToldInWorker(Learner& learner, const ToldAsk& ask,
+                                          const std::string& document,
+                                          const catalogue::GpuCatalogue& catalogue,
+                                          const api::StudyRun& run);
 // The needs in such an answer.
 core::Result<core::Needs> NeedsIn(const std::string& prediction);
 

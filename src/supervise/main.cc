@@ -256,25 +256,27 @@ int Patience(const Supervisor& self) {
 void Watch(Supervisor& self) {
   while (Reap(self)) {
     Act(self);
+    const bool rests = Now() < self.next_steps;
     pollfd wanted[] = {{self.signals, POLLIN, 0},
                        {self.command.failure, POLLIN, 0},
                        {self.command.out, POLLIN, 0},
                        {self.command.err, POLLIN, 0},
-                       {Now() < self.next_steps ? -1 : self.steps.pipe, POLLIN, 0},
+                       {rests ? -1 : self.steps.pipe, POLLIN, 0},
+                       {rests ? -1 : self.steps.watch, POLLIN, 0},
                        {},
                        {},
                        {}};
-    WantOfTerminal(self.terminal, wanted + 5);
-    ::poll(wanted, 5 + kTerminalFiles, Patience(self));
+    WantOfTerminal(self.terminal, wanted + 6);
+    ::poll(wanted, 6 + kTerminalFiles, Patience(self));
     if (wanted[1].revents != 0) SeeStart(self);
     if (wanted[0].revents != 0) SeeSignals(self);
     if (wanted[2].revents != 0) Pass(self.command.out, self.out);
     if (wanted[3].revents != 0) Pass(self.command.err, self.err);
-    if (wanted[4].revents != 0) {
+    if (wanted[4].revents != 0 || wanted[5].revents != 0) {
       ReadSteps(self.steps);
       self.next_steps = Now() + kStepsEvery;
     }
-    SeeTerminal(self.terminal, wanted + 5, self.out);
+    SeeTerminal(self.terminal, wanted + 6, self.out);
   }
   if (self.command.failure >= 0) SeeStart(self);
   // A pipe may have been passed on to a process outside: what is in it is read, no more.

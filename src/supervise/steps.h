@@ -1,11 +1,14 @@
 // The steps of a job: its lines come through a pipe with a name, which can take no disk, and their
 // count goes into a small file whose room was taken before the command began
-// (docs/formats/steps.md).
+// (docs/formats/steps.md). A second pipe is for the watcher inside the job: its steps count while
+// the job tells none itself, and what else it says is kept in a file of a bounded size.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "platform/files/step_lines.h"
+#include "platform/files/watch_counter.h"
 
 namespace sharewell::supervise {
 
@@ -14,15 +17,20 @@ struct Steps {
   int file = -1;
   std::int64_t told = -1;
   platform::StepLines lines;
+  int watch = -1;  // the watcher's pipe, likewise; -1: there is none
+  int kept = -1;   // the file of what the watcher told; -1: nothing is kept
+  std::size_t kept_bytes = 0;
+  bool reports = false;  // the job counts its steps itself, and that is written down
+  platform::WatchCounter watched;
 };
 
-// A pipe is read no more often than this. It holds so much at most, which bounds what a job that
-// floods it costs: the job waits, and we do not work.
+// The pipes are read no more often than this. Each holds so much at most, which bounds what a job
+// that floods it costs: the job waits, and we do not work.
 constexpr std::int64_t kStepsEvery = 50;  // ms
 
 // False: the file cannot be written.
 bool OpenSteps(int folder, Steps& out);
-// Counts what is in the pipe now, and writes the count down if it changed.
+// Counts what is in the pipes now, and writes down what changed.
 void ReadSteps(Steps& steps);
 
 }  // namespace sharewell::supervise

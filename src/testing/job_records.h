@@ -65,6 +65,8 @@ inline core::Submission FullSubmission() {
   asked.profile = "resnet50";
   asked.array = "17_3";
   asked.array_at_once = 4;
+  asked.watch = false;
+  asked.script = "fedcba9876543210fedcba9876543210";
   asked.needs = FullNeeds();
   asked.needs->from = "resnet50.onnx at batch 64";
   asked.needs->sources.busy = core::Source::kPredicted;
@@ -101,6 +103,13 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.exit_code = 137;
   job.steps = 1e15 + 0.5;
   job.steps_per_second = 0.1;
+  job.steps_by = core::StepsBy::kWatcher;
+  job.told.emplace().fingerprint = "0123456789abcdef0123456789abcdef";
+  job.told->modules = "ResNet \xe2\x82\xac";
+  job.told->batch = 64;
+  job.told->compiled = false;
+  job.told->peak = core::GiB(5.5);
+  job.told->predicted = FullNeeds();
   job.alone = core::SeenRate{0.3, core::Seconds(45.5)};
   job.slowdown = 1.0 / 3;
   job.seen.cores = 1.25;

@@ -27,6 +27,9 @@ class Advisor {
   // The measured profile it names, what earlier runs of the same by the same user were seen to need
   // here, what the submission brings itself, or an assumption; the first of these that there is.
   virtual core::Needs NeedsOf(const core::Account& user, const core::Submission& submission) = 0;
+  // The same of one that runs and has told of its step: REQUIRES record.told. What runs of that
+  // very step were measured to need, else what its operators are predicted to.
+  virtual core::Needs NeedsTold(const core::JobRecord& record) { return record.believed; }
   // The same for each GPU model of the cluster, with the user's own bounds.
   virtual core::Estimate EstimateOf(const core::JobRecord& record) = 0;
   virtual core::WorkloadId WorkloadOf(const core::Account& user,
@@ -44,6 +47,8 @@ class Advisor {
   // A run that has ended well, with what was seen of it; the next of its kind is believed to need
   // the same. `seen` may be without any figure.
   virtual void LearnRun(const core::JobRecord& record, const core::Profile& seen) = 0;
+  // The same of one whose step was read after it had ended, and which LearnRun had without it.
+  virtual void LearnStep(const core::JobRecord& /*record*/, const core::Profile& /*seen*/) {}
 };
 
 }  // namespace sharewell::control

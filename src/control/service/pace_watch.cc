@@ -30,6 +30,10 @@ core::SeenFigures SeenOf(const core::Profile& seen, int gpus) {
   return out;
 }
 
+core::StepsBy CountedBy(const engine::StepCount& steps) {
+  return steps.by_watcher ? core::StepsBy::kWatcher : core::StepsBy::kReport;
+}
+
 PaceWatch::PaceWatch(Parts parts, const GuardOptions& guard)
     : parts_(std::move(parts)), guard_(guard) {}
 
@@ -107,9 +111,26 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
   if (pace.measured) KeepRate(job, *pace.measured);
   if (!standing.steps && !pace.slowdown && !figures) return;
   record.steps = standing.steps;
-  record.steps_per_second = pace.steps_per_second;
+  if (const auto told = parts_.engine.StepsOf(job.id); told && told->steps > 0) {
+    record.steps_by = CountedBy(*told);
+  }
+  record.steps_per_second =
+      pace.steps_per_second ? pace.steps_per_second : EarlyRate(job, standing);
   record.slowdown = pace.slowdown;
   parts_.board.Put(record);
+}
+
+// From its second step on, before a window is full: for people, and nobody is judged by it.
+std::optional<double> PaceWatch::EarlyRate(LiveJob& job, const Standing& standing) {
+  if (!standing.steps || *standing.steps <= 0 || !standing.told_at) return std::nullopt;
+  const core::Seconds at = *standing.told_at;
+  std::optional<std::pair<core::Seconds, double>>& first = job.first_steps;
+  if (!first || *standing.steps < first->second || at < first->first) {
+    first = std::pair(at, *standing.steps);
+  }
+  const core::Seconds passed = at - first->first;
+  if (*standing.steps < 2 || passed.value <= 0) return std::nullopt;
+  return (*standing.steps - first->second) / passed.value;
 }
 
 // It outlives the server. What is seen longer is seen better, but hardly.
@@ -190,7 +211,7 @@ std::optional<core::Seconds> PaceWatch::TimeAlone(const LiveJob& job) const {
   return parts_.snapshot.alone_time(parts_.snapshot.job(job.id));
 }
 
-void PaceWatch::LearnRun(const LiveJob& job) {
+core::Profile PaceWatch::LearnRun(const LiveJob& job) {
   const JobRecord& record = job.record;
   core::Profile seen =
       parts_.monitor != nullptr ? parts_.monitor->Seen(record.number) : core::Profile{};
@@ -204,6 +225,7 @@ void PaceWatch::LearnRun(const LiveJob& job) {
   }
   if (seen.gpu.empty() && !record.gpus.empty()) seen.gpu = record.gpus.front().model;
   parts_.advisor.LearnRun(record, seen);
+  return seen;
 }
 
 }  // namespace sharewell::control

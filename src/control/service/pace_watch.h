@@ -25,6 +25,8 @@ namespace sharewell::control {
 // What a job was seen to use, as it is shown; `gpus` that it has.
 core::SeenFigures SeenOf(const core::Profile& seen, int gpus);
 
+core::StepsBy CountedBy(const engine::StepCount& steps);
+
 class PaceWatch final : public Readings {
  public:
   // All must outlive it; `monitor` may be null.
@@ -55,12 +57,14 @@ class PaceWatch final : public Readings {
   // What the work of one that ends takes it alone; absent: not known. REQUIRES: it has an id.
   std::optional<core::Seconds> TimeAlone(const LiveJob& job) const;
   // It has ended well: what was seen of it is what the next of its kind is believed to need.
-  void LearnRun(const LiveJob& job);
+  // What that is.
+  core::Profile LearnRun(const LiveJob& job);
   void Renumber(const core::Renumbering& ids) { guard_.Renumber(ids); }
 
  private:
   Standing StandingNow(LiveJob& job) const;
   void Show(LiveJob& job, const Standing& standing, bool figures);
+  static std::optional<double> EarlyRate(LiveJob& job, const Standing& standing);
   void KeepRate(LiveJob& job, const core::SeenRate& seen);
   void ExtendLimit(LiveJob& job, const Standing& standing);
   void LearnPairs(const std::vector<MeasuredPair>& pairs);

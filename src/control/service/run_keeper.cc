@@ -15,6 +15,16 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
+RunKeeper::RunKeeper(const Parts& parts)
+    : parts_(parts),
+      told_({.state = parts.state,
+             .journal = parts.journal,
+             .paces = parts.paces,
+             .loop = parts.loop,
+             .advisor = parts.advisor,
+             .reader = parts.reader,
+             .later = parts.later}) {}
+
 void RunKeeper::Hear(const engine::RunNote& event) {
   LiveJob* job = parts_.state.live.FindRun(event.id);
   if (job == nullptr) return;
@@ -38,6 +48,7 @@ void RunKeeper::Hear(const engine::RunStarted& event) {
   LiveJob* job = parts_.state.live.FindRun(event.id);
   if (job == nullptr) return;
   JobRecord& record = job->record;
+  job->first_steps.reset();
   job->alone = record.beside.empty();
   job->always_alone = job->always_alone && job->alone;
   if (parts_.monitor != nullptr) parts_.monitor->Began(record);
@@ -114,10 +125,15 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   if (held && job->id.valid()) parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
   if (over && job->id.valid()) {
     record.alone_time = parts_.paces.TimeAlone(*job);
-    if (const auto told = parts_.engine.StepsOf(job->id)) record.steps = told->steps;
+    if (const auto told = parts_.engine.StepsOf(job->id)) {
+      record.steps = told->steps;
+      if (told->steps > 0) record.steps_by = CountedBy(*told);
+    }
   }
   // What somebody typed says nothing about the next time.
-  if (record.phase == Phase::kFinished && !record.asked.terminal) parts_.paces.LearnRun(*job);
+  if (record.phase == Phase::kFinished && !record.asked.terminal) {
+    told_.Ended(record, parts_.paces.LearnRun(*job));
+  }
   if (record.phase == Phase::kWaiting && job->id.valid() &&
       (record.evicted >= core::kEvictionsAlone || end.end.fall ||
        std::exchange(job->queue_anew, false))) {

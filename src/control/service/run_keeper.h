@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "control/loop/loop.h"
@@ -12,13 +13,14 @@
 #include "control/service/parts/live_jobs.h"
 #include "control/service/service.h"
 #include "control/service/service_state.h"
+#include "control/service/told_steps.h"
 #include "engine/live/live_engine.h"
 
 namespace sharewell::control {
 
 class RunKeeper {
  public:
-  // All must outlive it; `monitor` may be null.
+  // All must outlive it; `monitor` and `reader` may be null.
   struct Parts {
     ServiceState& state;
     Journal& journal;
@@ -26,14 +28,18 @@ class RunKeeper {
     PaceWatch& paces;
     Loop& loop;
     engine::LiveEngine& engine;
+    Advisor& advisor;
     JobMonitor* monitor;
+    ToldReader* reader;
+    std::function<void(std::function<void()>)> later;  // on the loop's thread; from any
   };
-  explicit RunKeeper(const Parts& parts) : parts_(parts) {}
+  explicit RunKeeper(const Parts& parts);
 
   void Hear(const engine::RunStarted& event);
   void Hear(const engine::TimeLimitReached& event);
   void Hear(const engine::StopRefused& event);
   void Hear(const engine::RunNote& event);
+  void Hear(const engine::RunTold& event) { told_.Hear(event); }
   void TakeEnd(const engine::Ended& end);
 
  private:
@@ -43,6 +49,7 @@ class RunKeeper {
   void SayEnd(const engine::Ended& end, const core::JobRecord& record);
 
   const Parts parts_;
+  ToldSteps told_;
 };
 
 }  // namespace sharewell::control

@@ -5,9 +5,9 @@
 // Submissions and JobActions (what that is), Admission (who may come in, who is held), JobQueue
 // (into the loop's queue and out of it), Loop (who decides), Beliefs (by what), PaceWatch (who
 // slows whom) and HostWatch (who starves), PlanKeeper (what was decided), LiveEngine (who runs),
-// RunKeeper (what became of it), Pauses, NodeKeeper (GPUs that come and go), ForeignIntake (jobs of
-// a manager's own users), Journal (what is told and stored), PublishedView (what readers see) and
-// Housekeeping. What they share is ServiceState.
+// RunKeeper (what became of it), ToldSteps (what it tells of itself), Pauses, NodeKeeper (GPUs that
+// come and go), ForeignIntake (jobs of a manager's own users), Journal (what is told and stored),
+// PublishedView (what readers see) and Housekeeping. What they share is ServiceState.
 //
 // One job has these shapes between the flag and the process, each on its own side of a border:
 //   core::Submission      what its user asked for: sent, stored, not changed by any decision
@@ -36,6 +36,7 @@
 #include "control/service/job_service.h"
 #include "control/service/parts/admission.h"
 #include "control/service/parts/gpu_table.h"
+#include "control/service/told_reader.h"
 #include "core/cluster.h"
 #include "core/result.h"
 #include "core/submission.h"
@@ -66,6 +67,7 @@ struct ServiceOptions {
   // can be paused.
   engine::ForeignQueue* foreign_queue = nullptr;
   engine::Pauser* pauser = nullptr;
+  ToldReader* told_reader = nullptr;  // must outlive it; null: what jobs tell is not read
 };
 
 // What is read of a job on one GPU now.

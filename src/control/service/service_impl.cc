@@ -21,6 +21,7 @@ struct Hearers {
   void operator()(const engine::TimeLimitReached& event) const { to.runs.Hear(event); }
   void operator()(const engine::StopRefused& event) const { to.runs.Hear(event); }
   void operator()(const engine::RunNote& event) const { to.runs.Hear(event); }
+  void operator()(const engine::RunTold& event) const { to.runs.Hear(event); }
   void operator()(const engine::RunPaused& event) const { to.pauses.Hear(event); }
   void operator()(const engine::RunResumed& event) const { to.pauses.Hear(event); }
   void operator()(const engine::PauseRefused& event) const { to.pauses.Hear(event); }
@@ -132,7 +133,14 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
             .paces = paces,
             .loop = loop,
             .engine = engine,
-            .monitor = monitor}),
+            .advisor = advisor,
+            .monitor = monitor,
+            .reader = options.told_reader,
+            .later =
+                [this](std::function<void()> action) {
+                  mailbox.Do(std::move(action));
+                  engine.Wake();
+                }}),
       plans({.state = state, .journal = journal, .paces = paces, .pauses = pauses, .nodes = nodes}),
       submissions({.state = state,
                    .journal = journal,

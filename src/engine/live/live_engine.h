@@ -98,10 +98,10 @@ class LiveEngine final : public Engine {
 
   // What ended, what was noted and what was lost since the last call: for records and users.
   std::vector<Ended> TakeEnded();
-  // RunStarted, TimeLimitReached, RunNote; RunPaused, RunResumed and their refusals; StopRefused;
-  // GpuLost, GpuBack, NodeCame, NodeWent: once each time it changed. All that a manager with users
-  // of its own tells (JobSubmitted and those after it) as it comes. Never StartRefused,
-  // RunProgress, RunEnded or RunsListed: they are Ended, steps, or found again.
+  // RunStarted, TimeLimitReached, RunNote, RunTold; RunPaused, RunResumed and their refusals;
+  // StopRefused; GpuLost, GpuBack, NodeCame, NodeWent: once each time it changed. All that a
+  // manager with users of its own tells (JobSubmitted and those after it) as it comes. Never
+  // StartRefused, RunProgress, RunEnded or RunsListed: they are Ended, steps, or found again.
   std::vector<RunEvent> TakeNotes();
 
   // Somebody who was stopped is still on its way out of one of these.

@@ -44,6 +44,7 @@ void LiveHearing::Handle(const RunProgress& event) {
   const Seconds now = book_.Now();
   job->work.Hear(event.steps, now - std::max(event.age, Seconds(0)), now, job->run->began,
                  job->Runs());
+  job->work.SetByWatcher(event.by_watcher);
 }
 
 void LiveHearing::Handle(const RunEnded& event) {

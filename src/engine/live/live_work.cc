@@ -61,7 +61,7 @@ void LiveWork::Hear(double steps, Seconds at, Seconds now, std::optional<Seconds
     at = std::max(at, *began);
     startup_ += StartUp(at - *began, steps - steps_before_, pace_.steps);
   }
-  steps_ = {steps, at};
+  steps_ = {steps, at, false};
   window_.Tell(at, steps);
   if (!works) return;
   Settle(now, true);

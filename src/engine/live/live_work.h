@@ -37,6 +37,11 @@ class LiveWork {
   void Hear(double steps, core::Seconds at, core::Seconds now, std::optional<core::Seconds> began,
             bool works);
 
+  // Who counted the steps of the last Hear: the watcher inside of it, or the job itself.
+  void SetByWatcher(bool by_watcher) {
+    if (steps_) steps_->by_watcher = by_watcher;
+  }
+
   // More is known than was told, and whether that is worth a turn.
   bool fresh() const { return fresh_; }
   bool due() const { return due_; }

@@ -19,7 +19,8 @@ struct LonePace {
 // Steps of the attempt under way.
 struct StepCount {
   double steps = 0;
-  core::Seconds told_at;  // there were so many then
+  core::Seconds told_at;    // there were so many then
+  bool by_watcher = false;  // counted from inside of it, not told by its author
 
   friend bool operator==(const StepCount&, const StepCount&) = default;
 };

@@ -68,6 +68,21 @@ std::string LimitOf(const std::vector<platform::ProcessLimit>& limits, const cha
   return fmt::format("{}={}:{}", name, shown(limit.rlim_cur), shown(limit.rlim_max));
 }
 
+// The runtime, the image, the watcher's folder, and the words that start it. An image that is not
+// there is pulled, as starting it would; what is wrong with it, starting it says. What cannot be
+// asked costs the watcher, never the job.
+constexpr const char* kStartWatched =
+    "ask() { \"$1\" image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' \"$2\" "
+    "2>/dev/null; }\n"
+    "all=$(ask \"$1\" \"$2\") || { \"$1\" pull -q \"$2\" >/dev/null && all=$(ask \"$1\" \"$2\"); "
+    "}\n"
+    "if [ $? -eq 0 ]; then\n"
+    "  own=$(printf '%s\\n' \"$all\" | sed -n 's/^PYTHONPATH=//p')\n"
+    "  export PYTHONPATH=\"$3${own:+:$own}\"\n"
+    "fi\n"
+    "shift 3\n"
+    "exec \"$@\"\n";
+
 bool IsStandIn(const core::GivenGpu& gpu) { return gpu.uuid.starts_with("simulated"); }
 
 }  // namespace
@@ -206,6 +221,12 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
     add("--mount", "type=bind," + MountField("source=" + folder) + "," +
                        MountField((apptainer ? "destination=" : "target=") + folder));
   }
+  const bool watched = !place.watcher.empty() && CanBeWatched(runtime);
+  if (watched) {
+    add("--mount", "type=bind," + MountField("source=" + place.watcher) + "," +
+                       MountField("target=" + place.watcher) + ",readonly");
+    add("--env", "PYTHONPATH");
+  }
   for (const auto& [name, value] : place.environment) {
     if (apptainer || !IsVariableName(name)) continue;
     if (std::find(kOfTheHost.begin(), kOfTheHost.end(), name) == kOfTheHost.end()) {
@@ -217,7 +238,16 @@ std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
   const bool scheme = image.find("://") != std::string::npos || image.front() == '/';
   add(apptainer && !scheme ? "docker://" + image : image);
   words.insert(words.end(), request.asked.command.begin(), request.asked.command.end());
+  if (watched) {
+    const std::vector<std::string> before{"/bin/sh",       "-c",  kStartWatched, "sharewell",
+                                          runtime.program, image, place.watcher};
+    words.insert(words.begin(), before.begin(), before.end());
+  }
   return words;
+}
+
+bool CanBeWatched(const ContainerRuntime& runtime) {
+  return runtime.kind != ContainerRuntime::Kind::kApptainer;
 }
 
 std::vector<std::string> ContainerRemoval(const ContainerRuntime& runtime,

@@ -1,5 +1,6 @@
 // ContainerCommand: a job's command inside a container (podman, docker or apptainer), as words to
-// execute; no shell anywhere.
+// execute. No shell reads any of them; of a job that is watched from inside, one is handed them as
+// they are.
 //
 // The container sees the working folder at its own path, the job's GPUs and environment, and
 // nothing else of the machine. It runs as the job's user, who must be allowed to use the runtime.
@@ -50,10 +51,19 @@ struct ContainerPlace {
   bool in_cgroup = false;             // the run's own control group bounds it
   std::vector<std::string> folders;   // seen at their own paths beside the working folder: the
                                       // progress file's, the MPS pipes
+  std::string watcher = {};  // folder with what watches it from inside, seen there too, but only
+                             // to be read; empty: it is not watched
   std::vector<platform::ProcessLimit> limits;  // of the process that starts it
   platform::Environment environment;           // what the command is to have, of the names alone
 };
 
+// Whether it can be told what Python is to search beside what its image sets: not of apptainer,
+// whose images set it by scripts.
+bool CanBeWatched(const ContainerRuntime& runtime);
+
+// Of one that is watched the environment it is executed in must have no PYTHONPATH: what its image
+// sets is asked of the runtime, as the job's user and in its own group, and the watcher's folder is
+// put in front of it. Where that cannot be known, it is not watched.
 // REQUIRES: CheckImage passed; the runtime is executed as the job's user.
 std::vector<std::string> ContainerCommand(const ContainerRuntime& runtime,
                                           const RunRequest& request, const ContainerPlace& place);

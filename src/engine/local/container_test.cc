@@ -160,6 +160,54 @@ TEST(Container, ImagesAreCheckedAndRuntimesFound) {
   EXPECT_TRUE(ContainerRemoval({Kind::kApptainer, "apptainer"}, "x").empty());
 }
 
+TEST(Container, OneThatIsWatchedSeesItsWatcherAndAsksForWhatItsImageSets) {
+  ContainerPlace place = Bounded();
+  place.watcher = "/var/lib/sharewell/watcher";
+  const auto words = ContainerCommand({Kind::kPodman, "podman"}, Training(), place);
+  EXPECT_THAT(std::vector<std::string>(words.begin(), words.begin() + 2),
+              ElementsAre("/bin/sh", "-c"));
+  EXPECT_THAT(std::vector<std::string>(words.begin() + 3, words.begin() + 8),
+              ElementsAre("sharewell", "podman", Training().asked.image,
+                          "/var/lib/sharewell/watcher", "podman"));
+  const std::string text = Joined(words);
+  EXPECT_THAT(text, HasSubstr("type=bind,source=/var/lib/sharewell/watcher,"
+                              "target=/var/lib/sharewell/watcher,readonly"));
+  EXPECT_THAT(text, HasSubstr("--env PYTHONPATH"));
+  // Of apptainer's images nobody can tell what they set.
+  EXPECT_EQ(ContainerCommand({Kind::kApptainer, "apptainer"}, Training(), place).front(),
+            "apptainer");
+}
+
+// The shell around it, with a runtime that is a script.
+TEST(Container, TheImagesOwnPathStaysBehindTheWatchers) {
+  platform::TestFolder folder;
+  const auto runtime = [&](const std::string& inspect) {
+    const std::string path = folder.Write(
+        "podman", "#!/bin/sh\nif [ \"$1\" = image ]; then " + inspect +
+                      "; fi\nif [ \"$1\" = pull ]; then echo pulled >> " + folder.Path("pulls") +
+                      "; exit 1; fi\necho \"path ${PYTHONPATH-unset}\" > " + folder.Path("said") +
+                      "\n");
+    ::chmod(path.c_str(), 0755);
+    return path;
+  };
+  ContainerPlace place = Bounded();
+  place.watcher = "/w w";
+  const auto said = [&](const std::string& inspect) {
+    platform::ChildOptions options;
+    options.command = ContainerCommand({Kind::kPodman, runtime(inspect)}, Training(), place);
+    auto child = platform::Child::Start(options);
+    EXPECT_TRUE(child);
+    while (child && !(*child)->Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return platform::TestFolder::Read(folder.Path("said"));
+  };
+  EXPECT_EQ(said("printf 'PATH=/bin\\nPYTHONPATH=/opt/a b:/c\\n'; exit 0"),
+            "path /w w:/opt/a b:/c\n");
+  EXPECT_EQ(said("echo PATH=/bin; exit 0"), "path /w w\n");
+  EXPECT_FALSE(std::filesystem::exists(folder.Path("pulls")));
+  EXPECT_EQ(said("exit 125"), "path unset\n");  // it runs, and nobody watches
+  EXPECT_TRUE(std::filesystem::exists(folder.Path("pulls")));
+}
+
 TEST(Container, WithoutRangesOfIdsRootInsideIsTheUserOutside) {
   platform::TestFolder folder;
   const core::Account ann{"ann", 1000, 100, false};

@@ -212,6 +212,9 @@ core::Result<std::unique_ptr<LinuxRunner>> LinuxRunner::Open(LinuxRunnerOptions 
   std::error_code error;
   options.state = fs::absolute(options.state, error).lexically_normal().string();
   if (options.state.size() > 1 && options.state.back() == '/') options.state.pop_back();
+  if (!options.watcher.empty()) {
+    options.watcher = fs::absolute(options.watcher, error).lexically_normal().string();
+  }
   auto impl = std::make_unique<Impl>(std::move(options));
   RETURN_IF_ERROR(impl->Open());
   return std::unique_ptr<LinuxRunner>(new LinuxRunner(std::move(impl)));

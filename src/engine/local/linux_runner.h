@@ -31,6 +31,8 @@ struct LinuxRunnerOptions {
   core::Bytes log_limit{64.0 * 1024 * 1024};  // of each of a job's two streams
   LogRetention logs;                          // what users, and all together, may have
   int most_processes = 4096;                  // of a run
+  std::string watcher;                        // folder that runs with Python have in front of their
+                                              // path; empty: none is watched from inside
   std::string supervisor;                     // the program; empty: engine::FindSupervisor()
   std::string pauser;                         // likewise: engine::FindPauser()
   core::Seconds pause_patience{300};          // a pause that takes longer is given up

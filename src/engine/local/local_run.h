@@ -10,6 +10,7 @@
 #include "engine/local/run/job_folder.h"
 #include "engine/run_end.h"
 #include "engine/run_request.h"
+#include "platform/files/watch_lines.h"
 #include "platform/process/bandwidth_group.h"
 #include "platform/process/cgroup_limits.h"
 
@@ -31,10 +32,16 @@ struct LocalRun {
   bool waits = false;
   std::optional<JobSpec> spec;
   std::vector<std::string> notes;
-  bool mps = false;     // a client of MPS
-  double steps = 0;     // told
-  bool made = false;    // its folder is ours to remove
-  bool ending = false;  // told so
+  bool mps = false;  // a client of MPS
+  double steps = 0;  // told
+  // Its watcher has a pipe: what it told so far, and how many bytes of the file that was.
+  bool watched = false;
+  platform::WatchLines told_lines;
+  std::size_t told_bytes = 0;
+  int documents = 0;      // told of
+  bool told_off = false;  // why it watches no more was told of
+  bool made = false;      // its folder is ours to remove
+  bool ending = false;    // told so
   bool ended = false;
   bool forgotten = false;  // it is to go without a word when it ends
   std::string pipes;       // of the MPS daemon that it is under; empty: none

@@ -15,6 +15,11 @@
 #include "platform/process/user_account.h"
 
 namespace sharewell::engine {
+namespace {
+
+constexpr const char* kWatchSwitch = "SHAREWELL_WATCH";
+
+}  // namespace
 
 platform::Environment RunEnvironment(const RunRequest& request, const std::string& progress,
                                      const platform::Environment& more) {
@@ -47,6 +52,25 @@ platform::Environment RunEnvironment(const RunRequest& request, const std::strin
   }
   all.insert(all.end(), ours.begin(), ours.end());
   return all;
+}
+
+bool MayBeWatched(const core::Submission& asked) {
+  const auto off = [](const auto& one) { return one.first == kWatchSwitch && one.second == "0"; };
+  return asked.watch && std::none_of(asked.environment.begin(), asked.environment.end(), off);
+}
+
+void AddWatcher(const std::string& watcher, const std::string& pipe, const std::string& python_path,
+                platform::Environment& environment) {
+  const auto put = [&](const char* name, std::string value) {
+    std::erase_if(environment, [&](const auto& one) { return one.first == name; });
+    environment.emplace_back(name, std::move(value));
+  };
+  // A job that a watched job submits brings its path.
+  const bool there = python_path == watcher || python_path.starts_with(watcher + ":");
+  put("PYTHONPATH", there                 ? python_path
+                    : python_path.empty() ? watcher
+                                          : watcher + ":" + python_path);
+  put(kWatchPipe, pipe);
 }
 
 namespace {

@@ -35,4 +35,11 @@ std::string StartFailure(const engine::JobExit& exit, const engine::JobSpec& spe
 // The last words of a program that a GPU had no memory for.
 bool SaysGpuIsFull(std::string_view output);
 
+inline constexpr const char* kWatchPipe = "SHAREWELL_WATCH_PIPE";
+// Whether its user lets it be watched from inside: not with --no-watch, nor with SHAREWELL_WATCH=0.
+bool MayBeWatched(const core::Submission& asked);
+// Its watcher is found by Python, and knows its pipe. `python_path`: what is searched after it.
+void AddWatcher(const std::string& watcher, const std::string& pipe, const std::string& python_path,
+                platform::Environment& environment);
+
 }  // namespace sharewell::engine

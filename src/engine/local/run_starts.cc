@@ -59,12 +59,13 @@ core::Result<void> PrepareFolder(LocalRun& run) {
   if (!MakeDirectory(run.folder, 0711)) return failed(run.folder);
   run.made = true;
   if (!MakeLogFolder(run.logs)) return failed(run.logs);
-  const std::string progress = run.folder + "/" + kProgressFile;
-  // A pipe takes no disk, whatever the job does with it.
-  if (::mkfifo(progress.c_str(), 0600) != 0) return failed(progress);
   const auto& user = run.request.user;
-  if (::geteuid() == 0 && ::lchown(progress.c_str(), user.uid, user.gid) != 0) {
-    return failed(progress);
+  for (const char* name : {kProgressFile, kWatchFile}) {
+    if (name == kWatchFile && !run.watched) continue;
+    const std::string pipe = run.folder + "/" + name;
+    // A pipe takes no disk, whatever the job does with it.
+    if (::mkfifo(pipe.c_str(), 0600) != 0) return failed(pipe);
+    if (::geteuid() == 0 && ::lchown(pipe.c_str(), user.uid, user.gid) != 0) return failed(pipe);
   }
   return {};
 }
@@ -122,7 +123,7 @@ void RunStarts::PrepareUser(const LocalRun& run, platform::Environment& environm
 }
 
 core::Result<std::vector<std::string>> RunStarts::InContainer(
-    const LocalRun& run, const GpuSharing::Joined& joined, const platform::Environment& environment,
+    LocalRun& run, const GpuSharing::Joined& joined, platform::Environment& environment,
     const std::vector<platform::ProcessLimit>& limits, JobSpec& spec,
     std::vector<std::string>& notes) const {
   const RunRequest& request = run.request;
@@ -148,12 +149,20 @@ core::Result<std::vector<std::string>> RunStarts::InContainer(
   place.in_cgroup = !run.group->procs().empty();
   place.folders = {run.folder + "/" + kProgressFile};
   if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
+  run.watched = run.watched && CanBeWatched(*runtime);
+  if (run.watched) {
+    const std::string pipe = run.folder + "/" + kWatchFile;
+    place.watcher = book_.options.watcher;
+    place.folders.push_back(pipe);
+    std::erase_if(environment, [](const auto& one) { return one.first == "PYTHONPATH"; });
+    environment.emplace_back(kWatchPipe, pipe);
+  }
   place.environment = environment;
   for (const std::string& word : ContainerRemoval(*runtime, place.name)) spec.Put("cleanup", word);
   return ContainerCommand(*runtime, request, place);
 }
 
-core::Result<void> RunStarts::PrepareCommand(const LocalRun& run, const GpuSharing::Joined& joined,
+core::Result<void> RunStarts::PrepareCommand(LocalRun& run, const GpuSharing::Joined& joined,
                                              JobSpec& spec) {
   const RunRequest& request = run.request;
   if (request.asked.command.empty() || request.asked.command.front().empty()) {
@@ -168,7 +177,13 @@ core::Result<void> RunStarts::PrepareCommand(const LocalRun& run, const GpuShari
                                 book_.options.most_processes);
   for (const auto& limit : limits) spec.Put("rlimit", LimitRecord(limit));
   const bool contained = !request.asked.image.empty();
-  if (!contained) AddUnlessThere(environment, "PATH", kPath);  // images have theirs
+  if (!contained) {
+    AddUnlessThere(environment, "PATH", kPath);  // images have theirs
+    if (run.watched) {
+      AddWatcher(book_.options.watcher, run.folder + "/" + kWatchFile,
+                 ValueOf(environment, "PYTHONPATH"), environment);
+    }
+  }
   const auto words = contained ? InContainer(run, joined, environment, limits, spec, notes)
                                : core::Result<std::vector<std::string>>(request.asked.command);
   RETURN_IF_ERROR(words);
@@ -237,6 +252,7 @@ core::Result<void> RunStarts::Prepare(LocalRun& run) {
   if (!PutRequest(run.request, spec)) {
     return core::UsageError("an argument, a name or a value of the environment has a zero byte");
   }
+  run.watched = !book_.options.watcher.empty() && MayBeWatched(run.request.asked);
   RETURN_IF_ERROR(PrepareFolder(run));
   PrepareBounds(run, spec);
   auto joined = book_.sharing ? book_.sharing->Join(run.request) : GpuSharing::Joined{};

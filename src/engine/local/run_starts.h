@@ -36,16 +36,15 @@ class RunStarts {
   void EndIfRefused(LocalRun& run, const core::Result<void>& started);
   // Its cores and control group. What cannot be bounded is added to its notes.
   void PrepareBounds(LocalRun& run, JobSpec& spec);
-  core::Result<void> PrepareCommand(const LocalRun& run, const GpuSharing::Joined& joined,
-                                    JobSpec& spec);
+  core::Result<void> PrepareCommand(LocalRun& run, const GpuSharing::Joined& joined, JobSpec& spec);
   void PrepareLogs(LocalRun& run, JobSpec& spec);
   void PrepareUser(const LocalRun& run, platform::Environment& environment, JobSpec& spec,
                    std::vector<std::string>& notes);
   // The words of a command that is run in the image; how to remove its container goes to the spec.
   core::Result<std::vector<std::string>> InContainer(
-      const LocalRun& run, const GpuSharing::Joined& joined,
-      const platform::Environment& environment, const std::vector<platform::ProcessLimit>& limits,
-      JobSpec& spec, std::vector<std::string>& notes) const;
+      LocalRun& run, const GpuSharing::Joined& joined, platform::Environment& environment,
+      const std::vector<platform::ProcessLimit>& limits, JobSpec& spec,
+      std::vector<std::string>& notes) const;
 
   LocalBook& book_;
   RunSignals& signals_;

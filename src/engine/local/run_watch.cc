@@ -26,13 +26,16 @@ using core::Seconds;
 namespace {
 
 constexpr std::size_t kLastWords = 4096;  // of each stream
+constexpr int kMostDocuments = 8;         // of what a run tells; more are not read
 
-// A run that an earlier version started has a file of its user's there, which is not read.
-bool CountsSteps(const std::string& folder) {
+bool IsPipe(const std::string& folder, const char* name) {
   struct stat state {};
-  const std::string path = folder + "/" + kProgressFile;
+  const std::string path = folder + "/" + name;
   return ::lstat(path.c_str(), &state) == 0 && S_ISFIFO(state.st_mode);
 }
+
+// A run that an earlier version started has a file of its user's there, which is not read.
+bool CountsSteps(const std::string& folder) { return IsPipe(folder, kProgressFile); }
 
 bool SaidItsGpuWasFull(const LocalRun& run) {
   for (const auto stream : {LogStream::kErr, LogStream::kOut}) {
@@ -110,6 +113,7 @@ void RunWatch::Adopt(RunId id, const JobSpec& spec) {
   run.group = book_.home->Again(book_.GroupName(id));
   run.pipes = spec.Get("pipes").value_or("");
   run.mps = !run.pipes.empty();
+  run.watched = IsPipe(run.folder, kWatchFile);
   if (ReadPause(run.folder).state != PauseState::State::kPaused) {
     const auto cpus = platform::ParseCpus(spec.Get("given_cpus").value_or(""));
     cpus_.Claim(run, cpus.value_or(std::vector<int>()));
@@ -146,7 +150,25 @@ void RunWatch::LookAtProgress(LocalRun& run) {
   const auto steps = ReadSteps(run.folder);
   if (!steps || *steps == run.steps) return;
   run.steps = *steps;
-  book_.Tell(RunProgress{run.request.id, *steps});
+  const bool by_watcher = run.watched && !run.told_lines.by_report_step();
+  book_.Tell(RunProgress{run.request.id, *steps, {}, by_watcher});
+}
+
+// What is new in it. The file is ours and bounded, and so is what is read of it in all.
+void RunWatch::LookAtTold(LocalRun& run) {
+  if (!run.watched || !run.command || run.forgotten) return;
+  const std::string bytes = ReadTold(run.folder, run.told_bytes);
+  if (bytes.empty()) return;
+  run.told_bytes += bytes.size();
+  run.told_lines.Read(bytes);
+  auto document = run.told_lines.TakeDocument();
+  if (document && run.documents++ < kMostDocuments) {
+    book_.Tell(RunTold{run.request.id, *std::move(document), {}});
+  }
+  if (const std::string& why = run.told_lines.off(); !why.empty() && !run.told_off) {
+    run.told_off = true;
+    book_.Tell(RunTold{run.request.id, {}, why});
+  }
 }
 
 void RunWatch::LookAtEnding(LocalRun& run) {
@@ -163,6 +185,7 @@ void RunWatch::LookAtAll() {
   for (const RunId& id : going) {
     LocalRun& run = book_.runs.at(id);
     LookAtStart(run);
+    LookAtTold(run);
     LookAtProgress(run);
     LookAtEnding(run);
     if (run.pidfd >= 0 || run.waits) continue;
@@ -182,6 +205,7 @@ void RunWatch::EndIfGone(LocalRun& run) {
   const JobLife life = LifeOf(run.folder);
   if (life == JobLife::kAlive) return;
   LookAtStart(run);
+  LookAtTold(run);
   LookAtProgress(run);
   if (life == JobLife::kNever) {
     return Finish(run, {.exit_code = 126,

@@ -28,6 +28,7 @@ class RunWatch {
  private:
   void LookAtStart(LocalRun& run);
   void LookAtProgress(LocalRun& run);
+  void LookAtTold(LocalRun& run);
   void LookAtEnding(LocalRun& run);
 
   LocalBook& book_;

@@ -61,6 +61,7 @@ std::string AskedInWords(const core::Submission& asked) {
   if (asked.time_limit) parts.push_back(Duration(*asked.time_limit) + " at most");
   if (!asked.image.empty()) parts.push_back("image " + PlainText(asked.image));
   if (!asked.after.empty()) parts.push_back(fmt::format("after {}", fmt::join(asked.after, ", ")));
+  if (!asked.watch) parts.emplace_back("not watched from inside");
   if (!asked.requeue) parts.emplace_back("never started again after a reboot or a lost GPU");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -128,6 +129,23 @@ std::string PaceInWords(const JobRecord& job) {
   return slower.empty() ? "" : slower + "; how fast it is alone has not been seen";
 }
 
+// Who counts its steps, and what it told of them.
+void PutTold(std::string& out, const JobRecord& job, std::size_t width) {
+  if (job.steps_by) {
+    JobLine(out, "steps",
+            *job.steps_by == core::StepsBy::kWatcher ? "counted by the watcher inside of it"
+                                                     : "told by the job itself (report_step)",
+            width);
+  }
+  if (!job.told) return;
+  const std::string facts = PlainText(core::InWords(*job.told));
+  JobLine(out, "trains", facts.empty() ? "" : facts + " (told by the job itself)", width);
+  if (!job.told->not_predicted.empty()) {
+    JobLine(out, "", "its step could not be predicted: " + PlainText(job.told->not_predicted),
+            width);
+  }
+}
+
 std::string Ago(core::UnixMillis time, core::UnixMillis now) {
   return fmt::format("{} UTC, {} ago", UtcTime(time),
                      Duration(core::Seconds(
@@ -168,6 +186,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
     JobLine(out, "ran on", GpusInWords(job.gpus), width);
   }
   if (job.attempt > 0) JobLine(out, "given", GivenInWords(job), width);
+  PutTold(out, job, width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
   JobLine(out, "pace", PaceInWords(job), width);
   if (job.attempt == 0) return out;  // what is believed stands above

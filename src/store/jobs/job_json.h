@@ -6,6 +6,7 @@
 
 #include "core/job_record.h"
 #include "core/result.h"
+#include "json/reader.h"
 #include "json/value.h"
 #include "json/writer.h"
 
@@ -29,5 +30,8 @@ core::Result<json::Document> ParseSent(std::string_view text);
 core::Result<core::JobRecord> JobFromJson(json::Value json);
 core::Result<core::Submission> SubmissionFromJson(json::Value json);
 core::Result<core::Needs> NeedsFromJson(json::Value json);
+// The same as a part of something: `place` ("needs.") stands before what is wrong, kept in `error`.
+core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
+                      std::string& error);
 
 }  // namespace sharewell::store

@@ -12,6 +12,7 @@
 #include "store/jobs/hold_json.h"
 #include "store/jobs/job_json.h"
 #include "store/jobs/old_words.h"
+#include "store/jobs/told_json.h"
 
 namespace sharewell::store {
 namespace {
@@ -154,9 +155,6 @@ void ReadFolder(json::Reader& reader, const json::Field& field, std::string& fol
   }
 }
 
-core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
-                      std::string& error);
-
 // Takes what a field is out of the object, by its type.
 class FieldReader {
  public:
@@ -219,6 +217,8 @@ class FieldReader {
   std::string& error_;
 };
 
+}  // namespace
+
 core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
                       std::string& error) {
   core::Needs needs;
@@ -230,6 +230,8 @@ core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust tr
   reader.RefuseOthers();
   return needs;
 }
+
+namespace {
 
 void ReadAsked(json::Reader& reader, bool of_job, core::Submission& asked, std::string& error) {
   json::EachField(asked, FieldReader(reader, of_job, error));
@@ -258,6 +260,11 @@ void ReadSeen(json::Reader& reader, core::SeenFigures& seen, std::string& error)
   inner.Number("gpu_memory_bytes", seen.gpu_memory, {});
   inner.Number("host_memory_bytes", seen.host_memory, {});
   inner.Number("power_watts", seen.power, {});
+}
+
+void ReadStepsBy(json::Reader& reader, std::optional<core::StepsBy>& by) {
+  const json::Value json = reader.Member("steps_by");
+  if (!json.is_null()) by = core::StepsByNamed(json.Text().value_or(""));
 }
 
 void ReadSeenRate(json::Reader& reader, std::optional<core::SeenRate>& alone) {
@@ -321,6 +328,10 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   reader.Whole("exit_code", record.exit_code);
   reader.Number("steps", record.steps, {});
   reader.Number("steps_per_second", record.steps_per_second, {});
+  ReadStepsBy(reader, record.steps_by);
+  if (const json::Value told = reader.Member("told"); !told.is_null()) {
+    record.told = ReadTold(told, "told.", json::Trust::kStored, error);
+  }
   ReadSeenRate(reader, record.alone);
   reader.Number("slowdown", record.slowdown, {});
   ReadSeen(reader, record.seen, error);

@@ -7,6 +7,7 @@
 #include "store/job_store.h"
 #include "store/jobs/hold_json.h"
 #include "store/jobs/job_json.h"
+#include "store/jobs/told_json.h"
 
 namespace sharewell::store {
 namespace {
@@ -166,6 +167,15 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
   writer.Field("exit_code", record.exit_code);
   writer.Field("steps", record.steps);
   writer.Field("steps_per_second", record.steps_per_second);
+  writer.Field("steps_by", record.steps_by
+                               ? std::optional(std::string(core::NameOf(*record.steps_by)))
+                               : std::nullopt);
+  if (record.told) {
+    writer.Key("told");
+    WriteTold(writer, *record.told);
+  } else {
+    writer.Null("told");
+  }
   writer.Field("steps_per_second_alone",
                record.alone ? std::optional(record.alone->steps_per_second) : std::nullopt);
   writer.Field("seen_alone_seconds",

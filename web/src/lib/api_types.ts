@@ -200,6 +200,46 @@ export type CancelledBy = {
   end?: "failed" | "cancelled";
 };
 
+/** Facts of one training step, told by the job itself. Unknown is null. */
+export type Told = {
+  /** the same for runs of the same operators on the same shapes, run the same way */
+  fingerprint: string | null;
+  /** the same for the same parameters, at whatever batch */
+  model_fingerprint: string | null;
+  framework: string | null;
+  python: string | null;
+  device: string | null;
+  /** class of what is trained */
+  modules: string | null;
+  batch: number | null;
+  /** backward passes a step */
+  accumulation: number | null;
+  optimizer: string | null;
+  optimizers: number | null;
+  optimizer_style: string | null;
+  precision: string | null;
+  autocast: string | null;
+  grad_scaler: boolean | null;
+  /** of the loader that feeds the training */
+  workers: number | null;
+  compiled: boolean | null;
+  channels_last: boolean | null;
+  checkpointing: boolean | null;
+  cuda_graphs: boolean | null;
+  world_size: number | null;
+  parallel: string | null;
+  /** a number */
+  parameters: number | null;
+  /** a number */
+  trainable: number | null;
+  /** of live tensors on its device during the step */
+  peak_bytes: number | null;
+  /** by those operators, as they are; null in lists */
+  predicted: Needs | null;
+  /** why they could not be */
+  not_predicted: string | null;
+};
+
 export type Job = {
   /** where the job is the whole document */
   schema?: 1;
@@ -239,6 +279,10 @@ export type Job = {
   profile: string | null;
   array: string | null;
   array_at_once: number | null;
+  /** its steps may be counted from inside of it */
+  watch: boolean;
+  /** which script it runs: of its path and contents */
+  script_digest: string | null;
   needs: Needs;
   needs_given: Needs | null;
   /** Unix milliseconds. */
@@ -282,6 +326,10 @@ export type Job = {
   exit_code: number | null;
   steps: number | null;
   steps_per_second: number | null;
+  /** who counts them: the watcher inside of it, or the job itself */
+  steps_by: "watcher" | "report_step" | null;
+  /** what the watcher inside of it told of its step: a user's word */
+  told: Told | null;
   /** seen while it had its GPUs to itself, never predicted */
   steps_per_second_alone: number | null;
   /** for so long that was seen */
@@ -346,6 +394,10 @@ export type Submission = {
   array?: string | null;
   /** so many jobs of the array run at once */
   array_at_once?: number | null;
+  /** false: nothing is put into the job that counts its steps and tells of them; left out: true */
+  watch?: boolean;
+  /** which script it runs, as the client saw it: the same script is taken to need what it last needed, until its step is known */
+  script_digest?: string | null;
 };
 
 export type Gpu = {
@@ -817,6 +869,7 @@ export type ReadPath =
   | `/api/v1/jobs/${string}/logs`
   | `/api/v1/jobs/${string}/neighbours`
   | `/api/v1/jobs/${string}/samples`
+  | `/api/v1/jobs/${string}/step`
   | `/api/v1/jobs/${string}/terminal`
   | `/api/v1/jobs/${string}/why`
   | `/api/v1/limits`

@@ -37,6 +37,19 @@ export function slowerThanPredicted(job: Job): string | null {
   return job.slower_than_predicted === null ? null : `${percent(1 - 1 / job.slower_than_predicted)} slower than predicted`;
 }
 
+/** "ResNet, batch 64, SGD, bf16 autocast, compiled", of a job that told of its step; null: it did not. */
+export function toldInWords(job: Job): string | null {
+  const told = job.told;
+  if (told === null) return null;
+  const parts = [told.modules, told.batch === null ? null : `batch ${number(told.batch, 0)}`, told.optimizer,
+    told.autocast === null ? told.precision : `${told.autocast} autocast`,
+    told.workers === null ? null : `${number(told.workers, 0)} loader worker${told.workers === 1 ? "" : "s"}`,
+    told.compiled ? "compiled" : null, told.checkpointing ? "gradient checkpointing" : null, told.channels_last ? "channels last" : null,
+    told.framework];
+  const words = parts.filter((part) => part !== null).join(", ");
+  return words === "" ? null : words;
+}
+
 export function duration(seconds: Maybe): string {
   if (!known(seconds)) return UNKNOWN;
   const s = Math.max(0, seconds);

@@ -3,7 +3,7 @@ import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
 import type { Job, Neighbours, Samples, Why } from "../lib/api_types";
 import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
-import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, until as untilTime, UNKNOWN } from "../lib/format";
+import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, toldInWords, until as untilTime, UNKNOWN } from "../lib/format";
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, jobLink, note, phasePill, problem, table } from "../lib/parts";
@@ -59,7 +59,8 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
     ["neighbours", beside.length > 0 ? h("span", {}, ...beside.flatMap((one, i) => [i > 0 ? ", " : "", jobLink(all.get(one) ?? one)])) : "none"],
     ["what they cost it", job.slowdown === null ? "unknown: how fast it is alone was not seen" : `${times(job.slowdown)} its time alone`],
     ...(job.slower_than_predicted === null ? [] : [["pace", slowerThanPredicted(job) ?? UNKNOWN] as [string, string]]),
-    ["steps", job.steps === null ? UNKNOWN : number(job.steps, 0)],
+    ["steps", job.steps === null ? UNKNOWN : `${number(job.steps, 0)}${job.steps_by === "watcher" ? ", counted by the watcher inside of it" : ""}`],
+    ...(toldInWords(job) === null ? [] : [["trains (told by the job itself)", toldInWords(job) ?? UNKNOWN] as [string, string]]),
     ["time limit", job.time_limit_seconds === null ? "none" : duration(job.time_limit_seconds)],
     ["starts", `${job.attempt}${job.ooms > 0 ? `, out of GPU memory ${job.ooms} times` : ""}`],
     ["exit code", job.exit_code === null ? UNKNOWN : String(job.exit_code)],

@@ -15,6 +15,7 @@
 #include "catalogue/gpu_catalogue.h"
 #include "cli/args/server_flags.h"
 #include "cli/args/values.h"
+#include "cli/commands/jobs/script_digest.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "graph/graph_file.h"
@@ -143,6 +144,7 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
   many("--env", env, "K=V|K",
        "set a variable for it; K alone takes the value of this shell; may be repeated");
+  yes("--no-watch", no_watch, "put nothing into it that counts its steps and tells what it trains");
   text("--image", image, "REF", "run it in this container image");
 }
 
@@ -232,6 +234,8 @@ Result<core::Submission> SubmitRequest::One() const {
   one.exclusive = exclusive;
   one.latency_sensitive = latency_sensitive;
   one.image = image;
+  one.watch = !no_watch;
+  one.script = ScriptDigest(one.command, one.folder);
   one.held = held;
   one.requeue = !no_requeue;
   one.profile = profile;

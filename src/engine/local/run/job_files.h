@@ -14,12 +14,17 @@ constexpr char kLimitFile[] = "limit";        // its time limit as it is now; "l
 constexpr char kEndingFile[] = "ending";      // its time limit is over: it was told to end
 constexpr char kExitFile[] = "exit";          // how it ended; "key value" lines
 constexpr char kProgressFile[] = "progress";  // a FIFO: the job tells of its steps there
+constexpr char kWatchFile[] = "watch";        // a FIFO: the watcher inside the job speaks there
 constexpr char kTerminalFile[] = "terminal";  // socket, until its client is there
 constexpr char kStepsFile[] = "steps";        // how many; "N N", each of 19 digits
+constexpr char kToldFile[] = "told";          // what the watcher told, but for its counts
 constexpr char kPauseFile[] = "pause";        // its pauses (pause_file.h); not there: never paused
 constexpr char kPauseLockFile[] = "pause.lock";  // flocked by who pauses or resumes it just now
 
 constexpr unsigned kStepsBytes = 19 + 1 + 19 + 1;
+// A told step has at most 256 KiB; the rest is for the heads of its pieces and a few other lines.
+constexpr unsigned kMostToldBytes = 288 << 10;
+constexpr char kReportsLine[] = "by report_step\n";  // the job counts its steps itself
 
 // First and last record of a spec, first and last line of an exit: a part of one is none.
 constexpr char kSpecHead[] = "sharewell-job 1";

@@ -273,6 +273,23 @@ std::optional<double> ReadSteps(const std::string& folder) {
   return std::nullopt;
 }
 
+std::string ReadTold(const std::string& folder, std::size_t from) {
+  std::string bytes;
+  if (from >= kMostToldBytes) return bytes;
+  const OpenFile file(
+      ::open((folder + "/" + kToldFile).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat state {};
+  if (file.number < 0 || ::fstat(file.number, &state) != 0 ||
+      state.st_size <= static_cast<off_t>(from)) {
+    return bytes;
+  }
+  const auto size = std::min<std::size_t>(static_cast<std::size_t>(state.st_size), kMostToldBytes);
+  bytes.resize(size - from);
+  const ssize_t n = ::pread(file.number, bytes.data(), bytes.size(), static_cast<off_t>(from));
+  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return bytes;
+}
+
 std::optional<double> ParseSteps(std::string_view text) {
   constexpr std::size_t kDigits = (kStepsBytes - 2) / 2;
   if (text.size() != kStepsBytes || text[kDigits] != ' ' || text.back() != '\n' ||

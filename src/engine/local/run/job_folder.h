@@ -101,6 +101,8 @@ std::optional<JobExit> ParseExit(std::string_view text);
 // Steps that the job has told of; absent: not known.
 std::optional<double> ReadSteps(const std::string& folder);
 std::optional<double> ParseSteps(std::string_view text);
+// What the job's watcher told, from that byte on (platform/files/watch_lines.h).
+std::string ReadTold(const std::string& folder, std::size_t from);
 // Whether it is paused, and since when.
 PauseState ReadPause(const std::string& folder);
 // The command's pid, once it has really begun.
