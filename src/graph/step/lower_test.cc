@@ -26,7 +26,9 @@ struct Lowered {
   Memory memory;
 };
 Lowered Of(const std::string& operators, const std::string& facts = "\"batch\":8") {
-  auto graph = Read(Step(operators, facts), "step.json", {.any_batch = true});
+  Binding binding;
+  binding.any_batch = true;
+  auto graph = Read(Step(operators, facts), "step.json", binding);
   EXPECT_TRUE(graph) << graph.error().message;
   if (!graph) return {};
   Lowered out;
