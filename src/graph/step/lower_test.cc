@@ -26,7 +26,7 @@ struct Lowered {
   Memory memory;
 };
 Lowered Of(const std::string& operators, const std::string& facts = "\"batch\":8") {
-  auto graph = Read(Step(operators, facts), "step.json", {.any_batch = true});
+  auto graph = Read(Step(operators, facts), "step.json", {.named = {}, .any_batch = true});
   EXPECT_TRUE(graph) << graph.error().message;
   if (!graph) return {};
   Lowered out;
