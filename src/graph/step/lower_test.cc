@@ -26,9 +26,7 @@ struct Lowered {
   Memory memory;
 };
 Lowered Of(const std::string& operators, const std::string& facts = "\"batch\":8") {
-  Binding binding;
-  binding.any_batch = true;
-  auto graph = Read(Step(operators, facts), "step.json", binding);
+  auto graph = Read(Step(operators, facts), "step.json", {.named = {}, .any_batch = true});
   EXPECT_TRUE(graph) << graph.error().message;
   if (!graph) return {};
   Lowered out;
@@ -155,6 +153,12 @@ TEST(LowerStep, TheOptimizerIsWhatItsKernelsTouch) {
   EXPECT_EQ(loop.cost.update.bytes, 3 * 4 * 60'000);
   EXPECT_EQ(loop.cost.update.calls, 60);
   EXPECT_EQ(loop.cost.weights, 60);
+  const Lowered on_cpu = Of(relu + R"(
+    {"op":"aten.add_.Tensor","pass":"update","count":60,"in":[["w:f32",[1000]],["f32",[1000]]],
+     "out":[["w:f32",[1000]]]})",
+                            R"("batch":8,"device":"cpu")");
+  EXPECT_EQ(on_cpu.cost.update.calls, 0);
+  EXPECT_NEAR(on_cpu.cost.update.kernels, 1, 0.1);
 }
 
 TEST(LowerStep, MemoryIsWhatWasTold) {

@@ -45,8 +45,12 @@ double Written(const ToldOperator& op, const ToldName& name) {
 
 }  // namespace
 
+// On a CPU PyTorch goes from weight to weight unless it is told otherwise, on a GPU it does not: a
+// loop that was told on a CPU is taken for lists of weights, by operator.
 void AddUpdate(const ToldStep& step, const std::vector<ToldClass>& classes, ToldGraph& to) {
+  const bool would_be_lists = step.device == "cpu" || step.device == "meta";
   std::map<std::vector<std::int64_t>, double> weights;  // of loops over weights: calls by shape
+  std::map<std::string, Touched> looped_lists;
   for (std::size_t i = 0; i < step.operators.size(); ++i) {
     const ToldOperator& op = step.operators[i];
     const bool lists = classes[i].what == ToldClass::What::kUpdate;
@@ -62,7 +66,13 @@ void AddUpdate(const ToldStep& step, const std::vector<ToldClass>& classes, Told
       launches = std::max(1.0, first.tensors / kTensorsALaunch + first.numbers / kNumbersALaunch);
       to.trained_tensors = std::max(to.trained_tensors, first.tensors);
     } else {
-      to.update_calls += count;
+      if (would_be_lists) {
+        Touched& list = looped_lists[op.op];
+        list.tensors += count;
+        list.numbers += count * first.numbers;
+      } else {
+        to.update_calls += count;
+      }
       for (const ToldTensor& tensor : op.in[0].tensors) {
         if (tensor.role != ToldRole::kTrained) continue;
         double& calls = weights[tensor.dims];
@@ -71,7 +81,11 @@ void AddUpdate(const ToldStep& step, const std::vector<ToldClass>& classes, Told
     }
     to.update_flops += count * first.numbers;
     to.update_bytes += count * (all.bytes + Written(op, name));
-    to.update_kernels += count * launches;
+    if (lists || !would_be_lists) to.update_kernels += count * launches;
+  }
+  for (const auto& [name, list] : looped_lists) {
+    to.update_kernels +=
+        std::max(1.0, list.tensors / kTensorsALaunch + list.numbers / kNumbersALaunch);
   }
   double looped = 0;
   for (const auto& [dims, calls] : weights) looped += calls;
