@@ -222,7 +222,7 @@ class StepReader {
     }
     for (const auto& [name, value] : arg.members()) {
       if (!error_.empty()) return;
-      if (value.is_null()) continue;
+      if (value.is_null() || (value.is_list() && value.empty())) continue;  // as if not there
       if (name.size() > kMostLetters) return op.Fail("arg", "a name in it is too long");
       std::vector<double> numbers;
       if (value.is_list()) {

@@ -79,6 +79,15 @@ TEST(ToldStep, ReadsAsItWasWritten) {
   EXPECT_EQ(WriteToldStep(*again), WriteToldStep(step));
 }
 
+TEST(ToldStep, AnEmptyArgumentIsNone) {
+  const auto step = ReadToldStep(With("\"groups\": 1", "\"groups\": []"));
+  ASSERT_TRUE(step) << step.error().message;
+  EXPECT_EQ(step->operators[0].Arg("groups"), nullptr);
+  const auto again = ReadToldStep(WriteToldStep(*step));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(FingerprintOf(*again), FingerprintOf(*step));
+}
+
 TEST(ToldStep, NearlyAllMayBeUnknown) {
   const auto step = ReadToldStep(R"({"sharewell_step":1,"operators":[]})");
   ASSERT_TRUE(step) << step.error().message;
