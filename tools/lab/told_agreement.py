@@ -34,9 +34,9 @@ def measured():
                 for name, (_, of) in FIGURES.items():
                     try:
                         rows[key][name].append(of(row))
-                    except (ValueError, ZeroDivisionError):
+                    except (KeyError, ValueError, ZeroDivisionError):
                         pass
-    return {key: {name: statistics.median(values) for name, values in found.items()} for key, found in rows.items()}
+    return {key: {name: statistics.median(values) for name, values in found.items() if values} for key, found in rows.items()}
 
 
 def ask(program, *words):
@@ -74,7 +74,8 @@ def main():
         for line in [json.loads(text) for text in file][:a.limit]:
             if not line['ok']:
                 continue
-            step.write_text(json.dumps(line['told']), encoding='ascii')
+            told = line['told'] | {'workers': line['workers']}      # told_steps.py loads with one, whatever the measured loop had
+            step.write_text(json.dumps(told), encoding='ascii')
             key = line['workload'], line['batch'], line['precision'], line['workers'], line['optimizer']
             try:
                 rows.append(compare(a.program, line, step, seen.get(key, {})))

@@ -302,18 +302,25 @@ void StepLowering::LowerAttention(std::size_t i, As as, std::size_t first, const
   Push(i, std::move(op));
 }
 
-// Of a whole sequence: every matrix among the operands but the states is a weight.
+// Of a whole sequence: every matrix among the operands but the states is a weight. Under autocast
+// the layer is given copies of them, in a list, all of them columns: what is longer than a bias.
 void StepLowering::LowerRecurrent(std::size_t i, As as) {
+  const auto flag = [&](std::string_view name, double otherwise) {
+    const auto* value = At(i).Arg(name);
+    return value != nullptr && !value->empty() ? (*value)[0] : otherwise;
+  };
+  constexpr double kMostGates = 4;
+  const double bias = kMostGates * flag("hidden_size", 0);
   const ToldTensor* x = nullptr;
   double weights = 0;
   std::vector<ToldTensor> matrices;
   for (const ToldOperand& operand : At(i).in) {
     for (const ToldTensor& tensor : operand.tensors) {
-      if (x == nullptr && !operand.is_list && tensor.dims.size() >= 2 &&
-          tensor.role == ToldRole::kOrdinary) {
-        x = &tensor;
-      }
-      if (tensor.dims.size() != 2 || tensor.role == ToldRole::kOrdinary) continue;
+      const bool ordinary = tensor.role == ToldRole::kOrdinary;
+      if (x == nullptr && !operand.is_list && tensor.dims.size() >= 2 && ordinary) x = &tensor;
+      if (tensor.dims.size() != 2) continue;
+      const bool copy = operand.is_list && bias > 0 && tensor.Elements() > bias;
+      if (ordinary && !copy) continue;
       weights += tensor.Elements() * static_cast<double>(tensor.many);
       matrices.push_back(tensor);
     }
@@ -323,10 +330,6 @@ void StepLowering::LowerRecurrent(std::size_t i, As as) {
   const double rows =
       x->Elements() / static_cast<double>(std::max<std::int64_t>(1, x->dims.back()));
   op.macs = rows * weights;
-  const auto flag = [&](std::string_view name, double otherwise) {
-    const auto* value = At(i).Arg(name);
-    return value != nullptr && !value->empty() ? (*value)[0] : otherwise;
-  };
   const bool batch_first = flag("batch_first", 0) != 0 && x->dims.size() == 3;
   const double layers = std::clamp(flag("num_layers", 1), 1.0, 1e4);
   op.steps = Whole(static_cast<double>(x->dims[batch_first ? 1 : 0]) * layers *
@@ -334,7 +337,8 @@ void StepLowering::LowerRecurrent(std::size_t i, As as) {
   op.told->half = IsHalf(x->type);
   op.inputs.push_back(Add(*x, Role::kActivation));
   for (const ToldTensor& matrix : matrices) {
-    op.inputs.push_back(Add(matrix, Role::kWeight));
+    op.inputs.push_back(
+        Add(matrix, matrix.role == ToldRole::kOrdinary ? Role::kActivation : Role::kWeight));
   }
   if (const ToldTensor* out = TensorAt(At(i).out, 0)) {
     op.outputs.push_back(Add(*out, Role::kActivation));

@@ -133,6 +133,15 @@ TEST(LowerStep, FusedAttentionAndRecurrentLayers) {
   EXPECT_EQ(step.graph.ops.back().steps, 5);
 }
 
+TEST(LowerStep, RecurrentLayersUnderAutocastAreGivenCopiesOfTheirWeights) {
+  const Lowered step = Of(R"(
+    {"op":"aten._cudnn_rnn.default","pass":"forward",
+     "in":[["f16",[8,5,16]],{"list":[["f16",[1024,1],2],["f16",[64,1],2]]},["f16",[2176]],["f16",[1,8,16]]],
+     "out":[["f16",[8,5,16]]],"arg":{"mode":2,"hidden_size":16,"num_layers":1,"batch_first":true}})");
+  EXPECT_EQ(step.cost.macs, 5 * 8 * 2 * 64 * 16);
+  EXPECT_EQ(step.graph.ops.back().steps, 5);
+}
+
 TEST(LowerStep, TheOptimizerIsWhatItsKernelsTouch) {
   const std::string relu =
       R"({"op":"aten.relu.default","pass":"forward","in":[["f32",[8,4]]],"out":[["f32",[8,4]]]},)";
