@@ -156,11 +156,11 @@ Result<std::string> PredictHere(const predict::Predictor& predictor, bool retrai
   row->ask.model = name;
   core::Needs needs = study::NeedsFrom(*row);
   const std::string without = PredictionJson(needs, row->prediction);
-  const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
+  const auto graph = study::ReadModel(ask.model, {.batch = row->ask.batch, .named = ask.bind});
   const auto kept = graph ? GraphToKeep(*graph) : std::nullopt;
   if (!kept) return Packed({without, without});
   needs.graph = kept->digest;
-  needs.optimizer = ask.optimizer;
+  needs.optimizer = row->ask.optimizer;
   needs.retrained = retrained;
   if (retrained) needs.from += ", learnt from runs here";
   return Packed({PredictionJson(needs, row->prediction), without, kept->digest, kept->text});

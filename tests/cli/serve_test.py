@@ -15,7 +15,8 @@ import unittest.mock
 from program import PROGRAM, ProgramTest
 
 PATIENCE = 60
-MODEL = pathlib.Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "onnx" / "enc_256x2.onnx"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODEL = ROOT / "fuzz" / "corpus" / "onnx" / "enc_256x2.onnx"
 COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"], ["hold", "1"], ["release", "1"], ["pause", "1"], ["resume", "1"],
             ["top"], ["drain", "0"], ["whatif"], ["submit", "--", "true"], ["submit", "--dry-run", "--", "true"])
 
@@ -179,6 +180,15 @@ class OneJob(ServedTest):
         needs = self.job(done.stderr.split()[1])["needs"]
         self.assertEqual((needs["source"], needs["batch"], needs["gpu"]), ("predicted", 8, "H200"))
         self.assertGreater(needs["gpu_memory_upper_bytes"], needs["gpu_memory_bytes"])
+
+    def test_a_told_step_says_what_it_needs(self):
+        """As it was told: its batch and loader need no flag, and a flag that says something else is refused."""
+        told = ["--model", str(ROOT / "tests" / "fixtures" / "told" / "resnet50_b16.json")]
+        done = self.ask("submit", "--wait", *told, "--", "true")
+        needs = self.job(done.stderr.split()[1])["needs"]
+        self.assertEqual((needs["source"], needs["batch"], needs["gpu"]), ("predicted", 16, "H200"))
+        self.assertIn("batch", self.ask("submit", *told, "--batch", "32", "--", "true", code=2).stderr)
+        self.assertIn("workers", self.ask("submit", *told, "--workers", "2", "--", "true", code=2).stderr)
 
     def test_the_exit_code_is_the_jobs(self):
         self.assertIn("failed with exit code 7", self.ask("submit", "--wait", *CPU, "--", "sh", "-c", "exit 7",

@@ -25,6 +25,7 @@
 #include "store/jobs/job_json.h"
 #include "study/prediction/model_file.h"
 #include "study/prediction/predicted_needs.h"
+#include "study/prediction/told_ask.h"
 
 namespace sharewell::cli {
 namespace {
@@ -121,7 +122,8 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   text("--gpus", gpus, "N", "number of GPUs it runs on; 0: CPUs alone (default 1)");
   auto* file = text("--model", model, "FILE", "predict what it needs from this model file");
   model_flags.Add(app);
-  text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
+  workers_option =
+      text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
   text("--trained", trained, "FILE",
        "with --model: predict by a model of your own, made by `sharewell train` (default: the "
        "server's)")
@@ -291,6 +293,9 @@ Result<void> SubmitRequest::PutPrediction(const ServerClient& client,
   ask.workers = static_cast<int>(*loaders);
   ask.gpus = std::atoi(gpus.c_str());  // One() has looked at it
   ask.gpu = gpu->gpu.model;
+  ask.given = model_flags.Given();
+  ask.given.workers = workers_option != nullptr && workers_option->count() > 0;
+  RETURN_IF_ERROR(study::HeedTold(ask));
   if (trained.empty()) {
     if (auto there = PredictedThere(client, ask)) {
       one.needs = *std::move(there);

@@ -20,6 +20,7 @@ struct SubmitRequest {
   bool exclusive = false, latency_sensitive = false, held = false, no_requeue = false,
        no_watch = false;
   ModelFlags model_flags;
+  CLI::Option* workers_option = nullptr;
   std::vector<std::string> command;
   const char* verb = "submit";  // the command whose flags these are
 
