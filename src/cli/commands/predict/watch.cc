@@ -19,7 +19,7 @@ namespace sharewell::cli {
 namespace {
 
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
-constexpr int kMostDays = 30;
+constexpr int kMostDaysWatched = 30;
 
 class WatchCommand : public Command {
  public:
@@ -52,7 +52,7 @@ class WatchCommand : public Command {
     }
     const auto steps = ParseWhole("--steps", steps_, 1, kMostSteps);
     RETURN_IF_ERROR(steps);
-    const auto limit = ParseTime("--limit", limit_, kMostDays);
+    const auto limit = ParseTime("--limit", limit_, kMostDaysWatched);
     RETURN_IF_ERROR(limit);
     std::error_code ignored;
     if (std::filesystem::is_directory(out_, ignored)) {
