@@ -32,7 +32,10 @@ TEST(RunSpec, ASubmissionComesBackAsItWas) {
 TEST(RunSpec, ASourceOfAnOlderServerStandsForAll) {
   JobSpec spec;
   spec.Put("needs_source", "2");
-  EXPECT_EQ(RequestIn(spec).asked.needs->sources, core::Sources::All(core::Source::kObserved));
+  const core::Sources sources = RequestIn(spec).asked.needs->sources;
+  EXPECT_EQ(sources, core::SourcesByOne(core::Source::kObserved));
+  EXPECT_EQ(sources.busy, core::Source::kObserved);
+  EXPECT_EQ(sources.pace, core::Source::kPredicted) << "nobody said that the rate was seen";
 }
 
 TEST(RunSpec, SoDoesWhatTheRunWasGiven) {
