@@ -40,10 +40,8 @@ void DropUnlessSane(std::optional<T>& figure, double most) {
 GpuModel ModelMeasuredOn(const std::string& name, const core::Cluster& cluster,
                          const FindGpuModel& find) {
   const auto& models = cluster.models();
-  const auto here = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
-    return model.name == name ||
-           std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end();
-  });
+  const auto here = std::find_if(models.begin(), models.end(),
+                                 [&](const GpuModel& model) { return core::IsNamed(model, name); });
   if (here != models.end()) return *here;
   if (!name.empty()) {
     if (const GpuModel* known = find(name)) {

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/gpu_model.h"
+
 namespace sharewell::server {
 namespace {
 
@@ -21,11 +23,7 @@ bool IsMeant(const core::Workload& measured, const core::Workload& by) {
 
 std::optional<core::GpuModelId> ModelNamed(const core::Cluster& cluster, const std::string& name) {
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
-    const core::GpuModel& model = cluster.models()[m];
-    if (model.name == name ||
-        std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end()) {
-      return core::GpuModelId(m);
-    }
+    if (core::IsNamed(cluster.models()[m], name)) return core::GpuModelId(m);
   }
   return std::nullopt;
 }
