@@ -6,9 +6,13 @@ import { answerWith, gpu, job, needs } from "./made.mjs";
 
 const now = Date.now();
 const BAD = "<img src=x onerror=\"window.pwned=1\">";
+const TOLD = {
+  fingerprint: "0".repeat(32), model_fingerprint: "1".repeat(32), framework: "pytorch 2.11.0", python: "3.12.3", device: "cuda", modules: BAD, batch: 64, accumulation: 1,
+  optimizer: "SGD", optimizers: 1, optimizer_style: "foreach", precision: "fp32", autocast: "bf16", grad_scaler: false, workers: 4, compiled: true, channels_last: false,
+  checkpointing: false, cuda_graphs: false, world_size: 1, parallel: null, parameters: 25557032, trainable: 25557032, peak_bytes: 5.8e9, predicted: null, not_predicted: null };
 const JOB = job(42, {
   name: `train ${BAD}`, user: "ann", cores: 7, cores_asked: 12, sm_share: 0.6, beside: [43], gpus: [{ index: 3, uuid: "gpu-3", model: "H200" }], folder: `/home/${BAD}`,
-  command: ["python3", BAD], reason: BAD, note: "", steps: 4321, steps_per_second: 13.84, steps_per_second_alone: 17.1, seen_alone_seconds: 90, slowdown: 1.25, time_limit_seconds: 7200, attempt: 2, ooms: 1,
+  command: ["python3", BAD], reason: BAD, note: "", steps: 4321, steps_by: "watcher", told: TOLD, steps_per_second: 13.84, steps_per_second_alone: 17.1, seen_alone_seconds: 90, slowdown: 1.25, time_limit_seconds: 7200, attempt: 2, ooms: 1,
   run_time_seconds: 500, alone_time_seconds: 400, submitted_ms: now - 900_000, started_ms: now - 600_000, resumed_ms: now - 600_000, ended_ms: now - 100_000, phase: "finished", exit_code: 0,
   needs: needs({ cpu_curve: [[1, 0.41], [2, 0.77], [4, 0.97], [8, 1]] }),
   seen: { cores: 2.2, busy: 0.571, sm: 0.345, gpu_memory_bytes: 14.2e9, host_memory_bytes: 3.3e9, power_watts: 398 },
@@ -80,7 +84,7 @@ async function checkJob(page, url) {
   assert.deepEqual(spans, [["2m 20s", "#43 job 43, #44 job 44", "–", "–", "–"], ["4m 00s", "#43 job 43", "75 %", "3m 48s", "57 s"], ["2m 00s", "nobody", "100 %", "1m 50s", "–"]]);
   assert.equal(await page.locator("#neighbours svg rect.c3").count() + await page.locator("#neighbours svg rect.c4").count(), 3, "each neighbour's times are drawn");
   const all = (await page.textContent("main")).replaceAll(/\s+/g, " ");
-  for (const words of ["GPUs, last3 (H200)", "cores7", "SMs it may use60 %", "what they cost it1.25× its time alone", "steps4,321", "time limit2h 00m", "starts2, out of GPU memory 1 times", "exit code0",
+  for (const words of ["GPUs, last3 (H200)", "cores7", "SMs it may use60 %", "what they cost it1.25× its time alone", "steps4,321, counted by the watcher inside of it", "batch 64, SGD, bf16 autocast, 4 loader workers, compiled, pytorch 2.11.0", "time limit2h 00m", "starts2, out of GPU memory 1 times", "exit code0",
                        "4 cores would do: with them it has 95 % of its speed, and it has 7.", "20 % slower than alone: 1m 40s so far", "waited 5m 00s", "ran 8m 20s"]) {
     assert.ok(all.includes(words), `${words}: ${all}`);
   }
