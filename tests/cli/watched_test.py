@@ -93,11 +93,12 @@ class WatchedTest(ServedTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["jobs"]
 
-    def told(self, number):
+    def told(self, number, field="told"):
+        """The job once it has told its step (or what else is asked for: its steps are looked at once a second)."""
         end = time.monotonic() + PATIENCE
         while True:
             job = self.job(number)
-            if job["told"] is not None:
+            if job[field] is not None:
                 return job
             self.assertLess(time.monotonic(), end, job)
             self.assertNotIn(job["phase"], ("failed", "cancelled"), job)
@@ -114,7 +115,7 @@ class Telling(WatchedTest):
         self.assertEqual((job["told"]["batch"], job["told"]["optimizer"], job["told"]["modules"]), (64, "SGD", "Sequential"))
         self.assertIsNone(job["told"]["not_predicted"], job["told"])
         self.assertEqual(job["needs"]["source"], "predicted")
-        self.assertEqual(job["steps_by"], "watcher")
+        self.assertEqual(self.told(number, "steps_by")["steps_by"], "watcher")
         page = self.said("job", str(number))
         self.assertIn("counted by the watcher inside of it", page)
         self.assertRegex(page, r"trains +Sequential with 1\.0 M parameters, batch 64, SGD, fp32, 2 loader workers")

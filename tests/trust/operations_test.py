@@ -87,6 +87,7 @@ class Upgrade(OperationsTest):
             for side in "ab":
                 store.execute(f"ALTER TABLE shared_run DROP COLUMN share_{side}")
                 store.execute(f"ALTER TABLE shared_run DROP COLUMN owner_{side}")
+            store.execute("ALTER TABLE shared_run DROP COLUMN watched")
             for learnt in ("graph", "run", "model"):
                 store.execute(f"DROP TABLE learnt_{learnt}")
             store.execute("DELETE FROM meta WHERE name = 'id'")

@@ -75,7 +75,7 @@ def main():
             if not line['ok']:
                 continue
             told = line['told'] | {'workers': line['workers']}      # told_steps.py loads with one, whatever the measured loop had
-            step.write_text(json.dumps(told), encoding='ascii')
+            step.write_text(json.dumps(told, separators=(',', ':')), encoding='ascii')
             key = line['workload'], line['batch'], line['precision'], line['workers'], line['optimizer']
             try:
                 rows.append(compare(a.program, line, step, seen.get(key, {})))
