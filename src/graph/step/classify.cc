@@ -7,7 +7,6 @@ namespace sharewell::graph {
 namespace {
 
 using What = ToldClass::What;
-using pt2::Aten;
 using pt2::Rule;
 
 // Losses but log-softmax, which may be a model's own end (lower.cc looks).
