@@ -55,7 +55,7 @@ TEST(ToldStepJson, HasNullForWhatIsNotKnown) {
   EXPECT_TRUE(root.Has("exit_code"));
   EXPECT_TRUE(root["exit_code"].is_null());
   EXPECT_TRUE(root["watcher_off"].is_null());
-  EXPECT_EQ(root["calls_per_step"]["backward"].Whole(), 420);
+  EXPECT_EQ(root["calls_per_step"]["backward"].Number(), 420);
 }
 
 }  // namespace
