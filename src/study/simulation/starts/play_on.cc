@@ -143,8 +143,9 @@ void AddComing(const core::Snapshot& from, Believed& out) {
   });
   for (std::size_t i = 0; !last.empty() && i < kMostComing; ++i) {
     const JobView& like = from.job(last[i % last.size()]);
+    const std::size_t round = 1 + i / last.size();
     const Seconds submit = std::max(like.job.submit, from.now() - kLikeBefore) +
-                           kLikeBefore * static_cast<double>(1 + i / last.size());
+                           kLikeBefore * static_cast<double>(round);
     // What was seen of one that is over; of one of which nothing is known, what policies expect.
     const Seconds done = from.attained(like);
     const bool over = like.state == JobState::kFinished;
