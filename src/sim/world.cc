@@ -11,6 +11,12 @@
 namespace sharewell::sim {
 namespace {
 
+// Of a job without a GPU. A cluster of CPUs alone has no GPU model to tell it of.
+const core::Demand& HostDemandOf(const TrueJob& truth) {
+  static const core::Demand kNothing;
+  return truth.on.empty() ? kNothing : truth.on[0].demand;
+}
+
 using core::Allocation;
 using core::GpuId;
 using core::JobId;
@@ -220,7 +226,7 @@ void World::AskHosts(JobId id, bool asks) {
   };
   for (GpuId gpu : state.where.gpus) ask(cluster_->NodeOf(gpu), DemandOn(id, gpu), 1);
   if (state.where.gpus.empty()) {
-    ask(state.where.node, (*truth_)[id.index()].on[0].demand, state.throttle);
+    ask(state.where.node, HostDemandOf((*truth_)[id.index()]), state.throttle);
   }
 }
 
@@ -351,7 +357,7 @@ void World::Throttle(JobId id, Ratio share) {
   State& state = states_[id.index()];
   SettleProgress(id);
   const NodeId n = state.where.node;
-  const double demand = (*truth_)[id.index()].on[0].demand.host_bandwidth.value;
+  const double demand = HostDemandOf((*truth_)[id.index()]).host_bandwidth.value;
   if (state.asks) nodes_[n.index()].host_bandwidth += demand * (share - state.throttle);
   state.throttle = share;
   MarkJob(id);
