@@ -111,26 +111,13 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
   if (pace.measured) KeepRate(job, *pace.measured);
   if (!standing.steps && !pace.slowdown && !figures) return;
   record.steps = standing.steps;
-  if (const auto told = parts_.engine.StepsOf(job.id); told && told->steps > 0) {
-    record.steps_by = CountedBy(*told);
-  }
-  record.steps_per_second =
-      pace.steps_per_second ? pace.steps_per_second : EarlyRate(job, standing);
+  const auto told = parts_.engine.StepsOf(job.id);
+  if (told && told->steps > 0) record.steps_by = CountedBy(*told);
+  record.steps_per_second = pace.steps_per_second;
+  // From its second step on, before a window is full.
+  if (!record.steps_per_second && told) record.steps_per_second = told->PerSecond();
   record.slowdown = pace.slowdown;
   parts_.board.Put(record);
-}
-
-// From its second step on, before a window is full: for people, and nobody is judged by it.
-std::optional<double> PaceWatch::EarlyRate(LiveJob& job, const Standing& standing) {
-  if (!standing.steps || *standing.steps <= 0 || !standing.told_at) return std::nullopt;
-  const core::Seconds at = *standing.told_at;
-  std::optional<std::pair<core::Seconds, double>>& first = job.first_steps;
-  if (!first || *standing.steps < first->second || at < first->first) {
-    first = std::pair(at, *standing.steps);
-  }
-  const core::Seconds passed = at - first->first;
-  if (*standing.steps < 2 || passed.value <= 0) return std::nullopt;
-  return (*standing.steps - first->second) / passed.value;
 }
 
 // It outlives the server. What is seen longer is seen better, but hardly.

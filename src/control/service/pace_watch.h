@@ -64,7 +64,6 @@ class PaceWatch final : public Readings {
  private:
   Standing StandingNow(LiveJob& job) const;
   void Show(LiveJob& job, const Standing& standing, bool figures);
-  static std::optional<double> EarlyRate(LiveJob& job, const Standing& standing);
   void KeepRate(LiveJob& job, const core::SeenRate& seen);
   void ExtendLimit(LiveJob& job, const Standing& standing);
   void LearnPairs(const std::vector<MeasuredPair>& pairs);

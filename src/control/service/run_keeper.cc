@@ -48,7 +48,6 @@ void RunKeeper::Hear(const engine::RunStarted& event) {
   LiveJob* job = parts_.state.live.FindRun(event.id);
   if (job == nullptr) return;
   JobRecord& record = job->record;
-  job->first_steps.reset();
   job->alone = record.beside.empty();
   job->always_alone = job->always_alone && job->alone;
   if (parts_.monitor != nullptr) parts_.monitor->Began(record);

@@ -61,7 +61,11 @@ void LiveWork::Hear(double steps, Seconds at, Seconds now, std::optional<Seconds
     at = std::max(at, *began);
     startup_ += StartUp(at - *began, steps - steps_before_, pace_.steps);
   }
-  steps_ = {steps, at, false};
+  const bool anew = !steps_ || steps < steps_->first;
+  steps_ = {.steps = steps,
+            .told_at = at,
+            .first = anew ? steps : steps_->first,
+            .first_at = anew ? at : steps_->first_at};
   window_.Tell(at, steps);
   if (!works) return;
   Settle(now, true);

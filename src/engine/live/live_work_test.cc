@@ -37,7 +37,17 @@ TEST(LiveWork, StepsTellHowFarAndHowFastItIs) {
   EXPECT_EQ(told.attained, Seconds(14)) << "a step is a fifth of a second of work";
   EXPECT_EQ(told.rate, 1);
   EXPECT_EQ(told.startup, Seconds(5)) << "of ten seconds; fifty steps take five of them alone";
-  EXPECT_EQ(work.steps(), (StepCount{70, Seconds(14)}));
+  EXPECT_EQ(work.steps(), (StepCount{70, Seconds(14), false, 50, Seconds(10)}));
+}
+
+TEST(LiveWork, APaceIsThereWithTheSecondLookAtItsSteps) {
+  LiveWork work = Working(Seconds(0));
+  work.Hear(3, Seconds(10), Seconds(10), Seconds(0), true);
+  EXPECT_EQ(work.steps()->PerSecond(), std::nullopt);
+  work.Hear(4, Seconds(10.25), Seconds(10.25), Seconds(0), true);
+  EXPECT_EQ(work.steps()->PerSecond(), 4);
+  work.Hear(2, Seconds(11), Seconds(11), Seconds(0), true);
+  EXPECT_EQ(work.steps()->PerSecond(), std::nullopt) << "it counts anew";
 }
 
 TEST(LiveWork, NewNeighboursMakeWhatWasMeasuredWorthless) {

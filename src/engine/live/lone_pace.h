@@ -21,6 +21,15 @@ struct StepCount {
   double steps = 0;
   core::Seconds told_at;    // there were so many then
   bool by_watcher = false;  // counted from inside of it, not told by its author
+  double first = 0;         // of these, when it was first heard that there are any
+  core::Seconds first_at;
+
+  // Over all that was heard, for people: nobody is judged by it.
+  std::optional<double> PerSecond() const {
+    const core::Seconds passed = told_at - first_at;
+    if (steps < 2 || steps <= first || passed.value <= 0) return std::nullopt;
+    return (steps - first) / passed.value;
+  }
 
   friend bool operator==(const StepCount&, const StepCount&) = default;
 };

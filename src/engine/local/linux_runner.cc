@@ -37,6 +37,7 @@ namespace fs = std::filesystem;
 using core::Seconds;
 
 constexpr Seconds kLookEvery{1};
+constexpr Seconds kLookAtFirstStepsEvery{0.25};
 constexpr int kLockTries = 50;     // every 20 ms
 constexpr Seconds kLingering{30};  // MPS daemons that nobody uses are stopped a while later
 
@@ -129,7 +130,7 @@ struct LinuxRunner::Impl {
   RunPauses pauses{book, signals, cpus};
   RunStarts starts{book, signals, cpus, watch};
   std::map<std::string, std::string> lost = {};  // GPUs, when last looked
-  core::Seconds looked, busy_until;
+  core::Seconds looked, looked_at_first, busy_until;
   bool woken = false;
 };
 
@@ -314,10 +315,18 @@ bool LinuxRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out)
   while (true) {
     const Seconds now = in.book.Now();
     if (now >= in.looked + kLookEvery) in.Look();
+    const bool first_steps = in.watch.any_first_steps();
+    if (first_steps && now >= in.looked_at_first + kLookAtFirstStepsEvery) {
+      in.looked_at_first = now;
+      in.watch.LookAtFirstSteps();
+    }
     in.falls.Judge();
     const bool done = in.woken || !pending.empty() || (until && now >= *until);
     double patience = until ? (*until - now).value : std::numeric_limits<double>::infinity();
     if (in.NeedsLooks(now)) patience = std::min(patience, (in.looked + kLookEvery - now).value);
+    if (first_steps) {
+      patience = std::min(patience, (in.looked_at_first + kLookAtFirstStepsEvery - now).value);
+    }
     const bool forever = !done && !std::isfinite(patience);
     const double milliseconds = std::clamp(std::ceil(patience * 1e3), 0.0, 60'000.0);
     in.TakeSignals(done ? 0 : (forever ? -1 : static_cast<int>(milliseconds)));

@@ -34,6 +34,7 @@ struct LocalRun {
   std::vector<std::string> notes;
   bool mps = false;  // a client of MPS
   double steps = 0;  // told
+  bool told_once = false;  // of its steps, since this server knows it: how fast it is is not known
   // Its watcher has a pipe: what it told so far, and how many bytes of the file that was.
   bool watched = false;
   platform::WatchLines told_lines;

@@ -149,6 +149,7 @@ void RunWatch::LookAtProgress(LocalRun& run) {
   if (!run.command || run.forgotten) return;
   const auto steps = ReadSteps(run.folder);
   if (!steps || *steps == run.steps) return;
+  run.told_once = run.steps == 0 && *steps > 0;
   run.steps = *steps;
   const bool by_watcher = run.watched && !run.told_lines.by_report_step();
   book_.Tell(RunProgress{run.request.id, *steps, {}, by_watcher});
@@ -175,6 +176,18 @@ void RunWatch::LookAtEnding(LocalRun& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
   run.ending = ::access((run.folder + "/" + kEndingFile).c_str(), F_OK) == 0;
   if (run.ending && !run.forgotten) book_.Tell(TimeLimitReached{run.request.id});
+}
+
+void RunWatch::LookAtFirstSteps() {
+  for (auto& [id, run] : book_.runs) {
+    if (run.told_once && !run.ended) LookAtProgress(run);
+  }
+}
+
+bool RunWatch::any_first_steps() const {
+  return std::any_of(book_.runs.begin(), book_.runs.end(), [](const auto& run) {
+    return run.second.told_once && !run.second.ended;
+  });
 }
 
 void RunWatch::LookAtAll() {

@@ -35,8 +35,6 @@ struct LiveJob {
   // comes back there, it comes as another one.
   bool queue_anew = false;
   bool withdrawn = false;  // its manager, or somebody there, has taken it away
-  // When it was first seen to have done so many steps in this attempt.
-  std::optional<std::pair<core::Seconds, double>> first_steps;
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows
   engine::StartTerms terms = {};      // of its manager
