@@ -10,8 +10,8 @@
 #   TSAN_SOURCES ^usage/ ...     of the sources, the ones that ThreadSanitizer's build needs, as regular expressions (default: all).
 #                                It has what has threads, and what that uses: no studies
 #   TSAN_TESTS ^service/ ...     of the tests, the ones that have threads: the only ones of that build (default: none)
-#   ALONE   spec.cc ...)         sources whose file-local names clash with a neighbour's: most presets compile
-#                                the others several at a time
+#   ALONE   spec.cc ...)         sources and tests whose file-local names clash with a neighbour's: most presets
+#                                compile the others several at a time
 #
 # Tests run with the repository's root as working folder, so they may open "tests/fixtures/...".
 
@@ -128,7 +128,8 @@ function(sharewell_module name)
   sharewell_tests_wanted(${name} tests)
   if(tests AND ARG_TESTS)
     add_executable(${name}_tests ${ARG_TESTS})
-    set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
+    # Half of what compiling a test takes is templates that its neighbours have too.
+    set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
     target_compile_options(${name}_tests PRIVATE ${SHAREWELL_TEST_OPTIONS})
     list(TRANSFORM ARG_TEST_DEPS PREPEND sharewell::)
     # testing/ is added after some modules that use it: linked by its plain name, if it is there.

@@ -32,8 +32,8 @@ struct LocalRun {
   bool waits = false;
   std::optional<JobSpec> spec;
   std::vector<std::string> notes;
-  bool mps = false;  // a client of MPS
-  double steps = 0;  // told
+  bool mps = false;        // a client of MPS
+  double steps = 0;        // told
   bool told_once = false;  // of its steps, since this server knows it: how fast it is is not known
   // Its watcher has a pipe: what it told so far, and how many bytes of the file that was.
   bool watched = false;

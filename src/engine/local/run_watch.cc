@@ -185,9 +185,8 @@ void RunWatch::LookAtFirstSteps() {
 }
 
 bool RunWatch::any_first_steps() const {
-  return std::any_of(book_.runs.begin(), book_.runs.end(), [](const auto& run) {
-    return run.second.told_once && !run.second.ended;
-  });
+  return std::any_of(book_.runs.begin(), book_.runs.end(),
+                     [](const auto& run) { return run.second.told_once && !run.second.ended; });
 }
 
 void RunWatch::LookAtAll() {

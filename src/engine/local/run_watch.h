@@ -20,9 +20,9 @@ class RunWatch {
   void Adopt(RunId id, const JobSpec& spec);
   void LookAtFolder(LocalRun& run);  // something was written there
   void LookAtAll();                  // once a second
-  void LookAtFirstSteps();           // of runs that told of steps only once: their pace is waited for
+  void LookAtFirstSteps();  // of runs that told of steps only once: their pace is waited for
   bool any_first_steps() const;
-  void EndIfGone(LocalRun& run);     // its supervisor has ended, or may have
+  void EndIfGone(LocalRun& run);  // its supervisor has ended, or may have
   void Finish(LocalRun& run, RunEnd end);
   // To its supervisor: SIGTERM to all, and SIGKILL after the grace.
   static void Signal(const LocalRun& run, core::Seconds grace);
