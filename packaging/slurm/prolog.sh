@@ -26,11 +26,16 @@ main() {
   local put
   put=$(put_of_note)
   [ -n "$put" ] || return 0 # not one of ours, or slurmctld does not answer: then the job runs without MPS
-  # The folder is root's, so that nobody can put anything else in a file's place. A new file for each run.
+  # The folder is root's, so that nobody can put anything else in a file's place. New files for each run.
   mkdir -p -m 755 "$STEPS_FOLDER"
   if [ -n "$(find "$STEPS_FOLDER" -maxdepth 0 -type d -user "$EUID" ! -perm /022 2>/dev/null)" ]; then
-    rm -f "$STEPS_FOLDER/$SLURM_JOB_ID"
-    install -m 600 -o "$SLURM_JOB_UID" /dev/null "$STEPS_FOLDER/$SLURM_JOB_ID" || say "its steps cannot be counted"
+    local names=("$SLURM_JOB_ID") name
+    # The agent has put the watcher here, and reads what it tells of the job.
+    if [ -r "$STEPS_FOLDER/watcher/sitecustomize.py" ]; then names+=("$SLURM_JOB_ID.watch"); fi
+    rm -f "$STEPS_FOLDER/$SLURM_JOB_ID" "$STEPS_FOLDER/$SLURM_JOB_ID.watch"
+    for name in "${names[@]}"; do
+      install -m 600 -o "$SLURM_JOB_UID" /dev/null "$STEPS_FOLDER/$name" || say "its steps cannot be counted"
+    done
   else
     say "$STEPS_FOLDER is not root's alone, so its steps are not counted; rm -rf $STEPS_FOLDER && install -d -m 755 $STEPS_FOLDER"
   fi

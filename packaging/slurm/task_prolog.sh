@@ -28,6 +28,18 @@ fi
 # The prolog left a file for its steps (docs/formats/steps.md).
 [ -w "$STEPS_FOLDER/$SLURM_JOB_ID" ] && echo "export SHAREWELL_PROGRESS=$STEPS_FOLDER/$SLURM_JOB_ID"
 
+# The watcher counts the steps of a job that reports none, and tells one of them (docs/watcher.md); `sharewell monitor`
+# has put it there. It is for the first task on a node alone: the others would count the same steps again. A PYTHONPATH
+# of two lines cannot be printed, and a very long one is left as it is.
+watcher="$STEPS_FOLDER/watcher" own="$STEPS_FOLDER/$SLURM_JOB_ID.watch" path="${PYTHONPATH:-}"
+if [ "${SHAREWELL_WATCH:-}" != 0 ] && [ "${SLURM_LOCALID:-0}" = 0 ] && [ -w "$own" ] && [ -r "$watcher/sitecustomize.py" ] &&
+  [[ ${#path} -le 3000 && "$path" != *$'\n'* ]]; then
+  echo "export SHAREWELL_WATCH_PIPE=$own"
+  [[ ":$path:" == *":$watcher:"* ]] || echo "export PYTHONPATH=$watcher${path:+:$path}"
+elif [ -n "${SHAREWELL_WATCH_PIPE:-}" ]; then
+  echo "unset SHAREWELL_WATCH_PIPE" # of the task or the job that started this one
+fi
+
 # The number behind `NAME:`.
 number_of() {
   grep -oE ",$1:[0-9]{1,9}(,|\$)" <<<"$put" | grep -oE '[0-9]+' | head -n 1

@@ -1,11 +1,13 @@
 // The collectors of the host, one source each. Each reads below `root` ("/" or a captured tree).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "collect/collector.h"
 #include "collect/jobs.h"
+#include "core/job_told.h"
 
 namespace sharewell::collect {
 
@@ -15,7 +17,12 @@ struct StepsFolders {
   // may make a folder of that name first, and which units with PrivateTmp do not see.
   std::string slurm = "/var/lib/sharewell-steps";
   std::string kubelet = "/var/lib/kubelet";  // its root folder, with one for each pod
+
+  // Why nothing in Slurm's folder below `root` is believed; empty: it is, or there is none.
+  std::string WhyDistrusted(const std::string& root) const;
 };
+// Gets what watchers inside of jobs tell; on the thread of Collect, and must not wait.
+using ToldSink = std::function<void(core::JobTold)>;
 
 std::unique_ptr<Collector> NewCpuCollector(const std::string& root);
 std::unique_ptr<Collector> NewMemoryCollector(const std::string& root);
@@ -33,8 +40,9 @@ std::unique_ptr<Collector> NewJobsCollector(const std::string& root, JobSource* 
 // Of jobs that Slurm or a kubelet runs here. A folder that is not root's (nor of whoever runs this)
 // is not believed, nor a file whose owner has no process in the job of that name among `jobs` (may
 // be null).
+// What watchers tell beside steps goes to `told` (may be empty).
 std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders,
-                                             JobSource* jobs);
+                                             JobSource* jobs, ToldSink told = {});
 std::unique_ptr<Collector> NewRaplCollector(const std::string& root);
 std::unique_ptr<Collector> NewHwmonCollector(const std::string& root);
 std::unique_ptr<Collector> NewIpmiCollector(const std::string& root);

@@ -26,7 +26,7 @@ std::vector<std::unique_ptr<Collector>> AllCollectors(const CollectorOptions& op
   all.push_back(NewHwmonCollector(root));
   all.push_back(NewIpmiCollector(root));
   all.push_back(NewJobsCollector(root, options.jobs));
-  all.push_back(NewStepsCollector(root, options.steps, options.jobs));
+  all.push_back(NewStepsCollector(root, options.steps, options.jobs, options.told));
   return all;
 }
 

@@ -16,6 +16,7 @@ struct CollectorOptions {
   JobSource* jobs = nullptr;  // outlives the collectors; null: no figures of jobs
   bool gpm = true;            // false: the GPUs' counters are left to other programs, DCGM's too
   StepsFolders steps = {};
+  ToldSink told = {};        // what watchers inside of jobs tell; empty: nobody hears it
   std::string nvml_library;  // empty: the system's libnvidia-ml.so.1
   std::string dcgm_library;  // empty: the system's libdcgm.so
 };

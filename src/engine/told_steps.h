@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "engine/run_events.h"
@@ -17,9 +18,13 @@ void TellNewSteps(const std::map<std::int64_t, ToldSteps>& told, Runs& runs,
                   std::vector<RunEvent>& out) {
   for (const auto& [job, news] : told) {
     const auto found = runs.find(job);
-    if (found == runs.end() || news.steps <= found->second.steps) continue;
+    if (found == runs.end()) continue;
+    const RunId id = found->second.request.id;
+    for (const std::string& document : news.documents) out.push_back(RunTold{id, document, {}});
+    if (!news.off.empty()) out.push_back(RunTold{id, {}, news.off});
+    if (news.steps <= found->second.steps) continue;
     found->second.steps = news.steps;
-    out.push_back(RunProgress{found->second.request.id, news.steps, news.age});
+    out.push_back(RunProgress{id, news.steps, news.age, news.by_watcher});
   }
 }
 

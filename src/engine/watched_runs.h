@@ -22,8 +22,12 @@ struct WatchedRun {
   std::map<std::string, std::string> gpus = {};
 };
 struct ToldSteps {
-  double steps = 0;
-  core::Seconds age{};  // so long ago there were so many
+  double steps = 0;         // 0: none yet
+  core::Seconds age{};      // so long ago there were so many
+  bool by_watcher = false;  // counted from inside of the job
+  // What its watcher told and was not given out before, as RunTold has it.
+  std::vector<std::string> documents = {};
+  std::string off = {};
 };
 // Steps so far in the present run, of those jobs that tell of any; told with all that run. It must
 // not wait.

@@ -21,6 +21,7 @@
 #include "core/result.h"
 #include "platform/mutex.h"
 #include "server/job_track.h"
+#include "server/told_inbox.h"
 
 namespace sharewell::server {
 namespace {
@@ -94,6 +95,7 @@ struct ClusterMonitor::Impl {
   bool down = false;
   std::map<std::string, Taken> taken;
 
+  ToldInbox inbox;
   mutable platform::Mutex mutex;
   std::condition_variable_any wake;
   std::map<std::int64_t, engine::WatchedRun> running SHAREWELL_GUARDED_BY(mutex);
@@ -125,6 +127,12 @@ struct ClusterMonitor::Impl {
     const auto run = id ? running.find(*id) : running.end();
     // One that has a name of its own goes by that alone.
     return run != running.end() && !run->second.names.empty() ? std::nullopt : id;
+  }
+  std::optional<ToldInbox::Run> RunNamed(const std::string& name) const SHAREWELL_REQUIRES(mutex) {
+    const auto job = JobNamed(name);
+    const auto run = job ? running.find(*job) : running.end();
+    if (run == running.end()) return std::nullopt;
+    return ToldInbox::Run{*job, run->second.since};
   }
   std::string AgentGpu(const std::string& uuid) const SHAREWELL_REQUIRES(mutex) {
     const auto found = agent_gpus.find(uuid);
@@ -280,7 +288,14 @@ void ClusterMonitor::Look() {
   nodes.erase("");
   if (nodes.empty()) return;
   std::vector<NodeReading> readings;
-  if (const auto read = in.Read(nodes, readings); !read) {
+  auto read = in.Read(nodes, readings);
+  if (read) {
+    read = in.inbox.Read(*in.store, nodes, [&in](const std::string& name) {
+      const platform::MutexLock lock(in.mutex);
+      return in.RunNamed(name);
+    });
+  }
+  if (!read) {
     in.store.reset();  // opened anew next time
     if (!std::exchange(in.down, true)) {
       in.options.say("what jobs do cannot be read from the store: " + read.error().message);
@@ -330,6 +345,7 @@ std::map<std::int64_t, engine::ToldSteps> ClusterMonitor::Steps(
     }
   }
   std::erase_if(told, [](const auto& entry) { return entry.second.steps <= 0; });
+  in.inbox.GiveOut(running, told);
   return told;
 }
 

@@ -1,5 +1,6 @@
 // ClusterMonitor: what jobs of a cluster do on its nodes, as the agents there (`sharewell monitor`)
-// put it into the store that this server has too: steps and host figures by Slurm's job ids
+// put it into the store that this server has too: steps, told steps and host figures by Slurm's job
+// ids
 // ("slurm/17") or Kubernetes' pods ("pod/UID"), GPU figures by node and index. A thread of its own
 // reads the store, so that one that does not answer delays nobody.
 //
@@ -40,8 +41,8 @@ class ClusterMonitor final : public control::JobMonitor {
   ClusterMonitor(const ClusterMonitor&) = delete;
   ClusterMonitor& operator=(const ClusterMonitor&) = delete;
 
-  // Of all jobs that run now, those of which an agent has told steps of the present run: the most
-  // that any of its nodes says.
+  // Of all jobs that run now, those of which an agent has told steps of the present run (the most
+  // that any of its nodes says), or what the watcher inside told: that once.
   std::map<std::int64_t, engine::ToldSteps> Steps(
       const std::map<std::int64_t, engine::WatchedRun>& running);
 

@@ -5,6 +5,7 @@
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
 #include "platform/files/test_folder.h"
+#include "server/told_inbox.h"
 #include "testing/unasked_store.h"
 
 namespace sharewell::server {
@@ -23,6 +24,12 @@ class PartlyAwayStore : public fixtures::UnaskedStore {
   core::Result<std::vector<store::SeriesPoints>> LastMinutes(const std::string& node) override {
     if (node == away_) return core::FailedError("the connection was lost");
     return whole_->LastMinutes(node);
+  }
+  core::Result<std::vector<store::ToldHead>> ToldOn(const std::string& node) override {
+    return whole_->ToldOn(node);
+  }
+  core::Result<std::optional<core::JobTold>> ReadTold(std::int64_t id) override {
+    return whole_->ReadTold(id);
   }
 
  private:
@@ -120,6 +127,52 @@ TEST_F(ClusterMonitorTest, AnEarlierRunOfTheJobSaysNothing) {
   Steps("n1", 5000, 17, 30);
   LookAt(12'500);
   EXPECT_EQ(StepsAt(13'000)->steps, 30);
+}
+
+TEST_F(ClusterMonitorTest, WhatWatchersTellIsGivenOutOnce) {
+  const auto tell = [&](const std::string& job, core::UnixMillis after, const char* document,
+                        const char* off = "") {
+    const core::JobTold told = {job, kBegin + after, true, document, off};
+    ASSERT_TRUE(agent_->SaveTold("n1", told));
+  };
+  tell("slurm/17", -1000, "{\"an\":\"earlier run\"}");
+  tell("slurm/99", 1000, "{}");  // nobody knows that job
+  tell("another", 1000, "{}");
+  StepsAt(0);
+  LookAt(500);
+  EXPECT_FALSE(StepsAt(500));
+  tell("slurm/17", 1000, "");
+  LookAt(2000);
+  EXPECT_FALSE(StepsAt(2000)) << "that the watcher counts is no news by itself";
+  tell("slurm/17", 2000, "{}");
+  LookAt(3000);
+  auto told = StepsAt(3000);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->documents, std::vector<std::string>{"{}"});
+  EXPECT_EQ(told->steps, 0);
+  LookAt(4000);
+  EXPECT_FALSE(StepsAt(4000)) << "said once";
+  tell("slurm/17", 5000, "", "KeyError");
+  Steps("n1", 5000, 17, 30);
+  LookAt(6000);
+  told = StepsAt(14'000);
+  EXPECT_EQ(told->off, "KeyError");
+  EXPECT_EQ(told->steps, 30);
+  EXPECT_TRUE(told->by_watcher);
+  tell("slurm/17", 15'000, "", "KeyError again");
+  for (int i = 0; i < 10; ++i) {
+    tell("slurm/17", 16'000 + i, "{}");
+    LookAt(16'000 + i);
+  }
+  told = StepsAt(17'000);
+  EXPECT_EQ(told->documents.size(), ToldInbox::kMostDocuments - 1) << "of one run";
+  EXPECT_EQ(told->off, "");
+  // Put back and run again: its documents are its own.
+  running_.at(17).since = kBegin + 20'000;
+  StepsAt(20'000);
+  tell("slurm/17", 21'000, "{\"next\":1}");
+  LookAt(22'000);
+  EXPECT_EQ(StepsAt(22'000)->documents, std::vector<std::string>{"{\"next\":1}"});
 }
 
 TEST_F(ClusterMonitorTest, AStoreThatIsAwaySaysNothingAndIsTriedAgain) {

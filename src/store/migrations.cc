@@ -82,6 +82,12 @@ UPDATE learnt_run SET owner =
     // 9: how long two jobs were watched together, in seconds.
     R"(
 ALTER TABLE shared_run ADD COLUMN watched TEXT NOT NULL DEFAULT '0';
+)",
+    // 10: what jobs of clusters tell of themselves, from the agents to the server.
+    R"(
+CREATE TABLE job_told(id INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, job TEXT NOT NULL,
+  time INTEGER NOT NULL, counts INTEGER NOT NULL, document BLOB NOT NULL, off BLOB NOT NULL);
+CREATE INDEX job_told_by_node ON job_told(node, job);
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -162,6 +168,13 @@ UPDATE learnt_run SET owner =
     // 9: how long two jobs were watched together, in seconds.
     R"(
 ALTER TABLE shared_run ADD COLUMN watched TEXT NOT NULL DEFAULT '0';
+)",
+    // 10: what jobs of clusters tell of themselves, from the agents to the server.
+    R"(
+CREATE TABLE job_told(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, node TEXT NOT NULL,
+  job TEXT NOT NULL, time BIGINT NOT NULL, counts BIGINT NOT NULL, document BYTEA NOT NULL,
+  off BYTEA NOT NULL);
+CREATE INDEX job_told_by_node ON job_told(node, job);
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

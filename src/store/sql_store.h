@@ -35,6 +35,9 @@ class SqlStore final : public Store {
   core::Result<std::int64_t> Save(const core::ProfileRecord& record) override;
   core::Result<std::vector<core::ProfileRecord>> Profiles(const ProfileFilter& filter) override;
   core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t> ids) override;
+  core::Result<void> SaveTold(const std::string& node, const core::JobTold& told) override;
+  core::Result<std::vector<ToldHead>> ToldOn(const std::string& node) override;
+  core::Result<std::optional<core::JobTold>> ReadTold(std::int64_t id) override;
 
  private:
   core::Result<void> SyncNode(PendingNode& node);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/job_told.h"
 #include "core/metric.h"
 #include "core/profile_record.h"
 #include "core/result.h"
@@ -107,7 +108,26 @@ class ProfileStore {
   virtual core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t> ids) = 0;
 };
 
-class Store : public SampleStore, public ProfileStore {};
+struct ToldHead {
+  std::int64_t id = 0;  // another one whenever something is new
+  std::string job;
+  core::UnixMillis time = 0;
+};
+
+// What watchers inside the jobs of a cluster told (docs/formats/told-step.md), on its way from the
+// agent of a node to the server. Bounded: of each node the newest 64 jobs, for a day.
+class ToldStore {
+ public:
+  virtual ~ToldStore() = default;
+  // Durable when it returns, in the place of what the same job told on that node before.
+  virtual core::Result<void> SaveTold(const std::string& node, const core::JobTold& told) = 0;
+  // The oldest first.
+  virtual core::Result<std::vector<ToldHead>> ToldOn(const std::string& node) = 0;
+  // Absent: it is gone, or something newer stands in its place.
+  virtual core::Result<std::optional<core::JobTold>> ReadTold(std::int64_t id) = 0;
+};
+
+class Store : public SampleStore, public ProfileStore, public ToldStore {};
 
 // `where`: a file (made when it is not there; its folder is not, but for the default one), or
 // postgresql://USER@HOST/DATABASE. Brings an older schema up to date; refuses a newer one and says

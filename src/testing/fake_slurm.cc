@@ -459,6 +459,9 @@ engine::SlurmControlOptions FakeSlurmRunner::Options(FakeSlurm& slurm) {
     std::map<std::int64_t, engine::ToldSteps> told;
     for (const auto& [job, one] : running) {
       if (slurm.steps.contains(job)) told[job] = {slurm.steps.at(job), core::Seconds(0)};
+      if (slurm.documents.contains(job))
+        told[job].documents = {std::exchange(slurm.documents[job], {})};
+      slurm.documents.erase(job);
     }
     return told;
   };

@@ -75,8 +75,9 @@ class FakeSlurm : public engine::SlurmClient {
   bool refuse_cores = false;                  // updates of them
   std::vector<std::string> log;               // lines that were carried out
   int calls = 0;
-  std::map<std::int64_t, int> starts;    // by job
-  std::map<std::int64_t, double> steps;  // of running jobs, as an agent tells them
+  std::map<std::int64_t, int> starts;             // by job
+  std::map<std::int64_t, double> steps;           // of running jobs, as an agent tells them
+  std::map<std::int64_t, std::string> documents;  // likewise, of the watcher inside; each once
   std::string wrong;
   bool quiet() const;  // nothing runs, nothing is released
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,13 @@ class UnaskedStore : public store::Store {
   core::Result<std::int64_t> RemoveProfiles(std::span<const std::int64_t>) override {
     return Unasked();
   }
+  core::Result<void> SaveTold(const std::string&, const core::JobTold&) override {
+    return Unasked();
+  }
+  core::Result<std::vector<store::ToldHead>> ToldOn(const std::string&) override {
+    return Unasked();
+  }
+  core::Result<std::optional<core::JobTold>> ReadTold(std::int64_t) override { return Unasked(); }
 
  private:
   static tl::unexpected<core::Error> Unasked() { return core::FailedError("not asked here"); }

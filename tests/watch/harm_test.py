@@ -191,6 +191,18 @@ class Harm(unittest.TestCase):
 
     # Pipes
 
+    def test_folder_where_nobody_made_a_file(self):
+        folder = self.place('steps')
+        folder.mkdir(parents=True)
+        self.quiet('%s/' % folder)
+        heard = told.heard((folder / 'watch').read_bytes())
+        self.assertEqual((heard.steps, len(heard.documents)), (12, 1))
+        self.assertEqual(stat.S_IMODE((folder / 'watch').stat().st_mode), 0o600)
+        (folder / 'watch').unlink()
+        (folder / 'watch').symlink_to(self.place('elsewhere'))
+        self.quiet('%s/' % folder)
+        self.assertFalse(self.place('elsewhere').exists())
+
     def quiet(self, pipe, mode=''):
         run = self.small(mode, SHAREWELL_WATCH_PIPE=pipe)
         self.same(run)

@@ -1,6 +1,7 @@
 """Writes lines into the watch pipe (docs/formats/watch-pipe.md), and never waits for whoever reads it."""
 import os
 import signal
+import stat
 import threading
 import time
 
@@ -12,7 +13,9 @@ class Pipe:
     """A named pipe or a file. Opened when there is something to say; what cannot be said is left to the caller, never raised."""
 
     def __init__(self, path):
-        self.path = path
+        self.path = os.path.join(path, 'watch') if path.endswith('/') else path
+        self.makes = path.endswith('/')
+        self.pause = 0.05  # Seconds between two lines of a process: 20 a second
         self.file = None
         self.identity = None
         self.waiting = []
@@ -77,13 +80,16 @@ class Pipe:
             except OSError:
                 pass
             self.file = None
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        make = os.O_CREAT | os.O_NOFOLLOW if self.makes else 0
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | make, 0o600)
         if file <= 2:  # Standard input, output or error was closed: what is printed must not go into the pipe.
             import fcntl
             low, file = file, fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 64)
             os.close(low)
         about = os.fstat(file)
         self.file, self.identity = file, (about.st_dev, about.st_ino)
+        if stat.S_ISREG(about.st_mode):
+            self.pause = 0.25  # An ordinary file grows, and is read once a second.
         return True
 
     def _write(self, line):

@@ -12,7 +12,6 @@ import weakref
 
 from . import compiled
 
-_PAUSE = 0.05   # Seconds between two lines of a process: 20 a second
 _AT_ONCE = 8    # The first steps are told at once, so that a job is seen to train from its second step on.
 _TRIES = 20     # Steps after which a process that could not be recorded stays without a told step
 
@@ -149,7 +148,7 @@ class Watch:
                 if self.lead is None or self.lead() is not optimizer:
                     self.lead = self.seen[key]
             now = time.monotonic()
-            if now - self.said_at >= _PAUSE or count <= _AT_ONCE:
+            if now - self.said_at >= self.pipe.pause or count <= _AT_ONCE:
                 self._say(now)
             if self.stage is not DONE:
                 self._record(optimizer)

@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "platform/files/progress_file.h"
+#include "platform/files/watch_file.h"
 
 namespace sharewell::collect {
 namespace {
@@ -25,7 +26,8 @@ constexpr std::size_t kMostIdDigits = 18;
 // Of one file in one round: no job makes the agent read for longer.
 constexpr std::int64_t kMostStepBytes = 1 << 20;
 // Of the emptyDir volume that `sharewell kubernetes inject` adds (pod_inject.cc).
-constexpr const char* kFileOfPod = "/volumes/kubernetes.io~empty-dir/sharewell-steps/steps";
+constexpr const char* kFolderOfPod = "/volumes/kubernetes.io~empty-dir/sharewell-steps";
+constexpr int kMostDocuments = 8;  // of what a run tells; more are not handed on
 
 bool IsJobId(const char* name) {
   const std::size_t size = std::strlen(name);
@@ -39,18 +41,43 @@ bool IsPodUid(const char* name) {
   return size >= 32 && size <= 36 && std::strspn(name, "0123456789abcdef-") == size;
 }
 
+// A file of a job, as it is read. Another file is another run of the job: it begins at 0.
+template <class File>
+struct FileOfJob {
+  ino_t inode = 0;
+  uid_t owner = 0;
+  std::unique_ptr<File> file;  // null: there is none
+
+  void Follow(const std::string& path) {
+    struct stat state {};
+    if (::lstat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) {
+      *this = {};
+      return;
+    }
+    if (file && inode == state.st_ino && owner == state.st_uid) return;
+    platform::ProgressOptions options;
+    options.most_at_once = kMostStepBytes;
+    *this = {state.st_ino, state.st_uid, std::make_unique<File>(path, options)};
+  }
+};
+
 // The files are the jobs' own, and may hold anything; the folders that they lie in are root's: in
 // any other folder its owner could put a file in the place of another's. Of a pod that is a volume,
 // which its containers see the inside of, and its kubelet removes.
 class StepsCollector final : public Collector {
  public:
-  StepsCollector(const std::string& root, StepsFolders folders, JobSource* jobs)
-      : root_(root == "/" ? "" : root), folders_(std::move(folders)), running_(jobs), host_(root) {}
+  StepsCollector(const std::string& root, StepsFolders folders, JobSource* jobs, ToldSink told)
+      : root_(root == "/" ? "" : root),
+        folders_(std::move(folders)),
+        running_(jobs),
+        told_(std::move(told)),
+        host_(root) {}
 
   std::string_view Name() const override { return "steps"; }
   std::string_view Describe() const override {
-    return "steps that jobs of Slurm and pods of Kubernetes tell of, from files that lie where the "
-           "prolog or the kubelet made room for them";
+    return "steps that jobs of Slurm and pods of Kubernetes tell of, or the watcher inside of "
+           "them, "
+           "from files that lie where the prolog or the kubelet made room for them";
   }
 
   Health Probe() override {
@@ -80,18 +107,23 @@ class StepsCollector final : public Collector {
     const std::string problem = Distrusted();
     if (problem.empty()) {
       ForEach(folders_.slurm, IsJobId, [&](const std::string& id) {
-        Keep("slurm/" + id, root_ + folders_.slurm + "/" + id, now);
+        const std::string file = root_ + folders_.slurm + "/" + id;
+        Keep("slurm/" + id, file, file + ".watch", now);
       });
     }
     ForEach(PodsFolder(), IsPodUid, [&](const std::string& uid) {
-      Keep("pod/" + uid, root_ + PodsFolder() + "/" + uid + kFileOfPod, now);
+      const std::string folder = root_ + PodsFolder() + "/" + uid + kFolderOfPod;
+      Keep("pod/" + uid, folder + "/steps", folder + "/watch", now);
     });
     jobs_ = std::move(now);
     for (auto& [name, job] : jobs_) {
-      job.file->Look();
-      if (job.file->steps() <= 0) continue;  // it tells of none, or not yet
-      if (name.starts_with("slurm/") && !IsOfJob(job.owner, name)) continue;
-      out.push_back({&kJobSteps, {}, name, job.file->steps()});
+      double reported = StepsIn(job.reported), watched = StepsIn(job.watched);
+      if (reported > 0 && !IsOfJob(job.reported.owner, name)) reported = 0;
+      const bool told = job.watched.file && IsOfJob(job.watched.owner, name);
+      if (!told) watched = 0;
+      const double steps = reported > 0 ? reported : watched;
+      if (steps > 0) out.push_back({&kJobSteps, {}, name, steps});
+      if (told && told_) HandOn(name, job, reported <= 0 && watched > 0);
     }
     if (problem.empty()) return {};
     return core::FailedError("{}; {}", problem, HowToTrust());
@@ -99,37 +131,51 @@ class StepsCollector final : public Collector {
 
  private:
   struct Job {
-    ino_t inode = 0;
-    uid_t owner = 0;
-    std::unique_ptr<platform::ProgressFile> file;
+    FileOfJob<platform::ProgressFile> reported;
+    FileOfJob<platform::WatchFile> watched;
+    // Of that file: what was handed on.
+    ino_t told_of = 0;
+    int documents = 0;
+    bool counts = false;
+    std::string off;
   };
 
   std::string PodsFolder() const { return folders_.kubelet + "/pods"; }
+  std::string Distrusted() const { return folders_.WhyDistrusted(root_); }
 
-  // Why nothing in Slurm's folder is believed; empty: it is, or there is none.
-  std::string Distrusted() const {
-    struct stat state {};
-    const std::string folder = root_ + folders_.slurm;
-    if (::lstat(folder.c_str(), &state) != 0) return {};
-    if (!S_ISDIR(state.st_mode)) return fmt::format("{} is no folder", folder);
-    if (state.st_uid != 0 && state.st_uid != ::geteuid()) {
-      return fmt::format("{} belongs to user {}, not to root: the steps in it are not believed",
-                         folder, state.st_uid);
+  // 0: it tells of none, or not yet.
+  template <class File>
+  static double StepsIn(const FileOfJob<File>& one) {
+    if (!one.file) return 0;
+    one.file->Look();
+    return static_cast<double>(one.file->steps());
+  }
+
+  void HandOn(const std::string& name, Job& job, bool counts) {
+    platform::WatchFile& watched = *job.watched.file;
+    if (job.told_of != job.watched.inode) {
+      job.told_of = job.watched.inode;
+      job.documents = 0;
+      job.counts = false;
+      job.off.clear();
     }
-    if ((state.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return fmt::format("others than its owner may write {}: the steps in it are not believed",
-                         folder);
-    }
-    return {};
+    counts = counts && !watched.by_report_step();
+    auto document = watched.TakeDocument();
+    if (document && ++job.documents > kMostDocuments) document.reset();
+    if (!document && counts == job.counts && watched.off() == job.off) return;
+    job.counts = counts;
+    job.off = watched.off();
+    told_({name, 0, counts, std::move(document).value_or(""), job.off});
   }
 
   std::string HowToTrust() const {
     return fmt::format("as root: rm -rf {0} && install -d -m 755 {0}", root_ + folders_.slurm);
   }
 
-  // The prolog gives a job's file to its user. A job whose processes are not seen is not judged.
+  // The prolog gives a job's file to its user. A job whose processes are not seen is not judged,
+  // nor a pod: nobody else sees its volume.
   bool IsOfJob(uid_t owner, const std::string& name) {
-    if (running_ == nullptr) return true;
+    if (running_ == nullptr || !name.starts_with("slurm/")) return true;
     bool seen = false;
     for (const RunningJob& job : running_->Running()) {
       if (job.name != name) continue;
@@ -153,35 +199,45 @@ class StepsCollector final : public Collector {
     ::closedir(entries);
   }
 
-  // Another file is another run of the job: it begins at 0.
-  void Keep(const std::string& name, const std::string& file, std::map<std::string, Job>& now) {
-    struct stat state {};
+  void Keep(const std::string& name, const std::string& reported, const std::string& watched,
+            std::map<std::string, Job>& now) {
     if (now.size() >= kMostStepFiles) return;
-    if (::lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return;
-    auto before = jobs_.find(name);
-    if (before != jobs_.end() && before->second.inode == state.st_ino &&
-        before->second.owner == state.st_uid) {
-      now.emplace(name, std::move(before->second));
-      return;
-    }
-    platform::ProgressOptions options;
-    options.most_at_once = kMostStepBytes;
-    now.emplace(name, Job{state.st_ino, state.st_uid,
-                          std::make_unique<platform::ProgressFile>(file, options)});
+    auto before = jobs_.extract(name);
+    Job job = before ? std::move(before.mapped()) : Job();
+    job.reported.Follow(reported);
+    job.watched.Follow(watched);
+    if (job.reported.file || job.watched.file) now.emplace(name, std::move(job));
   }
 
   std::string root_;
   StepsFolders folders_;
   JobSource* running_;
+  ToldSink told_;
   HostFiles host_;
   std::map<std::string, Job> jobs_;  // by name
 };
 
 }  // namespace
 
+std::string StepsFolders::WhyDistrusted(const std::string& root) const {
+  struct stat state {};
+  const std::string folder = root + slurm;
+  if (::lstat(folder.c_str(), &state) != 0) return {};
+  if (!S_ISDIR(state.st_mode)) return fmt::format("{} is no folder", folder);
+  if (state.st_uid != 0 && state.st_uid != ::geteuid()) {
+    return fmt::format("{} belongs to user {}, not to root: the steps in it are not believed",
+                       folder, state.st_uid);
+  }
+  if ((state.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fmt::format("others than its owner may write {}: the steps in it are not believed",
+                       folder);
+  }
+  return {};
+}
+
 std::unique_ptr<Collector> NewStepsCollector(const std::string& root, const StepsFolders& folders,
-                                             JobSource* jobs) {
-  return std::make_unique<StepsCollector>(root, folders, jobs);
+                                             JobSource* jobs, ToldSink told) {
+  return std::make_unique<StepsCollector>(root, folders, jobs, std::move(told));
 }
 
 }  // namespace sharewell::collect

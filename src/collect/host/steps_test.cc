@@ -102,6 +102,80 @@ TEST(Steps, B4AFileOfAnotherUserIsNotTheJobs) {
   EXPECT_EQ(ValueOf(readings, kJobSteps, {}, "slurm/19"), 5) << "its processes are not seen";
 }
 
+// What the collector hands on, beside its readings.
+struct Watched {
+  explicit Watched(const MadeHost& host, JobSource* jobs = nullptr)
+      : steps(NewStepsCollector(host.root(), kFolders, jobs,
+                                [this](core::JobTold news) { told.push_back(std::move(news)); })) {}
+  std::optional<double> StepsOf(const std::string& job) {
+    return ValueOf(ReadingsOf(*steps), kJobSteps, {}, job);
+  }
+  std::vector<core::JobTold> told;
+  std::unique_ptr<Collector> steps;
+};
+
+TEST(Steps, AreCountedByTheWatcherWhereTheJobTellsNone) {
+  MadeHost host;
+  Watched watched(host);
+  host.Write("/steps/17", "");
+  host.Write("/steps/17.watch", "+1\n+1\n");
+  host.Write("/steps/18", "");
+  host.Write("/steps/18.watch", "garbage\n+x\n");
+  host.Write("/steps/19.watch", "+1\n");  // no file of a prolog
+  EXPECT_EQ(watched.StepsOf("slurm/17"), 2);
+  EXPECT_EQ(watched.StepsOf("slurm/18"), std::nullopt);
+  ASSERT_EQ(watched.told.size(), 1U);
+  EXPECT_EQ(watched.told[0], (core::JobTold{"slurm/17", 0, true, "", ""}));
+  host.Write("/steps/17.watch", "+1\n+1\ndoc 7.1 0 1 {\"a\":1}\n+3\n");
+  EXPECT_EQ(watched.StepsOf("slurm/17"), 5);
+  EXPECT_EQ(watched.StepsOf("slurm/17"), 5);
+  ASSERT_EQ(watched.told.size(), 2U);
+  EXPECT_EQ(watched.told[1].document, "{\"a\":1}");
+  // From its own first word on, the job's count stands.
+  host.Write("/steps/17", "40\n");
+  EXPECT_EQ(watched.StepsOf("slurm/17"), 40);
+  ASSERT_EQ(watched.told.size(), 3U);
+  EXPECT_FALSE(watched.told[2].counts_steps);
+  // The job is put back, and runs anew: other files, and all from the beginning.
+  for (const auto& [file, text] :
+       {std::pair("/steps/17", ""), {"/steps/17.watch", "+1\noff KeyError\n"}}) {
+    host.Write("/steps/new", text);
+    std::filesystem::rename(host.root() + "/steps/new", host.root() + file);
+  }
+  EXPECT_EQ(watched.StepsOf("slurm/17"), 1);
+  ASSERT_EQ(watched.told.size(), 4U);
+  EXPECT_EQ(watched.told[3], (core::JobTold{"slurm/17", 0, true, "", "KeyError"}));
+}
+
+TEST(Steps, B4WhatAnotherUserWroteForAJobIsNotHandedOn) {
+  MadeHost host;
+  host.Write("/steps/17", "");
+  host.Write("/steps/17.watch", "+5\ndoc 7 0 1 {}\n");
+  host.Write("/proc/170/status",
+             "Name:\ttrain\nUid:\t" + std::to_string(::geteuid() + 5) + "\t0\t0\t0\n");
+  MadeJobs jobs({{"slurm/17", {170}, ""}});
+  Watched watched(host, &jobs);
+  EXPECT_EQ(watched.StepsOf("slurm/17"), std::nullopt);
+  EXPECT_TRUE(watched.told.empty());
+}
+
+TEST(Steps, B4AJobThatTellsTooMuchIsHeardSoFar) {
+  MadeHost host;
+  Watched watched(host);
+  for (const char* file : {"/steps/17", "/steps/18"}) host.Write(file, "");
+  std::string text;
+  for (int i = 0; i < 20; ++i) {
+    text += "doc 7." + std::to_string(i) + " 0 1 {\"n\":" + std::to_string(i) + "}\n";
+    host.Write("/steps/17.watch", text);
+    (void)watched.StepsOf("slurm/17");
+  }
+  EXPECT_EQ(watched.told.size(), 8U) << "documents of one run";
+  // More than is read in one round is read in the next ones, up to a flood.
+  host.Write("/steps/18.watch", std::string(3 << 20, 'x') + "\n+2\n");
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(watched.StepsOf("slurm/18"), std::nullopt);
+  EXPECT_EQ(watched.StepsOf("slurm/18"), 2);
+}
+
 TEST(Steps, OfAPodAreThoseOfItsVolume) {
   MadeHost host;
   const std::string pods = "/kubelet/pods/";
@@ -114,6 +188,12 @@ TEST(Steps, OfAPodAreThoseOfItsVolume) {
   auto readings = ReadingsOf(*steps);
   EXPECT_EQ(readings.size(), 1U);
   EXPECT_EQ(ValueOf(readings, kJobSteps, {}, std::string("pod/") + kUid), 3);
+  Watched watched(host);
+  host.Write(pods + kUid + volume + "/watch", "+8\ndoc 7 0 1 {}\n");
+  EXPECT_EQ(watched.StepsOf(std::string("pod/") + kUid), 3) << "it counts for itself";
+  ASSERT_EQ(watched.told.size(), 1U);
+  EXPECT_EQ(watched.told[0], (core::JobTold{std::string("pod/") + kUid, 0, false, "{}", ""}));
+  host.Remove(pods + kUid + volume + "/watch");
 
   // What its container puts there instead is not followed, nor waited for.
   host.Write("/secret", "55\n");

@@ -18,6 +18,8 @@ SteadyClock::duration Span(core::Seconds time) {
       std::chrono::duration<double>(time.value));
 }
 
+constexpr std::size_t kMostJobsTold = 64;
+
 // About what a batch takes in memory.
 std::size_t BytesOf(const core::Batch& batch) {
   std::size_t bytes = sizeof(batch) + batch.readings.capacity() * sizeof(core::Reading);
@@ -69,6 +71,15 @@ void StoreWriter::Put(const std::shared_ptr<const core::Batch>& batch) {
   if (!half_before && state_.waiting_bytes > options_.most_bytes / 2) wake_.notify_one();
 }
 
+void StoreWriter::PutTold(core::JobTold told) {
+  const platform::MutexLock lock(mutex_);
+  if (stop_ || (told_.size() >= kMostJobsTold && !told_.contains(told.job))) return;
+  const std::string job = told.job;
+  told_[job] = std::move(told);
+  told_anew_ = true;
+  wake_.notify_one();
+}
+
 StoreWriterState StoreWriter::State() const {
   const platform::MutexLock lock(mutex_);
   return state_;
@@ -90,11 +101,13 @@ void StoreWriter::Work() {
       platform::MutexLock lock(mutex_);
       // Once for a flood, not again and again while the store fails.
       const bool flooded = state_.waiting_bytes > options_.most_bytes / 2;
-      wake_.wait_until(
-          lock, SteadyClock::now() + Span(options_.sync), [&]() SHAREWELL_REQUIRES(mutex_) {
-            return stop_ || (!flooded && state_.waiting_bytes > options_.most_bytes / 2);
-          });
+      wake_.wait_until(lock, SteadyClock::now() + Span(options_.sync),
+                       [&]() SHAREWELL_REQUIRES(mutex_) {
+                         return stop_ || told_anew_ ||
+                                (!flooded && state_.waiting_bytes > options_.most_bytes / 2);
+                       });
       last = stop_;
+      told_anew_ = false;
     }
     Settle(AppendAndSync());
     if (!last) TidyWhenDue();
@@ -134,7 +147,26 @@ core::Result<void> StoreWriter::AppendAndSync() {
     }
     Bound();
   }
-  return outcome ? Sync() : outcome;
+  if (outcome) outcome = Sync();
+  return outcome ? SaveTold() : outcome;
+}
+
+// Each waits until it is saved, or something newer of its job has come.
+core::Result<void> StoreWriter::SaveTold() {
+  core::Result<void> outcome;
+  while (outcome) {
+    core::JobTold next;
+    {
+      const platform::MutexLock lock(mutex_);
+      if (told_.empty()) break;
+      next = told_.begin()->second;
+    }
+    outcome = store_->SaveTold(node_, next);
+    const platform::MutexLock lock(mutex_);
+    const auto saved = told_.find(next.job);
+    if (outcome && saved->second == next) told_.erase(saved);
+  }
+  return outcome;
 }
 
 core::Result<void> StoreWriter::Sync() {

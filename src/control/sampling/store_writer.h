@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "core/job_told.h"
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/units.h"
@@ -54,6 +56,8 @@ class StoreWriter {
   StoreWriter& operator=(const StoreWriter&) = delete;
 
   void Put(const std::shared_ptr<const core::Batch>& batch);  // never waits
+  // Likewise, and written at once. Of each job the newest; more than 64 jobs are not held.
+  void PutTold(core::JobTold told);
   // Writes what waits, once, and ends the thread. Later calls do nothing.
   void Stop();
   StoreWriterState State() const;
@@ -66,6 +70,7 @@ class StoreWriter {
 
   void Work();
   core::Result<void> AppendAndSync();
+  core::Result<void> SaveTold();
   core::Result<void> Sync();
   void Settle(const core::Result<void>& outcome);
   void TidyWhenDue();
@@ -85,6 +90,8 @@ class StoreWriter {
   std::condition_variable_any wake_;
   std::deque<Waiting> queue_ SHAREWELL_GUARDED_BY(mutex_);
   StoreWriterState state_ SHAREWELL_GUARDED_BY(mutex_);
+  std::map<std::string, core::JobTold> told_ SHAREWELL_GUARDED_BY(mutex_);  // by job
+  bool told_anew_ SHAREWELL_GUARDED_BY(mutex_) = false;
   bool stop_ SHAREWELL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // the last: it uses all of the above
 };

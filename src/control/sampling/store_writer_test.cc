@@ -24,6 +24,7 @@ constexpr auto kSoon = std::chrono::seconds(20);
 struct Disk {
   std::mutex mutex;
   std::vector<core::UnixMillis> kept;  // durable
+  std::vector<std::string> told;       // job and document
   bool broken = false;                 // Sync fails
   bool refuses = false;                // Append fails
   bool may_open = true;
@@ -53,6 +54,13 @@ class FakeStore : public fixtures::UnaskedStore {
     waiting_.clear();
     return {};
   }
+  core::Result<void> SaveTold(const std::string& node, const core::JobTold& told) override {
+    EXPECT_EQ(node, "here");
+    const std::lock_guard lock(disk_.mutex);
+    if (disk_.broken) return core::FailedError("no space left on device");
+    disk_.told.push_back(told.job + " " + told.document);
+    return {};
+  }
   core::Result<void> Tidy(core::UnixMillis, const store::Retention&) override {
     return disk_.With([](Disk& d) { ++d.tidied; }), core::Result<void>();
   }
@@ -67,6 +75,10 @@ std::shared_ptr<const core::Batch> BatchAt(core::UnixMillis time, std::size_t re
   batch->time = time;
   for (std::size_t i = 0; i < readings; ++i) batch->readings.push_back({&kLoad, "", "", 1});
   return batch;
+}
+
+core::JobTold Told(const std::string& job, const std::string& document) {
+  return {job, 0, true, document, ""};
 }
 
 class StoreWriterTest : public ::testing::Test {
@@ -103,6 +115,27 @@ class StoreWriterTest : public ::testing::Test {
   std::mutex said_mutex_;
   std::vector<std::string> said_;
 };
+
+TEST_F(StoreWriterTest, WhatAJobTellsIsWrittenAtOnceAndTriedAgain) {
+  auto writer = Make({.sync = Seconds(3600)});
+  const auto told = [&] { return disk_.With([](Disk& d) { return d.told; }); };
+  writer->PutTold(Told("slurm/1", "a"));
+  WaitUntil([&] { return !told().empty(); });
+  disk_.With([](Disk& d) { return d.broken = true; });
+  writer->PutTold(Told("slurm/1", "b"));
+  WaitUntil([&] { return !writer->State().up; });
+  writer->PutTold(Told("slurm/1", "c"));
+  for (int job = 2; job <= 100; ++job) {
+    writer->PutTold(Told("slurm/" + std::to_string(job), "d"));
+  }
+  disk_.With([](Disk& d) { return d.broken = false; });
+  writer->Stop();
+  const auto all = told();
+  EXPECT_EQ(all.size(), 1U + 64) << "more are not held";
+  EXPECT_EQ(all.front(), "slurm/1 a");
+  EXPECT_THAT(all, ::testing::Contains("slurm/1 c"));
+  EXPECT_THAT(all, ::testing::Not(::testing::Contains("slurm/1 b")));
+}
 
 TEST_F(StoreWriterTest, WritesInOrderAndSyncsByItself) {
   auto writer = Make({.sync = Seconds(0.01)});

@@ -261,6 +261,18 @@ TEST_F(SlurmControlTest, WhatItsUserHoldsIsHeldHereToo) {
   EXPECT_TRUE(std::get<JobSubmitted>(told[0]).as.asked.held);
 }
 
+TEST_F(SlurmControlTest, WhatARunTellsOfItselfIsHandedOnBeforeItsSteps) {
+  const auto job = slurm_.Submit(1, {Seconds(100), 3});
+  Hear(2);
+  runner_->Start(Request(job, "n2/g1"));
+  Hear(8);
+  slurm_.documents[job] = "{}";
+  slurm_.steps[job] = 2;
+  EXPECT_EQ(NamesOf(Hear(8), job), (NamesOf<RunTold, RunProgress>()));
+  slurm_.documents[job] = "{\"a\":1}";
+  EXPECT_EQ(FirstOf<RunTold>(Hear(8)).document, "{\"a\":1}") << "without a step more";
+}
+
 TEST_F(SlurmControlTest, StepsAreThoseOfTheRunAndOnlyRise) {
   const auto job = slurm_.Submit(1, {Seconds(100), 3});
   Hear(2);

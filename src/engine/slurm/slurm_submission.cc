@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/key_digest.h"
 #include "core/text/quoted.h"
 #include "engine/slurm/slurm_cores.h"
 #include "engine/slurm/slurm_words.h"
@@ -65,6 +66,9 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const GpuModel
   core::Submission& asked = foreign.asked;
   asked.name = job.name;
   asked.command = {job.script.empty() ? job.name : job.script};
+  // Which script it is as far as Slurm says: nobody reads it. One that came from standard input has
+  // no name to know it by.
+  if (!job.script.empty()) asked.script = core::TextOf(core::DigestOf("slurm " + job.script));
   asked.folder = job.folder;
   asked.gpus = note.ask.gpus;
   if (job.cpus > 0) asked.cores = CpusAsked(job, note.ask);

@@ -4,48 +4,35 @@
 // thread.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstdint>
 #include <string>
+#include <utility>
 
-#include "core/units.h"
+#include "platform/files/growing_file.h"
 #include "platform/files/step_lines.h"
 
 namespace sharewell::platform {
 
-struct ProgressOptions {
-  std::int64_t most_at_once = 64 << 20;  // bytes read by one look
-  // Further behind than this, what is between is not counted: it is a flood, not steps.
-  std::int64_t most_behind = 1 << 30;
-};
-
 class ProgressFile {
  public:
   // It need not be there yet.
-  explicit ProgressFile(std::string path, ProgressOptions options = {});
-  ~ProgressFile();
-  ProgressFile(const ProgressFile&) = delete;
-  ProgressFile& operator=(const ProgressFile&) = delete;
+  explicit ProgressFile(std::string path, ProgressOptions options = {})
+      : file_(std::move(path), options) {}
 
   // Counts what came since the last look; true: the count changed.
-  bool Look();
+  bool Look() {
+    const double before = steps();
+    file_.Look([this](const char* bytes, std::size_t size) { lines_.Count(bytes, size); },
+               [this] { lines_.Miss(); });
+    return steps() != before;
+  }
   double steps() const { return static_cast<double>(lines_.steps()); }
-  bool all_read() const { return all_read_; }         // nothing is waiting for the next look
-  core::Seconds written() const { return written_; }  // when the last bytes came, by the wall clock
-  bool rewritten() const { return rewritten_; }       // while it was read, so steps may be missed
+  bool all_read() const { return file_.all_read(); }  // as GrowingFile has these
+  core::Seconds written() const { return file_.written(); }
+  bool rewritten() const { return file_.rewritten(); }  // so steps may be missed
 
  private:
-  bool OpenIfNew();
-
-  std::string path_;
-  ProgressOptions options_;
-  int file_ = -1;
-  ino_t inode_ = 0;
-  off_t read_ = 0;
-  core::Seconds written_;
+  GrowingFile file_;
   StepLines lines_;
-  bool all_read_ = true, rewritten_ = false;
 };
 
 }  // namespace sharewell::platform

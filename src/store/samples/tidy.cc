@@ -11,6 +11,7 @@
 #include "store/samples/rollup.h"
 #include "store/samples/slot.h"
 #include "store/sql_store.h"
+#include "store/told/told.h"
 
 namespace sharewell::store {
 namespace {
@@ -248,6 +249,7 @@ core::Result<void> SqlStore::Tidy(core::UnixMillis now, const Retention& retenti
   auto done = step([&]() -> core::Result<std::int64_t> {
     auto compacted = CompactBefore(*database_, BlockOf(now - kGrace, kMinute));
     RETURN_IF_ERROR(compacted);
+    RETURN_IF_ERROR(DropOldTold(*database_, now));
     return 0;
   });
   std::int64_t hours = 0;

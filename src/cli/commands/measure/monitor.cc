@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -7,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/metrics/exposition.h"
@@ -23,6 +26,8 @@
 #include "core/text/quoted.h"
 #include "core/version.h"
 #include "http/http_server.h"
+#include "platform/clock/wall_clock.h"
+#include "platform/files/watcher_files.h"
 #include "server/daemon.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
@@ -137,6 +142,23 @@ class MonitorCommand : public Command {
     return {};
   }
 
+  // Jobs of Slurm run it from there, where our TaskProlog finds it (packaging/slurm). Only whose
+  // folder it is can keep others from changing what every user's jobs run.
+  void WriteWatcher() {
+    struct stat folder {};
+    if (has_watcher_ || ::lstat(steps_.slurm.c_str(), &folder) != 0)
+      return;             // or the prolog makes it
+    has_watcher_ = true;  // or it cannot be written, which is said once
+    if (folder.st_uid != ::geteuid()) return;
+    std::string problem = steps_.WhyDistrusted("");
+    if (problem.empty()) {
+      const auto written = platform::WriteWatcher(steps_.slurm + "/watcher");
+      if (written) return;
+      problem = written.error().message;
+    }
+    SayLine("jobs of Slurm are not watched from inside: " + problem);
+  }
+
   Result<void> Watch() {
     std::unique_ptr<http::HttpServer> server;
     if (listen_ != kNone) {
@@ -154,6 +176,7 @@ class MonitorCommand : public Command {
     }
     const std::string nvml = collect::GivenNvmlLibrary();
 
+    WriteWatcher();
     collect::DiscoveredJobs jobs;
     api::Exposition page(
         node_, [&nvml] { return LabelsOf(nvml); }, control::SystemClock());
@@ -162,10 +185,15 @@ class MonitorCommand : public Command {
                           const std::shared_ptr<const core::Batch>& batch) {
       moved = steady_clock::now().time_since_epoch().count();
       if (state.name == "nvml") TellGpuPids(jobs, *batch);
+      if (state.name == "steps") WriteWatcher();
       if (server) page.Take(state, batch);
       if (writer) writer->Put(batch);
     };
-    control::Sampler sampler(Watched(jobs, nvml), {sink}, SayLine);
+    const auto told = [&](core::JobTold news) {
+      news.time = platform::UnixNow();
+      if (writer) writer->PutTold(std::move(news));
+    };
+    control::Sampler sampler(Watched(jobs, nvml, told), {sink}, SayLine);
     if (server) {
       server->Route("GET", "/metrics", [&](const http::HttpRequest&) {
         api::AgentFigures agent{sampler.States(), control::OwnCost(), {}, {}};
@@ -203,13 +231,15 @@ class MonitorCommand : public Command {
         SayLine);
   }
 
-  std::vector<control::Watched> Watched(collect::DiscoveredJobs& jobs, const std::string& nvml) {
+  std::vector<control::Watched> Watched(collect::DiscoveredJobs& jobs, const std::string& nvml,
+                                        const collect::ToldSink& told) {
     collect::CollectorOptions options;
     options.jobs = &jobs;
     options.gpm = gpm_ == "on";
     options.nvml_library = nvml;
     options.dcgm_library = collect::GivenDcgmLibrary();
     options.steps = steps_;
+    options.told = told;
     std::vector<control::Watched> watched;
     for (auto& collector : collect::AllCollectors(options)) {
       watched.push_back({std::move(collector), every_});
@@ -253,6 +283,7 @@ class MonitorCommand : public Command {
   http::Endpoint endpoint_;
   core::Seconds every_{1};
   std::optional<core::Seconds> left_;  // absent: for ever
+  bool has_watcher_ = false;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "platform/files/progress_file.h"
+#include "platform/files/growing_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,14 +10,14 @@
 
 namespace sharewell::platform {
 
-ProgressFile::ProgressFile(std::string path, ProgressOptions options)
+GrowingFile::GrowingFile(std::string path, ProgressOptions options)
     : path_(std::move(path)), options_(options) {}
 
-ProgressFile::~ProgressFile() {
+GrowingFile::~GrowingFile() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool ProgressFile::OpenIfNew() {
+bool GrowingFile::OpenIfNew() {
   struct stat at_path {};
   if (::stat(path_.c_str(), &at_path) != 0) return file_ >= 0;
   if (file_ >= 0 && at_path.st_ino == inode_) return true;
@@ -33,7 +33,8 @@ bool ProgressFile::OpenIfNew() {
   return true;
 }
 
-bool ProgressFile::Look() {
+bool GrowingFile::Look(const std::function<void(const char* bytes, std::size_t size)>& take,
+                       const std::function<void()>& missed) {
   struct stat state {};
   if (!OpenIfNew() || ::fstat(file_, &state) != 0) return false;
   const core::Seconds written(static_cast<double>(state.st_mtim.tv_sec) +
@@ -44,10 +45,9 @@ bool ProgressFile::Look() {
     rewritten_ = true;
   }
   written_ = written;
-  const double before = steps();
   if (state.st_size - read_ > options_.most_behind) {
     read_ = state.st_size;
-    lines_.Miss();
+    missed();
   }
   const off_t end = std::min<off_t>(state.st_size, read_ + options_.most_at_once);
   std::vector<char> block;
@@ -55,11 +55,11 @@ bool ProgressFile::Look() {
     block.resize(static_cast<std::size_t>(std::min<off_t>(1 << 16, end - read_)));
     const ssize_t n = ::pread(file_, block.data(), block.size(), read_);
     if (n <= 0) break;
-    lines_.Count(block.data(), static_cast<std::size_t>(n));
+    take(block.data(), static_cast<std::size_t>(n));
     read_ += n;
   }
   all_read_ = read_ >= state.st_size;
-  return steps() != before;
+  return true;
 }
 
 }  // namespace sharewell::platform
