@@ -141,6 +141,7 @@ void Snapshot::CountBacklog(const JobView& view, int sign) {
   const double left = std::max(total - view.attained.value, 0.02 * total);
   const bool running = view.state == JobState::kRunning;
   const double pace = running && left > 0.02 * total ? view.rate : 0;
+  if (view.state == JobState::kWaiting) waiting_left_ += sign * view.job.gpus * left;
   left_ += sign * view.job.gpus * (left + pace * view.observed.value);
   pace_ += sign * view.job.gpus * pace;
 }

@@ -3,6 +3,7 @@
 // Holds belief and observation only: nothing here tells what the simulator's world knows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -131,6 +132,8 @@ class Snapshot {
   // Believed work of all who wait or run, in GPU seconds alone on the reference model. Jobs of
   // unknown length count ten minutes.
   double backlog() const;
+  // Of that, those who wait.
+  double waiting_backlog() const { return std::max(0.0, waiting_left_); }
   // When the youngest job that was ever started had been submitted: who was submitted well before
   // it and still waits was overtaken.
   Seconds youngest_started() const { return youngest_started_; }
@@ -229,6 +232,7 @@ class Snapshot {
   // backlog() = left_ - pace_ x now: kept as two sums so that reading it is O(1).
   Seconds youngest_started_;
   std::vector<Seconds> arrivals_;
+  double waiting_left_ = 0;
   double left_ = 0;
   double pace_ = 0;
   std::vector<Usage> usage_;  // by user; what is held since is added on reading

@@ -15,6 +15,7 @@
 #include "policy/paused_place.h"
 #include "policy/placement/shortage.h"
 #include "policy/pushers.h"
+#include "policy/reservations.h"
 
 namespace sharewell::policy {
 namespace {
@@ -74,13 +75,14 @@ struct ComposedMemo : Memo {
 class Composed : public Policy {
  public:
   Composed(std::string name, std::unique_ptr<Order> order, std::unique_ptr<Placement> placement,
-           std::unique_ptr<Sizing> sizing, Options options, int misses)
+           std::unique_ptr<Sizing> sizing, Options options, int misses, bool makes_room)
       : name_(std::move(name)),
         order_(std::move(order)),
         placement_(std::move(placement)),
         sizing_(std::move(sizing)),
         options_(options),
-        misses_(misses) {}
+        misses_(misses),
+        makes_room_(makes_room) {}
 
   const std::string& Name() const override { return name_; }
   std::unique_ptr<Memo> NewMemo() const override {
@@ -143,6 +145,7 @@ class Composed : public Policy {
       return;
     }
     memo.ledger.ForgetPlanned();
+    if (memo.line.Outdated(snapshot)) memo.line.Rebuild(snapshot);
     if (moved || order_->Preempts()) memo.ledger.Rebuild(snapshot);
     for (const Change& change : changes) {
       const JobView& view = snapshot.job(change.job);
@@ -285,6 +288,7 @@ class Composed : public Policy {
       memo.ledger.Vacate(snapshot, move.job, snapshot.job(move.job).allocation);
       memo.ledger.Occupy(snapshot, move.job, move.to);
     }
+    if (makes_room_) return FillMakingRoom(snapshot, memo, plan);
     const Kept kept = KeepForOvertaken(snapshot, memo, plan);
     const auto serve = [&](JobId id, bool tell) {
       if (id == kept.job || Dropped(plan, id)) return true;
@@ -301,6 +305,20 @@ class Composed : public Policy {
       if (std::binary_search(started.begin(), started.end(), id)) return true;
       if (ExpectedRemaining(snapshot, snapshot.job(id)) > kept.until.value) return false;
       return serve(id, false);  // why it waits was told above
+    });
+  }
+
+  void FillMakingRoom(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    memo.kept_for = {};
+    Reservations reservations(snapshot, memo.ledger);
+    memo.line.Walk(snapshot, misses_, [&](JobId id) {
+      if (Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
+      const JobView& view = snapshot.job(id);
+      const auto start = [&] { return TryStart(snapshot, memo, id, plan, false); };
+      if (reservations.WithKept(view, start)) return true;
+      reservations.Keep(view);
+      memo.kept_for = reservations.first();
+      return false;
     });
   }
 
@@ -489,15 +507,17 @@ class Composed : public Policy {
   std::unique_ptr<Sizing> sizing_;
   Options options_;
   int misses_;
+  bool makes_room_;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> Compose(std::string name, std::unique_ptr<Order> order,
                                 std::unique_ptr<Placement> placement,
-                                std::unique_ptr<Sizing> sizing, Options options, int misses) {
+                                std::unique_ptr<Sizing> sizing, Options options, int misses,
+                                bool makes_room) {
   return std::make_unique<Composed>(std::move(name), std::move(order), std::move(placement),
-                                    std::move(sizing), options, misses);
+                                    std::move(sizing), options, misses, makes_room);
 }
 
 }  // namespace sharewell::policy

@@ -5,7 +5,8 @@
 // Nobody starves under a non-preempting order: a job overtaken by one submitted a day later is
 // tried first, and where it still does not fit, the nodes that are believed to be free for it
 // soonest are kept for it: only jobs believed to end before that may still be put there
-// (backfilling as in EASY, Lifka 1995; one such job at a time, the oldest).
+// (backfilling as in EASY, Lifka 1995; one such job at a time, the oldest). `makes_room` keeps
+// nodes for several, and sooner (reservations.h).
 //
 // CPU-only jobs come after training jobs, on the node with the most cores left. Under a slimming
 // sizing a job that was measured while it runs is given the cores that it was seen to use.
@@ -23,9 +24,10 @@
 namespace sharewell::policy {
 
 // `misses`: how many of a class may find no place before the rest of it is left for a later
-// decision.
+// decision. `makes_room`: REQUIRES an order that does not preempt.
 std::unique_ptr<Policy> Compose(std::string name, std::unique_ptr<Order> order,
                                 std::unique_ptr<Placement> placement,
-                                std::unique_ptr<Sizing> sizing, Options options, int misses = 4);
+                                std::unique_ptr<Sizing> sizing, Options options, int misses = 4,
+                                bool makes_room = false);
 
 }  // namespace sharewell::policy

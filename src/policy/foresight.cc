@@ -110,6 +110,7 @@ std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const auto& node = cluster.nodes()[n];
     if (node.gpus == 0 || node.model != model || (one_node && node.gpus < gpus)) continue;
+    if (ledger.closed(core::NodeId(n))) continue;  // kept for another
     const int here = std::min(node.gpus, gpus);
     if (node.memory && core::HostMemoryAskedOn(view, here) > *node.memory) continue;
     const auto in = ends.FreeIn(node, here, first.bound());

@@ -14,8 +14,9 @@ struct SoonFree {
   core::Seconds in;  // from now
 };
 
-// The nodes of that model on which the job's GPUs are idle soonest, and when. Absent where it may
-// not run or the model has too few. O(GPUs of the cluster).
+// The nodes of that model on which the job's GPUs are idle soonest, and when, nodes that are
+// kept for others left out. Absent where it may not run or the model has too few. O(GPUs of the
+// cluster).
 std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger& ledger,
                                     const core::JobView& view, core::GpuModelId model);
 

@@ -322,6 +322,12 @@ void Ledger::Close(const Snapshot& snapshot, NodeId node) {
   SetClosed(snapshot, node, true);
 }
 
+void Ledger::Open(const Snapshot& snapshot, NodeId node) {
+  if (!closed(node)) return;
+  std::erase(closed_nodes_, node);
+  SetClosed(snapshot, node, false);
+}
+
 void Ledger::Reopen(const Snapshot& snapshot) {
   for (NodeId node : closed_nodes_) SetClosed(snapshot, node, false);
   closed_nodes_.clear();

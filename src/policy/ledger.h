@@ -89,8 +89,9 @@ class Ledger {
   std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
   bool open(const core::Snapshot& snapshot, core::GpuId gpu) const;
 
-  // Nodes kept for a job that has waited too long: closed to others until Reopen.
+  // Nodes kept for a job that has waited too long: closed to others until Open, or Reopen of all.
   void Close(const core::Snapshot& snapshot, core::NodeId node);
+  void Open(const core::Snapshot& snapshot, core::NodeId node);
   void Reopen(const core::Snapshot& snapshot);
   bool closed(core::NodeId node) const { return closed_[node.index()]; }
   bool any_closed() const { return !closed_nodes_.empty(); }

@@ -57,6 +57,7 @@ Line::Class Line::ClassOf(const JobView& view) const {
 }
 
 void Line::Rebuild(const Snapshot& snapshot) {
+  stage_ = order_->Stage(snapshot);
   classes_.clear();
   oldest_.clear();
   where_.clear();
@@ -114,7 +115,8 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
     : line_(line),
       snapshot_(snapshot),
       most_misses_(misses),
-      tail_from_(line.order_->TailFrom(snapshot)) {
+      tail_from_(line.order_->TailFrom(snapshot)),
+      users_(UserComesLater{line.order_->AddsUserKey()}) {
   const Needs* before = nullptr;  // classes of the same needs follow each other
   std::map<std::uint32_t, std::size_t> users;
   for (const auto& [what, members] : line.classes_) {
@@ -140,13 +142,18 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
 }
 
 // Written out: it is asked a million times.
-bool Line::Turns::ComesLater(const Head& a, double a_key, const Head& b, double b_key) {
+bool Line::Turns::ComesLater(const Head& a, double a_key, const Head& b, double b_key, bool adds) {
   if (a.entry.minus_priority != b.entry.minus_priority) {
     return a.entry.minus_priority > b.entry.minus_priority;
   }
   if (a.tail != b.tail) return b.tail;
-  if (a_key != b_key) return a_key > b_key;
-  if (a.entry.key != b.entry.key) return a.entry.key > b.entry.key;
+  if (adds && !a.tail) {
+    const double a_sum = a_key + a.entry.key, b_sum = b_key + b.entry.key;
+    if (a_sum != b_sum) return a_sum > b_sum;
+  } else {
+    if (a_key != b_key) return a_key > b_key;
+    if (a.entry.key != b.entry.key) return a.entry.key > b.entry.key;
+  }
   if (a.entry.submit != b.entry.submit) return a.entry.submit > b.entry.submit;
   return a.entry.id > b.entry.id;  // each job stands in one class
 }
@@ -192,7 +199,8 @@ bool Line::Turns::GoesOn() const {
   if (!user_ || heads_[*user_].empty()) return false;
   if (users_.empty()) return true;
   const User& next = users_.top();
-  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key);
+  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key,
+                     line_.order_->AddsUserKey());
 }
 
 std::optional<JobId> Line::Turns::Next() {
@@ -220,7 +228,7 @@ std::optional<JobId> Line::Turns::Next() {
 void Line::Turns::Answer(bool served) {
   const std::size_t cursor = heads_[*user_].front().cursor;
   if (served) {
-    user_keys_[*user_] += line_.order_->Charge(snapshot_.job(given_));
+    user_keys_[*user_] += line_.order_->Charge(snapshot_, snapshot_.job(given_));
   } else {
     ++missed_[cursors_[cursor].needs];
   }

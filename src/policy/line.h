@@ -36,7 +36,9 @@ class Line {
   Line& operator=(const Line&) = delete;
 
   void Rebuild(const core::Snapshot& snapshot);  // first of all, and when nodes were added
-  // Takes over a job's state after something happened to it.
+  // The order's keys are others by now: it has to be rebuilt.
+  bool Outdated(const core::Snapshot& snapshot) const { return stage_ != order_->Stage(snapshot); }
+  // Takes over a job's state after something happened to it. REQUIRES: it is not outdated.
   void Update(const core::Snapshot& snapshot, core::JobId id);
 
   // The training job that has waited longest, by submission; of an order by user, among the jobs of
@@ -50,7 +52,8 @@ class Line {
   // jobs of a class, whoever's they are, the rest of that class is left out. Higher priority goes
   // first; then jobs whose key is at least order.TailFrom: the end of all hangs on them. Then the
   // user with the least key, to which each job that is served adds its charge; then, in the tail,
-  // the largest key, else the smallest. Equals go by submission and id.
+  // the largest key, else the smallest. Where the order adds both keys, the least sum goes first
+  // outside the tail. Equals go by submission and id.
   template <class Visit>
   void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
     Turns turns(*this, snapshot, misses);
@@ -98,14 +101,15 @@ class Line {
       std::size_t number = 0;
       Head head;  // the first of its own
     };
-    // For heaps, whose top is who comes first.
-    static bool ComesLater(const Head& a, double a_key, const Head& b, double b_key);
+    // For heaps, whose top is who comes first. `adds`: as Order::AddsUserKey says.
+    static bool ComesLater(const Head& a, double a_key, const Head& b, double b_key, bool adds);
     struct HeadComesLater {
-      bool operator()(const Head& a, const Head& b) const { return ComesLater(a, 0, b, 0); }
+      bool operator()(const Head& a, const Head& b) const { return ComesLater(a, 0, b, 0, false); }
     };
     struct UserComesLater {
+      bool adds;
       bool operator()(const User& a, const User& b) const {
-        return ComesLater(a.head, a.key, b.head, b.key);
+        return ComesLater(a.head, a.key, b.head, b.key, adds);
       }
     };
     using Heads = std::vector<Head>;  // a heap
@@ -131,6 +135,7 @@ class Line {
 
   const Order* order_;
   bool cpu_only_;
+  int stage_ = 0;  // of the order, that its keys were made for
   // Host memory that nobody waits for; infinite where no node states its memory.
   double small_memory_ = std::numeric_limits<double>::infinity();
   Classes classes_;

@@ -4,8 +4,7 @@
 
 #include "policy/composed.h"
 #include "policy/generations/generations.h"
-#include "policy/order/drain.h"
-#include "policy/order/fair.h"
+#include "policy/order/due.h"
 #include "policy/placement/share.h"
 
 namespace sharewell::policy {
@@ -22,8 +21,8 @@ class Sharewell : public Policy {
   Sharewell(std::string name, const Options& options)
       : options_(options),
         sizing_(NewSlimSizing()),
-        shared_(Compose(std::move(name), NewFairOrder(NewDrainOrder()), NewSharePlacement(),
-                        NewSlimSizing(), options, kLook)) {}
+        shared_(Compose(std::move(name), NewDueOrder(), NewSharePlacement(), NewSlimSizing(),
+                        options, kLook, true)) {}
 
   const std::string& Name() const override { return shared_->Name(); }
   std::unique_ptr<Memo> NewMemo() const override { return std::make_unique<SharewellMemo>(); }

@@ -1,8 +1,8 @@
-// sharewell: the policy people should just use. Users in turn, who used least first
-// (order/fair.h); within a user an order that puts the short first without leaving the long to the
-// end (order/drain.h); a placement that shares within a slowdown bound over every
-// job's lifetime (placement/share.h), cores as a job can use them (sizing/slim.cc), and on small
-// clusters of several GPU models an exchange that gives each job the model it is worth
+// sharewell: the policy people should just use. Who is due goes first: by submission and by what is
+// left to do, later for users who used much (order/due.h). A placement that shares within a
+// slowdown bound over every job's lifetime (placement/share.h), nodes kept for jobs of several GPUs
+// that wait (reservations.h), cores as a job can use them (sizing/slim.cc), and on small clusters
+// of several GPU models an exchange that gives each job the model it is worth
 // (generations/generations.h).
 #pragma once
 

@@ -17,11 +17,12 @@ class FairOrder : public Order {
   double TailFrom(const core::Snapshot& snapshot) const override {
     return within_->TailFrom(snapshot);
   }
+  int Stage(const core::Snapshot& snapshot) const override { return within_->Stage(snapshot); }
   bool ByUser() const override { return true; }
   double UserKey(const core::Snapshot& snapshot, core::UserId user) const override {
     return (snapshot.usage(user) + snapshot.gpus_held(user) * kTurn) / snapshot.weight(user);
   }
-  double Charge(const core::JobView& view) const override {
+  double Charge(const core::Snapshot&, const core::JobView& view) const override {
     return view.job.gpus * kTurn / view.job.weight;
   }
 

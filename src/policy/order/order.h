@@ -12,8 +12,11 @@ namespace sharewell::policy {
 class Order {
  public:
   virtual ~Order() = default;
-  // A waiting job's key must not change while it waits, except through UserKey.
+  // A waiting job's key must not change while it waits, except through UserKey and Stage.
   virtual double Key(const core::Snapshot& snapshot, const core::JobView& view) const = 0;
+  // Keys may hang on how many wait, through this number alone: when it changes, all are worked out
+  // anew.
+  virtual int Stage(const core::Snapshot&) const { return 0; }
   // Jobs whose key is at least this go first, largest first.
   virtual double TailFrom(const core::Snapshot&) const {
     return std::numeric_limits<double>::infinity();
@@ -25,11 +28,13 @@ class Order {
                                                  const core::JobView&) const {
     return std::nullopt;
   }
-  // True: jobs are ordered by their user's key first, which may change at any time.
+  // True: jobs are ordered by their user's key first, which may change at any time; or by the sum
+  // of that and their own, where AddsUserKey (in the tail by the user's first all the same).
   virtual bool ByUser() const { return false; }
+  virtual bool AddsUserKey() const { return false; }
   virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }
   // What a job adds to its user's key, within the decision that gives it a place. Not negative.
-  virtual double Charge(const core::JobView&) const { return 0; }
+  virtual double Charge(const core::Snapshot&, const core::JobView&) const { return 0; }
 };
 
 // Work left as believed. A job of unknown length is expected to run as long again as it already

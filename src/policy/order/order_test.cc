@@ -8,6 +8,7 @@
 #include "policy/line.h"
 #include "policy/order/decreasing.h"
 #include "policy/order/drain.h"
+#include "policy/order/due.h"
 #include "policy/order/fair.h"
 #include "policy/order/fifo.h"
 #include "policy/order/gain.h"
@@ -52,8 +53,8 @@ TEST(Fifo, IsByTimeOfSubmissionThenById) {
 
 TEST(EveryOrder, PutsPriorityFirst) {
   const auto fair = [] { return NewFairOrder(NewDrainOrder()); };
-  for (std::unique_ptr<Order> (*make)() :
-       {&NewFifoOrder, &NewSjfOrder, +fair, &NewGainOrder, &NewDecreasingOrder, &NewDrainOrder}) {
+  for (std::unique_ptr<Order> (*make)() : {&NewFifoOrder, &NewSjfOrder, +fair, &NewGainOrder,
+                                           &NewDecreasingOrder, &NewDrainOrder, &NewDueOrder}) {
     SnapshotBuilder s(OneGpu());
     s.Waiting({.seconds = 100});
     s.Waiting({.seconds = 50});
@@ -242,6 +243,59 @@ TEST(Line, TheOldestIsOfTheUserWhoseTurnItIs) {
     line.Rebuild(*s);
     EXPECT_EQ(line.Oldest(*s), oldest);
   }
+}
+
+// A stream: somebody submits every minute, so that no end is in sight.
+void SubmitEveryMinute(SnapshotBuilder& s, std::size_t gpus) {
+  for (int k = 0; k < 12; ++k) {
+    s.At(60.0 * k);
+    s.Running({.seconds = 1e6, .submit = 60.0 * k, .user = 9},
+              {static_cast<std::size_t>(k) % gpus});
+  }
+}
+
+TEST(Due, TheShortGoesBeforeWhoCameEarlierUnlessItCameMuchLater) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  SubmitEveryMinute(s, 8);
+  const JobId hour = s.Waiting({.seconds = 3600, .submit = 660});
+  const JobId soon = s.Waiting({.seconds = 600, .submit = 660 + 4 * 3600});
+  const JobId late = s.Waiting({.seconds = 600, .submit = 660 + 5 * 3600});
+  EXPECT_THAT(Turn(s, *NewDueOrder()), ElementsAre(soon.index(), hour.index(), late.index()));
+}
+
+TEST(Due, TheLongGoAsTheyCameUntilTheQueueIsLong) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  SubmitEveryMinute(s, 8);
+  const JobId first = s.Waiting({.seconds = 30000, .submit = 660});
+  const JobId second = s.Waiting({.seconds = 10000, .submit = 661});
+  const auto due = NewDueOrder();
+  EXPECT_EQ(due->Stage(*s), 0);
+  EXPECT_THAT(Turn(s, *due), ElementsAre(first.index(), second.index()));
+  const JobId much = s.Waiting({.seconds = 8 * 5 * 4 * 3600, .submit = 662});
+  EXPECT_GT(due->Stage(*s), 0) << "more waits than all GPUs do in four hours";
+  EXPECT_THAT(Turn(s, *due), ElementsAre(second.index(), first.index(), much.index()));
+}
+
+TEST(Due, ALineKnowsWhenItsKeysAreOutdated) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  SubmitEveryMinute(s, 8);
+  s.Waiting({.seconds = 3000, .submit = 660});
+  const auto due = NewDueOrder();
+  Line line(*due);
+  line.Rebuild(*s);
+  EXPECT_FALSE(line.Outdated(*s));
+  s.Waiting({.seconds = 8 * 5 * 4 * 3600, .submit = 661});
+  EXPECT_TRUE(line.Outdated(*s));
+}
+
+TEST(Due, WhoUsedMuchIsDueLater) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  SubmitEveryMinute(s, 8);
+  s.At(100000);
+  const JobId heavy = s.Waiting({.seconds = 600, .submit = 99000, .user = 9});
+  const JobId light = s.Waiting({.seconds = 600, .submit = 99600, .user = 1});
+  const JobId later = s.Waiting({.seconds = 600, .submit = 99999, .user = 1});
+  EXPECT_THAT(Turn(s, *NewDueOrder()), ElementsAre(light.index(), later.index(), heavy.index()));
 }
 
 TEST(Decreasing, IsByPredictedUtilisation) {

@@ -1,0 +1,28 @@
+// due: the order of the policy `sharewell`. Each job has a time by which it should go, and the
+// earliest goes first: its submission, and kPatience times what it has left. So the short go before
+// the long, and nobody is overtaken by who comes much later: a job of an hour by none that is
+// submitted five hours after it. While the queue is short, what a job has left counts up to an
+// hour: the long ones gain nothing from each other's waiting, and go in the order in which they
+// came. The longer the queue, the higher that limit is: where it is long for days, due times lie
+// far in the past and would be no more than the order of submission.
+//
+// A user who has used much (what was used a day ago counts half, core::kUsageHalfLife) is due
+// later: by kUserDelay where he alone used the whole cluster, in proportion where less, over his
+// weight. A GPU in hand counts as ten more minutes of use, so that GPUs that come free together are
+// dealt out in turn.
+//
+// Where nobody else is expected (a batch) the jobs so long that the end would hang on them go first
+// (order/drain.h), and nothing limits what a job has left. Never preempts. Equals go by submission
+// and id. Assumes that believed durations are right within a factor; unknown ones count as ten
+// minutes, or as long as the job has run already.
+#pragma once
+
+#include <memory>
+
+#include "policy/order/order.h"
+
+namespace sharewell::policy {
+
+std::unique_ptr<Order> NewDueOrder();
+
+}  // namespace sharewell::policy

@@ -1,0 +1,58 @@
+// Reservations: nodes kept for jobs that wait for several GPUs, while a plan is made. Small jobs
+// find a place all the time; a whole node hardly ever comes free by itself. So the first few, in
+// turn, that have waited half as long as they last (a day at most) have the nodes kept on which
+// their GPUs are believed to be idle soonest. Nobody else is placed there, but who is believed to
+// have ended by then even if he takes kSurely times as long (EASY backfilling, Lifka 1995, with
+// several reservations). A job whose duration nobody knows is expected to last as long as the
+// longest of such jobs that run has run so far. Nothing is remembered: each plan keeps anew.
+//
+// A job of one GPU takes the first that is free in its turn. Where it is short of something else
+// (cores, host memory), a node is kept for it once it was overtaken by one submitted a day later,
+// if none is kept for another.
+//
+// Assumes that believed ends are right within a factor. Ties by node. O(GPUs of the cluster) for
+// each of kMostKept.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/snapshot.h"
+#include "policy/ledger.h"
+
+namespace sharewell::policy {
+
+class Reservations {
+ public:
+  // Both must outlive it; nodes of the ledger are closed and opened.
+  Reservations(const core::Snapshot& snapshot, Ledger& ledger)
+      : snapshot_(snapshot), ledger_(ledger) {}
+  ~Reservations() { ledger_.Reopen(snapshot_); }
+  Reservations(const Reservations&) = delete;
+  Reservations& operator=(const Reservations&) = delete;
+
+  // A job in its turn has found no place: keeps nodes for it, if it is one that waits for long.
+  void Keep(const core::JobView& view);
+  // Opens the nodes on which the job would surely have ended in time while `start` tries; what it
+  // returned. False where there are none, or for several GPUs too few idle ones.
+  bool WithKept(const core::JobView& view, const std::function<bool()>& start);
+  // For whom nodes are kept first of all; not valid: for nobody.
+  core::JobId first() const { return kept_.empty() ? core::JobId() : kept_.front().job; }
+
+ private:
+  struct Kept {
+    core::JobId job;
+    double until = 0;  // seconds from now
+    std::vector<core::NodeId> nodes;
+  };
+  bool WaitsForLong(const core::JobView& view) const;
+  double LatestEnd(const core::JobView& view);
+
+  const core::Snapshot& snapshot_;
+  Ledger& ledger_;
+  std::vector<Kept> kept_;
+  std::optional<double> unknown_;  // how long a job of unknown duration lasts, once asked
+};
+
+}  // namespace sharewell::policy
