@@ -41,7 +41,8 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http
   const auto write = [&](json::Writer& writer, const core::LimitKey& key) {
     const double limit = core::ValueOf(limits.limits, key);
     const auto found = counted.find(key.name);
-    const auto used = found == counted.end() ? std::nullopt : std::optional(found->second);
+    std::optional<double> used;
+    if (found != counted.end()) used = found->second;
     writer.Field("name", key.name);
     writer.Field("what", key.what);
     writer.Field("unit", key.is_bytes()            ? "bytes"

@@ -289,34 +289,6 @@ double StepWork::GpuOf(OpClass of, const Rates& rates) const {
 
 double StepWork::GpuRest(const Rates& rates) const { return All(RestOf(*this, rates)); }
 
-double StepWork::Host(const Rates& rates) const {
-  return ((forward + pointwise * rates.host_pointwise) * rates.host_forward +
-          backward * rates.host_backward + view_calls * rates.host_view + casts * rates.host_cast +
-          convs * rates.host_conv + norms * rates.host_norm +
-          recurrent_steps * rates.host_recurrent_step + rates.host_step +
-          weights * rates.host_weight) *
-         host_time;
-}
-
-double StepWork::Load(const Rates& rates) const {
-  const double sample = other_inputs > 0 ? inputs * rates.load_tensor : rates.load_sample;
-  const double crowd = 1 + rates.load_crowd * std::max(0, workers - 1);
-  return (batch * sample + float_inputs * rates.load_float + other_inputs * rates.load_other) *
-         crowd * host_time;
-}
-
-// Copies go by the memory, which is as fast on a day when launches are slow.
-double StepWork::Pin(const Rates& rates) const {
-  return float_inputs * rates.pin_float + other_inputs * rates.pin_other;
-}
-
-double StepWork::Step(const Rates& rates, double gpu_seconds) const {
-  const double p = rates.overlap, load = Load(rates);
-  double overlapping = std::pow(gpu_seconds, p) + std::pow(Host(rates), p);
-  if (workers > 0) overlapping += std::pow(load / workers, p) + std::pow(Pin(rates), p);
-  return std::pow(overlapping, 1 / p) + (workers > 0 ? 0 : load);
-}
-
 double Base::Step(double gpu_seconds) const {
   const double overlapping = std::pow(gpu_seconds, overlap) + std::pow(host, overlap) +
                              std::pow(worker, overlap) + std::pow(pin, overlap);
@@ -381,7 +353,8 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   work.sum_kernels = cost.backward.kernels - backward.kernels;
   work.update_bytes = cost.update.bytes;
   work.update_kernels = cost.update.kernels;
-  if (query.graph->told) work.pointwise += cost.update.calls;  // one weight after the other
+  work.told = query.graph->told.has_value();
+  if (work.told) work.pointwise += cost.update.calls;  // one weight after the other
   work.copy_bytes = cost.input_bytes;
   // The loss is computed in full precision: log-softmax and its gradient, or the like.
   if (query.run.training) work.loss_bytes = cost.output_elements * (work.half ? 24 : 16);

@@ -72,6 +72,7 @@ struct StepWork {
   };
   std::vector<Op> ops;  // those with kernels
   bool half = false, tensor_units = false;
+  bool told = false;                          // what the host does is told, call by call
   double peak = 0, plain = 0, bandwidth = 0;  // FLOP/s on matrix units, on plain cores; bytes/s
   // Gradients that several readers send back are added up, operator by operator of their own.
   double sum_bytes = 0, sum_kernels = 0;

@@ -197,6 +197,15 @@ TEST(Base, LoaderProcessesAreInEachOthersWay) {
 }
 
 // Copies are made by memory, which is no slower on a slow day.
+TEST(Base, ACallThatWasToldCostsTheHostLessThanAnOperatorOfAGraph) {
+  StepWork work;
+  work.forward = work.view_calls = work.backward = 1000;
+  const double of_a_graph = work.Host(BuiltInRates());
+  work.told = true;
+  EXPECT_LT(work.Host(BuiltInRates()), 0.9 * of_a_graph);
+  EXPECT_GT(work.Host(BuiltInRates()), 0.6 * of_a_graph);
+}
+
 TEST(Base, ASlowHostLoadsAndLaunchesSlowerButPinsAsFast) {
   const graph::Graph graph = TestGraph(ImageList(32, 2), 64);
   const core::GpuModel gpu = TestGpu();
