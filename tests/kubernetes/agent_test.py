@@ -9,13 +9,40 @@ import signal
 import subprocess
 import unittest
 
-from cluster import PATIENCE, REPOSITORY
+import yaml
+from cluster import PATIENCE, REPOSITORY, place_of
 from containers import Containers, enter, hierarchies, remove
 from postgres import POSTGRES, start_postgres
 from program import PROGRAM, Speaker
 from serving import OURS, SMALL, ServeTest, condition, placed
 
 TEST = "test.sharewell.io/"
+WATCHED = """
+kind: Pod
+apiVersion: v1
+metadata: {{name: {name}, annotations: {{sharewell.io/watch: "true"}}}}
+spec:
+  containers:
+    - name: main
+      image: example.org/train
+      command: [/usr/bin/python3, {script}]
+      env:
+        - {{name: OMP_NUM_THREADS, value: "1"}}
+        - {{name: PYTHONPATH, value: {folder}/lib}}
+"""
+TRAIN = """
+import time, mine, torch
+from torch import nn
+net = nn.Linear(64, 10)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(512, 64), torch.randint(10, (512,))), batch_size=32)
+while True:
+    for x, y in data:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        time.sleep(0.05)
+"""
 AGENT_UID = "a9e27000-1b2c-4d3e-8f90-a1b2c3d4e5f6"
 NAME_SPACE = ["unshare", "--cgroup"]
 CONTAINED = NAME_SPACE if subprocess.run([*NAME_SPACE, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 else []
@@ -154,7 +181,39 @@ class RealPublished(Published, ServeTest):
 
 
 class FakeSeen(Seen, AgentTest):
-    pass
+    def make(self, name, script):
+        """A pod as its user writes it, injected and applied."""
+        done = subprocess.run([PROGRAM, "kubernetes", "inject"], input=WATCHED.format(name=name, script=script, folder=script.parent), capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for document in yaml.safe_load_all(done.stdout):
+            document["metadata"].setdefault("namespace", "default")
+            if document["kind"] == "Pod" or not self.applied:
+                self.cluster.create(*place_of(document))
+        self.applied = True
+        number = self.number(name)
+        self.cluster.wait_until(lambda: (self.cluster.pod(name) or {}).get("status", {}).get("phase") == "Running", lambda: self.server.why(number))
+        return number
+
+    def test_a_pod_that_is_watched_tells_its_steps_and_the_next_of_its_kind_is_known(self):
+        """An unmodified script in the PyTorch of Debian, which the manifest gives a PYTHONPATH of its own."""
+        self.applied = False
+        self.add_nodes("n1", gpus=2, capacity={"cpu": "64"})
+        containers = self.contain()
+        self.serve_with_agents()
+        self.watch("n1", containers)
+        script = self.cluster.folder / "train.py"
+        script.write_text(TRAIN, encoding="ascii")
+        (script.parent / "lib").mkdir(exist_ok=True)
+        (script.parent / "lib" / "mine.py").touch()
+        first = self.make("a", script)
+        self.wait_for_job(first, lambda job: job["told"] and job["steps_per_second"], "it told nothing")
+        job = self.server.job(first)
+        self.assertEqual((job["told"]["batch"], job["told"]["optimizer"], job["steps_by"], job["needs"]["source"]), (32, "SGD", "watcher", "predicted"))
+        second = self.make("b", script)
+        self.assertIn("the last run of the same script", self.server.job(second)["needs"]["from"])
+        self.wait_for_job(second, lambda job: job["told"], "it told nothing")
+        self.assertEqual(self.server.job(second)["told"]["fingerprint"], job["told"]["fingerprint"])
 
 
 @unittest.skipUnless(POSTGRES, "no PostgreSQL here")

@@ -1,6 +1,7 @@
 """Plays the containers of a cluster's pods (cluster.py): a real process for each pod that runs, in a control group as a kubelet makes it, with the
 volume for its steps where a kubelet puts it. The process is a training loop without a GPU: so many steps a second alone on its GPU, and so many beside
-another, as the pod's annotations test.sharewell.io/alone and /beside say. Needs root and control groups that can be made."""
+another, as the pod's annotations test.sharewell.io/alone and /beside say; in a pod with sharewell.io/watch it is its container's own command, with its
+environment and its volumes. Needs root and control groups that can be made."""
 
 import os
 import pathlib
@@ -98,9 +99,27 @@ class Containers:
             folder.mkdir(parents=True, exist_ok=True)
         (gpu / uid).touch()
         groups = self.make_groups(uid)
-        process = subprocess.Popen([sys.executable, "-c", TRAIN, volume / "steps", gpu, notes.get("test.sharewell.io/alone", "20"),
-                                    notes.get("test.sharewell.io/beside", "20")], stdin=subprocess.DEVNULL, preexec_fn=lambda: enter(groups))
+        command = [sys.executable, "-c", TRAIN, volume / "steps", gpu, notes.get("test.sharewell.io/alone", "20"), notes.get("test.sharewell.io/beside", "20")]
+        env = None
+        if "sharewell.io/watch" in notes:
+            command, env = self._own_command(pod, volume)
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, preexec_fn=lambda: enter(groups))
         self.running[uid] = (process, groups, gpu / uid)
+
+    def _own_command(self, pod, steps):
+        """Of its container, with the folders of its volumes in the place of where they would be mounted."""
+        (container,), uid = pod["spec"]["containers"], pod["metadata"]["uid"]
+        folder = self.kubelet / "pods" / uid / "volumes/kubernetes.io~configmap/sharewell-watcher"
+        (volume,) = [one["configMap"] for one in pod["spec"]["volumes"] if one["name"] == "sharewell-watcher"]
+        data = self.cluster.get(f"/api/v1/namespaces/{pod['metadata']['namespace']}/configmaps/{volume['name']}")["data"]
+        for item in volume["items"]:
+            (folder / item["path"]).parent.mkdir(parents=True, exist_ok=True)
+            (folder / item["path"]).write_text(data[item["key"]], encoding="utf-8")
+        places = {"sharewell-steps": steps, "sharewell-watcher": folder}
+        env = {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+        for mount in container["volumeMounts"]:
+            env = {name: value.replace(mount["mountPath"], str(places[mount["name"]])) for name, value in env.items()}
+        return container["command"], env
 
     def _end(self, uid):
         process, groups, on_gpu = self.running.pop(uid)

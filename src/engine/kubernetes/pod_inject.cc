@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,13 @@ const std::vector<Entry>& Variables() {
 // Where the pod's processes tell of their steps. The agent of the node finds it by this name.
 Entry StepsVolume() { return {"sharewell-steps", R"("emptyDir": {})"}; }
 Entry StepsMount() { return {"sharewell-steps", R"("mountPath": "/sharewell-steps")"}; }
+constexpr const char* kPath = "PYTHONPATH";
+// The watcher makes a file in it (docs/formats/watch-pipe.md).
+Entry WatchFolder() { return {"SHAREWELL_WATCH_PIPE", R"("value": "/sharewell-steps/")"}; }
+Entry WatcherPath() { return {kPath, fmt::format(R"("value": "{}")", kWatcherFolder)}; }
+Entry WatcherMount() {
+  return {std::string(kWatcherName), fmt::format(R"("mountPath": "{}")", kWatcherFolder)};
+}
 
 constexpr std::array<std::string_view, 6> kTemplates = {
     "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"};
@@ -63,9 +72,10 @@ std::string InBrackets(const std::vector<Entry>& entries) {
 
 class Injector {
  public:
-  Injector(std::string_view text, std::string_view scheduler)
+  Injector(std::string_view text, std::string_view scheduler, const WatcherContents& watcher)
       : text_(text),
         scheduler_(scheduler),
+        watcher_(watcher),
         line_end_(text.find("\r\n") == std::string_view::npos ? "\n" : "\r\n") {}
 
   // Of one document: all pods in it.
@@ -75,6 +85,9 @@ class Injector {
       for (const PlainYaml& item : object.At("items").list) RETURN_IF_ERROR(Take(item));
       return {};
     }
+    const PlainYaml& metadata = object.At("metadata");
+    space_ = metadata.TextAt("namespace");
+    if (kind == "ConfigMap" && metadata.TextAt("name") == kWatcherName) has_map_.insert(space_);
     const PlainYaml& spec = object.At("spec");
     if (kind == "Pod") return TakePod(object, "");
     if (std::find(kTemplates.begin(), kTemplates.end(), kind) != kTemplates.end()) {
@@ -88,6 +101,13 @@ class Injector {
   }
 
   int pods() const { return pods_; }
+  // Namespaces that have pods to be watched, and no ConfigMap of the watcher in what was taken.
+  std::vector<std::string> MapsMissing() const {
+    std::vector<std::string> missing;
+    std::set_difference(watched_.begin(), watched_.end(), has_map_.begin(), has_map_.end(),
+                        std::back_inserter(missing));
+    return missing;
+  }
 
   std::string Apply() {
     std::stable_sort(insertions_.begin(), insertions_.end(),
@@ -112,7 +132,9 @@ class Injector {
       return UsageError("a pod has no {}.containers; write at least one", path);
     }
     ++pods_;
-    RETURN_IF_ERROR(CheckWords(pod.At("metadata").At("annotations"), where));
+    const auto watch = CheckWords(pod.At("metadata").At("annotations"), where);
+    RETURN_IF_ERROR(watch);
+    if (*watch) watched_.insert(space_);
     const PlainYaml& named = spec.At("schedulerName");
     if (named.kind == YamlKind::kNull) {
       AddEntry(spec, fmt::format(R"("schedulerName": "{}")", scheduler_),
@@ -123,16 +145,19 @@ class Injector {
           "Sharewell",
           path, Quoted(named.text));
     }
-    RETURN_IF_ERROR(AddMissing(spec, "volumes", {StepsVolume()}, path));
+    std::vector<Entry> volumes = {StepsVolume()};
+    if (*watch) volumes.push_back({std::string(kWatcherName), WatcherVolume(watcher_)});
+    RETURN_IF_ERROR(AddMissing(spec, "volumes", volumes, path));
     for (const char* list : {"initContainers", "containers"}) {
       for (const PlainYaml& container : spec.At(list).list) {
-        RETURN_IF_ERROR(TakeContainer(container, path + "." + list));
+        RETURN_IF_ERROR(TakeContainer(container, path + "." + list, *watch));
       }
     }
     return {};
   }
 
-  static Result<void> CheckWords(const PlainYaml& annotations, const std::string& where) {
+  // Whether it is to be watched.
+  static Result<bool> CheckWords(const PlainYaml& annotations, const std::string& where) {
     KubePod pod;
     for (std::size_t i = 0; i < annotations.keys.size(); ++i) {
       const std::string_view key = annotations.keys[i];
@@ -141,15 +166,43 @@ class Injector {
     }
     const PodWords words = ParsePodWords(pod);
     const std::string& wrong = words.refusal.empty() ? words.problem : words.refusal;
-    if (wrong.empty()) return {};
+    if (wrong.empty()) return words.watch;
     return UsageError("{}metadata.annotations of a pod: {}", where, wrong);
   }
 
-  Result<void> TakeContainer(const PlainYaml& container, const std::string& path) {
+  Result<void> TakeContainer(const PlainYaml& container, const std::string& path, bool watch) {
     if (container.kind != YamlKind::kMap) return UsageError("{} has an entry that is no map", path);
     const std::string name = "container " + Quoted(container.TextAt("name"));
-    RETURN_IF_ERROR(AddMissing(container, "env", Variables(), name));
-    return AddMissing(container, "volumeMounts", {StepsMount()}, name);
+    std::vector<Entry> variables = Variables(), mounts = {StepsMount()};
+    if (watch) {
+      for (const PlainYaml& one : container.At("env").list) {
+        if (one.TextAt("name") == kPath) RETURN_IF_ERROR(AddToPath(one, name));
+      }
+      variables.push_back(WatchFolder());
+      variables.push_back(WatcherPath());
+      mounts.push_back(WatcherMount());
+    }
+    RETURN_IF_ERROR(AddMissing(container, "env", variables, name));
+    return AddMissing(container, "volumeMounts", mounts, name);
+  }
+
+  // The watcher's folder in front of a PYTHONPATH that stands there.
+  Result<void> AddToPath(const PlainYaml& variable, const std::string& name) {
+    const PlainYaml& value = variable.At("value");
+    if (value.text.starts_with(kWatcherFolder)) return {};
+    if (value.kind == YamlKind::kText && value.at < text_.size()) {
+      const std::string colon = value.text.empty() ? "" : ":";
+      const char first = text_[value.at];
+      const bool quoted = first == '"' || first == '\'';
+      if (quoted || (!value.text.empty() && text_.substr(value.at).starts_with(value.text))) {
+        insertions_.push_back({value.at + (quoted ? 1 : 0), std::string(kWatcherFolder) + colon});
+        return {};
+      }
+    }
+    return UsageError(
+        "{}: the watcher cannot be put in front of its PYTHONPATH; write its value on one line, or "
+        "remove the annotation {}watch",
+        name, kKubePrefix);
   }
 
   // Those that the list of that name does not have yet; `owner`: whose list it is.
@@ -252,14 +305,25 @@ class Injector {
   }
 
   const std::string_view text_, scheduler_;
+  const WatcherContents& watcher_;
   const std::string line_end_;
   std::vector<Insertion> insertions_;
   int pods_ = 0;
+  std::string space_;                        // of the object that is looked at
+  std::set<std::string> watched_, has_map_;  // namespaces
 };
+
+// Whether that is the same text, or one with the watcher's folder in front.
+bool IsSameText(std::string_view before, std::string_view after) {
+  if (before == after) return true;
+  if (!after.starts_with(kWatcherFolder)) return false;
+  after.remove_prefix(kWatcherFolder.size());
+  return before.empty() ? after.empty() : after.starts_with(':') && after.substr(1) == before;
+}
 
 // Whether `after` is `before` with more keys and more entries at the beginning of lists.
 bool IsWithin(const PlainYaml& before, const PlainYaml& after) {
-  if (before.kind != after.kind || before.text != after.text) return false;
+  if (before.kind != after.kind || !IsSameText(before.text, after.text)) return false;
   if (before.kind == YamlKind::kList) {
     if (after.list.size() < before.list.size()) return false;
     const std::size_t more = after.list.size() - before.list.size();
@@ -278,14 +342,48 @@ bool IsWithin(const std::vector<PlainYaml>& before, const std::vector<PlainYaml>
                     [](const PlainYaml& a, const PlainYaml& b) { return IsWithin(a, b); });
 }
 
+// Whether the first line that says anything begins a document.
+bool BeginsADocument(std::string_view yaml) {
+  while (!yaml.empty()) {
+    const std::size_t end = std::min(yaml.find('\n'), yaml.size());
+    const std::string_view line = yaml.substr(0, end);
+    const std::size_t word = line.find_first_not_of(" \t\r");
+    if (word != std::string_view::npos && line[word] != '#') {
+      return line.starts_with("---") || line.starts_with('%');
+    }
+    yaml.remove_prefix(std::min(end + 1, yaml.size()));
+  }
+  return false;
+}
+
+// The ConfigMaps of these namespaces, in front.
+Result<std::string> WithMaps(const std::vector<std::string>& spaces, const WatcherContents& watcher,
+                             std::string pods) {
+  if (spaces.empty()) return pods;
+  std::string out;
+  for (const std::string& space : spaces) {
+    if (!out.empty()) out += "---\n";
+    out += WatcherMap(watcher, space);
+  }
+  if (!BeginsADocument(pods)) out += "---\n";
+  out += pods;
+  const auto before = ParsePlainYamls(pods), after = ParsePlainYamls(out);
+  if (before && after && after->size() == before->size() + spaces.size()) return out;
+  return UsageError(
+      "the ConfigMap of the watcher cannot be put in front of it; take out what stands before its "
+      "first document, or the annotation {}watch",
+      kKubePrefix);
+}
+
 }  // namespace
 
-Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler) {
+Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler,
+                               const WatcherContents& watcher) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (yaml.starts_with(kByteOrderMark)) yaml.remove_prefix(kByteOrderMark.size());
   const auto documents = ParsePlainYamls(yaml);
   RETURN_IF_ERROR(documents);
-  Injector injector(yaml, scheduler);
+  Injector injector(yaml, scheduler, watcher);
   for (const PlainYaml& document : *documents) RETURN_IF_ERROR(injector.Take(document));
   if (injector.pods() == 0) {
     return UsageError(
@@ -296,10 +394,12 @@ Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler
   // Whatever the text looks like: what comes out says all that went in, and needs nothing more.
   const auto again = ParsePlainYamls(out);
   if (again && IsWithin(*documents, *again)) {
-    Injector rest(out, scheduler);
+    Injector rest(out, scheduler, watcher);
     bool good = true;
     for (const PlainYaml& document : *again) good = good && rest.Take(document).has_value();
-    if (good && rest.pods() == injector.pods() && rest.Apply() == out) return out;
+    if (good && rest.pods() == injector.pods() && rest.Apply() == out) {
+      return WithMaps(injector.MapsMissing(), watcher, std::move(out));
+    }
   }
   return UsageError(
       "lines cannot be added to it safely; write it in the usual form (two spaces for each level, "

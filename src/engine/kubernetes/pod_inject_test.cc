@@ -9,14 +9,18 @@ namespace sharewell::engine {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+
+const WatcherContents kWatcher = {{"sitecustomize.py", "print('\\n')\n"},
+                                  {"sharewell_watch/steps.py", "a = \"b\"\n"}};
 
 std::string Injected(const std::string& text) {
-  const auto out = InjectPods(text, "sharewell");
+  const auto out = InjectPods(text, "sharewell", kWatcher);
   return out ? *out : "error: " + out.error().message;
 }
 
 std::string Refusal(const std::string& text) {
-  const auto out = InjectPods(text, "sharewell");
+  const auto out = InjectPods(text, "sharewell", kWatcher);
   return out ? "taken: " + *out : out.error().message;
 }
 
@@ -114,6 +118,85 @@ TEST(PodInject, TemplatesOfWorkloadsAndListsOfThem) {
       "    containers:\n    - name: a\n");
   EXPECT_THAT(two, HasSubstr("kind: Service\nspec: {}\n---\n"));
   EXPECT_THAT(two, HasSubstr("    schedulerName: sharewell\n"));
+}
+
+constexpr const char* kWatch = "metadata: {annotations: {sharewell.io/watch: \"true\"}}\n";
+
+TEST(PodInject, APodThatIsToBeWatchedGetsTheWatcherAndItsConfigMap) {
+  const std::string text = std::string("kind: Pod\n") + kWatch +
+                           "spec:\n  containers:\n    - name: main\n      image: x\n";
+  const std::string out = Injected(text);
+  EXPECT_TRUE(out.starts_with(
+      "# The watcher of Sharewell, which pods with the annotation sharewell.io/watch run.\n"
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sharewell-watcher\ndata:\n"
+      "  sitecustomize.py: \"print('\\\\n')\\n\"\n"
+      "  sharewell_watch.steps.py: \"a = \\\"b\\\"\\n\"\n---\nkind: Pod\n"))
+      << out;
+  EXPECT_THAT(out, HasSubstr("    - name: sharewell-watcher\n"
+                             "      configMap: {name: \"sharewell-watcher\", optional: true, "
+                             "items: [{key: \"sitecustomize.py\", path: \"sitecustomize.py\"}, "
+                             "{key: \"sharewell_watch.steps.py\", "
+                             "path: \"sharewell_watch/steps.py\"}]}\n"));
+  EXPECT_THAT(out, HasSubstr("        - name: SHAREWELL_WATCH_PIPE\n"
+                             "          value: \"/sharewell-steps/\"\n"
+                             "        - name: PYTHONPATH\n"
+                             "          value: \"/sharewell-watcher\"\n"));
+  EXPECT_THAT(out, HasSubstr("        - name: sharewell-watcher\n"
+                             "          mountPath: \"/sharewell-watcher\"\n"));
+  EXPECT_EQ(Injected(out), out);
+  for (const char* word : {"\"false\"", "\"no\""}) {
+    const std::string other =
+        "kind: Pod\nmetadata: {annotations: {sharewell.io/watch: " + std::string(word) +
+        "}}\nspec: {containers: [{name: a}]}\n";
+    EXPECT_THAT(Injected(other), Not(HasSubstr("sharewell-watcher"))) << word;
+  }
+}
+
+TEST(PodInject, TheWatcherStandsInFrontOfWhatAManifestSets) {
+  const auto with = [](const std::string& value) {
+    return std::string("kind: Pod\n") + kWatch +
+           "spec:\n  containers:\n  - name: a\n    env:\n    - {name: PYTHONPATH" + value + "}\n";
+  };
+  EXPECT_THAT(Injected(with(", value: /mine")), HasSubstr("value: /sharewell-watcher:/mine}"));
+  EXPECT_THAT(Injected(with(", value: '/a:/b'")), HasSubstr("value: '/sharewell-watcher:/a:/b'}"));
+  EXPECT_THAT(Injected(with(", value: \"\"")), HasSubstr("value: \"/sharewell-watcher\"}"));
+  for (const char* value : {", value: /mine", ", value: '/a'", ", value: \"\""}) {
+    const std::string once = Injected(with(value));
+    EXPECT_EQ(Injected(once), once);
+  }
+  for (const char* value : {"", ", valueFrom: {fieldRef: {fieldPath: x}}"}) {
+    EXPECT_THAT(Refusal(with(value)),
+                HasSubstr("container 'a': the watcher cannot be put in front of its PYTHONPATH"));
+  }
+  EXPECT_THAT(Injected(std::string("kind: Pod\n") + kWatch +
+                       "spec:\n  containers:\n  - name: a\n    env:\n    - name: PYTHONPATH\n"
+                       "      value: /mine # stays\n"),
+              HasSubstr("      value: /sharewell-watcher:/mine # stays\n"));
+}
+
+TEST(PodInject, EachNamespaceHasOneConfigMapOfTheWatcher) {
+  const auto pod = [](const char* name, const char* space) {
+    return std::string("kind: Pod\nmetadata: {name: ") + name + ", namespace: " + space +
+           ", annotations: {sharewell.io/watch: \"true\"}}\nspec: {containers: [{name: a}]}\n";
+  };
+  const std::string out =
+      Injected("# mine\n---\n" + pod("a", "x") + "---\n" + pod("b", "x") + "---\n" + pod("c", "y"));
+  const auto count = [&out](const std::string& word) {
+    int n = 0;
+    for (auto at = out.find(word); at != std::string::npos; at = out.find(word, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("kind: ConfigMap"), 2);
+  EXPECT_THAT(out, HasSubstr("  namespace: \"x\"\n"));
+  EXPECT_THAT(out, HasSubstr("  namespace: \"y\"\n"));
+  EXPECT_EQ(Injected(out), out);
+  const std::string job = Injected(
+      "{\"kind\": \"Job\", \"spec\": {\"template\": {\"metadata\": {\"annotations\": "
+      "{\"sharewell.io/watch\": \"true\"}}, \"spec\": {\"containers\": [{\"name\": \"a\", "
+      "\"env\": [{\"name\": \"PYTHONPATH\", \"value\": \"/m\"}]}]}}}}");
+  EXPECT_THAT(job, HasSubstr("kind: ConfigMap"));
+  EXPECT_THAT(job, HasSubstr("\"value\": \"/sharewell-watcher:/m\""));
+  EXPECT_EQ(Injected(job), job);
 }
 
 TEST(PodInject, WhatCannotBeDoneIsSaid) {

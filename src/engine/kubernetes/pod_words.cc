@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/key_digest.h"
 #include "core/precision_words.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
@@ -23,9 +24,9 @@ constexpr std::size_t kMostPodText = 256;
 // What a Binding writes, and nobody else.
 constexpr std::array<std::string_view, 5> kOfBinding = {"gpu-ids", "sm-share", "memory-limit",
                                                         "job", "attempt"};
-constexpr std::array<std::string_view, 12> kOfUsers = {
-    "batch",     "exclusive", "gpu-memory", "gpu-model",      "gpus",      "max-slowdown",
-    "may-evict", "model",     "pod-group",  "pod-group-size", "precision", "profile"};
+constexpr std::array<std::string_view, 13> kOfUsers = {
+    "batch", "exclusive", "gpu-memory",     "gpu-model", "gpus",    "max-slowdown", "may-evict",
+    "model", "pod-group", "pod-group-size", "precision", "profile", "watch"};
 
 bool IsPlainName(const std::string& text) {
   return !text.empty() && text.size() <= kMostPodText && text[0] != '.' &&
@@ -139,6 +140,7 @@ PodWords ParsePodWords(const KubePod& pod) {
   read.Whole("pod-group-size", 1, kMostGroup, words.group_size);
   read.Flag("exclusive", words.exclusive);
   read.Flag("may-evict", words.may_evict);
+  read.Flag("watch", words.watch);
   ReadMemory(pod, read, words);
   if (const std::string* text = read.Find("max-slowdown")) {
     const auto number = core::ParseNumber(WordReader::Name("max-slowdown"), *text, 1, 100);
@@ -179,6 +181,10 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
   core::Submission& asked = foreign.asked;
   asked.name = words.group.empty() ? pod.name : words.group;
   asked.command = pod.command;
+  // What it runs, as far as its manifest says.
+  std::string script = "pod";
+  for (const std::string& word : pod.command) (script += '\0') += word;
+  if (!pod.command.empty()) asked.script = core::TextOf(core::DigestOf(script));
   asked.gpus = words.gpus * pods;
   if (const auto cpu = pod.requests.find("cpu"); cpu != pod.requests.end() && cpu->second > 0) {
     asked.cores = static_cast<double>(cpu->second) / 1000 * pods;

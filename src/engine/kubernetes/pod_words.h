@@ -1,7 +1,7 @@
 // PodWords: what a user says of a pod in its annotations (sharewell.io/gpus, /model, /batch,
 // /precision, /profile, /gpu-memory, /max-slowdown, /exclusive, /may-evict, /pod-group,
-// /pod-group-size), and what becomes of it: a Submission. All of it is input from anyone: bounded,
-// and it decides on nothing but the pod's own needs. Pure.
+// /pod-group-size, /watch), and what becomes of it: a Submission. All of it is input from anyone:
+// bounded, and it decides on nothing but the pod's own needs. Pure.
 #pragma once
 
 #include <optional>
@@ -24,6 +24,7 @@ struct PodWords {
   std::optional<double> max_slowdown;
   std::vector<std::string> gpu_models;
   bool exclusive = false;
+  bool watch = false;      // its steps are counted and told from inside of it
   bool may_evict = false;  // a pod without an owner may be ended so that others keep their bounds
   std::string group;       // of its namespace; empty: it stands for itself
   int group_size = 1;

@@ -11,6 +11,7 @@
 #include "core/text/quoted.h"
 #include "engine/kubernetes/plain_yaml.h"
 #include "engine/kubernetes/pod_inject.h"
+#include "platform/files/watcher_files.h"
 
 namespace sharewell::cli {
 namespace {
@@ -42,7 +43,7 @@ Result<ExitCode> InjectFromInput(const std::string& scheduler) {
     return UsageError("--scheduler-name: {} is no name of a scheduler; use letters, digits, '-'",
                       core::Quoted(scheduler));
   }
-  auto pods = engine::InjectPods(ReadPods(), scheduler);
+  auto pods = engine::InjectPods(ReadPods(), scheduler, platform::WatcherFiles());
   if (!pods) return tl::unexpected(std::move(pods.error()).Within("kubernetes inject"));
   RETURN_IF_ERROR(WriteOut(*pods));
   return kOk;
