@@ -6,6 +6,7 @@
 MPS_FOLDER=/var/run/sharewell-mps # short: sockets lie in it
 MPS_CONTROL=nvidia-cuda-mps-control
 STEPS_FOLDER=/var/lib/sharewell-steps # jobs tell of their steps there, and `sharewell monitor` counts them
+PACKAGED_WATCHER=/usr/share/sharewell/watcher # where the agent is not root and can put it nowhere
 ANSWER_SECONDS=5
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
@@ -30,8 +31,10 @@ main() {
   mkdir -p -m 755 "$STEPS_FOLDER"
   if [ -n "$(find "$STEPS_FOLDER" -maxdepth 0 -type d -user "$EUID" ! -perm /022 2>/dev/null)" ]; then
     local names=("$SLURM_JOB_ID") name
-    # The agent has put the watcher here, and reads what it tells of the job.
-    if [ -r "$STEPS_FOLDER/watcher/sitecustomize.py" ]; then names+=("$SLURM_JOB_ID.watch"); fi
+    # For the watcher inside of the job, where there is one: the agent puts it here and reads what it tells.
+    if [ -r "$STEPS_FOLDER/watcher/sitecustomize.py" ] || [ -r "$PACKAGED_WATCHER/sitecustomize.py" ]; then
+      names+=("$SLURM_JOB_ID.watch")
+    fi
     rm -f "$STEPS_FOLDER/$SLURM_JOB_ID" "$STEPS_FOLDER/$SLURM_JOB_ID.watch"
     for name in "${names[@]}"; do
       install -m 600 -o "$SLURM_JOB_UID" /dev/null "$STEPS_FOLDER/$name" || say "its steps cannot be counted"

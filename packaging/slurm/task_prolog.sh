@@ -5,6 +5,7 @@
 MPS_FOLDER=/var/run/sharewell-mps
 ANSWER_SECONDS=5
 STEPS_FOLDER=/var/lib/sharewell-steps
+PACKAGED_WATCHER=/usr/share/sharewell/watcher
 settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
@@ -29,9 +30,11 @@ fi
 [ -w "$STEPS_FOLDER/$SLURM_JOB_ID" ] && echo "export SHAREWELL_PROGRESS=$STEPS_FOLDER/$SLURM_JOB_ID"
 
 # The watcher counts the steps of a job that reports none, and tells one of them (docs/watcher.md); `sharewell monitor`
-# has put it there. It is for the first task on a node alone: the others would count the same steps again. A PYTHONPATH
-# of two lines cannot be printed, and a very long one is left as it is.
-watcher="$STEPS_FOLDER/watcher" own="$STEPS_FOLDER/$SLURM_JOB_ID.watch" path="${PYTHONPATH:-}"
+# has put it there, or the package. It is for the first task on a node alone: the others would count the same steps
+# again. A PYTHONPATH of two lines cannot be printed, and a very long one is left as it is.
+watcher="$STEPS_FOLDER/watcher"
+[ -r "$watcher/sitecustomize.py" ] || watcher=$PACKAGED_WATCHER
+own="$STEPS_FOLDER/$SLURM_JOB_ID.watch" path="${PYTHONPATH:-}"
 if [ "${SHAREWELL_WATCH:-}" != 0 ] && [ "${SLURM_LOCALID:-0}" = 0 ] && [ -w "$own" ] && [ -r "$watcher/sitecustomize.py" ] &&
   [[ ${#path} -le 3000 && "$path" != *$'\n'* ]]; then
   echo "export SHAREWELL_WATCH_PIPE=$own"

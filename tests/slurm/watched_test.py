@@ -3,6 +3,7 @@
 hands both on, and the server knows the next submission of the script. With the PyTorch of Debian."""
 
 import os
+import shutil
 import unittest
 
 from guard_test import Agent
@@ -98,6 +99,13 @@ class Watched(ServeTest):
         off = int(self.cluster.run(*submit, stdin=f"#!/bin/bash\n{SAY}\n", env={"SHAREWELL_WATCH": "0"}, user=USER, check=True).stdout)
         self.cluster.wait_job(off, "COMPLETED")
         self.assertEqual(self.cluster.output(off), "pipe=none path=none end\n")
+        # An agent that is not root puts no watcher there: then it is the package's.
+        packaged = shutil.move(self.watcher, self.cluster.folder / "packaged")
+        with open(self.cluster.folder / "etc/sharewell-slurm.conf", "a", encoding="utf-8") as settings:
+            settings.write(f"PACKAGED_WATCHER={packaged}\n")
+        number = int(self.cluster.run(*submit, stdin=f"#!/bin/bash\n{SAY}\n", user=USER, check=True).stdout)
+        self.cluster.wait_job(number, "COMPLETED")
+        self.assertEqual(self.cluster.output(number), f"pipe={self.steps}/{number}.watch path={packaged} end\n")
 
     def test_nonsense_is_said_and_costs_nothing(self):
         number = self.submit("--gres=gpu:1", script='printf "+2\\ngarbage\\n+x\\ndoc 1 0 1 {\\"sharewell_step\\":\\"many\\"}\\n" >> $SHAREWELL_WATCH_PIPE\n'
