@@ -70,6 +70,13 @@ std::string InBrackets(const std::vector<Entry>& entries) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// It stands in a ConfigMap of ours, too. Empty: that of whoever applies it.
+bool IsNamespace(std::string_view name) {
+  return name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
 class Injector {
  public:
   Injector(std::string_view text, std::string_view scheduler, const WatcherContents& watcher)
@@ -134,6 +141,11 @@ class Injector {
     ++pods_;
     const auto watch = CheckWords(pod.At("metadata").At("annotations"), where);
     RETURN_IF_ERROR(watch);
+    if (*watch && !IsNamespace(space_)) {
+      return UsageError(
+          "metadata.namespace {} is no name of a namespace; use small letters, digits and '-'",
+          Quoted(space_));
+    }
     if (*watch) watched_.insert(space_);
     const PlainYaml& named = spec.At("schedulerName");
     if (named.kind == YamlKind::kNull) {

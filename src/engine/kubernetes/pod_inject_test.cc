@@ -197,6 +197,7 @@ TEST(PodInject, EachNamespaceHasOneConfigMapOfTheWatcher) {
   EXPECT_THAT(job, HasSubstr("kind: ConfigMap"));
   EXPECT_THAT(job, HasSubstr("\"value\": \"/sharewell-watcher:/m\""));
   EXPECT_EQ(Injected(job), job);
+  EXPECT_THAT(Refusal(pod("a", "\"x\\ny\"")), HasSubstr("is no name of a namespace"));
 }
 
 TEST(PodInject, WhatCannotBeDoneIsSaid) {
