@@ -141,12 +141,14 @@ void Snapshot::CountBacklog(const JobView& view, int sign) {
   const double left = std::max(total - view.attained.value, 0.02 * total);
   const bool running = view.state == JobState::kRunning;
   const double pace = running && left > 0.02 * total ? view.rate : 0;
-  if (view.state == JobState::kWaiting) waiting_left_ += sign * view.job.gpus * left;
-  left_ += sign * view.job.gpus * (left + pace * view.observed.value);
-  pace_ += sign * view.job.gpus * pace;
+  if (view.state == JobState::kWaiting) sums_.waiting += sign * view.job.gpus * left;
+  sums_.left += sign * view.job.gpus * (left + pace * view.observed.value);
+  sums_.pace += sign * view.job.gpus * pace;
 }
 
-double Snapshot::backlog() const { return std::max(0.0, left_ - pace_ * now_.value); }
+Snapshot::Backlog Snapshot::backlog() const {
+  return {std::max(0.0, sums_.left - sums_.pace * now_.value), std::max(0.0, sums_.waiting)};
+}
 
 void Snapshot::AdvanceTo(Seconds now) {
   SHAREWELL_CHECK(now >= now_);

@@ -129,11 +129,13 @@ class Snapshot {
   double weight(UserId user) const;  // of the user's job that was submitted last
   // When somebody last came to that GPU or left it.
   Seconds changed(GpuId gpu) const { return changed_[gpu.index()]; }
-  // Believed work of all who wait or run, in GPU seconds alone on the reference model. Jobs of
-  // unknown length count ten minutes.
-  double backlog() const;
-  // Of that, those who wait.
-  double waiting_backlog() const { return std::max(0.0, waiting_left_); }
+  // Believed work of all who wait or run, in GPU seconds alone on the reference model, and of those
+  // who wait alone. Jobs of unknown length count ten minutes.
+  struct Backlog {
+    double all = 0;
+    double waiting = 0;
+  };
+  Backlog backlog() const;
   // When the youngest job that was ever started had been submitted: who was submitted well before
   // it and still waits was overtaken.
   Seconds youngest_started() const { return youngest_started_; }
@@ -197,6 +199,12 @@ class Snapshot {
     int gpus = 0;  // held since
     double weight = 1;
   };
+  // The backlog is left - pace x now: kept as sums so that reading it is O(1).
+  struct Sums {
+    double left = 0;
+    double pace = 0;
+    double waiting = 0;
+  };
 
   void Occupy(JobId id, const Allocation& where, int sign);
   void HoldMemory(const JobView& view, const Allocation& where, int sign);
@@ -229,12 +237,9 @@ class Snapshot {
   std::vector<Bytes> cpu_only_memory_;
   int cpu_only_jobs_ = 0;
   int staying_ = 0;
-  // backlog() = left_ - pace_ x now: kept as two sums so that reading it is O(1).
   Seconds youngest_started_;
   std::vector<Seconds> arrivals_;
-  double waiting_left_ = 0;
-  double left_ = 0;
-  double pace_ = 0;
+  Sums sums_;
   std::vector<Usage> usage_;  // by user; what is held since is added on reading
 };
 

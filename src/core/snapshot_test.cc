@@ -30,7 +30,7 @@ TEST(Snapshot, BeginsIdle) {
   SnapshotBuilder s(ClusterBuilder().Node(2).Node(1).Build());
   EXPECT_EQ(s->idle_gpus(), 3);
   EXPECT_EQ(s->idle_gpus(NodeId(0)), 2);
-  EXPECT_EQ(s->backlog(), 0);
+  EXPECT_EQ(s->backlog().all, 0);
   EXPECT_TRUE(s->waiting().empty());
 }
 
@@ -139,7 +139,7 @@ TEST(Snapshot, AnUnknownDurationLeavesAnUnknownRest) {
   SnapshotBuilder s(ClusterBuilder().Node(1).Build());
   const JobId id = s.Waiting({.duration_known = false});
   EXPECT_FALSE(s->remaining(s->job(id)));
-  EXPECT_EQ(s->backlog(), 600) << "counted as ten minutes";
+  EXPECT_EQ(s->backlog().all, 600) << "counted as ten minutes";
 }
 
 TEST(Snapshot, RestartCostIsTheJobsOwnWhereItHasOne) {
@@ -207,7 +207,7 @@ class Model {
       EXPECT_NEAR(s_.cpu_only_cores(NodeId(n)), cpu_cores[n], 1e-6);
     }
     for (std::size_t u = 0; u < held.size(); ++u) EXPECT_EQ(s_.gpus_held(UserId(u)), held[u]);
-    EXPECT_NEAR(s_.backlog(), backlog, 1e-6 * (1 + backlog));
+    EXPECT_NEAR(s_.backlog().all, backlog, 1e-6 * (1 + backlog));
   }
 
  private:
@@ -296,7 +296,8 @@ void ExpectTheSame(const Snapshot& a, const Snapshot& b, const std::vector<JobId
   EXPECT_THAT(b.running(), ElementsAreArray(called(a.running())));
   EXPECT_THAT(b.arrivals(), ElementsAreArray(a.arrivals()));
   EXPECT_EQ(b.youngest_started(), a.youngest_started());
-  EXPECT_EQ(b.backlog(), a.backlog());
+  EXPECT_EQ(b.backlog().all, a.backlog().all);
+  EXPECT_EQ(b.backlog().waiting, a.backlog().waiting);
   EXPECT_EQ(b.cpu_only_jobs(), a.cpu_only_jobs());
   for (std::size_t u = 0; u < 4; ++u) EXPECT_EQ(b.usage(UserId(u)), a.usage(UserId(u)));
   for (std::size_t g = 0; g < a.cluster().gpu_count(); ++g) {

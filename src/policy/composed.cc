@@ -10,6 +10,7 @@
 
 #include "policy/cpu_jobs.h"
 #include "policy/foresight.h"
+#include "policy/gpu_set.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
 #include "policy/paused_place.h"
@@ -35,27 +36,6 @@ namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
-
-// GPUs in the order they were added, each once.
-class GpuSet {
- public:
-  void Clear(std::size_t gpus) {
-    for (GpuId gpu : list_) in_[gpu.index()] = false;
-    list_.clear();
-    in_.resize(gpus, false);
-  }
-  void Add(GpuId gpu) {
-    if (in_[gpu.index()]) return;
-    in_[gpu.index()] = true;
-    list_.push_back(gpu);
-  }
-  void Sort() { std::sort(list_.begin(), list_.end()); }
-  std::span<const GpuId> list() const { return list_; }
-
- private:
-  std::vector<GpuId> list_;
-  std::vector<bool> in_;
-};
 
 struct ComposedMemo : Memo {
   explicit ComposedMemo(const Order& order) : line(order, false) {}

@@ -306,7 +306,13 @@ std::size_t Ledger::FirstOpen(GpuModelId model, core::Ratio busy, std::size_t fr
   return open_[model.index()].First(busy, from);
 }
 
-void Ledger::SetClosed(const Snapshot& snapshot, NodeId node, bool closed) {
+void Ledger::Close(const Snapshot& snapshot, NodeId node, bool closed) {
+  if (closed_[node.index()] == closed) return;
+  if (closed) {
+    closed_nodes_.push_back(node);
+  } else {
+    std::erase(closed_nodes_, node);
+  }
   closed_[node.index()] = closed;
   const auto& facts = snapshot.cluster().node(node);
   if (facts.gpus == 0) return;
@@ -316,21 +322,8 @@ void Ledger::SetClosed(const Snapshot& snapshot, NodeId node, bool closed) {
   }
 }
 
-void Ledger::Close(const Snapshot& snapshot, NodeId node) {
-  if (closed(node)) return;
-  closed_nodes_.push_back(node);
-  SetClosed(snapshot, node, true);
-}
-
-void Ledger::Open(const Snapshot& snapshot, NodeId node) {
-  if (!closed(node)) return;
-  std::erase(closed_nodes_, node);
-  SetClosed(snapshot, node, false);
-}
-
 void Ledger::Reopen(const Snapshot& snapshot) {
-  for (NodeId node : closed_nodes_) SetClosed(snapshot, node, false);
-  closed_nodes_.clear();
+  while (!closed_nodes_.empty()) Close(snapshot, closed_nodes_.back(), false);
 }
 
 }  // namespace sharewell::policy

@@ -89,9 +89,9 @@ class Ledger {
   std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
   bool open(const core::Snapshot& snapshot, core::GpuId gpu) const;
 
-  // Nodes kept for a job that has waited too long: closed to others until Open, or Reopen of all.
-  void Close(const core::Snapshot& snapshot, core::NodeId node);
-  void Open(const core::Snapshot& snapshot, core::NodeId node);
+  // Nodes kept for a job that has waited too long: closed to others until they are opened (`closed`
+  // is false), or Reopen of all.
+  void Close(const core::Snapshot& snapshot, core::NodeId node, bool closed = true);
   void Reopen(const core::Snapshot& snapshot);
   bool closed(core::NodeId node) const { return closed_[node.index()]; }
   bool any_closed() const { return !closed_nodes_.empty(); }
@@ -102,7 +102,6 @@ class Ledger {
   void AddMemory(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& where,
                  int sign);
   void TakeMemory(const core::Snapshot& snapshot, core::NodeId node);
-  void SetClosed(const core::Snapshot& snapshot, core::NodeId node, bool closed);
   void SetIdle(const core::Snapshot& snapshot, core::NodeId node, int idle);
   void SetRoom(core::GpuModelId model, core::GpuId gpu, double room);
   void Count(const core::Snapshot& snapshot, core::JobId id, core::GpuId gpu, int sign);

@@ -15,6 +15,8 @@ using core::Snapshot;
 
 namespace {
 constexpr int kBusySteps = 16;
+// GPU seconds that stand for the most where nobody has used any yet.
+constexpr double kUnused = 3600;
 
 // In steps of a twentieth; beyond 3 they are one.
 int BoundStep(const JobView& view) {
@@ -116,7 +118,8 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       snapshot_(snapshot),
       most_misses_(misses),
       tail_from_(line.order_->TailFrom(snapshot)),
-      users_(UserComesLater{line.order_->AddsUserKey()}) {
+      adds_(line.order_->UserKeyAdds() > 0),
+      users_(UserComesLater{adds_}) {
   const Needs* before = nullptr;  // classes of the same needs follow each other
   std::map<std::uint32_t, std::size_t> users;
   for (const auto& [what, members] : line.classes_) {
@@ -130,6 +133,11 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       user_keys_.push_back(line.order_->ByUser() ? line.order_->UserKey(snapshot, id) : 0);
     }
     cursors_.push_back({members.begin(), end, end, end, missed_.size() - 1, known->second});
+  }
+  if (adds_ && !user_keys_.empty()) {
+    const double most = *std::max_element(user_keys_.begin(), user_keys_.end());
+    scale_ = line.order_->UserKeyAdds() / (most > 0 ? most : kUnused);
+    for (double& key : user_keys_) key *= scale_;
   }
   heads_.resize(user_keys_.size());
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -199,8 +207,7 @@ bool Line::Turns::GoesOn() const {
   if (!user_ || heads_[*user_].empty()) return false;
   if (users_.empty()) return true;
   const User& next = users_.top();
-  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key,
-                     line_.order_->AddsUserKey());
+  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key, adds_);
 }
 
 std::optional<JobId> Line::Turns::Next() {
@@ -228,7 +235,7 @@ std::optional<JobId> Line::Turns::Next() {
 void Line::Turns::Answer(bool served) {
   const std::size_t cursor = heads_[*user_].front().cursor;
   if (served) {
-    user_keys_[*user_] += line_.order_->Charge(snapshot_, snapshot_.job(given_));
+    user_keys_[*user_] += line_.order_->Charge(snapshot_.job(given_)) * scale_;
   } else {
     ++missed_[cursors_[cursor].needs];
   }

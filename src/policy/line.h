@@ -101,7 +101,7 @@ class Line {
       std::size_t number = 0;
       Head head;  // the first of its own
     };
-    // For heaps, whose top is who comes first. `adds`: as Order::AddsUserKey says.
+    // For heaps, whose top is who comes first. `adds`: users' keys to those of jobs.
     static bool ComesLater(const Head& a, double a_key, const Head& b, double b_key, bool adds);
     struct HeadComesLater {
       bool operator()(const Head& a, const Head& b) const { return ComesLater(a, 0, b, 0, false); }
@@ -122,6 +122,8 @@ class Line {
     const core::Snapshot& snapshot_;
     const int most_misses_;
     const double tail_from_;
+    const bool adds_;   // users' keys to those of jobs
+    double scale_ = 1;  // of users' keys
     std::vector<double> user_keys_;
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;

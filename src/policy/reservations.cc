@@ -66,7 +66,7 @@ bool Reservations::WithKept(const JobView& view, const std::function<bool()>& st
     opened.insert(opened.end(), kept.nodes.begin(), kept.nodes.end());
   }
   if (opened.empty() || (view.job.gpus > 1 && idle < view.job.gpus)) return false;
-  for (NodeId node : opened) ledger_.Open(snapshot_, node);
+  for (NodeId node : opened) ledger_.Close(snapshot_, node, false);
   const bool started = start();
   for (NodeId node : opened) ledger_.Close(snapshot_, node);
   return started;

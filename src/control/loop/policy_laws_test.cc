@@ -341,7 +341,9 @@ TEST_P(EveryPolicy, KeepsTheLawsWithTheGuard) {
     ExpectLawful(c, GetParam(), run);
     for (std::size_t j = 0; j < run.outcomes.size(); ++j) {
       EXPECT_LE(run.outcomes[j].evictions, core::kEvictionsAlone);
-      if (c.jobs[j].keeps_place) EXPECT_EQ(run.outcomes[j].evictions, 0);
+      if (c.jobs[j].keeps_place) {
+        EXPECT_EQ(run.outcomes[j].evictions, 0);
+      }
     }
     if (HasFailure()) return;
   }

@@ -25,7 +25,7 @@ std::unique_ptr<Order> NewDrainOrder() { return std::make_unique<DrainOrder>(); 
 
 double DrainTail(const core::Snapshot& snapshot) {
   const double gpus = std::max<double>(1, static_cast<double>(snapshot.cluster().gpu_count()));
-  const double drain = snapshot.backlog() / (kJobsAGpu * gpus);
+  const double drain = snapshot.backlog().all / (kJobsAGpu * gpus);
   // More likely than not somebody comes first.
   if (ArrivalRate(snapshot) * drain > std::numbers::ln2)
     return std::numeric_limits<double>::infinity();

@@ -10,8 +10,8 @@ namespace sharewell::policy {
 namespace {
 
 constexpr double kPatience = 5;
-constexpr double kInHand = 600;          // seconds of use that a GPU in hand stands for
-constexpr double kUserDelay = 6 * 3600;  // seconds
+constexpr double kInHand = 600;      // seconds of use that a GPU in hand stands for
+constexpr double kUserDelay = 1800;  // seconds
 // What a job has left counts up to kShortQueue, while all who wait could be served in kCrowded, and
 // up to four times as much whenever that time doubles. In steps, because who waits is put in order
 // anew at each.
@@ -35,24 +35,16 @@ class DueOrder : public Order {
   int Stage(const core::Snapshot& snapshot) const override {
     if (std::isfinite(DrainTail(snapshot))) return kNoLimit;
     const double queue =
-        snapshot.waiting_backlog() / static_cast<double>(snapshot.cluster().gpu_count());
+        snapshot.backlog().waiting / static_cast<double>(snapshot.cluster().gpu_count());
     return queue < kCrowded ? 0 : std::min(kNoLimit, 1 + std::ilogb(queue / kCrowded));
   }
   bool ByUser() const override { return true; }
-  bool AddsUserKey() const override { return true; }
+  double UserKeyAdds() const override { return kUserDelay; }
   double UserKey(const core::Snapshot& snapshot, core::UserId user) const override {
-    return Delay(snapshot, snapshot.usage(user) + snapshot.gpus_held(user) * kInHand) /
-           snapshot.weight(user);
+    return (snapshot.usage(user) + snapshot.gpus_held(user) * kInHand) / snapshot.weight(user);
   }
-  double Charge(const core::Snapshot& snapshot, const core::JobView& view) const override {
-    return Delay(snapshot, view.job.gpus * kInHand) / view.job.weight;
-  }
-
- private:
-  static double Delay(const core::Snapshot& snapshot, double gpu_seconds) {
-    // What a GPU in use all the time comes to.
-    const double most = core::kUsageHalfLife.value / std::log(2.0);
-    return kUserDelay * gpu_seconds / (most * static_cast<double>(snapshot.cluster().gpu_count()));
+  double Charge(const core::JobView& view) const override {
+    return view.job.gpus * kInHand / view.job.weight;
   }
 };
 

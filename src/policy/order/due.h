@@ -6,10 +6,10 @@
 // came. The longer the queue, the higher that limit is: where it is long for days, due times lie
 // far in the past and would be no more than the order of submission.
 //
-// A user who has used much (what was used a day ago counts half, core::kUsageHalfLife) is due
-// later: by kUserDelay where he alone used the whole cluster, in proportion where less, over his
-// weight. A GPU in hand counts as ten more minutes of use, so that GPUs that come free together are
-// dealt out in turn.
+// A user who has used much is due later: of those who wait, who used most (for his weight; what was
+// used a day ago counts half, core::kUsageHalfLife) by kUserDelay, the others in proportion. A GPU
+// in hand, or given in the same decision, counts as ten more minutes of use, so that GPUs that come
+// free together are dealt out in turn.
 //
 // Where nobody else is expected (a batch) the jobs so long that the end would hang on them go first
 // (order/drain.h), and nothing limits what a job has left. Never preempts. Equals go by submission

@@ -22,7 +22,7 @@ class FairOrder : public Order {
   double UserKey(const core::Snapshot& snapshot, core::UserId user) const override {
     return (snapshot.usage(user) + snapshot.gpus_held(user) * kTurn) / snapshot.weight(user);
   }
-  double Charge(const core::Snapshot&, const core::JobView& view) const override {
+  double Charge(const core::JobView& view) const override {
     return view.job.gpus * kTurn / view.job.weight;
   }
 

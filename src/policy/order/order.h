@@ -28,13 +28,14 @@ class Order {
                                                  const core::JobView&) const {
     return std::nullopt;
   }
-  // True: jobs are ordered by their user's key first, which may change at any time; or by the sum
-  // of that and their own, where AddsUserKey (in the tail by the user's first all the same).
+  // True: jobs are ordered by their user's key first, which may change at any time. Not below 0.
   virtual bool ByUser() const { return false; }
-  virtual bool AddsUserKey() const { return false; }
+  // Above 0, and by user: outside the tail the user's key is added to the job's instead, scaled so
+  // that the largest of those who wait adds so much.
+  virtual double UserKeyAdds() const { return 0; }
   virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }
   // What a job adds to its user's key, within the decision that gives it a place. Not negative.
-  virtual double Charge(const core::Snapshot&, const core::JobView&) const { return 0; }
+  virtual double Charge(const core::JobView&) const { return 0; }
 };
 
 // Work left as believed. A job of unknown length is expected to run as long again as it already

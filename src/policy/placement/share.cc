@@ -97,7 +97,7 @@ class Share : public Placement {
       if (free && free->in.value > 0) {
         // Others wait for it too: not before the whole backlog's turn, shared over all GPUs.
         const double turn =
-            snapshot.backlog() / static_cast<double>(snapshot.cluster().gpu_count());
+            snapshot.backlog().all / static_cast<double>(snapshot.cluster().gpu_count());
         soonest = std::min(soonest, std::max(free->in.value, turn) + left / -minus_rate);
       }
     }

@@ -168,10 +168,10 @@ IdleShare ShareOnIdle(const Context& context, const JobView& view, GpuModelId mo
     const auto partners = Partners(context, view, model, snapshot.waiting());
     if (partners.empty()) return standing;
     // While more are expected there is always one; else until all is done.
-    const double others = std::max(0.0, snapshot.backlog() - ExpectedRemaining(snapshot, view));
+    const double others = std::max(0.0, snapshot.backlog().all - ExpectedRemaining(snapshot, view));
     const double part = stream ? 1 : std::min(1.0, others / (gpus * left));
     const double lasting =
-        stream ? std::numeric_limits<double>::infinity() : snapshot.backlog() / gpus;
+        stream ? std::numeric_limits<double>::infinity() : snapshot.backlog().all / gpus;
     return BestOf(WithWhoWaits(context, view, model, partners, worths), part, left, lasting);
   }
   const auto partners = Partners(context, view, model, snapshot.running());
