@@ -90,6 +90,7 @@ class Composed : public Policy {
     auto& memo = static_cast<ComposedMemo&>(memo_base);
     Plan plan;
     ++memo.decision;
+    memo.kept_for = {};
     Sync(snapshot, since_last, memo);
     DropInfeasible(snapshot, since_last, memo, plan);
     if (order_->Preempts()) {
@@ -289,15 +290,15 @@ class Composed : public Policy {
   }
 
   void FillMakingRoom(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    memo.kept_for = {};
     Reservations reservations(snapshot, memo.ledger);
+    const JobId late = reservations.Late(memo.line.Oldest(snapshot));
+    if (late.valid() && !Dropped(plan, late) && !TryStart(snapshot, memo, late, plan))
+      memo.kept_for = reservations.Keep(snapshot.job(late), true);
     memo.line.Walk(snapshot, misses_, [&](JobId id) {
-      if (Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
-      const JobView& view = snapshot.job(id);
+      if (id == late || Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
       const auto start = [&] { return TryStart(snapshot, memo, id, plan, false); };
-      if (reservations.WithKept(view, start)) return true;
-      reservations.Keep(view);
-      memo.kept_for = reservations.first();
+      if (reservations.WithKept(snapshot.job(id), start)) return true;
+      memo.kept_for = reservations.Keep(snapshot.job(id));
       return false;
     });
   }
@@ -321,7 +322,6 @@ class Composed : public Policy {
   };
 
   Kept KeepForOvertaken(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    memo.kept_for = {};
     const auto oldest = memo.line.Oldest(snapshot);
     if (!oldest) return {};
     const JobView& view = snapshot.job(*oldest);

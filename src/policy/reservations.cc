@@ -9,6 +9,7 @@
 namespace sharewell::policy {
 namespace {
 
+using core::JobId;
 using core::JobView;
 using core::NodeId;
 
@@ -16,22 +17,40 @@ using core::NodeId;
 constexpr std::size_t kMostKept = 4;
 constexpr double kPartOfItsLength = 0.5;
 constexpr double kMostPatience = 24 * 3600;  // seconds
+// One in so many GPUs goes to who is late. More, and a queue that is long for days is served in the
+// order of submission.
+constexpr std::size_t kLatePart = 8;
 // Durations are believed with an error of 0.3 (of the logarithm): one in twenty lasts longer.
 constexpr double kSurely = 1.6;
 
 }  // namespace
 
 bool Reservations::WaitsForLong(const JobView& view) const {
-  if (view.job.gpus < 2) {
-    // It takes the first GPU that is free in its turn, unless it is short of something else.
-    return kept_.empty() && (snapshot_.youngest_started() - view.job.submit).value >= kMostPatience;
-  }
+  if (view.job.gpus < 2) return false;  // it takes the first GPU that is free in its turn
   const double waited = (snapshot_.now() - view.job.submit).value;
   return waited >= std::min(kPartOfItsLength * ExpectedRemaining(snapshot_, view), kMostPatience);
 }
 
-void Reservations::Keep(const JobView& view) {
-  if (kept_.size() == kMostKept || view.paused || !WaitsForLong(view)) return;
+JobId Reservations::Late(std::optional<JobId> oldest) const {
+  if (!oldest) return {};
+  const JobView& view = snapshot_.job(*oldest);
+  if ((snapshot_.youngest_started() - view.job.submit).value < kMostPatience) return {};
+  auto gpus = static_cast<std::size_t>(view.job.gpus);  // and of those who run and were late
+  for (JobId other : snapshot_.running()) {
+    const JobView& runs = snapshot_.job(other);
+    if ((runs.since - runs.job.submit).value < kMostPatience) continue;
+    gpus += static_cast<std::size_t>(runs.job.gpus);
+  }
+  const std::size_t most = std::max<std::size_t>(1, snapshot_.cluster().gpu_count() / kLatePart);
+  return gpus <= most ? *oldest : JobId();
+}
+
+JobId Reservations::Keep(const JobView& view, bool late) {
+  if (kept_.size() < kMostKept && !view.paused && (late || WaitsForLong(view))) KeepSoonest(view);
+  return kept_.empty() ? JobId() : kept_.front().job;
+}
+
+void Reservations::KeepSoonest(const JobView& view) {
   std::optional<SoonFree> soonest;
   for (std::size_t m = 0; m < snapshot_.cluster().models().size(); ++m) {
     auto found = SoonestFree(snapshot_, ledger_, view, core::GpuModelId(m));
@@ -46,7 +65,7 @@ double Reservations::LatestEnd(const JobView& view) {
   if (view.estimate.duration) return kSurely * ExpectedRemaining(snapshot_, view);
   if (!unknown_) {
     unknown_ = 600;
-    for (core::JobId id : snapshot_.running()) {
+    for (JobId id : snapshot_.running()) {
       const JobView& other = snapshot_.job(id);
       if (other.estimate.duration || other.cpu_only()) continue;
       unknown_ = std::max(*unknown_, snapshot_.run_time(other).value);

@@ -6,9 +6,8 @@
 // several reservations). A job whose duration nobody knows is expected to last as long as the
 // longest of such jobs that run has run so far. Nothing is remembered: each plan keeps anew.
 //
-// A job of one GPU takes the first that is free in its turn. Where it is short of something else
-// (cores, host memory), a node is kept for it once it was overtaken by one submitted a day later,
-// if none is kept for another.
+// Who was overtaken by a job submitted a day later is late. The oldest goes before all others, or
+// has nodes kept, of one GPU too, as long as such jobs have an eighth of the GPUs at most.
 //
 // Assumes that believed ends are right within a factor. Ties by node. O(GPUs of the cluster) for
 // each of kMostKept.
@@ -33,12 +32,13 @@ class Reservations {
   Reservations& operator=(const Reservations&) = delete;
 
   // A job in its turn has found no place: keeps nodes for it, if it is one that waits for long.
-  void Keep(const core::JobView& view);
+  // `late`: in any case. For whom nodes are kept first of all; not valid: for nobody.
+  core::JobId Keep(const core::JobView& view, bool late = false);
+  // The oldest job, if it goes before all others; else not valid.
+  core::JobId Late(std::optional<core::JobId> oldest) const;
   // Opens the nodes on which the job would surely have ended in time while `start` tries; what it
   // returned. False where there are none, or for several GPUs too few idle ones.
   bool WithKept(const core::JobView& view, const std::function<bool()>& start);
-  // For whom nodes are kept first of all; not valid: for nobody.
-  core::JobId first() const { return kept_.empty() ? core::JobId() : kept_.front().job; }
 
  private:
   struct Kept {
@@ -47,6 +47,7 @@ class Reservations {
     std::vector<core::NodeId> nodes;
   };
   bool WaitsForLong(const core::JobView& view) const;
+  void KeepSoonest(const core::JobView& view);
   double LatestEnd(const core::JobView& view);
 
   const core::Snapshot& snapshot_;

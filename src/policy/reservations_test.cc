@@ -35,13 +35,12 @@ TEST_F(ReservationsTest, TheNodesThatAreFreeSoonestAreKeptForWhoWaitsForLong) {
   Ledger ledger = LedgerNow();
   {
     Reservations early(*world_, ledger);
-    early.Keep(world_->job(gang));
-    EXPECT_FALSE(early.first().valid()) << "it has not waited half as long as it lasts";
+    EXPECT_FALSE(early.Keep(world_->job(gang)).valid())
+        << "it has not waited half as long as it lasts";
   }
   world_.At(60);
   Reservations reservations(*world_, ledger);
-  reservations.Keep(world_->job(gang));
-  EXPECT_EQ(reservations.first(), gang);
+  EXPECT_EQ(reservations.Keep(world_->job(gang)), gang);
   EXPECT_FALSE(ledger.closed(NodeId(0)));
   EXPECT_TRUE(ledger.closed(NodeId(1)));
   EXPECT_FALSE(ledger.closed(NodeId(2)));
