@@ -17,6 +17,8 @@ namespace {
 constexpr int kBusySteps = 16;
 // GPU seconds that stand for the most where nobody has used any yet.
 constexpr double kUnused = 3600;
+// Seconds that put a user behind all who hold less than an equal share: no due time is as far away.
+constexpr double kHasShare = 1e9;
 
 // In steps of a twentieth; beyond 3 they are one.
 int BoundStep(const JobView& view) {
@@ -122,6 +124,7 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       users_(UserComesLater{adds_}) {
   const Needs* before = nullptr;  // classes of the same needs follow each other
   std::map<std::uint32_t, std::size_t> users;
+  std::vector<core::UserId> ids;
   for (const auto& [what, members] : line.classes_) {
     const auto& [needs, user] = what;
     if (before == nullptr || *before != needs) missed_.push_back(0);
@@ -130,6 +133,7 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
     const auto [known, fresh] = users.try_emplace(user, users.size());
     if (fresh) {
       const auto id = core::UserId(user);
+      ids.push_back(id);
       user_keys_.push_back(line.order_->ByUser() ? line.order_->UserKey(snapshot, id) : 0);
     }
     cursors_.push_back({members.begin(), end, end, end, missed_.size() - 1, known->second});
@@ -139,6 +143,7 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
     scale_ = line.order_->UserKeyAdds() / (most > 0 ? most : kUnused);
     for (double& key : user_keys_) key *= scale_;
   }
+  if (line.order_->EqualShareFirst()) FindShares(ids);
   heads_.resize(user_keys_.size());
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
     if (const auto head = HeadOf(i)) heads_[cursors_[i].user].push_back(*head);
@@ -146,6 +151,16 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     std::make_heap(heads_[i].begin(), heads_[i].end(), HeadComesLater());
     users_.push({user_keys_[i], i, heads_[i].front()});  // each has a job that waits
+  }
+}
+
+void Line::Turns::FindShares(const std::vector<core::UserId>& users) {
+  double weights = 0;
+  for (const core::UserId user : users) weights += snapshot_.weight(user);
+  const double each = static_cast<double>(snapshot_.cluster().gpu_count()) / weights;
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    short_of_.push_back(each * snapshot_.weight(users[i]) - snapshot_.gpus_held(users[i]));
+    if (short_of_[i] <= 0) user_keys_[i] += kHasShare;
   }
 }
 
@@ -235,7 +250,12 @@ std::optional<JobId> Line::Turns::Next() {
 void Line::Turns::Answer(bool served) {
   const std::size_t cursor = heads_[*user_].front().cursor;
   if (served) {
-    user_keys_[*user_] += line_.order_->Charge(snapshot_.job(given_)) * scale_;
+    const core::JobView& job = snapshot_.job(given_);
+    user_keys_[*user_] += line_.order_->Charge(job) * scale_;
+    if (!short_of_.empty() && short_of_[*user_] > 0) {
+      short_of_[*user_] -= job.job.gpus;
+      if (short_of_[*user_] <= 0) user_keys_[*user_] += kHasShare;
+    }
   } else {
     ++missed_[cursors_[cursor].needs];
   }

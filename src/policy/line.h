@@ -53,7 +53,8 @@ class Line {
   // first; then jobs whose key is at least order.TailFrom: the end of all hangs on them. Then the
   // user with the least key, to which each job that is served adds its charge; then, in the tail,
   // the largest key, else the smallest. Where the order adds both keys, the least sum goes first
-  // outside the tail. Equals go by submission and id.
+  // outside the tail; before that, where the order says so, who holds less than an equal share.
+  // Equals go by submission and id.
   template <class Visit>
   void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
     Turns turns(*this, snapshot, misses);
@@ -117,6 +118,7 @@ class Line {
     std::optional<Head> HeadOf(std::size_t cursor);  // absent: nobody is left
     void TakeTop(std::size_t user, const std::optional<Head>& in_its_place);  // of its heads
     bool GoesOn() const;  // the current user, before all others
+    void FindShares(const std::vector<core::UserId>& users);
 
     const Line& line_;
     const core::Snapshot& snapshot_;
@@ -125,6 +127,7 @@ class Line {
     const bool adds_;   // users' keys to those of jobs
     double scale_ = 1;  // of users' keys
     std::vector<double> user_keys_;
+    std::vector<double> short_of_;  // GPUs of an equal share, by user; not above 0: has it
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;
     std::vector<Heads> heads_;  // by user; of each cursor at most one

@@ -25,6 +25,7 @@ PROGRAM = os.environ.get("SHAREWELL", os.path.join(ROOT, "build/release/sharewel
 DATA = os.environ.get("SHAREWELL_TEST_DATA", os.path.join(ROOT, "../shared/data"))
 CLUSTER, GPUS = "14x8xA100-80GB", 112
 SIZES = ("1", "2-4", "5-8", "9+")
+MOST_BEHIND_A_FLOOD = 900  # seconds
 LEAST_WAIT = 60  # seconds: below that a ratio of mean waits says nothing
 # What `slot` has times this is the limit: as the mean over seeds, and on any one.
 LIMITS = {"wait": (0.5, None), "completion": (0.92, None), "wait by size": (1.05, 1.15), "p99 by size": (1.05, 1.15)}
@@ -83,6 +84,20 @@ def mixed(arguments, limits, folder):
     return missed
 
 
+def flood(arguments, folder):
+    """One user submits 400 jobs at once, another a job an hour: how long the other one waits."""
+    path = os.path.join(folder, "flood.csv")
+    rows = [(second, "flood") for second in range(400)] + [(3600 * hour, "light") for hour in range(1, 6)]
+    with open(path, "w") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["id", "submit_seconds", "duration_seconds", "gpus", "user"])
+        out.writerows((number, second, 3600, 1, user) for number, (second, user) in enumerate(sorted(rows)))
+    waits = [next(user["wait_mean_seconds"] for user in result["by_user"] if user["user"] == "light")
+             for result in simulate(path, "1x8xA100-80GB", arguments.policy)]
+    print(f"\nA job of an hour each hour, after 400 of another user's: mean wait {waits[1]:.0f} s (`slot` {waits[0]:.0f} s)")
+    return [f"mean wait behind a flood: {waits[1]:.0f} s, the limit is {MOST_BEHIND_A_FLOOD} s"] * (waits[1] > MOST_BEHIND_A_FLOOD)
+
+
 def elasticflow(arguments, folder):
     missed = []
     print(f"\nElasticFlow's clusters: `{arguments.policy}` over `slot`\n")
@@ -123,7 +138,7 @@ def main():
     arguments.seeds = arguments.seeds or ([1] if arguments.short else [1, 2, 3, 4, 5])
     arguments.jobs = arguments.jobs or (4000 if arguments.short else 15000)
     with tempfile.TemporaryDirectory() as folder:
-        missed = mixed(arguments, SHORT_LIMITS if arguments.short else LIMITS, folder)
+        missed = mixed(arguments, SHORT_LIMITS if arguments.short else LIMITS, folder) + flood(arguments, folder)
         if not arguments.short:
             missed += elasticflow(arguments, folder)
     for line in missed:

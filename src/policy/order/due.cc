@@ -39,6 +39,7 @@ class DueOrder : public Order {
     return queue < kCrowded ? 0 : std::min(kNoLimit, 1 + std::ilogb(queue / kCrowded));
   }
   bool ByUser() const override { return true; }
+  bool EqualShareFirst() const override { return true; }
   double UserKeyAdds() const override { return kUserDelay; }
   double UserKey(const core::Snapshot& snapshot, core::UserId user) const override {
     return (snapshot.usage(user) + snapshot.gpus_held(user) * kInHand) / snapshot.weight(user);

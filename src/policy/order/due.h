@@ -11,6 +11,10 @@
 // in hand, or given in the same decision, counts as ten more minutes of use, so that GPUs that come
 // free together are dealt out in turn.
 //
+// Before all that, a user whose jobs hold less than an equal share of the GPUs, among the users who
+// wait, goes before those who hold as much: who submits a thousand jobs makes nobody wait for all
+// of them.
+//
 // Where nobody else is expected (a batch) the jobs so long that the end would hang on them go first
 // (order/drain.h), and nothing limits what a job has left. Never preempts. Equals go by submission
 // and id. Assumes that believed durations are right within a factor; unknown ones count as ten

@@ -33,6 +33,9 @@ class Order {
   // Above 0, and by user: outside the tail the user's key is added to the job's instead, scaled so
   // that the largest of those who wait adds so much.
   virtual double UserKeyAdds() const { return 0; }
+  // By user: while a user's jobs hold less than an equal share of the GPUs among the users who
+  // wait, they go before the jobs of all who hold as much.
+  virtual bool EqualShareFirst() const { return false; }
   virtual double UserKey(const core::Snapshot&, core::UserId) const { return 0; }
   // What a job adds to its user's key, within the decision that gives it a place. Not negative.
   virtual double Charge(const core::JobView&) const { return 0; }

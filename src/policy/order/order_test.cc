@@ -288,6 +288,15 @@ TEST(Due, ALineKnowsWhenItsKeysAreOutdated) {
   EXPECT_TRUE(line.Outdated(*s));
 }
 
+TEST(Due, WhoHoldsLessThanAnEqualShareGoesFirst) {
+  SnapshotBuilder s(ClusterBuilder().Node(8).Build());
+  SubmitEveryMinute(s, 8);
+  s.At(40000);
+  const JobId flood = s.Waiting({.seconds = 600, .submit = 10, .user = 9});
+  const JobId light = s.Waiting({.seconds = 3000, .submit = 39000, .user = 1});
+  EXPECT_THAT(Turn(s, *NewDueOrder()), ElementsAre(light.index(), flood.index()))
+      << "four of eight GPUs are the flood's part, and it holds all of them";
+}
 TEST(Due, WhoUsedMuchIsDueLater) {
   SnapshotBuilder s(ClusterBuilder().Node(8).Build());
   SubmitEveryMinute(s, 8);
