@@ -210,9 +210,9 @@ TEST_F(LearnerTest, A3_OneUsersRunsTeachNobodyElsesPredictor) {
   EXPECT_EQ(learner->State().runs_by_user.at("eve"), 60);
   Lessons lessons;
   lessons.workloads = 2;
-  const std::string told = LearnerJson(learner->State(), {{"cal", lessons}});
-  EXPECT_THAT(told, HasSubstr(R"({"user":"bob","runs_kept":4,"workloads":0)"));
-  EXPECT_THAT(told, HasSubstr(R"({"user":"cal","runs_kept":0,"workloads":2,"compared":0,)"
+  const std::string page = LearnerJson(learner->State(), {{"cal", lessons}});
+  EXPECT_THAT(page, HasSubstr(R"({"user":"bob","runs_kept":4,"workloads":0)"));
+  EXPECT_THAT(page, HasSubstr(R"({"user":"cal","runs_kept":0,"workloads":2,"compared":0,)"
                               R"("busy_factor":null)"));
 }
 

@@ -32,9 +32,9 @@ struct FakeRunnerOptions {
   double twice = 0;         // an answer comes twice
   double late = 0;          // an answer takes up to `latest`, and others overtake it
   core::Seconds latest{40};
-  core::Seconds command{0.5};               // the most that a command takes to arrive
-  core::Seconds shortest{1}, longest{200};  // runs
-  std::optional<core::Seconds> list_every;  // it tells all that is there
+  core::Seconds command{0.5};                    // the most that a command takes to arrive
+  core::Seconds shortest{1}, longest{200};       // runs
+  std::optional<core::Seconds> list_every = {};  // it tells all that is there
 };
 
 class FakeRunner : public engine::Runner, public engine::Pauser {
