@@ -19,21 +19,22 @@ constexpr double kShortQueue = 3600;   // seconds
 constexpr double kCrowded = 4 * 3600;  // seconds
 constexpr double kGrowth = 4;
 constexpr int kNoLimit = 8;
+constexpr int kBatch = 9;  // nobody else is expected: only what is left counts
 
 class DueOrder : public Order {
  public:
   double Key(const core::Snapshot& snapshot, const core::JobView& view) const override {
     const int stage = Stage(snapshot);
     double left = ExpectedRemaining(snapshot, view);
+    if (stage == kBatch) return kPatience * left;
     if (stage < kNoLimit) left = std::min(left, kShortQueue * std::pow(kGrowth, stage));
     return view.job.submit.value + kPatience * left;
   }
   double TailFrom(const core::Snapshot& snapshot) const override {
-    const auto arrivals = snapshot.arrivals();
-    return kPatience * DrainTail(snapshot) + (arrivals.empty() ? 0 : arrivals.back().value);
+    return kPatience * DrainTail(snapshot);
   }
   int Stage(const core::Snapshot& snapshot) const override {
-    if (std::isfinite(DrainTail(snapshot))) return kNoLimit;
+    if (std::isfinite(DrainTail(snapshot))) return kBatch;
     const double queue =
         snapshot.backlog().waiting / static_cast<double>(snapshot.cluster().gpu_count());
     return queue < kCrowded ? 0 : std::min(kNoLimit, 1 + std::ilogb(queue / kCrowded));

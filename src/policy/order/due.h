@@ -15,10 +15,10 @@
 // wait, goes before those who hold as much: who submits a thousand jobs makes nobody wait for all
 // of them.
 //
-// Where nobody else is expected (a batch) the jobs so long that the end would hang on them go first
-// (order/drain.h), and nothing limits what a job has left. Never preempts. Equals go by submission
-// and id. Assumes that believed durations are right within a factor; unknown ones count as ten
-// minutes, or as long as the job has run already.
+// Where nobody else is expected (a batch) only what a job has left counts: the jobs so long that
+// the end would hang on them go first (order/drain.h), then the shortest. Never preempts. Equals go
+// by submission and id. Assumes that believed durations are right within a factor; unknown ones
+// count as ten minutes, or as long as the job has run already.
 #pragma once
 
 #include <memory>

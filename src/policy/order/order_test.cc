@@ -288,6 +288,14 @@ TEST(Due, ALineKnowsWhenItsKeysAreOutdated) {
   EXPECT_TRUE(line.Outdated(*s));
 }
 
+TEST(Due, InABatchEqualsGoAsTheyCame) {
+  SnapshotBuilder s(ClusterBuilder().Node(1).Build());
+  const JobId first = s.Waiting({.seconds = 600, .submit = 0});
+  const JobId second = s.Waiting({.seconds = 600, .submit = 5});
+  const JobId third = s.Waiting({.seconds = 600, .submit = 10});
+  s.At(20000);
+  EXPECT_THAT(Turn(s, *NewDueOrder()), ElementsAre(first.index(), second.index(), third.index()));
+}
 TEST(Due, WhoHoldsLessThanAnEqualShareGoesFirst) {
   SnapshotBuilder s(ClusterBuilder().Node(8).Build());
   SubmitEveryMinute(s, 8);
