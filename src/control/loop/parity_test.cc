@@ -189,7 +189,7 @@ TEST(LocalParity, TheSameEvictionsAsTheSimulatedEngine) {
   int evictions = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const Case c = RandomScenario(seed, 1 + seed % 2, 64, 40, 80, RandomSpec);
-    for (const std::string name : {"pack", "complement", "sharewell"}) {
+    for (const std::string name : {"pack", "complement", "sharewell", "fair+drain+share+slim"}) {
       SCOPED_TRACE(fmt::format("{}, scenario {}", name, seed));
       fixtures::SimulatedCase simulated(c);
       const DecisionLog expected = Decide(c, name, simulated.engine, &simulated.world);
