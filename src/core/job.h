@@ -40,6 +40,9 @@ struct Job {
   // them; 0: as it comes. A divisor of gpus.
   int gpus_a_node = 0;
   std::vector<NodeId> allowed_nodes;  // of a job with GPUs, rising; empty: any
+  bool alone_until_known = false;     // it never starts as a guest (Allocation::guest_memory)
+  bool no_guests = false;             // and no guest starts beside it
+  std::optional<Bytes> guest_oom;     // as a guest it ran out of memory with so much of it
   double weight = 1;  // of its user among others, above 0: twice as much use counts the same
 
   friend bool operator==(const Job&, const Job&) = default;

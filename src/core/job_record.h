@@ -84,6 +84,11 @@ struct JobRecord {
   bool gpu_gone = false;       // its GPU was not here when the server came back; it runs on
   double cores = 0;            // given
   Ratio sm_share = 1;          // of each GPU's SMs, at most; given
+  // As a guest it is, or last was, kept to so much of its GPU's memory (core::Allocation); absent:
+  // it was started as no guest.
+  std::optional<Bytes> guest_memory;
+  // As a guest it ran out of GPU memory with so much of it. Those times are not among `ooms`.
+  std::optional<Bytes> guest_oom;
   bool paused = false;         // it waits with its process alive, its GPU memory on the host
   std::optional<UnixMillis> paused_at;  // when it last was
   std::vector<std::int64_t> beside;     // jobs that shared its GPUs when it was started

@@ -20,7 +20,11 @@ struct Allocation {
   // The most of each GPU's SMs that it may use at once (MPS active thread percentage). A cap, no
   // reservation: those of one GPU may sum above 1. It holds from a start to the next.
   Ratio sm_share = 1;
+  // It is there as a guest: nothing was known of it when it started, beside others, so it is kept
+  // to so much of the GPU's memory, and goes after its neighbours. Absent: it is no guest.
+  std::optional<Bytes> guest_memory = {};
 
+  bool guest() const { return guest_memory.has_value(); }
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 

@@ -61,6 +61,15 @@ std::string WordsFor(const reason::GoodNeighbour& r, const std::string& other) {
       "shares well with {}: keeps {:.0f} % of its speed, neighbours at least {:.0f} %", other,
       r.own_speed * 100, r.slowest_neighbour * 100);
 }
+std::string WordsFor(const reason::AsGuest& r, const std::string& other) {
+  return fmt::format(
+      "a guest beside {}, with at most {} of GPU memory: nothing is known of it until it has told "
+      "its step",
+      other, SizeText(r.memory));
+}
+std::string WordsFor(const reason::GuestMoves&, const std::string& other) {
+  return fmt::format("known by now: to an idle GPU, from beside {}", other);
+}
 std::string WordsFor(const reason::BetterModel& r, const std::string&) {
   return fmt::format("gains {:.2f}x from the better GPU model, more than those behind it", r.gain);
 }
@@ -107,6 +116,10 @@ std::string WordsFor(const reason::NoRoom&, const std::string&) {
 }
 std::string WordsFor(const reason::NoGoodNeighbour&, const std::string&) {
   return "beside any running job, one of the two would be slowed beyond the bound";
+}
+std::string WordsFor(const reason::NoPlaceForGuest&, const std::string&) {
+  return "nothing is known of it yet: it needs an idle GPU, or one where a guest has room beside "
+         "those who run";
 }
 std::string WordsFor(const reason::NoMemory& r, const std::string& other) {
   return fmt::format("may need {} of GPU memory; at most {} is free beside others{}",

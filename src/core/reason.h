@@ -36,6 +36,17 @@ struct GoodNeighbour {
   Ratio slowest_neighbour = 1;
   friend bool operator==(const GoodNeighbour&, const GoodNeighbour&) = default;
 };
+// Nothing is known of it: beside others as a guest, until it has told its step.
+struct AsGuest {
+  JobId beside = {};
+  Bytes memory = {};  // that it is kept to
+  friend bool operator==(const AsGuest&, const AsGuest&) = default;
+};
+// A guest, known by now, has a GPU for itself.
+struct GuestMoves {
+  JobId beside = {};  // whom it leaves
+  friend bool operator==(const GuestMoves&, const GuestMoves&) = default;
+};
 // Gains most from this GPU model.
 struct BetterModel {
   Ratio gain = 1;
@@ -112,6 +123,10 @@ struct NoRoom {
 struct NoGoodNeighbour {
   friend bool operator==(const NoGoodNeighbour&, const NoGoodNeighbour&) = default;
 };
+// Nothing is known of it, and nobody who runs can have it as a guest.
+struct NoPlaceForGuest {
+  friend bool operator==(const NoPlaceForGuest&, const NoPlaceForGuest&) = default;
+};
 // Beside no running job is the GPU memory that it may need.
 struct NoMemory {
   Bytes wanted = {};
@@ -160,10 +175,11 @@ struct Infeasible {
 
 using Reason =
     std::variant<reason::Order, reason::IdleGpu, reason::FirstFit, reason::GoodNeighbour,
-                 reason::BetterModel, reason::LeavesBetterModel, reason::ProfileAlone,
+                 reason::AsGuest, reason::GuestMoves, reason::BetterModel, reason::LeavesBetterModel, reason::ProfileAlone,
                  reason::AfterProfile, reason::MeasuredCores, reason::FillsCores, reason::Tail,
                  reason::Preempted, reason::GivesWay, reason::Resumes, reason::Evicted,
-                 reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour, reason::NoMemory,
+                 reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour,
+                 reason::NoPlaceForGuest, reason::NoMemory,
                  reason::WaitsForFaster, reason::NoCores, reason::NoHostMemory, reason::OthersStay,
                  reason::HeldBack, reason::BehindOthers, reason::Infeasible>;
 

@@ -155,6 +155,16 @@ void Snapshot::AdvanceTo(Seconds now) {
   now_ = now;
 }
 
+Bytes GpuMemoryUpper(const JobView& view, const Allocation& to) {
+  const Bytes believed = view.estimate.gpu_memory_upper;
+  return to.guest_memory ? std::min(believed, *to.guest_memory) : believed;
+}
+
+Bytes GpuMemoryUpper(const JobView& view) {
+  return view.state == JobState::kRunning ? GpuMemoryUpper(view, view.allocation)
+                                          : view.estimate.gpu_memory_upper;
+}
+
 void Snapshot::Submit(Job job, Estimate estimate) {
   SHAREWELL_CHECK(job.id.index() == jobs_.size());
   JobView view;
@@ -163,6 +173,7 @@ void Snapshot::Submit(Job job, Estimate estimate) {
   if (arrivals_.size() > kArrivals) arrivals_.erase(arrivals_.begin());
   view.job = std::move(job);
   view.evictions = view.job.evicted;
+  view.guest_oom = view.job.guest_oom;
   view.estimate = std::move(estimate);
   jobs_.push_back(std::move(view));
   position_.push_back(static_cast<std::uint32_t>(waiting_.size()));
@@ -354,7 +365,14 @@ void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
   for (const GpuId gpu : at(id).allocation.gpus) changed_[gpu.index()] = now_;
 }
 
-void Snapshot::CountOom(JobId id) { ++at(id).ooms; }
+void Snapshot::CountOom(JobId id) {
+  JobView& view = at(id);
+  if (view.state == JobState::kRunning && view.allocation.guest() && !view.guest_oom) {
+    view.guest_oom = view.allocation.guest_memory;
+  } else {
+    ++view.ooms;
+  }
+}
 
 void Snapshot::Renumber(const Renumbering& ids) {
   SHAREWELL_CHECK(ids.before() == jobs_.size());

@@ -34,7 +34,8 @@ struct JobView {
   Seconds startup;        // of that, before a run's first step: no neighbour's fault
   Seconds alone_time;     // what its work so far takes it alone, on the GPU models it ran on
   int restarts = 0;
-  int ooms = 0;           // after one it runs alone
+  int ooms = 0;           // after one it runs alone; those of a guest do not count
+  std::optional<Bytes> guest_oom;  // the most with which it ran out of memory as a guest
   int evictions = 0;      // after kEvictionsAlone likewise
   bool profiled = false;  // its estimate was measured on it
   Ratio throttle = 1;
@@ -46,6 +47,11 @@ struct JobView {
   // Nobody may share its GPUs, because its user or what became of it says so.
   bool must_be_alone() const { return job.exclusive || ooms > 0 || evictions >= kEvictionsAlone; }
 };
+
+// The most GPU memory that it may take where it is, by `to`: a guest is kept to its part.
+Bytes GpuMemoryUpper(const JobView& view, const Allocation& to);
+// The same, of one that runs where the snapshot says; of one that waits, wherever it goes.
+Bytes GpuMemoryUpper(const JobView& view);
 
 // The host memory that it reserves on a node where it has `gpus` of its GPUs (a CPU-only job: all
 // of it): the larger of what was asked for and what it is believed to need at most, in whole bytes,

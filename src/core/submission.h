@@ -56,6 +56,7 @@ struct Submission {
   int priority = 0;
   std::optional<Ratio> sm_share;       // of each GPU, at most; absent: the policy decides
   bool latency_sensitive = false;      // its kernels go before those of its neighbours
+  bool no_guests = false;              // no job of which nothing is known starts beside it
   std::optional<std::uint32_t> umask;  // of its process; absent: 022
   std::optional<Seconds> time_limit;
   std::string image;                // container; empty: none

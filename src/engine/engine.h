@@ -43,6 +43,7 @@ struct Observation {
   // Ended before their time, or their start was refused: back in the queue, work kept.
   std::vector<core::JobId> requeued;
   std::vector<core::JobId> profiled;  // ran alone for as long as its start asked
+  std::vector<core::JobId> told;      // have told what their step is
   std::vector<Progress> progress;     // running jobs whose rate changed
   std::vector<PausedJob> paused;      // of those that wait, after all of the above
   std::vector<StayingJob> stays;      // after all of the above

@@ -43,6 +43,8 @@ struct RunRequest {
   // On a GPU that others may share: what it may take of it. Absent: not bounded.
   std::optional<core::Ratio> thread_share;
   std::optional<core::Bytes> gpu_memory;  // pinned device memory limit
+  // It starts as a guest (core::Allocation): so much of the GPU's memory, after its neighbours.
+  std::optional<core::Bytes> guest_memory;
   // What it is believed to need of each GPU at most. Absent: not known.
   std::optional<core::Bytes> expected_memory;
   bool shares = false;    // others are, or may come to be, on the same GPU

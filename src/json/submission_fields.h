@@ -33,7 +33,7 @@ inline constexpr Within kNameWithin{0, kMostName}, kPathWithin{0, kMostPath}, kS
 template <class Submission, class Visitor>
 void EachSubmissionField(Submission& submission, Visitor& field) {
   auto& [name, command, folder, environment, gpus, cores, gpu_memory, memory, gpu_models, exclusive,
-         max_slowdown, priority, sm_share, latency_sensitive, umask, time_limit, image, after, held,
+         max_slowdown, priority, sm_share, latency_sensitive, no_guests, umask, time_limit, image, after, held,
          requeue, profile, needs, terminal, array, array_at_once, watch, script] = submission;
   field(Field{.key = "name", .spec = "asked_name", .within = kNameWithin}, name);
   // Longer words than the kernel's 128 KiB are refused by exec, with the kernel's own message.
@@ -49,6 +49,7 @@ void EachSubmissionField(Submission& submission, Visitor& field) {
         max_slowdown);
   field(Field{.key = "priority", .spec = "asked_priority", .within = {-1e6, 1e6}}, priority);
   field(Field{.key = "latency_sensitive", .spec = "asked_latency_sensitive"}, latency_sensitive);
+  field(Field{.key = "no_guests", .spec = "asked_no_guests"}, no_guests);
   field(Field{.key = "time_limit_seconds", .spec = "asked_time_limit", .within = kSecondsWithin},
         time_limit);
   field(Field{.key = "image", .spec = "asked_image", .within = kPathWithin, .empty_is_null = true},

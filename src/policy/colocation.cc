@@ -80,7 +80,7 @@ Ratio Colocation::SumOfSpeeds() const {
 bool Colocation::Fits() const {
   core::Bytes memory;
   for (std::size_t i = 0; i < size_; ++i)
-    memory += snapshot_.job(ids_[i]).estimate.gpu_memory_upper;
+    memory += core::GpuMemoryUpper(snapshot_.job(ids_[i]));
   return memory <= snapshot_.cluster().model(model_).memory &&
          interference_.Fits(model_, residents()) && interference_.Knows(model_, residents());
 }

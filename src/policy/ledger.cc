@@ -132,7 +132,7 @@ void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
     const core::Demand& d = view.estimate.On(model).demand;
     load += d.busy;
     memory += d.gpu_memory;
-    upper += view.estimate.gpu_memory_upper;
+    upper += MemoryUpper(snapshot, id);
     shared = shared && MayShare(view);
   }
   load_[gpu.index()] = load;
@@ -199,8 +199,16 @@ void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& whe
 }
 
 core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
-  if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second;
+  if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second.sm_share;
   return core::StandingShare(snapshot.job(id));
+}
+
+core::Bytes Ledger::MemoryUpper(const Snapshot& snapshot, JobId id) const {
+  const JobView& view = snapshot.job(id);
+  const auto found = planned_.find(id.value);
+  if (found == planned_.end()) return core::GpuMemoryUpper(view);
+  const core::Bytes believed = view.estimate.gpu_memory_upper;
+  return std::min(believed, found->second.guest_memory.value_or(believed));
 }
 
 void Ledger::HoldPaused(const Snapshot& snapshot, const JobView& view, int sign) {
@@ -224,7 +232,7 @@ bool Ledger::PausedFits(const Snapshot& snapshot, const JobView& view) const {
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
   if (snapshot.job(id).paused) HoldPaused(snapshot, snapshot.job(id), -1);
   AddMemory(snapshot, id, to, +1);
-  planned_[id.value] = to.sm_share;
+  planned_[id.value] = {to.sm_share, to.guest_memory};
   for (GpuId gpu : to.gpus) {
     Count(snapshot, id, gpu, +1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -43,6 +44,7 @@ class Ledger {
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
   // Of a job that runs, or was put somewhere by this plan.
   core::Ratio sm_share(const core::Snapshot& snapshot, core::JobId id) const;
+  core::Bytes MemoryUpper(const core::Snapshot& snapshot, core::JobId id) const;
   bool planned(core::JobId id) const { return planned_.contains(id.value); }  // by this plan
   std::size_t planned() const { return planned_.size(); }
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
@@ -125,7 +127,11 @@ class Ledger {
   std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
   std::vector<std::set<std::pair<double, std::uint32_t>>>
       by_load_;                                             // by model: (-room, GPU) of open_
-  std::unordered_map<std::uint32_t, core::Ratio> planned_;  // by job: its share of the SMs
+  struct Planned {
+    core::Ratio sm_share = 1;
+    std::optional<core::Bytes> guest_memory;
+  };
+  std::unordered_map<std::uint32_t, Planned> planned_;  // by job
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;
 };

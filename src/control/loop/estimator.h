@@ -12,6 +12,7 @@ class Estimator {
   virtual ~Estimator() = default;
   virtual core::Estimate Believe(const core::Job& job) const = 0;  // when it is submitted
   virtual core::Estimate Measured(const core::Job& job) = 0;       // after it ran alone under watch
+  virtual core::Estimate Told(const core::Job& job) const { return Believe(job); }  // of its step
 };
 
 }  // namespace sharewell::control

@@ -18,6 +18,7 @@ Standing StandingOf(const core::Snapshot& snapshot, core::JobId id, core::Ratio 
   standing.alone_time = snapshot.alone_time(view);
   standing.left = snapshot.remaining(view);
   standing.sm_share = view.allocation.sm_share;
+  standing.guest = view.allocation.guest();
   standing.own_share = core::InsistedShare(view).has_value();
   return standing;
 }

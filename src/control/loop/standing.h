@@ -49,6 +49,7 @@ struct Standing {
   bool own_share = false;  // its user insisted on it: what that costs is no neighbour's fault
   int evicted = 0;         // so often in a row
   bool may_leave = true;   // false: nothing may stop it now
+  bool guest = false;      // it is here as one (core::Allocation): whoever is slowed, it leaves
   // Somebody who was stopped is on its way out of its GPU: what it does now says nothing yet.
   bool disturbed = false;
   std::optional<History> history = {};  // absent: it is looked at every second
