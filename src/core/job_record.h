@@ -89,7 +89,7 @@ struct JobRecord {
   std::optional<Bytes> guest_memory;
   // As a guest it ran out of GPU memory with so much of it. Those times are not among `ooms`.
   std::optional<Bytes> guest_oom;
-  bool paused = false;         // it waits with its process alive, its GPU memory on the host
+  bool paused = false;  // it waits with its process alive, its GPU memory on the host
   std::optional<UnixMillis> paused_at;  // when it last was
   std::vector<std::int64_t> beside;     // jobs that shared its GPUs when it was started
   // Why it waits, was put there, or is being ended, and below what the user should know (a limit

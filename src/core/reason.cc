@@ -87,6 +87,9 @@ std::string WordsFor(const reason::AfterProfile& r, const std::string&) {
 std::string WordsFor(const reason::MeasuredCores&, const std::string&) {
   return "profiled; its cores are those it was seen to use";
 }
+std::string WordsFor(const reason::ToldCores&, const std::string&) {
+  return "it has told of its step; its cores are those it is believed to use";
+}
 std::string WordsFor(const reason::FillsCores&, const std::string&) {
   return "CPU-only, on cores that no training job uses";
 }
@@ -117,9 +120,10 @@ std::string WordsFor(const reason::NoRoom&, const std::string&) {
 std::string WordsFor(const reason::NoGoodNeighbour&, const std::string&) {
   return "beside any running job, one of the two would be slowed beyond the bound";
 }
-std::string WordsFor(const reason::NoPlaceForGuest&, const std::string&) {
-  return "nothing is known of it yet: it needs an idle GPU, or one where a guest has room beside "
-         "those who run";
+std::string WordsFor(const reason::NoPlaceForGuest&, const std::string& other) {
+  return "needs an idle GPU, and none is idle where it may run: nothing is known of it yet, and on "
+         "no GPU is room for a guest beside those who run" +
+         Who(other);
 }
 std::string WordsFor(const reason::NoMemory& r, const std::string& other) {
   return fmt::format("may need {} of GPU memory; at most {} is free beside others{}",

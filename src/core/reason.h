@@ -72,6 +72,10 @@ struct AfterProfile {
 struct MeasuredCores {
   friend bool operator==(const MeasuredCores&, const MeasuredCores&) = default;
 };
+// It has told of its step, and is given the cores that it is believed to use.
+struct ToldCores {
+  friend bool operator==(const ToldCores&, const ToldCores&) = default;
+};
 // A CPU-only job on cores that are left.
 struct FillsCores {
   friend bool operator==(const FillsCores&, const FillsCores&) = default;
@@ -173,15 +177,14 @@ struct Infeasible {
 
 }  // namespace reason
 
-using Reason =
-    std::variant<reason::Order, reason::IdleGpu, reason::FirstFit, reason::GoodNeighbour,
-                 reason::AsGuest, reason::GuestMoves, reason::BetterModel, reason::LeavesBetterModel, reason::ProfileAlone,
-                 reason::AfterProfile, reason::MeasuredCores, reason::FillsCores, reason::Tail,
-                 reason::Preempted, reason::GivesWay, reason::Resumes, reason::Evicted,
-                 reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour,
-                 reason::NoPlaceForGuest, reason::NoMemory,
-                 reason::WaitsForFaster, reason::NoCores, reason::NoHostMemory, reason::OthersStay,
-                 reason::HeldBack, reason::BehindOthers, reason::Infeasible>;
+using Reason = std::variant<
+    reason::Order, reason::IdleGpu, reason::FirstFit, reason::GoodNeighbour, reason::AsGuest,
+    reason::GuestMoves, reason::BetterModel, reason::LeavesBetterModel, reason::ProfileAlone,
+    reason::AfterProfile, reason::MeasuredCores, reason::ToldCores, reason::FillsCores,
+    reason::Tail, reason::Preempted, reason::GivesWay, reason::Resumes, reason::Evicted,
+    reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour, reason::NoPlaceForGuest,
+    reason::NoMemory, reason::WaitsForFaster, reason::NoCores, reason::NoHostMemory,
+    reason::OthersStay, reason::HeldBack, reason::BehindOthers, reason::Infeasible>;
 
 // The other job that the reason speaks of; not valid where there is none. In place, for who
 // renumbers jobs: null where the kind has none.

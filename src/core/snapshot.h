@@ -34,10 +34,10 @@ struct JobView {
   Seconds startup;        // of that, before a run's first step: no neighbour's fault
   Seconds alone_time;     // what its work so far takes it alone, on the GPU models it ran on
   int restarts = 0;
-  int ooms = 0;           // after one it runs alone; those of a guest do not count
+  int ooms = 0;                    // after one it runs alone; those of a guest do not count
   std::optional<Bytes> guest_oom;  // the most with which it ran out of memory as a guest
-  int evictions = 0;      // after kEvictionsAlone likewise
-  bool profiled = false;  // its estimate was measured on it
+  int evictions = 0;               // after kEvictionsAlone likewise
+  bool profiled = false;           // its estimate was measured on it
   Ratio throttle = 1;
   bool paused = false;  // it waits with its process alive: it goes on where `allocation` says
   bool stays = false;   // it runs, and its manager does not let it be stopped now

@@ -33,8 +33,9 @@ inline constexpr Within kNameWithin{0, kMostName}, kPathWithin{0, kMostPath}, kS
 template <class Submission, class Visitor>
 void EachSubmissionField(Submission& submission, Visitor& field) {
   auto& [name, command, folder, environment, gpus, cores, gpu_memory, memory, gpu_models, exclusive,
-         max_slowdown, priority, sm_share, latency_sensitive, no_guests, umask, time_limit, image, after, held,
-         requeue, profile, needs, terminal, array, array_at_once, watch, script] = submission;
+         max_slowdown, priority, sm_share, latency_sensitive, no_guests, umask, time_limit, image,
+         after, held, requeue, profile, needs, terminal, array, array_at_once, watch, script] =
+      submission;
   field(Field{.key = "name", .spec = "asked_name", .within = kNameWithin}, name);
   // Longer words than the kernel's 128 KiB are refused by exec, with the kernel's own message.
   field(Field{.key = "command", .spec = "asked_word", .within = {0, 65'536}, .bytes = true},

@@ -40,7 +40,13 @@ void Colocation::Join(JobId id, Ratio sm_share) {
   if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
 }
 
+void Colocation::JoinFor(JobId id, Ratio sm_share, core::Seconds stays) {
+  Join(id, sm_share);
+  stays_ = stays;
+}
+
 void Colocation::Leave() {
+  stays_.reset();
   --size_;
   lived_ = std::min(lived_, size_);
   speeds_.fill(0);
@@ -79,8 +85,7 @@ Ratio Colocation::SumOfSpeeds() const {
 
 bool Colocation::Fits() const {
   core::Bytes memory;
-  for (std::size_t i = 0; i < size_; ++i)
-    memory += core::GpuMemoryUpper(snapshot_.job(ids_[i]));
+  for (std::size_t i = 0; i < size_; ++i) memory += core::GpuMemoryUpper(snapshot_.job(ids_[i]));
   return memory <= snapshot_.cluster().model(model_).memory &&
          interference_.Fits(model_, residents()) && interference_.Knows(model_, residents());
 }
@@ -92,6 +97,7 @@ const Colocation::Lives& Colocation::LivesNow() const {
     life.left = ExpectedRemaining(snapshot_, view) / view.estimate.On(model_).rate;
     life.past = (snapshot_.run_time(view) - view.startup).value;
     life.alone = snapshot_.alone_time(view).value + life.left;
+    if (stays_ && lived_ + 1 == size_) life.left = stays_->value * Speed(lived_);
   }
   return lives_;
 }
@@ -145,6 +151,7 @@ Ratio Colocation::WorstLifetimeSlowdown() const {
 }
 
 Ratio Colocation::BoundOf(std::size_t i, Ratio otherwise) const {
+  if (stays_ && i + 1 == size_) return std::numeric_limits<Ratio>::infinity();
   return snapshot_.job(ids_[i]).job.max_slowdown.value_or(otherwise);
 }
 
@@ -152,7 +159,7 @@ std::optional<std::size_t> Colocation::WhoBreaksItsBound(Ratio otherwise) const 
   const Lives& lives = LivesNow();
   // Alone nobody is slower than beside another: of two, who is within its bound at this pace stays
   // there.
-  bool all_kept = size_ <= 2;
+  bool all_kept = size_ <= 2 && !stays_;
   for (std::size_t i = 0; i < size_ && all_kept; ++i) {
     const Life& life = lives[i];
     all_kept = own_[i] * (life.past + life.left / Speed(i)) <= life.alone * BoundOf(i, otherwise);

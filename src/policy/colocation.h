@@ -24,6 +24,8 @@ class Colocation {
 
   void Join(core::JobId id);                        // with the share that it has or insists on
   void Join(core::JobId id, core::Ratio sm_share);  // with another
+  // For so many seconds at most, whatever is left of it. Its own bound is not looked at.
+  void JoinFor(core::JobId id, core::Ratio sm_share, core::Seconds stays);
   void Leave();                                     // who joined last
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
@@ -75,6 +77,7 @@ class Colocation {
   std::array<interference::Contender, core::kMaxJobsOnGpu> contenders_;  // the same, prepared
   // Speed alone that its slowdown is told against: 1, or what an insisted share leaves.
   std::array<core::Ratio, core::kMaxJobsOnGpu> own_;
+  std::optional<core::Seconds> stays_;  // who joined last, and for no longer
   mutable std::array<core::Ratio, core::kMaxJobsOnGpu> speeds_{};  // 0: not worked out yet
   mutable Lives lives_{};
   mutable std::size_t lived_ = 0;  // of lives_, those that were worked out

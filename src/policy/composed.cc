@@ -14,6 +14,7 @@
 #include "policy/ledger.h"
 #include "policy/line.h"
 #include "policy/paused_place.h"
+#include "policy/placement/guests.h"
 #include "policy/placement/shortage.h"
 #include "policy/pushers.h"
 #include "policy/reservations.h"
@@ -35,6 +36,7 @@ using core::Snapshot;
 namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
+constexpr Seconds kGuestPatience{60};
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 struct ComposedMemo : Memo {
@@ -50,6 +52,7 @@ struct ComposedMemo : Memo {
   std::uint64_t decision = 0;  // counts them
   GpuSet changed;              // of this decision
   JobId kept_for;              // of this decision
+  GpuId kept_gpu;              // of this decision: Context::kept_gpu
 };
 
 class Composed : public Policy {
@@ -91,6 +94,7 @@ class Composed : public Policy {
     Plan plan;
     ++memo.decision;
     memo.kept_for = {};
+    memo.kept_gpu = {};
     Sync(snapshot, since_last, memo);
     DropInfeasible(snapshot, since_last, memo, plan);
     if (order_->Preempts()) {
@@ -162,8 +166,8 @@ class Composed : public Policy {
 
   Context ContextOf(const Snapshot& snapshot, const Ledger& ledger,
                     const ComposedMemo& memo) const {
-    return {snapshot,           ledger,       *sizing_, options_, memo.changed.list(),
-            memo.scratch.get(), memo.decision};
+    return {snapshot,           ledger,        *sizing_,     options_, memo.changed.list(),
+            memo.scratch.get(), memo.decision, memo.kept_gpu};
   }
 
   // Reported as such, not waited for. A job's feasibility never changes, so new ones are enough.
@@ -219,6 +223,9 @@ class Composed : public Policy {
     const JobView& view = snapshot.job(id);
     Choice choice = PlaceOf(snapshot, memo.ledger, memo, view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
+      if (std::holds_alternative<reason::NoPlaceForGuest>(*reason)) {
+        KeepForGuest(snapshot, memo, view);
+      }
       if (!tell) return false;
       if (memo.ledger.any_closed()) *reason = reason::HeldBack{memo.kept_for};
       if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
@@ -236,14 +243,28 @@ class Composed : public Policy {
     return true;
   }
 
-  // Who runs with other cores than what was measured of it says. More only where they are free.
+  // Of those that wait for long, the first in turn. Known jobs find a place all the time, and would
+  // leave it none.
+  void KeepForGuest(const Snapshot& snapshot, ComposedMemo& memo, const JobView& view) const {
+    if (memo.kept_gpu.valid() || snapshot.now() - view.job.submit < kGuestPatience) return;
+    memo.kept_gpu = KeptForGuest(ContextOf(snapshot, memo.ledger, memo), view);
+  }
+
+  // Who runs with other cores than what was measured of it says, or what it has told of itself:
+  // nothing was known of it when it started. More only where they are free.
+  static bool HasTold(const JobView& view) {
+    return view.job.gpus == 1 && view.estimate.sources.cores == core::Source::kPredicted;
+  }
+
   void AdjustCores(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     const auto& cluster = snapshot.cluster();
     if (!sizing_->CpuJobsGiveWay() || cluster.gpu_count() > kMostGpusResized) return;
     std::vector<JobId> measured;
     for (JobId id : snapshot.running()) {
       const JobView& view = snapshot.job(id);
-      if (view.profiled && !view.cpu_only() && !view.job.cores_fixed) measured.push_back(id);
+      if ((view.profiled || HasTold(view)) && !view.cpu_only() && !view.job.cores_fixed) {
+        measured.push_back(id);
+      }
     }
     std::sort(measured.begin(), measured.end());
     for (JobId id : measured) {
@@ -259,7 +280,9 @@ class Composed : public Policy {
       if (std::abs(to.cores - view.allocation.cores) < 0.5) continue;
       memo.ledger.Vacate(snapshot, id, view.allocation);
       memo.ledger.Occupy(snapshot, id, to);
-      plan.resizes.push_back({id, to.cores, reason::MeasuredCores{}});
+      plan.resizes.push_back(
+          {id, to.cores,
+           view.profiled ? Reason(reason::MeasuredCores{}) : Reason(reason::ToldCores{})});
     }
   }
 

@@ -199,7 +199,8 @@ void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& whe
 }
 
 core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
-  if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second.sm_share;
+  if (const auto found = planned_.find(id.value); found != planned_.end())
+    return found->second.sm_share;
   return core::StandingShare(snapshot.job(id));
 }
 

@@ -126,7 +126,7 @@ class Ledger {
   std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
   std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
   std::vector<std::set<std::pair<double, std::uint32_t>>>
-      by_load_;                                             // by model: (-room, GPU) of open_
+      by_load_;  // by model: (-room, GPU) of open_
   struct Planned {
     core::Ratio sm_share = 1;
     std::optional<core::Bytes> guest_memory;

@@ -27,6 +27,9 @@ using core::Seconds;
 // A job that does not fit dies when it allocates, which is soon but not at once.
 constexpr Seconds kOomAfter{10};
 
+// Two steps, and the reading of what they tell.
+constexpr Seconds kToldAfter{3};
+
 }  // namespace
 
 void Events::Clear() {
@@ -35,6 +38,7 @@ void Events::Clear() {
   failed.clear();
   out_of_memory.clear();
   profiled.clear();
+  told.clear();
   progress.clear();
 }
 
@@ -142,6 +146,10 @@ void World::AdvanceTo(Seconds t, Events& out) {
       }
       case EventKind::kProfiled:
         out.profiled.push_back(id);
+        break;
+      case EventKind::kTold:
+        state.told = true;
+        out.told.push_back(id);
         break;
       case EventKind::kLoaded:
         AskHosts(id, true);
@@ -284,7 +292,10 @@ bool World::RunsOutOfMemory(JobId id, bool alone) const {
     for (JobId other : gpus_[gpu.index()].residents.jobs()) {
       if (alone && other != id) continue;
       const core::Demand& d = DemandOn(other, gpu);
-      used += d.gpu_memory;
+      const auto& guest = states_[other.index()].where.guest_memory;
+      const bool capped = guest && !alone;
+      if (capped && other == id && d.gpu_memory > *guest) return true;
+      used += capped ? std::min(d.gpu_memory, *guest) : d.gpu_memory;
       residents[n++] = {(*jobs_)[other.index()].workload, &d, 1};
     }
     if (used > cluster_->model(model).memory) return true;
@@ -316,6 +327,9 @@ void World::Start(JobId id, const Allocation& to, std::optional<Seconds> profile
   state.hopeless = state.dying && RunsOutOfMemory(id, true);
   if (state.dying) Push(id, now_ + kOomAfter, EventKind::kOom);
   if (profile) Push(id, now_ + *profile, EventKind::kProfiled);
+  if (options_.tells && !state.told && !state.dying && options_.tells(id)) {
+    Push(id, state.resume_at + kToldAfter, EventKind::kTold);
+  }
   if (state.loaded_at > now_) {
     Push(id, state.loaded_at, EventKind::kLoaded);
     starting_.push_back(id);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct WorldOptions {
   // False: sharing goes as the model of interference says, without what it errs by. For a world in
   // which something believed is played.
   bool residual = true;
+  // Whether a job, of which nothing was known, tells at its second step what it is. Absent: none
+  // does.
+  std::function<bool(core::JobId)> tells = {};
 };
 
 // What a job went through.
@@ -82,7 +86,7 @@ struct Course {
 };
 
 struct Events {
-  std::vector<core::JobId> submitted, finished, failed, out_of_memory, profiled;
+  std::vector<core::JobId> submitted, finished, failed, out_of_memory, profiled, told;
   std::vector<Progress> progress;  // every running job whose rate changed, or that starts up
   void Clear();
 };
@@ -124,7 +128,7 @@ class World {
   const std::vector<core::Job>& jobs() const { return *jobs_; }
 
  private:
-  enum class EventKind : std::uint8_t { kFinish, kOom, kProfiled, kLoaded, kResume };
+  enum class EventKind : std::uint8_t { kFinish, kOom, kProfiled, kLoaded, kResume, kTold };
   struct Event {
     double time;
     EventKind kind;
@@ -141,6 +145,7 @@ class World {
     bool asks = false;       // of its hosts: it is counted there
     bool paused = false;     // its process waits
     bool evicted = false;    // its last stop was an eviction
+    bool told = false;       // of its step
     std::uint32_t run = 0;   // counts placements: events of an earlier one no longer hold
     std::uint32_t pace = 0;  // counts rates: so does the end that an earlier rate promised
     core::Ratio rate = 0;

@@ -93,6 +93,8 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   for (std::size_t n : spec.only_nodes) job.allowed_nodes.push_back(core::NodeId(n));
   job.gpus_a_node = spec.gpus_a_node;
   job.weight = spec.weight;
+  job.alone_until_known = spec.alone_until_known;
+  job.no_guests = spec.no_guests;
   job.exclusive = spec.exclusive;
   job.max_slowdown = spec.max_slowdown;
   job.sm_share = spec.sm_share;

@@ -79,6 +79,8 @@ struct JobSpec {
   int gpus_a_node = 0;
   std::vector<std::size_t> only_nodes = {};  // empty: any
   double weight = 1;                         // of its user
+  bool alone_until_known = false;
+  bool no_guests = false;
 };
 
 core::Job JobOf(const JobSpec& spec, std::size_t id);

@@ -184,6 +184,10 @@ class Reader {
         durations_ = value == "unknown" ? std::nullopt : std::optional(Number(value));
       } else if (key == "guard") {
         options.guard = value == "on";
+      } else if (key == "known") {
+        options.known = Number(value);
+      } else if (key == "unknown") {
+        options.unknown_alone = value == "alone";
       } else if (key == "seed") {
         seed_ = static_cast<std::uint64_t>(Number(value));
       } else {

@@ -2,6 +2,8 @@
 
 Keeps no tensor, draws no number, waits for no GPU. Read when a step is recorded, never before: it needs torch.
 """
+import sys
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -214,3 +216,17 @@ def _plain(x):
     if x[0] == 'list':
         return {'list': [[dtype, list(shape), many] for dtype, shape, many in x[1:]]}
     return [x[0], list(x[1])]
+
+
+def past_dynamo(function):
+    """`function`, left alone by Dynamo where it is in use: within a call of a module that was compiled in place it compiles whatever
+    Python is run, the watcher's too."""
+    disable = getattr(sys.modules.get('torch._dynamo'), 'disable', None)
+    return function if disable is None else disable(function)
+
+
+def make(failed, device):
+    """A recorder for one step."""
+    listen = past_dynamo(Recorder.__torch_dispatch__)
+    kind = Recorder if listen is Recorder.__torch_dispatch__ else type('Recorder', (Recorder,), {'__torch_dispatch__': listen})
+    return kind(failed, device)

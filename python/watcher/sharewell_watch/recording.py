@@ -9,7 +9,7 @@ import torch
 from torch.utils import _python_dispatch
 
 from . import compiled, facts, memory, told
-from .recorder import Recorder
+from . import recorder as recorders
 
 _RETRIES = 3      # A step with an evaluation in the middle is no usual step: the next one is recorded instead, so often at most.
 _CALLS = 400000   # Operators after which a step is given up: whatever goes on here, it is no usual step.
@@ -26,7 +26,7 @@ class Recording:
         self.inside = False      # The dispatch mode is entered.
         self.optimizer = optimizer
         self.device = facts.device_of(optimizer)
-        self.recorder = Recorder(watch.switch_off, self.device)
+        self.recorder = recorders.make(watch.switch_off, self.device)
         self.known = set()       # Optimizers whose parameters are marked
         self.retries = 0
         self.noticed = facts.Noticed()
@@ -91,7 +91,7 @@ class Recording:
             for name in ('_checkpoint_without_reentrant', '_checkpoint_without_reentrant_generator'):
                 self._around(checkpoint, name, noticed.checkpointed)
             self._around(checkpoint.CheckpointFunction, 'forward', noticed.checkpointed, static=True)
-            self.hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+            self.hook = torch.nn.modules.module.register_module_forward_pre_hook(recorders.past_dynamo(self._called))
         if hasattr(torch.cuda, 'CUDAGraph'):
             self._around(torch.cuda.CUDAGraph, 'replay', noticed.replayed)
 

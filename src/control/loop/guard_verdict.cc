@@ -113,6 +113,10 @@ double Guard::CostOf(const Standing& one, const Neighbours& all) const {
 const Standing* Guard::WhoLeaves(const Standing& slowed, const Neighbours& neighbours) const {
   Neighbours all = neighbours;
   all.push_back(&slowed);
+  // Who came as a guest was let in on condition that nobody suffers by it.
+  for (const Standing* one : all) {
+    if (one->guest && one->may_leave && one->evicted < options_.most_evictions) return one;
+  }
   std::vector<std::pair<double, const Standing*>> costs;
   double most = 0;
   for (const Standing* one : all) {

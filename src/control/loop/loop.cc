@@ -60,6 +60,11 @@ void Loop::Write(const engine::Observation& observed) {
     snapshot_.SetEstimate(id, estimator_.Measured(snapshot_.job(id).job), true);
     changes_.push_back({Change::Kind::kProfiled, id});
   }
+  for (JobId id : observed.told) {
+    if (snapshot_.job(id).state != JobState::kRunning || snapshot_.job(id).profiled) continue;
+    snapshot_.SetEstimate(id, estimator_.Told(snapshot_.job(id).job), false);
+    changes_.push_back({Change::Kind::kProfiled, id});
+  }
   for (const core::Job& job : observed.submitted) {
     snapshot_.Submit(job, estimator_.Believe(job));
     changes_.push_back({Change::Kind::kSubmitted, job.id});

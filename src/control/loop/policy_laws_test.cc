@@ -35,11 +35,28 @@ using fixtures::kFewer;
 using fixtures::RandomCase;
 using End = sim::JobOutcome::End;
 
-// Belief of the case, whatever the world it is run in.
+// Belief of the case, whatever the world it is run in. Of strangers it knows nothing until they
+// have told of their step.
 class CaseEstimator : public Estimator {
  public:
-  explicit CaseEstimator(const Case& c) : case_(c) {}
+  explicit CaseEstimator(const Case& c, bool strangers = false) : case_(c), strangers_(strangers) {}
+  static bool IsStranger(const core::Job& job) { return job.gpus > 0 && job.id.index() % 3 != 0; }
   core::Estimate Believe(const core::Job& job) const override {
+    core::Estimate estimate = Told(job);
+    if (!strangers_ || !IsStranger(job)) return estimate;
+    estimate.sources = core::Sources::All(core::Source::kAssumed);
+    core::Bytes smallest = case_.cluster.models().front().memory;
+    for (const core::GpuModel& model : case_.cluster.models()) {
+      smallest = std::min(smallest, model.memory);
+    }
+    for (auto& on : estimate.on) {
+      const double cores = on.demand.cpu_cores;
+      on.demand = {.busy = 1, .sm = 1, .gpu_memory = smallest, .cpu_cores = cores};
+    }
+    estimate.gpu_memory_upper = smallest;
+    return estimate;
+  }
+  core::Estimate Told(const core::Job& job) const override {
     return sim::Believe(job, case_.truth[job.id.index()], case_.belief);
   }
   core::Estimate Measured(const core::Job& job) override {
@@ -48,6 +65,7 @@ class CaseEstimator : public Estimator {
 
  private:
   const Case& case_;
+  const bool strangers_;
 };
 
 // The same plan, of jobs under their new ids.
@@ -165,6 +183,38 @@ std::string Overcommitted(const core::Snapshot& snapshot, const core::Plan& plan
   return {};
 }
 
+// Where the plan breaks a rule of guests; empty: nowhere. By upper bounds and caps alone: what a
+// guest could take at most beside what the others there may.
+std::string BadGuests(const core::Snapshot& snapshot, const core::Plan& plan) {
+  const core::Cluster& cluster = snapshot.cluster();
+  std::map<JobId, core::Allocation> runs;
+  for (const JobId id : snapshot.running()) runs[id] = snapshot.job(id).allocation;
+  for (const auto& stop : plan.stops) runs.erase(stop.job);
+  std::set<core::GpuId> guests;
+  for (const auto& move : plan.moves) runs[move.job] = move.to;
+  for (const auto& start : plan.starts) {
+    runs[start.job] = start.to;
+    if (start.to.guest()) guests.insert(start.to.gpus.front());
+  }
+  for (const core::GpuId gpu : guests) {
+    const auto model = cluster.ModelOf(gpu);
+    double memory = 0;
+    int strangers = 0, there = 0;
+    for (const auto& [id, where] : runs) {
+      if (std::find(where.gpus.begin(), where.gpus.end(), gpu) == where.gpus.end()) continue;
+      const core::JobView& view = snapshot.job(id);
+      ++there;
+      strangers += view.estimate.On(model).demand.known ? 0 : 1;
+      memory += core::GpuMemoryUpper(view, where).value;
+      if (view.must_be_alone() || view.job.no_guests)
+        return fmt::format("job {} is not alone", id.value);
+    }
+    if (there < 2 || strangers != 1) return fmt::format("{} strangers among {}", strangers, there);
+    if (memory > cluster.model(model).memory.value * (1 + 1e-9)) return "too much GPU memory";
+  }
+  return {};
+}
+
 class Decisions : public Recorder {
  public:
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
@@ -173,12 +223,16 @@ class Decisions : public Recorder {
     LookAtShares(snapshot, plan);
     const std::string actions = fixtures::ActionsOf(plan) + fixtures::WaitsOf(plan);
     if (overcommitted.empty()) overcommitted = Overcommitted(snapshot, plan);
+    if (bad_guests.empty()) bad_guests = BadGuests(snapshot, plan);
+    for (const auto& start : plan.starts) guests += start.to.guest() ? 1 : 0;
     if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
     return {};
   }
   void OnDecision(Seconds) override {}
   std::string text;
   std::string overcommitted;
+  std::string bad_guests;
+  int guests = 0;  // started
   bool monotone = true;
   bool shares_stay = true;
   Seconds last;
@@ -202,6 +256,8 @@ struct Course {
   std::string difference;  // between a kept and a new memo
   std::string decisions;
   std::string overcommitted;  // where a plan gave more host memory than there is; empty: nowhere
+  std::string bad_guests;     // which rule of theirs a plan broke; empty: none
+  int guests = 0;             // started
   bool monotone = true;
   bool shares_stay = true;
   bool ended = true;
@@ -236,13 +292,15 @@ class Unwilling : public engine::Engine {
 };
 
 Course RunCase(const Case& c, const std::string& name, policy::Options options = {},
-               bool unwilling = false, bool guarded = false) {
+               bool unwilling = false, bool guarded = false, bool strangers = false) {
   fixtures::GuardedCase guard(c);
   options.interference = &guard.believed;
   TwiceDecided policy(fixtures::MakePolicy(name, options));
-  fixtures::SimulatedCase simulated(c);
+  std::function<bool(JobId)> tells;
+  if (strangers) tells = [&](JobId id) { return CaseEstimator::IsStranger(c.jobs[id.index()]); };
+  fixtures::SimulatedCase simulated(c, Seconds(30), std::move(tells));
   core::Snapshot snapshot(c.cluster, Seconds(30));
-  CaseEstimator estimator(c);
+  CaseEstimator estimator(c, strangers);
   Decisions decisions;
   Unwilling refuses(simulated.engine, snapshot);
   engine::Engine* engine = &simulated.engine;
@@ -259,6 +317,8 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   run.difference = policy.difference();
   run.decisions = std::move(decisions.text);
   run.overcommitted = std::move(decisions.overcommitted);
+  run.bad_guests = std::move(decisions.bad_guests);
+  run.guests = decisions.guests;
   run.monotone = decisions.monotone;
   run.shares_stay = decisions.shares_stay;
   run.outcomes = simulated.world.outcomes();
@@ -283,6 +343,7 @@ void ExpectLawful(const Case& c, const std::string& policy, const Course& run) {
   ASSERT_EQ(run.error, "") << "every plan passes the check";
   EXPECT_EQ(run.difference, "") << "a new memo gives the same plan";
   EXPECT_EQ(run.overcommitted, "") << "host memory is never overcommitted";
+  EXPECT_EQ(run.bad_guests, "") << "guests have room, and one stranger a GPU";
   EXPECT_TRUE(run.monotone) << "time never goes back";
   EXPECT_TRUE(run.shares_stay) << "nobody's share changes while it runs";
   EXPECT_TRUE(run.ended) << "the run ends";
@@ -347,6 +408,25 @@ TEST_P(EveryPolicy, KeepsTheLawsWithTheGuard) {
     }
     if (HasFailure()) return;
   }
+}
+
+// Two jobs of three are strangers until their second step.
+TEST(Guests, KeepTheLawsOnRandomCases) {
+  int guests = 0;
+  for (const char* name : {"sharewell", "sjf+share+slim", "srtf+share"}) {
+    for (std::uint64_t seed = 1; seed <= kFewCases; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      const Case c = RandomCase(seed);
+      const Course run = RunCase(c, name, {}, false, true, true);
+      ExpectLawful(c, name, run);
+      if (::testing::Test::HasFailure()) return;
+      guests += run.guests;
+      for (const auto& outcome : run.outcomes) {
+        EXPECT_LE(outcome.evictions, core::kEvictionsAlone) << "nobody is evicted for ever";
+      }
+    }
+  }
+  EXPECT_GT(guests, 50 / kFewer) << "it is about something";
 }
 
 // Where it evicts nobody it changes nothing; over these cases it does evict.

@@ -13,6 +13,7 @@ void SimulatedEngine::Report(Observation& out) {
   out.out_of_memory = events_.out_of_memory;
   out.requeued.clear();
   out.profiled = events_.profiled;
+  out.told = events_.told;
   out.progress.clear();
   out.paused.clear();
   for (const auto& p : events_.progress) {

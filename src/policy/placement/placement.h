@@ -30,6 +30,7 @@ struct Context {
   std::span<const core::GpuId> changed;  // GPUs somebody came to or left now, in this plan included
   Scratch* scratch = nullptr;            // what NewScratch gave
   std::uint64_t decision = 0;            // counts the decisions with that scratch; 0: not told
+  core::GpuId kept_gpu = {};             // kept for a guest: nobody comes there to share
 };
 
 struct Chosen {

@@ -9,6 +9,7 @@
 #include "policy/foresight.h"
 #include "policy/host_room.h"
 #include "policy/order/drain.h"
+#include "policy/placement/guests.h"
 #include "policy/placement/neighbours.h"
 #include "policy/placement/sm_shares.h"
 
@@ -48,26 +49,40 @@ class Share : public Placement {
                     unknown && !view.profiled ? std::optional(kProfileUnknown) : std::nullopt};
     }
     if (!MayShare(view)) return reason::NoIdleGpu{};
-    Best best;
-    if (view.since == context.snapshot.now()) {
-      for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
-        for (GpuId gpu : context.ledger.LeastLoaded(GpuModelId(m), kCandidates)) {
-          Consider(context, view, gpu, best);
-        }
-      }
-    } else {
-      std::size_t tried = 0;
-      for (GpuId gpu : context.changed) {
-        if (!context.ledger.open(context.snapshot, gpu)) continue;
-        Consider(context, view, gpu, best);
-        if (++tried == kCandidates) break;
-      }
+    if (MayBeGuest(context, view, GpuModelId(0))) {
+      auto guest = PlaceGuest(context, view, WorthTrying(context, view));
+      return guest ? Choice(*std::move(guest)) : Choice(reason::NoPlaceForGuest{});
     }
+    Best best;
+    for (GpuId gpu : WorthTrying(context, view)) Consider(context, view, gpu, best);
     if (best.chosen) return *std::move(best.chosen);
     return reason::NoGoodNeighbour{};
   }
 
+  void Rearrange(const Context& context, core::Plan& plan) const override {
+    MoveKnownGuests(context, plan);
+  }
+
  private:
+  // The least loaded GPUs of one that is new; of another those on which something changed.
+  static std::vector<GpuId> WorthTrying(const Context& context, const JobView& view) {
+    std::vector<GpuId> gpus;
+    if (view.since == context.snapshot.now()) {
+      for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
+        const auto least = context.ledger.LeastLoaded(GpuModelId(m), kCandidates);
+        gpus.insert(gpus.end(), least.begin(), least.end());
+      }
+      std::erase(gpus, context.kept_gpu);
+      return gpus;
+    }
+    for (GpuId gpu : context.changed) {
+      if (!context.ledger.open(context.snapshot, gpu) || gpu == context.kept_gpu) continue;
+      gpus.push_back(gpu);
+      if (gpus.size() == kCandidates) break;
+    }
+    return gpus;
+  }
+
   struct Best {
     std::optional<Chosen> chosen;
     double gain = 0;

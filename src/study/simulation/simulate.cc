@@ -16,27 +16,11 @@
 #include "study/simulation/optimal.h"
 #include "study/simulation/predicted_belief.h"
 #include "study/simulation/shared_optimum/shared_optimum.h"
+#include "study/simulation/simulated_estimator.h"
 #include "study/simulation/starts/score_starts.h"
 
 namespace sharewell::study {
 namespace {
-
-// Belief from truth, with error: the simulator's stand-in for the predictor.
-class SimulatedEstimator : public control::Estimator {
- public:
-  SimulatedEstimator(const std::vector<sim::TrueJob>& truth, const sim::BeliefOptions& options)
-      : truth_(truth), options_(options) {}
-  core::Estimate Believe(const core::Job& job) const override {
-    return sim::Believe(job, truth_[job.id.index()], options_);
-  }
-  core::Estimate Measured(const core::Job& job) override {
-    return sim::Measured(job, truth_[job.id.index()], options_);
-  }
-
- private:
-  const std::vector<sim::TrueJob>& truth_;
-  sim::BeliefOptions options_;
-};
 
 class Log : public control::Recorder {
  public:
@@ -116,11 +100,22 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   auto policy = policy::NewPolicy(policy_name, policy_options);
   RETURN_IF_ERROR(policy);
 
-  sim::World world(scenario.cluster, scenario.jobs, scenario.truth, scenario.interference,
-                   {options.belief.seed, options.restart_cost});
+  const SimulatedEstimator knowledge(scenario, options);
+  SimulatedEstimator estimator = knowledge;
+  std::vector<core::Job> alone;  // the same jobs, where strangers are to be alone
+  if (options.unknown_alone) {
+    alone = scenario.jobs;
+    for (core::Job& job : alone) job.alone_until_known = true;
+  }
+  sim::WorldOptions world_options{.seed = options.belief.seed,
+                                  .restart_cost = options.restart_cost};
+  if (options.known) {
+    world_options.tells = [&](core::JobId id) { return !knowledge.Knows(id); };
+  }
+  sim::World world(scenario.cluster, options.unknown_alone ? alone : scenario.jobs, scenario.truth,
+                   scenario.interference, world_options);
   engine::SimulatedEngine engine(world);
   core::Snapshot snapshot(scenario.cluster, options.restart_cost);
-  SimulatedEstimator estimator(scenario.truth, options.belief);
   Log log(options.keep_decisions);
   control::Loop loop(snapshot, **policy, engine, estimator, log);
 

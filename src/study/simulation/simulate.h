@@ -18,6 +18,9 @@ namespace sharewell::study {
 struct SimulateOptions {
   sim::BeliefOptions belief;
   core::Seconds restart_cost{30};
+  // The part of the jobs that is known at submission; the rest is at its second step. Absent: all.
+  std::optional<double> known = {};
+  bool unknown_alone = false;          // until it is known a job has its GPU for itself
   std::optional<core::Seconds> until;  // stop there, whatever is left
   policy::Options policy;              // .interference is set by Simulate
   bool keep_decisions = false;

@@ -87,6 +87,14 @@ class SimulateCommand : public Command {
     app.add_option("--durations", f.durations, "how well a policy knows how long jobs take")
         ->type_name("exact|noisy:S|unknown")
         ->capture_default_str();
+    app.add_option("--known", f.known,
+                   "the part of the jobs (0 to 1) that is known at submission; the others tell at "
+                   "their second step what they are")
+        ->type_name("PART");
+    app.add_option("--unknown", f.unknown,
+                   "what a job is of which nothing is known yet: a guest beside others, or alone")
+        ->type_name("guest|alone")
+        ->capture_default_str();
     app.add_option("--max-slowdown", f.max_slowdown, "maximum slowdown by neighbours")
         ->type_name("X")
         ->capture_default_str();

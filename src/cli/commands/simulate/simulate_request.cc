@@ -137,6 +137,15 @@ Result<SimulateRequest> Parse(const SimulateFlags& flags) {
     return UsageError("--guard: {} is neither on nor off", Quoted(flags.guard));
   }
   options.guard = flags.guard == "on";
+  if (flags.known) {
+    const auto known = ParseNumber("--known", *flags.known, 0, 1);
+    RETURN_IF_ERROR(known);
+    options.known = *known;
+  }
+  if (flags.unknown != "guest" && flags.unknown != "alone") {
+    return UsageError("--unknown: {} is neither guest nor alone", Quoted(flags.unknown));
+  }
+  options.unknown_alone = flags.unknown == "alone";
   options.score_starts = flags.score_starts;
   options.keep_decisions = flags.out.has_value();
   auto policies = ParsePolicies(flags.policies, options.policy);

@@ -28,6 +28,8 @@ struct SimulateFlags {
   std::string max_slowdown = "1.25";
   std::string patience = PatienceText();
   std::string guard = "on";
+  std::optional<std::string> known;
+  std::string unknown = "guest";
   std::string restart_cost = "30";
   std::string work_scale = "1";
   std::string seed = "1";

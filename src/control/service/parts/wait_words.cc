@@ -121,6 +121,7 @@ std::string WhyNotShared(const core::Reason& reason, const core::Cluster& cluste
   const bool lacks_gpu = std::holds_alternative<reason::NoIdleGpu>(reason) ||
                          std::holds_alternative<reason::NoRoom>(reason) ||
                          std::holds_alternative<reason::NoGoodNeighbour>(reason) ||
+                         std::holds_alternative<reason::NoPlaceForGuest>(reason) ||
                          std::holds_alternative<reason::NoMemory>(reason);
   if (!lacks_gpu || why.empty()) return {};
   const auto& [node, words] = *why.begin();
@@ -142,6 +143,8 @@ std::string WaitWords::Of(const core::Reason& reason) {
     other = OnGpu(beside->where);
   } else if (const auto* gpus = std::get_if<reason::NoIdleGpu>(&reason)) {
     if (gpus->idle < gpus->wanted) other = GpusTaken();
+  } else if (std::holds_alternative<reason::NoPlaceForGuest>(reason)) {
+    other = GpusTaken();
   }
   std::string words = core::InWords(reason, other);
   if (const auto* others = std::get_if<reason::OthersStay>(&reason)) {
