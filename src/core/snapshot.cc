@@ -155,14 +155,14 @@ void Snapshot::AdvanceTo(Seconds now) {
   now_ = now;
 }
 
-Bytes GpuMemoryUpper(const JobView& view, const Allocation& to) {
+Bytes GpuMemoryUpper(const JobView& view, const std::optional<Bytes>& as_guest) {
   const Bytes believed = view.estimate.gpu_memory_upper;
-  return to.guest_memory ? std::min(believed, *to.guest_memory) : believed;
+  return as_guest ? std::min(believed, *as_guest) : believed;
 }
 
 Bytes GpuMemoryUpper(const JobView& view) {
-  return view.state == JobState::kRunning ? GpuMemoryUpper(view, view.allocation)
-                                          : view.estimate.gpu_memory_upper;
+  const bool runs = view.state == JobState::kRunning;
+  return GpuMemoryUpper(view, runs ? view.allocation.guest_memory : std::nullopt);
 }
 
 void Snapshot::Submit(Job job, Estimate estimate) {

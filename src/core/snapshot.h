@@ -48,9 +48,9 @@ struct JobView {
   bool must_be_alone() const { return job.exclusive || ooms > 0 || evictions >= kEvictionsAlone; }
 };
 
-// The most GPU memory that it may take where it is, by `to`: a guest is kept to its part.
-Bytes GpuMemoryUpper(const JobView& view, const Allocation& to);
-// The same, of one that runs where the snapshot says; of one that waits, wherever it goes.
+// The most GPU memory that it may take, as a guest that is kept to so much of it, or as none.
+Bytes GpuMemoryUpper(const JobView& view, const std::optional<Bytes>& as_guest);
+// The same, where it runs; of one that waits, wherever it goes.
 Bytes GpuMemoryUpper(const JobView& view);
 
 // The host memory that it reserves on a node where it has `gpus` of its GPUs (a CPU-only job: all

@@ -28,7 +28,8 @@ Colocation::Colocation(const core::Snapshot& snapshot,
 
 void Colocation::Join(JobId id) { Join(id, core::StandingShare(snapshot_.job(id))); }
 
-void Colocation::Join(JobId id, Ratio sm_share) {
+void Colocation::Join(JobId id, Ratio sm_share, std::optional<core::Seconds> stays) {
+  stays_ = stays;
   const JobView& view = snapshot_.job(id);
   ids_[size_] = id;
   residents_[size_] = {view.job.workload, &view.estimate.On(model_).demand,
@@ -38,11 +39,6 @@ void Colocation::Join(JobId id, Ratio sm_share) {
   ++size_;
   speeds_.fill(0);
   if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
-}
-
-void Colocation::JoinFor(JobId id, Ratio sm_share, core::Seconds stays) {
-  Join(id, sm_share);
-  stays_ = stays;
 }
 
 void Colocation::Leave() {

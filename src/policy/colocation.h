@@ -22,10 +22,10 @@ class Colocation {
   Colocation(const core::Snapshot& snapshot, const interference::Interference& interference,
              const Ledger& ledger, core::GpuId gpu);
 
-  void Join(core::JobId id);                        // with the share that it has or insists on
-  void Join(core::JobId id, core::Ratio sm_share);  // with another
-  // For so many seconds at most, whatever is left of it. Its own bound is not looked at.
-  void JoinFor(core::JobId id, core::Ratio sm_share, core::Seconds stays);
+  void Join(core::JobId id);  // with the share that it has or insists on
+  // With another. `stays`: for so many seconds at most, whatever is left of it, and its own bound
+  // is not looked at.
+  void Join(core::JobId id, core::Ratio sm_share, std::optional<core::Seconds> stays = {});
   void Leave();                                     // who joined last
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }

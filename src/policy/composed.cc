@@ -18,6 +18,7 @@
 #include "policy/placement/shortage.h"
 #include "policy/pushers.h"
 #include "policy/reservations.h"
+#include "policy/sizing/adjust_cores.h"
 
 namespace sharewell::policy {
 namespace {
@@ -37,7 +38,6 @@ namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
 constexpr Seconds kGuestPatience{60};
-constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 struct ComposedMemo : Memo {
   explicit ComposedMemo(const Order& order) : line(order, false) {}
@@ -100,7 +100,7 @@ class Composed : public Policy {
     if (order_->Preempts()) {
       ChooseAnew(snapshot, memo, plan);
     } else {
-      AdjustCores(snapshot, memo, plan);
+      AdjustCores(snapshot, *sizing_, memo.ledger, plan);
       FillFree(snapshot, memo, plan);
       PushOut(snapshot, memo, plan);
     }
@@ -248,42 +248,6 @@ class Composed : public Policy {
   void KeepForGuest(const Snapshot& snapshot, ComposedMemo& memo, const JobView& view) const {
     if (memo.kept_gpu.valid() || snapshot.now() - view.job.submit < kGuestPatience) return;
     memo.kept_gpu = KeptForGuest(ContextOf(snapshot, memo.ledger, memo), view);
-  }
-
-  // Who runs with other cores than what was measured of it says, or what it has told of itself:
-  // nothing was known of it when it started. More only where they are free.
-  static bool HasTold(const JobView& view) {
-    return view.job.gpus == 1 && view.estimate.sources.cores == core::Source::kPredicted;
-  }
-
-  void AdjustCores(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    const auto& cluster = snapshot.cluster();
-    if (!sizing_->CpuJobsGiveWay() || cluster.gpu_count() > kMostGpusResized) return;
-    std::vector<JobId> measured;
-    for (JobId id : snapshot.running()) {
-      const JobView& view = snapshot.job(id);
-      if ((view.profiled || HasTold(view)) && !view.cpu_only() && !view.job.cores_fixed) {
-        measured.push_back(id);
-      }
-    }
-    std::sort(measured.begin(), measured.end());
-    for (JobId id : measured) {
-      const JobView& view = snapshot.job(id);
-      const auto& gpus = view.allocation.gpus;
-      const NodeId node = cluster.NodeOf(gpus.front());
-      if (cluster.NodeOf(gpus.back()) != node) continue;
-      core::Allocation to = view.allocation;
-      to.cores = sizing_->CoresAGpu(snapshot, view, cluster.node(node).model, 1) *
-                 static_cast<double>(gpus.size());
-      const double free = std::floor(std::max(0.0, memo.ledger.cores_free(snapshot, node)));
-      to.cores = std::min(to.cores, view.allocation.cores + free);
-      if (std::abs(to.cores - view.allocation.cores) < 0.5) continue;
-      memo.ledger.Vacate(snapshot, id, view.allocation);
-      memo.ledger.Occupy(snapshot, id, to);
-      plan.resizes.push_back(
-          {id, to.cores,
-           view.profiled ? Reason(reason::MeasuredCores{}) : Reason(reason::ToldCores{})});
-    }
   }
 
   void FillFree(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {

@@ -132,7 +132,9 @@ void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
     const core::Demand& d = view.estimate.On(model).demand;
     load += d.busy;
     memory += d.gpu_memory;
-    upper += MemoryUpper(snapshot, id);
+    const auto planned = planned_.find(id.value);
+    upper += planned == planned_.end() ? core::GpuMemoryUpper(view)
+                                       : core::GpuMemoryUpper(view, planned->second.guest_memory);
     shared = shared && MayShare(view);
   }
   load_[gpu.index()] = load;
@@ -202,14 +204,6 @@ core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
   if (const auto found = planned_.find(id.value); found != planned_.end())
     return found->second.sm_share;
   return core::StandingShare(snapshot.job(id));
-}
-
-core::Bytes Ledger::MemoryUpper(const Snapshot& snapshot, JobId id) const {
-  const JobView& view = snapshot.job(id);
-  const auto found = planned_.find(id.value);
-  if (found == planned_.end()) return core::GpuMemoryUpper(view);
-  const core::Bytes believed = view.estimate.gpu_memory_upper;
-  return std::min(believed, found->second.guest_memory.value_or(believed));
 }
 
 void Ledger::HoldPaused(const Snapshot& snapshot, const JobView& view, int sign) {

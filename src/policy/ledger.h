@@ -17,6 +17,12 @@
 
 namespace sharewell::policy {
 
+// Of a start or a move of the plan in the making (core::Allocation).
+struct PlannedCap {
+  core::Ratio sm_share = 1;
+  std::optional<core::Bytes> guest_memory;
+};
+
 class Ledger {
  public:
   Ledger() = default;
@@ -44,7 +50,6 @@ class Ledger {
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
   // Of a job that runs, or was put somewhere by this plan.
   core::Ratio sm_share(const core::Snapshot& snapshot, core::JobId id) const;
-  core::Bytes MemoryUpper(const core::Snapshot& snapshot, core::JobId id) const;
   bool planned(core::JobId id) const { return planned_.contains(id.value); }  // by this plan
   std::size_t planned() const { return planned_.size(); }
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
@@ -126,12 +131,8 @@ class Ledger {
   std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
   std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
   std::vector<std::set<std::pair<double, std::uint32_t>>>
-      by_load_;  // by model: (-room, GPU) of open_
-  struct Planned {
-    core::Ratio sm_share = 1;
-    std::optional<core::Bytes> guest_memory;
-  };
-  std::unordered_map<std::uint32_t, Planned> planned_;  // by job
+      by_load_;                                            // by model: (-room, GPU) of open_
+  std::unordered_map<std::uint32_t, PlannedCap> planned_;  // by job
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;
 };

@@ -205,7 +205,7 @@ std::string BadGuests(const core::Snapshot& snapshot, const core::Plan& plan) {
       const core::JobView& view = snapshot.job(id);
       ++there;
       strangers += view.estimate.On(model).demand.known ? 0 : 1;
-      memory += core::GpuMemoryUpper(view, where).value;
+      memory += core::GpuMemoryUpper(view, where.guest_memory).value;
       if (view.must_be_alone() || view.job.no_guests)
         return fmt::format("job {} is not alone", id.value);
     }

@@ -80,7 +80,7 @@ std::optional<Ratio> ShareFor(const Context& context, const JobView& view, GpuId
     const Ratio given = view.job.sm_share.value_or(share);
     const Ratio alone = interference::SpeedAlone(demand, given, interference.coefficients());
     if (!view.job.sm_share && alone * own_bound < 1) break;  // narrower is slower still
-    group.JoinFor(view.job.id, given, kStrangerFor);
+    group.Join(view.job.id, given, kStrangerFor);
     const bool kept = group.KeepsLifetimeBounds(most);
     group.Leave();
     if (kept) return given;

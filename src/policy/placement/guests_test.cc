@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 namespace reason = core::reason;
 
-constexpr JobSpec kStranger{.gib = 16, .known = false, .duration_known = false};
+JobSpec Unknown() { return {.gib = 16, .known = false, .duration_known = false}; }
 
 Plan Decide(SnapshotBuilder& s, Options options = {}) {
   static const auto model = fixtures::WithoutResidual();
@@ -33,7 +33,7 @@ Plan Decide(SnapshotBuilder& s, Options options = {}) {
 }
 
 // What the loop makes of a job of which nothing is known.
-JobId Stranger(SnapshotBuilder& s, const JobSpec& spec = kStranger) {
+JobId Stranger(SnapshotBuilder& s, const JobSpec& spec = Unknown()) {
   const JobId id = s.Waiting(spec);
   core::Estimate estimate = s->job(id).estimate;
   estimate.sources = core::Sources::All(core::Source::kAssumed);
