@@ -109,7 +109,7 @@ class OpenApiTest(unittest.TestCase):
 
         full = {"name": "nap", "command": ["sleep", "60"], "folder": str(self.server.folder), "environment": {"A": "b"},
                 "gpus": 1, "cores": 1, "gpu_memory_bytes": 1e9, "memory_bytes": 1e9, "gpu_models": ["H200"],
-                "exclusive": False, "max_slowdown": 1.5, "sm_share": 0.6, "latency_sensitive": True, "priority": 1, "time_limit_seconds": 600, "image": None,
+                "exclusive": False, "max_slowdown": 1.5, "sm_share": 0.6, "latency_sensitive": True, "no_guests": True, "priority": 1, "time_limit_seconds": 600, "image": None,
                 "after": [], "held": True, "requeue": True, "terminal": False, "profile": None, "array": None, "array_at_once": None,
                 "watch": False, "script_digest": "0123456789abcdef",
                 "needs": {"source": "predicted", "from": "a guess", "gpu": "H200", "busy": 0.5,

@@ -76,6 +76,8 @@ if [ -n "$memory" ] && [ "$memory" -ge 1 ]; then
   done
   [ -n "$limits" ] && echo "export CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=$limits"
 fi
+# A guest's kernels go after those of its neighbours.
+[[ "$put" == *,guest ]] && echo "export CUDA_MPS_CLIENT_PRIORITY=1"
 # The prolog left a file where it started a daemon.
 if [ -r "$MPS_FOLDER/jobs/$SLURM_JOB_ID" ]; then
   pipe=$(cat "$MPS_FOLDER/jobs/$SLURM_JOB_ID")

@@ -112,6 +112,14 @@ struct Studies {
   std::function<core::Result<std::string>(const core::JobRecord& job)> neighbours;
 };
 
+// How jobs of a user start of which nothing is known.
+struct UnknownJobs {
+  bool alone = false;            // on an idle GPU; else beside others too, as guests
+  std::string from = "default";  // or the table of sharewell.toml
+
+  friend bool operator==(const UnknownJobs&, const UnknownJobs&) = default;
+};
+
 struct ApiOptions {
   AccessOptions access;
   std::string_view openapi = {};  // docs/openapi.json; outlives the Api
@@ -119,6 +127,8 @@ struct ApiOptions {
   std::size_t most_studies = 32;  // that wait, of all users
   // What one user may take, and where that comes from; without it the defaults. Any thread.
   std::function<core::AccountLimits(const core::Account& who)> limits = {};
+  // Must not wait; none: as guests.
+  std::function<UnknownJobs(const core::Account& who)> unknown = {};
   std::vector<PageFile> page = {};  // the dashboard; none: it is not built in
 };
 

@@ -215,6 +215,7 @@ TEST_F(ApiTest, LimitsAreShownWithWhatIsUsed) {
               AllOf(StartsWith("HTTP/1.1 200 "),
                     HasSubstr(R"("name":"queued_jobs","what":"jobs that are not over",)"
                               R"("unit":"count","limit":50000,"used":1,"left":49999,)"),
+                    HasSubstr(R"("unknown":"guest","unknown_from":"default")"),
                     HasSubstr(R"("name":"log_bytes")"), HasSubstr(R"("used":null,"left":null)")));
   EXPECT_THAT(Tcp("GET /api/v1/limits", token_),
               AllOf(HasSubstr(R"("user":"ann")"), HasSubstr(R"("limit":20000,"used":0)")));

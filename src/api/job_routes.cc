@@ -242,6 +242,9 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
     why.push_back(fmt::format("it shares its GPU with job{} {}", others.size() == 1 ? "" : "s",
                               fmt::join(others, ", ")));
   }
+  // While nothing is known of it, the reason says so.
+  const bool known = job.believed.sources.busy != core::Source::kAssumed;
+  if (placed && known && job.guest_memory) why.push_back(core::GuestInWords(job));
   if (!job.believed.from.empty()) {
     why.push_back(fmt::format("what it needs is {}: {}", core::NameOf(job.believed.sources.busy),
                               job.believed.from));

@@ -54,8 +54,11 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http
     writer.Field("from", i < limits.from.size() ? std::optional(limits.from[i]) : std::nullopt);
     ++i;
   };
+  const UnknownJobs unknown = api.options.unknown ? api.options.unknown(who) : UnknownJobs{};
   return SchemaAnswer([&](json::Writer& writer) {
     writer.Field("user", who.name);
+    writer.Field("unknown", unknown.alone ? "alone" : "guest");
+    writer.Field("unknown_from", unknown.from);
     writer.List("limits", core::LimitKeys(),
                 [&](const core::LimitKey& key) { writer.Object([&] { write(writer, key); }); });
   });

@@ -5,6 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "core/sm_share.h"
+#include "core/text/words.h"
+
 namespace sharewell::core {
 namespace {
 
@@ -74,6 +77,16 @@ std::optional<Ratio> SlowerThanPredicted(const JobRecord& job) {
 std::string SlowerInWords(const JobRecord& job) {
   const auto slower = SlowerThanPredicted(job);
   return slower ? fmt::format("{:.0f} % slower than predicted", (1 - 1 / *slower) * 100) : "";
+}
+
+std::string GuestInWords(const JobRecord& job) {
+  if (!job.guest_memory) return {};
+  const std::string bounds = fmt::format("{} and {} of GPU memory", ShareInWords(job.sm_share),
+                                         SizeText(*job.guest_memory));
+  // What it was started with holds until its process is started anew.
+  return job.believed.sources.busy == Source::kAssumed
+             ? bounds + ", after its neighbours, until it has told its step"
+             : "it started as a guest, and keeps " + bounds + " until its next start";
 }
 
 std::optional<Seconds> TimeTaken(const JobRecord& job) {

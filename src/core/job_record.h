@@ -89,7 +89,8 @@ struct JobRecord {
   std::optional<Bytes> guest_memory;
   // As a guest it ran out of GPU memory with so much of it. Those times are not among `ooms`.
   std::optional<Bytes> guest_oom;
-  bool paused = false;  // it waits with its process alive, its GPU memory on the host
+  bool broke_gpu = false;  // a run of it broke its GPU under its neighbours
+  bool paused = false;     // it waits with its process alive, its GPU memory on the host
   std::optional<UnixMillis> paused_at;  // when it last was
   std::vector<std::int64_t> beside;     // jobs that shared its GPUs when it was started
   // Why it waits, was put there, or is being ended, and below what the user should know (a limit
@@ -127,6 +128,9 @@ std::optional<double> RateAlone(const JobRecord& job);
 std::optional<Ratio> SlowerThanPredicted(const JobRecord& job);
 // "26 % slower than predicted"; empty: it is not, or it is not known.
 std::string SlowerInWords(const JobRecord& job);
+// Of one that was started as a guest: "at most 80 % of the SMs and 31.0 GiB of GPU memory, after
+// its neighbours, until it has told its step", or what it keeps once it is known; else empty.
+std::string GuestInWords(const JobRecord& job);
 // How long the next of its kind is believed to take: alone where that is known, else as it ran.
 // Absent: it never ran.
 std::optional<Seconds> TimeTaken(const JobRecord& job);

@@ -60,6 +60,13 @@ class Ledger {
       return FailedError("job {}: a share of the SMs is for a job that may share its one GPU",
                          name);
     }
+    const bool may_be_guest =
+        to.gpus.size() == 1 && !view.must_be_alone() && !view.job.alone_until_known;
+    if (to.guest_memory && (!may_be_guest || *to.guest_memory <= core::Bytes(0))) {
+      return FailedError("job {}: the plan starts it as a guest with {:.0f} bytes of GPU memory{}",
+                         name, to.guest_memory->value,
+                         may_be_guest ? "" : ", and it may not be one");
+    }
     if (view.job.gpus == 0 && to.node.index() >= cluster.nodes().size()) {
       return FailedError("CPU-only job {}: the plan names no node", name);
     }

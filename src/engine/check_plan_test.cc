@@ -92,6 +92,19 @@ TEST_F(CheckPlanTest, SharesOfTheSmsAreInRangeAndThoseThatUsersInsistOnAreKept) 
   EXPECT_THAT(Breach(whole), HasSubstr("a share of the SMs is for a job that may share"));
 }
 
+TEST_F(CheckPlanTest, AGuestHasMemoryAndMayShareItsOneGpu) {
+  Start(plan, waits, OnGpus({0}, 3));
+  plan.starts[0].to.guest_memory = core::GiB(3);
+  EXPECT_EQ(Breach(plan), "");
+  plan.starts[0].to.guest_memory = core::Bytes(0);
+  EXPECT_EQ(Breach(plan), "job waits: the plan starts it as a guest with 0 bytes of GPU memory");
+
+  Plan whole;
+  Start(whole, gang, OnGpus({0, 1}, 1));
+  whole.starts[0].to.guest_memory = core::GiB(3);
+  EXPECT_THAT(Breach(whole), HasSubstr("and it may not be one"));
+}
+
 TEST_F(CheckPlanTest, AGangIsNotSplit) {
   Start(plan, gang, OnGpus({1}, 1));
   EXPECT_THAT(Breach(plan), HasSubstr("job gang needs 2 GPUs together, the plan gives 1"));

@@ -45,6 +45,8 @@ struct RunRequest {
   std::optional<core::Bytes> gpu_memory;  // pinned device memory limit
   // It starts as a guest (core::Allocation): so much of the GPU's memory, after its neighbours.
   std::optional<core::Bytes> guest_memory;
+  // In an earlier run as a guest its job ran out of memory, with so much of it.
+  std::optional<core::Bytes> guest_oom;
   // What it is believed to need of each GPU at most. Absent: not known.
   std::optional<core::Bytes> expected_memory;
   bool shares = false;    // others are, or may come to be, on the same GPU

@@ -133,6 +133,9 @@ void Server::Parts::MakeService() {
   }
   with.user_name = platform::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
+  with.alone_until_known = [this](const core::Account& who) {
+    return settings->UnknownOf(who.uid).alone;
+  };
   engine::ClusterRunner* const cluster = AnyCluster();
   with.foreign_queue = cluster;
   with.pauser = runner.get();
@@ -165,6 +168,7 @@ Result<void> Server::Parts::MakeApi() {
                           settings->Meet(uid, std::move(groups));
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
+  api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who.uid); };
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
   StudyParts parts{&machine,      &catalogue,     service.get(),        watch.get(),

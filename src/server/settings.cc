@@ -42,6 +42,17 @@ NameService SystemNames() { return {UserNamed, GroupNamed, GroupsOfUser}; }
 
 Settings::Settings(const SettingsFile& file, SettingsOptions options)
     : everybody_(file.everybody), options_(std::move(options)), asking_(kMostAsking) {
+  if (file.sharing.unknown_alone) unknown_ = {*file.sharing.unknown_alone, "[sharing]"};
+  for (const auto& [name, alone] : file.sharing.alone_of_user) {
+    if (const auto uid = options_.names.user(name)) {
+      unknown_of_[*uid] = {alone, fmt::format("[sharing.user.{}]", name)};
+    } else {
+      remarks_.push_back(
+          fmt::format("sharewell.toml: there is no user {} on this machine, so that "
+                      "[sharing.user.NAME] applies to nobody; correct the name, then restart",
+                      core::Quoted(name)));
+    }
+  }
   const auto place = [this](const char* kind, const auto& named, const auto& number_of,
                             std::map<std::uint32_t, Table>& tables) {
     for (const auto& [name, given] : named) {
@@ -139,6 +150,11 @@ core::Limits Settings::LimitsOf(std::uint32_t uid) const {
 
 core::Limits Settings::LimitsOf(const core::Account& who) const {
   return Resolve(who.uid, who.admin, false).limits;
+}
+
+api::UnknownJobs Settings::UnknownOf(std::uint32_t uid) const {
+  const auto own = unknown_of_.find(uid);
+  return own == unknown_of_.end() ? unknown_ : own->second;
 }
 
 core::AccountLimits Settings::Explain(const core::Account& who) const {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/api.h"
 #include "api/worker.h"
 #include "core/limits.h"
 #include "core/submission.h"
@@ -45,6 +46,8 @@ class Settings {
   core::Limits LimitsOf(std::uint32_t uid) const;
   core::Limits LimitsOf(const core::Account& who) const;
   core::AccountLimits Explain(const core::Account& who) const;  // with where each comes from
+  // How that user's jobs start of which nothing is known.
+  api::UnknownJobs UnknownOf(std::uint32_t uid) const;
   // The kernel says that a process of this user's is in these groups.
   void Meet(std::uint32_t uid, std::vector<std::uint32_t> groups) const;
 
@@ -68,6 +71,8 @@ class Settings {
   const GivenLimits everybody_;
   const SettingsOptions options_;
   std::map<std::uint32_t, Table> users_, groups_;  // by uid and gid
+  api::UnknownJobs unknown_;                       // of everybody
+  std::map<std::uint32_t, api::UnknownJobs> unknown_of_;
   std::vector<std::string> remarks_;
   mutable platform::Mutex mutex_;
   mutable std::map<std::uint32_t, Known> known_ SHAREWELL_GUARDED_BY(mutex_);

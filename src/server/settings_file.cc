@@ -61,6 +61,38 @@ void ReadLimits(catalogue::TomlTable& table, GivenLimits& given) {
   }
 }
 
+// Absent: nothing is said, or it is wrong.
+std::optional<bool> UnknownAloneIn(catalogue::TomlTable& table) {
+  const auto text = table.Text("unknown");
+  if (!text) return std::nullopt;
+  if (*text == "alone") return true;
+  if (*text == "guest") return false;
+  table.Fail("unknown", fmt::format("must be \"guest\" or \"alone\", not {}", core::Quoted(*text)));
+  return std::nullopt;
+}
+
+// [sharing] and [sharing.user.NAME].
+void ReadSharing(catalogue::TomlTable& top, GivenSharing& sharing) {
+  const toml::table* given = top.Table("sharing");
+  if (given == nullptr) return;
+  catalogue::TomlTable all(*given, top.file(), "[sharing]", top.error());
+  all.AllowOnly({"unknown", "user"});
+  sharing.unknown_alone = UnknownAloneIn(all);
+  const toml::table* named = all.Table("user");
+  if (named == nullptr) return;
+  catalogue::TomlTable users(*named, top.file(), "[sharing.user]", top.error());
+  for (const auto& [name, node] : users.InOrder()) {
+    const toml::table* table = node->as_table();
+    if (table == nullptr) {
+      return users.FailAt(
+          *node, fmt::format("{} must be a table: write [sharing.user.NAME]", core::Quoted(name)));
+    }
+    catalogue::TomlTable inner(*table, top.file(), "[sharing.user.NAME]", top.error());
+    inner.AllowOnly({"unknown"});
+    if (const auto alone = UnknownAloneIn(inner)) sharing.alone_of_user[name] = *alone;
+  }
+}
+
 // [limits.user.NAME] and [limits.group.NAME].
 void ReadNamed(catalogue::TomlTable& limits, const char* kind,
                std::map<std::string, GivenLimits>& tables) {
@@ -90,7 +122,8 @@ Result<SettingsFile> ParseSettings(std::string_view text, const std::string& nam
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
   catalogue::TomlTable top(*root, name, "sharewell.toml", error);
-  top.AllowOnly({"limits"});
+  top.AllowOnly({"limits", "sharing"});
+  ReadSharing(top, settings.sharing);
   if (const toml::table* given = top.Table("limits")) {
     catalogue::TomlTable limits(*given, name, "[limits]", error);
     std::vector<std::string> keys = KeyNames();

@@ -1,5 +1,5 @@
 // sharewell.toml (docs/formats/settings.md): what one user may take of the server, for everybody,
-// by user and by group.
+// by user and by group; and how jobs of which nothing is known start.
 #pragma once
 
 #include <map>
@@ -16,9 +16,19 @@ namespace sharewell::server {
 // What one table gives, by the order of core::LimitKeys().
 using GivenLimits = std::vector<std::optional<double>>;
 
+// [sharing]: whether jobs of which nothing is known wait for an idle GPU (unknown = "alone"), or
+// may start beside others as guests ("guest").
+struct GivenSharing {
+  std::optional<bool> unknown_alone;          // of everybody
+  std::map<std::string, bool> alone_of_user;  // by name
+
+  friend bool operator==(const GivenSharing&, const GivenSharing&) = default;
+};
+
 struct SettingsFile {
   GivenLimits everybody = GivenLimits(core::LimitKeys().size());
   std::map<std::string, GivenLimits> users, groups;  // by name
+  GivenSharing sharing;
 };
 
 // `name` stands in errors, with the line.

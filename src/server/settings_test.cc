@@ -102,6 +102,25 @@ TEST(SettingsTest, GroupsOfWhomTheKernelDoesNotTellAreAskedForElsewhere) {
   EXPECT_EQ(settings.LimitsOf(1003).queued_jobs, 100);
 }
 
+TEST(SettingsTest, HowUnknownJobsStartIsForEverybodyAndByUser) {
+  const Settings none({}, {.own_uid = 0, .admin_group = {}, .names = Names()});
+  EXPECT_EQ(none.UnknownOf(1001), (api::UnknownJobs{false, "default"}));
+  const Settings given(
+      Parsed("[sharing]\nunknown = \"alone\"\n[sharing.user.ann]\nunknown = \"guest\""),
+      {.own_uid = 0, .admin_group = {}, .names = Names()});
+  EXPECT_EQ(given.UnknownOf(1001), (api::UnknownJobs{false, "[sharing.user.ann]"}));
+  EXPECT_EQ(given.UnknownOf(1002), (api::UnknownJobs{true, "[sharing]"}));
+  const Settings wrong(Parsed("[sharing.user.an]\nunknown = \"alone\""),
+                       {.own_uid = 0, .admin_group = {}, .names = Names()});
+  ASSERT_EQ(wrong.remarks().size(), 1U);
+  EXPECT_THAT(wrong.remarks()[0], HasSubstr("no user 'an'"));
+  EXPECT_THAT(
+      ErrorOf("[sharing]\nunknown = \"guests\""),
+      AllOf(HasSubstr("line 2"), HasSubstr("must be \"guest\" or \"alone\", not 'guests'")));
+  EXPECT_THAT(ErrorOf("[sharing]\nunknwon = \"guest\""), HasSubstr("did you mean 'unknown'"));
+  EXPECT_THAT(ErrorOf("[sharing.user]\nann = \"alone\""), HasSubstr("[sharing.user.NAME]"));
+}
+
 TEST(SettingsTest, WhoIsNotHereIsSaid) {
   const Settings settings(Parsed("[limits.user.an]\nstudies = 1\n[limits.group.lab]\nstudies = 1"),
                           {.own_uid = 0, .admin_group = {}, .names = Names()});

@@ -55,6 +55,7 @@ inline core::Submission FullSubmission() {
   asked.priority = -3;
   asked.sm_share = 0.6;
   asked.latency_sensitive = true;
+  asked.no_guests = true;
   asked.time_limit = core::Seconds(7200.5);
   asked.image = "docker.io/library/python:3";
   asked.after = {3, 4};
@@ -97,6 +98,9 @@ inline core::JobRecord FullJob(std::int64_t number) {
   job.gpu_gone = true;
   job.cores = 4.5;
   job.sm_share = 0.6;
+  job.guest_memory = core::GiB(31);
+  job.guest_oom = core::GiB(20);
+  job.broke_gpu = true;
   job.beside = {12, 13};
   job.reason = "beside job 12, \xe2\x82\xac";
   job.note = "no cgroup here";

@@ -173,6 +173,7 @@ Result<void> ForeignIntake::Adopt(const std::map<engine::RunId, engine::RunReque
     record.gpus = run.gpus;
     record.cores = run.cores;
     record.sm_share = run.thread_share.value_or(1);
+    record.guest_memory = run.guest_memory;
     record.submitted = parts_.journal.Wall();
     record.started = record.resumed = record.submitted;
     parts_.journal.NumberIsTaken(number);

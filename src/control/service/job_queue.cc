@@ -17,6 +17,7 @@ engine::RunRequest RequestOf(const JobRecord& record) {
   request.id = {record.number, record.attempt};
   request.user = record.user;
   request.asked = record.asked;
+  request.guest_oom = record.guest_oom;
   return request;
 }
 
@@ -54,10 +55,39 @@ bool JobQueue::SubmitEnqueued() {
     }
     engine::RunRequest request = RequestOf(job->record);
     request.id.attempt = job->attempts();
+    NoteAlone(*job);
     parts_.engine.Submit(NextJob(*job), std::move(request));
     any = true;
   }
   return any;
+}
+
+void JobQueue::QueueKindAnew(const JobRecord& kind) {
+  for (const JobPtr& shown : parts_.state.board.Live()) {
+    LiveJob* job = parts_.state.live.Find(shown->number);
+    // A paused one is alone as it is, and keeps its process.
+    if (job == nullptr || shown->number == kind.number || !job->id.valid() ||
+        job->record.phase != Phase::kWaiting || job->record.paused ||
+        !AreOfOneKind(job->record, kind)) {
+      continue;
+    }
+    parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
+    EnqueueIfItFits(*job);
+  }
+}
+
+void JobQueue::NoteAlone(LiveJob& job) {
+  JobRecord& record = job.record;
+  const auto broken_by = parts_.state.breakers.BrokenBy(record);
+  // Another note says more of it.
+  if (broken_by ? !record.note.empty() : !job.noted_alone) return;
+  job.noted_alone = broken_by.has_value();
+  record.note = broken_by ? fmt::format(
+                                "it is started alone: job {}, of the same command, broke its GPU "
+                                "under its neighbours, and none has finished well since",
+                                *broken_by)
+                          : std::string();
+  parts_.journal.Touch(job);
 }
 
 // Nodes that were down when the server came join one by one: what was too large for those that were
@@ -135,7 +165,14 @@ core::Job JobQueue::NextJob(LiveJob& of) {
     if (!wanted.empty() && core::IsAllowed(wanted, models[i])) job.allowed_models.emplace_back(i);
   }
   // Out of memory: alone from now on. So is one whose process waits: it is no client of MPS.
-  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.paused;
+  // One that was found running beside others stays there.
+  const bool kind_broke =
+      record.phase == Phase::kWaiting && state.breakers.BrokenBy(record).has_value();
+  job.exclusive = record.asked.exclusive || record.ooms > 0 || record.paused || kind_broke;
+  job.alone_until_known = parts_.alone_until_known && parts_.alone_until_known(record.user);
+  // Whose kernels are to go first is not to wait for those of somebody unknown either.
+  job.no_guests = record.asked.no_guests || record.asked.latency_sensitive;
+  job.guest_oom = record.guest_oom;
   job.evicted = record.evicted;
   job.priority = record.asked.priority;
   job.max_slowdown = record.asked.max_slowdown;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "control/service/advisor.h"
@@ -36,6 +37,8 @@ class JobQueue {
     engine::LiveEngine& engine;
     engine::ForeignQueue* manager;  // null: jobs are submitted here alone
     LimitsOf limits;
+    // Jobs of that user never start as guests. Must not wait; none: they may.
+    std::function<bool(const core::Account& who)> alone_until_known = {};
   };
   explicit JobQueue(const Parts& parts);
 
@@ -45,6 +48,8 @@ class JobQueue {
   void EnqueueIfItFits(LiveJob& job);
   // It is not to start now, wherever on its way it is. It may come back.
   void TakeOut(LiveJob& job);
+  // How those of its kind that wait are to be started has changed: they are queued anew.
+  void QueueKindAnew(const core::JobRecord& kind);
   // Whether any went to the loop, so that a turn comes for it.
   bool SubmitEnqueued();
   // What was held because no machine was large enough is tried again.
@@ -61,6 +66,7 @@ class JobQueue {
   core::Job NextJob(LiveJob& job);
 
  private:
+  void NoteAlone(LiveJob& job);
   void PutTerms(const engine::StartTerms& terms, core::Job& to) const;
   void ReleaseDependents(std::int64_t number, core::Phase how);
 

@@ -46,7 +46,9 @@ class JobQueueTest : public ::testing::Test {
                    .advisor = advisor_,
                    .engine = engine_,
                    .manager = nullptr,
-                   .limits = UsualLimits}};
+                   .limits = UsualLimits,
+                   .alone_until_known = [this](const core::Account&) { return alone_; }}};
+  bool alone_ = false;
 };
 
 TEST_F(JobQueueTest, WhoEntersGetsAnIdWithTheNextTurnAndLosesItWhenTakenOut) {
@@ -61,6 +63,47 @@ TEST_F(JobQueueTest, WhoEntersGetsAnIdWithTheNextTurnAndLosesItWhenTakenOut) {
   queue_.TakeOut(job);
   EXPECT_FALSE(job.id.valid());
   EXPECT_FALSE(queue_.SubmitEnqueued());
+}
+
+TEST_F(JobQueueTest, APolicyKnowsWhoMayBeAGuestAndWhoWillHaveNone) {
+  LiveJob& job = Job(1, Phase::kWaiting);
+  core::Job plain = queue_.NextJob(job);
+  EXPECT_FALSE(plain.alone_until_known);
+  EXPECT_FALSE(plain.no_guests);
+  EXPECT_EQ(plain.guest_oom, std::nullopt);
+  alone_ = true;
+  job.record.guest_oom = core::GiB(31);
+  job.record.asked.no_guests = true;
+  const core::Job told = queue_.NextJob(job);
+  EXPECT_TRUE(told.alone_until_known);
+  EXPECT_TRUE(told.no_guests);
+  EXPECT_EQ(told.guest_oom, core::GiB(31));
+  EXPECT_EQ(RequestOf(job.record).guest_oom, core::GiB(31));
+  job.record.asked.no_guests = false;
+  job.record.asked.latency_sensitive = true;
+  EXPECT_TRUE(queue_.NextJob(job).no_guests) << "its kernels go first";
+}
+
+TEST_F(JobQueueTest, AKindThatBrokeAGpuIsAloneAndSaysWhyUntilOneHasFinishedWell) {
+  LiveJob& waits = Job(2, Phase::kWaiting);
+  state_.board.Put(waits.record);
+  queue_.Enqueue(2);
+  ASSERT_TRUE(queue_.SubmitEnqueued());
+  const core::JobId before = waits.id;
+  core::JobRecord other = waits.record;
+  other.number = 1;
+  ASSERT_TRUE(state_.breakers.TakeEnd(other, true));
+  queue_.QueueKindAnew(other);
+  ASSERT_TRUE(queue_.SubmitEnqueued());
+  EXPECT_NE(waits.id, before) << "as another one";
+  EXPECT_TRUE(queue_.NextJob(waits).exclusive);
+  EXPECT_THAT(waits.record.note, HasSubstr("it is started alone: job 1, of the same command"));
+  other.phase = Phase::kFinished;
+  ASSERT_TRUE(state_.breakers.TakeEnd(other, false));
+  queue_.QueueKindAnew(other);
+  ASSERT_TRUE(queue_.SubmitEnqueued());
+  EXPECT_FALSE(queue_.NextJob(waits).exclusive);
+  EXPECT_EQ(waits.record.note, "");
 }
 
 TEST_F(JobQueueTest, WhatDoesNotFitAnyMoreIsHeldAndSaysWhy) {

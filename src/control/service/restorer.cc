@@ -66,6 +66,7 @@ Result<void> Restorer::Restore() {
   parts_.view.Begin(today, policy.Name());
   parts_.loop.Follow(policy);
   RETURN_IF_ERROR(RestoreUsage(*old, *records));
+  parts_.state.breakers.Restore(*old, *records);
   for (JobRecord& record : *old) parts_.state.board.Put(std::move(record));
 
   Runs runs;
@@ -272,6 +273,7 @@ void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   core::Allocation where;
   where.cores = record.cores;
   where.sm_share = run.thread_share.value_or(1);  // what its process was started with
+  where.guest_memory = run.guest_memory;
   for (const core::GivenGpu& gpu : given) {
     if (const auto here = parts_.state.gpus.WithUuid(gpu.uuid)) where.gpus.push_back(*here);
   }

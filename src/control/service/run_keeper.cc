@@ -79,6 +79,7 @@ void RunKeeper::Hear(const engine::StopRefused& event) {
     for (const core::GpuId gpu : there.gpus) record.gpus.push_back(parts_.state.gpus.gpu(gpu));
     record.cores = there.cores;
     record.sm_share = there.sm_share;
+    record.guest_memory = there.guest_memory;
     record.resumed.reset();  // RunStarted follows
     record.beside = JobsOn(there.gpus, job->id, parts_.state.snapshot, parts_.state.live);
   }
@@ -115,6 +116,8 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   }
   const bool paused_by_hand = std::exchange(record.paused, false) && record.asked.held;
   WriteEnd(end, parts_.journal.Wall(), record);
+  const bool broke = end.end.fall && end.end.fall->part == engine::Fall::Part::kCulprit;
+  if (parts_.state.breakers.TakeEnd(record, broke)) parts_.queue.QueueKindAnew(record);
   if (record.phase == Phase::kWaiting && paused_by_hand) {
     core::SetHold(record, core::hold::EndedPaused{});  // its user wants it to wait
   } else if (record.phase == Phase::kWaiting && !job->id.valid()) {

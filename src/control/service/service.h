@@ -59,6 +59,9 @@ struct ServiceOptions {
   GuardOptions guard = {};
   // Why nobody may submit here, with what to do instead; empty: they may.
   std::string no_submissions = {};
+  // Jobs of that user never start as guests (core::Allocation), as sharewell.toml has it. Must not
+  // wait; none: they may.
+  std::function<bool(const core::Account& who)> alone_until_known = {};
   // The name that a uid has on this machine now; empty: nobody asks.
   std::function<std::string(std::uint32_t uid)> user_name = {};
   std::size_t few_ids = 1024;     // in the snapshot: not worth a look at who is over

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "control/service/job_board.h"
+#include "control/service/parts/gpu_breakers.h"
 #include "control/service/parts/gpu_table.h"
 #include "control/service/parts/live_jobs.h"
 #include "core/cluster.h"
@@ -23,6 +24,7 @@ struct ServiceState {
   core::Snapshot snapshot;
   GpuTable gpus;
   LiveJobs live;
+  GpuBreakers breakers;
   JobBoard board;
 };
 

@@ -203,6 +203,38 @@ TEST_F(ServiceTest, WhoFellWithOthersIsStartedAgainOnce) {
   EXPECT_NE(service_->board().Find(2)->note.find("job 12"), std::string::npos);
 }
 
+TEST_F(ServiceTest, WhatBrokeAGpuRunsAloneUntilOneOfItsKindHasFinishedWellAfterARestartToo) {
+  ASSERT_TRUE(Submit({Job(), Job()}));
+  EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
+  runner_->End({1, 1}, 1, false,
+               engine::Fall{engine::Fall::Part::kCulprit, {{12, 1}}, RunId{1, 1}});
+  const auto note_of = [this](std::int64_t number) {
+    WaitForTurn(*service_);
+    return service_->board().Find(number)->note;
+  };
+  const auto alone = [&](std::int64_t number) {
+    for (int i = 0; i < 3000 && note_of(number).empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return note_of(number).find("started alone: job 1") != std::string::npos;
+  };
+  EXPECT_TRUE(alone(2));
+  EXPECT_TRUE(service_->board().Find(1)->broke_gpu);
+  service_->Stop();
+  for (auto& [number, job] : jobs_.jobs) {
+    job.phase = number == 1 ? Phase::kFailed : Phase::kFinished;
+    job.ended = 100 - number;  // the other one before it
+  }
+  Restart();
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_TRUE(alone(3));
+  EXPECT_EQ(Comes(3, Phase::kRunning), Phase::kRunning);
+  runner_->End({3, 1}, 0);
+  EXPECT_EQ(Comes(3, Phase::kFinished), Phase::kFinished);
+  ASSERT_TRUE(Submit({Job()}));
+  EXPECT_EQ(note_of(4), "");
+}
+
 // By number, not by the clock: what a start asks of the store does not grow with the queue.
 TEST_F(ServiceTest, AStartWithManyWaitingJobsAsksTheStoreNoMoreThanOneWithFew) {
   const auto start_with = [this](int count) {
@@ -509,6 +541,7 @@ TEST_F(ServiceTest, AfterARestartTheSharesOfTheSmsAreKnown) {
   run.gpus = {{0, "GPU-0", "V100"}};
   run.asked = Job();
   run.thread_share = 0.6;  // as it was started
+  run.guest_memory = core::GiB(31);
   runner.found = {run};
   runner.running.insert(run.id);
   std::vector<core::Allocation> seen;
@@ -523,6 +556,7 @@ TEST_F(ServiceTest, AfterARestartTheSharesOfTheSmsAreKnown) {
   service_.reset();
   ASSERT_FALSE(seen.empty());
   EXPECT_EQ(seen.back().sm_share, 0.6);
+  EXPECT_EQ(seen.back().guest_memory, core::GiB(31));
 }
 
 TEST_F(ServiceTest, AShareThatItsUserInsistsOnIsGivenAndTold) {

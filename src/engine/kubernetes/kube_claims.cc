@@ -49,6 +49,7 @@ bool IsKubeName(std::string_view text) {
 bool ReadClaimWord(std::string_view word, KubeClaim& claim) {
   if (word == "shares") return claim.shares = true;
   if (word == "limited") return claim.limited = true;
+  if (word == "guest") return claim.guest = true;
   const std::size_t colon = word.find(':');
   if (colon == std::string_view::npos) return false;
   const std::string_view key = word.substr(0, colon), value = word.substr(colon + 1);
@@ -118,6 +119,7 @@ std::string FormatKubeClaims(const KubeClaims& claims) {
     if (claim.cores > 0) text += fmt::format(" cores:{}", claim.cores);
     if (claim.shares) text += " shares";
     if (claim.limited) text += " limited";
+    if (claim.guest) text += " guest";
   }
   return text;
 }

@@ -28,6 +28,7 @@ struct KubeClaim {
   double cores = 0;
   bool shares = false;   // others may be on the same GPUs
   bool limited = false;  // memory_mib is a limit that is kept, not only what is expected
+  bool guest = false;    // that limit is what it has as one (core::Allocation)
 
   friend bool operator==(const KubeClaim&, const KubeClaim&) = default;
 };

@@ -52,6 +52,7 @@ KubeClaim KubeControl::ClaimOf(const RunRequest& request, std::vector<std::strin
   if (request.gpu_memory) {
     claim.memory_mib = mib(*request.gpu_memory);
     claim.limited = true;
+    claim.guest = request.guest_memory.has_value();
   } else if (request.expected_memory) {
     claim.memory_mib = mib(*request.expected_memory);
   }

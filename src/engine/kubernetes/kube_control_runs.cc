@@ -337,6 +337,7 @@ std::vector<RunRequest> KubeControl::Recover() {
       if (claim.sm_percent < 100) request.thread_share = claim.sm_percent / 100.0;
       const core::Bytes memory(static_cast<double>(claim.memory_mib.value_or(0)) * (1 << 20));
       if (claim.limited) request.gpu_memory = memory;
+      if (claim.guest) request.guest_memory = memory;
       if (!claim.limited && claim.memory_mib) request.expected_memory = memory;
     }
     if (runs_.contains(id.job) || parties_.contains(id.job)) continue;

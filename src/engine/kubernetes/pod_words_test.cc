@@ -131,6 +131,8 @@ TEST(KubeClaimText, IsReadAsItIsWritten) {
   const auto read = ParseKubeClaims(text);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(*read, claims);
+  claims["u1"].guest = true;
+  EXPECT_EQ(*ParseKubeClaims(FormatKubeClaims(claims)), claims);
   EXPECT_TRUE(ParseKubeClaims("")->empty());
   for (const char* wrong : {"u1", "u1 17 GPU-1", "u1 0.1 GPU-1", "u1 1.1 GPU-1 what",
                             "u1 1.1 GPU-1 sm:0", "u1 1.1 +", "u1 1.1 a;u1 2.1 b", "u=1 1.1 a"}) {

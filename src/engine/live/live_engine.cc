@@ -108,7 +108,12 @@ void LiveEngine::Impl::TellEnds(Observation& out) {
   for (const JobId id : std::exchange(news.out_of_memory, {})) {
     JobEntry& job = jobs.at(id);
     if (!job.believed || job.over) continue;  // the loop has it in the queue already
-    ++job.ooms;
+    // As core::Snapshot::CountOom counts.
+    if (job.was_guest && !job.request.guest_oom) {
+      job.request.guest_oom = job.was_guest;
+    } else {
+      ++job.ooms;
+    }
     out.out_of_memory.push_back(id);
   }
   for (const JobId id : std::exchange(news.requeued, {})) {

@@ -34,7 +34,8 @@ namespace sharewell::engine {
 
 struct LiveOptions {
   core::Seconds grace{20};   // between SIGTERM and SIGKILL
-  int most_ooms = 1;         // so often it is tried again, alone; then it has failed
+  int most_ooms = 1;         // so often it is tried again, alone; then it has failed. A guest's
+                             // first is not counted
   bool alone = false;        // the policy never puts two jobs on one GPU: runs need not share it
   Pauser* pauser = nullptr;  // must outlive the engine; null: nothing can be paused
 };

@@ -228,6 +228,40 @@ TEST_F(LiveEngineTest, AShareOfTheSmsHoldsFromAStartToTheNext) {
   EXPECT_EQ(runner_.last.thread_share, std::nullopt) << "all of it";
 }
 
+TEST_F(LiveEngineTest, AGuestIsKeptToItsMemoryAndItsFirstOutOfMemoryIsNotCounted) {
+  const JobId job = Submit();
+  Observe();
+  const auto start_as_guest = [&](core::Bytes memory) {
+    core::Plan plan;
+    plan.starts.push_back({job, fixtures::OnGpus({0}, 2), {}, {}});
+    plan.starts[0].to.sm_share = 0.8;
+    plan.starts[0].to.guest_memory = memory;
+    Apply(plan);
+  };
+  const auto run_out = [&](int attempt) {
+    runner_.events = {EndOf({1, attempt}, 1)};
+    std::get<RunEnded>(runner_.events[0]).end.out_of_memory = true;
+  };
+  start_as_guest(core::GiB(3));
+  EXPECT_EQ(runner_.last.guest_memory, core::GiB(3));
+  EXPECT_EQ(runner_.last.gpu_memory, core::GiB(3)) << "less than its user's own limit";
+  EXPECT_EQ(runner_.last.thread_share, 0.8);
+  EXPECT_TRUE(runner_.last.shares);
+  run_out(1);
+  EXPECT_THAT(Observe().out_of_memory, ElementsAre(job));
+  start_as_guest(core::GiB(9));
+  EXPECT_EQ(runner_.last.gpu_memory, core::GiB(4)) << "its user's own limit";
+  EXPECT_TRUE(runner_.last.shares);
+  run_out(2);
+  EXPECT_THAT(Observe().out_of_memory, ElementsAre(job));
+  Start(job, {0});
+  EXPECT_FALSE(runner_.last.shares) << "alone";
+  EXPECT_EQ(runner_.last.guest_memory, std::nullopt);
+  run_out(3);
+  EXPECT_THAT(Observe().failed, ElementsAre(job));
+  EXPECT_THAT(Ends(), ElementsAre("1.1 out of memory", "1.2 out of memory", "1.3 failed"));
+}
+
 TEST_F(LiveEngineTest, AStartWaitsUntilItsPlaceIsLeft) {
   const JobId a = Running({0}), b = Submit(), c = Submit();
   Observe();

@@ -63,6 +63,7 @@ void LiveHearing::Handle(const RunEnded& event) {
   if (job.run->wanted_back) std::erase(table.starts, id);
   const Attempt run = std::move(*job.run);
   job.run.reset();
+  job.was_guest = run.request.guest_memory;
   const Seconds now = book_.Now();
   job.work.Rest(now);
   if (event.end.refused) {

@@ -60,7 +60,7 @@ struct JobEntry {
   bool exclusive = false;
   bool believed = false;  // the loop counts it as running
   bool over = false;      // finished or failed, told or about to be
-  int ooms = 0;
+  int ooms = 0;           // a guest's first is not among them: it is request.guest_oom
   int evictions = 0;
   int refusals = 0;                       // one after the other
   int refused_stops = 0;                  // likewise
@@ -68,6 +68,8 @@ struct JobEntry {
   std::optional<Attempt> run;             // its process is there, or on its way
   std::optional<Attempt> next;            // to be started when its place is free
   std::optional<core::Bytes> gpu_memory;  // that it has; absent: not known
+  // What its last run that ended was kept to as a guest; absent: it was none.
+  std::optional<core::Bytes> was_guest;
 };
 
 inline core::Allocation Attempt::Place() const {
@@ -76,6 +78,7 @@ inline core::Allocation Attempt::Place() const {
   place.node = node;
   place.cores = request.cores;
   place.sm_share = request.thread_share.value_or(1);
+  place.guest_memory = request.guest_memory;
   return place;
 }
 

@@ -27,6 +27,11 @@ RunRequest LiveStarts::RequestOf(const JobEntry& job, const core::Allocation& to
   request.shares = !to.gpus.empty() && !alone;
   if (request.shares) {
     request.gpu_memory = request.asked.gpu_memory;
+    request.guest_memory = to.guest_memory;
+    if (to.guest_memory) {
+      request.gpu_memory =
+          std::min(request.gpu_memory.value_or(*to.guest_memory), *to.guest_memory);
+    }
     if (to.sm_share < 1) request.thread_share = to.sm_share;
   }
   return request;

@@ -29,10 +29,13 @@ Outcome OutcomeOf(const JobEntry& job, const RunEnd& end, int most_ooms) {
   // The next run tells whose doing it was: it has the GPU for itself, unless it is known to be
   // innocent.
   if (end.fall && asked.requeue && !asked.terminal) return Outcome::kRequeued;
+  // What a guest was kept to says nothing of what it needs. Once: the next limit that is too small
+  // counts like any other.
+  const bool first_as_guest = run.request.guest_memory && !job.request.guest_oom;
   // A job that is kept alone though its user did not ask for it ran out in an earlier life.
   const bool before = job.exclusive && !asked.exclusive;
   const int ooms = std::max(job.ooms, before ? 1 : 0);
-  const bool again = end.out_of_memory && ooms < most_ooms && !asked.terminal;
+  const bool again = end.out_of_memory && (first_as_guest || ooms < most_ooms) && !asked.terminal;
   return again ? Outcome::kOutOfMemory : Outcome::kFailed;
 }
 

@@ -55,6 +55,23 @@ TEST(RunOutcome, OutOfMemoryIsTriedAgainSoOftenAndAlone) {
   EXPECT_EQ(Of(earlier, full), Outcome::kOutOfMemory);
 }
 
+TEST(RunOutcome, AGuestThatRunsOutOfMemoryIsTriedAgainOnceMore) {
+  const RunEnd full{.exit_code = 1, .out_of_memory = true};
+  JobEntry job = Running();
+  job.run->request.guest_memory = core::GiB(31);
+  EXPECT_EQ(Of(job, full), Outcome::kOutOfMemory);
+  job.ooms = 1;
+  EXPECT_EQ(Of(job, full), Outcome::kOutOfMemory) << "whatever it did as no guest";
+  job.request.guest_oom = core::GiB(31);
+  EXPECT_EQ(Of(job, full), Outcome::kFailed) << "the second counts as an ordinary one";
+  job.ooms = 0;
+  EXPECT_EQ(Of(job, full), Outcome::kOutOfMemory);
+  job = Running();
+  job.run->request.guest_memory = core::GiB(31);
+  job.run->request.asked.terminal = true;
+  EXPECT_EQ(Of(job, full), Outcome::kFailed);
+}
+
 TEST(RunOutcome, WhoFellWithOthersIsTriedAgain) {
   RunEnd end{.exit_code = 1};
   end.fall = Fall{};

@@ -23,6 +23,21 @@ std::vector<std::size_t> ByDaemonAndTime(const std::vector<MpsEnd>& ends) {
   return order;
 }
 
+// Of those that fell together; none: nobody knows.
+std::vector<bool> CulpritsOf(const std::vector<const MpsEnd*>& fell) {
+  std::vector<bool> blamed, strangers;
+  for (const MpsEnd* end : fell) {
+    blamed.push_back(end->blamed);
+    strangers.push_back(end->stranger);
+  }
+  const auto count = [](const std::vector<bool>& of) {
+    return std::count(of.begin(), of.end(), true);
+  };
+  if (count(blamed) > 0) return blamed;
+  if (count(strangers) == 1) return strangers;
+  return std::vector<bool>(fell.size());
+}
+
 }  // namespace
 
 bool MayBeAFall(const RunEnd& end) {
@@ -42,15 +57,18 @@ std::vector<std::optional<Fall>> FellTogether(const std::vector<MpsEnd>& ends) {
     };
     while (end < order.size() && together(ends[order[end]])) ++end;
     if (end - begin < 2) continue;
+    std::vector<const MpsEnd*> fell;
+    for (std::size_t i = begin; i < end; ++i) fell.push_back(&ends[order[i]]);
+    const std::vector<bool> culprits = CulpritsOf(fell);
     std::optional<RunId> culprit;
-    for (std::size_t i = begin; i < end && !culprit; ++i) {
-      if (ends[order[i]].blamed) culprit = ends[order[i]].id;
+    for (std::size_t i = 0; i < fell.size() && !culprit; ++i) {
+      if (culprits[i]) culprit = fell[i]->id;
     }
     for (std::size_t i = begin; i < end; ++i) {
       Fall& fall = falls[order[i]].emplace();
       fall.culprit = culprit;
       if (culprit) {
-        fall.part = ends[order[i]].blamed ? Fall::Part::kCulprit : Fall::Part::kInnocent;
+        fall.part = culprits[i - begin] ? Fall::Part::kCulprit : Fall::Part::kInnocent;
       }
       for (std::size_t k = begin; k < end; ++k) {
         if (k != i) fall.with.push_back(ends[order[k]].id);

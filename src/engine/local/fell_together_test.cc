@@ -45,6 +45,23 @@ TEST(FellTogether, WhomTheDriverNamesIsTheCulprit) {
   EXPECT_FALSE(FellTogether({{{1, 1}, "a", 0, true}})[0]) << "alone it is its own failure";
 }
 
+TEST(FellTogether, WhereTheDriverNamesNobodyTheOnlyStrangerIsTheCulprit) {
+  const auto falls = FellTogether({{{1, 1}, "a", 0},
+                                   {{2, 1}, "a", 10, false, true},
+                                   {{3, 1}, "b", 0, true},
+                                   {{4, 1}, "b", 10, false, true},
+                                   {{5, 1}, "c", 0, false, true},
+                                   {{6, 1}, "c", 10, false, true},
+                                   {{7, 1}, "c", 10}});
+  EXPECT_EQ(falls[0]->part, Part::kInnocent);
+  EXPECT_EQ(falls[0]->culprit, (RunId{2, 1}));
+  EXPECT_EQ(falls[1]->part, Part::kCulprit);
+  EXPECT_EQ(falls[2]->part, Part::kCulprit) << "whom the driver names";
+  EXPECT_EQ(falls[3]->part, Part::kInnocent);
+  for (std::size_t i : {4, 5, 6}) EXPECT_EQ(falls[i]->part, Part::kUnknown) << "there are two";
+  EXPECT_FALSE(FellTogether({{{1, 1}, "a", 0, false, true}})[0]);
+}
+
 // Whatever order they are heard in, each names all the others and itself never.
 TEST(FellTogether, TheOrderDoesNotMatter) {
   std::mt19937 chance(3);

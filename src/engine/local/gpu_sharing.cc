@@ -25,7 +25,8 @@ using SharingClock = std::chrono::steady_clock;
 constexpr auto kLinger = std::chrono::seconds(10);
 // One that did not start is not waited for again with every run.
 constexpr auto kTryMpsAgain = std::chrono::minutes(1);
-// Of clients, as the driver has it. One that was not told to be quick goes after those that were.
+// Of clients, as the driver has it: there are just these two, and a client keeps the one it began
+// with.
 constexpr int kFirst = 0, kAfterwards = 1;
 
 std::string ByTurns(const std::string& why) {
@@ -142,12 +143,18 @@ std::optional<GpuSharing::Joined> GpuSharing::Join(const RunRequest& request) {
 
 GpuSharing::Joined GpuSharing::JoinTo(Daemon& daemon, const RunRequest& request) const {
   Joined joined;
-  daemon.runs.insert(request.id);
-  joined.environment = daemon.server->ClientEnvironment(
-      {.threads = request.thread_share,
-       .memory = request.gpu_memory,
-       .priority = request.asked.latency_sensitive ? kFirst : kAfterwards,
-       .gpus = 1});
+  // Others go after one that is latency-sensitive only where there is one: with the lower level for
+  // all of them, a guest could not go after its neighbours.
+  const bool quick = request.asked.latency_sensitive;
+  const bool beside_quick = std::any_of(daemon.runs.begin(), daemon.runs.end(),
+                                        [](const auto& run) { return run.second; });
+  const bool afterwards = !quick && (request.guest_memory || beside_quick);
+  daemon.runs[request.id] = quick;
+  joined.environment =
+      daemon.server->ClientEnvironment({.threads = request.thread_share,
+                                        .memory = request.gpu_memory,
+                                        .priority = afterwards ? kAfterwards : kFirst,
+                                        .gpus = 1});
   joined.pipes = daemon.server->pipes();
   const bool others = std::any_of(daemons_.begin(), daemons_.end(), [&](const auto& one) {
     return &one.second != &daemon && one.second.gpu == daemon.gpu && !one.second.runs.empty();
@@ -218,7 +225,9 @@ void GpuSharing::Rejoin(const RunRequest& request, const std::string& pipes) {
   if (pipes.empty() || request.gpus.empty()) return;
   // What was not found when we began has died, and its runs with it.
   for (auto& [folder, daemon] : daemons_) {
-    if (daemon.server && daemon.server->pipes() == pipes) daemon.runs.insert(request.id);
+    if (daemon.server && daemon.server->pipes() == pipes) {
+      daemon.runs[request.id] = request.asked.latency_sensitive;
+    }
   }
 }
 

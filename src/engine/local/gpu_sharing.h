@@ -77,9 +77,9 @@ class GpuSharing {
   struct Daemon {
     std::string gpu;                              // uuid
     std::shared_ptr<platform::MpsServer> server;  // none: it is being started or stopped
-    std::set<RunId> runs;
-    std::vector<RunRequest> waiting;             // for it to come up
-    std::chrono::steady_clock::time_point left;  // when the last went
+    std::map<RunId, bool> runs;                   // whether it is latency-sensitive
+    std::vector<RunRequest> waiting;              // for it to come up
+    std::chrono::steady_clock::time_point left;   // when the last went
   };
 
   // Of the daemon that serves that user's runs on that GPU; its file "gpu" names the GPU.

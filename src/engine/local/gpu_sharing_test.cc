@@ -71,7 +71,8 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", first.pipes)));
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50")));
   EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=8192M")));
-  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_CLIENT_PRIORITY", "1")));
+  EXPECT_THAT(first.environment, Contains(Pair("CUDA_MPS_CLIENT_PRIORITY", "0")))
+      << "nobody there is to go before it";
   const pid_t daemon = PidOf(first.pipes);
   ASSERT_GT(daemon, 0);
 
@@ -100,6 +101,30 @@ TEST_F(GpuSharingTest, OneDaemonAGpuForThoseThatShare) {
   sharing.Leave({4, 1});
   sharing.Leave({5, 1});
   sharing.Leave({3, 1});
+}
+
+// MPS has two levels, so that who has the lower one depends on who is there.
+TEST_F(GpuSharingTest, AGuestGoesAfterItsNeighboursAndAllGoAfterWhoIsLatencySensitive) {
+  GpuSharing sharing(options_);
+  const auto priority = [&](const RunRequest& request) {
+    for (const auto& [name, value] : Join(sharing, request).environment) {
+      if (name == "CUDA_MPS_CLIENT_PRIORITY") return value;
+    }
+    return std::string("none");
+  };
+  RunRequest guest = Run(2, "GPU-1"), quick = Run(3, "GPU-1");
+  guest.guest_memory = core::GiB(31);
+  quick.asked.latency_sensitive = true;
+  EXPECT_EQ(priority(Run(1, "GPU-1")), "0");
+  EXPECT_EQ(priority(guest), "1");
+  EXPECT_EQ(priority(quick), "0");
+  EXPECT_EQ(priority(Run(4, "GPU-1")), "1") << "beside one that is latency-sensitive";
+  EXPECT_EQ(priority(Run(5, "GPU-2")), "0") << "that one is on another GPU";
+  sharing.Leave({3, 1});
+  EXPECT_EQ(priority(Run(6, "GPU-1")), "0") << "it has left";
+  sharing.Rejoin(quick, Join(sharing, Run(7, "GPU-1")).pipes);
+  EXPECT_EQ(priority(Run(8, "GPU-1")), "1") << "found again after a restart";
+  for (std::int64_t job = 1; job <= 8; ++job) sharing.Leave({job, 1});
 }
 
 TEST_F(GpuSharingTest, RunsThatHaveNoUseForIt) {

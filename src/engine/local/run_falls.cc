@@ -17,6 +17,15 @@ namespace {
 
 constexpr Seconds kBlameSince{60};  // a fault long before an end was not its reason
 
+// A guest that has run for longer is no stranger any more, even if its watcher told nothing: the
+// server has seen what it does to the SMs by then, or its neighbours have lived with it.
+constexpr Seconds kStrangerFor{120};
+
+bool IsStranger(const LocalRun& run) {
+  return run.request.guest_memory && run.documents == 0 &&
+         run.unjudged->ran.value_or(Seconds(0)) < kStrangerFor;
+}
+
 // The clock of the kernel's log.
 Seconds MonotonicNow() {
   timespec now{};
@@ -66,8 +75,8 @@ void RunFalls::Judge(const std::string& daemon, const std::vector<LocalRun*>& fa
     blamed = BlamedProcesses(book_.options.kernel_log, MonotonicNow() - kBlameSince);
   }
   for (const LocalRun* run : fallen) {
-    ends.push_back(
-        {run->request.id, daemon, run->ended_at, run->command && blamed.contains(*run->command)});
+    ends.push_back({run->request.id, daemon, run->ended_at,
+                    run->command && blamed.contains(*run->command), IsStranger(*run)});
   }
   const auto falls = FellTogether(ends);
   for (std::size_t i = 0; i < fallen.size(); ++i) {

@@ -27,6 +27,7 @@ void EachGivenField(Request& r, F&& field) {
   field("cores", r.cores);
   field("thread_share", r.thread_share);
   field("gpu_memory", r.gpu_memory);
+  field("guest_memory", r.guest_memory);
   field("shares", r.shares);
 }
 

@@ -46,6 +46,7 @@ TEST(RunSpec, SoDoesWhatTheRunWasGiven) {
   request.cores = 4.5;
   request.thread_share = 0.6;
   request.gpu_memory = core::GiB(20);
+  request.guest_memory = core::GiB(31);
   request.shares = true;
   const RunRequest again = Again(request);
   EXPECT_EQ(again.id, request.id);
@@ -54,6 +55,7 @@ TEST(RunSpec, SoDoesWhatTheRunWasGiven) {
   EXPECT_EQ(again.cores, request.cores);
   EXPECT_EQ(again.thread_share, request.thread_share);
   EXPECT_EQ(again.gpu_memory, request.gpu_memory);
+  EXPECT_EQ(again.guest_memory, request.guest_memory);
   EXPECT_EQ(again.shares, request.shares);
 }
 

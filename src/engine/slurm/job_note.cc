@@ -155,9 +155,14 @@ bool ParsePut(std::string_view text, JobNote::Put& put) {
   NoteFields seen;
   for (std::size_t i = 2; i < fields.size(); ++i) {
     const std::size_t colon = fields[i].find(':');
-    if (colon == std::string_view::npos) return false;
-    const std::string_view key = fields[i].substr(0, colon), value = fields[i].substr(colon + 1);
+    const std::string_view key = fields[i].substr(0, colon);
     if (!seen.IsNew(key)) return false;
+    if (fields[i] == "guest") {
+      put.guest = true;
+      continue;
+    }
+    if (colon == std::string_view::npos) return false;
+    const std::string_view value = fields[i].substr(colon + 1);
     if (key == "shards" || key == "sm") {
       const auto number = SlurmWhole(value, 100);
       if (!number || *number < 1) return false;
@@ -207,6 +212,7 @@ std::string FormatPut(const JobNote::Put& put) {
   for (std::size_t k = 0; k < put.kept.size(); ++k) {
     out += (k == 0 ? ",kept:" : "+") + EncodeNote(put.kept[k]);
   }
+  if (put.guest) out += ",guest";
   return out;
 }
 

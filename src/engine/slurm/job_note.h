@@ -2,7 +2,7 @@
 // (which users cannot write) in admin mode, into Comment in user mode. One line of words:
 //
 //   sharewell1 ask=gpus:2,model:V100,exclusive
-//   put=3,n2:g0+g1/n3:g0+g1,shards:40,sm:80,cores:3,mem:14000
+//   put=3,n2:g0+g1/n3:g0+g1,shards:40,sm:80,cores:3,mem:14000,guest
 //
 // `ask` is written by job_submit.lua at submission: the GPUs that the user asked for, taken out of
 // the job's GRES so that any shards can be set later, and by us the CPUs (cpus:8) and the nodes
@@ -48,6 +48,7 @@ struct JobNote {
     // shards of one type is started without any of that type, slurmctld 22.05 divides by zero and
     // dies (on x86_64). The task does not see these GPUs (task_prolog.sh).
     std::vector<std::string> kept;
+    bool guest = false;  // the limit of memory is what it has as one (core::Allocation)
 
     friend bool operator==(const Put&, const Put&) = default;
   };

@@ -29,7 +29,9 @@ TEST(JobNote, ReadsWhatItWrites) {
   JobNote slimmed = Gang();
   slimmed.ask.cpus = 16;
   slimmed.ask.nodes = {"n1", "gpu-2.site"};
-  for (const JobNote& note : {Gang(), odd, cpus_only, slimmed, JobNote{}}) {
+  JobNote guest = Gang();
+  guest.put->guest = true;
+  for (const JobNote& note : {Gang(), odd, cpus_only, slimmed, guest, JobNote{}}) {
     const std::string text = FormatJobNote(note);
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
     EXPECT_EQ(ParseJobNote(text), note) << text;
@@ -76,6 +78,7 @@ TEST(JobNote, WhatIsNotOursOrBrokenIsNoNote) {
            "sharewell1 put=1,n1:g0,mem:-5",
            "sharewell1 put=1,n1:g0,kept:g1+",
            "sharewell1 put=1,n1:g0,new:5",
+           "sharewell1 put=1,n1:g0,new",
            "sharewell1 more=1",
        }) {
     EXPECT_FALSE(ParseJobNote(text)) << text;

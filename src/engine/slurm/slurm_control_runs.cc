@@ -104,6 +104,7 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
     if (put.sm_percent < 100) request.thread_share = put.sm_percent / 100.0;
     if (put.gpu_memory_mib) {
       request.gpu_memory = core::Bytes(static_cast<double>(*put.gpu_memory_mib) * (1 << 20));
+      if (put.guest) request.guest_memory = request.gpu_memory;
     }
     requests.push_back(request);
     if (IsOver(job.phase)) {

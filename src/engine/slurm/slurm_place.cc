@@ -134,7 +134,8 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
     }
   }
   put.shards = kShardsOfGpu;
-  if (request.shares && request.expected_memory && memory.value > 0) {
+  const bool sized = request.expected_memory || request.guest_memory;
+  if (request.shares && sized && memory.value > 0) {
     const core::Bytes most =
         request.gpu_memory ? std::min(*request.gpu_memory, memory) : *request.expected_memory;
     put.shards =
@@ -156,6 +157,7 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
   }
   if (request.gpu_memory) {
     put.gpu_memory_mib = static_cast<long>(request.gpu_memory->value / (1 << 20));
+    put.guest = request.guest_memory.has_value();
   }
   return put;
 }

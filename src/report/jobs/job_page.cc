@@ -57,6 +57,7 @@ std::string AskedInWords(const core::Submission& asked) {
   if (asked.max_slowdown) parts.push_back("maximum slowdown " + Times(*asked.max_slowdown));
   if (asked.sm_share) parts.push_back(core::ShareInWords(*asked.sm_share));
   if (asked.latency_sensitive) parts.emplace_back("its kernels before those of its neighbours");
+  if (asked.no_guests) parts.emplace_back("no guests beside it");
   if (asked.priority != 0) parts.push_back(fmt::format("priority {}", asked.priority));
   if (asked.time_limit) parts.push_back(Duration(*asked.time_limit) + " at most");
   if (!asked.image.empty()) parts.push_back("image " + PlainText(asked.image));
@@ -186,6 +187,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
     JobLine(out, "ran on", GpusInWords(job.gpus), width);
   }
   if (job.attempt > 0) JobLine(out, "given", GivenInWords(job), width);
+  if (HasItsPlace(job)) JobLine(out, "guest", core::GuestInWords(job), width);
   PutTold(out, job, width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
   JobLine(out, "pace", PaceInWords(job), width);

@@ -72,7 +72,12 @@ std::string SlowerLine(const JobRecord& job) {
   return slower.empty() ? "" : fmt::format("job {}: {}\n", job.number, slower);
 }
 
-std::string ShareOfSms(const JobRecord& job) { return fmt::format("{:.3g} %", job.sm_share * 100); }
+// Its share of the SMs is worth a word.
+bool IsBounded(const JobRecord& job) { return job.sm_share < 1 || job.guest_memory; }
+
+std::string ShareOfSms(const JobRecord& job) {
+  return fmt::format("{}{:.3g} %", job.guest_memory ? "guest " : "", job.sm_share * 100);
+}
 
 std::string GpuState(const GpuNow& gpu) {
   if (!gpu.problem.empty()) return PlainText(gpu.problem);
@@ -129,7 +134,7 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
     cells.push_back(
         {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
          PlainText(job.user.name), StateCell(job), GpuCell(job),
-         fmt::format("{}", fmt::join(job.beside, ",")), job.sm_share < 1 ? ShareOfSms(job) : "",
+         fmt::format("{}", fmt::join(job.beside, ",")), IsBounded(job) ? ShareOfSms(job) : "",
          job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
          job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",
          WaitedCell(job, now), StartCell(job, now), RanCell(job, now)});
@@ -203,8 +208,7 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
     out += Wrapped("the store is down: " + PlainText(node.store_problem), width, 2) + "\n";
   }
   // Where nobody has less than all of the SMs, there is nothing to say of them.
-  const bool narrower = std::any_of(running.begin(), running.end(),
-                                    [](const JobRecord& job) { return job.sm_share < 1; });
+  const bool narrower = std::any_of(running.begin(), running.end(), IsBounded);
   std::vector<std::pair<std::string, Align>> columns = {
       {"GPU", Align::kRight},    {"model", Align::kLeft},    {"busy", Align::kRight},
       {"memory", Align::kRight}, {"power", Align::kRight},   {"together", Align::kRight},

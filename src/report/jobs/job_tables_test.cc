@@ -221,6 +221,30 @@ TEST(JobTables, AShareOfTheSmsIsShownWhereSomebodyHasLessThanAll) {
                               "neighbours\n"));
 }
 
+TEST(JobTables, AGuestIsToldWithWhatItIsKeptToAndUntilWhen) {
+  NodeNow node;
+  node.name = "box";
+  node.policy = "sharewell";
+  JobRecord job = Running(17, 1.1);
+  job.sm_share = 0.8;
+  job.guest_memory = core::GiB(31);
+  job.believed.sources = core::SourcesByOne(core::Source::kAssumed);
+  EXPECT_EQ(StateInWords(job, kNow),
+            "runs on GPU 0 (simulated H200) beside job 9 as a guest, at most 80 % of the SMs");
+  EXPECT_THAT(JobPage(job, kNow, 200),
+              HasSubstr("guest       at most 80 % of the SMs and 31.0 GiB of GPU memory, after its "
+                        "neighbours, until it has told its step\n"));
+  EXPECT_THAT(TopPage(node, {Gpu(0, {17, 9})}, {job, Running(9, 1)}, {}, kNow, 120),
+              AllOf(HasSubstr(" guest 80 %\n"), HasSubstr(" 100 %\n")));
+  EXPECT_THAT(JobsTable({job}, kNow, 200), HasSubstr(" guest 80 % "));
+  job.believed.sources = core::SourcesByOne(core::Source::kPredicted);
+  EXPECT_THAT(JobPage(job, kNow, 200),
+              HasSubstr("guest       it started as a guest, and keeps at most 80 % of the SMs and "
+                        "31.0 GiB of GPU memory until its next start\n"));
+  job.phase = Phase::kFinished;
+  EXPECT_THAT(JobPage(job, kNow, 200), Not(HasSubstr("guest")));
+}
+
 TEST(JobTables, TopShowsProcessesThatAreNoJobs) {
   GpuNow busy = Gpu(0, {}), shared = Gpu(1, {17});
   busy.strangers = {{4242, "ann", core::Bytes(12.3e9), true}};

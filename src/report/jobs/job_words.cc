@@ -28,6 +28,7 @@ std::string PlaceInWords(const JobRecord& job) {
     text = fmt::format(" on {}, without a GPU", core::Cores(job.cores));
   }
   if (!job.beside.empty()) text += " beside " + JobNumbers(job.beside);
+  if (job.guest_memory) text += " as a guest";
   if (job.sm_share < 1) text += ", " + core::ShareInWords(job.sm_share);
   return text;
 }

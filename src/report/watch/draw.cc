@@ -176,6 +176,7 @@ ScreenLine JobLine(const WatchState& state, const JobRecord& job, std::size_t wi
   if (const std::string slower = core::SlowerInWords(job); !slower.empty()) {
     line.pieces.push_back({"  " + slower, Ink::kWarn});
   }
+  if (job.guest_memory) line.pieces.push_back({"  guest", Ink::kDim});
   if (job.phase != core::Phase::kRunning) {
     line.pieces.push_back({fmt::format("  {}", core::NameOf(job.phase)), Ink::kWarn});
   }

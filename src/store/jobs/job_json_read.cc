@@ -318,6 +318,9 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   ReadGpus(reader, record, error);
   reader.Number("cores", record.cores, {});
   reader.Number("sm_share", record.sm_share, {});
+  reader.Number("guest_memory_bytes", record.guest_memory, {});
+  reader.Number("guest_oom_bytes", record.guest_oom, {});
+  reader.Flag("broke_gpu", record.broke_gpu);
   reader.Each("beside", 0, [&](json::Value number) {
     if (const auto whole = reader.WholeOf("beside", number)) record.beside.push_back(*whole);
   });

@@ -161,6 +161,9 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
   writer.Field("gpu_gone", record.gpu_gone);
   writer.Field("cores", record.cores);
   writer.Field("sm_share", record.sm_share);
+  writer.Field("guest_memory_bytes", record.guest_memory);
+  writer.Field("guest_oom_bytes", record.guest_oom);
+  writer.Field("broke_gpu", record.broke_gpu);
   writer.Field("beside", record.beside);
   writer.Field("reason", record.reason);
   writer.Field("note", record.note);

@@ -268,6 +268,8 @@ export type Job = {
   priority: number;
   /** its kernels go before those of its neighbours */
   latency_sensitive: boolean;
+  /** no job of which nothing is known starts beside it */
+  no_guests: boolean;
   time_limit_seconds: number | null;
   image: string | null;
   after: number[];
@@ -318,6 +320,12 @@ export type Job = {
   cores: number;
   /** given: of each GPU's SMs, at most */
   sm_share: number;
+  /** it was started as a guest, beside others while nothing was known of it: the GPU memory that it is kept to until its next start; null: it was started as no guest */
+  guest_memory_bytes: number | null;
+  /** as a guest it ran out of GPU memory with so much of it; not counted in ooms */
+  guest_oom_bytes: number | null;
+  /** a run of it broke its GPU under its neighbours */
+  broke_gpu: boolean;
   beside: number[];
   /** why it waits, was put there, or (phase stopping) is being stopped */
   reason: string;
@@ -378,6 +386,8 @@ export type Submission = {
   priority?: number;
   /** its kernels go before those of its neighbours */
   latency_sensitive?: boolean;
+  /** no job of which nothing is known starts beside it */
+  no_guests?: boolean;
   time_limit_seconds?: number | null;
   image?: string | null;
   /** jobs that must have finished well before it starts */
@@ -500,6 +510,10 @@ export type NewToken = {
 export type Limits = {
   schema: 1;
   user: string;
+  /** how jobs start of which nothing is known: beside others as guests, or on an idle GPU alone */
+  unknown: "guest" | "alone";
+  /** default, or the table of sharewell.toml */
+  unknown_from: string;
   limits: ({
     /** its key in sharewell.toml */
     name: string;

@@ -37,6 +37,15 @@ export function slowerThanPredicted(job: Job): string | null {
   return job.slower_than_predicted === null ? null : `${percent(1 - 1 / job.slower_than_predicted)} slower than predicted`;
 }
 
+/** What a job that was started as a guest is kept to, and until when; null: it is none. */
+export function guestInWords(job: Job): string | null {
+  if (job.guest_memory_bytes === null) return null;
+  const bounds = `at most ${percent(job.sm_share)} of the SMs and ${bytes(job.guest_memory_bytes)} of GPU memory`;
+  return job.needs.source === "assumed"
+    ? `${bounds}, after its neighbours, until it has told its step`
+    : `it started as a guest, and keeps ${bounds} until its next start`;
+}
+
 /** "ResNet, batch 64, SGD, bf16 autocast, compiled", of a job that told of its step; null: it did not. */
 export function toldInWords(job: Job): string | null {
   const told = job.told;

@@ -3,7 +3,7 @@ import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
 import type { Job, Neighbours, Samples, Why } from "../lib/api_types";
 import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
-import { bytes, clock, duration, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, toldInWords, until as untilTime, UNKNOWN } from "../lib/format";
+import { bytes, clock, duration, guestInWords, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, toldInWords, until as untilTime, UNKNOWN } from "../lib/format";
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, jobLink, note, phasePill, problem, table } from "../lib/parts";
@@ -56,6 +56,7 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
     [job.phase === "waiting" || isOver(job) ? "GPUs, last" : "GPUs", job.gpus.length > 0 ? job.gpus.map((gpu) => `${gpu.index} (${gpu.model})`).join(", ") : `asked for ${job.gpus_asked}`],
     ["cores", job.cores > 0 ? number(job.cores) : `asked for ${number(job.cores_asked)}`],
     ["SMs it may use", job.gpus.length > 0 ? percent(job.sm_share) : UNKNOWN],
+    ...(guestInWords(job) === null ? [] : [["guest", guestInWords(job) ?? UNKNOWN] as [string, string]]),
     ["neighbours", beside.length > 0 ? h("span", {}, ...beside.flatMap((one, i) => [i > 0 ? ", " : "", jobLink(all.get(one) ?? one)])) : "none"],
     ["what they cost it", job.slowdown === null ? "unknown: how fast it is alone was not seen" : `${times(job.slowdown)} its time alone`],
     ...(job.slower_than_predicted === null ? [] : [["pace", slowerThanPredicted(job) ?? UNKNOWN] as [string, string]]),

@@ -2,7 +2,7 @@
 import type { Gpu, Job } from "../lib/api_types";
 import { jobColours } from "../lib/colours";
 import { h, show, wide } from "../lib/dom";
-import { bytes, clock, count, nameOf, number, percent, since, slowerThanPredicted, times, until, UNKNOWN } from "../lib/format";
+import { bytes, clock, count, guestInWords, nameOf, number, percent, since, slowerThanPredicted, times, until, UNKNOWN } from "../lib/format";
 import { live, MANY_GPUS, type Now } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { bar, card, jobLink, note, phasePill, problem, table } from "../lib/parts";
@@ -57,7 +57,7 @@ function resident(job: Job, colour: string): HTMLElement {
   const speed = job.slowdown === null || job.slowdown <= 0 ? null : 1 / job.slowdown;
   return h("li", { "data-key": job.number },
     h("span", { class: `swatch ${colour}`, "aria-hidden": "true" }),
-    h("span", { class: "who" }, jobLink(job)),
+    h("span", { class: "who" }, jobLink(job), job.guest_memory_bytes === null ? null : h("span", { class: "tag", title: guestInWords(job) ?? "" }, "guest")),
     h("span", { class: "speed", title: "its speed over its speed alone on this GPU, where that was seen" },
       speed !== null ? `${percent(speed)} of alone` : h("span", { class: "dim" }, slowerThanPredicted(job) ?? h("span", {}, "speed ", UNKNOWN))),
     h("span", { class: "dim small of" }, `${job.user} · ${number(job.cores)} cores · ${since(job.resumed_ms ?? job.started_ms, live.now?.at)}`));

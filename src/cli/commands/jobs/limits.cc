@@ -42,6 +42,16 @@ class LimitsCommand : public Command {
   }
 
  private:
+  // Empty: an older server does not say.
+  static std::string UnknownInWords(Value told) {
+    const auto start = told["unknown"].Text();
+    if (!start) return {};
+    return fmt::format("\nA job of which nothing is known {} (unknown = \"{}\", from {}).\n",
+                       *start == "alone" ? "waits for an idle GPU"
+                                         : "starts on an idle GPU, or beside others as a guest",
+                       core::Quoted(*start).substr(1, start->size()),
+                       told["unknown_from"].Text().value_or("-"));
+  }
   static std::string AsTable(Value told) {
     report::Table table({{"limit", report::Align::kLeft},
                          {"value", report::Align::kRight},
@@ -59,8 +69,9 @@ class LimitsCommand : public Command {
       }
     }
     const auto user = told["user"].Text();
-    return fmt::format("Limits of {}. An admin sets them in the server's sharewell.toml.\n\n{}",
-                       user ? core::Quoted(*user) : "this user", table.Text());
+    return fmt::format("Limits of {}. An admin sets them in the server's sharewell.toml.\n\n{}{}",
+                       user ? core::Quoted(*user) : "this user", table.Text(),
+                       UnknownInWords(told));
   }
 
   std::string user_;

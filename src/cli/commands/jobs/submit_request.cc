@@ -141,6 +141,7 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
        "decides)");
   yes("--latency-sensitive", latency_sensitive,
       "let its kernels go before those of its neighbours");
+  yes("--no-guests", no_guests, "let no job start beside it of which nothing is known");
   text("--priority", priority, "N",
        "above 0 it starts before others (for admins), below 0 after them (default 0)");
   text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
@@ -235,6 +236,7 @@ Result<core::Submission> SubmitRequest::One() const {
   }
   one.exclusive = exclusive;
   one.latency_sensitive = latency_sensitive;
+  one.no_guests = no_guests;
   one.image = image;
   one.watch = !no_watch;
   one.script = ScriptDigest(one.command, one.folder);

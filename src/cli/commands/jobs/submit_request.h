@@ -17,8 +17,8 @@ struct SubmitRequest {
   std::string name, gpus = "1", model, workers = "4", profile, gpu_memory, memory, cpus = "auto";
   std::string gpu_models, max_slowdown, sm_share, priority = "0", time, image, after, trained;
   std::vector<std::string> env, array;
-  bool exclusive = false, latency_sensitive = false, held = false, no_requeue = false,
-       no_watch = false;
+  bool exclusive = false, latency_sensitive = false, no_guests = false, held = false,
+       no_requeue = false, no_watch = false;
   ModelFlags model_flags;
   CLI::Option* workers_option = nullptr;
   std::vector<std::string> command;

@@ -34,6 +34,7 @@ struct LiveJob {
   // It is not what the queue has it for (its terms, or GPUs that are not here any more): when it
   // comes back there, it comes as another one.
   bool queue_anew = false;
+  bool noted_alone = false;           // its note says why it starts alone (GpuBreakers)
   bool withdrawn = false;             // its manager, or somebody there, has taken it away
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows

@@ -71,10 +71,8 @@ class Changes {
     if (!record->gpus.empty() && record->gpus.front().model != model) record->alone.reset();
     record->cores = to.cores;
     record->sm_share = to.sm_share;
-    const bool insisted = core::InsistedShare(snapshot_.job(id)).has_value();
-    if (const std::string share =
-            core::ShareInWords(to.sm_share, insisted, live_.NameOf(core::OtherJob(reason)));
-        !share.empty()) {
+    record->guest_memory = to.guest_memory;
+    if (const std::string share = ShareInWords(id, reason, to); !share.empty()) {
       record->reason += "; " + share;
     }
     record->resumed.reset();
@@ -96,6 +94,13 @@ class Changes {
   }
 
  private:
+  std::string ShareInWords(core::JobId id, const core::Reason& reason,
+                           const core::Allocation& to) const {
+    // The reason why a guest has less than all is that it is one.
+    if (to.guest()) return to.sm_share < 1 ? core::ShareInWords(to.sm_share) : "";
+    const bool insisted = core::InsistedShare(snapshot_.job(id)).has_value();
+    return core::ShareInWords(to.sm_share, insisted, live_.NameOf(core::OtherJob(reason)));
+  }
   // Who is there, and who comes there with this plan.
   std::vector<std::int64_t> Beside(core::JobId id, const core::Allocation& to) const {
     std::set<std::int64_t> numbers;

@@ -88,6 +88,24 @@ TEST_F(PlanRecordsTest, AShareIsToldWithItsReason) {
   EXPECT_THAT(changes.jobs[0].reason, ::testing::Not(HasSubstr("SMs")));
 }
 
+TEST_F(PlanRecordsTest, OfAGuestItIsToldWhatItIsKeptTo) {
+  const JobId there = Job(1), comes = Job(std::nullopt);
+  core::Plan plan;
+  core::Allocation guest = OnGpus({1}, 3);
+  guest.sm_share = 0.8;
+  guest.guest_memory = core::GiB(31);
+  plan.starts.push_back({comes, guest, {}, reason::AsGuest{there, core::GiB(31)}});
+  auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 1U);
+  EXPECT_EQ(changes.jobs[0].guest_memory, core::GiB(31));
+  EXPECT_EQ(changes.jobs[0].reason,
+            "a guest beside job 10, with at most 31.0 GiB of GPU memory: nothing is known of it "
+            "until it has told its step; at most 80 % of the SMs");
+  plan.starts[0].to = OnGpus({1}, 3);
+  changes = Records(plan);
+  EXPECT_EQ(changes.jobs[0].guest_memory, std::nullopt);
+}
+
 TEST_F(PlanRecordsTest, WhoStartsTogetherIsBesideEachOther) {
   const JobId leaves = Job(0), a = Job(std::nullopt), b = Job(std::nullopt);
   core::Plan plan;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/text/words.h"
+
 namespace sharewell::control {
 
 using core::JobRecord;
@@ -52,6 +54,24 @@ void CountLost(JobRecord& record) {
   record.note = record.reason;
 }
 
+namespace {
+
+// As core::Snapshot::CountOom does.
+void CountOom(JobRecord& record) {
+  if (record.guest_memory && !record.guest_oom) {
+    record.guest_oom = record.guest_memory;
+    record.note = fmt::format(
+        "it ran out of the {} of GPU memory that it had as a guest and is tried again with more "
+        "room",
+        core::SizeText(*record.guest_memory));
+    return;
+  }
+  ++record.ooms;
+  record.note = "it ran out of GPU memory beside others and is tried once more, alone";
+}
+
+}  // namespace
+
 void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& record) {
   const engine::RunEnd& end = ended.end;
   const bool latest = record.attempt == ended.run.attempt;
@@ -60,6 +80,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
         end.ran ? *end.ran
                 : core::Seconds(std::max(0.0, static_cast<double>(now - *record.resumed) / 1e3));
   }
+  if (end.fall && end.fall->part == engine::Fall::Part::kCulprit) record.broke_gpu = true;
   const bool innocent = end.fall && end.fall->part == engine::Fall::Part::kInnocent;
   if (latest && !end.lost && !end.refused && !innocent) record.lost = 0;
   switch (ended.outcome) {
@@ -73,8 +94,7 @@ void WriteEnd(const engine::Ended& ended, core::UnixMillis now, JobRecord& recor
       }
       break;
     case engine::Outcome::kOutOfMemory:
-      ++record.ooms;
-      record.note = "it ran out of GPU memory beside others and is tried once more, alone";
+      CountOom(record);
       [[fallthrough]];
     case engine::Outcome::kRequeued:
       if (end.refused) record.note = EndInWords(end, record) + "; it is tried again";

@@ -59,6 +59,22 @@ TEST_F(RunEndTest, BackInTheQueueItIsNotOver) {
   EXPECT_EQ(record_.ended, std::nullopt);
 }
 
+TEST_F(RunEndTest, AGuestsFirstOutOfMemoryIsNotCounted) {
+  record_.guest_memory = core::GiB(31);
+  End(Outcome::kOutOfMemory, {.exit_code = 1});
+  EXPECT_EQ(record_.phase, Phase::kWaiting);
+  EXPECT_EQ(record_.ooms, 0);
+  EXPECT_EQ(record_.guest_oom, core::GiB(31));
+  EXPECT_EQ(record_.note,
+            "it ran out of the 31.0 GiB of GPU memory that it had as a guest and is tried again "
+            "with more room");
+  record_.phase = Phase::kRunning;
+  record_.guest_memory = core::GiB(60);
+  End(Outcome::kOutOfMemory, {.exit_code = 1});
+  EXPECT_EQ(record_.ooms, 1) << "the second counts as an ordinary one";
+  EXPECT_EQ(record_.guest_oom, core::GiB(31));
+}
+
 TEST_F(RunEndTest, F10_LostThreeTimesInARowItIsHeldWithTheReason) {
   for (int i = 1; i <= 2; ++i) {
     record_.phase = Phase::kRunning;
@@ -124,11 +140,13 @@ TEST_F(RunEndTest, WhoFellWithItsNeighboursRunsAloneNext) {
   end.fall->with = {{12, 1}, {14, 3}, {15, 1}};
   end.fall->part = engine::Fall::Part::kCulprit;
   EXPECT_EQ(EndInWords(end, record_), "it broke the GPU under itself and jobs 12, 14 and 15");
+  EXPECT_FALSE(record_.broke_gpu) << "so far nobody knows";
   // One that is not to be started again has failed, and is told why.
   record_.phase = Phase::kRunning;
   End(Outcome::kFailed, end);
   EXPECT_EQ(record_.phase, Phase::kFailed);
   EXPECT_EQ(record_.note, "it broke the GPU under itself and jobs 12, 14 and 15");
+  EXPECT_TRUE(record_.broke_gpu);
 }
 
 TEST_F(RunEndTest, TheInnocentIsStartedAgainBesideOthersButNotForEver) {
