@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
+from .script import script_digest
 from .transport import ServerError, Transport, Unreachable
 
 _OVER = ("finished", "failed", "cancelled")
@@ -248,6 +249,10 @@ class Client:
         sent = {key: value for key, value in job.items() if value is not None}
         sent["command"] = [os.fspath(word) for word in job["command"]]
         sent.setdefault("folder", os.getcwd())
+        if "script_digest" not in sent:
+            sent["script_digest"] = script_digest(sent["command"], os.fspath(sent["folder"]))
+        if sent["script_digest"] is None:
+            del sent["script_digest"]
         # As the command line does it: what makes the command mean the same, so that no secret goes along by accident.
         sent.setdefault("environment", {k: v for k, v in os.environ.items() if k in _TAKEN or k.startswith(("LC_", "CONDA_"))})
         return sent

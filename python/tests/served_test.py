@@ -121,6 +121,20 @@ class Served(unittest.TestCase):
         self.assertLessEqual({"HF_HOME", "LC_ALL", "CONDA_PREFIX"}, seen[0])
         self.assertNotIn("SECRET_TOKEN", seen[0])
 
+    def test_it_names_the_script_as_the_command_does(self):
+        (self.folder / "train.py").write_text("print(1)\n", encoding="ascii")
+        (self.folder / "odd.sh").write_bytes(bytes(range(256)))
+        for script in ("train.py", "odd.sh", "none.py"):
+            words = ["python3", script, "--lr", "0.1"]
+            mine = self.client.submit(words, folder=str(self.folder), held=True)
+            done = subprocess.run([os.environ["SHAREWELL"], "submit", "--server", str(self.folder / "s"), "--hold", "--json", "--", *words],
+                                  cwd=self.folder, capture_output=True, check=True, timeout=60)
+            theirs = json.loads(done.stdout)["jobs"][0]
+            self.assertEqual(mine.script_digest, theirs["script_digest"], script)
+            self.assertEqual(mine.script_digest is None, script == "none.py")
+            mine.cancel()
+            self.client.cancel(theirs["number"])
+
     def test_a_wait_outlives_the_server(self):
         job = self.python("time.sleep(3)", gpus=1)
         self.server.send_signal(signal.SIGKILL)

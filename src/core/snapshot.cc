@@ -260,6 +260,7 @@ void Snapshot::Start(JobId id, const Allocation& to) {
   SetPaused(id, std::nullopt);
   Enter(id, JobState::kRunning);
   at(id).allocation = to;
+  at(id).told = false;
   youngest_started_ = std::max(youngest_started_, at(id).job.submit);
   Occupy(id, to, +1);
 }
@@ -356,6 +357,8 @@ void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
   CountBacklog(at(id), -1);
   const bool holds = running || at(id).paused;
   if (holds) HoldMemory(at(id), at(id).allocation, -1);
+  const auto known = [](const Estimate& of) { return !of.on.empty() && of.on[0].demand.known; };
+  if (running && !known(at(id).estimate) && known(estimate)) at(id).told = true;
   at(id).estimate = std::move(estimate);
   at(id).profiled = profiled;
   if (holds) HoldMemory(at(id), at(id).allocation, +1);

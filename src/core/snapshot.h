@@ -38,6 +38,7 @@ struct JobView {
   std::optional<Bytes> guest_oom;  // the most with which it ran out of memory as a guest
   int evictions = 0;               // after kEvictionsAlone likewise
   bool profiled = false;           // its estimate was measured on it
+  bool told = false;  // nothing was known of it when it started where it runs; by now it is
   Ratio throttle = 1;
   bool paused = false;  // it waits with its process alive: it goes on where `allocation` says
   bool stays = false;   // it runs, and its manager does not let it be stopped now

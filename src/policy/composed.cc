@@ -14,7 +14,6 @@
 #include "policy/ledger.h"
 #include "policy/line.h"
 #include "policy/paused_place.h"
-#include "policy/placement/guests.h"
 #include "policy/placement/shortage.h"
 #include "policy/pushers.h"
 #include "policy/reservations.h"
@@ -37,7 +36,6 @@ using core::Snapshot;
 namespace reason = core::reason;
 
 constexpr Seconds kOvertakenBy{24 * 3600};
-constexpr Seconds kGuestPatience{60};
 
 struct ComposedMemo : Memo {
   explicit ComposedMemo(const Order& order) : line(order, false) {}
@@ -223,9 +221,6 @@ class Composed : public Policy {
     const JobView& view = snapshot.job(id);
     Choice choice = PlaceOf(snapshot, memo.ledger, memo, view);
     if (auto* reason = std::get_if<Reason>(&choice)) {
-      if (std::holds_alternative<reason::NoPlaceForGuest>(*reason)) {
-        KeepForGuest(snapshot, memo, view);
-      }
       if (!tell) return false;
       if (memo.ledger.any_closed()) *reason = reason::HeldBack{memo.kept_for};
       if (!view.paused) *reason = ShortOf(ContextOf(snapshot, memo.ledger, memo), view, *reason);
@@ -243,19 +238,13 @@ class Composed : public Policy {
     return true;
   }
 
-  // Of those that wait for long, the first in turn. Known jobs find a place all the time, and would
-  // leave it none.
-  void KeepForGuest(const Snapshot& snapshot, ComposedMemo& memo, const JobView& view) const {
-    if (memo.kept_gpu.valid() || snapshot.now() - view.job.submit < kGuestPatience) return;
-    memo.kept_gpu = KeptForGuest(ContextOf(snapshot, memo.ledger, memo), view);
-  }
-
   void FillFree(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
     placement_->Rearrange(ContextOf(snapshot, memo.ledger, memo), plan);
     for (const auto& move : plan.moves) {
       memo.ledger.Vacate(snapshot, move.job, snapshot.job(move.job).allocation);
       memo.ledger.Occupy(snapshot, move.job, move.to);
     }
+    memo.kept_gpu = placement_->KeepsForGuest(ContextOf(snapshot, memo.ledger, memo));
     if (makes_room_) return FillMakingRoom(snapshot, memo, plan);
     const Kept kept = KeepForOvertaken(snapshot, memo, plan);
     const auto serve = [&](JobId id, bool tell) {

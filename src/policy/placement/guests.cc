@@ -26,8 +26,9 @@ constexpr std::array<Ratio, 3> kGuestShares{0.8, 0.6, 0.4};
 // So long the guard needs to see what a newcomer does to others (GuardOptions: settle and window),
 // and the newcomer to leave.
 constexpr Seconds kStrangerFor{20};
-constexpr Ratio kLeastMemory = 0.1;              // of the GPU's, for one of which nothing is known
-constexpr Ratio kClearlyMore = 1.25;             // memory, after it ran out
+constexpr Ratio kLeastMemory = 0.1;   // of the GPU's, for one of which nothing is known
+constexpr Ratio kClearlyMore = 1.25;  // memory, after it ran out
+constexpr Seconds kPatience{60};
 constexpr std::size_t kMostLookedThrough = 256;  // GPUs
 // What ran for longer is not started anew for a better place.
 constexpr Seconds kMayMoveWithin{120};
@@ -102,6 +103,23 @@ std::optional<core::Allocation> GuestOn(const Context& context, const JobView& v
   return core::Allocation{{gpu}, {}, cores, *share, memory};
 }
 
+// Seconds until there may be room for the guest on that GPU; infinite: it can have none.
+double SoonestRoom(const Context& context, const JobView& view, GpuId gpu) {
+  const auto& cluster = context.snapshot.cluster();
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const core::NodeId node = cluster.NodeOf(gpu);
+  if (!Allowed(view, cluster.ModelOf(gpu)) || !AllowedOn(cluster, view, node)) return kNever;
+  if (cluster.node(node).exclusive) return kNever;
+  if (context.ledger.open(context.snapshot, gpu) && GuestOn(context, view, gpu)) return 0;
+  double leaves = kNever;
+  for (JobId id : context.ledger.residents(gpu).jobs()) {
+    const JobView& other = context.snapshot.job(id);
+    if (other.job.no_guests || other.job.placeholder || !MayShare(other)) return kNever;
+    leaves = std::min(leaves, ExpectedRemaining(context.snapshot, other));
+  }
+  return leaves;
+}
+
 // What all on its GPU do more, in seconds of work, if it leaves.
 double GainOfLeaving(const Context& context, const JobView& view) {
   const GpuId gpu = view.allocation.gpus.front();
@@ -151,30 +169,26 @@ std::optional<Chosen> PlaceGuest(const Context& context, const JobView& view,
   return std::nullopt;
 }
 
-GpuId KeptForGuest(const Context& context, const JobView& view) {
+GpuId KeptForGuest(const Context& context) {
   const auto& snapshot = context.snapshot;
   const auto& cluster = snapshot.cluster();
-  if (cluster.gpu_count() > kMostLookedThrough) return {};
+  if (!context.options.sm_shares || cluster.gpu_count() > kMostLookedThrough) return {};
+  const JobView* view = nullptr;
+  for (JobId id : snapshot.waiting()) {
+    const JobView& waits = snapshot.job(id);
+    if (snapshot.now() - waits.job.submit < kPatience) continue;
+    if (waits.cpu_only() || !MayBeGuest(context, waits, GpuModelId(0))) continue;
+    const auto rank = [](const JobView& of) { return std::pair(of.job.submit, of.job.id); };
+    if (view == nullptr || rank(waits) < rank(*view)) view = &waits;
+  }
+  if (view == nullptr) return {};
   GpuId kept;
   double soonest = std::numeric_limits<double>::infinity();
   for (std::size_t g = 0; g < cluster.gpu_count(); ++g) {
-    const GpuId gpu(g);
-    const auto model = cluster.ModelOf(gpu);
-    const auto& node = cluster.node(cluster.NodeOf(gpu));
-    if (!MayBeGuest(context, view, model) || !AllowedOn(cluster, view, cluster.NodeOf(gpu)) ||
-        node.exclusive) {
-      continue;
-    }
-    double leaves = std::numeric_limits<double>::infinity();
-    bool closed = false;
-    for (JobId id : context.ledger.residents(gpu).jobs()) {
-      const JobView& other = snapshot.job(id);
-      closed = closed || other.job.no_guests || other.job.placeholder || !MayShare(other);
-      leaves = std::min(leaves, ExpectedRemaining(snapshot, other));
-    }
-    if (closed || leaves >= soonest) continue;
+    const double leaves = SoonestRoom(context, *view, GpuId(g));
+    if (leaves >= soonest) continue;
     soonest = leaves;
-    kept = gpu;
+    kept = GpuId(g);
   }
   return kept;
 }

@@ -29,9 +29,11 @@ bool MayBeGuest(const Context& context, const core::JobView& view, core::GpuMode
 std::optional<Chosen> PlaceGuest(const Context& context, const core::JobView& view,
                                  std::span<const core::GpuId> among);
 
-// Where somebody leaves soonest, of the GPUs that could have the guest then: others are not to
-// come there before it. Not valid: there is none, or there are too many GPUs to look at.
-core::GpuId KeptForGuest(const Context& context, const core::JobView& view);
+// For the stranger that has waited longest, and for a minute: a GPU that can have it now, else the
+// one where somebody leaves soonest. Nobody else is to come there to share before it: known jobs
+// find a place all the time, and would leave it none. Not valid: nobody waits so, there is no such
+// GPU, or there are too many to look at.
+core::GpuId KeptForGuest(const Context& context);
 
 // Guests that are known by now, have not run for long, and gain more by an idle GPU than starting
 // anew costs them. Only while nobody waits.

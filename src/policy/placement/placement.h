@@ -49,6 +49,8 @@ class Placement {
   virtual Choice Place(const Context& context, const core::JobView& view) const = 0;
   // When to decide again even if nothing happens, because somebody's patience ends.
   virtual std::optional<core::Seconds> WakeAt(const Context&) const { return std::nullopt; }
+  // Where nobody else is to come to share in this decision (Context::kept_gpu).
+  virtual core::GpuId KeepsForGuest(const Context&) const { return {}; }
   // Moves of running jobs, before anybody is started.
   virtual void Rearrange(const Context&, core::Plan&) const {}
 };

@@ -50,7 +50,9 @@ class Share : public Placement {
     }
     if (!MayShare(view)) return reason::NoIdleGpu{};
     if (MayBeGuest(context, view, GpuModelId(0))) {
-      auto guest = PlaceGuest(context, view, WorthTrying(context, view));
+      std::vector<GpuId> among = WorthTrying(context, view);
+      if (context.kept_gpu.valid()) among.push_back(context.kept_gpu);
+      auto guest = PlaceGuest(context, view, among);
       return guest ? Choice(*std::move(guest)) : Choice(reason::NoPlaceForGuest{});
     }
     Best best;
@@ -62,6 +64,7 @@ class Share : public Placement {
   void Rearrange(const Context& context, core::Plan& plan) const override {
     MoveKnownGuests(context, plan);
   }
+  GpuId KeepsForGuest(const Context& context) const override { return KeptForGuest(context); }
 
  private:
   // The least loaded GPUs of one that is new; of another those on which something changed.

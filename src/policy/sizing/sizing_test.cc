@@ -172,7 +172,7 @@ TEST(Short, N3_OfIdleGpus) {
 TEST(Short, N3_OfAnIdleGpuWhereNothingIsKnownOfWhatItNeeds) {
   SnapshotBuilder s(Node(1, 16));
   s.Running({}, {0}, 16);
-  s.Waiting({.known = false});
+  s.Waiting({.known = false, .alone_until_known = true});
   const Plan plan = Decide(s, "sharewell");
   ASSERT_THAT(plan.waits, SizeIs(1));
   EXPECT_EQ(plan.waits[0].reason, Reason(reason::NoIdleGpu{1, 0})) << "cores would not help it";
