@@ -67,7 +67,8 @@ std::optional<bool> UnknownAloneIn(catalogue::TomlTable& table) {
   if (!text) return std::nullopt;
   if (*text == "alone") return true;
   if (*text == "guest") return false;
-  table.Fail("unknown", fmt::format("must be \"guest\" or \"alone\", not {}", core::Quoted(*text)));
+  table.Fail("unknown",
+             fmt::format("unknown must be \"guest\" or \"alone\", not {}", core::Quoted(*text)));
   return std::nullopt;
 }
 

@@ -24,8 +24,9 @@ COMMANDS = (["jobs"], ["job", "1"], ["why", "1"], ["logs", "1"], ["cancel", "1"]
 class Server:
     """`sharewell serve` with two GPUs that are not there, on a folder of its own."""
 
-    def __init__(self, folder, grace="1s"):
+    def __init__(self, folder, grace="1s", args=()):
         self.folder = folder
+        self.args = args
         self.grace = grace
         self.socket = str(folder / "s")
         self.process = None
@@ -35,7 +36,7 @@ class Server:
         self.errors = open(self.folder / "server.log", "a", encoding="utf-8")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--gpus", "2xH200", "--store", str(self.folder / "store.db"), "--socket", self.socket,
-             "--listen", "127.0.0.1:0", "--grace", self.grace],
+             "--listen", "127.0.0.1:0", "--grace", self.grace, *self.args],
             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
         end = time.monotonic() + PATIENCE
         while subprocess.run([PROGRAM, "jobs", "--server", self.socket], capture_output=True).returncode != 0:
@@ -152,6 +153,29 @@ class Limits(ServedTest):
         self.assertLess(used, 20)
         self.assertAlmostEqual(used + left, limit)
         self.end_all(number)
+
+
+class NoGuests(ServedTest):
+    def test_a_job_says_that_it_wants_none(self):
+        number = self.submit("--hold", "--no-guests", *CPU, "--", "true")
+        job = self.job(number)
+        self.assertEqual((job["no_guests"], job["guest_memory_bytes"], job["broke_gpu"]), (True, None, False))
+        self.assertIn("no guests beside it", self.said("job", str(number)))
+        self.end_all(number)
+
+    def test_settings_say_how_unknown_jobs_start(self):
+        """`sharewell limits` shows it; what is wrong is refused with its line."""
+        settings = pathlib.Path(self.folder) / "own.toml"
+        settings.write_text('[sharing]\nunknown = "alone"\n', encoding="ascii")
+        with tempfile.TemporaryDirectory() as place:
+            server = Server(pathlib.Path(place), args=("--config", str(settings)))
+            said = subprocess.run([PROGRAM, "limits", "--server", str(server.socket)], capture_output=True, check=True,
+                                  timeout=PATIENCE, encoding="utf-8").stdout
+            server.kill(signal.SIGTERM)
+            self.assertIn('waits for an idle GPU (unknown = "alone", from [sharing])', said)
+        settings.write_text('[sharing]\nunknown = "never"\n', encoding="ascii")
+        refused = self.refused(2, "serve", "--config", str(settings), "--gpus", "1xH200", "--store", "own.db", "--socket", "own.sock")
+        self.assertIn("""line 2: unknown must be "guest" or "alone", not 'never'""", refused)
 
 
 class OneJob(ServedTest):

@@ -171,6 +171,37 @@ class Telling(WatchedTest):
         self.end_all(*(job["number"] for job in jobs))
 
 
+class Guests(WatchedTest):
+    def test_a_stranger_starts_beside_a_known_job_and_is_known_in_the_end(self):
+        known, other = self.folder_of("known"), self.folder_of("other", told_step(batch=32))
+        (first,) = self.jobs_in(known, "--", "python3", "tells.py", "600")
+        self.told(first["number"])
+        (second,) = self.jobs_in(other, "--exclusive", "--", "sleep", "600")  # the second GPU
+        self.wait_for(second["number"], "running")
+        (guest,) = self.jobs_in(other, "--", "sh", "-c", "sleep 2; exec python3 tells.py 600", "tells.py")
+        number = guest["number"]
+        job = self.wait_for(number, "running")
+        self.assertGreater(job["guest_memory_bytes"], 0, job)
+        self.assertLess(job["sm_share"], 1)
+        self.assertEqual(job["beside"], [first["number"]])
+        self.assertIn(f"a guest beside job {first['number']}", self.said("why", str(number)).replace("\n  ", " "))
+        self.assertIn("until it has told its step", self.said("job", str(number)))
+        self.assertRegex(self.said("top"), r"guest \d+ %")
+        self.told(number)
+        self.assertIn("it started as a guest, and keeps at most", self.said("job", str(number)))
+        self.end_all(first["number"], second["number"], number)
+
+    def test_no_guest_comes_to_whoever_wants_none(self):
+        known = self.folder_of("alone")
+        (first,) = self.jobs_in(known, "--no-guests", "--", "python3", "tells.py", "600")
+        self.told(first["number"])
+        (second,) = self.jobs_in(known, "--exclusive", "--", "sleep", "600")
+        self.wait_for(second["number"], "running")
+        (waits,) = self.jobs_in(known, "--", "sleep", "601")
+        self.assertEqual(waits["phase"], "waiting", waits)
+        self.end_all(first["number"], second["number"], waits["number"])
+
+
 class RealTorch(WatchedTest):
     """Nothing is told by the script: the watcher sees it train."""
 

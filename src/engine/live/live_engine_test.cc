@@ -229,6 +229,7 @@ TEST_F(LiveEngineTest, AShareOfTheSmsHoldsFromAStartToTheNext) {
 }
 
 TEST_F(LiveEngineTest, AGuestIsKeptToItsMemoryAndItsFirstOutOfMemoryIsNotCounted) {
+  asked_.gpu_memory = core::GiB(4);
   const JobId job = Submit();
   Observe();
   const auto start_as_guest = [&](core::Bytes memory) {
