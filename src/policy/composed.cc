@@ -50,6 +50,7 @@ struct ComposedMemo : Memo {
   std::uint64_t decision = 0;  // counts them
   GpuSet changed;              // of this decision
   JobId kept_for;              // of this decision
+  Reservations::Nodes opened;  // of this try
 };
 
 class Composed : public Policy {
@@ -162,8 +163,8 @@ class Composed : public Policy {
 
   Context ContextOf(const Snapshot& snapshot, const Ledger& ledger,
                     const ComposedMemo& memo) const {
-    return {snapshot,           ledger,       *sizing_, options_, memo.changed.list(),
-            memo.scratch.get(), memo.decision};
+    return {snapshot,           ledger,        *sizing_,   options_, memo.changed.list(),
+            memo.scratch.get(), memo.decision, memo.opened};
   }
 
   // Reported as such, not waited for. A job's feasibility never changes, so new ones are enough.
@@ -296,9 +297,19 @@ class Composed : public Policy {
       memo.kept_for = reservations.Keep(snapshot.job(late), true);
     memo.line.Walk(snapshot, misses_, [&](JobId id) {
       if (id == late || Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
-      const auto start = [&] { return TryStart(snapshot, memo, id, plan, false); };
-      if (reservations.WithKept(snapshot.job(id), start)) return true;
-      memo.kept_for = reservations.Keep(snapshot.job(id));
+      const JobView& view = snapshot.job(id);
+      const auto could = [&](Reservations::Nodes nodes) {
+        return view.paused ||
+               placement_->MayOpen(ContextOf(snapshot, memo.ledger, memo), view, nodes);
+      };
+      const auto start = [&](Reservations::Nodes nodes) {
+        memo.opened = nodes;
+        const bool started = TryStart(snapshot, memo, id, plan, false);
+        memo.opened = {};
+        return started;
+      };
+      if (reservations.WithKept(view, could, start)) return true;
+      memo.kept_for = reservations.Keep(view);
       return false;
     });
   }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +13,7 @@
 #include "core/numbers/max_tree.h"
 #include "core/snapshot.h"
 #include "interference/interference.h"
+#include "policy/open_gpus.h"
 
 namespace sharewell::policy {
 
@@ -88,6 +89,8 @@ class Ledger {
   // At most `count` of them, least loaded first, ties by number.
   std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
   bool open(const core::Snapshot& snapshot, core::GpuId gpu) const;
+  // It would be one of them, if its node were kept for nobody.
+  bool has_room(core::GpuId gpu) const { return room_[gpu.index()].has_value(); }
 
   // Nodes kept for a job that has waited too long: closed to others until they are opened (`closed`
   // is false), or Reopen of all.
@@ -103,7 +106,7 @@ class Ledger {
                  int sign);
   void TakeMemory(const core::Snapshot& snapshot, core::NodeId node);
   void SetIdle(const core::Snapshot& snapshot, core::NodeId node, int idle);
-  void SetRoom(core::GpuModelId model, core::GpuId gpu, double room);
+  void SetOpen(core::GpuModelId model, core::GpuId gpu, bool closed);
   void Count(const core::Snapshot& snapshot, core::JobId id, core::GpuId gpu, int sign);
 
   int max_jobs_ = 1;
@@ -121,10 +124,9 @@ class Ledger {
   core::MaxTree cores_tree_;  // over nodes: cores for training
   std::vector<int> idle_;
   int idle_total_ = 0;
-  std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
-  std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
-  std::vector<std::set<std::pair<double, std::uint32_t>>>
-      by_load_;                                             // by model: (-room, GPU) of open_
+  std::vector<core::MaxTree> idle_tree_;     // by model, over nodes
+  std::vector<std::optional<double>> room_;  // by GPU: left, where co-location is allowed
+  std::vector<OpenGpus> open_;               // by model: of those that are not closed
   std::unordered_map<std::uint32_t, core::Ratio> planned_;  // by job: its share of the SMs
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;

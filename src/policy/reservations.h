@@ -15,18 +15,20 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/snapshot.h"
+#include "policy/foresight.h"
 #include "policy/ledger.h"
 
 namespace sharewell::policy {
 
 class Reservations {
  public:
-  // Both must outlive it; nodes of the ledger are closed and opened.
+  // Both must outlive it; nodes of the ledger are closed and opened, and jobs only come to it.
   Reservations(const core::Snapshot& snapshot, Ledger& ledger)
-      : snapshot_(snapshot), ledger_(ledger) {}
+      : snapshot_(snapshot), ledger_(ledger), ends_(snapshot, ledger) {}
   ~Reservations() { ledger_.Reopen(snapshot_); }
   Reservations(const Reservations&) = delete;
   Reservations& operator=(const Reservations&) = delete;
@@ -37,8 +39,11 @@ class Reservations {
   // The oldest job, if it goes before all others; else not valid.
   core::JobId Late(std::optional<core::JobId> oldest) const;
   // Opens the nodes on which the job would surely have ended in time while `start` tries; what it
-  // returned. False where there are none, or for several GPUs too few idle ones.
-  bool WithKept(const core::JobView& view, const std::function<bool()>& start);
+  // returned. False where there are none, or for several GPUs too few idle ones, or where `could`
+  // says that there is nothing on them for the job.
+  using Nodes = std::span<const core::NodeId>;
+  bool WithKept(const core::JobView& view, const std::function<bool(Nodes)>& could,
+                const std::function<bool(Nodes)>& start);
 
  private:
   struct Kept {
@@ -52,7 +57,9 @@ class Reservations {
 
   const core::Snapshot& snapshot_;
   Ledger& ledger_;
+  Ends ends_;
   std::vector<Kept> kept_;
+  std::vector<core::NodeId> opened_;
   std::optional<double> unknown_;  // how long a job of unknown duration lasts, once asked
 };
 

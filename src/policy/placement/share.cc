@@ -52,14 +52,14 @@ class Share : public Placement {
     if (view.since == context.snapshot.now()) {
       for (std::size_t m = 0; m < context.snapshot.cluster().models().size(); ++m) {
         for (GpuId gpu : context.ledger.LeastLoaded(GpuModelId(m), kCandidates)) {
-          Consider(context, view, gpu, best);
+          if (!Refused(context, gpu, best)) Consider(context, view, gpu, best);
         }
       }
     } else {
       std::size_t tried = 0;
       for (GpuId gpu : context.changed) {
         if (!context.ledger.open(context.snapshot, gpu)) continue;
-        Consider(context, view, gpu, best);
+        if (!Refused(context, gpu, best)) Consider(context, view, gpu, best);
         if (++tried == kCandidates) break;
       }
     }
@@ -67,11 +67,56 @@ class Share : public Placement {
     return reason::NoGoodNeighbour{};
   }
 
+  bool MayOpen(const Context& context, const JobView& view,
+               std::span<const core::NodeId> nodes) const override {
+    const auto& cluster = context.snapshot.cluster();
+    const Ledger& ledger = context.ledger;
+    // Of several models, when one is free decides about waiting for it, and kept nodes do not
+    // count.
+    if (cluster.models().size() > 1) return true;
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [&](core::NodeId node) { return ledger.idle_gpus(node) > 0; })) {
+      return true;
+    }
+    if (!MayShare(view)) return false;
+    const auto suits = [&](GpuId gpu) {
+      return ledger.has_room(gpu) && MemorySuffices(context, view, gpu);
+    };
+    if (view.since != context.snapshot.now()) {
+      return std::any_of(context.changed.begin(), context.changed.end(), [&](GpuId gpu) {
+        return suits(gpu) &&
+               std::find(nodes.begin(), nodes.end(), cluster.NodeOf(gpu)) != nodes.end();
+      });
+    }
+    return std::any_of(nodes.begin(), nodes.end(), [&](core::NodeId id) {
+      const core::Node& node = cluster.node(id);
+      for (int k = 0; k < node.gpus; ++k) {
+        if (suits(GpuId(node.first_gpu.index() + static_cast<std::size_t>(k)))) return true;
+      }
+      return false;
+    });
+  }
+
  private:
   struct Best {
     std::optional<Chosen> chosen;
     double gain = 0;
   };
+
+  // It was, a moment ago, and nothing has changed there since. Where another was found meanwhile it
+  // is measured against that one.
+  static bool Refused(const Context& context, GpuId gpu, const Best& best) {
+    const auto& opened = context.opened;
+    if (opened.empty() || best.chosen) return false;
+    const core::NodeId node = context.snapshot.cluster().NodeOf(gpu);
+    return std::find(opened.begin(), opened.end(), node) == opened.end();
+  }
+
+  static bool MemorySuffices(const Context& context, const JobView& view, GpuId gpu) {
+    const auto& cluster = context.snapshot.cluster();
+    return context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper <=
+           cluster.model(cluster.ModelOf(gpu)).memory;
+  }
 
   // On the fastest model that has idle GPUs, unless the job would be done sooner by waiting for a
   // faster one.
@@ -128,8 +173,7 @@ class Share : public Placement {
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
-    const auto memory = context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper;
-    if (memory > context.snapshot.cluster().model(model).memory) return;
+    if (!MemorySuffices(context, view, gpu)) return;
     Neighbours& beside = static_cast<NeighbourScratch*>(context.scratch)->On(context, gpu);
     Colocation& group = beside.group;
     const std::size_t self = group.size();
