@@ -24,6 +24,7 @@ class Colocation {
 
   void Join(core::JobId id);                        // with the share that it has or insists on
   void Join(core::JobId id, core::Ratio sm_share);  // with another
+  void JoinAsIn(const Colocation& alone);           // who is alone there, on the same model
   void Leave();                                     // who joined last
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }

@@ -67,13 +67,19 @@ std::optional<double> Ends::FreeIn(const core::Node& node, int count, double bou
 double Ends::EndOf(const core::Node& node, GpuId gpu) {
   const auto jobs = ledger_.residents(gpu).jobs();
   if (jobs.empty()) return 0;
+  if (!many_) return EndOf(node, jobs);
   if (known_.empty()) known_.resize(snapshot_.cluster().gpu_count());
   Known& known = known_[gpu.index()];
   if (known.jobs != static_cast<int>(jobs.size())) {
-    known = {0, static_cast<int>(jobs.size())};
-    for (JobId id : jobs) known.end = std::max(known.end, EndOf(node, id));
+    known = {EndOf(node, jobs), static_cast<int>(jobs.size())};
   }
   return known.end;
+}
+
+double Ends::EndOf(const core::Node& node, std::span<const JobId> jobs) {
+  double end = 0;
+  for (const JobId id : jobs) end = std::max(end, EndOf(node, id));
+  return end;
 }
 
 double Ends::EndOf(const core::Node& node, JobId id) {
@@ -92,7 +98,7 @@ double Ends::EndOf(const core::Node& node, JobId id) {
 
 std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger& ledger,
                                     const JobView& view, core::GpuModelId model) {
-  Ends ends(snapshot, ledger);
+  Ends ends(snapshot, ledger, false);
   return SoonestFree(ends, view, model);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/snapshot.h"
@@ -9,12 +10,12 @@
 
 namespace sharewell::policy {
 
-// When GPUs will be idle, in seconds from now, kept for as long as jobs come to the ledger and none
-// leaves it: while a plan is made, many ask. Both must outlive it.
+// When GPUs will be idle, in seconds from now. Both must outlive it. `many`: it is asked for
+// several jobs, while jobs come to the ledger and none leaves it; what was worked out is kept.
 class Ends {
  public:
-  Ends(const core::Snapshot& snapshot, const Ledger& ledger)
-      : snapshot_(snapshot), ledger_(ledger) {}
+  Ends(const core::Snapshot& snapshot, const Ledger& ledger, bool many)
+      : snapshot_(snapshot), ledger_(ledger), many_(many) {}
   const core::Snapshot& snapshot() const { return snapshot_; }
   const Ledger& ledger() const { return ledger_; }
   // Until `count` of the node's GPUs are idle; absent where that is not before `bound`.
@@ -22,6 +23,7 @@ class Ends {
 
  private:
   double EndOf(const core::Node& node, core::GpuId gpu);
+  double EndOf(const core::Node& node, std::span<const core::JobId> jobs);
   double EndOf(const core::Node& node, core::JobId id);
 
   struct Known {
@@ -30,6 +32,7 @@ class Ends {
   };
   const core::Snapshot& snapshot_;
   const Ledger& ledger_;
+  bool many_;
   std::vector<Known> known_;  // by GPU
   std::vector<double> of_node_;
   core::JobId last_;

@@ -61,7 +61,7 @@ void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
     host_memory_used_[n] = cpu_only_memory_[n] = snapshot.cpu_only_memory(NodeId(n));
   }
   idle_.assign(nodes, 0);
-  planned_.clear();
+  planned_.Clear();
   closed_.assign(nodes, false);
   closed_nodes_.clear();
   idle_total_ = 0;
@@ -189,10 +189,7 @@ void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& whe
 }
 
 core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
-  if (!planned_.empty()) {
-    if (const auto found = planned_.find(id.value); found != planned_.end()) return found->second;
-  }
-  return core::StandingShare(snapshot.job(id));
+  return planned_.Has(id) ? planned_.share(id) : core::StandingShare(snapshot.job(id));
 }
 
 void Ledger::HoldPaused(const Snapshot& snapshot, const JobView& view, int sign) {
@@ -216,7 +213,7 @@ bool Ledger::PausedFits(const Snapshot& snapshot, const JobView& view) const {
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
   if (snapshot.job(id).paused) HoldPaused(snapshot, snapshot.job(id), -1);
   AddMemory(snapshot, id, to, +1);
-  planned_[id.value] = to.sm_share;
+  planned_.Set(id, to.sm_share);
   for (GpuId gpu : to.gpus) {
     Count(snapshot, id, gpu, +1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
@@ -227,7 +224,7 @@ void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
 
 void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
   AddMemory(snapshot, id, from, -1);
-  planned_.erase(id.value);
+  planned_.Erase(id);
   for (GpuId gpu : from.gpus) {
     Count(snapshot, id, gpu, -1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "core/snapshot.h"
 #include "interference/interference.h"
 #include "policy/open_gpus.h"
+#include "policy/planned_shares.h"
 
 namespace sharewell::policy {
 
@@ -32,7 +32,7 @@ class Ledger {
   void Refresh(const core::Snapshot& snapshot, const core::JobView& view);
 
   // The plan that was made ahead of the snapshot is in it now, or was given up.
-  void ForgetPlanned() { planned_.clear(); }
+  void ForgetPlanned() { planned_.Clear(); }
 
   void Occupy(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& to);
   void Vacate(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& from);
@@ -44,7 +44,7 @@ class Ledger {
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
   // Of a job that runs, or was put somewhere by this plan.
   core::Ratio sm_share(const core::Snapshot& snapshot, core::JobId id) const;
-  bool planned(core::JobId id) const { return planned_.contains(id.value); }  // by this plan
+  bool planned(core::JobId id) const { return planned_.Has(id); }  // by this plan
   std::size_t planned() const { return planned_.size(); }
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
   core::Bytes memory(core::GpuId gpu) const {
@@ -127,7 +127,7 @@ class Ledger {
   std::vector<core::MaxTree> idle_tree_;     // by model, over nodes
   std::vector<std::optional<double>> room_;  // by GPU: left, where co-location is allowed
   std::vector<OpenGpus> open_;               // by model: of those that are not closed
-  std::unordered_map<std::uint32_t, core::Ratio> planned_;  // by job: its share of the SMs
+  PlannedShares planned_;
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;
 };

@@ -73,8 +73,7 @@ double Reservations::LatestEnd(const JobView& view) {
   return std::max(*unknown_, ExpectedRemaining(snapshot_, view));
 }
 
-bool Reservations::WithKept(const JobView& view, const std::function<bool(Nodes)>& could,
-                            const std::function<bool(Nodes)>& start) {
+bool Reservations::FindNodesFor(const JobView& view) {
   if (kept_.empty()) return false;
   const double end = LatestEnd(view);
   opened_.clear();
@@ -84,13 +83,7 @@ bool Reservations::WithKept(const JobView& view, const std::function<bool(Nodes)
     for (NodeId node : kept.nodes) idle += ledger_.idle_gpus(node);
     opened_.insert(opened_.end(), kept.nodes.begin(), kept.nodes.end());
   }
-  if (opened_.empty() || (view.job.gpus > 1 && idle < view.job.gpus) || !could(opened_)) {
-    return false;
-  }
-  for (NodeId node : opened_) ledger_.Close(snapshot_, node, false);
-  const bool started = start(opened_);
-  for (NodeId node : opened_) ledger_.Close(snapshot_, node);
-  return started;
+  return !opened_.empty() && (view.job.gpus <= 1 || idle >= view.job.gpus);
 }
 
 }  // namespace sharewell::policy

@@ -13,7 +13,6 @@
 // each of kMostKept.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,7 +27,7 @@ class Reservations {
  public:
   // Both must outlive it; nodes of the ledger are closed and opened, and jobs only come to it.
   Reservations(const core::Snapshot& snapshot, Ledger& ledger)
-      : snapshot_(snapshot), ledger_(ledger), ends_(snapshot, ledger) {}
+      : snapshot_(snapshot), ledger_(ledger), ends_(snapshot, ledger, true) {}
   ~Reservations() { ledger_.Reopen(snapshot_); }
   Reservations(const Reservations&) = delete;
   Reservations& operator=(const Reservations&) = delete;
@@ -42,8 +41,14 @@ class Reservations {
   // returned. False where there are none, or for several GPUs too few idle ones, or where `could`
   // says that there is nothing on them for the job.
   using Nodes = std::span<const core::NodeId>;
-  bool WithKept(const core::JobView& view, const std::function<bool(Nodes)>& could,
-                const std::function<bool(Nodes)>& start);
+  template <class Could, class Start>
+  bool WithKept(const core::JobView& view, Could could, Start start) {
+    if (!FindNodesFor(view) || !could(Nodes(opened_))) return false;
+    for (core::NodeId node : opened_) ledger_.Close(snapshot_, node, false);
+    const bool started = start(Nodes(opened_));
+    for (core::NodeId node : opened_) ledger_.Close(snapshot_, node);
+    return started;
+  }
 
  private:
   struct Kept {
@@ -54,13 +59,14 @@ class Reservations {
   bool WaitsForLong(const core::JobView& view) const;
   void KeepSoonest(const core::JobView& view);
   double LatestEnd(const core::JobView& view);
+  bool FindNodesFor(const core::JobView& view);  // into opened_
 
   const core::Snapshot& snapshot_;
   Ledger& ledger_;
   Ends ends_;
   std::vector<Kept> kept_;
-  std::vector<core::NodeId> opened_;
-  std::optional<double> unknown_;  // how long a job of unknown duration lasts, once asked
+  std::vector<core::NodeId> opened_;  // for the job that is tried
+  std::optional<double> unknown_;     // how long a job of unknown duration lasts, once asked
 };
 
 }  // namespace sharewell::policy

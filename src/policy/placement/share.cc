@@ -174,10 +174,11 @@ class Share : public Placement {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
     if (!MemorySuffices(context, view, gpu)) return;
-    Neighbours& beside = static_cast<NeighbourScratch*>(context.scratch)->On(context, gpu);
+    auto& scratch = static_cast<NeighbourScratch&>(*context.scratch);
+    Neighbours& beside = scratch.On(context, gpu);
     Colocation& group = beside.group;
     const std::size_t self = group.size();
-    const Guest joins(group, view.job.id);
+    const Guest joins(group, scratch.Alone(context, view.job.id, model));
     auto shares = SharesFor(context, view, model);
     if (!beside.kernels_known) shares = shares.first(1);
     group.Limit(self, shares.front());
