@@ -186,10 +186,6 @@ bool Colocation::SurelyBreaksItsBound(std::size_t i, Ratio otherwise) const {
   return own_[i] * (life.past + end) > life.alone * BoundOf(i, otherwise);
 }
 
-bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
-  return !WhoBreaksItsBound(otherwise);
-}
-
 bool Colocation::KeepsBoundsNow(Ratio otherwise) const {
   for (std::size_t i = 0; i < size_; ++i) {
     if (Speed(i) < own_[i] / BoundOf(i, otherwise)) return false;

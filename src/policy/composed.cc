@@ -141,22 +141,6 @@ class Composed : public Policy {
     }
   }
 
-  static void FindChanged(const Snapshot& snapshot, std::span<const Change> changes, bool all,
-                          GpuSet& out) {
-    out.Clear(snapshot.cluster().gpu_count());
-    const auto add = [&](GpuId gpu) {
-      if (snapshot.changed(gpu) == snapshot.now()) out.Add(gpu);
-    };
-    if (all) {
-      for (std::size_t g = 0; g < snapshot.cluster().gpu_count(); ++g) add(GpuId(g));
-      return;
-    }
-    for (const Change& change : changes) {
-      for (GpuId gpu : snapshot.job(change.job).allocation.gpus) add(gpu);
-    }
-    out.Sort();
-  }
-
   Ledger NewLedger(const Snapshot& snapshot) const {
     return Ledger(snapshot, options_.max_jobs_on_gpu, sizing_->CpuJobsGiveWay());
   }

@@ -81,7 +81,6 @@ class Ledger {
   }
   // A ledger of the empty cluster tells what could ever be: no node is kept for anybody there.
   bool of_nobody() const { return nobody_; }
-  bool any_strangers() const { return strangers_; }
 
   // GPUs of `model` that have co-location but room for more, busiest-first-fit style: the lowest
   // GPU from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.

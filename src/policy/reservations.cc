@@ -80,7 +80,9 @@ bool Reservations::FindNodesFor(const JobView& view) {
   int idle = 0;  // at most: gangs that span nodes add them up
   for (const Kept& kept : kept_) {
     if (end > kept.until) continue;
-    for (NodeId node : kept.nodes) idle += ledger_.idle_gpus(node);
+    for (NodeId node : kept.nodes) {
+      if (view.job.gpus > 1) idle += ledger_.idle_gpus(node);
+    }
     opened_.insert(opened_.end(), kept.nodes.begin(), kept.nodes.end());
   }
   return !opened_.empty() && (view.job.gpus <= 1 || idle >= view.job.gpus);
