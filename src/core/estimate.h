@@ -30,6 +30,7 @@ struct Estimate {
   CpuCurve cpu_curve;               // empty: throughput rises linearly up to demand.cpu_cores
   Ratio contention = 1;             // how much more than usual it suffers from neighbours
   Sources sources;
+  bool guessed = false;  // by its script's last run alone (Needs::guessed)
 
   const ModelEstimate& On(GpuModelId model) const { return on[model.index()]; }
   friend bool operator==(const Estimate&, const Estimate&) = default;

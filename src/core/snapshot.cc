@@ -157,6 +157,7 @@ void Snapshot::AdvanceTo(Seconds now) {
 
 Bytes GpuMemoryUpper(const JobView& view, const std::optional<Bytes>& as_guest) {
   const Bytes believed = view.estimate.gpu_memory_upper;
+  if (as_guest && view.estimate.guessed) return *as_guest;
   return as_guest ? std::min(believed, *as_guest) : believed;
 }
 

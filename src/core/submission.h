@@ -37,6 +37,8 @@ struct Needs {
   // updated, and whether the predictor had learnt from that server's own runs.
   std::string graph = {}, optimizer = {};
   bool retrained = false;
+  // A guess by its script's last run, until it has told its own step.
+  bool guessed = false;
 
   friend bool operator==(const Needs&, const Needs&) = default;
 };

@@ -226,6 +226,7 @@ core::Estimate EstimateFor(const core::Needs& needs, const core::Submission& ask
   if (asked.gpus == 0 || models.empty()) return OfCpuOnlyJob(needs, asked, cluster);
   core::Estimate estimate;
   estimate.sources = needs.sources;
+  estimate.guessed = needs.guessed;
   Demand measured = interference::DemandOf(needs.profile);
   if (needs.sources.busy == core::Source::kAssumed) measured.known = false;
   const GpuModel from = ModelMeasuredOn(needs.profile.gpu, cluster, find);

@@ -101,7 +101,7 @@ void EachSubmissionField(Submission& submission, Visitor& field) {
 template <class Needs, class Visitor>
 void EachNeedsField(Needs& needs, Visitor& field) {
   auto& [sources, from, profile, gpu_memory_upper, cores_upper, duration, graph, optimizer,
-         retrained] = needs;
+         retrained, guessed] = needs;
   auto& [workload, gpu, steps_per_second, busy, sm, dram, gpu_memory, pcie, cpu_cores, host_memory,
          host_bandwidth, power, kernel_time, kernels, cpu_curve] = profile;
   auto& [workload_name, batch, precision, workers] = workload;
@@ -170,6 +170,7 @@ void EachNeedsField(Needs& needs, Visitor& field) {
               .written = by_server},
         optimizer);
   field(Field{.key = "retrained", .spec = "needs_retrained", .written = by_server}, retrained);
+  field(Field{.key = "guessed", .spec = "needs_guessed", .written = guessed}, guessed);
   field(Field{.key = "cpu_curve",
               .spec = "needs_cpu_curve",
               .within = {0, 1000},

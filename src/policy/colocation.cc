@@ -41,6 +41,16 @@ void Colocation::Join(JobId id, Ratio sm_share, std::optional<core::Seconds> sta
   if (view.job.sm_share && core::InsistedShare(view)) own_[size_ - 1] = SpeedAlone(size_ - 1);
 }
 
+void Colocation::JoinAsIn(const Colocation& alone) {
+  ids_[size_] = alone.ids_[0];
+  residents_[size_] = alone.residents_[0];
+  contenders_[size_] = alone.contenders_[0];
+  own_[size_] = alone.own_[0];
+  if (lived_ == size_) lives_[lived_++] = alone.LivesNow()[0];
+  ++size_;
+  speeds_.fill(0);
+}
+
 void Colocation::Leave() {
   stays_.reset();
   --size_;
@@ -177,10 +187,6 @@ bool Colocation::SurelyBreaksItsBound(std::size_t i, Ratio otherwise) const {
   }
   const Life& life = LivesNow()[i];
   return own_[i] * (life.past + end) > life.alone * BoundOf(i, otherwise);
-}
-
-bool Colocation::KeepsLifetimeBounds(Ratio otherwise) const {
-  return !WhoBreaksItsBound(otherwise);
 }
 
 bool Colocation::KeepsBoundsNow(Ratio otherwise) const {

@@ -26,6 +26,7 @@ class Colocation {
   // With another. `stays`: for so many seconds at most, whatever is left of it, and its own bound
   // is not looked at.
   void Join(core::JobId id, core::Ratio sm_share, std::optional<core::Seconds> stays = {});
+  void JoinAsIn(const Colocation& alone);           // who is alone there, on the same model
   void Leave();                                     // who joined last
   void Limit(std::size_t i, core::Ratio sm_share);  // gives it another share
   std::size_t size() const { return size_; }
@@ -44,14 +45,13 @@ class Colocation {
   // comes: the time it ran so far and will still run, over what that work takes it alone there
   // (with the share that its user insists on, where he does).
   core::Ratio WorstLifetimeSlowdown() const;
-  // Each keeps its own bound, those who state none `otherwise`: over its life, and at this moment.
-  bool KeepsLifetimeBounds(core::Ratio otherwise) const;
-  // Who would not, over its life: the first to end. Absent: all do.
+  // Each has its own bound, those who state none `otherwise`. Who would break it, over its life:
+  // the first to end. Absent: all keep theirs.
   std::optional<std::size_t> WhoBreaksItsBound(core::Ratio otherwise) const;
   // Told from its own speed alone: it ends before anybody else can, and beyond its bound. False
   // says nothing.
   bool SurelyBreaksItsBound(std::size_t i, core::Ratio otherwise) const;
-  bool KeepsBoundsNow(core::Ratio otherwise) const;
+  bool KeepsBoundsNow(core::Ratio otherwise) const;  // all, at this moment
 
  private:
   // One's run on this GPU model, in seconds.

@@ -95,7 +95,7 @@ TEST_F(ColocationTest, AShareThatTheUserInsistsOnIsHisOwnSlowdown) {
   EXPECT_NEAR(Of({insisting}).WorstLifetimeSlowdown(), 1, 1e-9);
   EXPECT_LT(Of({insisting}).Speed(0), 1);
   EXPECT_TRUE(Of({insisting}).KeepsBoundsNow(1.01));
-  EXPECT_TRUE(Of({insisting}).KeepsLifetimeBounds(1.01));
+  EXPECT_FALSE(Of({insisting}).WhoBreaksItsBound(1.01));
   Colocation chosen = Of({free});
   chosen.Limit(0, 0.5);  // by the policy
   EXPECT_NEAR(chosen.WorstLifetimeSlowdown(), 1 / chosen.Speed(0), 1e-9);

@@ -51,6 +51,7 @@ struct ComposedMemo : Memo {
   GpuSet changed;              // of this decision
   JobId kept_for;              // of this decision
   GpuId kept_gpu;              // of this decision: Context::kept_gpu
+  Reservations::Nodes opened;  // of this try
 };
 
 class Composed : public Policy {
@@ -142,30 +143,14 @@ class Composed : public Policy {
     }
   }
 
-  static void FindChanged(const Snapshot& snapshot, std::span<const Change> changes, bool all,
-                          GpuSet& out) {
-    out.Clear(snapshot.cluster().gpu_count());
-    const auto add = [&](GpuId gpu) {
-      if (snapshot.changed(gpu) == snapshot.now()) out.Add(gpu);
-    };
-    if (all) {
-      for (std::size_t g = 0; g < snapshot.cluster().gpu_count(); ++g) add(GpuId(g));
-      return;
-    }
-    for (const Change& change : changes) {
-      for (GpuId gpu : snapshot.job(change.job).allocation.gpus) add(gpu);
-    }
-    out.Sort();
-  }
-
   Ledger NewLedger(const Snapshot& snapshot) const {
     return Ledger(snapshot, options_.max_jobs_on_gpu, sizing_->CpuJobsGiveWay());
   }
 
   Context ContextOf(const Snapshot& snapshot, const Ledger& ledger,
                     const ComposedMemo& memo) const {
-    return {snapshot,           ledger,        *sizing_,     options_, memo.changed.list(),
-            memo.scratch.get(), memo.decision, memo.kept_gpu};
+    return {snapshot,           ledger,        *sizing_,    options_,     memo.changed.list(),
+            memo.scratch.get(), memo.decision, memo.opened, memo.kept_gpu};
   }
 
   // Reported as such, not waited for. A job's feasibility never changes, so new ones are enough.
@@ -272,9 +257,19 @@ class Composed : public Policy {
       memo.kept_for = reservations.Keep(snapshot.job(late), true);
     memo.line.Walk(snapshot, misses_, [&](JobId id) {
       if (id == late || Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
-      const auto start = [&] { return TryStart(snapshot, memo, id, plan, false); };
-      if (reservations.WithKept(snapshot.job(id), start)) return true;
-      memo.kept_for = reservations.Keep(snapshot.job(id));
+      const JobView& view = snapshot.job(id);
+      const auto could = [&](Reservations::Nodes nodes) {
+        return view.paused ||
+               placement_->MayOpen(ContextOf(snapshot, memo.ledger, memo), view, nodes);
+      };
+      const auto start = [&](Reservations::Nodes nodes) {
+        memo.opened = nodes;
+        const bool started = TryStart(snapshot, memo, id, plan, false);
+        memo.opened = {};
+        return started;
+      };
+      if (reservations.WithKept(view, could, start)) return true;
+      memo.kept_for = reservations.Keep(view);
       return false;
     });
   }

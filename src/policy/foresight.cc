@@ -13,52 +13,6 @@ using core::GpuId;
 using core::JobId;
 using core::JobView;
 
-// When GPUs will be idle, asked of many.
-class Ends {
- public:
-  Ends(const core::Snapshot& snapshot, const Ledger& ledger)
-      : snapshot_(snapshot), ledger_(ledger) {}
-
-  // Seconds until `count` of the node's GPUs are idle; absent where that is not before `bound`.
-  std::optional<double> FreeIn(const core::Node& node, int count, double bound) {
-    ends_.clear();
-    int too_late = 0;
-    for (int k = 0; k < node.gpus; ++k) {
-      ends_.push_back(EndOf(node, GpuId(node.first_gpu.index() + static_cast<std::size_t>(k))));
-      if (ends_.back() >= bound && ++too_late > node.gpus - count) return std::nullopt;
-    }
-    std::nth_element(ends_.begin(), ends_.begin() + (count - 1), ends_.end());
-    return ends_[static_cast<std::size_t>(count - 1)];
-  }
-
- private:
-  double EndOf(const core::Node& node, GpuId gpu) {
-    double end = 0;
-    for (JobId id : ledger_.residents(gpu).jobs()) end = std::max(end, EndOf(node, id));
-    return end;
-  }
-
-  double EndOf(const core::Node& node, JobId id) {
-    if (id == last_) return end_of_last_;  // a gang's GPUs follow each other
-    constexpr double kLeastRate = 0.05;
-    const JobView& view = snapshot_.job(id);
-    // What runs is seen; what this plan has just put there is believed to run as if alone.
-    const bool seen = view.state == core::JobState::kRunning && view.rate > 0;
-    const double rate = seen ? view.rate : view.estimate.On(node.model).rate;
-    last_ = id;
-    end_of_last_ = view.job.placeholder
-                       ? std::numeric_limits<double>::infinity()
-                       : ExpectedRemaining(snapshot_, view) / std::max(rate, kLeastRate);
-    return end_of_last_;
-  }
-
-  const core::Snapshot& snapshot_;
-  const Ledger& ledger_;
-  std::vector<double> ends_;
-  JobId last_;
-  double end_of_last_ = 0;
-};
-
 // The nodes that are free first, as many as hold so many GPUs.
 class FirstFree {
  public:
@@ -99,14 +53,62 @@ class FirstFree {
 
 }  // namespace
 
+std::optional<double> Ends::FreeIn(const core::Node& node, int count, double bound) {
+  of_node_.clear();
+  int too_late = 0;
+  for (int k = 0; k < node.gpus; ++k) {
+    of_node_.push_back(EndOf(node, GpuId(node.first_gpu.index() + static_cast<std::size_t>(k))));
+    if (of_node_.back() >= bound && ++too_late > node.gpus - count) return std::nullopt;
+  }
+  std::nth_element(of_node_.begin(), of_node_.begin() + (count - 1), of_node_.end());
+  return of_node_[static_cast<std::size_t>(count - 1)];
+}
+
+double Ends::EndOf(const core::Node& node, GpuId gpu) {
+  const auto jobs = ledger_.residents(gpu).jobs();
+  if (jobs.empty()) return 0;
+  if (!many_) return EndOf(node, jobs);
+  if (known_.empty()) known_.resize(snapshot_.cluster().gpu_count());
+  Known& known = known_[gpu.index()];
+  if (known.jobs != static_cast<int>(jobs.size())) {
+    known = {EndOf(node, jobs), static_cast<int>(jobs.size())};
+  }
+  return known.end;
+}
+
+double Ends::EndOf(const core::Node& node, std::span<const JobId> jobs) {
+  double end = 0;
+  for (const JobId id : jobs) end = std::max(end, EndOf(node, id));
+  return end;
+}
+
+double Ends::EndOf(const core::Node& node, JobId id) {
+  if (id == last_) return end_of_last_;  // a gang's GPUs follow each other
+  constexpr double kLeastRate = 0.05;
+  const JobView& view = snapshot_.job(id);
+  // What runs is seen; what this plan has just put there is believed to run as if alone.
+  const bool seen = view.state == core::JobState::kRunning && view.rate > 0;
+  const double rate = seen ? view.rate : view.estimate.On(node.model).rate;
+  last_ = id;
+  end_of_last_ = view.job.placeholder
+                     ? std::numeric_limits<double>::infinity()
+                     : ExpectedRemaining(snapshot_, view) / std::max(rate, kLeastRate);
+  return end_of_last_;
+}
+
 std::optional<SoonFree> SoonestFree(const core::Snapshot& snapshot, const Ledger& ledger,
                                     const JobView& view, core::GpuModelId model) {
-  const auto& cluster = snapshot.cluster();
+  Ends ends(snapshot, ledger, false);
+  return SoonestFree(ends, view, model);
+}
+
+std::optional<SoonFree> SoonestFree(Ends& ends, const JobView& view, core::GpuModelId model) {
+  const Ledger& ledger = ends.ledger();
+  const auto& cluster = ends.snapshot().cluster();
   const int gpus = view.job.gpus;
   if (!Allowed(view, model) || cluster.CountOf(model) < gpus) return std::nullopt;
   const bool one_node = gpus <= cluster.LargestNodeOf(model);
   FirstFree first(gpus);
-  Ends ends(snapshot, ledger);
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const auto& node = cluster.nodes()[n];
     if (node.gpus == 0 || node.model != model || (one_node && node.gpus < gpus)) continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/snapshot.h"
 
 namespace sharewell::policy {
 
@@ -29,5 +30,22 @@ class GpuSet {
   std::vector<core::GpuId> list_;
   std::vector<bool> in_;
 };
+
+// The GPUs that somebody came to or left now: of those where the changes were, or of `all`.
+inline void FindChanged(const core::Snapshot& snapshot, std::span<const core::Change> changes,
+                        bool all, GpuSet& out) {
+  out.Clear(snapshot.cluster().gpu_count());
+  const auto add = [&](core::GpuId gpu) {
+    if (snapshot.changed(gpu) == snapshot.now()) out.Add(gpu);
+  };
+  if (all) {
+    for (std::size_t g = 0; g < snapshot.cluster().gpu_count(); ++g) add(core::GpuId(g));
+    return;
+  }
+  for (const core::Change& change : changes) {
+    for (const core::GpuId gpu : snapshot.job(change.job).allocation.gpus) add(gpu);
+  }
+  out.Sort();
+}
 
 }  // namespace sharewell::policy

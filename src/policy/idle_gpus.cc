@@ -139,7 +139,8 @@ std::optional<std::vector<GpuId>> IdleSearch::Find(double cores_a_gpu) const {
   constexpr double kDust = 1e-9;
   const Suffices suffices = [&](std::size_t n, int want) {
     return (ledger_.of_nobody() || AllowedOn(cluster, view_, NodeId(n))) &&
-           (!ledger_.any_strangers() ||  // nodes are told by idle GPUs, not by who else is on them
+           (!snapshot_.any_foreign_memory() ||  // nodes are told by idle GPUs, not by who else is
+                                                // on them
             static_cast<int>(IdleOf(n, want).size()) == want) &&
            ledger_.cores_for_training(snapshot_, NodeId(n)) + kDust >= cores_a_gpu * want &&
            ledger_.HostMemorySuffices(snapshot_, view_, NodeId(n), want);

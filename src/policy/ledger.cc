@@ -17,7 +17,7 @@ using core::NodeId;
 using core::Snapshot;
 
 namespace {
-constexpr double kClosed = -std::numeric_limits<double>::infinity();
+constexpr double kClosed = OpenGpus::kClosed;
 constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strangers
 }  // namespace
 
@@ -61,13 +61,13 @@ void Ledger::Empty(const Snapshot& snapshot, bool nobody) {
     host_memory_used_[n] = cpu_only_memory_[n] = snapshot.cpu_only_memory(NodeId(n));
   }
   idle_.assign(nodes, 0);
-  planned_.clear();
+  planned_.Clear();
   closed_.assign(nodes, false);
   closed_nodes_.clear();
   idle_total_ = 0;
   idle_tree_.assign(cluster.models().size(), MaxTree(nodes));
-  open_.assign(cluster.models().size(), MaxTree(gpus));
-  by_load_.assign(cluster.models().size(), {});
+  open_.assign(cluster.models().size(), OpenGpus(gpus));
+  room_.assign(gpus, {});
   for (std::size_t n = 0; n < nodes; ++n) {
     const auto& node = cluster.nodes()[n];
     if (node.gpus == 0) continue;
@@ -132,40 +132,29 @@ void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
     const core::Demand& d = view.estimate.On(model).demand;
     load += d.busy;
     memory += d.gpu_memory;
-    const auto planned = planned_.find(id.value);
-    upper += planned == planned_.end() ? core::GpuMemoryUpper(view)
-                                       : core::GpuMemoryUpper(view, planned->second.guest_memory);
+    upper += planned_.Has(id) ? core::GpuMemoryUpper(view, planned_.guest_memory(id))
+                              : core::GpuMemoryUpper(view);
     shared = shared && MayShare(view);
   }
   load_[gpu.index()] = load;
   memory_[gpu.index()] = memory;
   memory_upper_[gpu.index()] = upper;
-  const bool open = shared && !jobs.empty() && static_cast<int>(jobs.size()) < max_jobs_ &&
-                    !closed(snapshot.cluster().NodeOf(gpu));
-  SetRoom(model, gpu, open ? 1 - load : kClosed);
+  const bool takes_more = shared && !jobs.empty() && static_cast<int>(jobs.size()) < max_jobs_;
+  room_[gpu.index()] = takes_more ? std::optional(1 - load) : std::nullopt;
+  SetOpen(model, gpu, closed(snapshot.cluster().NodeOf(gpu)));
 }
 
-void Ledger::SetRoom(GpuModelId model, GpuId gpu, double room) {
-  MaxTree& tree = open_[model.index()];
-  const double before = tree[gpu.index()];
-  if (before == room) return;
-  auto& by_load = by_load_[model.index()];
-  if (before != kClosed) by_load.erase({-before, gpu.value});
-  if (room != kClosed) by_load.insert({-room, gpu.value});
-  tree.Set(gpu.index(), room);
+void Ledger::SetOpen(GpuModelId model, GpuId gpu, bool closed) {
+  const auto& room = room_[gpu.index()];
+  open_[model.index()].Set(gpu, room && !closed ? *room : kClosed);
 }
 
 bool Ledger::open(const Snapshot& snapshot, GpuId gpu) const {
-  return open_[snapshot.cluster().ModelOf(gpu).index()][gpu.index()] != kClosed;
+  return open_[snapshot.cluster().ModelOf(gpu).index()].room(gpu) != kClosed;
 }
 
 std::vector<GpuId> Ledger::LeastLoaded(GpuModelId model, std::size_t count) const {
-  std::vector<GpuId> gpus;
-  for (const auto& [minus_room, gpu] : by_load_[model.index()]) {
-    if (gpus.size() >= count) break;
-    gpus.push_back(GpuId(gpu));
-  }
-  return gpus;
+  return open_[model.index()].Roomiest(count);
 }
 
 void Ledger::Count(const Snapshot& snapshot, JobId id, GpuId gpu, int sign) {
@@ -201,9 +190,7 @@ void Ledger::AddMemory(const Snapshot& snapshot, JobId id, const Allocation& whe
 }
 
 core::Ratio Ledger::sm_share(const Snapshot& snapshot, JobId id) const {
-  if (const auto found = planned_.find(id.value); found != planned_.end())
-    return found->second.sm_share;
-  return core::StandingShare(snapshot.job(id));
+  return planned_.Has(id) ? planned_.share(id) : core::StandingShare(snapshot.job(id));
 }
 
 void Ledger::HoldPaused(const Snapshot& snapshot, const JobView& view, int sign) {
@@ -227,7 +214,7 @@ bool Ledger::PausedFits(const Snapshot& snapshot, const JobView& view) const {
 void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
   if (snapshot.job(id).paused) HoldPaused(snapshot, snapshot.job(id), -1);
   AddMemory(snapshot, id, to, +1);
-  planned_[id.value] = {to.sm_share, to.guest_memory};
+  planned_.Set(id, to);
   for (GpuId gpu : to.gpus) {
     Count(snapshot, id, gpu, +1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
@@ -238,7 +225,7 @@ void Ledger::Occupy(const Snapshot& snapshot, JobId id, const Allocation& to) {
 
 void Ledger::Vacate(const Snapshot& snapshot, JobId id, const Allocation& from) {
   AddMemory(snapshot, id, from, -1);
-  planned_.erase(id.value);
+  planned_.Erase(id);
   for (GpuId gpu : from.gpus) {
     Count(snapshot, id, gpu, -1);
     AddCores(snapshot, snapshot.cluster().NodeOf(gpu),
@@ -321,7 +308,7 @@ void Ledger::Close(const Snapshot& snapshot, NodeId node, bool closed) {
   if (facts.gpus == 0) return;
   SetIdle(snapshot, node, idle_[node.index()]);
   for (int k = 0; k < facts.gpus; ++k) {
-    Reindex(snapshot, GpuId(facts.first_gpu.index() + static_cast<std::size_t>(k)));
+    SetOpen(facts.model, GpuId(facts.first_gpu.index() + static_cast<std::size_t>(k)), closed);
   }
 }
 

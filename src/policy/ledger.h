@@ -5,23 +5,17 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/numbers/max_tree.h"
 #include "core/snapshot.h"
 #include "interference/interference.h"
+#include "policy/open_gpus.h"
+#include "policy/planned_shares.h"
 
 namespace sharewell::policy {
-
-// Of a start or a move of the plan in the making (core::Allocation).
-struct PlannedCap {
-  core::Ratio sm_share = 1;
-  std::optional<core::Bytes> guest_memory;
-};
 
 class Ledger {
  public:
@@ -38,7 +32,7 @@ class Ledger {
   void Refresh(const core::Snapshot& snapshot, const core::JobView& view);
 
   // The plan that was made ahead of the snapshot is in it now, or was given up.
-  void ForgetPlanned() { planned_.clear(); }
+  void ForgetPlanned() { planned_.Clear(); }
 
   void Occupy(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& to);
   void Vacate(const core::Snapshot& snapshot, core::JobId id, const core::Allocation& from);
@@ -50,7 +44,7 @@ class Ledger {
   const core::Residents& residents(core::GpuId gpu) const { return residents_[gpu.index()]; }
   // Of a job that runs, or was put somewhere by this plan.
   core::Ratio sm_share(const core::Snapshot& snapshot, core::JobId id) const;
-  bool planned(core::JobId id) const { return planned_.contains(id.value); }  // by this plan
+  bool planned(core::JobId id) const { return planned_.Has(id); }  // by this plan
   std::size_t planned() const { return planned_.size(); }
   core::Ratio load(core::GpuId gpu) const { return load_[gpu.index()]; }  // sum of believed busy
   core::Bytes memory(core::GpuId gpu) const {
@@ -87,7 +81,6 @@ class Ledger {
   }
   // A ledger of the empty cluster tells what could ever be: no node is kept for anybody there.
   bool of_nobody() const { return nobody_; }
-  bool any_strangers() const { return strangers_; }
 
   // GPUs of `model` that have co-location but room for more, busiest-first-fit style: the lowest
   // GPU from `from` on whose believed load leaves `busy` free; none: MaxTree::kNone.
@@ -95,6 +88,8 @@ class Ledger {
   // At most `count` of them, least loaded first, ties by number.
   std::vector<core::GpuId> LeastLoaded(core::GpuModelId model, std::size_t count) const;
   bool open(const core::Snapshot& snapshot, core::GpuId gpu) const;
+  // It would be one of them, if its node were kept for nobody.
+  bool has_room(core::GpuId gpu) const { return room_[gpu.index()].has_value(); }
 
   // Nodes kept for a job that has waited too long: closed to others until they are opened (`closed`
   // is false), or Reopen of all.
@@ -110,7 +105,7 @@ class Ledger {
                  int sign);
   void TakeMemory(const core::Snapshot& snapshot, core::NodeId node);
   void SetIdle(const core::Snapshot& snapshot, core::NodeId node, int idle);
-  void SetRoom(core::GpuModelId model, core::GpuId gpu, double room);
+  void SetOpen(core::GpuModelId model, core::GpuId gpu, bool closed);
   void Count(const core::Snapshot& snapshot, core::JobId id, core::GpuId gpu, int sign);
 
   int max_jobs_ = 1;
@@ -128,11 +123,10 @@ class Ledger {
   core::MaxTree cores_tree_;  // over nodes: cores for training
   std::vector<int> idle_;
   int idle_total_ = 0;
-  std::vector<core::MaxTree> idle_tree_;  // by model, over nodes
-  std::vector<core::MaxTree> open_;  // by model, over GPUs: room left, where co-location is allowed
-  std::vector<std::set<std::pair<double, std::uint32_t>>>
-      by_load_;                                            // by model: (-room, GPU) of open_
-  std::unordered_map<std::uint32_t, PlannedCap> planned_;  // by job
+  std::vector<core::MaxTree> idle_tree_;     // by model, over nodes
+  std::vector<std::optional<double>> room_;  // by GPU: left, where co-location is allowed
+  std::vector<OpenGpus> open_;               // by model: of those that are not closed
+  PlannedShares planned_;
   std::vector<bool> closed_;
   std::vector<core::NodeId> closed_nodes_;
 };

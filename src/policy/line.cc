@@ -256,8 +256,8 @@ void Line::Turns::Answer(bool served) {
       short_of_[*user_] -= job.job.gpus;
       if (short_of_[*user_] <= 0) user_keys_[*user_] += kHasShare;
     }
-  } else {
-    ++missed_[cursors_[cursor].needs];
+  } else if (++missed_[cursors_[cursor].needs] == most_misses_) {
+    return TakeTop(*user_, std::nullopt);  // the rest of its class is left out
   }
   TakeTop(*user_, HeadOf(cursor));
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/foresight.h"
 #include "policy/order/order.h"
 
 namespace sharewell::policy {
@@ -53,7 +52,7 @@ JobId Reservations::Keep(const JobView& view, bool late) {
 void Reservations::KeepSoonest(const JobView& view) {
   std::optional<SoonFree> soonest;
   for (std::size_t m = 0; m < snapshot_.cluster().models().size(); ++m) {
-    auto found = SoonestFree(snapshot_, ledger_, view, core::GpuModelId(m));
+    auto found = SoonestFree(ends_, view, core::GpuModelId(m));
     if (found && (!soonest || found->in < soonest->in)) soonest = std::move(found);
   }
   if (!soonest) return;
@@ -74,21 +73,19 @@ double Reservations::LatestEnd(const JobView& view) {
   return std::max(*unknown_, ExpectedRemaining(snapshot_, view));
 }
 
-bool Reservations::WithKept(const JobView& view, const std::function<bool()>& start) {
+bool Reservations::FindNodesFor(const JobView& view) {
   if (kept_.empty()) return false;
   const double end = LatestEnd(view);
-  std::vector<NodeId> opened;
+  opened_.clear();
   int idle = 0;  // at most: gangs that span nodes add them up
   for (const Kept& kept : kept_) {
     if (end > kept.until) continue;
-    for (NodeId node : kept.nodes) idle += ledger_.idle_gpus(node);
-    opened.insert(opened.end(), kept.nodes.begin(), kept.nodes.end());
+    for (NodeId node : kept.nodes) {
+      if (view.job.gpus > 1) idle += ledger_.idle_gpus(node);
+    }
+    opened_.insert(opened_.end(), kept.nodes.begin(), kept.nodes.end());
   }
-  if (opened.empty() || (view.job.gpus > 1 && idle < view.job.gpus)) return false;
-  for (NodeId node : opened) ledger_.Close(snapshot_, node, false);
-  const bool started = start();
-  for (NodeId node : opened) ledger_.Close(snapshot_, node);
-  return started;
+  return !opened_.empty() && (view.job.gpus <= 1 || idle >= view.job.gpus);
 }
 
 }  // namespace sharewell::policy

@@ -13,20 +13,21 @@
 // each of kMostKept.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/snapshot.h"
+#include "policy/foresight.h"
 #include "policy/ledger.h"
 
 namespace sharewell::policy {
 
 class Reservations {
  public:
-  // Both must outlive it; nodes of the ledger are closed and opened.
+  // Both must outlive it; nodes of the ledger are closed and opened, and jobs only come to it.
   Reservations(const core::Snapshot& snapshot, Ledger& ledger)
-      : snapshot_(snapshot), ledger_(ledger) {}
+      : snapshot_(snapshot), ledger_(ledger), ends_(snapshot, ledger, true) {}
   ~Reservations() { ledger_.Reopen(snapshot_); }
   Reservations(const Reservations&) = delete;
   Reservations& operator=(const Reservations&) = delete;
@@ -37,8 +38,17 @@ class Reservations {
   // The oldest job, if it goes before all others; else not valid.
   core::JobId Late(std::optional<core::JobId> oldest) const;
   // Opens the nodes on which the job would surely have ended in time while `start` tries; what it
-  // returned. False where there are none, or for several GPUs too few idle ones.
-  bool WithKept(const core::JobView& view, const std::function<bool()>& start);
+  // returned. False where there are none, or for several GPUs too few idle ones, or where `could`
+  // says that there is nothing on them for the job.
+  using Nodes = std::span<const core::NodeId>;
+  template <class Could, class Start>
+  bool WithKept(const core::JobView& view, Could could, Start start) {
+    if (!FindNodesFor(view) || !could(Nodes(opened_))) return false;
+    for (core::NodeId node : opened_) ledger_.Close(snapshot_, node, false);
+    const bool started = start(Nodes(opened_));
+    for (core::NodeId node : opened_) ledger_.Close(snapshot_, node);
+    return started;
+  }
 
  private:
   struct Kept {
@@ -49,11 +59,14 @@ class Reservations {
   bool WaitsForLong(const core::JobView& view) const;
   void KeepSoonest(const core::JobView& view);
   double LatestEnd(const core::JobView& view);
+  bool FindNodesFor(const core::JobView& view);  // into opened_
 
   const core::Snapshot& snapshot_;
   Ledger& ledger_;
+  Ends ends_;
   std::vector<Kept> kept_;
-  std::optional<double> unknown_;  // how long a job of unknown duration lasts, once asked
+  std::vector<core::NodeId> opened_;  // for the job that is tried
+  std::optional<double> unknown_;     // how long a job of unknown duration lasts, once asked
 };
 
 }  // namespace sharewell::policy

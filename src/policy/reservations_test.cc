@@ -70,11 +70,22 @@ TEST_F(ReservationsTest, OnlyWhoSurelyEndsInTimeMayGoThere) {
   Reservations reservations(*world_, ledger);
   reservations.Keep(world_->job(gang));
   reservations.Keep(world_->job(second));
-  const auto open = [&] { return !ledger.closed(NodeId(2)) && ledger.closed(NodeId(1)); };
-  EXPECT_TRUE(reservations.WithKept(world_->job(brief), open))
+  using Nodes = Reservations::Nodes;
+  const auto could = [](Nodes) { return true; };
+  const auto open = [&](Nodes nodes) {
+    return nodes.size() == 1 && nodes.front() == NodeId(2) && !ledger.closed(NodeId(2)) &&
+           ledger.closed(NodeId(1));
+  };
+  EXPECT_TRUE(reservations.WithKept(world_->job(brief), could, open))
       << "1.6 times 1,100 s end in 2,000 s";
   EXPECT_TRUE(ledger.closed(NodeId(2))) << "and is closed again";
-  EXPECT_FALSE(reservations.WithKept(world_->job(lasting), [] { return true; }));
+  const auto start = [](Nodes) { return true; };
+  EXPECT_FALSE(reservations.WithKept(world_->job(lasting), could, start));
+  const auto could_not = [&](Nodes) {
+    EXPECT_TRUE(ledger.closed(NodeId(2))) << "asked before it is opened";
+    return false;
+  };
+  EXPECT_FALSE(reservations.WithKept(world_->job(brief), could_not, start));
 }
 
 }  // namespace

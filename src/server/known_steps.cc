@@ -112,6 +112,7 @@ std::optional<core::Needs> KnownSteps::NeedsOfScript(const std::string& user,
   // That this run is the same is a guess, and nobody is judged by a guess.
   needs->sources = core::Sources::All(core::Source::kPredicted);
   needs->sources.pace = core::Source::kAssumed;
+  needs->guessed = true;
   needs->profile.steps_per_second.reset();
   if (needs->gpu_memory_upper) needs->gpu_memory_upper = *needs->gpu_memory_upper * kOtherStep;
   if (needs->cores_upper) needs->cores_upper = *needs->cores_upper * kOtherStep;

@@ -191,6 +191,17 @@ class Guests(WatchedTest):
         self.assertIn("it started as a guest, and keeps at most", self.said("job", str(number)))
         self.end_all(first["number"], second["number"], number)
 
+    def test_who_waits_is_tried_again_once_somebody_is_known(self):
+        late, other = self.folder_of("late"), self.folder_of("waits", told_step(batch=16))
+        (first,) = self.jobs_in(late, "--", "sh", "-c", "sleep 4; exec python3 tells.py 600", "tells.py")
+        (second,) = self.jobs_in(other, "--exclusive", "--", "sleep", "600")  # the second GPU
+        self.wait_for(second["number"], "running")
+        (waits,) = self.jobs_in(other, "--", "sleep", "602")
+        self.assertEqual(waits["phase"], "waiting", waits)
+        job = self.wait_for(waits["number"], "running")  # nobody comes or leaves meanwhile
+        self.assertGreater(job["guest_memory_bytes"], 0, job)
+        self.end_all(first["number"], second["number"], waits["number"])
+
     def test_no_guest_comes_to_whoever_wants_none(self):
         known = self.folder_of("alone")
         (first,) = self.jobs_in(known, "--no-guests", "--", "python3", "tells.py", "600")

@@ -97,6 +97,14 @@ class Harm(unittest.TestCase):
     def test_exec(self):
         self.told('again', 24, documents=2)
 
+    def test_a_loss_that_has_diverged(self):
+        """Every step is skipped: none is told, and nobody goes on listening."""
+        command = [PYTHON, ROOT / 'tests' / 'watch' / 'scripts' / 'amp.py', 'diverges']
+        run, without = watched.run(command), watched.run(command, watcher=None)
+        self.assertEqual((run.status, run.out, run.err), (without.status, without.out, without.err))
+        self.assertIn(b'0 listen', run.out)
+        self.assertEqual((run.heard.steps, run.heard.off, len(run.heard.documents)), (1, [], 0))
+
     def test_closed_files(self):
         mine = self.place('mine')
         run = self.small('files', MINE=mine)

@@ -12,6 +12,7 @@ from . import compiled, facts, memory, told
 from . import recorder as recorders
 
 _RETRIES = 3      # A step with an evaluation in the middle is no usual step: the next one is recorded instead, so often at most.
+_SKIPS = 10       # A scaler looks for its scale for a few steps. One that skips on and on skips all: the loss has diverged, and nothing is told.
 _CALLS = 400000   # Operators after which a step is given up: whatever goes on here, it is no usual step.
 
 
@@ -29,6 +30,7 @@ class Recording:
         self.recorder = recorders.make(watch.switch_off, self.device)
         self.known = set()       # Optimizers whose parameters are marked
         self.retries = 0
+        self.skips = 0
         self.noticed = facts.Noticed()
         self.sizes = {}
         self.document = None
@@ -164,6 +166,9 @@ class Recording:
 
     def _skipped(self):
         """The scaler found no finite gradients: this was no step, and the recorded one begins here."""
+        self.skips += 1
+        if self.skips > _SKIPS:
+            return self.watch.give_up()
         self.recorder.clear()
         self.noticed.clear()
         self.sizes.clear()

@@ -104,6 +104,7 @@ void Loop::Unseat(JobId id) {
 
 void Loop::Learn(JobId id, core::Estimate estimate, bool measured) {
   snapshot_.SetEstimate(id, std::move(estimate), measured);
+  learnt_.push_back(id);
   Follow(*policy_);  // memos keep what they were first told
 }
 
@@ -130,6 +131,8 @@ void Loop::Grow() {
 
 void Loop::Renumber(const core::Renumbering& ids) {
   snapshot_.Renumber(ids);
+  for (JobId& id : learnt_) id = ids.Of(id);
+  std::erase_if(learnt_, [](JobId id) { return !id.valid(); });
   Follow(*policy_);
 }
 
@@ -216,6 +219,13 @@ core::Result<void> Loop::DecideOnBoundsAndQueue() {
 }
 
 core::Result<void> Loop::Decide() {
+  // Learnt between turns, when it was earlier: whoever waits has not tried beside them since.
+  for (const JobId id : learnt_) {
+    const core::JobView& view = snapshot_.job(id);
+    if (view.state != JobState::kRunning) continue;
+    snapshot_.SetEstimate(id, view.estimate, view.profiled);
+  }
+  learnt_.clear();
   const auto begin = std::chrono::steady_clock::now();
   const core::Plan plan = policy_->Decide(snapshot_, changes_, *memo_);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -91,7 +91,8 @@ class Loop {
   std::optional<core::Seconds> look_at_;  // when the guard looks next
   bool undecided_ = true;                 // something is new to the policy
   std::vector<core::Change> changes_;
-  std::size_t told_ = 0;  // of changes_, those that readings_ know
+  std::size_t told_ = 0;             // of changes_, those that readings_ know
+  std::vector<core::JobId> learnt_;  // more is known of them since the policy last decided
   std::optional<core::Seconds> wake_;
   int bad_plans_ = 0;  // one after the other
   engine::Observation observed_;

@@ -291,6 +291,29 @@ TEST_F(LoopTest, WhatWasProfiledIsMeasuredFromThenOn) {
   EXPECT_THAT(Seen(), ::testing::Contains(std::pair(Kind::kProfiled, JobId(0))));
 }
 
+// Time goes on between the turn in which it was learnt and the decision: whoever waits has not
+// tried beside that job since.
+TEST_F(LoopTest, WhereMoreIsKnownOfSomebodyItIsTriedAgain) {
+  SubmitAndStart(0, 0);
+  Tell(At(10));
+  EXPECT_NE(snapshot.changed(core::GpuId(0)), Seconds(10));
+  loop.Learn(JobId(0), fixtures::EstimateOf({.busy = 0.25}, cluster), false);
+  Tell(At(12));
+  EXPECT_EQ(snapshot.changed(core::GpuId(0)), Seconds(12));
+  Tell(At(13));
+  EXPECT_EQ(snapshot.changed(core::GpuId(0)), Seconds(12)) << "once";
+}
+
+TEST_F(LoopTest, WhatHasToldOfItsStepIsBelievedFromThenOn) {
+  SubmitAndStart(0, 0);
+  auto observation = At(5);
+  observation.told = {JobId(0)};
+  Tell(observation);
+  EXPECT_FALSE(snapshot.job(JobId(0)).profiled);
+  EXPECT_EQ(snapshot.changed(core::GpuId(0)), Seconds(5));
+  EXPECT_THAT(Seen(), ::testing::Contains(std::pair(Kind::kProfiled, JobId(0))));
+}
+
 TEST_F(LoopTest, AsksToBeWokenAsThePlanSays) {
   core::Plan plan;
   plan.wake_at = Seconds(77);

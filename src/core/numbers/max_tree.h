@@ -1,5 +1,6 @@
 // MaxTree: a fixed row of numbers that can be asked for the first one, from a place on, that is at
-// least x. Update and search are O(log n). First fit over thousands of GPUs stands on it.
+// least x, and for the largest few. Update and search are O(log n). First fit over thousands of
+// GPUs stands on it.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +54,42 @@ class MaxTree {
     return at - leaves_;
   }
 
+  // At most `count` of those above the lowest, largest first, ties by place. O(count log n).
+  std::vector<std::size_t> Largest(std::size_t count) const {
+    std::vector<std::size_t> out;
+    if (max() == kLow) return out;
+    // Subtrees that hold the next ones: of equals the leftmost is on top.
+    std::vector<Subtree> rest{{tree_[1], 0, 1}};
+    while (out.size() < count && !rest.empty()) {
+      std::pop_heap(rest.begin(), rest.end());
+      auto [value, first, at] = rest.back();
+      rest.pop_back();
+      std::size_t width = leaves_ / std::bit_floor(at);
+      while (at < leaves_) {
+        width /= 2;
+        const bool left = tree_[2 * at] == value;
+        const std::size_t other = 2 * at + (left ? 1 : 0);
+        if (tree_[other] != kLow) {
+          rest.push_back({tree_[other], first + (left ? width : 0), other});
+          std::push_heap(rest.begin(), rest.end());
+        }
+        at = 2 * at + (left ? 0 : 1);
+        if (!left) first += width;
+      }
+      out.push_back(first);
+    }
+    return out;
+  }
+
  private:
+  struct Subtree {
+    double max = 0;
+    std::size_t first = 0;  // its leftmost leaf
+    std::size_t at = 0;
+    bool operator<(const Subtree& other) const {
+      return max != other.max ? max < other.max : first > other.first;
+    }
+  };
   static constexpr double kLow = -std::numeric_limits<double>::infinity();
   std::size_t size_ = 0;
   std::size_t leaves_ = 0;

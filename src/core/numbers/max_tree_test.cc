@@ -13,6 +13,17 @@ namespace {
 
 constexpr double kLow = -std::numeric_limits<double>::infinity();
 
+std::vector<std::size_t> LargestByLooking(const std::vector<double>& row, std::size_t count) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] != kLow) all.push_back(i);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
+  all.resize(std::min(all.size(), count));
+  return all;
+}
+
 std::size_t FirstByLooking(const std::vector<double>& row, double x, std::size_t from) {
   for (std::size_t i = from; i < row.size(); ++i) {
     if (row[i] >= x) return i;
@@ -25,6 +36,7 @@ TEST(MaxTree, EmptyHasNothing) {
   EXPECT_EQ(none.size(), 0U);
   EXPECT_EQ(none.max(), kLow);
   EXPECT_EQ(none.First(0), MaxTree::kNone);
+  EXPECT_TRUE(none.Largest(3).empty());
   EXPECT_EQ(MaxTree(0).First(kLow), MaxTree::kNone);
 }
 
@@ -58,6 +70,8 @@ TEST(MaxTree, AgreesWithLookingAtEverything) {
       const double x = dice.Between(-1, 6);
       const auto from = static_cast<std::size_t>(dice.Between(0, n));
       ASSERT_EQ(tree.First(x, from), FirstByLooking(row, x, from));
+      const auto count = static_cast<std::size_t>(dice.Between(0, 20));
+      ASSERT_EQ(tree.Largest(count), LargestByLooking(row, count));
       ASSERT_EQ(tree.max(), *std::max_element(row.begin(), row.end()));
       ASSERT_EQ(tree[i], row[i]);
     }

@@ -24,7 +24,7 @@ struct MpsEnd {
   std::string daemon;          // what they have in common
   core::UnixMillis ended = 0;  // as its supervisor saw it
   bool blamed = false;         // the driver named a process of it
-  bool stranger = false;       // it was a guest, and nothing was known of it yet
+  bool stranger = false;       // it was a guest, and had not run for long
 };
 
 // Whether an end may be the GPU's doing: it failed by itself, in no way that has a reason of its
@@ -32,8 +32,8 @@ struct MpsEnd {
 bool MayBeAFall(const RunEnd& end);
 
 // What became of each, in the order of `ends`; absent: it failed alone. Those of one daemon whose
-// ends lie within kFallTogether of the first have fallen together. Where the driver names nobody,
-// and one of them alone was a stranger, it is the culprit: the others had run well until it came.
+// ends lie within kFallTogether of the first have fallen together. Where one of them alone was a
+// stranger, it is the culprit: the others had run well until it came. Else whom the driver names.
 std::vector<std::optional<Fall>> FellTogether(const std::vector<MpsEnd>& ends);
 
 }  // namespace sharewell::engine

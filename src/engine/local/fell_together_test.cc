@@ -45,7 +45,7 @@ TEST(FellTogether, WhomTheDriverNamesIsTheCulprit) {
   EXPECT_FALSE(FellTogether({{{1, 1}, "a", 0, true}})[0]) << "alone it is its own failure";
 }
 
-TEST(FellTogether, WhereTheDriverNamesNobodyTheOnlyStrangerIsTheCulprit) {
+TEST(FellTogether, TheOnlyStrangerIsTheCulprit) {
   const auto falls = FellTogether({{{1, 1}, "a", 0},
                                    {{2, 1}, "a", 10, false, true},
                                    {{3, 1}, "b", 0, true},
@@ -56,8 +56,8 @@ TEST(FellTogether, WhereTheDriverNamesNobodyTheOnlyStrangerIsTheCulprit) {
   EXPECT_EQ(falls[0]->part, Part::kInnocent);
   EXPECT_EQ(falls[0]->culprit, (RunId{2, 1}));
   EXPECT_EQ(falls[1]->part, Part::kCulprit);
-  EXPECT_EQ(falls[2]->part, Part::kCulprit) << "whom the driver names";
-  EXPECT_EQ(falls[3]->part, Part::kInnocent);
+  EXPECT_EQ(falls[2]->part, Part::kInnocent) << "the driver names the oldest client";
+  EXPECT_EQ(falls[3]->part, Part::kCulprit);
   for (std::size_t i : {4, 5, 6}) EXPECT_EQ(falls[i]->part, Part::kUnknown) << "there are two";
   EXPECT_FALSE(FellTogether({{{1, 1}, "a", 0, false, true}})[0]);
 }

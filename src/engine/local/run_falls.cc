@@ -17,13 +17,11 @@ namespace {
 
 constexpr Seconds kBlameSince{60};  // a fault long before an end was not its reason
 
-// A guest that has run for longer is no stranger any more, even if its watcher told nothing: the
-// server has seen what it does to the SMs by then, or its neighbours have lived with it.
+// A guest that has run for longer has shown that it can: its neighbours have lived with it.
 constexpr Seconds kStrangerFor{120};
 
 bool IsStranger(const LocalRun& run) {
-  return run.request.guest_memory && run.documents == 0 &&
-         run.unjudged->ran.value_or(Seconds(0)) < kStrangerFor;
+  return run.request.guest_memory && run.unjudged->ran.value_or(Seconds(0)) < kStrangerFor;
 }
 
 // The clock of the kernel's log.

@@ -28,7 +28,7 @@ constexpr std::array<Ratio, 3> kGuestShares{0.8, 0.6, 0.4};
 constexpr Seconds kStrangerFor{20};
 constexpr Ratio kLeastMemory = 0.1;   // of the GPU's, for one of which nothing is known
 constexpr Ratio kClearlyMore = 1.25;  // memory, after it ran out
-constexpr Seconds kPatience{60};
+constexpr Seconds kGuestPatience{60};
 constexpr std::size_t kMostLookedThrough = 256;  // GPUs
 // What ran for longer is not started anew for a better place.
 constexpr Seconds kMayMoveWithin{120};
@@ -45,17 +45,15 @@ bool TakesGuests(const Context& context, GpuId gpu) {
   return context.ledger.residents(gpu).count() > 0;
 }
 
-// What it is kept to there; absent: there is too little.
+// What it is kept to there: all that is free. Absent: that is too little.
 std::optional<Bytes> MemoryFor(const Context& context, const JobView& view, GpuId gpu) {
   const auto& cluster = context.snapshot.cluster();
   const Bytes all = cluster.model(cluster.ModelOf(gpu)).memory;
   const Bytes free = all - context.ledger.memory_upper(gpu);
-  const Bytes wanted = view.estimate.gpu_memory_upper;
   const bool assumed = view.estimate.sources.gpu_memory == core::Source::kAssumed;
-  if (assumed ? free < all * kLeastMemory : free < wanted) return std::nullopt;
-  const Bytes memory = std::min(free, wanted);
-  if (view.guest_oom && memory < *view.guest_oom * kClearlyMore) return std::nullopt;
-  return memory;
+  if (free < (assumed ? all * kLeastMemory : view.estimate.gpu_memory_upper)) return std::nullopt;
+  if (view.guest_oom && free < *view.guest_oom * kClearlyMore) return std::nullopt;
+  return free;
 }
 
 // Cores that nobody has, as many as it is sized to or fewer; 0: there is none.
@@ -82,7 +80,7 @@ std::optional<Ratio> ShareFor(const Context& context, const JobView& view, GpuId
     const Ratio alone = interference::SpeedAlone(demand, given, interference.coefficients());
     if (!view.job.sm_share && alone * own_bound < 1) break;  // narrower is slower still
     group.Join(view.job.id, given, kStrangerFor);
-    const bool kept = group.KeepsLifetimeBounds(most);
+    const bool kept = !group.WhoBreaksItsBound(most);
     group.Leave();
     if (kept) return given;
   }
@@ -143,7 +141,7 @@ double GainOfLeaving(const Context& context, const JobView& view) {
 }  // namespace
 
 bool IsStranger(const JobView& view, GpuModelId model) {
-  return !view.estimate.On(model).demand.known;
+  return !view.estimate.On(model).demand.known || view.estimate.guessed;
 }
 
 bool MayBeGuest(const Context& context, const JobView& view, GpuModelId model) {
@@ -176,7 +174,7 @@ GpuId KeptForGuest(const Context& context) {
   const JobView* view = nullptr;
   for (JobId id : snapshot.waiting()) {
     const JobView& waits = snapshot.job(id);
-    if (snapshot.now() - waits.job.submit < kPatience) continue;
+    if (snapshot.now() - waits.job.submit < kGuestPatience) continue;
     if (waits.cpu_only() || !MayBeGuest(context, waits, GpuModelId(0))) continue;
     const auto rank = [](const JobView& of) { return std::pair(of.job.submit, of.job.id); };
     if (view == nullptr || rank(waits) < rank(*view)) view = &waits;

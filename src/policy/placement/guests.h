@@ -4,8 +4,9 @@
 // nobody has, and after its neighbours wherever MPS has the choice.
 //
 // Assumed of it is the worst inside that cap: kernels that fill its share all the time
-// (interference::DemandOf of nothing), for as long as it takes the guard to see what it does and
-// send it away. Everybody there keeps his bound over his life by that, or it does not come.
+// (interference::DemandOf of nothing; of a script that ran before, what it was then), for as long
+// as it takes the guard to see what it does and send it away. Everybody there keeps his bound over
+// his life by that, or it does not come.
 //
 // One stranger a GPU at a time. None beside a job that may not share or wants no guests, and none
 // where nothing would keep it to its cap (Options::sm_shares). Who was evicted as a guest is none
@@ -19,7 +20,7 @@
 
 namespace sharewell::policy {
 
-// Nothing is known of what it needs.
+// Nothing is known of what it needs, or no more than what its script's last run was.
 bool IsStranger(const core::JobView& view, core::GpuModelId model);
 
 // It could start as a guest somewhere, as far as it is up to the job itself.

@@ -104,6 +104,22 @@ TEST(Guests, AnotherMayComeOnceTheFirstIsKnown) {
   EXPECT_EQ(then.starts[0].to.guest_memory, GiB(9)) << "of 16, 4 and 3 are taken";
 }
 
+// Its script may train something else this time.
+TEST(Guests, OneThatIsKnownByAGuessIsAStrangerToo) {
+  Shared shared;
+  const JobId guessed = shared.s.Waiting({.busy = 0.1, .sm = 0.1, .gib = 2});
+  core::Estimate estimate = shared.s->job(guessed).estimate;
+  estimate.guessed = true;
+  shared.s->SetEstimate(guessed, estimate, false);
+  const Plan plan = Decide(shared.s);
+  ASSERT_THAT(plan.starts, SizeIs(1));
+  EXPECT_EQ(plan.starts[0].to.guest_memory, GiB(12)) << "it may need more than is guessed";
+  shared.s->Start(guessed, plan.starts[0].to);
+  EXPECT_EQ(core::GpuMemoryUpper(shared.s->job(guessed)), GiB(12));
+  Stranger(shared.s);
+  EXPECT_THAT(Decide(shared.s).starts, IsEmpty());
+}
+
 TEST(Guests, HoldWhatTheyMayTake) {
   Shared shared;
   const JobId guest = Stranger(shared.s);
@@ -160,7 +176,8 @@ TEST(Guests, NoneWhereAResidentWouldBreakItsBoundOverItsLife) {
 }
 
 TEST(Guests, AreNarrowerWhereAResidentNeedsItAndTheirOwnBoundAllowsIt) {
-  const JobSpec resident{.seconds = 30, .busy = 0.8, .sm = 0.5, .gib = 4};
+  // Many short kernels, and an end before the guest is gone.
+  const JobSpec resident{.seconds = 15, .busy = 0.8, .sm = 0.4, .gib = 4, .kernel_time = 10e-6};
   Shared strict(resident);
   Stranger(strict.s);
   EXPECT_THAT(Decide(strict.s).starts, IsEmpty()) << "0.6 is slower than its own bound of 1.25";

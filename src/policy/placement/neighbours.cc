@@ -37,4 +37,18 @@ Neighbours& NeighbourScratch::On(const Context& context, core::GpuId gpu) {
   return *slot.neighbours;
 }
 
+const Colocation& NeighbourScratch::Alone(const Context& context, core::JobId id,
+                                          core::GpuModelId model) {
+  if (context.decision == 0 || tried_.decision != context.decision || tried_.model != model) {
+    tried_.alone.emplace(context.snapshot, *context.options.interference, model,
+                         std::span<const core::JobId>(&id, 1));
+    tried_.decision = context.decision;
+    tried_.model = model;
+  } else if (tried_.alone->job(0) != id) {
+    tried_.alone->Leave();
+    tried_.alone->Join(id);
+  }
+  return *tried_.alone;
+}
+
 }  // namespace sharewell::policy

@@ -36,13 +36,13 @@ TEST_F(NeighboursTest, WhoeverWasTriedHasLeftAgain) {
   const Ledger ledger(*s, 4, false);
   Neighbours& here = scratch.On(In(ledger, 1), gpu);
   {
-    const Guest joins(here.group, first);
+    const Joined joins(here.group, scratch.Alone(In(ledger, 1), first, core::GpuModelId(0)));
     EXPECT_LT(here.group.Speed(0), 1);
     EXPECT_GT(here.group.WorstLifetimeSlowdown(), 1);
   }
   EXPECT_EQ(here.group.size(), 1U);
   EXPECT_EQ(here.group.Speed(0), 1);
-  const Guest joins(here.group, second);
+  const Joined joins(here.group, scratch.Alone(In(ledger, 1), second, core::GpuModelId(0)));
   Colocation anew(*s, model, ledger, gpu);
   anew.Join(second);
   EXPECT_EQ(here.group.Speed(0), anew.Speed(0));
@@ -71,6 +71,19 @@ TEST_F(NeighboursTest, TheNextDecisionLooksAgain) {
   EXPECT_EQ(scratch.On(In(ledger, 1), gpu).group.Left(0), 1000);
   s.At(400);
   EXPECT_EQ(scratch.On(In(ledger, 2), gpu).group.Left(0), 600);
+}
+
+TEST_F(NeighboursTest, WhoIsTriedIsLookedAtAgainInTheNextDecision) {
+  const core::JobId waits = s.Waiting(JobSpec{.seconds = 700, .busy = 0.9, .sm = 0.8});
+  const Ledger ledger(*s, 4, false);
+  const core::GpuModelId here(0);
+  EXPECT_EQ(scratch.Alone(In(ledger, 1), waits, here).Left(0), 700);
+  core::Estimate known = s->job(waits).estimate;
+  known.duration = core::Seconds(300);
+  s->SetEstimate(waits, known, true);
+  EXPECT_EQ(scratch.Alone(In(ledger, 2), waits, here).Left(0), 300);
+  const core::JobId other = s.Waiting(JobSpec{.seconds = 50});
+  EXPECT_EQ(scratch.Alone(In(ledger, 2), other, here).Left(0), 50);
 }
 
 }  // namespace

@@ -30,7 +30,10 @@ struct Context {
   std::span<const core::GpuId> changed;  // GPUs somebody came to or left now, in this plan included
   Scratch* scratch = nullptr;            // what NewScratch gave
   std::uint64_t decision = 0;            // counts the decisions with that scratch; 0: not told
-  core::GpuId kept_gpu = {};             // kept for a guest: nobody comes there to share
+  // Nodes that are opened for the job that is tried: it has just been refused without them. Empty:
+  // it has not.
+  std::span<const core::NodeId> opened = {};
+  core::GpuId kept_gpu = {};  // kept for a guest: nobody comes there to share
 };
 
 struct Chosen {
@@ -47,6 +50,11 @@ class Placement {
   virtual ~Placement() = default;
   virtual std::unique_ptr<Scratch> NewScratch() const { return nullptr; }
   virtual Choice Place(const Context& context, const core::JobView& view) const = 0;
+  // Asked before nodes are opened for a job that has just been refused. False: it would be refused
+  // again. For speed only.
+  virtual bool MayOpen(const Context&, const core::JobView&, std::span<const core::NodeId>) const {
+    return true;
+  }
   // When to decide again even if nothing happens, because somebody's patience ends.
   virtual std::optional<core::Seconds> WakeAt(const Context&) const { return std::nullopt; }
   // Where nobody else is to come to share in this decision (Context::kept_gpu).

@@ -56,7 +56,9 @@ class Share : public Placement {
       return guest ? Choice(*std::move(guest)) : Choice(reason::NoPlaceForGuest{});
     }
     Best best;
-    for (GpuId gpu : WorthTrying(context, view)) Consider(context, view, gpu, best);
+    for (GpuId gpu : WorthTrying(context, view)) {
+      if (!Refused(context, gpu, best)) Consider(context, view, gpu, best);
+    }
     if (best.chosen) return *std::move(best.chosen);
     return reason::NoGoodNeighbour{};
   }
@@ -65,6 +67,35 @@ class Share : public Placement {
     MoveKnownGuests(context, plan);
   }
   GpuId KeepsForGuest(const Context& context) const override { return KeptForGuest(context); }
+  bool MayOpen(const Context& context, const JobView& view,
+               std::span<const core::NodeId> nodes) const override {
+    const auto& cluster = context.snapshot.cluster();
+    const Ledger& ledger = context.ledger;
+    // Of several models, when one is free decides about waiting for it, and kept nodes do not
+    // count.
+    if (cluster.models().size() > 1) return true;
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [&](core::NodeId node) { return ledger.idle_gpus(node) > 0; })) {
+      return true;
+    }
+    if (!MayShare(view)) return false;
+    const auto suits = [&](GpuId gpu) {
+      return ledger.has_room(gpu) && MemorySuffices(context, view, gpu);
+    };
+    if (view.since != context.snapshot.now()) {
+      return std::any_of(context.changed.begin(), context.changed.end(), [&](GpuId gpu) {
+        return suits(gpu) &&
+               std::find(nodes.begin(), nodes.end(), cluster.NodeOf(gpu)) != nodes.end();
+      });
+    }
+    return std::any_of(nodes.begin(), nodes.end(), [&](core::NodeId id) {
+      const core::Node& node = cluster.node(id);
+      for (int k = 0; k < node.gpus; ++k) {
+        if (suits(GpuId(node.first_gpu.index() + static_cast<std::size_t>(k)))) return true;
+      }
+      return false;
+    });
+  }
 
  private:
   // The least loaded GPUs of one that is new; of another those on which something changed.
@@ -90,6 +121,21 @@ class Share : public Placement {
     std::optional<Chosen> chosen;
     double gain = 0;
   };
+
+  // It was, a moment ago, and nothing has changed there since. Where another was found meanwhile it
+  // is measured against that one.
+  static bool Refused(const Context& context, GpuId gpu, const Best& best) {
+    const auto& opened = context.opened;
+    if (opened.empty() || best.chosen) return false;
+    const core::NodeId node = context.snapshot.cluster().NodeOf(gpu);
+    return std::find(opened.begin(), opened.end(), node) == opened.end();
+  }
+
+  static bool MemorySuffices(const Context& context, const JobView& view, GpuId gpu) {
+    const auto& cluster = context.snapshot.cluster();
+    return context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper <=
+           cluster.model(cluster.ModelOf(gpu)).memory;
+  }
 
   // On the fastest model that has idle GPUs, unless the job would be done sooner by waiting for a
   // faster one.
@@ -146,12 +192,12 @@ class Share : public Placement {
   static void Consider(const Context& context, const JobView& view, GpuId gpu, Best& best) {
     const auto model = context.snapshot.cluster().ModelOf(gpu);
     if (!Allowed(view, model)) return;
-    const auto memory = context.ledger.memory_upper(gpu) + view.estimate.gpu_memory_upper;
-    if (memory > context.snapshot.cluster().model(model).memory) return;
-    Neighbours& beside = static_cast<NeighbourScratch*>(context.scratch)->On(context, gpu);
+    if (!MemorySuffices(context, view, gpu)) return;
+    auto& scratch = static_cast<NeighbourScratch&>(*context.scratch);
+    Neighbours& beside = scratch.On(context, gpu);
     Colocation& group = beside.group;
     const std::size_t self = group.size();
-    const Guest joins(group, view.job.id);
+    const Joined joins(group, scratch.Alone(context, view.job.id, model));
     auto shares = SharesFor(context, view, model);
     if (!beside.kernels_known) shares = shares.first(1);
     group.Limit(self, shares.front());

@@ -65,7 +65,7 @@ std::optional<double> SumWith(const Context& context, GpuModelId model, Colocati
   std::optional<double> best;
   const auto bounds_kept = [&] {
     const Ratio most = context.options.max_slowdown;
-    return waits ? pair.KeepsLifetimeBounds(most) : pair.KeepsBoundsNow(most);
+    return waits ? !pair.WhoBreaksItsBound(most) : pair.KeepsBoundsNow(most);
   };
   for (const Ratio other : SharesFor(context, context.snapshot.job(pair.job(1)), model)) {
     pair.Limit(1, other);

@@ -109,6 +109,8 @@ export type Needs = {
   optimizer?: string | null;
   /** the predictor had learnt from runs of this server */
   retrained?: boolean;
+  /** by the last run of the same script, until the job has told its own step; absent: no */
+  guessed?: boolean;
   /** pairs of cores and the share of its speed it has with them */
   cpu_curve?: number[][];
 };
@@ -156,6 +158,7 @@ export type NeedsSent = {
   graph?: string | null;
   optimizer?: string | null;
   retrained?: boolean;
+  guessed?: boolean;
   /** pairs of cores and the share of its speed it has with them */
   cpu_curve?: number[][];
 };
