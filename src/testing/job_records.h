@@ -35,6 +35,7 @@ inline core::Needs FullNeeds() {
   needs.graph = "5f3a";
   needs.optimizer = "adam";
   needs.retrained = true;
+  needs.guessed = true;
   return needs;
 }
 

@@ -164,12 +164,12 @@ TEST(Guests, NoneWhereLessThanATenthOfTheMemoryIsFree) {
 // The worst guest is beside it for 20 s. What that costs is little of a long life, much of a short
 // one.
 TEST(Guests, NoneWhereAResidentWouldBreakItsBoundOverItsLife) {
-  const JobSpec busy{.seconds = 1000, .busy = 0.95, .sm = 0.9, .gib = 4};
+  const JobSpec busy{.seconds = 1000, .busy = 0.8, .sm = 0.4, .gib = 4, .kernel_time = 10e-6};
   Shared lasting(busy);
   Stranger(lasting.s);
   EXPECT_THAT(Decide(lasting.s).starts, SizeIs(1));
   JobSpec brief = busy;
-  brief.seconds = 20;
+  brief.seconds = 15;
   Shared short_lived(brief);
   Stranger(short_lived.s);
   EXPECT_THAT(Decide(short_lived.s).starts, IsEmpty());
