@@ -358,7 +358,9 @@ void Snapshot::SetEstimate(JobId id, Estimate estimate, bool profiled) {
   CountBacklog(at(id), -1);
   const bool holds = running || at(id).paused;
   if (holds) HoldMemory(at(id), at(id).allocation, -1);
-  const auto known = [](const Estimate& of) { return !of.on.empty() && of.on[0].demand.known; };
+  const auto known = [](const Estimate& of) {
+    return !of.on.empty() && of.on[0].demand.known && !of.guessed;
+  };
   if (running && !known(at(id).estimate) && known(estimate)) at(id).told = true;
   at(id).estimate = std::move(estimate);
   at(id).profiled = profiled;

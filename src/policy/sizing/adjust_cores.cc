@@ -14,8 +14,7 @@ namespace reason = core::reason;
 constexpr std::size_t kMostGpusResized = 256;  // looking at all who run takes time
 
 bool IsKnownByNow(const JobView& view) {
-  const bool told = view.job.gpus == 1 && view.estimate.sources.cores == core::Source::kPredicted;
-  return (view.profiled || told) && !view.cpu_only() && !view.job.cores_fixed;
+  return (view.profiled || view.told) && !view.cpu_only() && !view.job.cores_fixed;
 }
 
 }  // namespace
