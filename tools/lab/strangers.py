@@ -76,12 +76,6 @@ def label(command):
     return pathlib.Path(command[0]).stem
 
 
-def script_digest(command):
-    """Which script it is: of its path and text, as `sharewell submit` says it. The server compares such words with each other alone."""
-    path = SCRIPTS / command[0]
-    return hashlib.sha256(bytes(path) + b"\0" + path.read_bytes()).hexdigest()[:32]
-
-
 def gpus_of(record):
     """Where it runs now: `gpus` and `beside` of a record stay what they were when it was placed."""
     return {gpu["index"] for gpu in record.get("gpus") or []} if record["phase"] in ("starting", "running", "stopping") else set()
@@ -112,8 +106,6 @@ class Run:
 
     def submit(self, job):
         asked = {"gpus": 1, "cores": min(self.args.cores, len(os.sched_getaffinity(0)))}
-        if self.args.script_digest:
-            asked["script_digest"] = script_digest(job["command"])
         self.told[job["number"]] = self.client.submit([sys.executable, *job["command"]], name=job["name"], folder=str(SCRIPTS), **asked)
         self.note(job["number"])
 
@@ -211,7 +203,7 @@ class Run:
         record = {
             "schema": 1, "kind": "strangers-run", "policy": self.policy, "version": self.server.info.get("version"), "began_ms": began_ms,
             "complete": complete, "stopped_by": self.stopped_by, "server_args": self.args.server_args, "faster": self.args.faster,
-            "file": {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}, "script_digest_sent": self.args.script_digest,
+            "file": {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
             "machine": {"gpus": [{key: gpu.get(key) for key in ("model", "memory_bytes", "simulated")} for gpu in self.gpus],
                         "cores": os.cpu_count(), "gpu_name": self.sampler.gpu and self.sampler.gpu.name(), "python": platform.python_version()},
             "makespan_seconds": max(ends) if complete and None not in ends else None,
@@ -260,6 +252,14 @@ def median(values):
     return round(statistics.median(known), 2) if known else None
 
 
+def over_lives(jobs, slot):
+    """How many times as long each took as under slot, with its name; the largest first."""
+    def took(job):
+        return None if None in (job.get("start_seconds"), job.get("end_seconds")) else job["end_seconds"] - job["start_seconds"]
+    alone = {job["name"]: took(job) for job in slot["jobs"]} if slot else {}
+    return sorted(((took(job) / alone[job["name"]], job["name"]) for job in jobs if took(job) and alone.get(job["name"])), reverse=True)
+
+
 def say(record, slot):
     """A run in a few lines."""
     jobs = [job for job in record["jobs"] if "submit_seconds" in job]
@@ -280,6 +280,10 @@ def say(record, slot):
     slowed = sorted((job for job in jobs if job["slowdown"]), key=lambda job: -job["slowdown"])
     print(f"  slowdown: mean {slowed and round(mean(job['slowdown'] for job in slowed), 3) or '-'}; worst "
           + ", ".join(f"{job['name']} {job['slowdown']}" for job in slowed[:4]))
+    lives = over_lives(jobs, slot) if record["policy"] != "slot" else []
+    if lives:
+        print(f"  time from start to end over slot's, start-up included: mean {mean(ratio for ratio, _ in lives):.2f}; most "
+              + ", ".join(f"{name} {ratio:.2f}" for ratio, name in lives[:4]))
     unknown = [job for job in jobs if not job["known_at_submission"]]
     print(f"  known at submission: {len(jobs) - len(unknown)} of {len(jobs)}; of the others known after start:"
           f" median {median(job['known_seconds'] for job in unknown)} s, never {sum(job['known_seconds'] is None for job in unknown)};"
@@ -301,8 +305,6 @@ def arguments():
     parser.add_argument("--rates", metavar="FILE", help="record of these jobs under slot, to compare rates with (default: DIR/slot.json)")
     parser.add_argument("--server-binary", default=str(ROOT / "build/release/sharewell"), metavar="FILE")
     parser.add_argument("--server-args", default="", metavar="WORDS", help='more words for `sharewell serve`, such as "--config FILE"')
-    parser.add_argument("--script-digest", action="store_true",
-                        help="say which script it is, as `sharewell submit` does and the Python client does not")
     parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="so many times the steps of each job")
     parser.add_argument("--only", metavar="SCRIPT,SCRIPT", help="jobs of these scripts alone")
     parser.add_argument("--gpus", metavar="2xH200", help="simulated GPUs")

@@ -100,8 +100,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   auto policy = policy::NewPolicy(policy_name, policy_options);
   RETURN_IF_ERROR(policy);
 
-  const SimulatedEstimator knowledge(scenario, options);
-  SimulatedEstimator estimator = knowledge;
+  SimulatedEstimator estimator(scenario, options);
   std::vector<core::Job> alone;  // the same jobs, where strangers are to be alone
   if (options.unknown_alone) {
     alone = scenario.jobs;
@@ -110,7 +109,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   sim::WorldOptions world_options{.seed = options.belief.seed,
                                   .restart_cost = options.restart_cost};
   if (options.known) {
-    world_options.tells = [&](core::JobId id) { return !knowledge.Knows(id); };
+    world_options.tells = [&](core::JobId id) { return !estimator.Knows(id); };
   }
   sim::World world(scenario.cluster, options.unknown_alone ? alone : scenario.jobs, scenario.truth,
                    scenario.interference, world_options);

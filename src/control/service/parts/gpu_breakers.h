@@ -25,7 +25,6 @@ class GpuBreakers {
   bool TakeEnd(const core::JobRecord& job, bool broke);
   // The job for whose sake it is to be alone; absent: it need not be.
   std::optional<std::int64_t> BrokenBy(const core::JobRecord& job) const;
-  bool empty() const { return broken_.empty(); }
 
  private:
   std::map<std::string, std::int64_t> broken_;  // by user and workload: the job that did it

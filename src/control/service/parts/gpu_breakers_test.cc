@@ -28,7 +28,7 @@ JobRecord Over(std::int64_t number, Phase phase, core::UnixMillis ended, bool br
 
 TEST(GpuBreakers, ItsUsersRunsOfTheSameAreAloneUntilOneHasFinishedWell) {
   GpuBreakers breakers;
-  EXPECT_TRUE(breakers.empty());
+  EXPECT_FALSE(breakers.BrokenBy(Of(1, "ann", "train")));
   EXPECT_FALSE(breakers.TakeEnd(Of(1, "ann", "train", Phase::kFinished), false));
   EXPECT_TRUE(breakers.TakeEnd(Of(2, "ann", "train"), true));
   EXPECT_FALSE(breakers.TakeEnd(Of(3, "ann", "train"), true)) << "it is known";
