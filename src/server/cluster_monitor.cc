@@ -80,6 +80,7 @@ struct ClusterMonitor::Impl {
   struct Watched {
     std::string node;  // its first
     JobTrack track;
+    double steps = 0;  // the most that any of its processes told
     // Since when the same jobs are on its GPUs: what was read before is not of these.
     core::UnixMillis since = 0;
     // Where several pods of it are on its node: what each of them told last.
@@ -211,6 +212,11 @@ void ClusterMonitor::Impl::Take(const NodeReading& one) {
     if (reading.metric == &collect::kJobSteps) {
       const std::string who = one.node + " " + reading.job;
       if (running.contains(*job)) TakeSteps(who, *job, {one.time, reading.value});
+      const auto it = watched.find(*job);
+      if (it != watched.end() && reading.value > it->second.steps) {
+        it->second.steps = reading.value;
+        it->second.track.Step();
+      }
       return;
     }
     const auto found = watched.find(*job);

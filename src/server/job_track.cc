@@ -23,7 +23,21 @@ void KeepMost(std::optional<double>& most, double value) {
 
 }  // namespace
 
+// Of a step that lasts longer than that many looks, the first ones stand for all.
 void KeptFigure::Append(double value) {
+  if (!since_step_) return Keep(value);
+  if (since_step_->size() < kMostKeptValues) since_step_->push_back(value);
+}
+
+void KeptFigure::Step() {
+  if (!since_step_) {
+    *this = KeptFigure();
+    since_step_.emplace();
+  }
+  for (const double value : std::exchange(*since_step_, {})) Keep(value);
+}
+
+void KeptFigure::Keep(double value) {
   sum_ += value;
   if (++count_ < each_) return;
   values_.push_back(sum_ / count_);
@@ -55,6 +69,10 @@ void JobTrack::Share(bool shares) {
   shares_ = shares;
   ever_shared_ = ever_shared_ || shares;
   if (shares) alone_since_.reset();
+}
+
+void JobTrack::Step() {
+  for (KeptFigure& figure : figures_) figure.Step();
 }
 
 std::optional<JobTrack::Figure> JobTrack::DeviceFigure(const core::Reading& reading) {

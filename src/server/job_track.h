@@ -18,13 +18,20 @@ namespace sharewell::server {
 class KeptFigure {
  public:
   void Append(double value);
+  // The job has taken a step since the last call. From the first one on only what came before a
+  // step counts: neither a start (imports, a search for algorithms) nor an end (loader processes
+  // that are waited for) is what training needs.
+  void Step();
   // The mean without what comes before it is steady, and without its last, in which the job may
   // have been ending. Absent: too few to tell.
   std::optional<double> Steady() const;
 
  private:
+  void Keep(double value);
+
   std::vector<double> values_;
   double sum_ = 0, count_ = 0, each_ = 1;
+  std::optional<std::vector<double>> since_step_;  // absent: no step was counted
 };
 
 // The most of GPU memory that a job held once it trained. While cuDNN searches for algorithms, in
@@ -53,6 +60,7 @@ class JobTrack {
   const std::set<std::string>& gpus() const { return gpus_; }
   // Somebody is on one of its GPUs beside it from now on, or nobody is.
   void Share(bool shares);
+  void Step();  // its count of steps has grown
   // A figure of a whole GPU, or of the job.
   void Take(const core::Reading& reading, core::Seconds now);
   core::Profile Needed() const;

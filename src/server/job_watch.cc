@@ -248,6 +248,12 @@ void JobWatch::Remove(std::int64_t number) {
   if (on_gpus) in.Colocation();
 }
 
+void JobWatch::Step(std::int64_t number) {
+  const platform::MutexLock lock(impl_->mutex);
+  const auto it = impl_->running.find(number);
+  if (it != impl_->running.end()) it->second.Step();
+}
+
 std::map<std::string, std::string> JobWatch::Lost() const {
   const Impl& in = *impl_;
   const platform::MutexLock lock(in.mutex);

@@ -67,8 +67,10 @@ class JobWatch {
   void Add(std::int64_t number, int pid, const std::string& cgroup,
            const std::vector<std::string>& gpus);
   void Remove(std::int64_t number);
+  void Step(std::int64_t number);  // its count of steps has grown; none that runs: nothing
 
-  // What it needed in its steady part, host figures a GPU; what was not seen is absent. Figures of
+  // What it needed in its steady part, between its first step and its last where steps are counted,
+  // host figures a GPU; what was not seen is absent. Figures of
   // a whole GPU are those of the time it had its GPUs to itself. Of jobs that were removed too,
   // until 100 more were.
   core::Profile Seen(std::int64_t number) const;

@@ -47,6 +47,37 @@ TEST(JobTrack, GivesTheSteadyPart) {
   EXPECT_FALSE(needed.dram) << "was not read";
 }
 
+// 28 seconds of a ResNet-50 on an H200: alone while it started, beside another while it trained,
+// and ten seconds that PyTorch waits for loader processes that do not end. It was believed to be 7
+// % busy and to use no CPU.
+TEST(JobTrack, NeitherAStartNorAnEndIsWhatTrainingNeeds) {
+  JobTrack counted({"0"}, "H200", 1), shared({"0"}, "H200", 1), uncounted({"0"}, "H200", 1);
+  for (int t = 0; t < 38; ++t) {
+    const bool trains = t >= 10 && t < 28;
+    if (t == 10) shared.Share(true);
+    for (JobTrack* track : {&counted, &shared, &uncounted}) {
+      track->Take(Read(collect::kGpuBusy, trains ? 0.8 : 0.05), Seconds(t));
+      track->Take(Read(collect::kJobCores, trains ? 3 : 0.001, "", "job 1"), Seconds(t));
+      if (trains && track != &uncounted) track->Step();
+    }
+  }
+  EXPECT_NEAR(counted.Needed().busy.value_or(0), 0.8, 1e-9);
+  EXPECT_NEAR(counted.Needed().cpu_cores.value_or(0), 3, 1e-9);
+  EXPECT_FALSE(shared.Needed().busy) << "it trained beside another alone: nobody saw it";
+  EXPECT_NEAR(shared.Needed().cpu_cores.value_or(0), 3, 1e-9);
+  EXPECT_LT(uncounted.Needed().cpu_cores.value_or(0), 3) << "nobody can tell where training ends";
+}
+
+TEST(JobTrack, AnEvaluationBetweenStepsCounts) {
+  JobTrack track({"0"}, "H200", 1);
+  for (int t = 0; t < 4000; ++t) {
+    const bool steps = t % 100 < 50;
+    track.Take(Read(collect::kGpuBusy, steps ? 0.9 : 0.3), Seconds(t));
+    if (steps) track.Step();
+  }
+  EXPECT_NEAR(track.Needed().busy.value_or(0), 0.6, 0.02);
+}
+
 TEST(JobTrack, U1_WhatASearchForAlgorithmsTookForAMomentIsNoNeed) {
   JobTrack named({"0"}, "RTX 3090", 1), unnamed({"0"}, "RTX 3090", 1), brief({"0"}, "RTX 3090", 1);
   for (int t = 0; t < 200; ++t) {

@@ -26,6 +26,7 @@ class WatchMonitor final : public control::JobMonitor {
     watch_.Add(job.number, *pid, runner_.CgroupOf(run), gpus);
   }
   void Ended(std::int64_t number) override { watch_.Remove(number); }
+  void Stepped(std::int64_t number) override { watch_.Step(number); }
   core::Profile Seen(std::int64_t number) override { return watch_.Seen(number); }
   control::JobReading Now(std::int64_t number, const std::string& gpu) override {
     return {watch_.Now(gpu).sm, watch_.GpuMemoryOf(number)};

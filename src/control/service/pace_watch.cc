@@ -110,6 +110,9 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
   if (figures) record.seen = SeenOf(parts_.monitor->Seen(record.number), record.asked.gpus);
   if (pace.measured) KeepRate(job, *pace.measured);
   if (!standing.steps && !pace.slowdown && !figures) return;
+  if (parts_.monitor != nullptr && standing.steps.value_or(0) > record.steps.value_or(0)) {
+    parts_.monitor->Stepped(record.number);
+  }
   record.steps = standing.steps;
   const auto told = parts_.engine.StepsOf(job.id);
   if (told && told->steps > 0) record.steps_by = CountedBy(*told);

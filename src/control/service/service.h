@@ -86,6 +86,8 @@ class JobMonitor {
   virtual ~JobMonitor() = default;
   virtual void Began(const core::JobRecord& job) = 0;
   virtual void Ended(std::int64_t number) = 0;
+  // More of its steps are counted than before. Of no use to a monitor that counts them itself.
+  virtual void Stepped(std::int64_t) {}
   virtual core::Profile Seen(std::int64_t number) = 0;  // what it was seen to need so far
   virtual JobReading Now(std::int64_t number, const std::string& gpu) = 0;  // `gpu`: its uuid
   // The processes on it that are no jobs; by pid.

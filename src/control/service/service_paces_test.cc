@@ -146,6 +146,18 @@ class PlayedClock final : public Clock {
   PlayedRunner& runner_;
 };
 
+// Counts how often it is told that a job has taken steps.
+class CountsLooks final : public JobMonitor {
+ public:
+  void Began(const core::JobRecord&) override {}
+  void Ended(std::int64_t) override {}
+  void Stepped(std::int64_t number) override { ++stepped[number]; }
+  core::Profile Seen(std::int64_t) override { return {}; }
+  JobReading Now(std::int64_t, const std::string&) override { return {}; }
+
+  std::map<std::int64_t, int> stepped;
+};
+
 class ServicePacesTest : public testing::Test {
  protected:
   ServicePacesTest() { Begin(); }
@@ -156,7 +168,7 @@ class ServicePacesTest : public testing::Test {
     ServiceOptions options;
     options.clock = &clock_;
     service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, runner_, advisor_,
-                                         jobs_, options);
+                                         jobs_, options, &monitor_);
     ASSERT_TRUE(service_->Open());
   }
   void Submit(const Training& loop, std::optional<Seconds> limit = {},
@@ -181,9 +193,18 @@ class ServicePacesTest : public testing::Test {
   PlayedClock clock_{runner_};
   MemoryJobs jobs_;
   PlainAdvisor advisor_{std::make_unique<TwoPolicy>()};
+  CountsLooks monitor_;
   std::unique_ptr<Service> service_;
   std::int64_t submitted_ = 0;
 };
+
+TEST_F(ServicePacesTest, TheMonitorIsToldWhenAJobTakesSteps) {
+  Submit({100, 1, true});
+  Submit({100, 1, false});
+  Run(60);
+  EXPECT_GT(monitor_.stepped[1], 50);
+  EXPECT_EQ(monitor_.stepped[2], 0) << "it tells of none";
+}
 
 TEST_F(ServicePacesTest, AJobThatSharedIsNotEndedByItsTimeLimit) {
   Submit({130, 1 / 1.3}, Seconds(140));
