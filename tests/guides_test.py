@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every guide in docs/guides as its reader follows it: each command of its console blocks, in one shell, in a folder of its own.
+"""Every guide in docs/guides, and README.md, as its reader follows it: each command of its console blocks, in one shell, in a folder of its own.
 
 A line that begins with `$ ` is a command (a line that ends with a backslash goes on); what stands below it is what it prints: each line must be
 in the output, in this order; `...` stands for anything. A block marked `file NAME` is written to that file first. Commands must succeed, unless
 what they print begins with `sharewell: `, an error that the guide shows.
 """
+import json
 import os
 import pathlib
 import re
@@ -17,7 +18,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = pathlib.Path(os.environ.get("SHAREWELL", ROOT / "build/release/sharewell")).resolve()
-GUIDES = sorted((ROOT / "docs/guides").glob("*.md"))
+GUIDES = [*sorted((ROOT / "docs/guides").glob("*.md")), ROOT / "README.md"]
 MARK = "--- guide: the command above ended with"
 
 
@@ -92,6 +93,8 @@ class Guides(unittest.TestCase):
                             break
                         time.sleep(0.1)
                         printed, code = shell.run(what)
+                    # Whether a job that was just submitted runs already is a matter of a moment.
+                    printed = [line.replace(": runs on", ": starts on") for line in printed]
                     whole = f"{guide.name}: {what}\n" + "\n".join(printed)
                     shows_an_error = bool(content) and content[0].startswith("sharewell: ")
                     self.assertTrue(code == 0 or shows_an_error, f"exit code {code}: {whole}")
@@ -107,6 +110,27 @@ class Guides(unittest.TestCase):
                 timer.wait()
                 shell.end()
             self.assertGreaterEqual(ran, 3, guide.name)
+
+
+class ReadmeFigures(unittest.TestCase):
+    """What README.md says of the H200 is what the records say. Its simulated figures are in its console blocks, and followed."""
+
+    TEXT = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+    def times(self, folder, policies):
+        """Makespan and mean completion of each policy's record."""
+        records = [json.loads((ROOT / "data/h200" / folder / f"{policy}.json").read_text(encoding="utf-8")) for policy in policies]
+        return [(r["makespan_seconds"], sum(j["end_seconds"] - j["submit_seconds"] for j in r["jobs"]) / len(r["jobs"])) for r in records]
+
+    def test_scripts_of_which_nothing_is_told(self):
+        (slot, slot_mean), (ours, ours_mean) = self.times("strangers/second-sitting", ("slot", "sharewell"))
+        self.assertIn(f"all done in {ours:.0f} s instead of {slot:.0f} s with one job a GPU", self.TEXT)
+        self.assertIn(f"the mean job {100 * (1 - ours_mean / slot_mean):.0f} % sooner", self.TEXT)
+
+    def test_loops_that_are_known(self):
+        (slot, _), (ours, _) = self.times("mix", ("slot", "sharewell"))
+        self.assertIn(f"Twenty loops that it knew: {ours:.0f} s instead of {slot:.0f} s", self.TEXT)
+        self.assertIn(f"| −{100 * (1 - ours / slot):.1f} % | `sharewell reproduce yeung", self.TEXT)
 
 
 def add(guide):
