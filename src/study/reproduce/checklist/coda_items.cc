@@ -7,10 +7,7 @@ std::vector<PaperItem> CodaItems() {
   return {
       {"Figure 1",
        "the five steps of CPU and GPU, one after the other and with parallel data preparation",
-       kNoFigures,
-       "A drawing. Our loops prepare data in parallel, with a loader process a worker "
-       "(zoo/README.md).",
-       ""},
+       kNoFigures, "A drawing. Our loops prepare data in parallel (zoo/README.md).", ""},
       {"Figure 2", "data preparation and computation as a pipeline", kNoFigures,
        "A drawing. Our loops work four batches ahead a worker.", ""},
       {"Figure 3", "the same with several GPUs, which exchange gradients", kNoFigures, "A drawing.",
@@ -18,43 +15,33 @@ std::vector<PaperItem> CodaItems() {
       {"Figure 4",
        "optimal core number of eight models by batch, on one GPU, on several and on several nodes",
        kPartly,
-       "Five models on one GPU, measured on real CPU sets. The paper: independent of the batch but "
-       "for "
+       "Five models on one GPU, on real CPU sets. The paper: independent of the batch but for "
        "AlexNet. Inception v3 needs {cores_needed_inception3_batch_16} cores at batch 16 and "
        "{cores_needed_inception3_batch_128} at 128; at 64 it comes out as "
-       "{cores_needed_inception3_batch_64}, presumably because the host drifted between the runs: "
-       "8 cores were slower than 4. BAT, Wavenet and Deepspeech are not measured by cores, nor are "
-       "several GPUs, because our machine has one.",
+       "{cores_needed_inception3_batch_64}, presumably because the host drifted. BAT, Wavenet and "
+       "Deepspeech are not measured by cores.",
        "sharewell reproduce coda"},
       {"Figure 5", "highest host memory bandwidth of eight models at their optimal cores", kPartly,
-       "Only what PCIe implies, a mean and a lower bound: no counter of the memory's traffic was "
-       "read beside our H200. The order is the paper's: AlexNet most, language next to nothing.",
+       "What PCIe implies, a mean and a lower bound: no counter of the memory's traffic was read. "
+       "The order is the paper's.",
        "sharewell reproduce coda"},
       {"Figure 6",
        "speed of eight models on one GPU under rising memory pressure: AlexNet loses up to about "
        "50 %, language at least 50 %, the other image models nothing",
        kNot,
-       "Not measured yet: entry 4 of tools/lab/QUEUE.md, six models. What our model of the host "
-       "says "
-       "of four of them at the highest pressure is in the rows `speed_beside_cpu_jobs_*`.",
+       "Not measured yet (tools/lab/QUEUE.md). What our model of the host says of four of them is "
+       "in the rows `speed_beside_cpu_jobs_*`.",
        "sharewell sensitivity --pressures membw --levels 25,50,75,100 -- COMMAND"},
       {"Figure 7",
        "speed of two jobs on different GPUs of a node: nobody loses, but Wavenet with AlexNet",
-       kNot,
-       "Our machine has one GPU. Two jobs on the same GPU, which is another question, are figure 1 "
-       "of Ryu and Chun.",
-       ""},
+       kNot, "Our machine has one GPU. Two jobs on one GPU are figure 1 of Ryu and Chun.", ""},
       {"Figure 8", "the same with two GPUs each: 5 to 10 % lost beside AlexNet or ResNet50", kNot,
        "Our machine has one GPU.", ""},
       {"Section II.C", "PCIe bandwidth of the models, in a figure that the text has no number for",
-       kPartly,
-       "Five models and two speech models on one GPU: the grid of figure 5. The paper: 8 GB/s on "
-       "average for AlexNet and ResNet50, with two GPUs each; less than 1 GB/s for language and "
-       "speech.",
+       kPartly, "Five models and two speech models on one GPU: the grid of figure 5.",
        "sharewell reproduce coda"},
       {"Section II.D", "disk pressure, told without a figure: no model is sensitive", kNot,
-       "Not measured: our loops make their data in memory and read no file. Any job can be pressed "
-       "on.",
+       "Not measured: our loops read no file.",
        "sharewell sensitivity --pressures disk -- COMMAND"},
   };
 }
