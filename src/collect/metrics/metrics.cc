@@ -46,28 +46,26 @@ std::span<const core::Metric* const> AllMetrics() {
 std::string MetricsPage() {
   std::string page =
       "# Metrics\n\n"
-      "Every metric that a collector can give. The page is made from the tables in `src/collect`\n"
-      "(`SHAREWELL_UPDATE_GOLDEN=1 build/release/collect_tests --gtest_filter='Metrics.*'` writes "
-      "it anew).\n"
-      "`sharewell doctor` says which collectors work on a machine, and what would mend the "
-      "others.\n\n"
-      "What is not known is left out; no reading is ever 0 for unknown. A counter only rises, and\n"
-      "starts again where its source does. Metrics named `job_...` belong to a job; the others to "
-      "the machine.\n"
-      "The last column is the name on `/metrics` where dcgm-exporter, node_exporter or "
-      "ipmi_exporter has one, with its\n"
-      "fixed labels and what our value is multiplied by to be theirs; the others are "
-      "`sharewell_NAME`.\n"
-      "Sensors (hwmon) carry chip and sensor in one label, `sensor`.\n";
+      "Look up what a collector can give. `sharewell doctor` says which collectors work on a "
+      "machine.\n\n"
+      "The unit is the end of the name; a name without one counts. What is not known is left out, "
+      "never 0. A counter\n"
+      "only rises, and starts again where its source does; the others are gauges. Metrics named "
+      "`job_...` belong to a\n"
+      "job. The last column is the name on `/metrics` where dcgm-exporter, node_exporter or "
+      "ipmi_exporter has one, with\n"
+      "its fixed labels and the factor from our value to theirs; the others are "
+      "`sharewell_NAME`.\n\n"
+      "The page is made from the tables in `src/collect` (`SHAREWELL_UPDATE_GOLDEN=1 "
+      "build/release/collect_tests\n"
+      "--gtest_filter='Metrics.*'` writes it anew).\n";
   const auto out = std::back_inserter(page);
   for (const MetricSection& section : kSections) {
     fmt::format_to(out, "\n## {}\n\n", section.title);
-    page +=
-        "| name | unit | kind | instance | what it is | exported as |\n|---|---|---|---|---|---|\n";
+    page += "| name | instance | what it is | exported as |\n|---|---|---|---|\n";
     for (const core::Metric* metric : section.metrics) {
-      fmt::format_to(out, "| `{}` | {} | {} | {} | {}{} | {} |\n", metric->name, metric->unit,
-                     metric->kind == core::MetricKind::kCounter ? "counter" : "gauge",
-                     metric->instance, metric->help,
+      fmt::format_to(out, "| `{}` | {} | {}{}{} | {} |\n", metric->name, metric->instance,
+                     metric->kind == core::MetricKind::kCounter ? "Counter. " : "", metric->help,
                      metric->basis == core::Basis::kApportioned ? " (apportioned)" : "",
                      ExportedAs(*metric));
     }
