@@ -9,9 +9,7 @@ std::vector<PaperItem> YeungItems() {
        "216 profiles of 130 architectures, of the same kinds and more, measured on an H200 instead "
        "of GTX 1080s.",
        "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv"},
-      {"Table 2",
-       "the features of a workload, among them FLOPs, number of convolutions and input size",
-       kPartly,
+      {"Table 2", "the features of a workload", kPartly,
        "The text that we have names some of them; its learners are given those, with batch and "
        "parameters. Our predictor reads more.",
        "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv --yeung"},
@@ -50,7 +48,7 @@ std::vector<PaperItem> YeungItems() {
        "A drawing. Ours reads ONNX and torch.export files.", "sharewell inspect MODEL.onnx"},
       {"Figure 5a",
        "slowdown in 276 combinations of co-located models against the sum of GPU utilisation: it "
-       "rises with it, typically 10 to 200 %",
+       "rises, typically 10 to 200 %",
        kShown,
        "Over {figure_5a_combinations} measured co-locations the slowdown correlates with the "
        "summed utilisation at {figure_5a_utilisation_slowdown}; "
