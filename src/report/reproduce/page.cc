@@ -47,11 +47,31 @@ std::string MarkdownTable(const std::vector<std::string>& columns,
   return out;
 }
 
+// "Figure 8" and "Figure 9" become "Figure 8 to 9", and that "Figure 8 to 10".
+std::string JoinedIds(const std::string& first, const std::string& next) {
+  const std::string joined = first.substr(0, first.find(" to "));
+  return fmt::format("{} to {}", joined, next.substr(next.find(' ') + 1));
+}
+
+// Items with nothing to reproduce are counted, and left out. Neighbours with the same answer and
+// command share a line.
 std::string Checklist(const Experiment& experiment) {
   std::vector<std::vector<std::string>> rows;
+  const PaperItem* before = nullptr;
   for (const PaperItem& item : experiment.items) {
-    rows.push_back({item.id, item.shows, fmt::format("**{}**", PaperItemWord(item.state)),
-                    item.answer, item.command.empty() ? "" : fmt::format("`{}`", item.command)});
+    if (item.state == PaperItemState::kNoFigures) {
+      before = nullptr;
+      continue;
+    }
+    if (before != nullptr && before->state == item.state && before->answer == item.answer &&
+        before->command == item.command) {
+      rows.back()[0] = JoinedIds(rows.back()[0], item.id);
+      rows.back()[1] += "; " + item.shows;
+    } else {
+      rows.push_back({item.id, item.shows, fmt::format("**{}**", PaperItemWord(item.state)),
+                      item.answer, item.command.empty() ? "" : fmt::format("`{}`", item.command)});
+    }
+    before = &item;
   }
   return MarkdownTable({"in the paper", "what it shows", "here", "ours, or why not", "command"},
                        rows);

@@ -34,7 +34,6 @@ TEST(ExperimentsPage, FillsItsPlaces) {
             "| in the paper | what it shows | here | ours, or why not | command |\n"
             "|---|---|---|---|---|\n"
             "| Table 1 | the makespan | **shown** | Ours. | `sharewell gpus` |\n"
-            "| Figure 1 | a drawing | **no result** | None. |  |\n"
             "| Section 2 | told | **not reproduced** | No. |  |\n"
             "| row | the paper | ours | note |\n"
             "|---|---|---|---|\n"
@@ -44,6 +43,20 @@ TEST(ExperimentsPage, FillsItsPlaces) {
             "|---|---|---|\n"
             "| slot | 1 | 2 |\n"
             "It is 1.16 and -53.4 %.\n");
+}
+
+TEST(ExperimentsPage, NeighboursWithOneAnswerShareALine) {
+  study::Experiment paper = Paper();
+  const auto partly = study::PaperItemState::kPartly;
+  paper.items = {{"Figure 8", "clock, IC", partly, "A chart.", "sharewell gpus"},
+                 {"Figure 9", "the same, OD", partly, "A chart.", "sharewell gpus"},
+                 {"Figure 10", "the same, RM", partly, "A chart.", "sharewell gpus"},
+                 {"Figure 11", "power", partly, "Another.", "sharewell gpus"}};
+  const auto page = ExperimentsPage({paper}, std::string("{{checklist yeung}}\n") + kGrid);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(*page, HasSubstr("| Figure 8 to 10 | clock, IC; the same, OD; the same, RM | "
+                               "**partly** | A chart. | `sharewell gpus` |\n"
+                               "| Figure 11 | power | **partly** | Another. |"));
 }
 
 TEST(ExperimentsPage, ShowsTheRowsThatAreAskedFor) {
