@@ -99,9 +99,8 @@ PaperGrid Specifications(const core::GpuModel& p100, const core::GpuModel& v100)
 void Stretching(const core::GpuModel& p100, const core::GpuModel& v100, Experiment& out) {
   PaperGrid grid{"Table IX",
                  "job time on a V100 over that on a P100: the paper's, and what our stretching "
-                 "between GPU models makes of the paper's GPU utilisation alone. By Amdahl's law: "
-                 "as it was stretched before. The paper prints its ratios cut off (SA 0.76, RT "
-                 "0.68, RI 0.93); here they are rounded",
+                 "between GPU models makes of the paper's GPU utilisation alone. The paper prints "
+                 "its ratios cut off (SA 0.76, RT 0.68, RI 0.93); here they are rounded",
                  {"", "GPU busy, %", "P100", "V100", "V100 / P100", "ours", "by Amdahl's law"},
                  {}};
   const double stretch =
