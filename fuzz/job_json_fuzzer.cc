@@ -1,5 +1,6 @@
 // Any bytes as a job or a submission: read, or refused with a reason. One that is read is written
-// and read again as the same. A seal fits its own record and number, and no other.
+// and read again as the same; so is a history of speeds. A seal fits its own record and number, and
+// no other.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "store/job_store.h"
 #include "store/jobs/seal.h"
+#include "store/jobs/sql_speeds.h"
 
 namespace store = sharewell::store;
 
@@ -33,6 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!again || !(*again == *asked)) __builtin_trap();
   } else if (asked.error().message.empty()) {
     __builtin_trap();
+  }
+  if (const auto speed = store::SpeedFromJson(text)) {
+    const auto again = store::SpeedFromJson(store::SpeedToJson(*speed));
+    if (!again || again->points() != speed->points()) __builtin_trap();
   }
   return 0;
 }

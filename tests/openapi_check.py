@@ -184,6 +184,8 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/jobs/{number}/samples", 404, number=99)
         self.check("GET", "/api/v1/jobs/{number}/neighbours", 200, number=4)
         self.check("GET", "/api/v1/jobs/{number}/neighbours", 404, number=99)
+        self.check("GET", "/api/v1/jobs/{number}/speed", 200, number=4)
+        self.check("GET", "/api/v1/jobs/{number}/speed", 404, number=99)
         self.check("GET", "/", 200)
         self.check("GET", "/dashboard/{file}", 200, file="app.js")
         self.check("GET", "/dashboard/{file}", 404, file="none.js")

@@ -92,6 +92,7 @@ void ApiImpl::AddRoutes() {
   AddMachineRoutes();
   AddStudyRoutes();
   AddLimitsRoute();
+  AddSpeedRoute();
   AddTokenRoutes();
   AddEventRoute();
   AddPageRoutes();

@@ -37,6 +37,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddMachineRoutes();
   void AddStudyRoutes();
   void AddLimitsRoute();
+  void AddSpeedRoute();
   void AddTokenRoutes();
   void AddEventRoute();
   void AddPageRoutes();

@@ -275,6 +275,38 @@ TEST_F(ApiTest, F18_WhySaysWhoGoesBeforeIt) {
                               "\"because\":\"higher priority\"}]}")));
 }
 
+TEST_F(ApiTest, ASpeedIsToldOfWhoRunsAndOfWhoIsOver) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/speed"),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("\"points\":[],\"neighbours\":[],"),
+                    HasSubstr("\"steps_per_second\":null"), HasSubstr("\"prediction\":null")));
+  core::SpeedHistory history;
+  history.Count({1000, 0}, {3000, 5}, 0);
+  history.Look(1000, {7});
+  history.Look(2000, {});
+  const std::string points =
+      "\"points\":[{\"from_ms\":1000,\"to_ms\":3000,\"steps_per_second\":2.5}],"
+      "\"neighbours\":[{\"from_ms\":1000,\"to_ms\":2000,\"jobs\":[7]},"
+      "{\"from_ms\":2000,\"to_ms\":2000,\"jobs\":[]}],\"steps_per_second\":2.5,";
+  service_.speed = history;
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/speed"), HasSubstr(points));
+  service_.speed.reset();
+  core::JobRecord over;
+  over.number = 77;
+  over.phase = core::Phase::kFinished;
+  over.believed.sources = core::Sources::All(core::Source::kPredicted);
+  over.believed.profile.gpu = "H200";
+  over.believed.profile.steps_per_second = 3;
+  over.believed.pace_low = 2;
+  store_.jobs.push_back(over);
+  store_.speeds[77] = history;
+  EXPECT_THAT(Ask("GET /api/v1/jobs/77/speed"),
+              AllOf(HasSubstr(points), HasSubstr("\"prediction\":{\"low\":2,\"middle\":3,"
+                                                 "\"high\":null,\"gpu\":\"H200\"}")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/99/speed"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/x/speed"), StartsWith("HTTP/1.1 404 "));
+}
+
 TEST_F(ApiTest, WhyOfAJobThatIsOverSaysHowItEnded) {
   core::JobRecord over;
   over.number = 77;

@@ -54,6 +54,7 @@ class FakeJobService final : public control::JobService {
   void Ahead(std::int64_t, Answer<std::optional<control::JobsAhead>> answer) override {
     answer(ahead);
   }
+  std::optional<core::SpeedHistory> Speed(std::int64_t) const override { return speed; }
   const control::JobBoard& board() const override { return jobs; }
   control::EventHub& events() override { return hub; }
   control::ServiceView View() const override { return view; }
@@ -62,6 +63,7 @@ class FakeJobService final : public control::JobService {
   control::EventHub hub;
   control::ServiceView view;
   std::optional<control::JobsAhead> ahead;
+  std::optional<core::SpeedHistory> speed;
   bool full = false;
   std::int64_t last = 0;
 
@@ -80,6 +82,7 @@ class FakeJobService final : public control::JobService {
 struct FakeJobStore {
   std::vector<core::JobRecord> jobs;
   std::vector<core::Event> events;
+  std::map<std::int64_t, core::SpeedHistory> speeds;
 
   class Opened final : public store::JobStore {
    public:
@@ -117,6 +120,10 @@ struct FakeJobStore {
     }
     core::Result<std::vector<core::SharedRun>> SharedRuns() override { return {}; }
     core::Result<std::optional<std::string>> Kept(const std::string&) override { return {}; }
+    core::Result<std::optional<core::SpeedHistory>> SpeedOf(std::int64_t number) override {
+      const auto found = all_.speeds.find(number);
+      return found == all_.speeds.end() ? std::nullopt : std::optional(found->second);
+    }
     core::Result<void> TidyJobs(core::UnixMillis, std::int64_t) override { return {}; }
     core::Result<void> BecomeServer() override { return {}; }
 

@@ -99,7 +99,7 @@ struct JobRecord {
   std::string note;
   std::optional<int> exit_code;            // of the last attempt; 128 + signal as a shell has it
   std::optional<double> steps;             // told by the job itself, in the last attempt
-  std::optional<double> steps_per_second;  // now, or at the end
+  std::optional<double> steps_per_second;  // now; of one that is over, its mean (SpeedHistory)
   std::optional<StepsBy> steps_by;         // absent: nobody counted any, or it is not known
   std::optional<Told> told;                // of its step, by the watcher inside of it
   std::optional<SeenRate> alone;           // with all SMs, on GPUs of this model

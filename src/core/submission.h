@@ -39,6 +39,8 @@ struct Needs {
   bool retrained = false;
   // A guess by its script's last run, until it has told its own step.
   bool guessed = false;
+  // 95 % bounds of profile.steps_per_second, where that was predicted.
+  std::optional<double> pace_low = {}, pace_high = {};
 
   friend bool operator==(const Needs&, const Needs&) = default;
 };

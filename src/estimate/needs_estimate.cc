@@ -148,6 +148,8 @@ core::Needs AsBrought(core::Needs needs) {
   Profile& p = needs.profile;
   for (auto* ratio : {&p.busy, &p.sm, &p.dram}) DropUnlessSane(*ratio, 1 + 1e-6);
   DropUnlessSane(p.steps_per_second, kMost);
+  DropUnlessSane(needs.pace_low, kMost);
+  DropUnlessSane(needs.pace_high, kMost);
   DropUnlessSane(p.gpu_memory, kMost);
   DropUnlessSane(p.pcie, kMost);
   DropUnlessSane(p.cpu_cores, 1e6);
@@ -199,6 +201,10 @@ void FillFrom(core::Needs& needs, const core::Needs& rest) {
   if (p.gpu.empty()) p.gpu = q.gpu;
   // A rate or a share of one GPU model says nothing of another.
   if (p.gpu == q.gpu) {
+    if (!p.steps_per_second) {
+      needs.pace_low = rest.pace_low;
+      needs.pace_high = rest.pace_high;
+    }
     fill_from(p.steps_per_second, q.steps_per_second, &core::Sources::pace);
     fill_from(p.sm, q.sm, &core::Sources::sm);
     fill(p.dram, q.dram);

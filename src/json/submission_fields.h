@@ -101,7 +101,7 @@ void EachSubmissionField(Submission& submission, Visitor& field) {
 template <class Needs, class Visitor>
 void EachNeedsField(Needs& needs, Visitor& field) {
   auto& [sources, from, profile, gpu_memory_upper, cores_upper, duration, graph, optimizer,
-         retrained, guessed] = needs;
+         retrained, guessed, pace_low, pace_high] = needs;
   auto& [workload, gpu, steps_per_second, busy, sm, dram, gpu_memory, pcie, cpu_cores, host_memory,
          host_bandwidth, power, kernel_time, kernels, cpu_curve] = profile;
   auto& [workload_name, batch, precision, workers] = workload;
@@ -157,6 +157,14 @@ void EachNeedsField(Needs& needs, Visitor& field) {
   field(Field{.key = "kernels_per_step", .spec = "needs_kernels", .within = {0, 1e12}}, kernels);
   field(Field{.key = "steps_per_second", .spec = "needs_steps_per_second", .within = {0, 1e9}},
         steps_per_second);
+  field(
+      Field{
+          .key = "steps_per_second_low", .spec = "needs_steps_per_second_low", .within = {0, 1e9}},
+      pace_low);
+  field(Field{.key = "steps_per_second_high",
+              .spec = "needs_steps_per_second_high",
+              .within = {0, 1e9}},
+        pace_high);
   field(Field{.key = "duration_seconds", .spec = "needs_duration", .within = kSecondsWithin},
         duration);
   // Of a server's own prediction, all three or none.

@@ -17,6 +17,10 @@ core::Needs NeedsOf(const Prediction& prediction, core::Seconds all_reduce) {
   core::Profile& profile = needs.profile;
   const double step = p[Figure::kStepSeconds].median + all_reduce.value;
   if (step > 0) profile.steps_per_second = 1 / step;
+  const double slowest = p[Figure::kStepSeconds].high + all_reduce.value;
+  const double fastest = p[Figure::kStepSeconds].low + all_reduce.value;
+  if (slowest > 0) needs.pace_low = 1 / slowest;
+  if (fastest > 0) needs.pace_high = 1 / fastest;
   profile.busy = p[Figure::kBusy].median;
   profile.sm = std::min(p[Figure::kSm].median, p[Figure::kBusy].median);
   profile.dram = p[Figure::kDram].median;

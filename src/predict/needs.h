@@ -8,9 +8,9 @@
 
 namespace sharewell::predict {
 
-// Medians as the profile, the 95 % bounds of GPU memory and cores beside it. `all_reduce`: what
-// exchanging gradients adds to a step on several GPUs. Which workload on which GPU model it is, and
-// `from`, are the caller's to say.
+// Medians as the profile, the 95 % bounds of GPU memory, cores and steps a second beside it.
+// `all_reduce`: what exchanging gradients adds to a step on several GPUs. Which workload on which
+// GPU model it is, and `from`, are the caller's to say.
 core::Needs NeedsOf(const Prediction& prediction, core::Seconds all_reduce = {});
 
 }  // namespace sharewell::predict

@@ -18,6 +18,7 @@
 
 #include "core/job_record.h"
 #include "core/result.h"
+#include "core/speed_history.h"
 
 namespace sharewell::store {
 
@@ -43,6 +44,8 @@ struct JobChanges {
   // For what must always be stored: ends, cancels. On a full disk it may take the room that a
   // server keeps for that; what may not is refused until that room is whole again.
   bool may_use_reserve = false;
+  // By job; in the place of what was stored of it.
+  std::vector<std::pair<std::int64_t, core::SpeedHistory>> speeds = {};
 };
 
 class JobStore {
@@ -60,6 +63,10 @@ class JobStore {
   // Those above `after`, rising, at most `most`.
   virtual core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) = 0;
   virtual core::Result<std::vector<core::SharedRun>> SharedRuns() = 0;
+  // Of the job of that number. Absent: none is stored, or it is damaged. It goes with its job.
+  virtual core::Result<std::optional<core::SpeedHistory>> SpeedOf(std::int64_t /*number*/) {
+    return std::nullopt;
+  }
   virtual core::Result<std::optional<std::string>> Kept(const std::string& name) = 0;
   // All facts whose name begins so, by what follows in their names.
   virtual core::Result<std::map<std::string, std::string>> KeptUnder(

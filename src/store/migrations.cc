@@ -88,6 +88,10 @@ ALTER TABLE shared_run ADD COLUMN watched TEXT NOT NULL DEFAULT '0';
 CREATE TABLE job_told(id INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, job TEXT NOT NULL,
   time INTEGER NOT NULL, counts INTEGER NOT NULL, document BLOB NOT NULL, off BLOB NOT NULL);
 CREATE INDEX job_told_by_node ON job_told(node, job);
+)",
+    // 11: how fast a job stepped over its life.
+    R"(
+CREATE TABLE job_speed(job INTEGER PRIMARY KEY, history TEXT NOT NULL);
 )"};
 
 constexpr const char* kPostgresSteps[] = {
@@ -175,6 +179,10 @@ CREATE TABLE job_told(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, node T
   job TEXT NOT NULL, time BIGINT NOT NULL, counts BIGINT NOT NULL, document BYTEA NOT NULL,
   off BYTEA NOT NULL);
 CREATE INDEX job_told_by_node ON job_told(node, job);
+)",
+    // 11: how fast a job stepped over its life.
+    R"(
+CREATE TABLE job_speed(job BIGINT PRIMARY KEY, history TEXT NOT NULL);
 )"};
 
 // How many steps the store has taken; refuses more than `known`.

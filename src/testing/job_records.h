@@ -36,6 +36,8 @@ inline core::Needs FullNeeds() {
   needs.optimizer = "adam";
   needs.retrained = true;
   needs.guessed = true;
+  needs.pace_low = 9.5;
+  needs.pace_high = 14.25;
   return needs;
 }
 

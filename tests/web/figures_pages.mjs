@@ -26,6 +26,12 @@ const NEIGHBOURS = {
   ],
   shared_seconds: 380, measured_seconds: 228, lost_seconds: 57,
 };
+const SPEED = {
+  schema: 1, number: 42, steps_per_second: 13.84, steps_per_second_alone: 17.1, prediction: { low: 14.1, middle: 17.3, high: 21.7, gpu: "H200" },
+  points: Array.from({ length: 50 }, (_, i) => ({ from_ms: now - 600_000 + i * 10_000, to_ms: now - 590_000 + i * 10_000, steps_per_second: i < 12 ? 17.1 : 12.83 })),
+  neighbours: [{ from_ms: now - 600_000, to_ms: now - 480_000, jobs: [] }, { from_ms: now - 480_000, to_ms: now - 240_000, jobs: [43] }, { from_ms: now - 240_000, to_ms: now - 100_000, jobs: [43, 44] }],
+};
+const NO_SPEED = { schema: 1, number: 45, points: [], neighbours: [], steps_per_second: null, steps_per_second_alone: null, prediction: null };
 const line = (metric, value, instance = "", of_job = false) =>
   ({ metric, instance, of_job, unit: "1", points: Array.from({ length: 30 }, (_, i) => [now - 600_000 + i * 16_000, value * (1 + i / 100)]) });
 const SAMPLES = { schema: 1, number: 42, from_ms: now - 900_000, to_ms: now - 100_000, series: [
@@ -53,6 +59,13 @@ function answers(url) {
     case "/api/v1/jobs/42/why": return { schema: 1, number: 42, phase: "finished", why: [BAD, "shares well with job 43"], expected_start_ms: null };
     case "/api/v1/jobs/42/neighbours": return NEIGHBOURS;
     case "/api/v1/jobs/42/samples": return SAMPLES;
+    case "/api/v1/jobs/42/speed": return SPEED;
+    case "/api/v1/jobs/45": return job(45);
+    case "/api/v1/jobs/45/why": return { schema: 1, number: 45, phase: "running", why: [], expected_start_ms: null };
+    case "/api/v1/jobs/45/neighbours": return { ...NEIGHBOURS, number: 45, spans: [] };
+    case "/api/v1/jobs/45/samples": return { ...SAMPLES, number: 45, series: [] };
+    case "/api/v1/jobs/45/speed": return NO_SPEED;
+    case "/api/v1/jobs/45/logs": return { raw: "", headers: { "X-Next-Offset": "0", "X-Ended": "0" } };
     case "/api/v1/jobs/42/logs": return { raw: `${BAD}\n`, headers: { "X-Next-Offset": "9", "X-Ended": "1" } };
     case "/api/v1/predictor": return PREDICTOR;
     case "/api/v1/pairs": return PAIRS;
@@ -123,6 +136,34 @@ async function checkJob(page, url) {
   await accessible(page, "Job with neighbours");
 }
 
+/** The opacity of what is drawn at a part of the chart's width and height; 0: nothing. */
+const inkAt = (page, x, y) => page.locator("#speed canvas").evaluate((canvas, [x, y]) => {
+  const over = canvas.closest(".u-wrap").querySelector(".u-over").getBoundingClientRect(), whole = canvas.getBoundingClientRect();
+  const ratio = canvas.width / whole.width;
+  return canvas.getContext("2d").getImageData(Math.round((over.left - whole.left + over.width * x) * ratio), Math.round((over.top - whole.top + over.height * y) * ratio), 1, 1).data[3];
+}, [x, y]);
+
+async function checkSpeed(page, url) {
+  await page.goto(`${url}#/job/42`);
+  await page.waitForSelector("#speed canvas", { timeout: PATIENCE });
+  assert.deepEqual(await factsOf(page, "#speed"), { "observed, over its life": "13.84 steps/s", "observed alone": "17.1 steps/s", predicted: "17.3 steps/s alone on H200, 95 %: 14.1 to 21.7" });
+  const key = (await page.textContent("#speed .legend:not(.u-legend)")).replaceAll(/\s+/g, " ");
+  for (const words of ["#43 job 43 for 6m 20s", "#44 job 44 for 2m 20s"]) assert.ok(key.includes(words), `${words}: ${key}`);
+  // Alone for its first 12 of 50 stretches, then beside one, then beside two; the prediction is a band from 14.1 to 21.7 of 0 to 23.4.
+  await until("the chart is drawn", async () => (await inkAt(page, 0.43, 0.93)) > 0);
+  assert.equal(await inkAt(page, 0.11, 0.93), 0, "nobody was beside it");
+  assert.ok(await inkAt(page, 0.11, 0.12) > 0, "what was predicted");
+  assert.ok(await inkAt(page, 0.9, 0.93) > 0, "two were beside it");
+  await page.locator("#speed .u-over").hover({ position: { x: 20, y: 40 } });
+  await until("the legend tells the speed", async () => (await page.locator("#speed .u-legend .u-series").nth(1).textContent()).includes("17.1 steps/s"));
+  await page.evaluate(() => window.scrollTo(0, document.querySelector("#speed").offsetTop - 60));
+  await shot(page, "job-speed");
+  await accessible(page, "Job with its speed");
+  await page.goto(`${url}#/job/45`);
+  await until("it says why there is none", async () => (await page.textContent("#speed")).includes("No steps were told or seen yet."));
+  assert.equal(await page.locator("#speed canvas").count(), 0);
+}
+
 async function checkWorkloads(page, url) {
   await page.goto(`${url}#/workloads`);
   await page.waitForSelector("#health canvas", { timeout: PATIENCE });
@@ -160,6 +201,7 @@ async function checkPredict(page, url) {
 export async function checkPages(page, url) {
   await answerWith(page, answers);
   await checkJob(page, url);
+  await checkSpeed(page, url);
   await checkWorkloads(page, url);
   await checkPredict(page, url);
   assert.equal(await page.evaluate(() => window.pwned), undefined);

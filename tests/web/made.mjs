@@ -4,7 +4,7 @@ const START = Date.now() - 3_000_000;
 export function needs(over = {}) {
   return { source: "predicted", from: "predicted from a.onnx", workload: "a", batch: 64, precision: "bf16", workers: 4, gpu: "H200", busy: 0.613, sm: 0.372, dram: 0.237,
            gpu_memory_bytes: 13.7e9, gpu_memory_upper_bytes: 15.9e9, cpu_cores: 5.3, cores_upper: 6.1, host_memory_bytes: 4.7e9, pcie_bytes_per_second: null,
-           host_bandwidth_bytes_per_second: null, power_watts: 417, kernel_seconds: 3e-5, kernels_per_step: 411, steps_per_second: 17.3, pace_source: "predicted", duration_seconds: 913, ...over };
+           host_bandwidth_bytes_per_second: null, power_watts: 417, kernel_seconds: 3e-5, kernels_per_step: 411, steps_per_second: 17.3, steps_per_second_low: 14.1, steps_per_second_high: 21.7, pace_source: "predicted", duration_seconds: 913, ...over };
 }
 
 export function job(number, over = {}) {

@@ -141,6 +141,24 @@ Result<Why> WhyFromAnswer(std::string_view body) {
   return Why{TextsOf(root, "why"), Told<core::UnixMillis>(root, "expected_start_ms")};
 }
 
+Result<report::JobSpeed> SpeedFromAnswer(std::string_view body) {
+  const auto parsed = Document::Parse(body);
+  const auto list = ListOf(parsed, "points");
+  RETURN_IF_ERROR(list);
+  report::JobSpeed speed;
+  for (const Value entry : list->items()) {
+    const auto from = Told<core::UnixMillis>(entry, "from_ms");
+    const auto to = Told<core::UnixMillis>(entry, "to_ms");
+    const auto rate = Told<double>(entry, "steps_per_second");
+    if (from && to && rate) speed.points.push_back({*from, *to, *rate});
+  }
+  const Value prediction = RootOf(parsed)["prediction"];
+  speed.low = Told<double>(prediction, "low");
+  speed.middle = Told<double>(prediction, "middle");
+  speed.high = Told<double>(prediction, "high");
+  return speed;
+}
+
 Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body) {
   const auto parsed = Document::Parse(body);
   const auto list = ListOf(parsed, "gpus");

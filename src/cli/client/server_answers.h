@@ -14,6 +14,7 @@
 #include "core/job_record.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "report/html/job_report.h"
 #include "report/jobs/job_tables.h"
 #include "study/simulation/replay/whatif.h"
 #include "study/usage/savings.h"
@@ -46,6 +47,7 @@ std::string SubmissionsJson(std::span<const core::Submission> submissions);
 core::Result<JobsAnswer> JobsFromAnswer(std::string_view body);
 core::Result<Considered> ConsideredFromAnswer(std::string_view body);
 core::Result<Why> WhyFromAnswer(std::string_view body);
+core::Result<report::JobSpeed> SpeedFromAnswer(std::string_view body);
 core::Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body);
 core::Result<report::NodeNow> NodeFromAnswer(std::string_view body);
 core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);

@@ -57,6 +57,20 @@ TEST(ServerAnswers, AMachineThatNobodyReadsIsUnknown) {
   EXPECT_EQ(cluster->memory, std::nullopt);
 }
 
+TEST(ServerAnswers, ASpeedIsReadWithoutWhatIsNoPoint) {
+  const auto told = SpeedFromAnswer(
+      R"({"points":[{"from_ms":5,"to_ms":7,"steps_per_second":2.5},{"from_ms":"x"},3],
+          "prediction":{"low":1,"middle":2,"high":null}})");
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->points.size(), 1U);
+  EXPECT_EQ(told->points[0].steps_per_second, 2.5);
+  EXPECT_EQ(told->low, 1);
+  EXPECT_EQ(told->high, std::nullopt);
+  EXPECT_EQ(SpeedFromAnswer(R"({"points":[],"prediction":null})")->middle, std::nullopt);
+  EXPECT_FALSE(SpeedFromAnswer("{}"));
+  EXPECT_FALSE(SpeedFromAnswer("no JSON"));
+}
+
 TEST(ServerAnswers, WhatIsNoAnswerIsRefused) {
   for (const char* bad : {"", "[]", "null", "<html>", "{}", R"({"jobs":{}})", R"({"jobs":[1]})",
                           R"({"gpus":1,"nodes":[],"why":3,"policies":"x"})"}) {

@@ -17,6 +17,7 @@
 #include "core/cluster.h"
 #include "core/job_record.h"
 #include "core/result.h"
+#include "core/speed_history.h"
 #include "core/submission.h"
 
 namespace sharewell::control {
@@ -67,6 +68,10 @@ class JobService {
 
   // Who goes before it in line; absent: it is not in line.
   virtual void Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) = 0;
+
+  // How fast it stepped so far. Absent: nothing of it is known here; the store may know, as of all
+  // that are over.
+  virtual std::optional<core::SpeedHistory> Speed(std::int64_t number) const = 0;
 
   virtual const JobBoard& board() const = 0;
   virtual EventHub& events() = 0;

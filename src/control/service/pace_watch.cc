@@ -35,16 +35,20 @@ core::StepsBy CountedBy(const engine::StepCount& steps) {
 }
 
 PaceWatch::PaceWatch(Parts parts, const GuardOptions& guard)
-    : parts_(std::move(parts)), guard_(guard) {}
+    : parts_(std::move(parts)),
+      guard_(guard),
+      speeds_({.store = parts_.store, .outbox = parts_.outbox, .wall = parts_.wall_at}) {}
 
 // Steps are seen as often as they are looked at, and a turn comes only when something happens.
+// Where turns come oftener than looks, none of them puts the next look off.
 std::optional<core::Seconds> PaceWatch::NextLook(const core::Snapshot& snapshot) {
   const auto running = snapshot.running();
   const bool any = std::any_of(running.begin(), running.end(), [&](core::JobId id) {
     return !snapshot.job(id).allocation.gpus.empty() && parts_.live.Find(id) != nullptr;
   });
   if (!any) return std::nullopt;
-  return std::max(snapshot.now(), looked_) + kLookEvery;
+  if (looked_ + kLookEvery < snapshot.now()) looked_ = snapshot.now();
+  return looked_ + kLookEvery;
 }
 
 Standing PaceWatch::StandingNow(LiveJob& job) const {
@@ -94,6 +98,8 @@ void PaceWatch::OnVerdict(const core::Snapshot& snapshot, std::span<const Standi
     TellPace(job, snapshot.job(standing.job).estimate, standing.gpus);
     ExtendLimit(job, standing);
     Show(job, standing, show);
+    speeds_.Look(job, parts_.engine.StepsOf(standing.job), snapshot.now(),
+                 JobsOn(standing.gpus, standing.job, snapshot, parts_.live));
   }
   if (show) shown_seen_ = snapshot.now();
   LearnPairs(verdict.pairs);
@@ -121,6 +127,13 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
   if (!record.steps_per_second && told) record.steps_per_second = told->PerSecond();
   record.slowdown = pace.slowdown;
   parts_.board.Put(record);
+}
+
+void PaceWatch::TakeSpeed(LiveJob& job) {
+  JobRecord& record = job.record;
+  const auto told = job.id.valid() ? parts_.engine.StepsOf(job.id) : std::nullopt;
+  const auto mean = speeds_.End(job, told);
+  if (core::IsOver(record.phase) && mean) record.steps_per_second = mean;
 }
 
 // It outlives the server. What is seen longer is seen better, but hardly.

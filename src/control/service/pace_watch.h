@@ -14,11 +14,13 @@
 #include "control/service/job_board.h"
 #include "control/service/parts/live_jobs.h"
 #include "control/service/parts/outbox.h"
+#include "control/service/parts/speed_keeper.h"
 #include "control/service/service.h"
 #include "core/cluster.h"
 #include "core/renumbering.h"
 #include "core/snapshot.h"
 #include "engine/live/live_engine.h"
+#include "store/job_store.h"
 
 namespace sharewell::control {
 
@@ -37,10 +39,12 @@ class PaceWatch final : public Readings {
     LiveJobs& live;
     Outbox& outbox;
     JobBoard& board;
+    store::JobStore& store;
     Advisor& advisor;
     JobMonitor* monitor;
     core::Ratio max_slowdown;  // where a job states none
     std::function<core::UnixMillis()> wall;
+    std::function<core::UnixMillis(core::Seconds)> wall_at;  // at a time of the runner's clock
     std::function<void()> pairs_learnt;  // the advisor's policy is another one now
   };
   PaceWatch(Parts parts, const GuardOptions& guard);
@@ -51,11 +55,14 @@ class PaceWatch final : public Readings {
                  const Verdict& verdict) override;
 
   Guard& guard() { return guard_; }
+  SpeedKeeper& speeds() { return speeds_; }
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
   void TellPace(const LiveJob& job, const core::Estimate& believed,
                 const std::vector<core::GpuId>& on);
   // What the work of one that ends takes it alone; absent: not known. REQUIRES: it has an id.
   std::optional<core::Seconds> TimeAlone(const LiveJob& job) const;
+  // A run of it has ended. Once it is over its speed is that of its whole life.
+  void TakeSpeed(LiveJob& job);
   // It has ended well: what was seen of it is what the next of its kind is believed to need.
   // What that is.
   core::Profile LearnRun(const LiveJob& job);
@@ -70,6 +77,7 @@ class PaceWatch final : public Readings {
 
   const Parts parts_;
   Guard guard_;
+  SpeedKeeper speeds_;
   core::Seconds looked_;      // last
   core::Seconds passed_;      // between the last two looks
   core::Seconds shown_seen_;  // what running jobs were seen to use

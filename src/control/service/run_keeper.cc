@@ -132,6 +132,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
       if (told->steps > 0) record.steps_by = CountedBy(*told);
     }
   }
+  parts_.paces.TakeSpeed(*job);
   // What somebody typed says nothing about the next time.
   if (record.phase == Phase::kFinished && !record.asked.terminal) {
     told_.Ended(record, parts_.paces.LearnRun(*job));

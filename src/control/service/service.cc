@@ -103,6 +103,10 @@ void Service::Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer
   });
 }
 
+std::optional<core::SpeedHistory> Service::Speed(std::int64_t number) const {
+  return impl_->paces.speeds().Of(number);
+}
+
 const JobBoard& Service::board() const { return impl_->state.board; }
 EventHub& Service::events() { return impl_->journal.hub(); }
 

@@ -4,10 +4,11 @@
 // It is made of (service_impl.h): Restorer (how it comes to life), Mailbox (what was asked),
 // Submissions and JobActions (what that is), Admission (who may come in, who is held), JobQueue
 // (into the loop's queue and out of it), Loop (who decides), Beliefs (by what), PaceWatch (who
-// slows whom) and HostWatch (who starves), PlanKeeper (what was decided), LiveEngine (who runs),
-// RunKeeper (what became of it), ToldSteps (what it tells of itself), Pauses, NodeKeeper (GPUs that
-// come and go), ForeignIntake (jobs of a manager's own users), Journal (what is told and stored),
-// PublishedView (what readers see) and Housekeeping. What they share is ServiceState.
+// slows whom, and how fast they were) and HostWatch (who starves), PlanKeeper (what was
+// decided), LiveEngine (who runs), RunKeeper (what became of it), ToldSteps (what it tells of
+// itself), Pauses, NodeKeeper (GPUs that come and go), ForeignIntake (jobs of a manager's own
+// users), Journal (what is told and stored), PublishedView (what readers see) and Housekeeping.
+// What they share is ServiceState.
 //
 // One job has these shapes between the flag and the process, each on its own side of a border:
 //   core::Submission      what its user asked for: sent, stored, not changed by any decision
@@ -130,6 +131,7 @@ class Service final : public JobService {
   void Consider(core::Submission job, const core::Account& who,
                 Answer<core::JobRecord> answer) override;
   void Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) override;
+  std::optional<core::SpeedHistory> Speed(std::int64_t number) const override;
   const JobBoard& board() const override;
   EventHub& events() override;
   ServiceView View() const override;

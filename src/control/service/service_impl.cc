@@ -75,10 +75,12 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
              .live = state.live,
              .outbox = journal.outbox(),
              .board = state.board,
+             .store = store,
              .advisor = advisor,
              .monitor = monitor,
              .max_slowdown = options.max_slowdown,
              .wall = [this] { return journal.Wall(); },
+             .wall_at = [this](core::Seconds at) { return journal.wall().At(at); },
              .pairs_learnt = [this, &advisor] { loop.Follow(advisor.Policy()); }},
             options.guard),
       beliefs({.state = state,
@@ -170,7 +172,10 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
                 .runner = runner,
                 .advisor = advisor,
                 .user_name = options.user_name}) {
-  journal.OnOver([this](std::int64_t number, core::Phase how) { queue.Close(number, how); });
+  journal.OnOver([this](std::int64_t number, core::Phase how) {
+    paces.speeds().Forget(number);
+    queue.Close(number, how);
+  });
   loop.Watch(paces.guard(), paces);
 }
 
@@ -190,6 +195,7 @@ void Service::Impl::OnDecision(core::Seconds took) { view.turns().OnDecision(jou
 void Service::Impl::Work() {
   while (Turn()) {
   }
+  paces.speeds().KeepAll();
   (void)journal.CommitAll();  // what is still owed is found again by the next server
 }
 

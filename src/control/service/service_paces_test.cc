@@ -26,7 +26,7 @@ struct Training {
   bool tells = true;
 };
 
-// One machine with one GPU: loops that tell their steps once a second, and end by themselves or by
+// One machine with one GPU: loops that tell their steps once a tick, and end by themselves or by
 // their time limit.
 class PlayedRunner final : public engine::Runner {
  public:
@@ -50,7 +50,7 @@ class PlayedRunner final : public engine::Runner {
     return found;
   }
   bool Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) override {
-    if (events_.empty() && until.value_or(now + Seconds(1)) > now) {
+    if (events_.empty() && until.value_or(now + tick) > now) {
       if (runs.empty() && !until) return false;  // nothing ever happens
       Pass();
     }
@@ -70,6 +70,7 @@ class PlayedRunner final : public engine::Runner {
   };
   std::map<RunId, Run> runs;
   Seconds now{1000};
+  Seconds tick{1};  // between two tellings
 
  private:
   void End(RunId id, engine::RunEnd end) {
@@ -78,12 +79,12 @@ class PlayedRunner final : public engine::Runner {
     runs.erase(id);
   }
   void Pass() {
-    now += Seconds(1);
+    now += tick;
     const bool together = runs.size() > 1;
     std::vector<RunId> over, late;
     for (auto& [id, run] : runs) {
       const Training& loop = loops[id.job];
-      run.done += together ? loop.beside : 1;
+      run.done += (together ? loop.beside : 1) * tick.value;
       if (loop.tells) events_.push_back(engine::RunProgress{id, run.done * 10});
       const auto limit = run.limit ? run.limit : run.request.asked.time_limit;
       if (run.done >= loop.seconds) {
@@ -204,6 +205,74 @@ TEST_F(ServicePacesTest, TheMonitorIsToldWhenAJobTakesSteps) {
   Run(60);
   EXPECT_GT(monitor_.stepped[1], 50);
   EXPECT_EQ(monitor_.stepped[2], 0) << "it tells of none";
+}
+
+TEST_F(ServicePacesTest, ItIsLookedAtHoweverOftenSomethingHappens) {
+  runner_.tick = Seconds(0.25);
+  Submit({60, 1});
+  Run(20);
+  EXPECT_NEAR(Job(1).steps_per_second.value_or(0), 10, 0.1);
+}
+
+TEST_F(ServicePacesTest, ItsSpeedIsKeptOverItsLifeWithWhoWasBesideIt) {
+  Submit({200, 0.9});
+  Run(60);
+  EXPECT_NEAR(Job(1).steps_per_second.value(), 10, 0.1);
+  Submit({20, 0.9});
+  Run(60);
+  const auto live = service_->Speed(1);
+  ASSERT_TRUE(live);
+  EXPECT_NEAR(live->points().front().PerSecond(), 10, 0.1);
+  EXPECT_NEAR(live->points().at(70).PerSecond(), 9, 0.1) << "beside the other";
+  ASSERT_EQ(live->beside().size(), 3U);
+  EXPECT_THAT(live->beside()[1].jobs, testing::ElementsAre(2));
+  EXPECT_TRUE(live->beside()[2].jobs.empty());
+  Run(200);
+  const core::JobRecord job = Job(1);
+  ASSERT_EQ(job.phase, Phase::kFinished);
+  const core::SpeedHistory stored = jobs_.speeds.at(1);
+  EXPECT_EQ(stored.PerSecond(), job.steps_per_second) << "its mean, once it is over";
+  EXPECT_GT(job.steps_per_second.value(), 9.7);
+  EXPECT_LT(job.steps_per_second.value(), 9.95);
+  EXPECT_FALSE(service_->Speed(1)) << "the store has it";
+}
+
+TEST_F(ServicePacesTest, ASpeedOutlivesAServerThatIsKilled) {
+  Submit({300, 1});
+  Run(150);
+  ASSERT_TRUE(jobs_.speeds.contains(1)) << "stored now and then";
+  EXPECT_LT(jobs_.speeds.at(1).points().size(), 149U);
+  Begin();
+  Run(200);
+  ASSERT_EQ(Job(1).phase, Phase::kFinished);
+  const core::SpeedHistory& stored = jobs_.speeds.at(1);
+  double steps = 0;
+  for (const core::SpeedPoint& point : stored.points()) steps += point.steps;
+  EXPECT_NEAR(steps, 2990, 15) << "not one is lost";
+  EXPECT_NEAR(Job(1).steps_per_second.value(), 10, 0.1);
+  EXPECT_LE(stored.points().size(), core::SpeedHistory::kMostPoints);
+}
+
+TEST_F(ServicePacesTest, WhereNoStepsAreToldThereIsNoSpeed) {
+  Submit({30, 1, false});
+  Run(60);
+  ASSERT_EQ(Job(1).phase, Phase::kFinished);
+  EXPECT_FALSE(Job(1).steps_per_second);
+  EXPECT_TRUE(jobs_.speeds.empty());
+}
+
+TEST_F(ServicePacesTest, AStoreThatIsDownBeginsNoHistoryAnew) {
+  Submit({300, 1});
+  Run(150);
+  jobs_.unreadable = true;
+  const auto before = jobs_.speeds.at(1);
+  Begin();
+  Run(60);
+  EXPECT_EQ(jobs_.speeds.at(1), before);
+  jobs_.unreadable = false;
+  Run(200);
+  ASSERT_EQ(Job(1).phase, Phase::kFinished);
+  EXPECT_EQ(jobs_.speeds.at(1).points().front().from, before.points().front().from);
 }
 
 TEST_F(ServicePacesTest, AJobThatSharedIsNotEndedByItsTimeLimit) {

@@ -152,7 +152,13 @@ class MemoryJobs : public store::JobStore {
       last_event = event.id;
     }
     for (const auto& [name, value] : changes.kept) kept[name] = value;
+    for (const auto& [number, history] : changes.speeds) speeds[number] = history;
     return {};
+  }
+  core::Result<std::optional<core::SpeedHistory>> SpeedOf(std::int64_t number) override {
+    if (unreadable) return core::FailedError("the disk does not answer");
+    const auto found = speeds.find(number);
+    return found == speeds.end() ? std::nullopt : std::optional(found->second);
   }
   core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
     const std::lock_guard lock(mutex);
@@ -203,6 +209,7 @@ class MemoryJobs : public store::JobStore {
   bool full = false;
   std::map<std::int64_t, core::JobRecord> jobs;
   std::map<std::string, std::string> kept;
+  std::map<std::int64_t, core::SpeedHistory> speeds;
   std::int64_t last_event = 0;
   int phases_asked = 0;
   std::atomic<int> reads{0}, writes{0};           // of jobs

@@ -57,6 +57,44 @@ Gantt LifeOf(const JobRecord& job, core::UnixMillis now) {
   return gantt;
 }
 
+void AddSpeed(HtmlPage& page, const JobPageParts& parts) {
+  page.Section("Speed over its life");
+  const auto& points = parts.speed.points;
+  if (points.empty()) {
+    return page.Quiet(core::IsOver(parts.job.phase) ? "Unknown: no steps were told or seen."
+                                                    : "No steps were told or seen yet.");
+  }
+  const core::UnixMillis begin = points.front().from;
+  const double length = static_cast<double>(points.back().to - begin) / 1e3;
+  const double unit = length <= 15 * 60 ? 1 : length <= 5 * 3600 ? 60 : 3600;
+  ChartLine seen{"observed", {}, {}};
+  double most = parts.speed.high.value_or(parts.speed.middle.value_or(0));
+  for (const JobSpeed::Point& point : points) {
+    const double middle = static_cast<double>((point.from - begin) + (point.to - begin)) / 2e3;
+    seen.points.push_back({middle / unit, point.steps_per_second, 0, ""});
+    most = std::max(most, point.steps_per_second);
+  }
+  LineChart chart;
+  chart.title = fmt::format("steps a second of job {}", parts.job.number);
+  chart.x = {fmt::format("{} since its first step", unit == 1    ? "seconds"
+                                                    : unit == 60 ? "minutes"
+                                                                 : "hours"),
+             0, std::max(length, 1.0) / unit};
+  chart.y = AxisUpTo("steps a second", most);
+  chart.lines.push_back(std::move(seen));
+  const auto level = [&](const char* name, const std::optional<double>& at) {
+    if (!at) return;
+    chart.lines.push_back({name, {{0, *at, 0, ""}, {chart.x.most, *at, 0, ""}}, {}});
+  };
+  level("predicted alone", parts.speed.middle);
+  level("predicted, at least (95 %)", parts.speed.low);
+  level("predicted, at most (95 %)", parts.speed.high);
+  page.Chart("speed",
+             "Steps a second: the mean of each stretch of time, with whatever the job did between "
+             "its steps.",
+             chart);
+}
+
 // Charts of the machine and of the job, with what was not sampled in one list.
 void AddJobSamples(HtmlPage& page, const JobPageParts& parts) {
   page.Section("Samples");
@@ -107,6 +145,7 @@ std::string JobReport(const JobPageParts& parts, std::string_view made) {
   page.Listed(parts.why);
   page.Section("Everything that is known");
   page.Verbatim(JobPage(job, parts.now, kPageColumns));
+  AddSpeed(page, parts);
   AddJobSamples(page, parts);
   page.Section("The end of its log");
   for (const JobLog& log : parts.logs) {

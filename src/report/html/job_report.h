@@ -1,5 +1,5 @@
 // One job of a server as a page: its life, the decision that placed it in words, what it was
-// believed to need beside what was seen, its samples, and the end of its log.
+// believed to need beside what was seen, its speed, its samples, and the end of its log.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,21 @@ struct JobLog {
   std::string why = {};
 };
 
+// GET /jobs/{number}/speed: steps a second as observed, and as predicted, with the 95 % bounds.
+struct JobSpeed {
+  struct Point {
+    core::UnixMillis from = 0, to = 0;
+    double steps_per_second = 0;
+  };
+  std::vector<Point> points;
+  std::optional<double> low, middle, high;
+};
+
 struct JobPageParts {
   core::JobRecord job;
   core::UnixMillis now = 0;
   std::vector<std::string> why;  // as the server tells it, sentence by sentence
+  JobSpeed speed = {};
   std::vector<JobLog> logs;
   std::vector<SeriesRead> series;  // over JobRange
   std::string no_series = {};      // why there are none

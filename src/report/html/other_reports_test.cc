@@ -160,6 +160,12 @@ TEST(JobReport, TellsItsLifeAndWhatIsUnknown) {
   EXPECT_THAT(html, HasSubstr("runs, 4h 00m"));
   EXPECT_THAT(html, HasSubstr("Unknown: the store has no samples from this time"));
   EXPECT_THAT(html, HasSubstr("<pre>\nepoch 1\n</pre>"));
+  EXPECT_THAT(html, HasSubstr("Unknown: no steps were told or seen."));
+  parts.speed = {{{kNow - 4 * kHour, kNow - 2 * kHour, 3.5}, {kNow - 2 * kHour, kNow, 2}}, 3, 4, 5};
+  const std::string fast = JobReport(parts, "");
+  EXPECT_THAT(fast, HasSubstr("steps a second of job 17"));
+  EXPECT_THAT(fast, HasSubstr("predicted, at least (95 %)"));
+  EXPECT_THAT(fast, Not(HasSubstr("no steps were told")));
 }
 
 TEST(WeekFigures, CountsWhatWasUsedWastedAndWaitedFor) {

@@ -86,8 +86,8 @@ std::string Figures(const JobRecord& job, core::UnixMillis now) {
   Table table({{"", Align::kLeft}, {"believed", Align::kRight}, {"seen", Align::kRight}});
   const core::Profile& p = job.believed.profile;
   const auto row = [&](const char* name, const std::optional<std::string>& believed,
-                       const std::optional<std::string>& seen) {
-    if (believed || seen) {
+                       const std::optional<std::string>& seen, bool always = false) {
+    if (believed || seen || always) {
       table.Row({name, believed.value_or(kUnknown), seen.value_or(kUnknown)});
     }
   };
@@ -95,7 +95,8 @@ std::string Figures(const JobRecord& job, core::UnixMillis now) {
     return value ? std::optional<std::string>(write(*value)) : std::nullopt;
   };
   const auto number = [](double v) { return Number(v, v < 10 ? 2 : 1); };
-  row("steps/s", shown(p.steps_per_second, number), shown(job.steps_per_second, number));
+  row("steps/s", shown(p.steps_per_second, number), shown(job.steps_per_second, number),
+      job.steps.has_value());
   row("steps/s alone", std::nullopt,
       shown(job.alone, [&](const core::SeenRate& rate) { return number(rate.steps_per_second); }));
   row("slowdown", shown(job.asked.max_slowdown, [](double v) { return "<= " + Times(v); }),

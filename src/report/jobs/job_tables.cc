@@ -135,16 +135,17 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
         {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
          PlainText(job.user.name), StateCell(job), GpuCell(job),
          fmt::format("{}", fmt::join(job.beside, ",")), IsBounded(job) ? ShareOfSms(job) : "",
-         job.cores > 0 ? fmt::format("{:g}", job.cores) : "",
-         job.steps_per_second ? RateCell(job) : "", job.slowdown ? Times(*job.slowdown) : "",
-         WaitedCell(job, now), StartCell(job, now), RanCell(job, now)});
+         job.cores > 0 ? fmt::format("{:g}", job.cores) : "", job.attempt > 0 ? RateCell(job) : "",
+         job.slowdown ? Times(*job.slowdown) : "", WaitedCell(job, now), StartCell(job, now),
+         RanCell(job, now)});
   }
   // A column that says nothing of any job only takes room from the reasons.
   Columns columns;
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool says =
-        std::any_of(cells.begin(), cells.end(), [&](const auto& row) { return !row[i].empty(); });
+    const bool says = std::any_of(cells.begin(), cells.end(), [&](const auto& row) {
+      return !row[i].empty() && row[i] != kUnknown;
+    });
     if (!says) continue;
     columns.push_back(all[i]);
     kept.push_back(i);

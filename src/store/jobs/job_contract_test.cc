@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "store/job_store.h"
+#include "store/kept_jobs.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 #include "store/test_place.h"
@@ -231,6 +232,36 @@ TEST_F(JobContract, TidyingKeepsWhatLivesAndEveryNumber) {
   ASSERT_TRUE(store_->TidyJobs(4'000'000'000'000, 0));
   EXPECT_THAT(Numbers({}), ElementsAre(1500, 10));
   EXPECT_EQ(store_->LastEvent().value(), 1500);
+}
+
+TEST_F(JobContract, ASpeedStaysWithItsJobAndGoesWithIt) {
+  core::SpeedHistory first, second;
+  first.Count({1000, 0}, {5000, 10}, 0);
+  first.Look(2000, {7});
+  second.Count({1000, 0}, {9000, 10.5}, 0);
+  JobChanges changes;
+  changes.jobs = {PlainJob(1, "ann", Phase::kCancelled), PlainJob(2, "ann", Phase::kCancelled),
+                  PlainJob(3)};
+  changes.speeds = {{1, first}, {2, first}, {3, first}, {2, second}};
+  Write(changes);
+  store_ = Again();
+  EXPECT_EQ(store_->SpeedOf(1).value().value(), first);
+  EXPECT_EQ(store_->SpeedOf(2).value().value(), second) << "of two the last";
+  EXPECT_FALSE(store_->SpeedOf(4).value());
+  const auto kept = OpenKeptJobs(place_->where()).value();
+  core::UnixMillis since = 0;
+  const core::Bytes with = kept->EndedSince(since).value()["ann"];
+  place_->Run("UPDATE job_speed SET history = '[' WHERE job = 2");
+  EXPECT_FALSE(store_->SpeedOf(2).value()) << "damaged";
+  since = 0;
+  EXPECT_LT(kept->EndedSince(since).value()["ann"], with) << "it counts with its job";
+  ASSERT_TRUE(kept->KeepNewest("ann", core::Bytes(1)));
+  EXPECT_THAT(Numbers({}), ElementsAre(3));
+  EXPECT_FALSE(store_->SpeedOf(1).value());
+  Write({{PlainJob(1, "ann", Phase::kCancelled)}, {}, {}, {}, false, {{1, first}}});
+  ASSERT_TRUE(store_->TidyJobs(4'000'000'000'000, 10));
+  EXPECT_FALSE(store_->SpeedOf(1).value());
+  EXPECT_TRUE(store_->SpeedOf(3).value());
 }
 
 TEST_F(JobContract, F17_RecordsAreReadUpToSoManyBytes) {

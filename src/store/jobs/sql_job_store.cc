@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "store/jobs/job_json.h"
 #include "store/jobs/sql_shared_runs.h"
+#include "store/jobs/sql_speeds.h"
 #include "store/open_database.h"
 #include "store/samples/pending.h"
 
@@ -107,6 +108,7 @@ core::Result<void> SqlJobStore::PutRest(const JobChanges& changes) {
     return done;
   }
   RETURN_IF_ERROR(PutShared(*database_, changes.shared));
+  RETURN_IF_ERROR(PutSpeeds(*database_, changes.speeds));
   std::map<std::string, std::string_view> kept;
   for (const auto& [name, value] : changes.kept) kept[StoredName(name)] = value;
   rows.clear();
@@ -279,14 +281,17 @@ core::Result<std::optional<std::string>> SqlJobStore::Kept(const std::string& na
   return value;
 }
 
-core::Result<std::int64_t> SqlJobStore::RemoveSome(const std::string& sql, std::int64_t bound) {
-  std::int64_t removed = 0;
+core::Result<std::int64_t> SqlJobStore::RemoveSome(const std::string& sql, std::int64_t bound,
+                                                   bool jobs) {
+  std::vector<std::int64_t> removed;
   auto writing = Transaction::Begin(*database_, Access::kWrite, kJobsLock);
   RETURN_IF_ERROR(writing);
-  auto done = database_->Run(sql, {bound, kTidyRows}, [&](const Row&) { ++removed; });
+  auto done = database_->Run(sql, {bound, kTidyRows},
+                             [&](const Row& row) { removed.push_back(row.Integer(0)); });
+  if (done && jobs) done = RemoveSpeeds(*database_, removed);
   if (done) done = writing->Commit();
   RETURN_IF_ERROR(done);
-  return removed;
+  return static_cast<std::int64_t>(removed.size());
 }
 
 core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int64_t keep_events) {
@@ -300,7 +305,7 @@ core::Result<void> SqlJobStore::TidyJobs(core::UnixMillis ended_before, std::int
   const std::int64_t keep = std::max<std::int64_t>(1, keep_events);
   for (const auto& [sql, bound] : {std::pair(&jobs, ended_before), std::pair(&events, keep)}) {
     for (std::int64_t round = 0; round < kTidyRounds; ++round) {
-      const auto removed = RemoveSome(*sql, bound);
+      const auto removed = RemoveSome(*sql, bound, sql == &jobs);
       RETURN_IF_ERROR(removed);
       if (*removed < kTidyRows) break;
     }

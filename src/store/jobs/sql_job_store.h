@@ -30,6 +30,7 @@ class SqlJobStore final : public JobStore {
   core::Result<std::int64_t> LastEvent() override;
   core::Result<std::vector<core::Event>> Events(std::int64_t after, std::size_t most) override;
   core::Result<std::vector<core::SharedRun>> SharedRuns() override;
+  core::Result<std::optional<core::SpeedHistory>> SpeedOf(std::int64_t number) override;
   core::Result<std::optional<std::string>> Kept(const std::string& name) override;
   core::Result<std::map<std::string, std::string>> KeptUnder(const std::string& prefix) override;
   core::Result<void> RemoveShared(const std::string& user) override;
@@ -58,7 +59,8 @@ class SqlJobStore final : public JobStore {
   core::Result<void> WriteOnce(const JobChanges& changes);
   core::Result<void> PutJobs(const std::vector<core::JobRecord>& jobs);
   core::Result<void> PutRest(const JobChanges& changes);
-  core::Result<std::int64_t> RemoveSome(const std::string& sql, std::int64_t bound);
+  // `jobs`: what is removed are jobs, and what lies beside their records goes too.
+  core::Result<std::int64_t> RemoveSome(const std::string& sql, std::int64_t bound, bool jobs);
   // Within a transaction: whether what is written to is still the store that was opened.
   core::Result<void> SameStore();
 

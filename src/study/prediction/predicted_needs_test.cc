@@ -47,6 +47,9 @@ TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
               row->prediction[predict::Figure::kBusySeconds].median, 1e-12);
   ASSERT_TRUE(needs->gpu_memory_upper);
   EXPECT_GE(*needs->gpu_memory_upper, *needs->profile.gpu_memory);
+  ASSERT_TRUE(needs->pace_low && needs->pace_high && needs->profile.steps_per_second);
+  EXPECT_LT(*needs->pace_low, *needs->profile.steps_per_second);
+  EXPECT_GT(*needs->pace_high, *needs->profile.steps_per_second);
 }
 
 TEST_F(PredictNeedsTest, ACopyIsCalledByTheUsersName) {

@@ -102,6 +102,10 @@ export type Needs = {
   kernel_seconds: number | null;
   kernels_per_step: number | null;
   steps_per_second: number | null;
+  /** 95 % bound of a prediction */
+  steps_per_second_low: number | null;
+  /** 95 % bound of a prediction */
+  steps_per_second_high: number | null;
   /** alone */
   duration_seconds: number | null;
   /** of a prediction by this server: the graph that it keeps to learn from */
@@ -152,6 +156,10 @@ export type NeedsSent = {
   kernel_seconds?: number | null;
   kernels_per_step?: number | null;
   steps_per_second?: number | null;
+  /** 95 % bound of a prediction */
+  steps_per_second_low?: number | null;
+  /** 95 % bound of a prediction */
+  steps_per_second_high?: number | null;
   /** alone */
   duration_seconds?: number | null;
   /** as a prediction by this server gave it */
@@ -336,6 +344,7 @@ export type Job = {
   /** 128 + signal as a shell has it */
   exit_code: number | null;
   steps: number | null;
+  /** now; of one that is over, the mean between its first step and its last */
   steps_per_second: number | null;
   /** who counts them: the watcher inside of it, or the job itself */
   steps_by: "watcher" | "report_step" | null;
@@ -588,6 +597,44 @@ export type Nodes = {
       memory_used_bytes: number | null;
     } | null;
   })[];
+};
+
+export type Speed = {
+  schema: 1;
+  number: number;
+  /** in order of time, at most 240: the longer its life, the more time is in each; empty: no steps were told or seen */
+  points: {
+    /** Unix milliseconds. */
+    from_ms: number;
+    /** Unix milliseconds. */
+    to_ms: number;
+    /** observed: the mean, with whatever it did between its steps */
+    steps_per_second: number;
+  }[];
+  /** in order of time, at most 120; a time in which nobody looked is in none */
+  neighbours: {
+    /** Unix milliseconds. */
+    from_ms: number;
+    /** Unix milliseconds. */
+    to_ms: number;
+    /** that shared a GPU with it; empty: it was alone */
+    jobs: number[];
+  }[];
+  /** observed: the mean between its first step and its last */
+  steps_per_second: number | null;
+  /** observed while it had its GPUs to itself */
+  steps_per_second_alone: number | null;
+  /** steps a second that were predicted; null: none were */
+  prediction: {
+    /** 95 % bound */
+    low: number | null;
+    /** median */
+    middle: number;
+    /** 95 % bound */
+    high: number | null;
+    /** alone on this model */
+    gpu: string;
+  } | null;
 };
 
 export type Neighbours = {
@@ -886,6 +933,7 @@ export type ReadPath =
   | `/api/v1/jobs/${string}/logs`
   | `/api/v1/jobs/${string}/neighbours`
   | `/api/v1/jobs/${string}/samples`
+  | `/api/v1/jobs/${string}/speed`
   | `/api/v1/jobs/${string}/step`
   | `/api/v1/jobs/${string}/terminal`
   | `/api/v1/jobs/${string}/why`

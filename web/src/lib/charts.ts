@@ -8,11 +8,19 @@ export interface Line {
   points: [number, number | null][];  // Unix milliseconds, in the chart's unit
 }
 
-/** What was believed: from its middle to its 95 % bound, where there is one. */
+/** What was believed: from its middle (or its lower 95 % bound) to its upper one, where there is one. */
 export interface Band {
   name: string;
   value: number;
+  lower?: number | null;
   upper: number | null;
+}
+
+/** A time that something was so in, drawn behind the lines: as many stripes as it has colours ("--c3"). */
+export interface Stretch {
+  from: number;
+  to: number;
+  colours: string[];
 }
 
 export interface ChartData {
@@ -20,6 +28,7 @@ export interface ChartData {
   unit: string;
   lines: Line[];
   band: Band | null;
+  stretches?: Stretch[];
   from: number;
   to: number;
 }
@@ -57,8 +66,9 @@ function drawBand(plot: uPlot, band: Band): void {
   ctx.fillStyle = ctx.strokeStyle = cssColour("--c7");
   if (band.upper !== null) {
     const top = clamp(plot.valToPos(band.upper, "y", true));
+    const bottom = typeof band.lower === "number" ? clamp(plot.valToPos(band.lower, "y", true)) : middle;
     ctx.globalAlpha = 0.13;
-    ctx.fillRect(bbox.left, top, bbox.width, middle - top);
+    ctx.fillRect(bbox.left, top, bbox.width, bottom - top);
   }
   ctx.globalAlpha = 0.9;
   ctx.lineWidth = 1.5;
@@ -67,6 +77,21 @@ function drawBand(plot: uPlot, band: Band): void {
   ctx.moveTo(bbox.left, middle);
   ctx.lineTo(bbox.left + bbox.width, middle);
   ctx.stroke();
+  ctx.restore();
+}
+
+function drawStretches(plot: uPlot, stretches: Stretch[]): void {
+  const { ctx, bbox } = plot;
+  const x = (time: number) => Math.max(bbox.left, Math.min(bbox.left + bbox.width, plot.valToPos(time / 1000, "x", true)));
+  ctx.save();
+  ctx.globalAlpha = 0.22;
+  for (const { from, to, colours } of stretches) {
+    const height = bbox.height / colours.length;
+    colours.forEach((colour, i) => {
+      ctx.fillStyle = cssColour(colour);
+      ctx.fillRect(x(from), bbox.top + i * height, Math.max(1, x(to) - x(from)), height);
+    });
+  }
   ctx.restore();
 }
 
@@ -133,6 +158,7 @@ export class Chart {
         })),
       ],
       hooks: { drawClear: [(plot) => {
+        if (this.data.stretches) drawStretches(plot, this.data.stretches);
         if (this.data.band) drawBand(plot, this.data.band);
       }] },
     };

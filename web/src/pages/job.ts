@@ -1,6 +1,6 @@
-// One job: its life, where it is and why, what was believed of it beside what was seen, its samples and its log.
+// One job: its life, where it is and why, what was believed of it beside what was seen, its speed, its samples and its log.
 import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
-import type { Job, Neighbours, Samples, Why } from "../lib/api_types";
+import type { Job, Neighbours, Samples, Speed, Why } from "../lib/api_types";
 import { Chart } from "../lib/charts";
 import { h, show } from "../lib/dom";
 import { bytes, clock, duration, guestInWords, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, toldInWords, until as untilTime, UNKNOWN } from "../lib/format";
@@ -13,6 +13,7 @@ import { lifeOf } from "./job_life";
 import { neighboursCard } from "./job_neighbours";
 import { logView } from "./job_log";
 import { chartsOf } from "./job_samples";
+import { speedChart, speedLegend, speedWords } from "./job_speed";
 
 const SAMPLES_EVERY = 5000;
 
@@ -81,8 +82,8 @@ export const jobPage: MakePage = (at, argument) => {
   const id = Number(argument);
   const until = new Until();
   const charts = new Map<string, Chart>();
-  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div"), besideAt = h("div");
-  let job: Job | null = null, why: Why | null = null, neighbours: Neighbours | null = null, said = "", asking = false;
+  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div"), besideAt = h("div"), speedSaid = h("div"), speedAt = h("div"), speedKey = h("div");
+  let job: Job | null = null, why: Why | null = null, neighbours: Neighbours | null = null, speed: Speed | null = null, speedDrawn: Chart | null = null, said = "", asking = false;
 
   const act = async (action: string) => {
     try {
@@ -112,6 +113,8 @@ export const jobPage: MakePage = (at, argument) => {
       h("div", { class: "half" }, h("div", {}, whyCard(shown, why), advice.length > 0
         ? card("Advice", { id: "advice" }, h("ul", { class: "plain" }, ...advice.map((words) => h("li", {}, words)))) : null,
         placeOf(shown, all)), believedAndSeen(shown)));
+    show(speedSaid, speedWords(shown, speed, isOver(shown)));
+    show(speedKey, ...(speed === null ? [] : speedLegend(speed, all)));
     show(besideAt, neighboursCard(neighbours, all));
   };
 
@@ -129,11 +132,27 @@ export const jobPage: MakePage = (at, argument) => {
     asking = false;
   };
 
+  const drawSpeed = () => {
+    const data = speed === null ? null : speedChart(speed);
+    draw();
+    if (data === null) return;
+    if (speedDrawn) return speedDrawn.update(data);
+    speedDrawn = new Chart(data, `job-${id}`);
+    speedAt.append(speedDrawn.element);
+    speedDrawn.make();
+  };
+
   let lastSamples = 0, sampling = false;
   const askSamples = async () => {
     // On a busy server one round may take longer than the time to the next.
     if (sampling || !job || (isOver(job) && lastSamples > (job.ended_ms ?? 0) + 8000)) return;
     sampling = true;
+    try {
+      speed = await get<Speed>(`/api/v1/jobs/${id}/speed`, {}, until.abort.signal);
+      if (!until.over) drawSpeed();
+    } catch (error) {
+      if (!until.over && speed === null) show(speedSaid, problem(wordsOf(error)));
+    }
     try {
       const [samples, beside] = await Promise.all([
         get<Samples>(`/api/v1/jobs/${id}/samples`, {}, until.abort.signal),
@@ -165,7 +184,7 @@ export const jobPage: MakePage = (at, argument) => {
   };
 
   show(head, note("Asking the server …"));
-  at.append(head, body, besideAt, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
+  at.append(head, body, card("Speed over its life", { id: "speed" }, speedSaid, speedAt, speedKey), besideAt, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
   until.add(live.stream.onEvent((event) => {
     if (event === null || event.job === id || event.job === 0) void ask();
   }));
@@ -173,10 +192,13 @@ export const jobPage: MakePage = (at, argument) => {
   until.add(onToken(() => void ask()));
   until.every(1000, draw);
   until.every(SAMPLES_EVERY, () => void askSamples());
-  const recolour = () => charts.forEach((chart) => chart.make());
+  const recolour = () => [...charts.values(), ...(speedDrawn ? [speedDrawn] : [])].forEach((chart) => chart.make());
   window.addEventListener("themechange", recolour);
   until.add(() => window.removeEventListener("themechange", recolour));
-  until.add(() => charts.forEach((chart) => chart.destroy()));
+  until.add(() => {
+    charts.forEach((chart) => chart.destroy());
+    speedDrawn?.destroy();
+  });
   void ask().then(askSamples);
   return { title: `Job ${argument}`, stop: () => until.stop() };
 };

@@ -84,6 +84,10 @@ Result<std::string> JobReportPage(const ReportFlags& flags) {
   if (const auto body = client.Get(fmt::format("/jobs/{}/why", number))) {
     if (auto why = WhyFromAnswer(*body)) parts.why = std::move(why->sentences);
   }
+  // A server of an older version does not know it.
+  if (const auto body = client.Get(fmt::format("/jobs/{}/speed", number))) {
+    if (auto speed = SpeedFromAnswer(*body)) parts.speed = std::move(*speed);
+  }
   for (const bool errors : {false, true}) parts.logs.push_back(LogOf(client, number, errors));
   // A store that is named must be there; without one the page does without samples.
   const auto store = OpenStoreThatIsThere(flags.store);

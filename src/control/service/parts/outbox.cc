@@ -17,7 +17,7 @@ void Append(std::vector<T>& to, const std::vector<T>& from) {
 
 bool Empty(const store::JobChanges& changes) {
   return changes.jobs.empty() && changes.events.empty() && changes.shared.empty() &&
-         changes.kept.empty();
+         changes.kept.empty() && changes.speeds.empty();
 }
 
 std::set<std::int64_t> NumbersIn(const store::JobChanges& changes) {
@@ -69,6 +69,10 @@ void Outbox::AddShared(core::SharedRun run) {
 void Outbox::AddKept(const std::string& name, std::string value) {
   std::erase_if(owed_.kept, [&](const auto& kept) { return kept.first == name; });
   owed_.kept.emplace_back(name, std::move(value));
+}
+
+void Outbox::AddSpeed(std::int64_t number, core::SpeedHistory history) {
+  speeds_[number] = std::move(history);
 }
 
 void Outbox::AddEnded(engine::RunId run) { ended_.push_back(run); }
@@ -161,6 +165,7 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
   Append(all.events, changes.events);  // what is owed happened first
   Append(all.shared, changes.shared);
   Append(all.kept, changes.kept);
+  all.speeds.assign(speeds_.begin(), speeds_.end());
   // What is owed alone is what happened: ends above all.
   all.may_use_reserve = changes.may_use_reserve || Empty(changes);
   CoverFailed(all.events);
@@ -179,6 +184,7 @@ core::Result<Outbox::Stored> Outbox::Commit(store::JobChanges changes) {
     }
   }
   owed_ = {};
+  speeds_.clear();
   dirty_.clear();
   unsure_.clear();
   next_event_ = next;

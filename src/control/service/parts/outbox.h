@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,6 +39,8 @@ class Outbox {
   void AddEvent(core::UnixMillis at, std::string kind, std::int64_t job, std::string text);
   void AddShared(core::SharedRun run);
   void AddKept(const std::string& name, std::string value);
+  // In the place of what is owed of the same job.
+  void AddSpeed(std::int64_t number, core::SpeedHistory history);
   void AddEnded(engine::RunId run);
 
   struct Stored {
@@ -57,8 +60,9 @@ class Outbox {
   bool LookAtStore();
 
   bool owes_records() const { return !dirty_.empty(); }
-  // How much waits to be stored. Bounded by the live jobs, and by kMostEvents and kMostShared:
-  // where nothing can be stored for long the oldest events and pairs go, never an end of a job.
+  // How much waits to be stored, speeds aside. Bounded by the live jobs, and by kMostEvents and
+  // kMostShared: where nothing can be stored for long the oldest events and pairs go, never an end
+  // of a job.
   std::size_t owed() const;
   static constexpr std::size_t kMostEvents = 10'000, kMostShared = 1'000;
   const std::string& problem() const {
@@ -83,6 +87,7 @@ class Outbox {
   const Say say_;
   std::int64_t next_event_ = 1;
   store::JobChanges owed_;
+  std::map<std::int64_t, core::SpeedHistory> speeds_;
   std::set<std::int64_t> dirty_;    // numbers
   std::int64_t failed_ = 0;         // the last event id that a failed write had
   core::UnixMillis failed_at_ = 0;  // when
