@@ -94,6 +94,7 @@ void ApiImpl::AddRoutes() {
   AddLimitsRoute();
   AddSpeedRoute();
   AddTokenRoutes();
+  AddSignInRoutes();
   AddEventRoute();
   AddPageRoutes();
 }

@@ -130,6 +130,8 @@ struct ApiOptions {
   // Must not wait; none: as guests.
   std::function<UnknownJobs(const core::Account& who)> unknown = {};
   std::vector<PageFile> page = {};  // the dashboard; none: it is not built in
+  // Where a browser finds the dashboard, "http://127.0.0.1:10401/"; empty: nowhere. Any thread.
+  std::function<std::string()> dashboard = {};
 };
 
 // The form of every error.

@@ -39,6 +39,7 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddLimitsRoute();
   void AddSpeedRoute();
   void AddTokenRoutes();
+  void AddSignInRoutes();
   void AddEventRoute();
   void AddPageRoutes();
 

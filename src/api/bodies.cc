@@ -112,4 +112,16 @@ core::Result<std::string> ParseTokenLabel(std::string_view body) {
   return label;
 }
 
+core::Result<std::string> ParseSignInCode(std::string_view body) {
+  const auto parsed = store::ParseSent(body);
+  RETURN_IF_ERROR(parsed);
+  std::string error, code;
+  json::Reader reader(parsed->root(), "", json::Trust::kSent, error);
+  reader.Text("code", code, 200);
+  reader.RefuseOthers();
+  if (error.empty() && code.empty()) error = "code: missing; it stands in the link that signs in";
+  if (!error.empty()) return UsageError("{}", error);
+  return code;
+}
+
 }  // namespace sharewell::api

@@ -32,4 +32,7 @@ core::Result<SimulateAsked> SimulateAskedOf(
 // {"label":"..."}, or nothing at all: what a new token is for.
 core::Result<std::string> ParseTokenLabel(std::string_view body);
 
+// {"code":"..."}: of a link that signs in.
+core::Result<std::string> ParseSignInCode(std::string_view body);
+
 }  // namespace sharewell::api

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 namespace sharewell::core {
 namespace {
+
+constexpr std::size_t kMostNamed = 20;  // of the jobs that one waits for
 
 struct HoldWords {
   std::int64_t number;
@@ -19,7 +23,13 @@ struct HoldWords {
     return "held: its process ended while it was paused; it begins anew when it is released";
   }
   std::string operator()(const hold::AfterJob& one) const {
-    return fmt::format("waits for job {}", one.job);
+    if (one.others.empty()) return fmt::format("waits for job {}", one.job);
+    std::vector<std::int64_t> named = one.others;
+    named.insert(named.begin(), one.job);
+    const std::size_t more = named.size() - std::min(named.size(), kMostNamed);
+    named.resize(named.size() - more);
+    const std::string rest = more == 0 ? "" : fmt::format(" and {} more", more);
+    return fmt::format("waits for jobs {}{}", fmt::join(named, ", "), rest);
   }
   std::string operator()(const hold::NoNodes& one) const {
     return fmt::format("held until there are nodes for it: {}; {}", one.why, WhatToDo());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace sharewell::core {
 
@@ -23,9 +24,10 @@ struct Paused {
 struct EndedPaused {
   friend bool operator==(const EndedPaused&, const EndedPaused&) = default;
 };
-// A job that it comes after is not over. There may be more of them.
+// Jobs that it comes after are not over: `job` and `others`.
 struct AfterJob {
   std::int64_t job = 0;
+  std::vector<std::int64_t> others = {};
   friend bool operator==(const AfterJob&, const AfterJob&) = default;
 };
 // It stands in the queue of a cluster's manager, and none of the nodes that are there could run it:

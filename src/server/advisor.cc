@@ -79,6 +79,7 @@ core::Result<void> ServerAdvisor::Check(const core::Account& user, const Submiss
   }
   if (!submission.image.empty()) {
     if (auto ok = engine::CheckImage(submission.image); !ok) return ok;
+    if (impl_->options.check_images) RETURN_IF_ERROR(impl_->options.check_images());
   }
   return CheckFitsHere(submission, impl_->cluster);
 }

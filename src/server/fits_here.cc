@@ -24,6 +24,24 @@ std::string GpusInWords(const core::Cluster& cluster) {
   return parts.empty() ? "no GPU" : fmt::format("{}", fmt::join(parts, " and "));
 }
 
+// What is predicted of a model's graph is sure enough to refuse by where even its lower bound is
+// more than any GPU has. That bound lies as far below the median as the upper one above it: errors
+// of memory are factors. What was seen is not refused: frameworks keep what room there is.
+core::Result<void> CheckPredictedMemory(const Submission& submission, core::Bytes most) {
+  if (submission.gpu_memory || !submission.needs) return {};  // the user's own word stands
+  const core::Needs& needs = *submission.needs;
+  const auto& median = needs.profile.gpu_memory;
+  const auto& upper = needs.gpu_memory_upper;
+  if (needs.sources.gpu_memory != core::Source::kPredicted || !median || !upper) return {};
+  const core::Bytes least(median->value * std::min(1.0, median->value / upper->value));
+  if (!(least > most)) return {};
+  return core::UsageError(
+      "it is predicted to need {} of GPU memory, at least {} ({}), and the largest GPU that it "
+      "allows has {}; use a smaller --batch, or give --gpu-memory SIZE if you know that it needs "
+      "less",
+      core::SizeText(*median), core::SizeText(least), needs.from, core::SizeText(most));
+}
+
 }  // namespace
 
 core::Result<void> CheckFitsHere(const Submission& submission, const core::Cluster& cluster) {
@@ -81,7 +99,7 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
         "it asks for {} of GPU memory, and the largest GPU that it allows has {}",
         core::SizeText(*submission.gpu_memory), core::SizeText(memory));
   }
-  return {};
+  return CheckPredictedMemory(submission, memory);
 }
 
 }  // namespace sharewell::server

@@ -98,6 +98,7 @@ Result<void> Server::Parts::MakeAdvisor() {
        .pauses_runs = runner && runner->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
        .say = options.say,
+       .check_images = runner ? std::function<Result<void>()>(CheckContainerRuntime) : nullptr,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});
   RETURN_IF_ERROR(made);
   advisor = std::move(*made);
@@ -171,6 +172,7 @@ Result<void> Server::Parts::MakeApi() {
   api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who.uid); };
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
+  api_options.dashboard = [this] { return DashboardAddress(options, *http); };
   StudyParts parts{&machine,      &catalogue,     service.get(),        watch.get(),
                    learner.get(), advisor.get(),  options.store,        jobs->Id(),
                    options.state, options.policy, options.max_slowdown, options.match_patience};

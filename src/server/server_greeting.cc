@@ -6,6 +6,7 @@
 
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "server/dashboard.h"
 #include "server/server_parts.h"
 
 namespace sharewell::server {
@@ -83,6 +84,23 @@ void GreetFromAddresses(const std::vector<http::ListenAddress>& addresses,
 }
 
 }  // namespace
+
+std::string DashboardAddress(const ServerOptions& options, const http::HttpServer& http) {
+  if (DashboardFiles().empty()) return {};
+  for (std::size_t i = 0; i < options.addresses.size(); ++i) {
+    const http::ListenAddress& address = options.addresses[i];
+    if (address.kind == http::ListenKind::kUnix) continue;
+    http::Endpoint at = address.endpoint;
+    at.port = http.Port(i);
+    if (at.port == 0) continue;  // another program holds it
+    if (address.kind == http::ListenKind::kTcp) return fmt::format("http://{}/", at.Text());
+    // A certificate is for a name; "all addresses" is none.
+    return fmt::format("https://{}:{}/", options.node, at.port);
+  }
+  return {};
+}
+
+std::string Server::Dashboard() const { return DashboardAddress(parts_->options, *parts_->http); }
 
 std::vector<std::string> Server::Greeting() const {
   const Parts& all = *parts_;

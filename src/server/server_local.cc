@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text/words.h"
+#include "engine/local/container.h"
 #include "engine/local/gpu_sharing.h"
 #include "platform/files/watcher_files.h"
 #include "platform/machine/cpu_topology.h"
@@ -34,6 +35,12 @@ bool Server::Parts::KeepsShares() const {
   return std::all_of(machine.gpus.begin(), machine.gpus.end(), [&](const control::GpuView& gpu) {
     return gpu.simulated || (mps && !gpu.gpu.uuid.starts_with("MIG-"));
   });
+}
+
+Result<void> CheckContainerRuntime() {
+  const auto runtime = engine::FindContainerRuntime();
+  if (!runtime) return core::UsageError("--image: {}", runtime.error().message);
+  return {};
 }
 
 Result<void> Server::Parts::EndRuns() {

@@ -41,6 +41,11 @@
 
 namespace sharewell::server {
 
+// Where a browser finds the dashboard; empty: nowhere (server_greeting.cc).
+std::string DashboardAddress(const ServerOptions& options, const http::HttpServer& http);
+// Whether an image can be run on this machine (server_local.cc).
+core::Result<void> CheckContainerRuntime();
+
 // How Slurm is asked: by its own commands.
 struct SlurmCommands {
   std::unique_ptr<engine::SlurmDriver> driver;

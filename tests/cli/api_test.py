@@ -57,6 +57,43 @@ class ApiTest(ProgramTest):
         self.assertIn("create, list or revoke", self.fail_with(2, "token", "crate"))
         self.assertIn("no user", self.fail_with(2, "token", "create", "--user", "no such user", "--store", "s.db"))
 
+    def test_a_link_signs_in_once(self):
+        made = self.server.ask("POST", "/api/v1/sign-in/link", "")
+        if made.status == 501:
+            self.skipTest("this program was built without its dashboard")
+        self.assertEqual(self.status("POST", "/api/v1/sign-in/link", ""), 401)
+        link = made.json()["link"]
+        self.assertRegex(link, rf"^http://127\.0\.0\.1:{self.server.port}/#code=[0-9a-f]{{32}}$")
+        code = link.split("=")[1]
+        sign_in = lambda body, headers=None: self.server.ask("POST", "/api/v1/sign-in", body, headers, self.server.tcp())
+        self.assertEqual(sign_in({"code": code}, {"Origin": "https://evil.example"}).status, 403)
+        for wrong in ("", "{", "[]", {"code": 5}, {"kode": code}, {}):
+            self.assertEqual(sign_in(wrong).status, 400, wrong)
+        session = sign_in({"code": code})
+        self.assertEqual((session.status, session.json()["user"]), (201, made.json()["user"]))
+        mine = {"Authorization": "Bearer " + session.json()["secret"]}
+        self.assertEqual(self.status("POST", "/api/v1/jobs", NAP, mine), 201)
+        self.assertEqual(self.status("GET", "/api/v1/jobs/1/logs", None, mine), 200)
+        self.assertEqual(self.status("POST", "/api/v1/gpus/0/drain", None, mine), 403, "it is no admin's")
+        self.assertEqual(self.status("POST", "/api/v1/sign-in/link", "", mine), 403, "it makes no links")
+        again = sign_in({"code": code})
+        self.assertEqual(again.status, 403)
+        self.assertIn("sharewell dashboard", again.json()["detail"])
+        statuses = [sign_in({"code": "0" * 32}).status for _ in range(12)]
+        self.assertEqual(set(statuses), {403, 429})
+        self.assertNotIn(code, self.server.said())
+        self.assertRegex(self.server.said(), rf"^sharewell: dashboard: http://127\.0\.0\.1:{self.server.port}/ \(`sharewell dashboard --server ")
+        printed = self.run_program("dashboard", "--server", str(self.server.socket)).stdout
+        self.assertRegex(printed, r"^http://127\.0\.0\.1:\d+/#code=[0-9a-f]{32}\n$")
+        self.assertNotEqual(printed.strip(), link)
+        self.assertEqual(json.loads(self.succeed("dashboard", "--json", "--server", str(self.server.socket)))["user"], made.json()["user"])
+
+    def test_tokens_as_json(self):
+        for place in (("--store", "s.db"), ("--server", str(self.server.socket))):
+            made = json.loads(self.run_program("token", "create", "--json", *place).stdout)
+            self.assertEqual(made["id"], made["secret"].split(".")[0])
+            self.assertEqual(json.loads(self.succeed("token", "revoke", made["id"], "--json", *place))["id"], made["id"])
+
     def test_browsers_on_behalf_of_others_are_refused(self):
         mine = self.token()
         own = f"127.0.0.1:{self.server.port}"

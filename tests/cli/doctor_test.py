@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import unittest
 
 from program import ProgramTest
@@ -20,7 +21,10 @@ class Doctor(ProgramTest):
                 self.assertLessEqual(len(line), 100, line)
         # Not every machine tells its clock: then the collector works in part.
         self.assertRegex(text, r"(?m)^  cpu +(works|partly)  ")
-        self.assertRegex(text, r"\d+ of \d+ work, at least in part\.\n$")
+        *rows, verdict = text.strip().split("\n\n")
+        self.assertRegex(" ".join(verdict.split()), r"^(ready to share \d+ GPU|no GPU was found).*; (\d+ things? to improve: .*|nothing to improve)$")
+        facts = re.findall(r"(?m)^  .*?  (?:works|partly|absent) +(\S.{40,})$", "\n".join(rows))
+        self.assertEqual(len(facts), len(set(facts)), facts)
         self.assertNotIn("\x1b", text)
 
     def test_json(self):

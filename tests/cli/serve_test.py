@@ -339,6 +339,11 @@ class Queue(ServedTest):
 
     def test_hold_release_and_after(self):
         first = self.submit(*CPU, "--hold", "--", "true")
+        second = self.submit(*CPU, "--hold", "--", "true")
+        both = self.submit(*CPU, "--after", f"{first},{second}", "--", "true")
+        self.assertEqual(self.job(both)["reason"], f"waits for jobs {first}, {second}")
+        self.assertEqual(self.job(both)["hold"], {"kind": "after", "job": first, "others": [second]})
+        self.ask("cancel", str(second))
         then = self.submit(*CPU, "--after", str(first), "--", "true")
         self.assertEqual({self.job(first)["phase"], self.job(then)["phase"]}, {"held"})
         self.assertIn("held", self.said("hold", str(first)))
@@ -384,6 +389,8 @@ class Refused(ServedTest):
                             (["--memory", "10X", "--", "true"], "--memory: '10X'"),
                             (["--cpus", "many", "--", "true"], "--cpus (or auto): 'many'"),
                             (["--time", "0", "--", "true"], "--time: '0'"),
+                            (["--time", "5", "--", "true"], "write 5m for minutes, 5s for seconds"),
+                            (["--model", str(MODEL), "--batch", "999999", "--", "true"], "use a smaller --batch, or give --gpu-memory"),
                             (["--max-slowdown", "0.5", "--", "true"], "from 1 to 100"),
                             (["--sm-share", "60", "--", "true"], "a percentage from 1 to 100, like 60%"),
                             (["--sm-share", "60%", "--gpus", "2", "--", "true"], "give --gpus 1"),
@@ -401,6 +408,13 @@ class Refused(ServedTest):
             with self.subTest(args=args):
                 self.assertIn(words, self.refused(2, "submit", *args))
         self.assertEqual(self.json("jobs", "--all")["jobs"], [])
+
+    def test_an_image_needs_a_container_runtime(self):
+        self.server.kill(signal.SIGTERM)
+        with unittest.mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
+            self.server.start()
+        message = self.refused(2, "submit", "--image", "docker.io/library/debian:12", "--", "true")
+        self.assertIn("--image: an image needs podman, docker or apptainer", message)
 
     def test_a_job_that_is_not_there(self):
         for command in ("job", "why", "logs", "cancel", "hold", "release"):

@@ -22,6 +22,7 @@ say "installed $(dpkg-query -W sharewell), $(dpkg -L sharewell | wc -l) paths, w
 [ -z "$(dpkg --verify sharewell)" ] || die "$(dpkg --verify sharewell)"
 [ "$(getent passwd sharewell | cut -d: -f7)" = /usr/sbin/nologin ] || die "the user: $(getent passwd sharewell)"
 for file in /usr/share/man/man1/sharewell.1.gz /usr/share/man/man1/sharewell-submit.1.gz /usr/lib/systemd/system/sharewell.service \
+  /usr/share/doc/sharewell/README.md /usr/share/doc/sharewell/docs/serving.md /usr/share/doc/sharewell/docs/guides/share-one-gpu-machine.md \
   /usr/lib/systemd/system/sharewell-monitor.service /usr/lib/tmpfiles.d/sharewell.conf /etc/sharewell/sharewell.toml /etc/default/sharewell; do
   [ -s "$file" ] || die "$file is not there"
 done

@@ -36,12 +36,14 @@ const phaseIs = (phase) => page.waitForSelector(`.title .pill[data-phase="${phas
 const textOf = (selector) => page.textContent(selector, { timeout: PATIENCE });
 const go = (route) => page.goto(`${server.url}#/${route}`);
 
-function makeToken() {
-  const program = process.env.SHAREWELL ?? join(ROOT, "build/release/sharewell");
-  const made = spawnSync(program, ["token", "create", "--server", server.socket, "--label", "dashboard"], { encoding: "utf8" });
-  assert.equal(made.status, 0, made.stderr);
-  return made.stdout.trim();
+function program(...args) {
+  const path = process.env.SHAREWELL ?? join(ROOT, "build/release/sharewell");
+  const done = spawnSync(path, [...args, "--server", server.socket], { encoding: "utf8" });
+  assert.equal(done.status, 0, done.stderr);
+  return done.stdout.trim();
 }
+
+const makeToken = () => program("token", "create", "--label", "dashboard");
 
 async function signIn(token) {
   await page.click("#token");
@@ -90,10 +92,28 @@ async function run() {
     });
     await step("every number on the Now page is the API's", async () => checkFigures(page, server.url));
     await step("every number on the Cluster page is the API's", async () => checkCluster(page, server.url));
-    await step("a token lives in memory alone", async () => {
+    await step("a link signs its user in once, and a reload does not forget it", async () => {
+      const link = program("dashboard");
+      await page.goto(link);
+      const name = () => until("the header names the user", async () => !/sign in|signed in/.test(await textOf("#token")));
+      await name();
+      assert.ok(!page.url().includes("code"), page.url());
+      await page.reload();
+      await name();
+      assert.equal(await page.evaluate(() => document.cookie + localStorage.length), "0");
+      const other = await browser.newPage();
+      await other.goto(link);
+      await other.waitForSelector("dialog .problem", { timeout: PATIENCE });
+      assert.match(await other.textContent("dialog .problem"), /sharewell dashboard/);
+      await other.close();
+      await page.click("#token");
+      assert.equal(await page.evaluate(() => sessionStorage.length), 0, "signed out");
+      complaints.all.length = 0;  // the browser complains of the refusal that was asked for
+    });
+    await step("a token lives in this tab alone", async () => {
       await go("now");
       await signIn(token);
-      assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
+      assert.equal(await page.evaluate(() => localStorage.length), 0);
       assert.ok(!(await page.content()).includes(token));
     });
     await step("every number on the Job, Workloads and Predict pages is the API's", async () => checkPages(page, server.url));

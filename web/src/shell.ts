@@ -1,6 +1,6 @@
 // The frame of every page: where one can go, whether the connection lives, who one is, light or dark. Pages are named by
 // the address behind '#', so that each can be linked.
-import { get, hasToken, onToken, setToken, wordsOf } from "./lib/api";
+import { get, hasToken, onToken, setToken, signIn, wordsOf } from "./lib/api";
 import type { Limits } from "./lib/api_types";
 import { announce, h, show } from "./lib/dom";
 import { duration } from "./lib/format";
@@ -33,7 +33,37 @@ function element(id: string): HTMLElement {
   return found;
 }
 
+/** "#code=..." is how a link signs in: it is taken out of the address before anything else happens. */
+function takeCode(): string | null {
+  const code = /^#code=([0-9a-f]+)$/.exec(location.hash)?.[1] ?? null;
+  if (code) history.replaceState(null, "", "#/now");
+  return code;
+}
+
+async function useCode(code: string): Promise<void> {
+  try {
+    user = await signIn(code);
+    announce(`You are ${user}.`);
+  } catch (error) {
+    openDialog("This link did not sign you in", (close) => [
+      h("p", { class: "problem", role: "alert" }, wordsOf(error)),
+      h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: close }, "Close"))]);
+  }
+  drawHeader();
+}
+
+async function learnUser(): Promise<void> {
+  try {
+    user = (await get<Limits>("/api/v1/limits")).user;
+  } catch {
+    user = null;  // the sign-in is over, or the server is away
+  }
+  drawHeader();
+}
+
 function go(): void {
+  const code = takeCode();
+  if (code) void useCode(code);
   const [name = "now", argument = ""] = location.hash.replace(/^#\/?/, "").split("/");
   const route = `${name || "now"}/${argument}`;
   if (route === shown) return;
@@ -89,7 +119,7 @@ function drawHeader(): void {
     server ? h("span", { class: "where", title: `version ${server.version}` }, server.node, h("span", { class: "dim" }, ` · ${server.policy}`)) : null,
     connection(),
     h("button", { class: "quiet", id: "token", onclick: openToken },
-      hasToken() ? (user ?? "signed in") : "Read-only · give a token"),
+      hasToken() ? (user ?? "signed in") : "Read-only · sign in"),
     h("button", { class: "quiet", id: "theme", onclick: turnTheme, "aria-label": `Switch to ${other} colours`,
                   title: `Switch to ${other} colours` }, theme() === "dark" ? "☀" : "☾"),
     h("button", { class: "primary", id: "submit", onclick: () => (hasToken() ? openSubmit() : openToken()) }, "Submit a job"));
@@ -99,10 +129,10 @@ function openToken(): void {
   if (hasToken()) {
     user = null;
     setToken("");
-    announce("The token was forgotten; the page is read-only.");
+    announce("You are signed out; the page is read-only.");
     return;
   }
-  openDialog("Give a token", (close) => {
+  openDialog("Sign in", (close) => {
     const field = h("input", { type: "password", id: "token-field", autocomplete: "off", required: true,
                                spellcheck: "false" });
     const said = h("div");
@@ -111,9 +141,10 @@ function openToken(): void {
         event.preventDefault();
         void enter(field.value.trim(), said, close);
       } },
-      h("p", {}, "With a token you can submit, cancel and hold jobs, read your logs, predict and simulate. ",
-        "It stays in this page's memory and is gone when the page is closed or reloaded."),
-      h("p", {}, "Make one on the server: ", h("code", {}, "sharewell token create")),
+      h("p", {}, "Signed in you can submit, cancel and hold jobs, read your logs, predict and simulate, until this page ",
+        "is closed."),
+      h("p", {}, "On the server's machine ", h("code", {}, "sharewell dashboard"), " prints a link that signs you in. ",
+        "Elsewhere give a token, which ", h("code", {}, "sharewell token create"), " makes there."),
       h("label", { for: "token-field" }, "Token"), field, said,
       h("div", { class: "buttons" }, h("button", { class: "primary", type: "submit" }, "Use it"))),
     ];
@@ -160,4 +191,5 @@ export function begin(): void {
   });
   drawHeader();
   go();
+  if (hasToken()) void learnUser();
 }

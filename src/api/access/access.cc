@@ -85,7 +85,15 @@ Allowed<std::optional<core::Account>> Access::Who(const http::HttpRequest& reque
   if (!request.authorization.starts_with(kBearer)) {
     return Refused(401, "give a token: `Authorization: Bearer TOKEN`");
   }
-  auto account = tokens_.Find(std::string_view(request.authorization).substr(kBearer.size()));
+  const auto secret = std::string_view(request.authorization).substr(kBearer.size());
+  if (secret.starts_with(SignIns::kSession)) {
+    auto signed_in = sign_ins_.Find(secret, std::chrono::steady_clock::now());
+    if (signed_in) return signed_in;
+    return Refused(401,
+                   "this sign-in is over (it was not used for 12 hours, or the server was started "
+                   "again); `sharewell dashboard` prints a link that signs you in");
+  }
+  auto account = tokens_.Find(secret);
   if (!account) {
     return Refused(401, tokens_.problem().empty()
                             ? "this token is not known here, or was revoked; `sharewell token "
@@ -115,6 +123,7 @@ Allowed<std::optional<core::Account>> Access::Admit(const http::HttpRequest& req
   }
   auto who = Who(request);
   if (!who || *who) return who;
+  if (request.method == "POST" && request.path == kSignInPath) return who;
   if (!reads) {
     return Refused(401,
                    "who are you? Give a token (`Authorization: Bearer TOKEN`; `sharewell token "

@@ -12,12 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "api/access/refusal.h"
+#include "api/access/sign_ins.h"
 #include "api/access/tokens.h"
 #include "core/result.h"
 #include "core/submission.h"
 #include "http/http_message.h"
 
 namespace sharewell::api {
+
+inline constexpr std::string_view kSignInPath = "/api/v1/sign-in";
 
 struct AccessOptions {
   std::string token_file;
@@ -27,13 +31,6 @@ struct AccessOptions {
   std::function<void(std::uint32_t uid, std::vector<std::uint32_t> groups)> met = {};
 };
 
-struct Refusal {
-  int status = 403;
-  std::string words;
-};
-template <class T>
-using Allowed = tl::expected<T, Refusal>;
-
 class Access {
  public:
   explicit Access(AccessOptions options);
@@ -41,19 +38,21 @@ class Access {
   // Absent: nobody in particular, who may read at a loopback listening address.
   Allowed<std::optional<core::Account>> Who(const http::HttpRequest& request);
   // The same for a request as a whole: a browser on another site's behalf may not write, nobody in
-  // particular may read alone, and that on loopback.
+  // particular may read alone, and that on loopback, or bring a code to sign in.
   Allowed<std::optional<core::Account>> Admit(const http::HttpRequest& request);
 
   // The job is theirs, or they are admins. Absent: 401.
   static Allowed<void> Touch(const std::optional<core::Account>& who, std::uint32_t owner);
   // A server that is not root can run jobs as itself alone.
   Allowed<void> RunAs(const core::Account& who) const;
+  SignIns& sign_ins() { return sign_ins_; }
 
  private:
   Allowed<std::optional<core::Account>> FromKernel(const http::Peer& peer);
 
   AccessOptions options_;
   TokenFile tokens_;
+  SignIns sign_ins_;
   struct Known {
     std::optional<std::string> name;  // absent: it has no account
     std::chrono::steady_clock::time_point asked;

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,9 +13,9 @@
 #include <charconv>
 #include <cstring>
 #include <functional>
-#include <span>
 #include <utility>
 
+#include "api/access/secrets.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/utf8.h"
@@ -33,23 +31,8 @@ constexpr std::size_t kMostTokens = 10'000;
 constexpr std::size_t kMostTokenFileBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostLabel = 200;
 
-std::string Hex(std::span<const unsigned char> bytes) {
-  std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 bool IsHex(std::string_view text, std::size_t length) {
   return text.size() == length && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
-std::string Sha256(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) {
-    return {};
-  }
-  return Hex({digest.data(), length});
 }
 
 std::string_view NextWord(std::string_view& line) {
@@ -191,13 +174,12 @@ core::Result<std::string> CreateToken(const std::string& path, const core::Accou
     return core::UsageError("--label: {} is not allowed; give a few plain words",
                             core::Quoted(label));
   }
-  std::array<unsigned char, kIdLength / 2 + kSecretBytes> chance{};
-  if (::getrandom(chance.data(), chance.size(), 0) != static_cast<ssize_t>(chance.size())) {
-    return core::FailedError("the kernel gives no random bytes: {}", std::strerror(errno));
-  }
-  const std::span<const unsigned char> bytes(chance);
-  Token token{Hex(bytes.first(kIdLength / 2)), {}, account, now, label};
-  const std::string secret = token.id + "." + Hex(bytes.subspan(kIdLength / 2));
+  const auto id = RandomHex(kIdLength / 2);
+  RETURN_IF_ERROR(id);
+  const auto chance = RandomHex(kSecretBytes);
+  RETURN_IF_ERROR(chance);
+  Token token{*id, {}, account, now, label};
+  const std::string secret = token.id + "." + *chance;
   token.sha256 = Sha256(secret);
   const auto changed = Change(path, [&](std::vector<Token>& tokens) -> core::Result<void> {
     if (tokens.size() >= kMostTokens)

@@ -74,7 +74,9 @@ std::string ProgramHelp() {
                      {"--version", "show the version"}}) +
          "\nexample:\n" +
          Indented(Commands().front().example.substr(0, Commands().front().example.find('\n'))) +
-         "\n`sharewell help COMMAND` tells more about a command.\n";
+         "\n`sharewell help COMMAND` tells more about a command. Pages that are named docs/... are "
+         "in "
+         "the\nsources, and in /usr/share/doc/sharewell where the package is installed.\n";
 }
 
 std::string CommandHelp(const CommandEntry& entry, const CLI::App& app) {

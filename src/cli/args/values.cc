@@ -92,6 +92,17 @@ core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view te
       flag, Quoted(text), most_days);
 }
 
+core::Result<core::Seconds> ParseTimeWithUnit(std::string_view flag, std::string_view text,
+                                              int most_days) {
+  if (core::FiniteNumber(text)) {
+    return UsageError(
+        "{}: {} has no unit, and Slurm would take it for minutes; write {}m for minutes, {}s for "
+        "seconds, or for example 1h, 2d, 00:05:00 (hours:minutes:seconds) or 1-12:00:00",
+        flag, Quoted(text), text, text);
+  }
+  return ParseTime(flag, text, most_days);
+}
+
 core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text) {
   const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
   const auto number = core::FiniteNumber(text.substr(0, end));
@@ -136,8 +147,8 @@ core::Result<core::Ratio> ParseShare(std::string_view flag, std::string_view tex
 core::Result<double> ParseBelief(std::string_view flag, std::string_view text) {
   if (text == "exact") return 0.0;
   if (const auto noise = Noise(text)) return *noise;
-  return UsageError("{}: {} is not allowed; give exact, or noisy:S with S from 0 to {}", flag,
-                    Quoted(text), kMostNoise);
+  return UsageError("{}: {} is not allowed; give exact, predicted, or noisy:S with S from 0 to {}",
+                    flag, Quoted(text), kMostNoise);
 }
 
 core::Result<std::optional<double>> ParseDurations(std::string_view flag, std::string_view text) {

@@ -17,6 +17,11 @@ using core::ParseWhole;
 // Seconds, or 90s, 15m, 12h, 3d; at most so many days.
 core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days);
 
+// The same, but never a number alone: of how long a job may run Slurm takes it for minutes, others
+// for seconds.
+core::Result<core::Seconds> ParseTimeWithUnit(std::string_view flag, std::string_view text,
+                                              int most_days);
+
 // 10GB, 512MiB: B, kB, MB, GB, TB by thousands; KiB, MiB, GiB, TiB by 1024; letters in either case.
 // Never without a unit, and never just "10G", which programs take for either.
 core::Result<core::Bytes> ParseBytes(std::string_view flag, std::string_view text);

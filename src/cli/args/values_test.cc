@@ -74,6 +74,20 @@ TEST(ParseBytes, WantsAUnit) {
   }
 }
 
+TEST(Values, HowLongAJobMayRunHasAUnit) {
+  EXPECT_EQ(ParseTimeWithUnit("--time", "5m", 9)->value, 300);
+  EXPECT_EQ(ParseTimeWithUnit("--time", "00:05:00", 9)->value, 300);
+  EXPECT_EQ(ParseTimeWithUnit("--time", "1-00:00:00", 9)->value, 86400);
+  for (const char* bare : {"5", "0", "60", "1.5", "1e3"}) {
+    const auto refused = ParseTimeWithUnit("--time", bare, 9);
+    ASSERT_FALSE(refused) << bare;
+    EXPECT_THAT(refused.error().message, HasSubstr(std::string(bare) + "m for minutes"));
+    EXPECT_EQ(refused.error().kind, core::ErrorKind::kUsage);
+  }
+  EXPECT_FALSE(ParseTimeWithUnit("--time", "soon", 9));
+  EXPECT_FALSE(ParseTimeWithUnit("--time", "", 9));
+}
+
 TEST(ParseBelief, IsExactOrNoisy) {
   EXPECT_EQ(ParseBelief("--belief", "exact").value(), 0);
   EXPECT_EQ(ParseBelief("--belief", "noisy:0.5").value(), 0.5);

@@ -90,6 +90,19 @@ constexpr CommandEntry kCommands[] = {
      "sharewell serve --engine slurm --partition gpu\n"
      "sharewell serve --engine kubernetes --kubeconfig ~/.kube/config",
      NewServeCommand},
+    {kJobs, "demo", "show in two minutes how jobs share GPUs, on a server with simulated ones",
+     "Starts a server in a temporary folder with two simulated GPUs and twelve stand-ins for "
+     "training\n"
+     "jobs, prints the dashboard's address, and tells what happens and which command shows it.\n"
+     "Ctrl-C ends the server and its jobs and removes the folder. Nothing else is touched.",
+     "sharewell demo\nsharewell demo --for 30s", NewDemoCommand},
+    {kJobs, "dashboard", "print a link that opens the dashboard and signs you in",
+     "The link works once, within ten minutes, and only for you. In the dashboard you then read "
+     "your\n"
+     "logs, submit, cancel and predict. Needs the server's socket on this machine; elsewhere give "
+     "the\n"
+     "dashboard a token (`sharewell token create`).",
+     "sharewell dashboard", NewDashboardCommand},
     {kJobs, "sbatch", "submit a job to Slurm that your own Sharewell places",
      "For `sharewell serve --engine slurm --mode user`, which needs no admin rights: the job is "
      "held in\n"
@@ -218,6 +231,13 @@ constexpr CommandEntry kCommands[] = {
      "sharewell stress --cpu 1.5 --disk 100MB/s --disk-path /data --for 5m --json\n"
      "sharewell stress --pcie 8GB/s --gpu 0 --llc 50%",
      NewStressCommand},
+
+    {kMeasure, "stand-in", "pretend to train: report steps, and be slowed by other stand-ins",
+     "For demos and tests on simulated GPUs: a job that computes nothing. With --loads it goes as\n"
+     "fast as the interference model has it beside the other stand-ins on its GPU.",
+     "sharewell stand-in --rate 20 --steps 600\n"
+     "sharewell submit -- sharewell stand-in --rate 20",
+     NewStandInCommand},
 
     {kPredict, "predict", "predict what a job needs before it runs: GPU, memory, speed, cores",
      "Prints each figure with its median, the bounds that nine in ten lie between, and its "

@@ -53,8 +53,10 @@ Result<void> Pauses::WhyNot(const LiveJob& job) const {
                      record.evicted >= core::kEvictionsAlone || record.paused_at;
   if (!alone) {
     return FailedError(
-        "job {} may share its GPU, so it runs under MPS, and the driver cannot pause clients of "
-        "MPS; submit it with --exclusive to have it alone on its GPU",
+        "job {} may share its GPU, so it runs under MPS, whose clients the driver cannot pause; "
+        "a job can be paused while it runs alone on its GPUs without MPS: one that was submitted "
+        "with --exclusive, that was evicted twice or ran out of GPU memory before, or any job of a "
+        "server that shares no GPU (`sharewell serve --policy slot`)",
         number);
   }
   const std::string why =

@@ -10,6 +10,7 @@ namespace sharewell::core {
 namespace {
 
 constexpr std::size_t kQuotedCharacters = 40;
+constexpr std::size_t kQuotedPathCharacters = 255;
 constexpr std::size_t kQuotedEndCharacters = 120;
 constexpr std::size_t kLongestCharacter = 4;  // bytes
 
@@ -26,8 +27,10 @@ std::size_t PrintableLength(std::string_view text) {
 
 std::string Quoted(std::string_view value) {
   std::string shown = "'";
+  const bool path = value.substr(0, kQuotedPathCharacters).find('/') != std::string_view::npos;
+  const std::size_t most = path ? kQuotedPathCharacters : kQuotedCharacters;
   std::size_t characters = 0;
-  while (!value.empty() && characters < kQuotedCharacters) {
+  while (!value.empty() && characters < most) {
     const std::size_t length = PrintableLength(value);
     shown += length == 0 ? std::string_view("?") : value.substr(0, length);
     value.remove_prefix(std::max<std::size_t>(length, 1));

@@ -10,6 +10,9 @@ TEST(Quoted, QuotesAValue) { EXPECT_EQ(Quoted("abc"), "'abc'"); }
 TEST(Quoted, CutsAfterFortyCharacters) {
   EXPECT_EQ(Quoted(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
   EXPECT_EQ(Quoted(std::string(40, 'x')), "'" + std::string(40, 'x') + "'");
+  const std::string path = "/home/ann/" + std::string(100, 'x') + "/model.onnx";
+  EXPECT_EQ(Quoted(path), "'" + path + "'");
+  EXPECT_EQ(Quoted("/" + std::string(300, 'x')), "'/" + std::string(254, 'x') + "...'");
 }
 
 TEST(Quoted, HidesWhatATerminalWouldObey) {

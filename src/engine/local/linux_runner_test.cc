@@ -735,7 +735,7 @@ TEST_F(LinuxRunnerTest, BoundsHoldOrAreToldOf) {
     EXPECT_EQ(EndOf(hog.id).exit_code, 137);
     EXPECT_THAT(EndOf(hog.id).message, HasSubstr("host memory"));
   } else {
-    EXPECT_THAT(told_[request.id].notes, HasSubstr("memory not bounded"));
+    EXPECT_THAT(told_[request.id].notes, HasSubstr("not bounded"));
   }
   if (processes) {
     const RunId bomb =

@@ -87,10 +87,21 @@ void RunStarts::PrepareBounds(LocalRun& run, JobSpec& spec) {
     spec.Put("given_cpus", platform::FormatCpus(*limits.cpus));
   }
   run.group = book_.home->Make(book_.GroupName(request.id), limits);
+  // What can never be bounded here is one short sentence, and told once; `doctor` has the rest.
+  std::vector<std::string> never;
+  bool asked_for = false;
   for (const platform::Unbounded& missing : run.group->missing()) {
     const bool asked = request.asked.memory && missing.controller == "memory";
-    if (asked || book_.IsNews(missing.why)) run.notes.push_back(missing.why);
+    if (missing.never) {
+      never.push_back(missing.what);
+      asked_for = asked_for || asked;
+    } else if (asked || book_.IsNews(missing.why)) {
+      run.notes.push_back(missing.why);
+    }
   }
+  const std::string note = fmt::format(
+      "{} not bounded here; `sharewell doctor` says how they can be", fmt::join(never, ", "));
+  if (!never.empty() && (asked_for || book_.IsNews(note))) run.notes.push_back(note);
   for (const std::string& procs : run.group->procs()) spec.Put("enter", procs);
   if (!run.group->folder().empty()) spec.Put("group_folder", run.group->folder());
   if (!run.group->NoForksFile().empty()) spec.Put("no_forks", run.group->NoForksFile());

@@ -151,7 +151,7 @@ std::unique_ptr<Cgroup> CgroupHome::Make(const std::string& name,
     }
     if (why.empty() && !place.parent.empty()) continue;
     group->missing_.push_back(
-        {want.controller,
+        {want.controller, want.what.substr(0, want.what.find(" (")), place.parent.empty(),
          fmt::format("{} not bounded by a control group: {}; as root, or with `systemd-run --user "
                      "--scope -p Delegate=yes`, it can be",
                      want.what, why)});

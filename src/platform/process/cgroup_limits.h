@@ -24,6 +24,8 @@ struct CgroupLimits {
 // Something that was asked for and could not be bounded.
 struct Unbounded {
   std::string controller;  // "cpuset", "cpu", "memory", "pids"
+  std::string what;        // "CPU time"
+  bool never = false;      // no group can be made here at all, as of who is not root
   std::string why;         // in words, with what would fix it
 };
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
 
+#include "core/text/words.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
 
@@ -73,9 +77,24 @@ std::string RowsText(const std::vector<Row>& rows, std::size_t state_width, cons
   return out;
 }
 
-template <typename Row, typename Word>
-std::string RowsJson(const std::vector<Row>& rows, const Word& word) {
+// Where several rows say the same (no driver: no GPU, no counters), the later ones name the first;
+// so does what mends them.
+std::vector<HealthRow> EachFactOnce(std::vector<HealthRow> rows) {
+  constexpr std::size_t kShort = 40;        // shorter than a hint to it
+  std::map<std::string, std::string> said;  // by whom
+  std::set<std::string> mended;
+  for (HealthRow& row : rows) {
+    const auto [first, fresh] = said.try_emplace(row.what, row.name);
+    if (!fresh && row.what.size() > kShort) row.what = fmt::format("as with {}", first->second);
+    if (!mended.insert(row.mend).second) row.mend.clear();
+  }
+  return rows;
+}
+
+template <typename Row, typename Word, typename More>
+std::string RowsJson(const std::vector<Row>& rows, const Word& word, const More& more) {
   return JsonReport([&](json::Writer& out) {
+    more(out);
     out.List("checks", rows, [&](const Row& row) {
       out.Object([&] {
         out.Field("section", row.section);
@@ -93,15 +112,46 @@ std::string_view SecurityWord(const SecurityRow& row) { return StandingWord(row.
 
 }  // namespace
 
-std::string HealthText(const std::vector<HealthRow>& rows) {
-  const auto working = std::count_if(rows.begin(), rows.end(), [](const HealthRow& row) {
-    return row.soundness != Soundness::kAbsent;
-  });
-  return RowsText(rows, kStateWidth, HealthWord) +
-         fmt::format("\n{} of {} work, at least in part.\n", working, rows.size());
+std::string Verdict(const std::vector<HealthRow>& rows) {
+  std::uint64_t gpus = 0;
+  bool container = false, by_turns = false;
+  std::vector<std::string> stops, improve;
+  for (const HealthRow& row : rows) {
+    const bool absent = row.soundness == Soundness::kAbsent;
+    if (row.section == "GPUs" && row.name.starts_with("gpu ") && row.name != "gpu islands") {
+      gpus += absent ? 0 : 1;
+    }
+    by_turns = by_turns || (row.name == "MPS" && absent);
+    container = container || (row.section == "container runtimes" && !absent);
+    if (absent && (row.name == "supervisor" || row.section == "store")) stops.push_back(row.name);
+  }
+  std::set<std::string> mended;  // two rows may lack the same
+  for (const HealthRow& row : rows) {
+    const bool needless = row.section == "container runtimes" && container;
+    if (row.mend.empty() || needless || !mended.insert(row.mend).second) continue;
+    improve.push_back(row.name);
+  }
+  std::string verdict =
+      !stops.empty()
+          ? fmt::format("not ready to run jobs: {} missing, see above", fmt::join(stops, " and "))
+      : gpus == 0 ? "no GPU was found: ready to run jobs on CPUs, or to try everything on "
+                    "simulated GPUs (`sharewell demo`)"
+                  : fmt::format("ready to share {}{}", core::Count(gpus, "GPU"),
+                                by_turns ? " by turns" : "");
+  if (improve.empty()) return verdict + "; nothing to improve";
+  return verdict + fmt::format("; {} to improve: {}", core::Count(improve.size(), "thing"),
+                               fmt::join(improve, ", "));
 }
 
-std::string HealthJson(const std::vector<HealthRow>& rows) { return RowsJson(rows, HealthWord); }
+std::string HealthText(const std::vector<HealthRow>& rows) {
+  return RowsText(EachFactOnce(rows), kStateWidth, HealthWord) + "\n" +
+         Wrapped(Printable(Verdict(rows)), kHealthWidth, 0) + "\n";
+}
+
+std::string HealthJson(const std::vector<HealthRow>& rows) {
+  return RowsJson(rows, HealthWord,
+                  [&](json::Writer& out) { out.Field("verdict", Verdict(rows)); });
+}
 
 std::string SecurityText(const std::vector<SecurityRow>& rows) {
   const auto wrong = std::count_if(rows.begin(), rows.end(), [](const SecurityRow& row) {
@@ -114,7 +164,7 @@ std::string SecurityText(const std::vector<SecurityRow>& rows) {
 }
 
 std::string SecurityJson(const std::vector<SecurityRow>& rows) {
-  return RowsJson(rows, SecurityWord);
+  return RowsJson(rows, SecurityWord, [](json::Writer&) {});
 }
 
 }  // namespace sharewell::report

@@ -8,6 +8,10 @@
 
 namespace sharewell::report {
 
+// What all rows come to, in one sentence: "ready to share 2 GPUs; 2 things to improve: cgroup, host
+// probe". To be improved are the rows with something to mend.
+std::string Verdict(const std::vector<study::HealthRow>& rows);
+// Ends with the verdict.
 std::string HealthText(const std::vector<study::HealthRow>& rows);
 std::string HealthJson(const std::vector<study::HealthRow>& rows);
 std::string SecurityText(const std::vector<study::SecurityRow>& rows);

@@ -112,11 +112,33 @@ TEST(Health, IsInWordsAndFits) {
   EXPECT_THAT(text, HasSubstr("  cpu    works   8 CPUs\n"));
   EXPECT_THAT(text, HasSubstr("\n      mend: sudo apt-get install nvidia-driver\n"));
   EXPECT_THAT(text, HasSubstr("\nstore\n  store  partly  read only\n"));
-  EXPECT_THAT(text, HasSubstr("2 of 3 work, at least in part."));
+  EXPECT_THAT(text, HasSubstr("no GPU was found: ready to run jobs on CPUs"));
+  EXPECT_THAT(text, HasSubstr("; 1 thing to improve: nvml\n"));
   for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1) {
     EXPECT_LE(DisplayWidth(text.substr(at, end - at)), 100U);
   }
   EXPECT_THAT(HealthJson(rows), HasSubstr("\"mend\": null"));
+  EXPECT_THAT(HealthJson(rows), HasSubstr("\"verdict\": \"no GPU was found"));
+}
+
+TEST(Health, SaysEachFactOnceAndEndsWithAVerdict) {
+  using study::Soundness;
+  const std::string driver = "libnvidia-ml.so.1 was not found where the loader looks for it";
+  const std::string text =
+      HealthText({{"collectors", "nvml", Soundness::kAbsent, driver, "install"},
+                  {"collectors", "gpm", Soundness::kAbsent, driver, "install"}});
+  EXPECT_EQ(text.find("libnvidia"), text.rfind("libnvidia"));
+  EXPECT_THAT(text, HasSubstr("as with nvml"));
+  EXPECT_THAT(text, HasSubstr("1 thing to improve: nvml"));
+  std::vector<study::HealthRow> rows = {
+      {"GPUs", "gpu 0", Soundness::kWorks, "H200", ""},
+      {"GPUs", "gpu 1", Soundness::kPartly, "H200", "sudo one"},
+      {"GPUs", "gpu islands", Soundness::kWorks, "0 1", ""},
+      {"GPUs", "MPS", Soundness::kWorks, "mps", ""},
+      {"machine", "host speed", Soundness::kAbsent, "not measured", "two"}};
+  EXPECT_EQ(Verdict(rows), "ready to share 2 GPUs; 2 things to improve: gpu 1, host speed");
+  rows.push_back({"store", "store", Soundness::kAbsent, "gone", ""});
+  EXPECT_THAT(Verdict(rows), HasSubstr("not ready to run jobs: store missing"));
 }
 
 }  // namespace

@@ -24,12 +24,18 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Cancelled>> kCa
     "user", "manager", "job_before", "store"};
 constexpr std::array<std::string_view, 3> kEnds = {"", "failed", "cancelled"};
 
+constexpr std::size_t kMostOthers = 1000;  // as many as a submission may name
+
 // What a kind has is written by its type: `by`, `why`, `job`, `runs`.
 struct MemberWriter {
   json::Writer& writer;
 
   void operator()(const hold::Paused& one) const { writer.Field("by", one.by); }
-  void operator()(const hold::AfterJob& one) const { writer.Field("job", one.job); }
+  void operator()(const hold::AfterJob& one) const {
+    writer.Field("job", one.job);
+    if (one.others.empty()) return;
+    writer.List("others", one.others, [&](std::int64_t number) { writer.Value(number); });
+  }
   void operator()(const hold::NoNodes& one) const { writer.Field("why", one.why); }
   void operator()(const hold::MachineChanged& one) const { writer.Field("why", one.why); }
   void operator()(const hold::Refused& one) const { writer.Field("why", one.why); }
@@ -57,7 +63,12 @@ struct MemberReader {
   json::Reader& reader;
 
   void operator()(hold::Paused& one) const { reader.Text("by", one.by); }
-  void operator()(hold::AfterJob& one) const { reader.Whole("job", one.job); }
+  void operator()(hold::AfterJob& one) const {
+    reader.Whole("job", one.job);
+    reader.Each("others", kMostOthers, [&](json::Value number) {
+      if (const auto whole = reader.WholeOf("others", number)) one.others.push_back(*whole);
+    });
+  }
   void operator()(hold::NoNodes& one) const { reader.Text("why", one.why); }
   void operator()(hold::MachineChanged& one) const { reader.Text("why", one.why); }
   void operator()(hold::Refused& one) const { reader.Text("why", one.why); }

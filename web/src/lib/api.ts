@@ -1,7 +1,10 @@
-// The server's API. The token lives in this module's memory alone: not in storage, not in a cookie, not in the address.
-import type { Problem, ReadPath } from "./api_types";
+// The server's API. The token is kept in the tab's session storage, which a reload keeps and closing the tab clears: not
+// in a cookie, not in local storage, not in an address.
+import type { Problem, ReadPath, SignIn } from "./api_types";
 
-let token = "";
+const KEPT_AS = "sharewell-token";
+
+let token = sessionStorage.getItem(KEPT_AS) ?? "";
 const listeners = new Set<() => void>();
 
 export class ApiError extends Error {
@@ -16,6 +19,8 @@ export function hasToken(): boolean {
 
 export function setToken(value: string): void {
   token = value;
+  if (value === "") sessionStorage.removeItem(KEPT_AS);
+  else sessionStorage.setItem(KEPT_AS, value);
   for (const listener of listeners) listener();
 }
 
@@ -46,6 +51,8 @@ async function ask(path: string, init: RequestInit, signal?: AbortSignal): Promi
     if (signal?.aborted) throw error;
     throw new ApiError(0, "the server does not answer");
   }
+  // A sign-in that is over (the server was started again): the page is read-only, and says so.
+  if (response.status === 401 && token !== "" && new Headers(init.headers).get("Authorization") === `Bearer ${token}`) setToken("");
   if (!response.ok) throw await failure(response);
   return response;
 }
@@ -73,6 +80,16 @@ export async function post<T>(path: string, body?: unknown, query: Query = {}, s
     body: body === undefined ? "" : raw ? body : JSON.stringify(body),
   };
   return (await ask(withQuery(path, query), init, signal)).json() as Promise<T>;
+}
+
+/** Exchanges the code of a link that signs in; gives back whose it is. The code works once. */
+export async function signIn(code: string): Promise<string> {
+  const answer = await ask("/api/v1/sign-in", {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }),
+  });
+  const session = (await answer.json()) as SignIn;
+  setToken(session.secret);
+  return session.user;
 }
 
 export interface LogPart {

@@ -184,6 +184,8 @@ export type Hold = {
   by?: string;
   /** after: one that it waits for */
   job?: number;
+  /** after: the others that it waits for too; not there: none */
+  others?: number[];
   /** no_nodes, machine_changed, refused: in words */
   why?: string;
   /** lost_runs: so many in a row */
@@ -517,6 +519,20 @@ export type NewToken = {
   id: string;
   user: string;
   secret: string;
+};
+
+export type SignIn = {
+  schema: 1;
+  user: string;
+  secret: string;
+};
+
+export type SignInLink = {
+  schema: 1;
+  user: string;
+  /** the code stands behind #, which browsers do not send */
+  link: string;
+  expires_ms: number;
 };
 
 export type Limits = {

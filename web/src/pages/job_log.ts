@@ -34,7 +34,7 @@ export function logView(job: number, until: Until): HTMLElement {
   const more = async () => {
     if (asking || ended) return;
     if (!hasToken()) {
-      show(said, note("Logs are shown to the job's owner and to admins: give a token (above) to read it."));
+      show(said, note("Logs are shown to the job's owner and to admins: sign in (above) to read it."));
       return;
     }
     asking = true;

@@ -57,7 +57,7 @@ export const predictPage: MakePage = (at) => {
 
   const predict = async () => {
     if (!given) return;
-    if (!hasToken()) return show(said, problem("Predictions cost the server work: give a token first (above)."));
+    if (!hasToken()) return show(said, problem("Predictions cost the server work: sign in first (above)."));
     if (given.size > MOST) return show(said, problem(`${given.name} has ${bytes(given.size)}, and the server takes 16 MiB. A model exported without its weights is small.`));
     const name = given.name;
     show(said, h("div", { class: "working" }, h("span", { class: "spinner" }), `Reading ${name} …`));

@@ -35,7 +35,7 @@ export const simulatePage: MakePage = (at) => {
   let busy = false;
   const run = async () => {
     if (busy) return;
-    if (!hasToken()) return show(said, problem("Simulations cost the server work: give a token first (above)."));
+    if (!hasToken()) return show(said, problem("Simulations cost the server work: sign in first (above)."));
     const policies = boxes.filter(({ box }) => box.checked).map(({ box }) => box.value);
     if (policies.length === 0) return show(said, problem("choose at least one policy"));
     busy = true;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/client/server_client.h"
+#include "cli/client/sign_in_link.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
@@ -124,8 +126,9 @@ class ServeCommand : public Command {
     const HoldInterrupts held;
     auto server = server::Server::Start(options_);
     RETURN_IF_ERROR(server);
-    for (const std::string& line : (*server)->Greeting()) SayLine(line);
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
+    SayDashboard((*server)->Dashboard(), here);
+    for (const std::string& line : (*server)->Greeting()) SayLine(line);
     if (options_.slurm) {
       const std::string& partition = options_.slurm->partition;
       SayLine(
@@ -151,6 +154,19 @@ class ServeCommand : public Command {
   }
 
  private:
+  // A link that signs in is for eyes alone: what is no terminal may be a log that others read.
+  void SayDashboard(const std::string& address, const std::string& here) const {
+    if (address.empty()) return;
+    const auto client = ::isatty(STDERR_FILENO) == 1
+                            ? ServerClient::Find(options_.addresses.front().path)
+                            : core::FailedError("no terminal");
+    const auto signs_in = client ? AskSignInLink(*client) : tl::unexpected(client.error());
+    SayLine(signs_in ? fmt::format("dashboard: {} ({})", signs_in->link, signs_in->Note())
+                     : fmt::format("dashboard: {} (`sharewell dashboard{}` prints a link that "
+                                   "signs you in)",
+                                   address, here));
+  }
+
   Result<void> ReadEngine() {
     if (engine_ != "local" && engine_ != "slurm" && engine_ != "kubernetes") {
       return UsageError("--engine: {} is not allowed; give local, slurm or kubernetes",

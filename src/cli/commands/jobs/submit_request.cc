@@ -144,7 +144,7 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   yes("--no-guests", no_guests, "let no job start beside it of which nothing is known");
   text("--priority", priority, "N",
        "above 0 it starts before others (for admins), below 0 after them (default 0)");
-  text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h");
+  text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h, 00:30:00");
   many("--env", env, "K=V|K",
        "set a variable for it; K alone takes the value of this shell; may be repeated");
   yes("--no-watch", no_watch, "put nothing into it that counts its steps and tells what it trains");
@@ -205,7 +205,7 @@ Result<core::Submission> SubmitRequest::One() const {
             [](auto& t) { return ParseNumber("--max-slowdown", t, 1, kMostSlowdown); }),
         Put(one.sm_share, sm_share, [](auto& t) { return ParseShare("--sm-share", t); }),
         Put(one.time_limit, time,
-            [](auto& t) { return ParseTime("--time", t, kMostDaysOfJob); })}) {
+            [](auto& t) { return ParseTimeWithUnit("--time", t, kMostDaysOfJob); })}) {
     RETURN_IF_ERROR(done);
   }
   if (one.time_limit && one.time_limit->value < 1) {

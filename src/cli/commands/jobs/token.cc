@@ -64,6 +64,15 @@ std::string TokenTable(const std::vector<api::Token>& tokens) {
   return tokens.empty() ? "no tokens\n" : table.Text();
 }
 
+void WriteToken(json::Writer& out, const api::Token& token) {
+  out.Field("id", token.id);
+  out.Field("user", token.account.name);
+  out.Field("uid", token.account.uid);
+  out.Field("admin", token.account.admin);
+  out.Field("created_ms", token.created);
+  out.Field("label", token.label);
+}
+
 class TokenCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
@@ -125,6 +134,7 @@ class TokenCommand : public Command {
     const std::string secret = TextAt(json::RootOf(told), "secret");
     if (secret.empty()) return core::FailedError("the server answered without a token");
     SayShownOnce(TextAt(told->root(), "id"), TextAt(told->root(), "user"));
+    if (flags_.json) return JsonText(*body);
     return secret + "\n";
   }
 
@@ -149,6 +159,7 @@ class TokenCommand : public Command {
   Result<std::string> RevokeAt(const ServerClient& client) const {
     const auto body = client.Post("/tokens/" + QueryText(id_) + "/revoke", "");
     RETURN_IF_ERROR(body);
+    if (flags_.json) return JsonText(*body);
     const auto told = json::Document::Parse(*body);
     const json::Value root = json::RootOf(told);
     return fmt::format("token {} of {} is revoked\n", root["id"].Text().value_or(id_),
@@ -174,8 +185,15 @@ class TokenCommand : public Command {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
     const auto secret = api::CreateToken(path_, *account, label_, platform::UnixNow());
     RETURN_IF_ERROR(secret);
-    SayShownOnce(secret->substr(0, secret->find('.')),
-                 account->name + (admin_ ? ", an admin" : ""));
+    const std::string id = secret->substr(0, secret->find('.'));
+    SayShownOnce(id, account->name + (admin_ ? ", an admin" : ""));
+    if (flags_.json) {
+      return report::JsonReport([&](json::Writer& out) {
+        out.Field("id", id);
+        out.Field("user", account->name);
+        out.Field("secret", *secret);
+      });
+    }
     return *secret + "\n";
   }
 
@@ -184,16 +202,8 @@ class TokenCommand : public Command {
     RETURN_IF_ERROR(tokens);
     if (flags_.json) {
       return report::JsonReport([&](json::Writer& out) {
-        out.List("tokens", *tokens, [&](const api::Token& token) {
-          out.Object([&] {
-            out.Field("id", token.id);
-            out.Field("user", token.account.name);
-            out.Field("uid", token.account.uid);
-            out.Field("admin", token.account.admin);
-            out.Field("created_ms", token.created);
-            out.Field("label", token.label);
-          });
-        });
+        out.List("tokens", *tokens,
+                 [&](const api::Token& token) { out.Object([&] { WriteToken(out, token); }); });
       });
     }
     return TokenTable(*tokens);
@@ -202,6 +212,9 @@ class TokenCommand : public Command {
   Result<std::string> Revoke() {
     const auto gone = api::RevokeToken(path_, id_);
     RETURN_IF_ERROR(gone);
+    if (flags_.json) {
+      return report::JsonReport([&](json::Writer& out) { WriteToken(out, *gone); });
+    }
     return fmt::format("token {} of {} is revoked\n", gone->id, gone->account.name);
   }
 

@@ -105,11 +105,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
       return UsageError("after job {}: it did not finish well, so this one would never start",
                         **failed);
     }
-    std::optional<core::Hold> hold = HoldOf(record);
-    for (const std::int64_t before : job.after) {
-      if (before >= first) hold = core::hold::AfterJob{before};
-    }
-    core::SetHold(record, std::move(hold));
+    core::SetHold(record, HoldOf(record, first));
     record.believed = advisor_.NeedsOf(who, job);
     records.push_back(std::move(record));
   }
@@ -117,11 +113,21 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
 }
 
 std::optional<core::Hold> Admission::HoldOf(const JobRecord& record) const {
+  return HoldOf(record, record.number);
+}
+
+std::optional<core::Hold> Admission::HoldOf(const JobRecord& record, std::int64_t first) const {
   if (record.asked.held) return core::hold::ByUser{};
+  std::optional<core::hold::AfterJob> hold;
   for (const std::int64_t before : record.asked.after) {
-    if (live_.Find(before) != nullptr) return core::hold::AfterJob{before};
+    if (before < first && live_.Find(before) == nullptr) continue;
+    if (!hold) {
+      hold = core::hold::AfterJob{before};
+    } else {
+      hold->others.push_back(before);
+    }
   }
-  return std::nullopt;
+  return hold;
 }
 
 Result<bool> Admission::MayComeAfter(std::int64_t number) const {

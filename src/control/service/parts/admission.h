@@ -64,6 +64,8 @@ class Admission {
  private:
   using Verdicts = std::map<std::int64_t, bool>;  // may a job come after this one?
 
+  // Those from `first` on are of the same submission, and not live yet.
+  std::optional<core::Hold> HoldOf(const core::JobRecord& record, std::int64_t first) const;
   core::Result<void> KeepsToLimits(std::span<const core::Submission> jobs,
                                    const core::Account& who) const;
   core::Result<std::optional<std::int64_t>> FailedBefore(const core::JobRecord& record,

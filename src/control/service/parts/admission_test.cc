@@ -124,6 +124,10 @@ TEST_F(AdmissionTest, SaysWhatHoldsAJob) {
   live_.Add(Record(3, Phase::kRunning));
   EXPECT_EQ(admission_.HoldOf(Record(4, Phase::kHeld, {3})), core::Hold(core::hold::AfterJob{3}));
   EXPECT_EQ(admission_.HoldOf(Record(4, Phase::kHeld, {2})), std::nullopt) << "it is over";
+  live_.Add(Record(5, Phase::kRunning));
+  const auto both = admission_.HoldOf(Record(6, Phase::kHeld, {3, 4, 5}));
+  EXPECT_EQ(both, core::Hold(core::hold::AfterJob{3, {5}}));
+  EXPECT_EQ(core::InWords(*both, 6), "waits for jobs 3, 5");
   core::JobRecord held = Record(4, Phase::kHeld, {3});
   held.asked.held = true;
   EXPECT_EQ(admission_.HoldOf(held), core::Hold(core::hold::ByUser{}));

@@ -67,9 +67,10 @@ HealthRow CheckCgroup(const fs::path& root) {
         if (MayWrite(base / controller)) bounds.emplace_back(controller);
       }
       row.what = "version 1: figures of jobs are read, pressure of a job is not known; ";
-      row.what += bounds.empty()
-                      ? "no group can be made here: jobs are kept to their CPUs by affinity alone"
-                      : fmt::format("jobs are bounded by {}", fmt::join(bounds, ", "));
+      row.what += bounds.empty() ? "no group can be made here, as it can by root: jobs are kept to "
+                                   "their CPUs by affinity "
+                                   "alone, and their CPU time, memory and processes are not bounded"
+                                 : fmt::format("jobs are bounded by {}", fmt::join(bounds, ", "));
       collect::HostFiles files(root.string());
       row.mend = collect::AddKernelArgument(files, "systemd.unified_cgroup_hierarchy=1");
     } else {
@@ -89,10 +90,12 @@ HealthRow CheckCgroup(const fs::path& root) {
   row.what = fmt::format("version 2, controllers {}",
                          have.size() > 2 ? have.substr(1, have.size() - 2) : "none");
   if (!missing.empty()) row.what += fmt::format("; without {}", fmt::join(missing, ", "));
-  row.what += delegated ? "; groups for jobs can be made here"
-                        : "; no group can be made here, so CPUs and memory of jobs are not bounded";
+  row.what +=
+      delegated ? "; groups for jobs can be made here"
+                : "; no group can be made here, so CPU time, memory and processes of jobs are not "
+                  "bounded; as root, or in a scope with Delegate=yes, they are";
   row.soundness = delegated && missing.empty() ? Soundness::kWorks : Soundness::kPartly;
-  if (!delegated) row.mend = "systemd-run --user --scope -p Delegate=yes sharewell profile ...";
+  if (!delegated) row.mend = "systemd-run --user --scope -p Delegate=yes sharewell serve";
   return row;
 }
 
